@@ -1,0 +1,44 @@
+// A rule that turns the updates of a round into one: zero_init, aggregate in cohort order, finish.
+#pragma once
+
+#include "aggregation/memory/param_span.h"
+
+#include <cstddef>
+
+namespace fedhive::aggregation {
+
+/// What one slot brings to the barrier.
+struct Update {
+    ConstParamSpan values;     // [P]: the client's update, or sum of f32(w_k * update_k) where a slot holds several clients
+    std::size_t position = 0;  // of the slot in the cohort's tree; strictly increasing over aggregate() calls
+    double scale = 1.0;        // what values are still to be multiplied with: w_k, or 1 for a slot that holds a sum
+    double weight = 1.0;       // sum of w_k over the slot's clients
+    std::size_t clients = 1;
+};
+
+/// The aggregate with its count, since some server steps need |S|/N (SCAFFOLD).
+struct Aggregate {
+    ConstParamSpan values;  // [P], owned by the aggregator, valid until its next zero_init
+    double weight = 0.0;    // sum of the weights
+    std::size_t clients = 0;
+};
+
+/// Process  coordinator, after the barrier. Updates are views: their slots may not be written before finish() has returned.
+class Aggregator {
+public:
+    Aggregator() = default;
+    Aggregator(const Aggregator&) = delete;
+    Aggregator& operator=(const Aggregator&) = delete;
+    virtual ~Aggregator() = default;
+
+    /// True for rules that look at single clients (robust rules): their slots hold one client each.
+    virtual bool needs_single_updates() const = 0;
+
+    virtual void zero_init(std::size_t num_floats, MemorySpace space) = 0;
+    virtual void aggregate(const Update& update) = 0;
+
+    /// Throws Fault when nothing was aggregated or all weights are zero.
+    virtual Aggregate finish() = 0;
+};
+
+}  // namespace fedhive::aggregation

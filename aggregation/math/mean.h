@@ -1,0 +1,48 @@
+// Weighted mean of the updates of a round: out[i] = sum_k f32(w_k * u_k[i]) / sum_k w_k.
+#pragma once
+
+#include "aggregation/math/aggregator.h"
+#include "aggregation/memory/param_buffer.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace fedhive::aggregation {
+
+/// The fixed summation tree over cohort positions: position 1 joins 0, 3 joins 2, then 2 joins 0, and so on; missing positions are
+/// skipped. The tree belongs to the cohort, not to the machine, and an aligned run of 2^n positions is a subtree, so that neither the
+/// number of workers nor the number of clients in a slot changes a bit.
+///
+/// Returns, for each position in turn, how many of the partial sums on the stack are folded (top into the one below) *before* that
+/// position's term is pushed; at the end the stack is folded from the top. positions: strictly increasing.
+std::vector<std::uint8_t> tree_folds(std::span<const std::size_t> positions);
+
+/// The same tree over whole spans, fed one update at a time: what a worker uses for a slot that holds several clients.
+/// Memory: log2(clients) + 1 buffers of [P].
+class SlotSum {
+public:
+    SlotSum(std::size_t num_floats, MemorySpace space);
+
+    void zero_init();
+    void add(ConstParamSpan update, double weight);  // next position
+    void finish(ParamSpan slot);                     // slot = the sum; at least one add before
+
+private:
+    void fold_top();
+
+    std::size_t num_floats_;
+    MemorySpace space_;
+    std::size_t next_position_ = 0;
+    std::vector<ParamBuffer> buffers_;       // as many as were ever needed
+    std::vector<std::size_t> stack_;         // positions of the partial sums, buffers_[i] holds stack_[i]
+};
+
+/// Shapes   updates: K x [P]; K >= 1.   Cost: 4*P*(K+1) bytes of traffic in one pass.
+/// Order    tree_folds over the slots' positions; terms and sums in f32, division by sum_k w_k in double, rounded once.
+/// Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, server update.
+/// Differs  sums over the accepted clients only, so weights are renormalised when clients fail.
+std::unique_ptr<Aggregator> make_mean();
+
+}  // namespace fedhive::aggregation

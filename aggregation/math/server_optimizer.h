@@ -1,0 +1,41 @@
+// Rules that turn an aggregate (a direction of progress, local - global) into the next global model.
+#pragma once
+
+#include "aggregation/memory/param_buffer.h"
+
+#include <memory>
+
+namespace fedhive::aggregation {
+
+class ServerOptimizer {
+public:
+    ServerOptimizer() = default;
+    ServerOptimizer(const ServerOptimizer&) = delete;
+    ServerOptimizer& operator=(const ServerOptimizer&) = delete;
+    virtual ~ServerOptimizer() = default;
+
+    /// next = global + step(aggregate). Moments are allocated, zeroed, at the first call. All spans [P] in one space; `next` is not
+    /// `global`. Throws ShapeError.
+    virtual void step(ParamSpan next, ConstParamSpan global, ConstParamSpan aggregate) = 0;
+};
+
+struct ServerSgdOptions {
+    float lr = 1.0F;        // server rate (eta_g), > 0; 1 is plain federated averaging
+    float momentum = 0.0F;  // in [0, 1); FedAvgM (Hsu et al. 2019, arXiv:1909.06335) uses 0.9
+};
+
+/// v = momentum * v + aggregate;  next = global + lr * v. With momentum 0 and lr 1 exactly next = global + aggregate.
+std::unique_ptr<ServerOptimizer> make_server_sgd(const ServerSgdOptions& options);
+
+struct ServerAdamOptions {
+    float lr = 0.01F;     // server rate (eta), > 0
+    float beta1 = 0.9F;   // in [0, 1)
+    float beta2 = 0.99F;  // in [0, 1)
+    float tau = 0.001F;   // degree of adaptivity, > 0
+};
+
+/// m = beta1*m + (1-beta1)*aggregate;  v = beta2*v + (1-beta2)*aggregate^2;  next = global + lr * m / (sqrt(v) + tau).
+/// Source: Reddi et al. 2021 (arXiv:2003.00295), Algorithm 2, FedAdam; no bias correction, as there.
+std::unique_ptr<ServerOptimizer> make_server_adam(const ServerAdamOptions& options);
+
+}  // namespace fedhive::aggregation

@@ -1,0 +1,43 @@
+// Where each tensor of a model lies in a flat vector of floats. Built once from the model; its fingerprint sits in the
+// control block, so that a worker whose model differs refuses to start.
+//
+//   [ conv1.weight | pad | conv1.bias | pad | … | last parameter | pad | buffers … ]     offsets in floats, each a multiple of 16
+//   '----------------- num_trainable() ------------------------------'
+//   '------------------------------------ num_floats() = P -----------------------'
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fedhive::aggregation {
+
+/// parameters are stepped by the client optimiser; buffers (BatchNorm statistics) are only averaged.
+enum class TensorKind : std::uint8_t { Parameter, Buffer };
+
+struct LayoutEntry {
+    std::string name;                 // as in a PyTorch state_dict
+    std::vector<std::int64_t> shape;  // logical, row major
+    TensorKind kind = TensorKind::Parameter;
+    std::size_t offset = 0;  // floats from the start of the span
+    std::size_t size = 0;    // floats
+};
+
+class Layout {
+public:
+    /// Appends a tensor at the next multiple of 16 floats. Throws ShapeError for a parameter after a buffer, a name used
+    /// before, or a negative dimension.
+    void add(std::string name, std::vector<std::int64_t> shape, TensorKind kind = TensorKind::Parameter);
+
+    const std::vector<LayoutEntry>& entries() const { return entries_; }
+    std::size_t num_floats() const;     // P, padding included; a multiple of 16
+    std::size_t num_trainable() const;  // floats of the parameter part, padding included
+    std::size_t num_values() const;     // without padding: what a paper calls the number of parameters
+    std::uint64_t fingerprint() const;  // of names, shapes, kinds and offsets
+
+private:
+    std::vector<LayoutEntry> entries_;
+};
+
+}  // namespace fedhive::aggregation

@@ -1,0 +1,19 @@
+// The IDX format of the MNIST family: big-endian magic and sizes, then bytes; plain or gzip-compressed (`.gz`).
+// Source: Y. LeCun, C. Cortes, C. Burges, "The MNIST database", file formats.
+#pragma once
+
+#include "clients/data/dataset.h"
+
+#include <filesystem>
+
+namespace fedhive::clients {
+
+/// Reads {train,t10k}-{images-idx3,labels-idx1}-ubyte from `root`, each plain or with `.gz`. Class count: 1 + largest training label,
+/// unless `num_classes` > 0.
+///
+/// Throws   ConfigError naming the file: missing (says `scripts/data mnist`), truncated, trailing bytes, wrong magic, sizes that do not
+///          fit the file, image and label counts that differ, labels outside the classes, train and test shapes that differ.
+/// Memory   one copy of the bytes; sizes are checked against the file before anything is allocated.
+Dataset read_idx(const std::filesystem::path& root, std::int64_t num_classes = 0);
+
+}  // namespace fedhive::clients

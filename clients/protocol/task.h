@@ -1,0 +1,57 @@
+// What a worker is asked to do, as plain data of fixed size: it lies in the control block, so no pointers and no strings. A worker knows no
+// strategy and no YAML; all it needs is in the plan it got at start (run_plan.h) and in its tasks.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace fedhive::clients {
+
+/// What a client minimises besides the loss of its data.
+struct Objective {
+    float proximal_mu = 0.0F;  // >= 0; mu/2 * |local - global|^2 (FedProx); 0: the loss alone
+};
+
+enum class TaskKind : std::uint32_t {
+    Train,     // members of one slot, in cohort order; result: the slot and one ClientResult a member
+    Evaluate,  // one chunk of the test examples under the global model; result: loss_sum, correct
+    Empty,     // nothing: what a round costs by itself
+};
+
+/// One unit of work: filled by the coordinator, run by the worker that claims it.
+struct Task {
+    TaskKind kind = TaskKind::Empty;
+    std::uint32_t round = 0;         // 0-based
+    std::uint32_t global_index = 0;  // which of the two global regions holds the model to start from
+    std::uint32_t slot = 0;          // Train: where the update goes
+    std::uint64_t first = 0;         // Train: first member in the cohort; Evaluate: first example
+    std::uint64_t count = 0;         // members or examples
+    Objective objective;
+};
+
+/// A cohort member: who, with what weight.
+struct Member {
+    std::uint32_t client_id = 0;
+    double weight = 1.0;  // w_k, used by the worker only where a slot holds several clients
+};
+
+/// What a worker reports of one member.
+struct ClientResult {
+    std::uint64_t steps = 0;
+    double train_loss = 0.0;  // mean over all examples seen
+    double update_norm = 0.0;
+    std::uint64_t update_hash = 0;
+    std::uint32_t finite = 1;
+    double seconds = 0.0;
+};
+
+/// Sums over one evaluated chunk.
+struct EvaluationResult {
+    double loss_sum = 0.0;
+    std::uint64_t correct = 0;
+};
+
+static_assert(std::is_trivially_copyable_v<Task> && std::is_trivially_copyable_v<Member> &&
+              std::is_trivially_copyable_v<ClientResult> && std::is_trivially_copyable_v<EvaluationResult>);
+
+}  // namespace fedhive::clients

@@ -1,0 +1,25 @@
+# Sets FEDHIVE_WITH_CUDA. With nvcc alone the kernels and the CUDA arena build against libcudart; no driver is linked, so that the binary
+# starts on machines without a GPU.
+set(FEDHIVE_WITH_CUDA OFF)
+if(NOT FEDHIVE_CUDA STREQUAL "OFF")
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    # C++17: CMake 3.25.1 does not know C++20 for nvcc, and no .cu file includes a header that needs it.
+    set(CMAKE_CUDA_STANDARD 17)
+    set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+    set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+    if(NOT CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
+    endif()
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    set(FEDHIVE_WITH_CUDA ON)
+    target_compile_definitions(fedhive_options INTERFACE FEDHIVE_WITH_CUDA)
+    # The same bits as on the host: no fused multiply-add unless it is written.
+    target_compile_options(fedhive_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>)
+  elseif(FEDHIVE_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "FEDHIVE_CUDA=ON, but no nvcc was found: install the CUDA toolkit, put nvcc on PATH, or use FEDHIVE_CUDA=AUTO.")
+  endif()
+endif()
+message(STATUS "fedhive: CUDA kernels and CUDA arena: ${FEDHIVE_WITH_CUDA}")

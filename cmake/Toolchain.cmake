@@ -1,0 +1,22 @@
+# Options of our own code, as one interface target that the first floor hands upwards.
+add_library(fedhive_options INTERFACE)
+target_include_directories(fedhive_options INTERFACE "${PROJECT_SOURCE_DIR}")
+target_compile_options(fedhive_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow -Werror>
+  # Results may not depend on which expressions a compiler fuses; std::fma stays possible where it is meant.
+  $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+
+if(FEDHIVE_SANITIZE)
+  target_compile_options(fedhive_options INTERFACE -fsanitize=${FEDHIVE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(fedhive_options INTERFACE -fsanitize=${FEDHIVE_SANITIZE})
+  target_compile_definitions(fedhive_options INTERFACE FEDHIVE_SANITIZED)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  # Precompiled headers need these two, or ccache refuses them.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
+endif()

@@ -1,0 +1,129 @@
+// One experiment as plain structs. Defaults stand here and nowhere else; the same fields are read from YAML, written back as the resolved
+// config and printed into configs/REFERENCE.md by the descriptions in fields.h.
+#pragma once
+
+#include "clients/data/dataset.h"
+#include "sim/strategies/strategy.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fedhive::sim {
+
+struct PartitionConfig {
+    std::string scheme = "iid";  // contiguous | iid | shards | dirichlet
+    std::int64_t clients = 10;
+    std::vector<double> sizes;           // iid: fractions, one a client; empty: equal
+    std::int64_t shards_per_client = 2;  // shards
+    double alpha = 0.5;                  // dirichlet
+    std::int64_t min_examples = 1;       // dirichlet
+};
+
+struct DataConfig {
+    std::string format;                   // glyphs | synthetic | idx
+    std::filesystem::path root;           // idx; absolute once loaded
+    std::int64_t classes = 0;             // idx; 0: as many as the training labels show
+    std::int64_t num_train = 6000;        // glyphs, synthetic
+    std::int64_t num_test = 1000;         // glyphs, synthetic
+    std::int64_t num_classes = 10;        // synthetic
+    std::int64_t num_features = 20;       // synthetic
+    double separation = 2.0;              // synthetic
+    clients::Normalization normalize;
+    PartitionConfig partition;
+};
+
+struct ModelConfig {
+    std::string name;           // lr | mlp | mnist_cnn | cnn_m
+    bool dropout = true;        // mnist_cnn, cnn_m
+    std::int64_t hidden = 200;  // mlp
+};
+
+struct OptimizerConfig {
+    std::string name = "sgd";
+    double lr = 0.01;
+    double momentum = 0.0;
+    double weight_decay = 0.0;
+    bool nesterov = false;
+};
+
+struct TrainingConfig {
+    std::optional<std::int64_t> cohort;     // clients per round; exactly one of cohort and participation once loaded is used
+    std::optional<double> participation;    // fraction in (0, 1]; cohort = max(1, round(participation * clients))
+    std::int64_t local_epochs = 1;
+    std::int64_t batch_size = 32;
+    std::int64_t clients_per_slot = 1;  // a power of two
+    OptimizerConfig optimizer;
+};
+
+struct StrategyConfig {
+    std::string name = "fedavg";
+    Weighting weighting = Weighting::Examples;
+    Parameters parameters;  // complete once loaded: defaults filled in
+};
+
+struct ModeConfig {
+    std::string name = "synchronous";
+};
+
+struct EvaluationConfig {
+    std::int64_t every = 1;         // rounds; the last round is always evaluated
+    std::int64_t chunk_size = 500;  // examples per forward pass; can change the last bit of a metric
+};
+
+struct StopConfig {
+    std::optional<double> test_accuracy;  // stop after a round that reaches it
+};
+
+struct FailuresConfig {
+    std::string policy = "abort";
+    double deadline_s = 300.0;
+};
+
+struct RunConfig {
+    std::string name;  // default: the file's name without .yaml
+    std::uint64_t seed = 1;
+    std::int64_t rounds = 10;
+    std::string device = "auto";            // auto | cpu | cuda
+    std::optional<std::int64_t> workers;    // empty: auto
+    std::int64_t threads = 1;
+    DataConfig data;
+    ModelConfig model;
+    TrainingConfig training;
+    StrategyConfig strategy;
+    ModeConfig mode;
+    EvaluationConfig evaluation;
+    StopConfig stop;
+    FailuresConfig failures;
+
+    /// Clients asked to train in a round.
+    std::int64_t cohort_size() const;
+};
+
+/// Where values came from, so that whoever finds one unusable later (a model that does not fit the data) can still name file and line.
+class ConfigSource {
+public:
+    virtual ~ConfigSource() = default;
+    /// "configs/mnist.yaml:14: model.name: <problem>", or "--set: model.name: …", or the file alone for a key that was left out.
+    virtual ConfigError error(const std::string& key_path, const std::string& problem) const = 0;
+};
+
+struct LoadedConfig {
+    RunConfig run;
+    std::shared_ptr<const ConfigSource> source;
+};
+
+/// Reads a file strictly and applies `overrides` ("training.batch_size=32", in order; each key must exist). Relative paths in the file are
+/// resolved against its folder. Throws ConfigError: unknown or duplicate key (with a suggestion), wrong type, value out of range, missing
+/// value, strategy and mode that do not go together, cohort larger than the number of clients, a file that is missing, empty or not YAML.
+LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
+
+/// The resolved config: every key that applies, with its value; a valid input of load_config that gives the same RunConfig.
+std::string to_yaml(const RunConfig& run);
+
+/// The text of configs/REFERENCE.md.
+std::string reference_markdown();
+
+}  // namespace fedhive::sim

@@ -1,0 +1,64 @@
+// A strategy is a named combination from a paper: what the client optimises, how an update is weighted, the rule that turns updates into one,
+// and the server's step. Each lives in one file of this folder that reads like the box in its paper and *names* its parts; the parts
+// live in aggregation/math and clients/training. To add one: write the file, add its line to catalog.cpp.
+#pragma once
+
+#include "aggregation/math/aggregator.h"
+#include "aggregation/math/server_optimizer.h"
+#include "clients/protocol/task.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fedhive::sim {
+
+/// How much an update counts: its client's number of examples (n_k), or the same for all.
+enum class Weighting { Examples, Uniform };
+
+/// A strategy's own parameters, flat beside `name` in the `strategy:` section, by their names in YAML.
+using Parameters = std::map<std::string, double>;
+
+/// One parameter as the config reader checks it and REFERENCE.md prints it.
+struct ParameterSpec {
+    std::string name;
+    double default_value = 0.0;
+    double at_least = 0.0;        // lowest allowed value …
+    bool above = false;           // … itself excluded
+    double below = 0.0;           // values must be smaller than this; 0: no upper limit
+    std::string meaning;          // one line: meaning, unit, typical value, paper symbol
+};
+
+struct Strategy {
+    std::string name;
+    clients::Objective objective;
+    Weighting weighting = Weighting::Examples;
+    std::unique_ptr<aggregation::Aggregator> aggregator;
+    std::unique_ptr<aggregation::ServerOptimizer> server_optimizer;
+
+    /// w_k, before normalisation.
+    double weight(std::uint64_t num_examples) const {
+        return weighting == Weighting::Examples ? static_cast<double>(num_examples) : 1.0;
+    }
+};
+
+struct StrategySpec {
+    std::string name;
+    std::string source;  // paper, arXiv number
+    Weighting default_weighting = Weighting::Examples;
+    std::vector<ParameterSpec> parameters;
+    std::vector<std::string> modes;  // names of the modes it is valid in
+    Strategy (*build)(const Parameters& parameters) = nullptr;
+};
+
+/// All strategies, in the order of REFERENCE.md.
+const std::vector<StrategySpec>& strategy_catalog();
+
+/// The entry of that name; nullptr when there is none.
+const StrategySpec* find_strategy(const std::string& name);
+
+/// Builds the named strategy; missing parameters take their defaults. The name must exist.
+Strategy make_strategy(const std::string& name, const Parameters& parameters, Weighting weighting);
+
+}  // namespace fedhive::sim
