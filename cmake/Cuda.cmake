@@ -3,6 +3,11 @@
 set(FEDHIVE_WITH_CUDA OFF)
 if(NOT FEDHIVE_CUDA STREQUAL "OFF")
   include(CheckLanguage)
+  # The toolkit's usual place counts although it is not on PATH.
+  find_program(nvcc_program nvcc PATHS /usr/local/cuda/bin NO_CACHE)
+  if(nvcc_program AND NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    set(ENV{CUDACXX} "${nvcc_program}")
+  endif()
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     # C++17: CMake 3.25.1 does not know C++20 for nvcc, and no .cu file includes a header that needs it.

@@ -1,30 +1,50 @@
-# LibTorch as an imported target of our own: fedhive::torch. Looked for in this order: -DTORCH_DIR (the folder that holds include/ and lib/),
+# LibTorch as an imported target of our own: fedhive::torch. Looked for in this order: -DTORCH_DIR (the folder that holds include/ and lib/;
+# its default is the environment variable of that name),
 # an importable Python `torch`, the project's own .deps folder (scripts/setup). Touches no global flag and needs no CUDA toolkit, unlike
 # find_package(Torch).
-set(TORCH_DIR "" CACHE PATH "Folder of LibTorch (holds include/ and lib/)")
-set(torch_dir "${TORCH_DIR}")
-if(NOT torch_dir)
-  find_package(Python3 COMPONENTS Interpreter QUIET)
-  if(Python3_FOUND)
-    execute_process(
-      COMMAND "${Python3_EXECUTABLE}" -c
-        "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '', end='')"
-      OUTPUT_VARIABLE torch_dir ERROR_QUIET)
-  endif()
-endif()
-if(NOT torch_dir OR NOT EXISTS "${torch_dir}/include/torch/csrc/api/include/torch/torch.h")
-  file(GLOB torch_candidates "${PROJECT_SOURCE_DIR}/.deps/torch*/torch")
-  if(torch_candidates AND NOT TORCH_DIR)
-    list(GET torch_candidates 0 torch_dir)
-  endif()
-endif()
-if(NOT EXISTS "${torch_dir}/include/torch/csrc/api/include/torch/torch.h")
-  message(FATAL_ERROR "LibTorch was not found. Run scripts/setup, install the Python package torch, or pass -DTORCH_DIR=FOLDER "
-                      "(the folder that holds include/ and lib/). To build the floors without it: -DFEDHIVE_TORCH=OFF.")
-endif()
+set(TORCH_DIR "$ENV{TORCH_DIR}" CACHE PATH "Folder of LibTorch (holds include/ and lib/)")
+set(torch_header include/torch/csrc/api/include/torch/torch.h)
+set(torch_minimum 2.11)
 
-file(STRINGS "${torch_dir}/include/torch/headeronly/version.h" torch_version_line REGEX "define TORCH_VERSION \"")
-string(REGEX REPLACE ".*\"([^\"]+)\".*" "\\1" FEDHIVE_TORCH_VERSION "${torch_version_line}")
+# torch_version(FOLDER result): its version, or 0 where there is no LibTorch.
+function(torch_version folder result)
+  set(${result} 0 PARENT_SCOPE)
+  if(EXISTS "${folder}/${torch_header}" AND EXISTS "${folder}/include/torch/headeronly/version.h")
+    file(STRINGS "${folder}/include/torch/headeronly/version.h" lines REGEX "define TORCH_VERSION_(MAJOR|MINOR|PATCH) ")
+    string(REGEX MATCHALL "[0-9]+" numbers "${lines}")
+    list(JOIN numbers . version)
+    set(${result} "${version}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+set(torch_candidates "${TORCH_DIR}")
+if(NOT TORCH_DIR)
+  # The python3 of PATH, as scripts/setup asks it; an older torch there is passed over.
+  find_program(python3_program python3 NO_CACHE)
+  if(python3_program)
+    execute_process(
+      COMMAND "${python3_program}" -c
+        "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '', end='')"
+      OUTPUT_VARIABLE torch_of_python ERROR_QUIET)
+  endif()
+  set(torch_candidates ${torch_of_python} "${PROJECT_SOURCE_DIR}/.deps/torch/torch")
+  # scripts/setup may exchange this folder for one with CUDA.
+  if(EXISTS "${PROJECT_SOURCE_DIR}/.deps/torch/installed")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/.deps/torch/installed")
+  endif()
+endif()
+set(torch_dir "")
+foreach(candidate IN LISTS torch_candidates)
+  torch_version("${candidate}" FEDHIVE_TORCH_VERSION)
+  if(FEDHIVE_TORCH_VERSION VERSION_GREATER_EQUAL torch_minimum)
+    set(torch_dir "${candidate}")
+    break()
+  endif()
+endforeach()
+if(NOT torch_dir)
+  message(FATAL_ERROR "LibTorch ${torch_minimum} or newer was not found. Run scripts/setup, install the Python package torch, or pass "
+                      "-DTORCH_DIR=FOLDER (the folder that holds include/ and lib/). To build the floors without it: -DFEDHIVE_TORCH=OFF.")
+endif()
 
 add_library(fedhive_torch INTERFACE)
 add_library(fedhive::torch ALIAS fedhive_torch)

@@ -16,8 +16,12 @@ namespace fedhive::aggregation {
 /// number of workers nor the number of clients in a slot changes a bit.
 ///
 /// Returns, for each position in turn, how many of the partial sums on the stack are folded (top into the one below) *before* that
-/// position's term is pushed; at the end the stack is folded from the top. positions: strictly increasing.
+/// position's term is pushed; at the end the stack is folded from the top. positions: strictly increasing, below 2^32; throws Fault.
 std::vector<std::uint8_t> tree_folds(std::span<const std::size_t> positions);
+
+/// The sum of weights over the same tree, in double: Update::weight of a slot that holds several clients is made with it, so that
+/// weights which are not integers do not make a difference between slot sizes either. One weight for each position; at least one.
+double sum_weights(std::span<const std::size_t> positions, std::span<const double> weights);
 
 /// The same tree over whole spans, fed one update at a time: what a worker uses for a slot that holds several clients.
 /// Memory: log2(clients) + 1 buffers of [P].

@@ -20,7 +20,9 @@ public:
 
 private:
     struct Free {
-        MemorySpace space = MemorySpace::Host;
+        MemorySpace space;
+        Free() noexcept : space(MemorySpace::Host) {}
+        explicit Free(MemorySpace where) noexcept : space(where) {}
         void operator()(float* floats) const noexcept;
     };
     std::unique_ptr<float, Free> floats_;

@@ -2,11 +2,13 @@
 // config and printed into configs/REFERENCE.md by the descriptions in fields.h.
 #pragma once
 
+#include "aggregation/base/error.h"
 #include "clients/data/dataset.h"
 #include "sim/strategies/strategy.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,14 +25,14 @@ struct PartitionConfig {
 };
 
 struct DataConfig {
-    std::string format;                   // glyphs | synthetic | idx
-    std::filesystem::path root;           // idx; absolute once loaded
-    std::int64_t classes = 0;             // idx; 0: as many as the training labels show
-    std::int64_t num_train = 6000;        // glyphs, synthetic
-    std::int64_t num_test = 1000;         // glyphs, synthetic
-    std::int64_t num_classes = 10;        // synthetic
-    std::int64_t num_features = 20;       // synthetic
-    double separation = 2.0;              // synthetic
+    std::string format;              // glyphs | synthetic | idx
+    std::filesystem::path root;      // idx; absolute once loaded
+    std::int64_t classes = 0;        // idx; 0: as many as the training labels show
+    std::int64_t num_train = 6000;   // glyphs, synthetic
+    std::int64_t num_test = 1000;    // glyphs, synthetic
+    std::int64_t num_classes = 10;   // synthetic
+    std::int64_t num_features = 20;  // synthetic
+    double separation = 2.0;         // synthetic
     clients::Normalization normalize;
     PartitionConfig partition;
 };
@@ -50,8 +52,8 @@ struct OptimizerConfig {
 };
 
 struct TrainingConfig {
-    std::optional<std::int64_t> cohort;     // clients per round; exactly one of cohort and participation once loaded is used
-    std::optional<double> participation;    // fraction in (0, 1]; cohort = max(1, round(participation * clients))
+    std::optional<std::int64_t> cohort;   // clients per round; exactly one of cohort and participation once loaded is used
+    std::optional<double> participation;  // fraction in (0, 1]; cohort = max(1, round(participation * clients))
     std::int64_t local_epochs = 1;
     std::int64_t batch_size = 32;
     std::int64_t clients_per_slot = 1;  // a power of two
@@ -86,8 +88,8 @@ struct RunConfig {
     std::string name;  // default: the file's name without .yaml
     std::uint64_t seed = 1;
     std::int64_t rounds = 10;
-    std::string device = "auto";            // auto | cpu | cuda
-    std::optional<std::int64_t> workers;    // empty: auto
+    std::string device = "auto";          // auto | cpu | cuda
+    std::optional<std::int64_t> workers;  // empty: auto
     std::int64_t threads = 1;
     DataConfig data;
     ModelConfig model;
@@ -106,7 +108,7 @@ struct RunConfig {
 class ConfigSource {
 public:
     virtual ~ConfigSource() = default;
-    /// "configs/mnist.yaml:14: model.name: <problem>", or "--set: model.name: …", or the file alone for a key that was left out.
+    /// "configs/mnist.yaml:14: model.name: <problem>", or "--set model.name=x: model.name: …", or the file alone for a key left out.
     virtual ConfigError error(const std::string& key_path, const std::string& problem) const = 0;
 };
 
@@ -115,9 +117,10 @@ struct LoadedConfig {
     std::shared_ptr<const ConfigSource> source;
 };
 
-/// Reads a file strictly and applies `overrides` ("training.batch_size=32", in order; each key must exist). Relative paths in the file are
-/// resolved against its folder. Throws ConfigError: unknown or duplicate key (with a suggestion), wrong type, value out of range, missing
-/// value, strategy and mode that do not go together, cohort larger than the number of clients, a file that is missing, empty or not YAML.
+/// Reads a file strictly and applies `overrides` ("training.batch_size=32", in order; each key must exist; =null takes one out). Relative
+/// paths are resolved against the file's folder, in overrides against the current one. Throws ConfigError: unknown or duplicate key (with a
+/// suggestion), wrong type, value out of range, missing value, strategy and mode that do not go together, cohort larger than the number of
+/// clients, a file that is missing, empty or not YAML.
 LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
 
 /// The resolved config: every key that applies, with its value; a valid input of load_config that gives the same RunConfig.

@@ -1,6 +1,6 @@
-// A strategy is a named combination from a paper: what the client optimises, how an update is weighted, the rule that turns updates into one,
-// and the server's step. Each lives in one file of this folder that reads like the box in its paper and *names* its parts; the parts
-// live in aggregation/math and clients/training. To add one: write the file, add its line to catalog.cpp.
+// A strategy is a named combination from a paper: what the client optimises, how an update is weighted, the rule that turns updates into
+// one, and the server's step. Each lives in one file of this folder that reads like the box in its paper and *names* its parts; the
+// parts live in aggregation/math and clients/training. To add one: write the file, add its line to catalog.cpp.
 #pragma once
 
 #include "aggregation/math/aggregator.h"
@@ -24,10 +24,10 @@ using Parameters = std::map<std::string, double>;
 struct ParameterSpec {
     std::string name;
     double default_value = 0.0;
-    double at_least = 0.0;        // lowest allowed value …
-    bool above = false;           // … itself excluded
-    double below = 0.0;           // values must be smaller than this; 0: no upper limit
-    std::string meaning;          // one line: meaning, unit, typical value, paper symbol
+    double at_least = 0.0;  // lowest allowed value …
+    bool above = false;     // … itself excluded
+    double below = 0.0;     // values must be smaller than this; 0: no upper limit
+    std::string meaning;    // one line: meaning, unit, typical value, paper symbol
 };
 
 struct Strategy {
@@ -46,6 +46,7 @@ struct Strategy {
 struct StrategySpec {
     std::string name;
     std::string source;  // paper, arXiv number
+    std::string note;    // for REFERENCE.md: what it does, what to watch
     Weighting default_weighting = Weighting::Examples;
     std::vector<ParameterSpec> parameters;
     std::vector<std::string> modes;  // names of the modes it is valid in

@@ -1,0 +1,45 @@
+// How the rules of this folder choose between host and CUDA, and how their host loops are compiled for several instruction sets.
+#pragma once
+
+#include "aggregation/base/error.h"
+#include "aggregation/math/kernels.h"
+#include "aggregation/memory/param_span.h"
+
+// One function, one clone for each instruction set, chosen when the program starts. The clones give the same bits: element-wise work,
+// fixed lanes, no contraction. Element bodies are always_inline, else GCC would call the one baseline copy of them from every clone.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(FEDHIVE_SANITIZED)
+#define FEDHIVE_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define FEDHIVE_CLONES
+#endif
+
+// For loops whose spans may be the same (never partly overlapping): element i depends on element i only.
+#if defined(__clang__)
+#define FEDHIVE_ELEMENTWISE _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define FEDHIVE_ELEMENTWISE _Pragma("GCC ivdep")
+#endif
+
+namespace fedhive::aggregation {
+
+/// Throws ShapeError when the spans differ in size or memory space.
+inline void require_same(ConstParamSpan expected, ConstParamSpan span, const char* what) {
+    if (span.size != expected.size) throw ShapeError(fmt::format("{}: {} floats against {}", what, span.size, expected.size));
+    if (span.space != expected.space) throw ShapeError(fmt::format("{}: spans in different memory spaces", what));
+}
+
+/// Runs host(), or cuda(), which returns what kernels.h does. The kernels exist only in a build with CUDA.
+template <typename HostWork, typename CudaWork>
+void dispatch(MemorySpace space, HostWork host, [[maybe_unused]] CudaWork cuda) {
+    if (space == MemorySpace::Host) {
+        host();
+        return;
+    }
+#ifdef FEDHIVE_WITH_CUDA
+    if (const kernels::CudaError error = cuda(); error != nullptr) throw Fault(fmt::format("CUDA: {}", error));
+#else
+    throw Fault("this binary was built without CUDA (FEDHIVE_CUDA)");
+#endif
+}
+
+}  // namespace fedhive::aggregation

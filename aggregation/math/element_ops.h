@@ -1,0 +1,152 @@
+// What happens to one element, once, for host and device: vector_ops.cpp, mean.cpp, median.cpp and server_optimizer.cpp loop over these
+// bodies on the host, kernels.cu on CUDA. C++17, plain pointers; rounding is that of the written expressions (no fused multiply-add).
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__CUDACC__)
+#define FEDHIVE_HOST_DEVICE __host__ __device__ __forceinline__
+#else
+#define FEDHIVE_HOST_DEVICE inline __attribute__((always_inline))
+#endif
+
+namespace fedhive::aggregation::element {
+
+FEDHIVE_HOST_DEVICE std::uint32_t bits_of(float value) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+FEDHIVE_HOST_DEVICE float weighted(float value, double weight) { return static_cast<float>(weight * static_cast<double>(value)); }
+
+FEDHIVE_HOST_DEVICE float divided(float sum, double total) { return static_cast<float>(static_cast<double>(sum) / total); }
+
+// --- client optimiser -------------------------------------------------------------------------------------------------------------
+
+FEDHIVE_HOST_DEVICE float decayed(float gradient, float parameter, float weight_decay) { return gradient + weight_decay * parameter; }
+
+FEDHIVE_HOST_DEVICE void sgd(float& parameter, float gradient, float lr, float weight_decay) {
+    parameter -= lr * decayed(gradient, parameter, weight_decay);
+}
+
+FEDHIVE_HOST_DEVICE void sgd_momentum(float& parameter, float gradient, float& velocity, float lr, float momentum, float weight_decay,
+                                      bool nesterov) {
+    const float g = decayed(gradient, parameter, weight_decay);
+    velocity = momentum * velocity + g;
+    parameter -= lr * (nesterov ? g + momentum * velocity : velocity);
+}
+
+FEDHIVE_HOST_DEVICE void proximal(float& gradient, float local, float global, float mu) { gradient += mu * (local - global); }
+
+// --- server optimisers ------------------------------------------------------------------------------------------------------------
+
+FEDHIVE_HOST_DEVICE float server_sgd(float global, float direction, float lr) { return global + lr * direction; }
+
+FEDHIVE_HOST_DEVICE float server_momentum(float global, float aggregate, float& velocity, float lr, float momentum) {
+    velocity = momentum * velocity + aggregate;
+    return server_sgd(global, velocity, lr);
+}
+
+FEDHIVE_HOST_DEVICE float server_adam(float global, float aggregate, float& m, float& v, float lr, float beta1, float beta2, float tau) {
+    m = beta1 * m + (1.0F - beta1) * aggregate;
+    v = beta2 * v + (1.0F - beta2) * (aggregate * aggregate);
+    return global + lr * m / (std::sqrt(v) + tau);
+}
+
+// --- summary of an update ---------------------------------------------------------------------------------------------------------
+
+constexpr std::size_t kChunk = 1024;  // elements summed together; chunks are then added in order
+constexpr std::size_t kLanes = 32;    // element i of a chunk goes to lane i % 32; one warp on the device
+
+struct ChunkSummary {
+    double squares = 0.0;
+    std::uint64_t hash = 0;
+    std::uint32_t not_finite = 0;  // 1 when an element is NaN or infinite
+};
+
+/// By the exponent bits, so that no compiler option can remove it.
+FEDHIVE_HOST_DEVICE std::uint32_t not_finite(float value) { return (bits_of(value) & 0x7F800000U) == 0x7F800000U ? 1U : 0U; }
+
+FEDHIVE_HOST_DEVICE double square(float value) { return static_cast<double>(value) * static_cast<double>(value); }
+
+/// An odd factor keeps any difference of the 32 bits apart from 0 modulo 2^64.
+FEDHIVE_HOST_DEVICE std::uint64_t hash_term(float value, std::uint64_t index) {
+    const std::uint64_t spread = index * 0x9E3779B97F4A7C15U;
+    return bits_of(value) * ((spread ^ (spread >> 32)) | 1U);
+}
+
+// --- tree sum ---------------------------------------------------------------------------------------------------------------------
+
+constexpr std::size_t kMaxTreeDepth = 33;  // partial sums alive at once; positions lie below 2^32
+
+/// What a mean reads. folds as tree_folds() returns them.
+struct TreeTerms {
+    const float* const* values;  // [count] of [P]
+    const double* scales;        // [count]
+    const std::uint8_t* folds;   // [count]
+    std::size_t count;           // >= 1
+    double total;                // sum of the weights
+};
+
+FEDHIVE_HOST_DEVICE void add_row(float* __restrict to, const float* __restrict from, std::size_t width) {
+    for (std::size_t c = 0; c < width; ++c) to[c] += from[c];
+}
+
+/// out[c] = f32(tree sum of column first + c / total) for c < width <= Width. The host runs it on blocks of columns, a CUDA thread on one.
+template <std::size_t Width>
+FEDHIVE_HOST_DEVICE void tree_mean(float* out, const TreeTerms& terms, std::size_t first, std::size_t width) {
+    float sums[kMaxTreeDepth][Width];
+    std::size_t depth = 0;
+    for (std::size_t k = 0; k < terms.count; ++k) {
+        for (std::size_t fold = 0; fold < terms.folds[k]; ++fold, --depth) add_row(sums[depth - 2], sums[depth - 1], width);
+        const float* values = terms.values[k] + first;
+        const double scale = terms.scales[k];
+        float* top = sums[depth++];
+        for (std::size_t c = 0; c < width; ++c) top[c] = weighted(values[c], scale);
+    }
+    for (; depth > 1; --depth) add_row(sums[depth - 2], sums[depth - 1], width);
+    for (std::size_t c = 0; c < width; ++c) out[c] = divided(sums[0][c], terms.total);
+}
+
+// --- median -----------------------------------------------------------------------------------------------------------------------
+
+/// An integer that orders like the float (and -0 before +0): the order is total, so every way to sort gives the same bits.
+FEDHIVE_HOST_DEVICE std::int32_t order_key(float value) {
+    const auto bits = static_cast<std::int32_t>(bits_of(value));
+    return bits ^ ((bits >> 31) & 0x7FFFFFFF);
+}
+
+FEDHIVE_HOST_DEVICE float float_of_key(std::int32_t key) {
+    const std::int32_t bits = key ^ ((key >> 31) & 0x7FFFFFFF);
+    float value = 0.0F;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/// Mean of the middle two, which are the same one when their number is odd. The sum is exact in double.
+FEDHIVE_HOST_DEVICE float middle(std::int32_t lower, std::int32_t upper) {
+    return static_cast<float>(0.5 * (static_cast<double>(float_of_key(lower)) + static_cast<double>(float_of_key(upper))));
+}
+
+/// Median of one column by counting, for any count and without memory of its own: what a CUDA thread does. Reads count^2 values.
+FEDHIVE_HOST_DEVICE float median_by_rank(const float* const* values, std::size_t count, std::size_t column) {
+    std::int32_t lower = 0;
+    std::int32_t upper = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::int32_t key = order_key(values[i][column]);
+        std::size_t rank = 0;
+        for (std::size_t j = 0; j < count; ++j) {
+            const std::int32_t other = order_key(values[j][column]);
+            rank += static_cast<std::size_t>(other < key || (other == key && j < i));
+        }
+        if (rank == (count - 1) / 2) lower = key;
+        if (rank == count / 2) upper = key;
+    }
+    return middle(lower, upper);
+}
+
+}  // namespace fedhive::aggregation::element

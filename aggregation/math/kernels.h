@@ -1,0 +1,36 @@
+// The CUDA side of vector_ops, mean, median and the server optimisers: raw device pointers, C++17. Work goes to the legacy default stream;
+// no atomics, so every result has one order. Callers go through dispatch.h and have checked sizes.
+#pragma once
+
+#include "aggregation/math/element_ops.h"
+
+namespace fedhive::aggregation::kernels {
+
+/// What CUDA says of a failed call or launch; nullptr when all went well.
+using CudaError = const char*;
+
+CudaError copy(float* to, const float* from, std::size_t size);  // either side may be host memory
+CudaError set_zero(float* to, std::size_t size);
+CudaError synchronize();
+
+CudaError sgd(float* parameters, const float* gradient, std::size_t size, float lr, float weight_decay);
+CudaError sgd_momentum(float* parameters, const float* gradient, float* velocity, std::size_t size, float lr, float momentum,
+                       float weight_decay, bool nesterov);
+CudaError proximal(float* gradient, const float* local, const float* global, std::size_t size, float mu);
+CudaError scale(float* to, const float* from, std::size_t size, double weight);
+CudaError add(float* to, const float* from, std::size_t size);
+
+/// chunks: host memory, one for each started chunk of element::kChunk elements. Waits for the result.
+CudaError write_update(float* update, const float* local, const float* global, std::size_t size, element::ChunkSummary* chunks);
+
+/// terms: arrays in host memory of pointers into device memory.
+CudaError tree_mean(float* out, const element::TreeTerms& terms, std::size_t size);
+CudaError median(float* out, const float* const* updates, std::size_t count, std::size_t size);
+
+CudaError server_sgd(float* next, const float* global, const float* aggregate, std::size_t size, float lr);
+CudaError server_momentum(float* next, const float* global, const float* aggregate, float* velocity, std::size_t size, float lr,
+                          float momentum);
+CudaError server_adam(float* next, const float* global, const float* aggregate, float* m, float* v, std::size_t size, float lr, float beta1,
+                      float beta2, float tau);
+
+}  // namespace fedhive::aggregation::kernels

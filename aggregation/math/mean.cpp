@@ -1,0 +1,125 @@
+#include "aggregation/math/mean.h"
+
+#include "aggregation/math/dispatch.h"
+#include "aggregation/math/update_list.h"
+#include "aggregation/math/vector_ops.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace fedhive::aggregation {
+
+namespace {
+
+/// Do the neighbours a < b on the stack belong together before position `next` comes? Yes when their smallest common subtree does not
+/// hold `next`.
+bool subtree_is_complete(std::size_t a, std::size_t b, std::size_t next) { return std::bit_width(a ^ b) < std::bit_width(b ^ next); }
+
+constexpr std::size_t kColumns = 256;  // partial sums of a block stay in the first-level cache
+
+FEDHIVE_CLONES void tree_mean_on_host(float* out, const element::TreeTerms& terms, std::size_t size) {
+    std::size_t first = 0;
+    for (; first + kColumns <= size; first += kColumns) element::tree_mean<kColumns>(out + first, terms, first, kColumns);
+    if (first < size) element::tree_mean<kColumns>(out + first, terms, first, size - first);
+}
+
+class Mean final : public Aggregator {
+public:
+    bool needs_single_updates() const override { return false; }
+
+    void zero_init(std::size_t num_floats, MemorySpace space) override {
+        updates_.reset(num_floats, space);
+        if (mean_.span().size != num_floats || mean_.span().space != space) mean_ = ParamBuffer(num_floats, space);
+    }
+
+    void aggregate(const Update& update) override { updates_.add(update); }
+
+    Aggregate finish() override {
+        std::vector<std::size_t> positions;
+        std::vector<double> scales;
+        std::vector<double> weights;
+        for (const Update& update : updates_.all()) {
+            positions.push_back(update.position);
+            scales.push_back(update.scale);
+            weights.push_back(update.weight);
+        }
+        const double total = sum_weights(positions, weights);
+        if (!(total > 0.0 && std::isfinite(total))) throw Fault(fmt::format("cannot divide by a sum of weights of {}", total));
+        const std::vector<const float*> values = updates_.pointers();
+        const std::vector<std::uint8_t> folds = tree_folds(positions);
+        const element::TreeTerms terms{values.data(), scales.data(), folds.data(), values.size(), total};
+        float* out = mean_.span().data;
+        dispatch(
+            updates_.space(), [&] { tree_mean_on_host(out, terms, updates_.num_floats()); },
+            [&] { return kernels::tree_mean(out, terms, updates_.num_floats()); });
+        return {mean_, total, updates_.num_clients()};
+    }
+
+private:
+    UpdateList updates_;
+    ParamBuffer mean_;
+};
+
+}  // namespace
+
+std::vector<std::uint8_t> tree_folds(std::span<const std::size_t> positions) {
+    std::vector<std::uint8_t> folds;
+    std::vector<std::size_t> stack;
+    for (const std::size_t position : positions) {
+        FEDHIVE_CHECK(position <= std::numeric_limits<std::uint32_t>::max(), "position {}", position);
+        if (!stack.empty()) FEDHIVE_CHECK(position > stack.back(), "{} after {}", position, stack.back());
+        std::uint8_t count = 0;
+        for (; stack.size() > 1 && subtree_is_complete(stack[stack.size() - 2], stack.back(), position); ++count) stack.pop_back();
+        folds.push_back(count);
+        stack.push_back(position);
+    }
+    return folds;
+}
+
+double sum_weights(std::span<const std::size_t> positions, std::span<const double> weights) {
+    FEDHIVE_CHECK_EQ(positions.size(), weights.size());
+    FEDHIVE_CHECK(!weights.empty(), "no weights");
+    std::vector<double> sums;
+    const auto fold = [&] {
+        const double top = sums.back();
+        sums.pop_back();
+        sums.back() += top;
+    };
+    const std::vector<std::uint8_t> folds = tree_folds(positions);
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+        for (std::size_t i = 0; i < folds[k]; ++i) fold();
+        sums.push_back(weights[k]);
+    }
+    while (sums.size() > 1) fold();
+    return sums.front();
+}
+
+SlotSum::SlotSum(std::size_t num_floats, MemorySpace space) : num_floats_(num_floats), space_(space) {}
+
+void SlotSum::zero_init() {
+    next_position_ = 0;
+    stack_.clear();
+}
+
+void SlotSum::add(ConstParamSpan update, double weight) {
+    while (stack_.size() > 1 && subtree_is_complete(stack_[stack_.size() - 2], stack_.back(), next_position_)) fold_top();
+    if (buffers_.size() == stack_.size()) buffers_.emplace_back(num_floats_, space_);
+    scale(buffers_[stack_.size()], update, weight);
+    stack_.push_back(next_position_++);
+}
+
+void SlotSum::finish(ParamSpan slot) {
+    FEDHIVE_CHECK(!stack_.empty(), "finish() before any update was added");
+    while (stack_.size() > 1) fold_top();
+    copy(slot, buffers_.front());
+}
+
+void SlotSum::fold_top() {
+    stack_.pop_back();
+    aggregation::add(buffers_[stack_.size() - 1], buffers_[stack_.size()]);
+}
+
+std::unique_ptr<Aggregator> make_mean() { return std::make_unique<Mean>(); }
+
+}  // namespace fedhive::aggregation

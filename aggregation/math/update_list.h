@@ -1,0 +1,56 @@
+// The updates of a round as an aggregator collects them until finish(): checked once, for every rule alike.
+#pragma once
+
+#include "aggregation/base/error.h"
+#include "aggregation/math/aggregator.h"
+
+#include <vector>
+
+namespace fedhive::aggregation {
+
+class UpdateList {
+public:
+    void reset(std::size_t num_floats, MemorySpace space) {
+        num_floats_ = num_floats;
+        space_ = space;
+        updates_.clear();
+    }
+
+    /// Throws ShapeError for another size or memory space, Fault when positions do not increase or a slot says it holds no client.
+    void add(const Update& update) {
+        FEDHIVE_CHECK_EQ(update.values.size, num_floats_);
+        if (update.values.space != space_) throw ShapeError("update and aggregate lie in different memory spaces");
+        FEDHIVE_CHECK(update.clients > 0, "slot at position {} holds no client", update.position);
+        if (!updates_.empty())
+            FEDHIVE_CHECK(update.position > updates_.back().position, "{} after {}", update.position, updates_.back().position);
+        updates_.push_back(update);
+    }
+
+    /// Throws Fault when nothing was added.
+    const std::vector<Update>& all() const {
+        if (updates_.empty()) throw Fault("nothing to aggregate: no update was accepted");
+        return updates_;
+    }
+
+    std::size_t num_floats() const { return num_floats_; }
+    MemorySpace space() const { return space_; }
+
+    std::vector<const float*> pointers() const {
+        std::vector<const float*> result;
+        for (const Update& update : updates_) result.push_back(update.values.data);
+        return result;
+    }
+
+    std::size_t num_clients() const {
+        std::size_t clients = 0;
+        for (const Update& update : updates_) clients += update.clients;
+        return clients;
+    }
+
+private:
+    std::size_t num_floats_ = 0;
+    MemorySpace space_ = MemorySpace::Host;
+    std::vector<Update> updates_;
+};
+
+}  // namespace fedhive::aggregation

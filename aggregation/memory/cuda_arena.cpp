@@ -1,0 +1,113 @@
+#include "aggregation/memory/cuda_arena.h"
+
+#include "aggregation/base/error.h"
+
+#ifdef FEDHIVE_WITH_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+namespace fedhive::aggregation {
+
+namespace {
+
+#ifdef FEDHIVE_WITH_CUDA
+
+void check(cudaError_t error, const std::string& what) {
+    if (error != cudaSuccess) throw Fault(fmt::format("{}: {} ({})", what, cudaGetErrorString(error), cudaGetErrorName(error)));
+}
+
+class RuntimeDriver final : public CudaDriver {
+public:
+    void* allocate(std::size_t bytes) override {
+        void* memory = nullptr;
+        check(cudaMalloc(&memory, bytes), fmt::format("cudaMalloc of {} bytes", bytes));
+        check(cudaMemset(memory, 0, bytes), "cudaMemset");
+        check(cudaDeviceSynchronize(), "cudaMemset");  // before another process can see the memory
+        return memory;
+    }
+    void free(void* memory) override { check(cudaFree(memory), "cudaFree"); }
+    IpcHandle export_handle(void* memory) override {
+        cudaIpcMemHandle_t raw{};
+        static_assert(sizeof raw == sizeof(IpcHandle));
+        check(cudaIpcGetMemHandle(&raw, memory), "cudaIpcGetMemHandle");
+        IpcHandle handle;
+        std::memcpy(handle.bytes.data(), &raw, sizeof raw);
+        return handle;
+    }
+    void* open_handle(const IpcHandle& handle) override {
+        cudaIpcMemHandle_t raw{};
+        std::memcpy(&raw, handle.bytes.data(), sizeof raw);
+        void* memory = nullptr;
+        check(cudaIpcOpenMemHandle(&memory, raw, cudaIpcMemLazyEnablePeerAccess),
+              "cudaIpcOpenMemHandle (`fedhive doctor` says what may be wrong)");
+        return memory;
+    }
+    void close_handle(void* memory) override { check(cudaIpcCloseMemHandle(memory), "cudaIpcCloseMemHandle"); }
+};
+
+#endif
+
+}  // namespace
+
+CudaDriver& cuda_driver() {
+#ifdef FEDHIVE_WITH_CUDA
+    static RuntimeDriver driver;
+    return driver;
+#else
+    throw Fault("this binary was built without CUDA (FEDHIVE_CUDA)");
+#endif
+}
+
+CudaVersions cuda_versions() {
+    CudaVersions versions;
+#ifdef FEDHIVE_WITH_CUDA
+    versions.built = true;
+    cudaRuntimeGetVersion(&versions.runtime);
+    cudaDriverGetVersion(&versions.driver);
+    cudaDeviceProp properties{};
+    if (cudaGetDeviceCount(&versions.devices) != cudaSuccess) versions.devices = 0;
+    if (versions.devices > 0 && cudaGetDeviceProperties(&properties, 0) == cudaSuccess) versions.device_name = properties.name;
+#endif
+    return versions;
+}
+
+std::string CudaVersions::describe() const {
+    if (!built) return "not built in (no nvcc was found when fedhive was built)";
+    const auto number = [](int version) { return version == 0 ? std::string("none") : fmt::format("{}.{}", version / 1000, version % 1000 / 10); };
+    return fmt::format("runtime {} · driver {} · {}", number(runtime), number(driver), devices == 0 ? "no device" : device_name);
+}
+
+CudaArena::CudaArena(CudaDriver& driver, const ArenaGeometry& geometry) : Arena(geometry, MemorySpace::Cuda), driver_(driver) {
+    // Whole 2 MiB pages: an IPC handle shares the block that the driver cut the allocation from.
+    constexpr std::size_t kPage = std::size_t{2} << 20;
+    base_ = static_cast<std::byte*>(driver_.allocate((geometry.total_bytes() + kPage - 1) / kPage * kPage));
+    try {
+        handle_ = driver_.export_handle(base_);
+    } catch (...) {
+        driver_.free(base_);
+        throw;
+    }
+}
+
+CudaArena::~CudaArena() {
+    try {
+        driver_.free(base_);
+    } catch (const std::exception&) {
+        // The context is gone, and the memory with it.
+    }
+}
+
+CudaArenaView::CudaArenaView(CudaDriver& driver, const IpcHandle& handle, const ArenaGeometry& geometry)
+    : Arena(geometry, MemorySpace::Cuda), driver_(driver) {
+    base_ = static_cast<std::byte*>(driver_.open_handle(handle));
+}
+
+CudaArenaView::~CudaArenaView() {
+    try {
+        driver_.close_handle(base_);
+    } catch (const std::exception&) {
+        // The context is gone, and the mapping with it.
+    }
+}
+
+}  // namespace fedhive::aggregation

@@ -1,0 +1,34 @@
+// The arena in host memory: one shared segment.
+#pragma once
+
+#include "aggregation/memory/arena.h"
+#include "aggregation/memory/shared_segment.h"
+
+namespace fedhive::aggregation {
+
+/// Coordinator: owns the segment, zeroed.
+class HostArena final : public Arena {
+public:
+    explicit HostArena(const ArenaGeometry& geometry)
+        : Arena(geometry, MemorySpace::Host), segment_("fedhive-arena", geometry.total_bytes()) {
+        base_ = segment_.data();
+    }
+    int descriptor() const { return segment_.descriptor(); }
+
+private:
+    SharedSegment segment_;
+};
+
+/// Worker: maps the inherited segment.
+class HostArenaView final : public Arena {
+public:
+    HostArenaView(int descriptor, const ArenaGeometry& geometry)
+        : Arena(geometry, MemorySpace::Host), view_(descriptor, geometry.total_bytes()) {
+        base_ = view_.data();
+    }
+
+private:
+    SharedSegmentView view_;
+};
+
+}  // namespace fedhive::aggregation

@@ -1,0 +1,58 @@
+#include "aggregation/memory/layout.h"
+
+#include "aggregation/base/error.h"
+
+#include <algorithm>
+
+namespace fedhive::aggregation {
+
+namespace {
+
+constexpr std::size_t kAlignment = 16;  // floats: one cache line
+
+std::size_t padded(std::size_t floats) { return (floats + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// FNV-1a over 64-bit words.
+void mix(std::uint64_t& hash, std::uint64_t value) { hash = (hash ^ value) * 0x100000001B3U; }
+
+}  // namespace
+
+void Layout::add(std::string name, std::vector<std::int64_t> shape, TensorKind kind) {
+    if (kind == TensorKind::Parameter && !entries_.empty() && entries_.back().kind == TensorKind::Buffer)
+        throw ShapeError(fmt::format("parameter '{}' after a buffer", name));
+    std::size_t size = 1;
+    for (const std::int64_t dimension : shape) {
+        if (dimension < 0) throw ShapeError(fmt::format("tensor '{}' has a dimension of {}", name, dimension));
+        size *= static_cast<std::size_t>(dimension);
+    }
+    if (std::any_of(entries_.begin(), entries_.end(), [&](const LayoutEntry& entry) { return entry.name == name; }))
+        throw ShapeError(fmt::format("two tensors are named '{}'", name));
+    entries_.push_back({std::move(name), std::move(shape), kind, num_floats(), size});
+}
+
+std::size_t Layout::num_floats() const { return entries_.empty() ? 0 : padded(entries_.back().offset + entries_.back().size); }
+
+std::size_t Layout::num_trainable() const {
+    const auto buffer = std::find_if(entries_.begin(), entries_.end(), [](const LayoutEntry& entry) { return entry.kind == TensorKind::Buffer; });
+    return buffer == entries_.end() ? num_floats() : buffer->offset;
+}
+
+std::size_t Layout::num_values() const {
+    std::size_t total = 0;
+    for (const LayoutEntry& entry : entries_) total += entry.size;
+    return total;
+}
+
+std::uint64_t Layout::fingerprint() const {
+    std::uint64_t hash = 0xCBF29CE484222325U;
+    for (const LayoutEntry& entry : entries_) {
+        for (const char character : entry.name) mix(hash, static_cast<unsigned char>(character));
+        mix(hash, entry.shape.size());
+        for (const std::int64_t dimension : entry.shape) mix(hash, static_cast<std::uint64_t>(dimension));
+        mix(hash, static_cast<std::uint64_t>(entry.kind));
+        mix(hash, entry.offset);
+    }
+    return hash;
+}
+
+}  // namespace fedhive::aggregation

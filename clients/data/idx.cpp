@@ -1,0 +1,172 @@
+// One way of reading for both layouts: zlib's gzread passes plain files through. Nothing is allocated on a header's word alone.
+#include "clients/data/idx.h"
+
+#include "aggregation/base/error.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+namespace fedhive::clients {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kImagesMagic = 0x00000803;  // unsigned bytes, 3 dimensions
+constexpr std::uint32_t kLabelsMagic = 0x00000801;  // unsigned bytes, 1 dimension
+constexpr std::size_t kChunk = std::size_t{16} << 20;
+constexpr std::uint64_t kMaxSide = 1U << 16;
+
+/// What to do about a missing or damaged file.
+std::string advice(const fs::path& root) {
+    const fs::path plain = root.lexically_normal();
+    const fs::path name = plain.has_filename() ? plain.filename() : plain.parent_path().filename();
+    if (name == "mnist") return "run `scripts/data mnist` to fetch the four files again";
+    return "put a complete copy of it there";
+}
+
+std::string wanted_files() {
+    return "the files wanted are train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and "
+           "t10k-labels-idx1-ubyte, "
+           "each plain or with .gz";
+}
+
+class IdxFile {
+public:
+    /// The plain file wins when both exist.
+    IdxFile(const fs::path& root, const std::string& name) : root_(root), path_(root / name), compressed_(false) {
+        std::error_code error;
+        if (!fs::exists(path_, error)) {
+            path_ += ".gz";
+            compressed_ = true;
+            if (!fs::exists(path_, error))
+                throw ConfigError(fmt::format("{}: there is no such file, nor one with .gz; {}; {}", (root / name).string(),
+                                              wanted_files(), advice(root)));
+        }
+        file_bytes_ = fs::file_size(path_, error);
+        if (error) fail(fmt::format("cannot be read ({}), a readable file is expected", error.message()));
+        file_.reset(gzopen(path_.c_str(), "rb"));
+        if (!file_) fail(fmt::format("cannot be opened ({}), a readable file is expected", std::strerror(errno)));
+        gzbuffer(file_.get(), 1U << 17);
+        if (compressed_ == (gzdirect(file_.get()) != 0))
+            fail(compressed_ ? "is not gzip-compressed, although its name ends in .gz"
+                             : "is gzip-compressed, but its name does not end in .gz");
+    }
+
+    std::uint32_t header_word() {
+        std::array<std::uint8_t, 4> bytes{};
+        const std::size_t got = read(bytes);
+        if (got < bytes.size())
+            fail(fmt::format("is truncated: it ends inside the header, after {} bytes", header_bytes_ + got));
+        header_bytes_ += got;
+        return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];
+    }
+
+    void expect_magic(std::uint32_t expected, const char* meaning) {
+        const std::uint32_t found = header_word();
+        if (found != expected)
+            fail(fmt::format("has the wrong magic number {:#010x}, expected {:#010x} ({})", found, expected, meaning));
+    }
+
+    /// The rest of the file, which is exactly `size` bytes. A plain file's size is checked first; a compressed one grows as it is read.
+    std::vector<std::uint8_t> body(std::uint64_t size) {
+        if (!compressed_ && file_bytes_ != header_bytes_ + size)
+            fail(fmt::format("{}: it has {} bytes, but its header promises {}",
+                             file_bytes_ < header_bytes_ + size ? "is truncated" : "has trailing bytes", file_bytes_,
+                             header_bytes_ + size));
+        std::vector<std::uint8_t> bytes;
+        bytes.reserve(compressed_ ? std::min<std::uint64_t>(size, 4 * kChunk) : size);
+        while (bytes.size() < size) {
+            const std::size_t before = bytes.size();
+            bytes.resize(std::min<std::uint64_t>(size, before + kChunk));
+            const std::size_t got = read(std::span(bytes).subspan(before));
+            if (before + got < bytes.size())
+                fail(fmt::format("is truncated: it holds {} bytes after the header, which promises {}", before + got, size));
+        }
+        std::array<std::uint8_t, 1> next{};
+        if (read(next) > 0) fail(fmt::format("has trailing bytes after the {} that its header promises", size));
+        return bytes;
+    }
+
+    [[noreturn]] void fail(const std::string& what) const {
+        throw ConfigError(fmt::format("{}: {}; {}", path_.string(), what, advice(root_)));
+    }
+
+private:
+    struct Close {
+        void operator()(gzFile file) const { gzclose_r(file); }
+    };
+
+    /// Fewer bytes than asked for mean the end of the file.
+    std::size_t read(std::span<std::uint8_t> to) {
+        const int got = gzread(file_.get(), to.data(), static_cast<unsigned>(to.size()));
+        int code = Z_OK;
+        const char* text = gzerror(file_.get(), &code);
+        if (code == Z_BUF_ERROR) fail("is truncated: its gzip stream ends early");
+        if (got < 0)
+            fail(fmt::format("cannot be read ({}), an intact {}file is expected", code == Z_ERRNO ? std::strerror(errno) : text,
+                             compressed_ ? "gzip " : ""));
+        return static_cast<std::size_t>(got);
+    }
+
+    fs::path root_;
+    fs::path path_;
+    bool compressed_;
+    std::uint64_t file_bytes_ = 0;
+    std::uint64_t header_bytes_ = 0;
+    std::unique_ptr<std::remove_pointer_t<gzFile>, Close> file_;
+};
+
+Examples read_part(const fs::path& root, const std::string& prefix) {
+    IdxFile images(root, prefix + "-images-idx3-ubyte");
+    IdxFile labels(root, prefix + "-labels-idx1-ubyte");
+    images.expect_magic(kImagesMagic, "images: unsigned bytes, 3 dimensions");
+    labels.expect_magic(kLabelsMagic, "labels: unsigned bytes, 1 dimension");
+    const std::uint64_t num_images = images.header_word(), height = images.header_word(), width = images.header_word();
+    const std::uint64_t num_labels = labels.header_word();
+    // The bound on the sides keeps n * height * width below 2^64.
+    if (num_images == 0 || height == 0 || width == 0 || height >= kMaxSide || width >= kMaxSide)
+        images.fail(fmt::format("its header promises {} images of {} x {}, at least 1 and sides of 1 to {} are expected",
+                                num_images, height, width, kMaxSide - 1));
+    if (num_labels != num_images)
+        labels.fail(
+            fmt::format("has {} labels, but the images beside it are {}; the counts must be equal", num_labels, num_images));
+    Examples part;
+    part.shape = {1, static_cast<std::int64_t>(height), static_cast<std::int64_t>(width)};
+    part.values = images.body(num_images * height * width);
+    const std::vector<std::uint8_t> bytes = labels.body(num_labels);
+    part.labels.assign(bytes.begin(), bytes.end());
+    return part;
+}
+
+void check_labels(const fs::path& root, const std::string& name, const Examples& part, std::int64_t num_classes) {
+    const auto outside =
+        std::find_if(part.labels.begin(), part.labels.end(), [&](std::int32_t label) { return label >= num_classes; });
+    if (outside == part.labels.end()) return;
+    throw ConfigError(fmt::format("{}: example {} has the label {}, expected 0 to {}; set the number of classes to at least {}",
+                                  (root / name).string(), outside - part.labels.begin(), *outside, num_classes - 1,
+                                  *outside + 1));
+}
+
+}  // namespace
+
+Dataset read_idx(const fs::path& root, std::int64_t num_classes) {
+    std::error_code error;
+    if (!fs::is_directory(root, error))
+        throw ConfigError(fmt::format("{}: there is no such folder; {}; {}", root.string(), wanted_files(), advice(root)));
+    Dataset dataset{read_part(root, "train"), read_part(root, "t10k"), num_classes};
+    if (num_classes <= 0) dataset.num_classes = 1 + *std::max_element(dataset.train.labels.begin(), dataset.train.labels.end());
+    check_labels(root, "train-labels-idx1-ubyte", dataset.train, dataset.num_classes);
+    check_labels(root, "t10k-labels-idx1-ubyte", dataset.test, dataset.num_classes);
+    if (!(dataset.train.shape == dataset.test.shape))
+        throw ConfigError(
+            fmt::format("{}: the test images are {} x {}, but the training images are {} x {}; both must be of one size",
+                        (root / "t10k-images-idx3-ubyte").string(), dataset.test.shape.height, dataset.test.shape.width,
+                        dataset.train.shape.height, dataset.train.shape.width));
+    return dataset;
+}
+
+}  // namespace fedhive::clients

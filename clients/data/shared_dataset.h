@@ -1,0 +1,64 @@
+// The data set and its partition in one shared segment: written once by the coordinator, mapped by every worker, no copy in any of them.
+//
+//   [ train values | train labels | test values | test labels | shard indices | shard offsets ]     offsets in DatasetMap, no pointers
+#pragma once
+
+#include "clients/data/dataset.h"
+#include "clients/data/partition.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace fedhive::clients {
+
+/// Where things lie in the segment: plain data, part of a worker's plan.
+struct DatasetMap {
+    ExampleShape shape;
+    std::int64_t num_classes = 0;
+    std::uint64_t num_train = 0;
+    std::uint64_t num_test = 0;
+    std::uint64_t num_indices = 0;
+    std::uint64_t num_clients = 0;
+
+    std::uint64_t train_values() const { return 0; }
+    std::uint64_t train_labels() const { return aligned(num_train * shape.num_values()); }
+    std::uint64_t test_values() const { return train_labels() + aligned(num_train * sizeof(std::int32_t)); }
+    std::uint64_t test_labels() const { return test_values() + aligned(num_test * shape.num_values()); }
+    std::uint64_t indices() const { return test_labels() + aligned(num_test * sizeof(std::int32_t)); }
+    std::uint64_t offsets() const { return indices() + aligned(num_indices * sizeof(std::uint32_t)); }
+    std::uint64_t total_bytes() const { return offsets() + aligned((num_clients + 1) * sizeof(std::uint64_t)); }
+
+private:
+    static constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+};
+
+class SharedDataset {
+public:
+    /// Coordinator: copies into a new segment. Throws Fault with wanted and available bytes when there is no memory.
+    static SharedDataset create(const Dataset& dataset, const Partition& partition);
+
+    /// Worker: maps an inherited segment read-only. Throws Fault when it is smaller than the map says.
+    static SharedDataset open(int descriptor, const DatasetMap& map);
+
+    const DatasetMap& map() const { return map_; }
+    int descriptor() const { return descriptor_; }
+    ExamplesView train() const;
+    ExamplesView test() const;
+    std::span<const std::uint32_t> shard(std::size_t client_id) const;
+
+private:
+    SharedDataset(std::shared_ptr<void> segment, std::byte* base, int descriptor, const DatasetMap& map)
+        : segment_(std::move(segment)), base_(base), descriptor_(descriptor), map_(map) {}
+    template <typename T>
+    std::span<const T> part(std::uint64_t offset, std::uint64_t count) const {
+        return {reinterpret_cast<const T*>(base_ + offset), count};
+    }
+
+    std::shared_ptr<void> segment_;
+    std::byte* base_;
+    int descriptor_;
+    DatasetMap map_;
+};
+
+}  // namespace fedhive::clients

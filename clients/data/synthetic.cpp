@@ -1,0 +1,61 @@
+#include "clients/data/synthetic.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedhive::clients {
+
+namespace {
+
+// What a stream of one part is for, as its `round` key.
+constexpr std::uint32_t kLabels = 0;
+constexpr std::uint32_t kNoise = 1;
+constexpr std::uint32_t kCentres = 2;
+
+/// [classes, features]; scaled so that the expected squared distance of two centres is separation^2.
+std::vector<double> draw_centres(const SyntheticOptions& options, std::uint64_t seed) {
+    Stream stream(seed, Purpose::TrainData, kCentres);
+    const double scale = options.separation / std::sqrt(2.0 * static_cast<double>(options.num_features));
+    std::vector<double> centres(static_cast<std::size_t>(options.num_classes * options.num_features));
+    for (double& coordinate : centres) coordinate = scale * stream.normal();
+    return centres;
+}
+
+Examples draw_part(const SyntheticOptions& options, std::size_t size, const std::vector<double>& centres, Purpose purpose,
+                   std::uint64_t seed) {
+    FEDHIVE_CHECK(size < std::numeric_limits<std::uint32_t>::max(), "{} examples", size);
+    const auto features = static_cast<std::size_t>(options.num_features);
+    Examples part{{options.num_features, 1, 1}, std::vector<std::uint8_t>(size * features), std::vector<std::int32_t>(size)};
+    for (std::size_t i = 0; i < size; ++i)
+        part.labels[i] = static_cast<std::int32_t>(i % static_cast<std::size_t>(options.num_classes));
+    Stream order(seed, purpose, kLabels);
+    shuffle(std::span(part.labels), order);
+    for (std::size_t i = 0; i < size; ++i) {
+        Stream noise(seed, purpose, kNoise, static_cast<std::uint32_t>(i));
+        const double* centre = centres.data() + static_cast<std::size_t>(part.labels[i]) * features;
+        for (std::size_t feature = 0; feature < features; ++feature) {
+            const double x = centre[feature] + noise.normal();
+            part.values[i * features + feature] =
+                static_cast<std::uint8_t>(std::clamp(std::round(128.0 + 24.0 * x), 0.0, 255.0));
+        }
+    }
+    return part;
+}
+
+}  // namespace
+
+Dataset draw_synthetic(const SyntheticOptions& options, std::uint64_t seed) {
+    if (options.num_classes < 1 || options.num_features < 1)
+        throw ConfigError(fmt::format("synthetic data: {} classes of {} features, at least 1 of each is expected",
+                                      options.num_classes, options.num_features));
+    if (!(options.separation > 0.0) || !std::isfinite(options.separation))
+        throw ConfigError(fmt::format("synthetic data: separation {} is not above 0 and finite", options.separation));
+    const std::vector<double> centres = draw_centres(options, seed);
+    return {draw_part(options, options.num_train, centres, Purpose::TrainData, seed),
+            draw_part(options, options.num_test, centres, Purpose::TestData, seed), options.num_classes};
+}
+
+}  // namespace fedhive::clients

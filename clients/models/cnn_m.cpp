@@ -1,0 +1,44 @@
+// A CNN of a million parameters: conv3(c->32) relu, conv3(32->64) relu, pool, dropout .25, fc ->128 relu, dropout .5, 128->classes.
+// 1,199,882 parameters on MNIST shapes (fc 9216->128), 1,626,442 on CIFAR shapes (fc 12544->128).
+#include "aggregation/base/error.h"
+#include "clients/models/classifier.h"
+
+namespace fedhive::clients {
+
+namespace {
+
+/// Two 3 x 3 convolutions without padding, then a 2 x 2 pool.
+std::int64_t pooled(std::int64_t side) { return (side - 4) / 2; }
+
+struct CnnM final : Classifier {
+    explicit CnnM(const ModelSpec& spec)
+        : conv1(register_module("conv1", torch::nn::Conv2d(spec.input.channels, 32, 3))),
+          conv2(register_module("conv2", torch::nn::Conv2d(32, 64, 3))),
+          fc1(register_module("fc1", torch::nn::Linear(64 * pooled(spec.input.height) * pooled(spec.input.width), 128))),
+          fc2(register_module("fc2", torch::nn::Linear(128, spec.num_classes))),
+          dropout(spec.dropout) {}
+
+    torch::Tensor forward(const torch::Tensor& examples) override {
+        torch::Tensor x = torch::relu(conv1->forward(examples));
+        x = torch::max_pool2d(torch::relu(conv2->forward(x)), 2);
+        if (dropout) x = torch::dropout(x, 0.25, is_training());
+        x = torch::relu(fc1->forward(x.flatten(1)));
+        if (dropout) x = torch::dropout(x, 0.5, is_training());
+        return fc2->forward(x);
+    }
+
+    torch::nn::Conv2d conv1, conv2;
+    torch::nn::Linear fc1, fc2;
+    bool dropout;
+};
+
+}  // namespace
+
+std::shared_ptr<Classifier> build_cnn_m(const ModelSpec& spec) {
+    if (pooled(spec.input.height) < 1 || pooled(spec.input.width) < 1)
+        throw ConfigError(fmt::format("cnn_m takes examples of at least 6 x 6 pixels, the data's are {} x {}; for such data use mlp or lr",
+                                      spec.input.height, spec.input.width));
+    return std::make_shared<CnnM>(spec);
+}
+
+}  // namespace fedhive::clients

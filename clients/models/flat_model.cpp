@@ -1,0 +1,65 @@
+#include "clients/models/flat_model.h"
+
+#include "aggregation/base/error.h"
+
+namespace fedhive::clients {
+
+using aggregation::Layout;
+using aggregation::LayoutEntry;
+using aggregation::MemorySpace;
+using aggregation::ParamSpan;
+using aggregation::TensorKind;
+
+namespace {
+
+/// The module's tensors in layout order.
+std::vector<std::pair<std::string, torch::Tensor>> tensors_of(torch::nn::Module& module, TensorKind kind) {
+    std::vector<std::pair<std::string, torch::Tensor>> tensors;
+    for (const auto& item : kind == TensorKind::Parameter ? module.named_parameters() : module.named_buffers())
+        tensors.emplace_back(item.key(), item.value());
+    return tensors;
+}
+
+/// A tensor over the entry's part of the span; the span must outlive it.
+torch::Tensor view_of(const LayoutEntry& entry, ParamSpan span, torch::Device device) {
+    return torch::from_blob(span.data + entry.offset, entry.shape, torch::TensorOptions().dtype(torch::kFloat32).device(device));
+}
+
+}  // namespace
+
+Layout layout_of(torch::nn::Module& module) {
+    Layout layout;
+    for (const TensorKind kind : {TensorKind::Parameter, TensorKind::Buffer}) {
+        for (const auto& [name, tensor] : tensors_of(module, kind)) {
+            if (tensor.scalar_type() != torch::kFloat32)
+                throw Fault(fmt::format("tensor '{}' of the model is not f32 and cannot live in the arena", name));
+            layout.add(name, tensor.sizes().vec(), kind);
+        }
+    }
+    return layout;
+}
+
+void store_tensors(torch::nn::Module& module, const Layout& layout, ParamSpan to) {
+    FEDHIVE_CHECK_EQ(to.size, layout.num_floats());
+    const torch::NoGradGuard no_grad;
+    std::size_t index = 0;
+    for (const TensorKind kind : {TensorKind::Parameter, TensorKind::Buffer})
+        for (const auto& item : tensors_of(module, kind)) view_of(layout.entries()[index++], to, torch::kCPU).copy_(item.second);
+}
+
+FlatModel::FlatModel(const ModelSpec& spec, MemorySpace space)
+    : device_(space == MemorySpace::Host ? torch::Device(torch::kCPU) : torch::Device(torch::kCUDA, 0)),
+      module_(build_model(spec)),
+      layout_(layout_of(*module_)),
+      parameters_(layout_.num_floats(), space),
+      gradient_(layout_.num_trainable(), space) {
+    std::size_t index = 0;
+    for (auto& item : module_->named_parameters()) {
+        const LayoutEntry& entry = layout_.entries()[index++];
+        item.value().set_data(view_of(entry, parameters_, device_));
+        item.value().mutable_grad() = view_of(entry, gradient_, device_);
+    }
+    for (auto& item : module_->named_buffers()) item.value().set_data(view_of(layout_.entries()[index++], parameters_, device_));
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,42 @@
+// The small CNN of the PyTorch MNIST tutorials: conv5(1->10) pool relu, conv5(10->20) dropout2d pool relu, fc 320->50 relu dropout, 50->10;
+// 21,840 parameters. The flattened size is fixed by 1 x 28 x 28 inputs.
+#include "aggregation/base/error.h"
+#include "clients/models/classifier.h"
+
+namespace fedhive::clients {
+
+namespace {
+
+struct MnistCnn final : Classifier {
+    explicit MnistCnn(const ModelSpec& spec)
+        : conv1(register_module("conv1", torch::nn::Conv2d(1, 10, 5))),
+          conv2(register_module("conv2", torch::nn::Conv2d(10, 20, 5))),
+          fc1(register_module("fc1", torch::nn::Linear(320, 50))),
+          fc2(register_module("fc2", torch::nn::Linear(50, spec.num_classes))),
+          dropout(spec.dropout) {}
+
+    torch::Tensor forward(const torch::Tensor& examples) override {
+        torch::Tensor x = torch::relu(torch::max_pool2d(conv1->forward(examples), 2));
+        x = conv2->forward(x);
+        if (dropout) x = torch::feature_dropout(x, 0.5, is_training());
+        x = torch::relu(torch::max_pool2d(x, 2)).flatten(1);
+        x = torch::relu(fc1->forward(x));
+        if (dropout) x = torch::dropout(x, 0.5, is_training());
+        return fc2->forward(x);
+    }
+
+    torch::nn::Conv2d conv1, conv2;
+    torch::nn::Linear fc1, fc2;
+    bool dropout;
+};
+
+}  // namespace
+
+std::shared_ptr<Classifier> build_mnist_cnn(const ModelSpec& spec) {
+    if (spec.input != ExampleShape{1, 28, 28})
+        throw ConfigError(fmt::format("mnist_cnn takes examples of 1 x 28 x 28, the data's are {} x {} x {}; for other shapes use cnn_m, mlp or lr",
+                                      spec.input.channels, spec.input.height, spec.input.width));
+    return std::make_shared<MnistCnn>(spec);
+}
+
+}  // namespace fedhive::clients

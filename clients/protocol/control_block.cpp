@@ -1,0 +1,102 @@
+#include "clients/protocol/control_block.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/memory/shared_segment.h"
+
+#include <cerrno>
+#include <new>
+
+namespace fedhive::clients {
+
+namespace {
+
+constexpr std::uint64_t kMagic = 0x66656468'69766531;  // "fedhive1": the last digit is the version of this memory map
+
+constexpr std::size_t kAlignment = 64;
+
+constexpr std::size_t align(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// Byte offsets of the parts, from the geometry alone.
+struct Map {
+    explicit Map(const ControlGeometry& geometry)
+        : plan(align(sizeof(ControlBlock::Header))),
+          workers(plan + align(ControlBlock::kPlanBytes)),
+          tasks(workers + geometry.num_workers * sizeof(WorkerCell)),
+          members(tasks + geometry.max_tasks * sizeof(TaskCell)),
+          results(members + align(geometry.max_members * sizeof(Member))),
+          total(results + align(geometry.max_members * sizeof(ClientResult))) {}
+    std::size_t plan, workers, tasks, members, results, total;
+};
+
+/// Above any machine; keeps the arithmetic of Map from overflowing on a damaged header.
+bool plausible(const ControlGeometry& geometry) {
+    return geometry.num_workers >= 1 && geometry.num_workers <= 1U << 20 && geometry.max_tasks <= 1U << 30 &&
+           geometry.max_members <= std::uint64_t{1} << 34;
+}
+
+}  // namespace
+
+void wait_for(boost::interprocess::interprocess_semaphore& bell) {
+    for (;;) {
+        try {
+            bell.wait();
+            return;
+        } catch (const boost::interprocess::interprocess_exception& error) {
+            if (error.get_native_error() != EINTR) throw Fault(std::string("waiting for a bell: ") + error.what());
+        }
+    }
+}
+
+ControlBlock ControlBlock::create(const ControlGeometry& geometry) {
+    FEDHIVE_CHECK(plausible(geometry), "{} workers, {} tasks, {} members", geometry.num_workers, geometry.max_tasks, geometry.max_members);
+    const Map map(geometry);
+    auto segment = std::make_shared<aggregation::SharedSegment>("fedhive-control", map.total);
+    ControlBlock block(segment, segment->data(), segment->descriptor());
+    auto* header = new (block.base_) Header;
+    header->geometry = geometry;
+    for (std::size_t i = 0; i < geometry.num_workers; ++i) new (&block.worker(i)) WorkerCell;
+    for (std::size_t i = 0; i < geometry.max_tasks; ++i) new (&block.task(i)) TaskCell;
+    header->magic = kMagic;
+    return block;
+}
+
+ControlBlock ControlBlock::open(int descriptor) {
+    auto view = std::make_shared<aggregation::SharedSegmentView>(descriptor, sizeof(Header));
+    ControlBlock block(view, view->data(), descriptor);
+    const Header& header = block.header();
+    if (header.magic != kMagic) throw Fault("the inherited segment is not a control block of this version of fedhive");
+    if (!plausible(header.geometry) || Map(header.geometry).total > view->size())
+        throw Fault("the control block's sizes do not fit its segment");
+    return block;
+}
+
+ControlBlock::Header& ControlBlock::header() const { return *reinterpret_cast<Header*>(base_); }
+
+const ControlGeometry& ControlBlock::geometry() const { return header().geometry; }
+
+WorkerCell& ControlBlock::worker(std::size_t index) const {
+    FEDHIVE_CHECK(index < geometry().num_workers, "worker {} of {}", index, geometry().num_workers);
+    return reinterpret_cast<WorkerCell*>(base_ + Map(geometry()).workers)[index];
+}
+
+TaskCell& ControlBlock::task(std::size_t index) const {
+    FEDHIVE_CHECK(index < geometry().max_tasks, "task {} of {}", index, geometry().max_tasks);
+    return reinterpret_cast<TaskCell*>(base_ + Map(geometry()).tasks)[index];
+}
+
+std::span<Member> ControlBlock::members() const {
+    return {reinterpret_cast<Member*>(base_ + Map(geometry()).members), geometry().max_members};
+}
+
+std::span<ClientResult> ControlBlock::results() const {
+    return {reinterpret_cast<ClientResult*>(base_ + Map(geometry()).results), geometry().max_members};
+}
+
+std::byte* ControlBlock::plan_bytes() const { return base_ + Map(geometry()).plan; }
+
+void ControlBlock::shut_down() const {
+    header().shutdown.store(1, std::memory_order_release);
+    for (std::size_t i = 0; i < geometry().num_workers; ++i) worker(i).door_bell.post();
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,134 @@
+// The control block: one anonymous shared segment through which the coordinator hands out tasks and workers report results.
+//
+//   [ Header | plan bytes | WorkerCell 0 … W-1 | TaskCell 0 … T-1 | Member 0 … M-1 | ClientResult 0 … M-1 ]     no pointers inside
+//
+//   who writes what
+//   Header.num_tasks, shutdown    coordinator                  Header.cursor, finished   anybody (hints, never the truth)
+//   plan                          coordinator, before workers  WorkerCell                its worker, except the door-bell
+//   TaskCell.task, Member         coordinator, while the cell is Idle, Done or Failed
+//   TaskCell.state                coordinator → Ready; worker Ready → Claimed → Done | Failed (compare-and-swap)
+//   the rest of TaskCell,         the worker that holds the claim
+//   ClientResult of its members
+//
+// There is no lock: a process killed at any instruction leaves nothing held. A task's state word carries a ticket that grows with every
+// publication, so a worker that wakes up late can neither claim nor finish what is no longer its own.
+#pragma once
+
+#include "clients/protocol/fixed_text.h"
+#include "clients/protocol/task.h"
+#include "clients/protocol/worker_state.h"
+
+#include <boost/interprocess/sync/interprocess_semaphore.hpp>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace fedhive::clients {
+
+/// Waits on a Boost.Interprocess semaphore, again when a signal interrupts it.
+void wait_for(boost::interprocess::interprocess_semaphore& bell);
+
+enum class TaskPhase : std::uint8_t { Idle, Ready, Claimed, Done, Failed };
+
+/// A task's state word taken apart: 32 bits ticket, 24 bits worker, 8 bits phase.
+struct TaskState {
+    std::uint32_t ticket = 0;
+    std::uint32_t worker = 0;
+    TaskPhase phase = TaskPhase::Idle;
+
+    std::uint64_t pack() const {
+        return std::uint64_t{ticket} << 32 | std::uint64_t{worker} << 8 | static_cast<std::uint64_t>(phase);
+    }
+    static TaskState unpack(std::uint64_t word) {
+        return {static_cast<std::uint32_t>(word >> 32), static_cast<std::uint32_t>(word >> 8) & 0xFFFFFFU,
+                static_cast<TaskPhase>(word & 0xFFU)};
+    }
+};
+
+struct alignas(64) TaskCell {
+    std::atomic<std::uint64_t> state{0};
+    Task task;
+    EvaluationResult evaluation;
+    std::atomic<std::int64_t> started_ns{0};  // read by the coordinator while the worker is at work, for the deadline
+    std::int64_t finished_ns = 0;
+    std::atomic<std::uint64_t> members_done{0};  // the member at work is task.first + members_done
+    FixedText<512> error;                        // of a Failed task: what was thrown
+};
+
+struct alignas(64) WorkerCell {
+    std::atomic<WorkerState> state{WorkerState::Starting};
+    boost::interprocess::interprocess_semaphore door_bell{0};  // a hint: look at the board
+    FixedText<512> error;                                      // of a Broken worker: why it could not start
+};
+
+struct ControlGeometry {
+    std::uint32_t num_workers = 1;   // W
+    std::uint32_t max_tasks = 1;     // T
+    std::uint64_t max_members = 1;   // M: the largest cohort
+};
+
+/// A mapped control block; the same view for the coordinator (over its own segment) and a worker (over the inherited one).
+class ControlBlock {
+public:
+    /// Coordinator: builds the block inside a new segment. Throws Fault when there is no memory.
+    static ControlBlock create(const ControlGeometry& geometry);
+
+    /// Worker: maps the block behind an inherited descriptor. Throws Fault for a segment that is not a control block of this version or
+    /// whose sizes do not fit it.
+    static ControlBlock open(int descriptor);
+
+    int descriptor() const { return descriptor_; }
+    const ControlGeometry& geometry() const;
+    WorkerCell& worker(std::size_t index) const;
+    TaskCell& task(std::size_t index) const;
+    std::span<Member> members() const;
+    std::span<ClientResult> results() const;
+
+    /// The plan of the run: plain data that the coordinator stores before it spawns workers. At most kPlanBytes.
+    static constexpr std::size_t kPlanBytes = 4096;
+    template <typename Plan>
+    void set_plan(const Plan& plan) const {
+        static_assert(std::is_trivially_copyable_v<Plan> && sizeof(Plan) <= kPlanBytes);
+        std::memcpy(plan_bytes(), &plan, sizeof plan);
+    }
+    template <typename Plan>
+    Plan plan() const {
+        static_assert(std::is_trivially_copyable_v<Plan> && sizeof(Plan) <= kPlanBytes);
+        Plan plan;
+        std::memcpy(&plan, plan_bytes(), sizeof plan);
+        return plan;
+    }
+
+    struct Header;
+    Header& header() const;
+
+    /// Asks all workers to stop, and wakes them.
+    void shut_down() const;
+
+private:
+    ControlBlock(std::shared_ptr<void> segment, std::byte* base, int descriptor)
+        : segment_(std::move(segment)), base_(base), descriptor_(descriptor) {}
+    std::byte* plan_bytes() const;
+
+    std::shared_ptr<void> segment_;  // keeps the mapping: the coordinator's own segment, or a worker's view of it
+    std::byte* base_;
+    int descriptor_;
+};
+
+struct ControlBlock::Header {
+    std::uint64_t magic = 0;  // written last by create()
+    ControlGeometry geometry;
+    std::atomic<std::uint32_t> shutdown{0};
+    std::atomic<std::uint32_t> num_tasks{0};  // of the current publication
+    alignas(64) std::atomic<std::uint32_t> cursor{0};    // where to look first for a Ready task
+    alignas(64) std::atomic<std::uint32_t> finished{0};  // tasks finished since publication; may overcount, never undercount …
+    std::atomic<std::uint32_t> wake_at{0};               // … so the coordinator's bell rings once this many are finished
+    alignas(64) boost::interprocess::interprocess_semaphore coordinator_bell{0};
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<WorkerState>::is_always_lock_free);
+
+}  // namespace fedhive::clients

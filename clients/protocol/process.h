@@ -1,0 +1,56 @@
+// Worker processes: started with posix_spawn of this same executable (never fork, once LibTorch, OpenMP or CUDA may be loaded), watched by
+// pidfd, ended on request and reaped always.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fedhive::clients {
+
+struct SpawnOptions {
+    std::string executable = "/proc/self/exe";
+    std::vector<std::string> arguments;                            // argv[1] …
+    std::vector<std::pair<std::string, std::string>> environment;  // set on top of this process's own
+    std::vector<int> inherited;                                    // descriptors that keep their number in the child
+    std::filesystem::path log;                                     // stdout and stderr, appended; empty: /dev/null
+};
+
+/// Owns a child process: destroying it kills (SIGKILL) and reaps one that still runs.
+class ChildProcess {
+public:
+    /// Throws Fault naming the executable. The child starts with default signal handling and nothing blocked.
+    explicit ChildProcess(const SpawnOptions& options);
+    ~ChildProcess();
+    ChildProcess(ChildProcess&& other) noexcept;
+    ChildProcess& operator=(ChildProcess&&) = delete;
+
+    pid_t pid() const { return pid_; }
+    int pidfd() const { return pidfd_; }
+
+    /// "killed by SIGKILL (Killed)", "exited with status 3"; empty while it runs. Reaps.
+    struct End {
+        bool signalled = false;
+        std::string text;
+    };
+    std::optional<End> end();
+
+    /// True when it ended within that time.
+    bool wait_for(double seconds);
+    void kill();
+
+private:
+    pid_t pid_ = -1;
+    int pidfd_ = -1;
+    std::optional<End> end_;
+};
+
+/// Worker's first act: asks the kernel for SIGKILL when the parent's main thread dies, and ignores SIGINT, which a terminal sends to the whole
+/// group. Throws Fault when the parent is already gone (is not `parent`).
+void die_with_parent(pid_t parent);
+
+}  // namespace fedhive::clients

@@ -1,0 +1,122 @@
+#include "clients/protocol/watcher.h"
+
+#include "aggregation/base/error.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+
+namespace fedhive::clients {
+
+namespace {
+
+sigset_t interrupt_signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, number);
+    return set;
+}
+
+int checked(int descriptor, const char* what) {
+    if (descriptor < 0) throw os_fault(what);
+    return descriptor;
+}
+
+void drain(int descriptor) {
+    std::uint64_t ignored = 0;
+    [[maybe_unused]] const auto got = read(descriptor, &ignored, sizeof ignored);
+}
+
+}  // namespace
+
+void block_interrupts() {
+    const sigset_t set = interrupt_signals();
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+Watcher::Watcher(std::function<void()> ring)
+    : ring_(std::move(ring)),
+      signal_fd_([] {
+          const sigset_t set = interrupt_signals();
+          return checked(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd");
+      }()),
+      timer_fd_(checked(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd_create")),
+      wake_fd_(checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")),
+      thread_([this] { loop(); }) {}
+
+Watcher::~Watcher() {
+    stop_.store(true, std::memory_order_release);
+    eventfd_write(wake_fd_, 1);
+    thread_.join();
+    for (const int descriptor : {signal_fd_, timer_fd_, wake_fd_}) close(descriptor);
+}
+
+void Watcher::watch(std::size_t worker, int pidfd) {
+    {
+        const std::lock_guard lock(mutex_);
+        watched_.push_back({worker, pidfd, false});
+    }
+    eventfd_write(wake_fd_, 1);
+}
+
+void Watcher::forget(std::size_t worker) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(watched_, [&](const Watched& one) { return one.worker == worker; });
+    eventfd_write(wake_fd_, 1);
+}
+
+void Watcher::arm(std::int64_t deadline_ns) const {
+    itimerspec time{};
+    time.it_value.tv_sec = deadline_ns / 1'000'000'000;
+    time.it_value.tv_nsec = deadline_ns % 1'000'000'000;
+    if (timerfd_settime(timer_fd_, TFD_TIMER_ABSTIME, &time, nullptr) != 0) throw os_fault("timerfd_settime");
+}
+
+bool Watcher::dead(std::size_t worker) const {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(watched_.begin(), watched_.end(),
+                       [&](const Watched& one) { return one.worker == worker && one.dead; });
+}
+
+void Watcher::loop() {
+    while (!stop_.load(std::memory_order_acquire)) {
+        std::vector<pollfd> polled{{signal_fd_, POLLIN, 0}, {timer_fd_, POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+        {
+            const std::lock_guard lock(mutex_);
+            for (const Watched& one : watched_)
+                if (!one.dead) polled.push_back({one.pidfd, POLLIN, 0});
+        }
+        if (poll(polled.data(), polled.size(), -1) <= 0) continue;
+        bool ring = false;
+        if (polled[0].revents != 0) {
+            signalfd_siginfo info{};
+            if (read(signal_fd_, &info, sizeof info) == sizeof info) {
+                int none = 0;
+                interrupt_.compare_exchange_strong(none, static_cast<int>(info.ssi_signo));
+                ring = true;
+            }
+        }
+        if (polled[1].revents != 0) {
+            drain(timer_fd_);
+            ring = true;
+        }
+        if (polled[2].revents != 0) drain(wake_fd_);
+        {
+            const std::lock_guard lock(mutex_);
+            for (std::size_t i = 3; i < polled.size(); ++i) {
+                if (polled[i].revents == 0) continue;
+                for (Watched& one : watched_)
+                    if (one.pidfd == polled[i].fd) one.dead = ring = true;
+            }
+        }
+        if (ring) ring_();
+    }
+}
+
+}  // namespace fedhive::clients

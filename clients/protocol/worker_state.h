@@ -1,0 +1,22 @@
+// The life of a worker process, as the coordinator sees it.
+//
+//              spawn                    bell, task claimed
+//   (nothing) ──────▶ Starting ──────▶ Waiting ───────────▶ Working
+//                        │    ready       ▲                    │
+//                        │                └────────────────────┘ board empty
+//                        │                │
+//                        │ cannot start   │ bell, shutdown flag
+//                        ▼                ▼
+//                     Broken           Stopped         (dead: not a state but a fact, told by the pidfd)
+//
+// Only the worker writes its state. It is for messages and pictures: whether a task is done is told by the task's own state word
+// (control_block.h), whether the process lives by its pidfd.
+#pragma once
+
+#include <cstdint>
+
+namespace fedhive::clients {
+
+enum class WorkerState : std::uint32_t { Starting, Waiting, Working, Broken, Stopped };
+
+}  // namespace fedhive::clients

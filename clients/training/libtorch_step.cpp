@@ -1,0 +1,103 @@
+#include "clients/training/libtorch_step.h"
+
+#include <malloc.h>
+
+#include <numeric>
+
+namespace fedhive::clients {
+
+using aggregation::MemorySpace;
+
+namespace {
+
+/// One generator per process serves all clients in turn: it is set anew from the client's own key.
+void seed_generator(torch::Device device, std::uint64_t seed) {
+    at::Generator generator = at::globalContext().defaultGenerator(device);
+    const std::lock_guard lock(generator.mutex());
+    generator.set_current_seed(seed);
+}
+
+}  // namespace
+
+BatchTensors::BatchTensors(ExampleShape shape, const Normalization& normalization, torch::Device device)
+    : gather_(shape, normalization), shape_(shape), device_(device) {}
+
+BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, std::span<const std::uint32_t> indices) {
+    const auto rows = static_cast<std::int64_t>(indices.size());
+    if (!examples_.defined() || examples_.size(0) < rows) {
+        examples_ = torch::empty({rows, shape_.channels, shape_.height, shape_.width},
+                                 torch::TensorOptions().pinned_memory(device_.is_cuda()));
+        labels_ = torch::empty({rows}, torch::TensorOptions().dtype(torch::kInt64).pinned_memory(device_.is_cuda()));
+    }
+    gather_.gather(from, indices, examples_.data_ptr<float>(), labels_.data_ptr<std::int64_t>());
+    // On CUDA the copies wait, or the next gather would overwrite what is still being read.
+    return {examples_.narrow(0, 0, rows).to(device_), labels_.narrow(0, 0, rows).to(device_)};
+}
+
+LibtorchStep::LibtorchStep(FlatModel& model, const ExamplesView& train, const Normalization& normalization,
+                           const aggregation::SgdOptions& optimizer)
+    : model_(model),
+      train_(train),
+      optimizer_(optimizer),
+      batches_(train.shape, normalization, model.device()),
+      loss_sum_(torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat64).device(model.device()))) {
+    if (optimizer.momentum > 0.0F) velocity_ = aggregation::ParamBuffer(model.trainable().size, model.parameters().space);
+}
+
+void LibtorchStep::begin(const ClientStart& start) {
+    start_ = start;
+    model_.module().train();
+    aggregation::copy(model_.parameters(), start.global);
+    if (optimizer_.momentum > 0.0F) aggregation::set_zero(velocity_);
+    loss_sum_.zero_();
+    seed_generator(model_.device(), start.dropout_seed);
+}
+
+void LibtorchStep::step(std::span<const std::uint32_t> batch) {
+    const auto [examples, labels] = batches_.gather(train_, batch);
+    // Not zero_grad(): it would detach the flat gradient.
+    aggregation::set_zero(model_.gradient());
+    const torch::Tensor loss = torch::nn::functional::cross_entropy(model_.module().forward(examples), labels);
+    loss.backward();
+    if (start_.objective.proximal_mu != 0.0F)
+        aggregation::add_proximal_gradient(model_.gradient(), model_.trainable(), {start_.global.data, model_.trainable().size, start_.global.space},
+                                           start_.objective.proximal_mu);
+    aggregation::sgd_step(model_.trainable(), model_.gradient(), velocity_, optimizer_);
+    loss_sum_.add_(loss.detach(), static_cast<double>(batch.size()));
+}
+
+double LibtorchStep::loss_sum() { return loss_sum_.item<double>(); }
+
+LibtorchEvaluation::LibtorchEvaluation(FlatModel& model, const ExamplesView& test, const Normalization& normalization)
+    : model_(model), test_(test), batches_(test.shape, normalization, model.device()) {}
+
+EvaluationResult LibtorchEvaluation::evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) {
+    const torch::NoGradGuard no_grad;
+    model_.module().eval();
+    aggregation::copy(model_.parameters(), global);
+    std::vector<std::uint32_t> indices(count);
+    std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(first));
+    const auto [examples, labels] = batches_.gather(test_, indices);
+    const torch::Tensor logits = model_.module().forward(examples);
+    const torch::Tensor losses = torch::nn::functional::cross_entropy(
+        logits, labels, torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
+    EvaluationResult result;
+    result.loss_sum = losses.to(torch::kFloat64).sum().item<double>();
+    result.correct = static_cast<std::uint64_t>(logits.argmax(1).eq(labels).sum().item<std::int64_t>());
+    return result;
+}
+
+void prepare_libtorch(int threads) {
+    // glibc would return the memory of every convolution to the kernel and fault it in again at the next step.
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    mallopt(M_TOP_PAD, 16 << 20);
+    at::set_num_threads(threads);
+    at::set_num_interop_threads(1);
+    at::globalContext().setBenchmarkCuDNN(false);
+    at::globalContext().setDeterministicCuDNN(true);
+    at::globalContext().setAllowTF32CuBLAS(false);
+    at::globalContext().setAllowTF32CuDNN(false);
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,68 @@
+// A training step and an evaluation by LibTorch, eager: any model of the catalog, on the CPU or on a CUDA device.
+#pragma once
+
+#include "aggregation/math/vector_ops.h"
+#include "clients/data/batches.h"
+#include "clients/models/flat_model.h"
+#include "clients/training/training_step.h"
+
+#include <torch/torch.h>
+
+namespace fedhive::clients {
+
+/// Tensors that batches are gathered into, reused from step to step.
+class BatchTensors {
+public:
+    BatchTensors(ExampleShape shape, const Normalization& normalization, torch::Device device);
+
+    struct Batch {
+        torch::Tensor examples;  // [B, channels, height, width] f32 on the device
+        torch::Tensor labels;    // [B] i64 on the device
+    };
+    /// Valid until the next call.
+    Batch gather(const ExamplesView& from, std::span<const std::uint32_t> indices);
+
+private:
+    BatchGather gather_;
+    ExampleShape shape_;
+    torch::Device device_;
+    torch::Tensor examples_;  // on the host, at least as many rows as the largest batch so far
+    torch::Tensor labels_;
+};
+
+class LibtorchStep final : public TrainingStep {
+public:
+    /// The model and the examples must outlive the step.
+    LibtorchStep(FlatModel& model, const ExamplesView& train, const Normalization& normalization,
+                 const aggregation::SgdOptions& optimizer);
+
+    aggregation::ParamSpan parameters() override { return model_.parameters(); }
+    void begin(const ClientStart& start) override;
+    void step(std::span<const std::uint32_t> batch) override;
+    double loss_sum() override;
+
+private:
+    FlatModel& model_;
+    ExamplesView train_;
+    aggregation::SgdOptions optimizer_;
+    BatchTensors batches_;
+    aggregation::ParamBuffer velocity_;  // [trainable], empty when momentum is 0
+    ClientStart start_;
+    torch::Tensor loss_sum_;  // f64 scalar on the device, so that no step waits for it
+};
+
+class LibtorchEvaluation final : public Evaluation {
+public:
+    LibtorchEvaluation(FlatModel& model, const ExamplesView& test, const Normalization& normalization);
+    EvaluationResult evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) override;
+
+private:
+    FlatModel& model_;
+    ExamplesView test_;
+    BatchTensors batches_;
+};
+
+/// Number of threads, deterministic algorithms, allocator thresholds: once per process, before the first tensor.
+void prepare_libtorch(int threads);
+
+}  // namespace fedhive::clients

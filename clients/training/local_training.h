@@ -1,0 +1,29 @@
+// THE CLIENT'S SCREEN: what one client does in one round. It knows the training step only by its interface.
+#pragma once
+
+#include "aggregation/memory/param_span.h"
+#include "clients/protocol/task.h"
+#include "clients/training/training_step.h"
+
+#include <cstdint>
+#include <span>
+
+namespace fedhive::clients {
+
+/// The part of the experiment that is the same for all clients and rounds.
+struct LocalTraining {
+    std::uint64_t seed = 1;
+    std::uint64_t local_epochs = 1;  // E
+    std::uint64_t batch_size = 32;   // B
+};
+
+/// Trains client `client_id` on its shard and writes update = local - global.
+///
+/// Shapes   shard: indices of the client's training examples, at least one; update: [P], in the step's memory space.
+/// Order    every random draw is keyed by (seed, purpose, round, client_id): same bits in any worker, at any time.
+/// Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, ClientUpdate.
+ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+                          std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
+                          aggregation::ParamSpan update);
+
+}  // namespace fedhive::clients

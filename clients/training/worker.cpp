@@ -1,0 +1,87 @@
+#include "clients/training/worker.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/memory/host_arena.h"
+#include "clients/protocol/process.h"
+#include "clients/training/libtorch_step.h"
+
+#include <algorithm>
+
+namespace fedhive::clients {
+
+NormalizationPlan NormalizationPlan::of(const Normalization& normalization) {
+    if (std::max(normalization.mean.size(), normalization.std.size()) > kMaxChannels)
+        throw ConfigError(fmt::format("normalisation of more than {} channels", kMaxChannels));
+    NormalizationPlan plan;
+    std::copy(normalization.mean.begin(), normalization.mean.end(), plan.mean.begin());
+    std::copy(normalization.std.begin(), normalization.std.end(), plan.std.begin());
+    plan.num_means = static_cast<std::uint32_t>(normalization.mean.size());
+    plan.num_stds = static_cast<std::uint32_t>(normalization.std.size());
+    return plan;
+}
+
+Normalization NormalizationPlan::get() const {
+    return {{mean.begin(), mean.begin() + num_means}, {std.begin(), std.begin() + num_stds}};
+}
+
+namespace {
+
+class LibtorchTrainer final : public Trainer {
+public:
+    LibtorchTrainer(const WorkerPlan& plan, const SharedDataset& dataset)
+        : model_(plan.model, plan.space),
+          step_(model_, dataset.train(), plan.normalization.get(), plan.optimizer),
+          evaluation_(model_, dataset.test(), plan.normalization.get()) {
+        if (model_.layout().fingerprint() != plan.layout_fingerprint)
+            throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
+    }
+    TrainingStep& step() override { return step_; }
+    Evaluation& evaluation() override { return evaluation_; }
+
+private:
+    FlatModel model_;
+    LibtorchStep step_;
+    LibtorchEvaluation evaluation_;
+};
+
+std::unique_ptr<aggregation::Arena> open_arena(const WorkerPlan& plan) {
+    if (plan.space == aggregation::MemorySpace::Host)
+        return std::make_unique<aggregation::HostArenaView>(plan.arena_descriptor, plan.arena);
+    return std::make_unique<aggregation::CudaArenaView>(aggregation::cuda_driver(), plan.arena_handle, plan.arena);
+}
+
+}  // namespace
+
+std::unique_ptr<Trainer> make_libtorch_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
+    prepare_libtorch(plan.threads);
+    return std::make_unique<LibtorchTrainer>(plan, dataset);
+}
+
+int run_worker(int control_descriptor, std::uint32_t worker, int coordinator, TrainerFactory make_trainer) {
+    die_with_parent(coordinator);
+    const ControlBlock block = ControlBlock::open(control_descriptor);
+    WorkerCell& cell = block.worker(worker);
+    try {
+        const auto plan = block.plan<WorkerPlan>();
+        const SharedDataset dataset = SharedDataset::open(plan.data_descriptor, plan.data);
+        const std::unique_ptr<aggregation::Arena> arena = open_arena(plan);
+        const std::unique_ptr<Trainer> trainer = make_trainer(plan, dataset);
+        TaskRunner runner(block, worker, *arena, dataset, plan.training, trainer->step(), trainer->evaluation());
+        const auto stopping = [&] { return block.header().shutdown.load(std::memory_order_acquire) != 0; };
+        while (!stopping()) {
+            cell.state.store(WorkerState::Working, std::memory_order_release);
+            while (!stopping() && runner.run_one()) {
+            }
+            cell.state.store(WorkerState::Waiting, std::memory_order_release);
+            wait_for(cell.door_bell);
+        }
+        cell.state.store(WorkerState::Stopped, std::memory_order_release);
+        return 0;
+    } catch (const std::exception& error) {
+        cell.error.set(error.what());
+        cell.state.store(WorkerState::Broken, std::memory_order_release);
+        return 1;
+    }
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,47 @@
+// Everything a worker needs for the whole run, as plain data: the coordinator stores it in the control block, the worker never sees the YAML.
+#pragma once
+
+#include "aggregation/math/vector_ops.h"
+#include "aggregation/memory/arena.h"
+#include "aggregation/memory/cuda_arena.h"
+#include "clients/data/shared_dataset.h"
+#include "clients/models/catalog.h"
+#include "clients/training/local_training.h"
+
+#include <array>
+#include <type_traits>
+
+namespace fedhive::clients {
+
+/// Normalization in fixed size.
+struct NormalizationPlan {
+    static constexpr std::size_t kMaxChannels = 16;
+    std::array<double, kMaxChannels> mean{};
+    std::array<double, kMaxChannels> std{};
+    std::uint32_t num_means = 0;
+    std::uint32_t num_stds = 0;
+
+    /// Throws ConfigError for more than kMaxChannels entries.
+    static NormalizationPlan of(const Normalization& normalization);
+    Normalization get() const;
+};
+
+struct WorkerPlan {
+    LocalTraining training;
+    aggregation::SgdOptions optimizer;
+    ModelSpec model;
+    std::uint64_t layout_fingerprint = 0;
+    aggregation::ArenaGeometry arena;
+    aggregation::MemorySpace space = aggregation::MemorySpace::Host;
+    int arena_descriptor = -1;                // host arena
+    aggregation::IpcHandle arena_handle{};    // CUDA arena
+    int data_descriptor = -1;
+    DatasetMap data;
+    NormalizationPlan normalization;
+    int threads = 1;
+    int coordinator_pid = 0;
+};
+
+static_assert(std::is_trivially_copyable_v<WorkerPlan>);
+
+}  // namespace fedhive::clients

@@ -1,0 +1,253 @@
+"""The checks of scripts/check (see its -h), one function each: it returns a list of findings, empty when all is well.
+
+usage: checks.py [--root DIR] [--all] [--fix] [CHECK…]
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+import tidy  # noqa: E402
+
+CODE = (".h", ".cpp", ".cu", ".cuh")
+FLOORS = ["aggregation", "clients", "sim"]
+MAX_LINES = 400
+GENERATED = {"sim/version.h"}  # written by the build
+
+
+class Tree:
+    """The files of a checkout that git tracks or would track."""
+
+    def __init__(self, root):
+        self.root = root
+        listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True, check=False)
+        names = listed.stdout.splitlines() if listed.returncode == 0 else [
+            str(path.relative_to(root)) for path in root.rglob("*") if path.relative_to(root).parts[0] not in (".git", ".deps", "build", "data")]
+        self.files = sorted({name for name in names if (root / name).is_file()})
+
+    def ending(self, *endings):
+        return [name for name in self.files if name.endswith(endings)]
+
+    def code(self):
+        return self.ending(*CODE)
+
+    def text(self, name):
+        return (self.root / name).read_text(encoding="utf-8", errors="replace")
+
+
+def without_comments(text):
+    """The same lines with comments and the inside of string literals blanked; #include lines keep their quotes."""
+    pattern = r'^[ \t]*#[ \t]*include[^\n]*|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*(?:.|\n)*?\*/'
+
+    def blank(match):
+        found = match.group(0)
+        if found.lstrip().startswith("#"):
+            return found.split("//")[0]
+        return '""' + "\n" * found.count("\n") if found[0] in "\"'R" else re.sub(r"[^\n]", " ", found)
+
+    return re.sub(pattern, blank, text, flags=re.MULTILINE)
+
+
+def format_(tree, options):
+    files = tree.code()
+    if options.fix:
+        subprocess.run(["clang-format-14", "-i", *files], cwd=tree.root, check=True)
+    ran = subprocess.run(["clang-format-14", "--dry-run", "-Werror", *files], cwd=tree.root, capture_output=True, text=True, check=False)
+    found = defaultdict(list)
+    for name, line in re.findall(r"^(.+?):(\d+):\d+: error: code should be clang-formatted", ran.stderr, flags=re.MULTILINE):
+        found[name].append(line)
+    if ran.returncode and not found:
+        return [ran.stderr.strip()]
+    return [f"{name}:{lines[0]}: not as clang-format would have it ({len(lines)} places); scripts/check --fix format" for name, lines in found.items()]
+
+
+def tidy_(tree, options):
+    return tidy.findings(tree, everything=options.all)
+
+
+# What may stand where. A rule is: where it holds, which includes it forbids, why.
+def starts(*prefixes):
+    return lambda text: text.startswith(prefixes)
+
+
+LIBTORCH = re.compile(r"^<?(torch|ATen|c10|caffe2)/")
+INCLUDE_RULES = [
+    (starts("aggregation/math/"), re.compile(r"^aggregation/memory/(\w*arena|shared_segment)"), "aggregation/math sees spans, never an arena"),
+    (starts("clients/protocol/", "clients/data/"), re.compile(r"^clients/(models|training)/"), "protocol and data lie below models and training"),
+    (starts("sim/config/", "sim/strategies/"), re.compile(r"^sim/(?!config/|strategies/)"), "config and strategies lie below the rest of sim"),
+    (lambda name: name.startswith(tuple(FLOORS)) and not name.startswith(("clients/models/", "clients/training/")), LIBTORCH,
+     "LibTorch belongs to clients/models and clients/training"),
+    (lambda name: name.endswith((".cu", ".cuh")), LIBTORCH, "no LibTorch in .cu files"),
+    (lambda name: name.startswith(tuple(FLOORS)) and not name.startswith("sim/config/"), re.compile(r"^yaml-cpp/"), "only sim/config knows YAML"),
+]
+PRINTING = re.compile(r"\bstd::(cout|cerr|clog)\b|\bfmt::print\b|\bv?f?printf\s*\(|\bf?puts\s*\(|\bputchar\s*\(|\bperror\s*\(")
+MAY_PRINT = re.compile(r"^sim/(reporter|console|cli|commands|main|doctor)[^/]*$|^sim/(reporter|console|cli|doctor)/")
+
+
+def floors(tree, _options):
+    found = []
+    for name in tree.code():
+        floor = name.split("/")[0]
+        if floor not in FLOORS + ["tests"]:
+            continue
+        for number, line in enumerate(without_comments(tree.text(name)).splitlines(), 1):
+            at = f"{name}:{number}"
+            include = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
+            if include:
+                quoted, target = include.group(1) == '"', include.group(2)
+                other = target.split("/")[0]
+                if quoted and other not in FLOORS + ["tests"]:
+                    found.append(f'{at}: "{target}": our own includes start at the root of the repository; others stand in <>')
+                elif quoted and target not in GENERATED and not (tree.root / target).is_file():
+                    found.append(f'{at}: "{target}" does not exist')
+                if floor in FLOORS and (other == "tests" or other in FLOORS and FLOORS.index(other) > FLOORS.index(floor)):
+                    found.append(f"{at}: {floor} may not include {target}: a floor includes itself and floors below")
+                found += [f"{at}: {target}: {why}" for holds, forbidden, why in INCLUDE_RULES if holds(name) and forbidden.search(target)]
+            elif floor in FLOORS and PRINTING.search(line) and not MAY_PRINT.search(name):
+                found.append(f"{at}: prints; only the reporter, the console, the command line and the doctor do")
+    return found
+
+
+def reference(tree, options):
+    binary, page = tree.root / "build/release/fedhive", tree.root / "configs/REFERENCE.md"
+    if not binary.exists():
+        return ["build/release/fedhive is not built"]
+    ran = subprocess.run([binary, "reference"], capture_output=True, text=True, check=False, timeout=60)
+    if ran.returncode:
+        return [f"`fedhive reference` ended with {ran.returncode}: {ran.stderr.strip()[-300:]}"]
+    if options.fix:
+        page.write_text(ran.stdout)
+    if not page.exists() or page.read_text() != ran.stdout:
+        return ["configs/REFERENCE.md is out of date; scripts/check --fix reference"]
+    return []
+
+
+def without_code(text):
+    text = re.sub(r"^( *)(```|~~~).*?^\1? *\2", lambda match: "\n" * match.group(0).count("\n"), text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"(`+)(?!`).+?\1", "", text)
+
+
+def anchors(text):
+    """Anchors of headings, as GitHub makes them, and explicit ones."""
+    seen = defaultdict(int)
+    result = set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
+    fenceless = re.sub(r"^ *(```|~~~).*?^ *\1", "", text, flags=re.DOTALL | re.MULTILINE)
+    for heading in re.findall(r"^#{1,6} +(.+?) *#* *$", fenceless, flags=re.MULTILINE):
+        heading = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        slug = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+        result.add(slug if not seen[slug] else f"{slug}-{seen[slug]}")
+        seen[slug] += 1
+    return result
+
+
+def links(tree, _options):
+    found = []
+    for name in tree.ending(".md"):
+        text = without_code(tree.text(name))
+        targets = [(match.start(), match.group(1)) for match in re.finditer(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)", text)]
+        targets += [(match.start(), match.group(1)) for match in re.finditer(r"^ {0,3}\[[^\]^]+\]: *<?(\S+?)>?(?: |$)", text, flags=re.MULTILINE)]
+        targets += [(match.start(), match.group(1)) for match in re.finditer(r'<(?:img|a)\b[^>]*?\b(?:src|href)="([^"]+)"', text)]
+        for position, target in targets:
+            if re.match(r"[a-z][a-z0-9+.-]*:", target, flags=re.IGNORECASE):
+                continue
+            at = f"{name}:{text.count(chr(10), 0, position) + 1}"
+            path, _, anchor = target.partition("#")
+            file = (tree.root / name).parent / path if path else tree.root / name
+            if path.startswith("/") or not file.exists():
+                found.append(f"{at}: {target}: no such file")
+            elif anchor and file.suffix == ".md" and anchor not in anchors(file.read_text(encoding="utf-8")):
+                found.append(f"{at}: {target}: no such heading")
+    return found
+
+
+def symbols(tree, _options):
+    libraries = sorted((tree.root / "build/release").rglob("*.a"))
+    if not libraries:
+        return ["build/release holds no library"]
+    homes = defaultdict(set)
+    for library in libraries:
+        listed = subprocess.run(["nm", "--defined-only", "--extern-only", "--format=posix", library], capture_output=True, text=True, check=True)
+        for symbol, kind in re.findall(r"^(\S+) ([TDBRGSC]) ", listed.stdout, flags=re.MULTILINE):
+            homes[symbol].add(library.name)
+    double = {symbol: names for symbol, names in homes.items() if len(names) > 1}
+    if not double:
+        return []
+    readable = subprocess.run(["c++filt"], input="\n".join(double), capture_output=True, text=True, check=False).stdout.splitlines()
+    return [f"{name}: defined in {' and '.join(sorted(names))}" for name, names in zip(readable, double.values())]
+
+
+def words(tree, _options):
+    pattern = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" * 3]) + r")\b")
+    files = tree.code() + tree.ending(".py", ".cmake", "CMakeLists.txt", ".sh", ".yaml") + shell_scripts(tree)
+    return [f"{name}:{number}: {line.strip()[:100]}" for name in dict.fromkeys(files)
+            for number, line in enumerate(tree.text(name).splitlines(), 1) if pattern.search(line)]
+
+
+def shell_scripts(tree):
+    return [name for name in tree.files if name.endswith(".sh") or "." not in Path(name).name and re.match(r"#!.*\b(ba)?sh\b", first_line(tree, name))]
+
+
+def first_line(tree, name):
+    with open(tree.root / name, "rb") as file:
+        return file.readline(200).decode("utf-8", "replace")
+
+
+def shell(tree, _options):
+    found = []
+    for name in tree.files:
+        executable = os.access(tree.root / name, os.X_OK)
+        if first_line(tree, name).startswith("#!") != executable:
+            found.append(f"{name}: " + ("executable, but does not start with #!" if executable else "starts with #!, but is not executable"))
+    scripts = shell_scripts(tree)
+    for name in scripts:
+        ran = subprocess.run(["bash", "-n", name], cwd=tree.root, capture_output=True, text=True, check=False)
+        found += ran.stderr.splitlines()
+    if scripts and shutil.which("shellcheck"):
+        ran = subprocess.run(["shellcheck", "-x", "--format=gcc", *scripts], cwd=tree.root, capture_output=True, text=True, check=False)
+        found += ran.stdout.splitlines()
+    return found
+
+
+def length(tree, _options):
+    found = []
+    for name in tree.code() + tree.ending(".py", ".sh"):
+        lines = tree.text(name).count("\n")
+        if lines > MAX_LINES:
+            found.append(f"{name}: {lines} lines; {MAX_LINES} at most, 250 are better: give a part of it a name and a file")
+    return found
+
+
+CHECKS = {"format": format_, "floors": floors, "links": links, "words": words, "shell": shell, "length": length,
+          "reference": reference, "symbols": symbols, "tidy": tidy_}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--fix", action="store_true")
+    parser.add_argument("checks", nargs="*", metavar="CHECK", help=", ".join(CHECKS))
+    options = parser.parse_args()
+    if unknown := set(options.checks) - set(CHECKS):
+        parser.error(f"unknown check: {', '.join(unknown)}")
+    tree = Tree(options.root.resolve())
+    failed = 0
+    chosen = [name for name in CHECKS if name in (options.checks or CHECKS)]
+    for name in chosen:
+        findings = CHECKS[name](tree, options)
+        if findings:
+            failed += 1
+            print(f"failed {name}", *("  " + line for finding in findings for line in finding.splitlines()), sep="\n", flush=True)
+        else:
+            print(f"ok {name}", flush=True)
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""clang-tidy over the code of the floors, on all cores, with results kept by content: a file is looked at again only when it, a header of
+ours that it includes, its compiler flags or .clang-tidy changed.
+
+Files that include LibTorch take a minute each; without `everything` only those that changed are looked at.
+"""
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+FLOORS = ("aggregation/", "clients/", "sim/")
+LIBTORCH = re.compile(r"^(torch|ATen|c10)/")
+
+
+def git(tree, *arguments):
+    ran = subprocess.run(["git", "-C", tree.root, *arguments], capture_output=True, text=True, check=False)
+    return ran.stdout.split() if ran.returncode == 0 else []
+
+
+def changed_files(tree):
+    """Since the branch left the main branch; on the main branch since the last commit. Always with what is not committed."""
+    head = git(tree, "rev-parse", "HEAD")
+    base = []
+    for main in ("origin/HEAD", "origin/main", "main"):
+        base = git(tree, "merge-base", "HEAD", main)
+        if base and base != head:
+            break
+    if not base or base == head:
+        base = git(tree, "rev-parse", "HEAD~1")
+    if not base:
+        return set(tree.files)
+    return set(git(tree, "diff", "--name-only", base[0])) | set(git(tree, "ls-files", "-o", "--exclude-standard"))
+
+
+class Includes:
+    """Which of our own files a file includes, directly or not, and whether LibTorch is among what they include."""
+
+    def __init__(self, tree):
+        self.tree = tree
+        self.direct = {}
+
+    def of(self, name):
+        seen, waiting = {}, [name]
+        while waiting:
+            current = waiting.pop()
+            if current in seen:
+                continue
+            if current not in self.direct:
+                self.direct[current] = re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', self.tree.text(current), flags=re.MULTILINE)
+            seen[current] = self.direct[current]
+            waiting += [target for target in self.direct[current] if (self.tree.root / target).is_file()]
+        return sorted(seen), any(LIBTORCH.match(target) for targets in seen.values() for target in targets)
+
+
+def compile_flags(tree):
+    """File -> flags that clang understands, from the release build; without its precompiled headers, which only GCC can read."""
+    flags = {}
+    database = tree.root / "build/release/compile_commands.json"
+    for entry in json.loads(database.read_text()):
+        name = os.path.relpath(os.path.join(entry["directory"], entry["file"]), tree.root)
+        words, kept = shlex.split(entry["command"]), []
+        for position, word in enumerate(words):
+            before = words[position - 1] if position else ""
+            if word.startswith(("-I", "-D", "-std=")) or before in ("-I", "-isystem"):
+                kept += ["-isystem", word] if before == "-isystem" else [word]
+        flags[name] = kept
+    return flags
+
+
+def findings(tree, everything):
+    if not (tree.root / "build/release/compile_commands.json").exists():
+        return ["build/release is not configured"]
+    flags, includes = compile_flags(tree), Includes(tree)
+    kept = tree.root / "build/check/tidy"
+    kept.mkdir(parents=True, exist_ok=True)
+    version = subprocess.run(["clang-tidy-14", "--version"], capture_output=True, check=True).stdout
+    common = hashlib.sha256(version + (tree.root / ".clang-tidy").read_bytes())
+    changed = changed_files(tree)
+    quick, slow, found = [], [], []
+    for name in tree.ending(".cpp"):
+        if not name.startswith(FLOORS):
+            continue
+        if name not in flags:
+            continue  # not part of this build, such as a back end that is switched off
+        headers, libtorch = includes.of(name)
+        key = common.copy()
+        key.update("\0".join(flags[name]).encode())
+        for header in headers:
+            key.update(header.encode() + b"\0" + (tree.root / header).read_bytes())
+        mark = kept / key.hexdigest()
+        if mark.exists():
+            continue
+        if not libtorch:
+            quick.append((name, mark))
+        elif everything or name in changed:
+            slow.append((name, mark))
+    if quick or slow:
+        print(f"clang-tidy: {len(quick)} files, and {len(slow)} with LibTorch", flush=True)
+
+    seconds = float(os.environ.get("FEDHIVE_TIDY_S", "inf"))
+    deadline, left_out, done = time.monotonic() + seconds, [], []
+
+    def look(job):
+        name, mark = job
+        if job in slow and time.monotonic() > deadline:
+            left_out.append(name)
+            return
+        started = time.monotonic()
+        command = ["clang-tidy-14", "--quiet", name, "--", "-x", "c++", "-Wno-unknown-pragmas", *flags[name]]
+        ran = subprocess.run(command, cwd=tree.root, capture_output=True, text=True, check=False)
+        if ran.returncode == 0 and "warning:" not in ran.stdout:
+            mark.touch()
+        else:
+            # What does not compile makes the checks report nonsense about everything after it.
+            errors = [line for line in ran.stdout.splitlines() if "[clang-diagnostic-error" in line]
+            found.append("\n".join(errors).replace(str(tree.root) + "/", "") or ran.stdout.replace(str(tree.root) + "/", "").strip() or ran.stderr.strip())
+        done.append(name)
+        print(f"  {len(done)} of {len(quick) + len(slow)}: {name} ({time.monotonic() - started:.0f} s)", flush=True)
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(look, quick + slow))
+    if left_out:
+        print(f"clang-tidy: no time left for {', '.join(sorted(left_out))}; scripts/check tidy looks at them", flush=True)
+    return sorted(found)

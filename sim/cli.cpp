@@ -1,0 +1,79 @@
+#include "sim/cli.h"
+
+#include "clients/training/worker.h"
+#include "sim/commands.h"
+#include "sim/version.h"
+
+#include <CLI/CLI.hpp>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// CLI11 answers bad usage with codes above 100; everything a user can mend is 2 here.
+int parse_exit_code(int code) { return code == 0 ? 0 : 2; }
+
+}  // namespace
+
+int run_cli(int argc, char** argv) {
+    CLI::App app{"fedhive: federated learning simulated with many processes on one machine"};
+    app.set_version_flag("--version", std::string("fedhive ") + kVersion + " (" + kCommit + ")");
+    app.require_subcommand(1);
+    int exit_code = 0;
+
+    RunOptions run;
+    std::filesystem::path folder;
+    const auto add_config = [&run](CLI::App* command) {
+        command->add_option("config", run.config, "the experiment, a YAML file")->required();
+        command->add_option("--set", run.overrides, "change a key, such as training.batch_size=64; may be repeated")->type_name("KEY=VALUE");
+    };
+
+    CLI::App* run_app = app.add_subcommand("run", "run an experiment");
+    add_config(run_app);
+    run_app->add_option("--out", run.out, "folder for the results; default results/runs/<name>-<date>-<time>")->type_name("DIR");
+    run_app->add_flag("--overwrite", run.overwrite, "replace the run in a folder that is not empty");
+    run_app->add_flag("--quiet", run.quiet, "print nothing but errors");
+    run_app->callback([&] { exit_code = run_command(run); });
+
+    CLI::App* validate = app.add_subcommand("validate", "check a config, its data and its memory without running it");
+    add_config(validate);
+    validate->callback([&] { exit_code = validate_command(run.config, run.overrides); });
+
+    CLI::App* show = app.add_subcommand("show-config", "print the resolved config, itself a valid input");
+    add_config(show);
+    show->callback([&] { exit_code = show_config_command(run.config, run.overrides); });
+
+    CLI::App* evaluate = app.add_subcommand("evaluate", "print the metrics of a run's saved model");
+    evaluate->add_option("run", folder, "folder of a finished run")->required();
+    evaluate->callback([&] { exit_code = evaluate_command(folder); });
+
+    app.add_subcommand("reference", "print the reference of all config keys, in Markdown")->callback([&] { exit_code = reference_command(); });
+    app.add_subcommand("doctor", "say what this machine can do: cores, memory, LibTorch, CUDA, IPC")->callback([&] {
+        exit_code = doctor_command();
+    });
+
+    int control = -1;
+    std::uint32_t index = 0;
+    int coordinator = 0;
+    CLI::App* worker = app.add_subcommand("worker")->group("");
+    worker->add_option("--control", control)->required();
+    worker->add_option("--index", index)->required();
+    worker->add_option("--coordinator", coordinator)->required();
+    worker->callback([&] { exit_code = clients::run_worker(control, index, coordinator); });
+
+    std::string handle;
+    std::size_t num_floats = 0;
+    CLI::App* probe = app.add_subcommand("ipc-probe")->group("");
+    probe->add_option("handle", handle)->required();
+    probe->add_option("floats", num_floats)->required();
+    probe->callback([&] { exit_code = ipc_probe_command(handle, num_floats); });
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return parse_exit_code(app.exit(error));
+    }
+    return exit_code;
+}
+
+}  // namespace fedhive::sim

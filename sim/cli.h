@@ -1,0 +1,9 @@
+// The command line.
+#pragma once
+
+namespace fedhive::sim {
+
+/// Parses and runs; returns the exit code. Throws what the commands throw.
+int run_cli(int argc, char** argv);
+
+}  // namespace fedhive::sim

@@ -1,0 +1,28 @@
+// The subcommands, each as a function that returns the exit code: 0 done, 1 the run failed, 2 the user can mend it, 130 interrupted.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace fedhive::sim {
+
+struct RunOptions {
+    std::filesystem::path config;
+    std::vector<std::string> overrides;  // "key.path=value"
+    std::filesystem::path out;           // empty: default_run_folder()
+    bool overwrite = false;
+    bool quiet = false;
+};
+
+int run_command(const RunOptions& options);
+int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
+int show_config_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
+int evaluate_command(const std::filesystem::path& run_folder);
+int reference_command();
+int doctor_command();
+
+/// Hidden: run by doctor in a process of its own. Opens the CUDA IPC handle given in hex, checks its pattern and writes another.
+int ipc_probe_command(const std::string& handle_hex, std::size_t bytes);
+
+}  // namespace fedhive::sim

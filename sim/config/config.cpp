@@ -1,0 +1,84 @@
+#include "sim/config/config.h"
+
+#include "sim/config/reader.h"
+#include "sim/config/rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+namespace fedhive::sim {
+
+namespace {
+
+class TreeSource : public ConfigSource {
+public:
+    explicit TreeSource(Node root) : root_(std::move(root)) {}
+
+    ConfigError error(const std::string& key_path, const std::string& problem) const override {
+        const Node* node = &root_;
+        std::string rest = key_path;
+        while (!rest.empty()) {
+            const std::size_t dot = rest.find('.');
+            const Node* child = node->find(rest.substr(0, dot));
+            if (child == nullptr || child->dropped()) break;
+            node = child;
+            rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
+        }
+        // A key left out of a section that --set gave as a whole is missing there; any other is missing in the file.
+        const std::string where = rest.empty() || node->from_override() ? node->where() : root_.origin;
+        return ConfigError(fmt::format("{}: {}: {}", where, key_path, problem));
+    }
+
+    bool gives(const std::string& section, const std::string& key) const {
+        const Node* parent = section.empty() ? &root_ : root_.find(section);
+        const Node* node = parent != nullptr ? parent->find(key) : nullptr;
+        return node != nullptr && !node->dropped();
+    }
+
+private:
+    Node root_;
+};
+
+/// The file's name as a run's name: characters a name may not have become '_'.
+std::string name_of(const std::filesystem::path& file) {
+    std::string name = file.stem().string();
+    for (char& c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0 && std::string("._-").find(c) == std::string::npos) c = '_';
+    if (name.empty() || name[0] == '.' || name[0] == '-') return fmt::format("_{}", name);
+    return name;
+}
+
+/// Defaults that depend on other keys.
+void complete(RunConfig& run, const StrategySpec& strategy, const TreeSource& source, const std::filesystem::path& file) {
+    if (!source.gives("", "name")) run.name = name_of(file);
+    if (!source.gives("strategy", "weighting")) run.strategy.weighting = strategy.default_weighting;
+    if (!run.training.cohort && !run.training.participation) run.training.cohort = run.data.partition.clients;
+}
+
+}  // namespace
+
+std::int64_t RunConfig::cohort_size() const {
+    const std::int64_t clients = data.partition.clients;
+    if (training.cohort) return *training.cohort;
+    if (!training.participation) return clients;
+    return std::clamp<std::int64_t>(std::llround(*training.participation * static_cast<double>(clients)), 1, clients);
+}
+
+LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+    Node root = read_tree(file);
+    for (const std::string& assignment : overrides) apply_override(root, assignment);
+
+    LoadedConfig loaded;
+    read_fields(loaded.run, root, std::filesystem::absolute(file).parent_path());
+    const auto source = std::make_shared<TreeSource>(std::move(root));
+    const StrategySpec& strategy = *find_strategy(loaded.run.strategy.name);
+    complete(loaded.run, strategy, *source, file);
+    check_rules(loaded.run, strategy, *source);
+    loaded.source = source;
+    return loaded;
+}
+
+}  // namespace fedhive::sim

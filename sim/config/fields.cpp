@@ -1,0 +1,226 @@
+#include "sim/config/fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+namespace {
+
+constexpr double kMost = 1e9;  // of anything counted: one count fits in 32 bits, a product of two in 64
+constexpr double kWide = 1e6;  // of anything that multiplies memory
+
+/// One thousand million is easier to read as 1e9.
+std::string limit(double value) { return value == kMost ? "1e9" : fmt::format("{}", value); }
+
+Range at_least(double low) { return {.low = low}; }
+Range above(double low) { return {.low = low, .low_excluded = true}; }
+Range between(double low, double high) { return {.low = low, .high = high}; }
+Range fraction() { return {.low = 0, .high = 1, .low_excluded = true}; }
+Range fraction_below_one() { return {.low = 0, .high = 1, .high_excluded = true}; }
+
+// Two lines a key read better than six.
+// clang-format off
+void describe_run(Visitor& visitor, RunConfig& run) {
+    visitor.field({.name = "name", .target = &run.name, .default_note = "the file's name without `.yaml`",
+                   .doc = "Names the run and its folder under results/runs; letters, digits, `.`, `_` and `-`."});
+    visitor.field({.name = "seed", .target = &run.seed, .range = at_least(0),
+                   .doc = "Key of every random stream: data, partition, initial model, cohorts, batches, dropout."});
+    visitor.field({.name = "rounds", .target = &run.rounds, .range = between(1, kMost),
+                   .doc = "Turns of the loop: sample a cohort, train it, aggregate, step (T)."});
+    visitor.field({.name = "device", .target = &run.device, .choices = {"auto", "cpu", "cuda"},
+                   .doc = "Where parameters live and clients train; auto is cuda where a usable GPU is found, else cpu."});
+    visitor.field({.name = "workers", .target = &run.workers, .range = between(0, 1024), .empty_word = "auto",
+                   .doc = "Processes that train clients; auto is what cores and memory allow; 0 trains in the coordinator, for a debugger. "
+                          "Never changes a result."});
+    visitor.field({.name = "threads", .target = &run.threads, .range = between(1, 1024),
+                   .doc = "Threads inside each worker; 1 is best as long as there are as many clients as cores. Can change the last bit."});
+}
+
+void describe_partition(Visitor& visitor, PartitionConfig& partition) {
+    const auto when = [&](const char* scheme) { return Condition{&partition.scheme, "scheme", {scheme}}; };
+    visitor.begin({.name = "partition", .flow = true, .doc = "How the training examples are dealt to clients."});
+    visitor.field({.name = "scheme", .target = &partition.scheme, .choices = {"contiguous", "iid", "shards", "dirichlet"},
+                   .doc = "contiguous: equal runs in file order, the last client takes the remainder; iid: a seeded shuffle; shards: few "
+                          "labels a client (arXiv:1602.05629); dirichlet: skewed labels and sizes (arXiv:1909.06335)."});
+    visitor.field({.name = "clients", .target = &partition.clients, .range = between(1, kMost),
+                   .doc = "Clients in all; at most one per training example (N)."});
+    visitor.field({.name = "sizes", .target = &partition.sizes, .range = fraction(), .when = when("iid"), .default_note = "equal sizes",
+                   .doc = "Each client's fraction of the examples; one number per client, at most 1 together; what is left is not used."});
+    visitor.field({.name = "shards_per_client", .target = &partition.shards_per_client, .range = between(1, kMost),
+                   .when = when("shards"),
+                   .doc = "Runs of label-sorted examples each client gets; 2 is the paper's pathological split."});
+    visitor.field({.name = "alpha", .target = &partition.alpha, .range = between(0.001, 1e6), .when = when("dirichlet"),
+                   .doc = "Concentration of the label proportions, dimensionless, typically 0.1 (skewed) to 100 (nearly iid) (α)."});
+    visitor.field({.name = "min_examples", .target = &partition.min_examples, .range = between(1, kMost), .when = when("dirichlet"),
+                   .doc = "Examples every client has at least; taken from the largest clients where the draw gave fewer."});
+    visitor.end();
+}
+
+void describe_data(Visitor& visitor, DataConfig& data) {
+    const auto when = [&](std::vector<std::string> formats) { return Condition{&data.format, "format", std::move(formats)}; };
+    visitor.begin({.name = "data", .doc = "What clients learn from."});
+    visitor.field({.name = "format", .target = &data.format, .choices = {"glyphs", "synthetic", "idx"}, .required = true,
+                   .doc = "glyphs: 28×28 digits drawn in code, no file needed; synthetic: Gaussian classes; idx: the MNIST family's files."});
+    visitor.field({.name = "root", .target = &data.root, .when = when({"idx"}), .required = true,
+                   .doc = "Folder with the four IDX files, plain or `.gz`; relative to the config file (in --set: to the current folder). "
+                          "`scripts/data mnist` fetches MNIST into data/mnist."});
+    visitor.field({.name = "classes", .target = &data.classes, .range = between(0, kWide), .when = when({"idx"}),
+                   .doc = "Number of classes; 0: as many as the training labels show."});
+    visitor.field({.name = "num_train", .target = &data.num_train, .range = between(1, kMost), .when = when({"glyphs", "synthetic"}),
+                   .doc = "Training examples to draw, over all clients."});
+    visitor.field({.name = "num_test", .target = &data.num_test, .range = between(1, kMost), .when = when({"glyphs", "synthetic"}),
+                   .doc = "Test examples to draw."});
+    visitor.field({.name = "num_classes", .target = &data.num_classes, .range = between(2, kWide), .when = when({"synthetic"}),
+                   .doc = "Classes to draw."});
+    visitor.field({.name = "num_features", .target = &data.num_features, .range = between(1, kWide), .when = when({"synthetic"}),
+                   .doc = "Values of an example."});
+    visitor.field({.name = "separation", .target = &data.separation, .range = above(0), .when = when({"synthetic"}),
+                   .doc = "Distance scale of the class centres, in standard deviations of the noise; 2 is learnable but not trivial."});
+    visitor.begin({.name = "normalize", .flow = true, .doc = "Pixels become (byte / 255 − mean) / std when a batch is gathered."});
+    visitor.field({.name = "mean", .target = &data.normalize.mean, .range = between(-1000, 1000), .default_note = "0",
+                   .doc = "Per channel, or one number for all; on the scale 0 to 1 (MNIST: 0.1307)."});
+    visitor.field({.name = "std", .target = &data.normalize.std, .range = above(0), .default_note = "1",
+                   .doc = "As many numbers as mean (MNIST: 0.3081)."});
+    visitor.end();
+    describe_partition(visitor, data.partition);
+    visitor.end();
+}
+
+void describe_model(Visitor& visitor, ModelConfig& model) {
+    const auto when = [&](std::vector<std::string> names) { return Condition{&model.name, "name", std::move(names)}; };
+    visitor.begin({.name = "model", .flow = true, .doc = "Which network is trained; its input and output sizes come from the data."});
+    visitor.field({.name = "name", .target = &model.name, .choices = {"lr", "mlp", "mnist_cnn", "cnn_m"}, .required = true,
+                   .doc = "lr: softmax regression; mlp: two hidden layers; mnist_cnn: the PyTorch tutorial's small CNN; cnn_m: the larger "
+                          "MNIST CNN of arXiv:1602.05629."});
+    visitor.field({.name = "dropout", .target = &model.dropout, .when = when({"mnist_cnn", "cnn_m"}),
+                   .doc = "Whether training drops activations; false for comparisons with exact arithmetic."});
+    visitor.field({.name = "hidden", .target = &model.hidden, .range = between(1, kWide), .when = when({"mlp"}),
+                   .doc = "Units of each hidden layer; 200 is the 2NN of arXiv:1602.05629."});
+    visitor.end();
+}
+
+void describe_training(Visitor& visitor, TrainingConfig& training) {
+    OptimizerConfig& optimizer = training.optimizer;
+    visitor.begin({.name = "training", .doc = "What a client does in a round."});
+    visitor.field({.name = "cohort", .target = &training.cohort, .range = between(1, kMost), .default_note = "all clients",
+                   .doc = "Clients asked to train in a round, at most partition.clients; give it or participation (|S|)."});
+    visitor.field({.name = "participation", .target = &training.participation, .range = fraction(), .default_note = "–",
+                   .doc = "The cohort as a fraction of all clients, rounded, at least one client; typically 0.1 (C)."});
+    visitor.field({.name = "local_epochs", .target = &training.local_epochs, .range = between(1, kMost),
+                   .doc = "Passes a client makes over its own examples in a round; typically 1–5; more drifts apart on skewed data (E)."});
+    visitor.field({.name = "batch_size", .target = &training.batch_size, .range = between(1, kMost),
+                   .doc = "Examples per local step; a client with fewer uses all it has (B)."});
+    visitor.field({.name = "clients_per_slot", .target = &training.clients_per_slot, .range = between(1, 1 << 20),
+                   .doc = "Consecutive cohort members whose updates one slot sums, a power of two; more for thousands of tiny clients; "
+                          "strategies that average only. Never changes a result."});
+    visitor.begin({.name = "optimizer", .flow = true, .doc = "The client's optimiser; it starts fresh each round."});
+    visitor.field({.name = "name", .target = &optimizer.name, .choices = {"sgd"}, .doc = "sgd: stochastic gradient descent."});
+    visitor.field({.name = "lr", .target = &optimizer.lr, .range = above(0),
+                   .doc = "Client rate, per local step, typically 0.01–0.1 (η_l)."});
+    visitor.field({.name = "momentum", .target = &optimizer.momentum, .range = fraction_below_one(),
+                   .doc = "Fraction of the last step carried over; 0 is plain SGD, typically 0.5–0.9."});
+    visitor.field({.name = "weight_decay", .target = &optimizer.weight_decay, .range = at_least(0),
+                   .doc = "L2 penalty added to the gradient, as torch.optim.SGD does; typically 0–0.001."});
+    visitor.field({.name = "nesterov", .target = &optimizer.nesterov, .doc = "Nesterov's form of momentum; needs momentum above 0."});
+    visitor.end();
+    visitor.end();
+}
+
+void describe_parameters(Visitor& visitor, StrategyConfig& strategy) {
+    for (const StrategySpec& spec : strategy_catalog()) {
+        const bool chosen = spec.name == strategy.name;
+        for (const ParameterSpec& parameter : spec.parameters) {
+            const auto given = strategy.parameters.find(parameter.name);
+            double value = chosen && given != strategy.parameters.end() ? given->second : parameter.default_value;
+            visitor.field({.name = parameter.name, .target = &value, .range = range_of(parameter),
+                           .when = Condition{&strategy.name, "name", {spec.name}}, .doc = parameter.meaning});
+            if (chosen) strategy.parameters[parameter.name] = value;
+        }
+    }
+}
+
+void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
+    std::vector<std::string> names;
+    for (const StrategySpec& spec : strategy_catalog()) names.push_back(spec.name);
+    std::string weighting = strategy.weighting == Weighting::Examples ? "examples" : "uniform";
+    visitor.begin({.name = "strategy", .flow = true,
+                   .doc = "How updates become the next global model; its parameters stand beside its name."});
+    visitor.field({.name = "name", .target = &strategy.name, .choices = names, .doc = "One of the strategies below."});
+    visitor.field({.name = "weighting", .target = &weighting, .choices = {"examples", "uniform"}, .default_note = "the strategy's own",
+                   .doc = "How much an update counts: examples, by its client's number of training examples (n_k); uniform, all alike."});
+    strategy.weighting = weighting == "uniform" ? Weighting::Uniform : Weighting::Examples;
+    describe_parameters(visitor, strategy);
+    visitor.end();
+}
+
+void describe_loop(Visitor& visitor, RunConfig& run) {
+    visitor.begin({.name = "mode", .flow = true, .doc = "Who waits for whom."});
+    visitor.field({.name = "name", .target = &run.mode.name, .choices = mode_names(),
+                   .doc = "synchronous: a round ends when its whole cohort has arrived."});
+    visitor.end();
+    visitor.begin({.name = "evaluation", .flow = true, .doc = "The global model on the test examples."});
+    visitor.field({.name = "every", .target = &run.evaluation.every, .range = between(1, kMost),
+                   .doc = "Rounds from one evaluation to the next; the last round is always evaluated."});
+    visitor.field({.name = "chunk_size", .target = &run.evaluation.chunk_size, .range = between(1, kMost),
+                   .doc = "Examples per forward pass; smaller takes less memory. Can change the last bit of a metric."});
+    visitor.end();
+    visitor.begin({.name = "stop", .flow = true, .doc = "Ends a run before its last round."});
+    visitor.field({.name = "test_accuracy", .target = &run.stop.test_accuracy, .range = fraction(), .default_note = "–",
+                   .doc = "Stop after an evaluated round whose test accuracy, a fraction, is at least this."});
+    visitor.end();
+    visitor.begin({.name = "failures", .flow = true, .doc = "A worker that dies, hangs, throws or returns numbers that are not finite."});
+    visitor.field({.name = "policy", .target = &run.failures.policy, .choices = {"abort"},
+                   .doc = "abort: end the run and name the failure."});
+    visitor.field({.name = "deadline_s", .target = &run.failures.deadline_s, .range = {.low = 0, .high = 1e6, .low_excluded = true},
+                   .doc = "Seconds a round may wait for its workers before those missing count as hung."});
+    visitor.end();
+}
+// clang-format on
+
+}  // namespace
+
+bool Range::contains(double value) const {
+    return (low_excluded ? value > low : value >= low) && (high_excluded ? value < high : value <= high);
+}
+
+std::string Range::text() const {
+    const bool has_low = low > -std::numeric_limits<double>::infinity();
+    const bool has_high = high < std::numeric_limits<double>::infinity();
+    if (has_low && has_high && !low_excluded && !high_excluded) return fmt::format("{} to {}", limit(low), limit(high));
+    std::string text = has_low ? fmt::format(fmt::runtime(low_excluded ? "above {}" : "{} or more"), limit(low)) : "";
+    if (has_high)
+        text += fmt::format(fmt::runtime(high_excluded ? "{}below {}" : "{}at most {}"), has_low ? ", " : "", limit(high));
+    return text;
+}
+
+bool Condition::holds() const { return std::find(values.begin(), values.end(), *value) != values.end(); }
+
+Range range_of(const ParameterSpec& parameter) {
+    Range range{.low = parameter.at_least, .low_excluded = parameter.above};
+    if (parameter.below > 0) {
+        range.high = parameter.below;
+        range.high_excluded = true;
+    }
+    return range;
+}
+
+std::vector<std::string> mode_names() {
+    std::vector<std::string> names;
+    for (const StrategySpec& spec : strategy_catalog())
+        for (const std::string& mode : spec.modes)
+            if (std::find(names.begin(), names.end(), mode) == names.end()) names.push_back(mode);
+    return names;
+}
+
+void describe(Visitor& visitor, RunConfig& run) {
+    describe_run(visitor, run);
+    describe_data(visitor, run.data);
+    describe_model(visitor, run.model);
+    describe_training(visitor, run.training);
+    describe_strategy(visitor, run.strategy);
+    describe_loop(visitor, run);
+}
+
+}  // namespace fedhive::sim

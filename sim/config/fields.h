@@ -1,0 +1,81 @@
+// The one description of every key: name, place in the struct, what is allowed, what it means. Three visitors walk it: the reader (YAML ->
+// struct), the writer (struct -> resolved YAML) and the reference (-> configs/REFERENCE.md). To add a key: one struct member in config.h,
+// one entry in fields.cpp. Private to sim/config.
+#pragma once
+
+#include "sim/config/config.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace fedhive::sim {
+
+/// The numbers a key may have.
+struct Range {
+    double low = -std::numeric_limits<double>::infinity();
+    double high = std::numeric_limits<double>::infinity();
+    bool low_excluded = false;
+    bool high_excluded = false;
+
+    bool contains(double value) const;
+    std::string text() const;  // "1 to 1024", "above 0", "0 or more, below 1"; empty without limits
+};
+
+/// A key that exists only while its section's `key` has one of `values`: data.root while data.format is idx.
+struct Condition {
+    const std::string* value = nullptr;  // of `key`, in the struct
+    std::string key;
+    std::vector<std::string> values;
+
+    bool holds() const;
+};
+
+/// Where a key's value lives in the struct. An empty optional or list is a key left out.
+using Target = std::variant<std::string*, std::filesystem::path*, bool*, std::int64_t*, std::uint64_t*, double*,
+                            std::vector<double>*, std::optional<std::int64_t>*, std::optional<double>*>;
+
+struct Field {
+    std::string name;
+    Target target;
+    Range range{};
+    std::vector<std::string> choices{};  // of a word; empty: any
+    std::optional<Condition> when{};     // empty: always
+    bool required = false;
+    std::string empty_word{};    // how an empty optional is written ("auto"); empty: it is not
+    std::string default_note{};  // REFERENCE.md: instead of the struct's value
+    std::string doc;             // one line: meaning, unit, typical value, paper symbol, known bad region
+};
+
+struct Section {
+    std::string name;
+    bool flow = false;  // written on one line: {a: 1, b: 2}
+    std::string doc;
+};
+
+/// A section's fields come between its begin and its end; sections nest. A field's condition only looks at fields described before it.
+class Visitor {
+public:
+    Visitor() = default;
+    Visitor(const Visitor&) = delete;
+    Visitor& operator=(const Visitor&) = delete;
+    virtual ~Visitor() = default;
+
+    virtual void begin(const Section& section) = 0;
+    virtual void field(const Field& field) = 0;
+    virtual void end() = 0;
+};
+
+/// Shows all keys to `visitor`, in file order, those whose condition does not hold included.
+void describe(Visitor& visitor, RunConfig& run);
+
+Range range_of(const ParameterSpec& parameter);
+
+/// Modes that some strategy is valid in, in catalog order.
+std::vector<std::string> mode_names();
+
+}  // namespace fedhive::sim

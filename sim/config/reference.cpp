@@ -1,0 +1,137 @@
+#include "sim/config/fields.h"
+
+#include <fmt/format.h>
+
+#include <type_traits>
+
+namespace fedhive::sim {
+
+namespace {
+
+constexpr const char* kIntroduction = R"(# Every key of a config
+
+*Generated from the code, not to be edited: `fedhive reference > configs/REFERENCE.md`.*
+
+A config is one YAML file. Only `data.format` and `model.name` must be given; [quickstart.yaml](quickstart.yaml) spells out the rest.
+Unknown keys, wrong types and values out of range are errors that name file, line and what is allowed.
+`fedhive validate FILE` checks a file; `fedhive show-config FILE` prints it with every default filled in, and that is a valid config again.
+
+**On the command line.** `fedhive run FILE --set training.batch_size=32` replaces one key; `--set` may be repeated, a later one wins. The
+value is YAML: `--set 'strategy={name: fedprox, proximal_mu: 0.1}'` replaces a section, `--set training.participation=null` takes a key
+out of the file.
+
+**Values.** Numbers are written plainly, `0.01` or `1e-2`; integers without point or exponent; a quoted number is a word. Folders are
+relative to the config file.
+
+## Top level
+
+| Key | Values | Default | Meaning |
+|---|---|---|---|
+)";
+
+std::string code(const std::string& text) { return "`" + text + "`"; }
+
+/// A bar would end the table's cell.
+std::string escaped(const std::string& text) {
+    std::string result;
+    for (const char c : text) result += c == '|' ? std::string("\\|") : std::string(1, c);
+    return result;
+}
+
+std::string code_list(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + code(word);
+    return text;
+}
+
+template <class Value>
+std::string type_name() {
+    if (std::is_same_v<Value, bool>) return "`true`, `false`";
+    if (std::is_same_v<Value, std::string>) return "word";
+    if (std::is_same_v<Value, std::filesystem::path>) return "path";
+    if (std::is_same_v<Value, std::vector<double>>) return "list of numbers";
+    if (std::is_same_v<Value, double> || std::is_same_v<Value, std::optional<double>>) return "number";
+    return "integer";
+}
+
+std::string values_of(const Field& field) {
+    if (!field.choices.empty()) return code_list(field.choices);
+    std::string type =
+        std::visit([](auto* target) { return type_name<std::remove_reference_t<decltype(*target)>>(); }, field.target);
+    if (!field.empty_word.empty()) type = code(field.empty_word) + " or " + type;
+    const std::string range = field.range.text();
+    return range.empty() ? type : type + ", " + range;
+}
+
+struct DefaultText {
+    const Field& field;
+
+    std::string operator()(const std::string* value) const { return code(*value); }
+    std::string operator()(const bool* value) const { return code(*value ? "true" : "false"); }
+    std::string operator()(const std::int64_t* value) const { return code(fmt::format("{}", *value)); }
+    std::string operator()(const std::uint64_t* value) const { return code(fmt::format("{}", *value)); }
+    std::string operator()(const double* value) const { return code(fmt::format("{}", *value)); }
+    template <class Other>  // an optional, a list, a path: empty by default
+    std::string operator()(const Other*) const {
+        return code(field.empty_word);
+    }
+};
+
+std::string default_of(const Field& field) {
+    if (field.required) return "**required**";
+    return field.default_note.empty() ? std::visit(DefaultText{field}, field.target) : field.default_note;
+}
+
+class Reference : public Visitor {
+public:
+    std::string take_text() { return std::move(text_); }
+
+    void begin(const Section& section) override {
+        path_.push_back(section.name);
+        text_ += fmt::format("\n{} {}\n\n{}\n\n| Key | Values | Default | Meaning |\n|---|---|---|---|\n",
+                             path_.size() > 1 ? "###" : "##", fmt::join(path_, "."), section.doc);
+    }
+
+    void field(const Field& field) override {
+        const bool parameter = field.when && !path_.empty() && path_.back() == "strategy";
+        if (parameter) return;  // they have a table for each strategy
+        std::string meaning = field.doc;
+        if (field.when)
+            meaning = fmt::format("*Only with {} {}.* {}", field.when->key, code_list(field.when->values), field.doc);
+        text_ +=
+            fmt::format("| {} | {} | {} | {} |\n", code(field.name), values_of(field), default_of(field), escaped(meaning));
+    }
+
+    void end() override {
+        if (path_.back() == "strategy") add_strategies();
+        path_.pop_back();
+    }
+
+private:
+    void add_strategies() {
+        for (const StrategySpec& spec : strategy_catalog()) {
+            text_ += fmt::format("\n### strategy: {}\n\n{}\n\nSource: {}. Weighting unless given: `{}`. Modes: {}.\n",
+                                 spec.name, spec.note, spec.source,
+                                 spec.default_weighting == Weighting::Examples ? "examples" : "uniform", code_list(spec.modes));
+            if (spec.parameters.empty()) continue;
+            text_ += "\n| Parameter | Values | Default | Meaning |\n|---|---|---|---|\n";
+            for (const ParameterSpec& parameter : spec.parameters)
+                text_ += fmt::format("| `{}` | number, {} | `{}` | {} |\n", parameter.name, range_of(parameter).text(),
+                                     parameter.default_value, escaped(parameter.meaning));
+        }
+    }
+
+    std::string text_ = kIntroduction;
+    std::vector<std::string> path_;
+};
+
+}  // namespace
+
+std::string reference_markdown() {
+    RunConfig defaults;
+    Reference reference;
+    describe(reference, defaults);
+    return reference.take_text();
+}
+
+}  // namespace fedhive::sim

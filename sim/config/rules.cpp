@@ -1,0 +1,75 @@
+#include "sim/config/rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <numeric>
+
+namespace fedhive::sim {
+
+namespace {
+
+void check_name(const std::string& name, const ConfigSource& source) {
+    const bool allowed = std::all_of(name.begin(), name.end(), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+    });
+    if (name.empty() || name.size() > 100 || !allowed || name[0] == '.' || name[0] == '-')
+        throw source.error(
+            "name",
+            fmt::format("'{}' cannot name a folder; allowed: 1 to 100 of A-Z a-z 0-9 . _ -, not beginning with . or -", name));
+}
+
+void check_data(const DataConfig& data, const ConfigSource& source) {
+    const std::size_t means = data.normalize.mean.size();
+    const std::size_t stds = data.normalize.std.size();
+    if (means != stds)
+        throw source.error(means > stds ? "data.normalize.mean" : "data.normalize.std",
+                           fmt::format("mean has {} numbers, std has {}; give each as many", means, stds));
+
+    const std::vector<double>& sizes = data.partition.sizes;
+    if (sizes.empty()) return;
+    if (static_cast<std::int64_t>(sizes.size()) != data.partition.clients)
+        throw source.error("data.partition.sizes",
+                           fmt::format("{} numbers for {} clients; give one per client", sizes.size(), data.partition.clients));
+    const double sum = std::accumulate(sizes.begin(), sizes.end(), 0.0);
+    if (sum > 1.0 + 1e-9)
+        throw source.error("data.partition.sizes", fmt::format("the fractions add up to {:.6g}; allowed: at most 1", sum));
+}
+
+void check_training(const TrainingConfig& training, std::int64_t clients, const ConfigSource& source) {
+    if (training.cohort && training.participation)
+        throw source.error("training.participation", "cohort and participation are both given; keep one");
+    if (training.cohort.value_or(1) > clients)
+        throw source.error("training.cohort",
+                           fmt::format("{} is more than data.partition.clients; allowed: 1 to {}", *training.cohort, clients));
+    const auto per_slot = static_cast<std::uint64_t>(training.clients_per_slot);
+    if (!std::has_single_bit(per_slot))
+        throw source.error("training.clients_per_slot",
+                           fmt::format("{} is not a power of two; allowed: 1, 2, 4, 8, ...; write {} or {}", per_slot,
+                                       std::bit_floor(per_slot), std::bit_ceil(per_slot)));
+    if (training.optimizer.nesterov && training.optimizer.momentum == 0.0)
+        throw source.error("training.optimizer.nesterov", "needs momentum above 0, typically 0.9; the momentum here is 0");
+}
+
+void check_strategy(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
+    if (std::find(strategy.modes.begin(), strategy.modes.end(), run.mode.name) == strategy.modes.end())
+        throw source.error("mode.name", fmt::format("strategy '{}' does not run in mode '{}'; allowed: {}", strategy.name,
+                                                    run.mode.name, fmt::join(strategy.modes, ", ")));
+    const bool needs_single = strategy.build(run.strategy.parameters).aggregator->needs_single_updates();
+    if (run.training.clients_per_slot > 1 && needs_single)
+        throw source.error("training.clients_per_slot",
+                           fmt::format("strategy '{}' looks at every client's own update; allowed: 1", strategy.name));
+}
+
+}  // namespace
+
+void check_rules(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
+    check_name(run.name, source);
+    check_data(run.data, source);
+    check_training(run.training, run.data.partition.clients, source);
+    check_strategy(run, strategy, source);
+}
+
+}  // namespace fedhive::sim

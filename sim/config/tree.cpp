@@ -1,0 +1,281 @@
+#include "sim/config/tree.h"
+
+#include "aggregation/base/error.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// Builds the tree from yaml-cpp's events: its own Node keeps duplicate keys silently and forgets the lines of keys.
+class TreeBuilder : public YAML::EventHandler {
+public:
+    /// An override's text has no lines, but a place in the file's tree: `path`.
+    TreeBuilder(std::string origin, bool has_lines, std::string path)
+        : origin_(std::move(origin)), has_lines_(has_lines), path_(std::move(path)) {}
+
+    Node take_root() { return std::move(root_); }
+
+    void OnDocumentStart(const YAML::Mark& mark) override {
+        if (documents_++ > 0) fail(mark, "a second document starts here; a config is one document");
+    }
+    void OnDocumentEnd() override {}
+    void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse_anchor(mark); }
+    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { scalar(mark, "?", anchor, Node::Kind::Null, ""); }
+    void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+        scalar(mark, tag, anchor, tag == "!" ? Node::Kind::Quoted : Node::Kind::Plain, value);
+    }
+    void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                         YAML::EmitterStyle::value) override {
+        open(mark, tag, anchor, Node::Kind::List);
+    }
+    void OnSequenceEnd() override { close(); }
+    void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+        open(mark, tag, anchor, Node::Kind::Map);
+    }
+    void OnMapEnd() override { close(); }
+
+private:
+    /// A list or map whose end has not come; in a map, `key` is the one that waits for its value.
+    struct Open {
+        Node node;
+        bool has_key = false;
+        std::string key;
+        int key_line = 0;
+    };
+
+    [[noreturn]] void fail(const YAML::Mark& mark, const std::string& problem) const {
+        std::string path = path_;
+        for (const Open& open : open_)
+            if (open.has_key) path += (path.empty() ? "" : ".") + open.key;
+        throw ConfigError(place(mark).where() + ": " + (path.empty() ? "" : path + ": ") + problem);
+    }
+
+    [[noreturn]] void refuse_anchor(const YAML::Mark& mark) const {
+        fail(mark, "YAML anchors and aliases (&, *) are not supported; write the value out");
+    }
+
+    Node place(const YAML::Mark& mark) const {
+        Node node;
+        node.origin = origin_;
+        node.line = has_lines_ ? mark.line + 1 : 0;
+        return node;
+    }
+
+    bool expects_key() const { return !open_.empty() && open_.back().node.kind == Node::Kind::Map && !open_.back().has_key; }
+
+    void check(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) const {
+        if (anchor != YAML::NullAnchor) refuse_anchor(mark);
+        if (!tag.empty() && tag != "?" && tag != "!") fail(mark, "YAML tags (" + tag + ") are not supported; leave it out");
+    }
+
+    void scalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind,
+                const std::string& value) {
+        check(mark, tag, anchor);
+        if (expects_key()) return start_key(mark, kind, value);
+        Node node = place(mark);
+        node.kind = kind;
+        node.text = value;
+        add(std::move(node));
+    }
+
+    void start_key(const YAML::Mark& mark, Node::Kind kind, const std::string& value) {
+        if (kind == Node::Kind::Null || value.empty()) fail(mark, "a key is missing here; write `key: value`");
+        Open& map = open_.back();
+        map.has_key = true;
+        map.key = value;
+        map.key_line = place(mark).line;
+        if (const Node* first = map.node.find(value))
+            fail(mark,
+                 has_lines_ ? fmt::format("given twice, first on line {}; keep one", first->line) : "given twice; keep one");
+    }
+
+    void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
+        check(mark, tag, anchor);
+        // What yaml-cpp also makes of "[1".
+        if (expects_key()) fail(mark, "a list or map cannot be a key, or its bracket is not closed; write `key: value`");
+        Open opened;
+        opened.node = place(mark);
+        opened.node.kind = kind;
+        open_.push_back(std::move(opened));
+    }
+
+    void close() {
+        Node node = std::move(open_.back().node);
+        open_.pop_back();
+        add(std::move(node));
+    }
+
+    void add(Node node) {
+        if (open_.empty()) {
+            root_ = std::move(node);
+            return;
+        }
+        Open& parent = open_.back();
+        if (parent.has_key) {
+            node.key = parent.key;
+            node.line = parent.key_line;
+            parent.has_key = false;
+        }
+        parent.node.children.push_back(std::move(node));
+    }
+
+    std::string origin_;
+    bool has_lines_;
+    std::string path_;
+    int documents_ = 0;
+    Node root_;
+    std::vector<Open> open_;
+};
+
+Node parse(const std::string& text, const std::string& origin, bool has_lines, const std::string& path) {
+    TreeBuilder builder(origin, has_lines, path);
+    try {
+        std::istringstream stream(text);
+        YAML::Parser parser(stream);
+        while (parser.HandleNextDocument(builder)) {
+        }
+    } catch (const YAML::Exception& error) {
+        const std::string line = has_lines && error.mark.line >= 0 ? fmt::format(":{}", error.mark.line + 1) : "";
+        throw ConfigError(fmt::format("{}{}: {}not valid YAML: {}", origin, line, path.empty() ? "" : path + ": ", error.msg));
+    }
+    return builder.take_root();
+}
+
+/// yaml-cpp's own message does not say what is wanted instead.
+void refuse_tabs(const std::string& text, const std::string& origin) {
+    std::istringstream lines(text);
+    std::string line;
+    for (int number = 1; std::getline(lines, line); ++number) {
+        if (line.find('\t') < line.find_first_not_of(" \t"))
+            throw ConfigError(fmt::format("{}:{}: a tab in the indentation; YAML wants spaces", origin, number));
+    }
+}
+
+std::string missing_file_problem(const std::filesystem::path& file) {
+    std::vector<std::string> names;
+    std::error_code ignored;
+    const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+    for (std::filesystem::directory_iterator entry(folder, ignored), end; !ignored && entry != end; entry.increment(ignored))
+        if (entry->path().extension() == ".yaml") names.push_back(entry->path().filename().string());
+    std::sort(names.begin(), names.end());
+    const std::string near = nearest_word(file.filename().string(), names);
+    return "no such file" + (near.empty() ? "" : "; did you mean '" + (file.parent_path() / near).string() + "'?");
+}
+
+std::string read_text(const std::filesystem::path& file) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(file, ignored)) throw ConfigError(file.string() + ": is a folder; name a YAML file");
+    if (!std::filesystem::exists(file, ignored)) throw ConfigError(file.string() + ": " + missing_file_problem(file));
+    std::ifstream stream(file, std::ios::binary);
+    std::ostringstream text;
+    if (stream) text << stream.rdbuf();
+    if (!stream) throw ConfigError(file.string() + ": cannot be read: " + std::strerror(errno));
+    return text.str();
+}
+
+std::size_t edit_distance(const std::string& left, const std::string& right) {
+    std::vector<std::size_t> before_last(right.size() + 1), last(right.size() + 1), row(right.size() + 1);
+    for (std::size_t j = 0; j <= right.size(); ++j) last[j] = j;
+    for (std::size_t i = 1; i <= left.size(); ++i) {
+        row[0] = i;
+        for (std::size_t j = 1; j <= right.size(); ++j) {
+            const std::size_t replaced = last[j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
+            row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
+            if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1])
+                row[j] = std::min(row[j], before_last[j - 2] + 1);
+        }
+        std::swap(before_last, last);
+        std::swap(last, row);
+    }
+    return last[right.size()];
+}
+
+}  // namespace
+
+const Node* Node::find(const std::string& child_key) const {
+    const auto found =
+        std::find_if(children.begin(), children.end(), [&](const Node& child) { return child.key == child_key; });
+    return kind == Kind::Map && found != children.end() ? &*found : nullptr;
+}
+
+Node read_tree(const std::filesystem::path& file) {
+    const std::string text = read_text(file);
+    refuse_tabs(text, file.string());
+    Node root = parse(text, file.string(), true, "");
+    if (root.kind == Node::Kind::Null)
+        throw ConfigError(file.string() + ": is empty; the shortest config has data.format and model.name");
+    if (root.kind != Node::Kind::Map) throw ConfigError(root.where() + ": wants keys with values, such as `seed: 1`");
+    return root;
+}
+
+void apply_override(Node& root, const std::string& assignment) {
+    const std::string origin = "--set " + assignment;
+    const std::size_t equals = assignment.find('=');
+    if (equals == std::string::npos || equals == 0)
+        throw ConfigError(origin + ": wants KEY=VALUE, such as training.batch_size=32");
+    const std::string path = assignment.substr(0, equals);
+    const std::string text = assignment.substr(equals + 1);
+    if (text.find_first_not_of(' ') == std::string::npos)
+        throw ConfigError(
+            fmt::format("{}: {}: no value after '='; write {}=null to take the key out of the file", origin, path, path));
+
+    Node* node = &root;
+    std::istringstream keys(path);
+    std::string key;
+    while (std::getline(keys, key, '.')) {
+        if (node->kind == Node::Kind::Null) node->kind = Node::Kind::Map;
+        if (node->kind != Node::Kind::Map)
+            throw ConfigError(
+                fmt::format("{}: {}: '{}' ({}) is not a section, it has no keys", origin, path, node->key, node->where()));
+        auto child =
+            std::find_if(node->children.begin(), node->children.end(), [&](const Node& other) { return other.key == key; });
+        if (child == node->children.end()) {
+            Node created;
+            created.key = key;
+            created.origin = origin;
+            child = node->children.insert(node->children.end(), std::move(created));
+        }
+        node = &*child;
+    }
+    const std::string own_key = node->key;
+    *node = parse(text, origin, false, path);
+    node->key = own_key;
+    node->origin = origin;
+}
+
+std::string nearest_word(const std::string& typed, const std::vector<std::string>& words) {
+    const auto lower = [](std::string word) {
+        std::transform(word.begin(), word.end(), word.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        return word;
+    };
+    const std::string wanted = lower(typed);
+    std::string nearest;
+    std::size_t smallest = std::max<std::size_t>(1, typed.size() / 3) + 1;
+    for (const std::string& word : words) {
+        const std::size_t distance = edit_distance(wanted, lower(word));
+        if (distance < smallest && distance < word.size()) {
+            smallest = distance;
+            nearest = word;
+        }
+    }
+    if (!nearest.empty() || wanted.size() < 4) return nearest;
+    const auto related = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
+        return lower(word).find(wanted) != std::string::npos ||
+               (word.size() >= 4 && wanted.find(lower(word)) != std::string::npos);
+    });
+    return related != words.end() ? *related : "";
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,105 @@
+#include "sim/config/fields.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// Plain where YAML can take it for nothing else, else in double quotes.
+std::string written(const std::string& text) {
+    bool plain = !text.empty() && (std::isalnum(static_cast<unsigned char>(text[0])) != 0 || text[0] == '/');
+    for (const char c : text)
+        plain = plain && (std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string("/._-").find(c) != std::string::npos);
+    if (plain && text != "null" && text != "Null" && text != "NULL") return text;
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\')
+            quoted += std::string("\\") + c;
+        else if (c >= 0 && c < ' ')
+            quoted += fmt::format("\\x{:02x}", static_cast<int>(c));
+        else
+            quoted += c;
+    }
+    return quoted + "\"";
+}
+
+std::string written(const std::filesystem::path& path) { return written(path.string()); }
+std::string written(bool value) { return value ? "true" : "false"; }
+std::string written(std::int64_t value) { return fmt::format("{}", value); }
+std::string written(std::uint64_t value) { return fmt::format("{}", value); }
+std::string written(double value) { return fmt::format("{}", value); }
+
+class Writer : public Visitor {
+public:
+    std::string take_text() { return std::move(text_); }
+
+    void begin(const Section& section) override {
+        sections_.push_back(section);
+        flow_.clear();
+        if (section.flow) return;
+        if (depth() == 1) text_ += '\n';
+        text_ += section.name + ":\n";
+    }
+
+    void field(const Field& field) override {
+        if (field.when && !field.when->holds()) return;
+        std::visit([&](auto* target) { write(field, *target); }, field.target);
+    }
+
+    void end() override {
+        const Section section = sections_.back();
+        sections_.pop_back();
+        if (section.flow && !flow_.empty()) {
+            if (depth() == 0 && after_block_) text_ += '\n';
+            text_ += fmt::format("{}{}: {{{}}}\n", indent(), section.name, flow_);
+        }
+        if (depth() == 0) after_block_ = !section.flow;
+    }
+
+private:
+    std::size_t depth() const { return sections_.size(); }
+    std::string indent() const { return std::string(4 * depth(), ' '); }
+
+    void entry(const std::string& name, const std::string& value) {
+        if (depth() > 0 && sections_.back().flow)
+            flow_ += (flow_.empty() ? "" : ", ") + name + ": " + value;
+        else
+            text_ += indent() + name + ": " + value + '\n';
+    }
+
+    template <class Value>
+    void write(const Field& field, const Value& value) {
+        entry(field.name, written(value));
+    }
+
+    template <class Value>
+    void write(const Field& field, const std::optional<Value>& value) {
+        if (value)
+            entry(field.name, written(*value));
+        else if (!field.empty_word.empty())
+            entry(field.name, field.empty_word);
+    }
+
+    void write(const Field& field, const std::vector<double>& values) {
+        if (!values.empty()) entry(field.name, fmt::format("[{}]", fmt::join(values, ", ")));
+    }
+
+    std::string text_;
+    std::string flow_;  // entries of the section being written on one line
+    bool after_block_ = false;
+    std::vector<Section> sections_;
+};
+
+}  // namespace
+
+std::string to_yaml(const RunConfig& run) {
+    RunConfig copy = run;  // visitors may also write
+    Writer writer;
+    describe(writer, copy);
+    return writer.take_text();
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,169 @@
+#include "sim/experiment.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/math/vector_ops.h"
+#include "aggregation/memory/host_arena.h"
+#include "clients/data/batches.h"
+#include "clients/data/glyphs.h"
+#include "clients/data/idx.h"
+#include "clients/data/partition.h"
+#include "clients/data/synthetic.h"
+#include "clients/training/libtorch_info.h"
+#include "sim/machine.h"
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+using aggregation::MemorySpace;
+
+namespace {
+
+MemorySpace choose_device(const LoadedConfig& loaded) {
+    if (loaded.run.device == "cpu") return MemorySpace::Host;
+    const clients::LibtorchInfo torch = clients::libtorch_info();
+    if (torch.cuda_devices > 0) return MemorySpace::Cuda;
+    if (loaded.run.device == "cuda")
+        throw loaded.source->error("device", torch.cuda_built
+                                                 ? "no usable CUDA GPU was found; `fedhive doctor` says more; use cpu or auto"
+                                                 : "this build has no CUDA training; run scripts/setup --cuda and build again, or use cpu or auto");
+    return MemorySpace::Host;
+}
+
+/// auto: as many processes as cores, but no more than there are slots to fill.
+std::uint32_t choose_workers(const RunConfig& run) {
+    if (run.workers) return static_cast<std::uint32_t>(*run.workers);
+    const std::int64_t slots = (run.cohort_size() + run.training.clients_per_slot - 1) / run.training.clients_per_slot;
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(this_machine().cores, 1, slots));
+}
+
+clients::Dataset read_dataset(const RunConfig& run) {
+    const DataConfig& data = run.data;
+    if (data.format == "idx") return clients::read_idx(data.root, data.classes);
+    const auto num_train = static_cast<std::size_t>(data.num_train);
+    const auto num_test = static_cast<std::size_t>(data.num_test);
+    if (data.format == "glyphs") return clients::draw_glyphs(num_train, num_test, run.seed);
+    return clients::draw_synthetic({num_train, num_test, data.num_classes, data.num_features, data.separation}, run.seed);
+}
+
+clients::Partition deal(const RunConfig& run, const clients::Dataset& dataset) {
+    const PartitionConfig& partition = run.data.partition;
+    const auto num_clients = static_cast<std::size_t>(partition.clients);
+    const std::vector<std::int32_t>& labels = dataset.train.labels;
+    if (partition.scheme == "contiguous") return clients::partition_contiguous(labels.size(), num_clients);
+    if (partition.scheme == "iid") return clients::partition_iid(labels.size(), num_clients, partition.sizes, run.seed);
+    if (partition.scheme == "shards")
+        return clients::partition_shards(labels, num_clients, static_cast<std::size_t>(partition.shards_per_client), run.seed);
+    return clients::partition_dirichlet(labels, dataset.num_classes, num_clients, partition.alpha,
+                                        static_cast<std::size_t>(partition.min_examples), run.seed);
+}
+
+clients::ModelSpec model_spec(const ModelConfig& model, const clients::DatasetMap& data) {
+    clients::ModelSpec spec;
+    spec.name.set(model.name);
+    spec.input = data.shape;
+    spec.num_classes = data.num_classes;
+    spec.dropout = model.dropout;
+    spec.hidden = model.hidden;
+    return spec;
+}
+
+/// Runs `make`; what a lower floor finds wrong is told with the key that caused it.
+template <typename Make>
+auto blame(const LoadedConfig& loaded, const std::string& key, Make make) {
+    try {
+        return make();
+    } catch (const ConfigError& error) {
+        throw loaded.source->error(key, error.what());
+    }
+}
+
+}  // namespace
+
+Experiment::Experiment(const LoadedConfig& loaded)
+    : config(loaded.run),
+      space(choose_device(loaded)),
+      num_workers(choose_workers(config)),
+      dataset(load_data(loaded)),
+      model(model_spec(config.model, dataset.map())),
+      layout(lay_out(loaded)),
+      arena(make_arena(loaded)),
+      strategy(make_strategy(config.strategy.name, config.strategy.parameters, config.strategy.weighting)),
+      mode(make_mode(config)),
+      server{*arena},
+      worker_plan(plan_workers()) {
+    std::vector<float> initial(layout.num_floats(), 0.0F);
+    clients::initial_parameters(model, layout, config.seed, initial);
+    aggregation::copy(server.model(), initial);
+}
+
+clients::SharedDataset Experiment::load_data(const LoadedConfig& loaded) {
+    const clients::Dataset read = blame(loaded, config.data.format == "idx" ? "data.root" : "data.format", [&] { return read_dataset(config); });
+    data_fingerprint = read.fingerprint();
+    const clients::Partition partition = blame(loaded, "data.partition", [&] { return deal(config, read); });
+    for (std::size_t client = 0; client < partition.num_clients(); ++client)
+        if (partition.num_examples(client) == 0)
+            throw loaded.source->error("data.partition", fmt::format("client {} would have no examples; use fewer clients or more data", client));
+    blame(loaded, "data.normalize", [&] {
+        clients::NormalizationPlan::of(config.data.normalize);
+        return clients::BatchGather(read.train.shape, config.data.normalize);
+    });
+    return clients::SharedDataset::create(read, partition);
+}
+
+aggregation::Layout Experiment::lay_out(const LoadedConfig& loaded) const {
+    return blame(loaded, "model.name", [&] { return clients::model_layout(model); });
+}
+
+std::unique_ptr<aggregation::Arena> Experiment::make_arena(const LoadedConfig& loaded) {
+    const auto cohort = static_cast<std::uint64_t>(config.cohort_size());
+    const auto per_slot = static_cast<std::uint64_t>(config.training.clients_per_slot);
+    const aggregation::ArenaGeometry geometry{layout.num_floats(), (cohort + per_slot - 1) / per_slot};
+    if (space == MemorySpace::Cuda) return std::make_unique<aggregation::CudaArena>(aggregation::cuda_driver(), geometry);
+    const std::uint64_t available = this_machine().available_memory;
+    if (geometry.total_bytes() > available)
+        throw loaded.source->error(
+            "training.cohort", fmt::format("the arena needs {} bytes ({}) for {} slots of {} floats, {} bytes ({}) are available; "
+                                           "use a smaller cohort or model, or raise training.clients_per_slot",
+                                           geometry.total_bytes(), human_bytes(geometry.total_bytes()), geometry.num_slots,
+                                           geometry.num_floats, available, human_bytes(available)));
+    return std::make_unique<aggregation::HostArena>(geometry);
+}
+
+clients::WorkerPlan Experiment::plan_workers() const {
+    clients::WorkerPlan plan;
+    plan.training = {config.seed, static_cast<std::uint64_t>(config.training.local_epochs),
+                     static_cast<std::uint64_t>(config.training.batch_size)};
+    const OptimizerConfig& optimizer = config.training.optimizer;
+    plan.optimizer = {static_cast<float>(optimizer.lr), static_cast<float>(optimizer.momentum), static_cast<float>(optimizer.weight_decay),
+                      optimizer.nesterov};
+    plan.model = model;
+    plan.layout_fingerprint = layout.fingerprint();
+    plan.arena = arena->geometry();
+    plan.space = space;
+    if (const auto* host = dynamic_cast<const aggregation::HostArena*>(arena.get())) plan.arena_descriptor = host->descriptor();
+    if (const auto* cuda = dynamic_cast<const aggregation::CudaArena*>(arena.get())) plan.arena_handle = cuda->handle();
+    plan.data_descriptor = dataset.descriptor();
+    plan.data = dataset.map();
+    plan.normalization = clients::NormalizationPlan::of(config.data.normalize);
+    plan.threads = static_cast<int>(config.threads);
+    return plan;
+}
+
+FleetOptions Experiment::fleet_options() const {
+    FleetOptions options;
+    options.workers = num_workers;
+    options.clients_per_slot = static_cast<std::uint64_t>(config.training.clients_per_slot);
+    options.max_cohort = mode.in_flight;
+    options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
+    options.deadline_s = config.failures.deadline_s;
+    return options;
+}
+
+std::vector<float> Experiment::global_model() const {
+    std::vector<float> model_on_host(layout.num_floats());
+    aggregation::copy(model_on_host, server.model());
+    return model_on_host;
+}
+
+}  // namespace fedhive::sim

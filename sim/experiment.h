@@ -1,0 +1,51 @@
+// A loaded config made real: data read and dealt, model laid out, arena filled with the first global model. Everything a user can get wrong
+// is found here, before a folder is created or a process started.
+#pragma once
+
+#include "aggregation/memory/arena.h"
+#include "aggregation/memory/cuda_arena.h"
+#include "aggregation/memory/layout.h"
+#include "clients/data/shared_dataset.h"
+#include "clients/training/worker_plan.h"
+#include "sim/config/config.h"
+#include "sim/fleet.h"
+#include "sim/mode.h"
+#include "sim/server_state.h"
+
+#include <memory>
+#include <vector>
+
+namespace fedhive::sim {
+
+struct Experiment {
+    /// Throws ConfigError (data, shapes, device, memory), with file and line where a key is to blame.
+    explicit Experiment(const LoadedConfig& loaded);
+    Experiment(const Experiment&) = delete;
+    Experiment& operator=(const Experiment&) = delete;
+
+    RunConfig config;
+    aggregation::MemorySpace space;
+    std::uint32_t num_workers;
+    std::uint64_t data_fingerprint = 0;
+    clients::SharedDataset dataset;
+    clients::ModelSpec model;
+    aggregation::Layout layout;
+    std::unique_ptr<aggregation::Arena> arena;
+    Strategy strategy;
+    Mode mode;
+    ServerState server;
+    clients::WorkerPlan worker_plan;
+
+    FleetOptions fleet_options() const;
+
+    /// The published global model in host memory, [P].
+    std::vector<float> global_model() const;
+
+private:
+    clients::SharedDataset load_data(const LoadedConfig& loaded);
+    aggregation::Layout lay_out(const LoadedConfig& loaded) const;
+    std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded);
+    clients::WorkerPlan plan_workers() const;
+};
+
+}  // namespace fedhive::sim

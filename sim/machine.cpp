@@ -1,0 +1,64 @@
+#include "sim/machine.h"
+
+#include "aggregation/memory/shared_segment.h"
+
+#include <fmt/format.h>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+
+namespace fedhive::sim {
+
+namespace {
+
+int affinity_cores() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+/// CPU quota of the cgroup (version 2, then 1), in cores; a large number where there is none.
+double cgroup_cores() {
+    double quota = 0.0;
+    double period = 0.0;
+    std::string text;
+    if (std::ifstream file("/sys/fs/cgroup/cpu.max"); file >> text >> period && text != "max") return std::stod(text) / period;
+    std::ifstream quota_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
+    std::ifstream period_file("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+    if (quota_file >> quota && period_file >> period && quota > 0.0 && period > 0.0) return quota / period;
+    return 1e9;
+}
+
+std::string cpu_name() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);)
+        if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+    return "unknown";
+}
+
+}  // namespace
+
+Machine this_machine() {
+    Machine machine;
+    machine.cores = std::max(1, static_cast<int>(std::min<double>(affinity_cores(), std::floor(cgroup_cores() + 0.01))));
+    machine.available_memory = aggregation::available_memory_bytes();
+    machine.cpu = cpu_name();
+    return machine;
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+    static constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB"};
+    auto value = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    while (value >= 1024.0 && unit + 1 < units.size()) {
+        value /= 1024.0;
+        ++unit;
+    }
+    return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+}  // namespace fedhive::sim

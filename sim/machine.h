@@ -1,0 +1,20 @@
+// What this machine offers to this process: cores and memory as affinity and cgroup allow them, not as /proc/cpuinfo boasts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace fedhive::sim {
+
+struct Machine {
+    int cores = 1;                       // usable at once, at least 1
+    std::uint64_t available_memory = 0;  // bytes
+    std::string cpu;                     // model name
+};
+
+Machine this_machine();
+
+/// "1.5 GiB"
+std::string human_bytes(std::uint64_t bytes);
+
+}  // namespace fedhive::sim

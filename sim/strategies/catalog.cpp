@@ -1,0 +1,42 @@
+#include "sim/strategies/strategy.h"
+
+#include "aggregation/base/error.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fedhive::sim {
+
+// Each in the file of its name.
+StrategySpec fedavg();
+StrategySpec fedavgm();
+StrategySpec fedprox();
+StrategySpec fedadam();
+StrategySpec median();
+
+const std::vector<StrategySpec>& strategy_catalog() {
+    static const std::vector<StrategySpec> catalog = {
+        fedavg(), fedavgm(), fedprox(), fedadam(), median(),
+    };
+    return catalog;
+}
+
+const StrategySpec* find_strategy(const std::string& name) {
+    const std::vector<StrategySpec>& catalog = strategy_catalog();
+    const auto found =
+        std::find_if(catalog.begin(), catalog.end(), [&](const StrategySpec& spec) { return spec.name == name; });
+    return found != catalog.end() ? &*found : nullptr;
+}
+
+Strategy make_strategy(const std::string& name, const Parameters& parameters, Weighting weighting) {
+    const StrategySpec* spec = find_strategy(name);
+    FEDHIVE_CHECK(spec != nullptr, "no strategy is called '{}'", name);
+    Parameters complete = parameters;
+    for (const ParameterSpec& parameter : spec->parameters) complete.emplace(parameter.name, parameter.default_value);
+    Strategy strategy = spec->build(complete);
+    strategy.name = name;
+    strategy.weighting = weighting;
+    return strategy;
+}
+
+}  // namespace fedhive::sim

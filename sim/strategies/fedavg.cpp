@@ -1,0 +1,38 @@
+// Federated averaging: H. B. McMahan et al. 2017, "Communication-Efficient Learning of Deep Networks from Decentralized Data",
+// arXiv:1602.05629, Algorithm 1.
+//
+//   each round t = 1, 2, …:   S_t <- random set of m clients
+//     each client k in S_t:   w_k <- w_t; E epochs of SGD on its own examples, rate eta
+//     w_{t+1} <- sum_k (n_k / n) w_k           here as  w_t + server_lr * sum_k (n_k / n) (w_k - w_t), the same for server_lr = 1
+#include "aggregation/math/mean.h"
+#include "sim/strategies/strategy.h"
+
+namespace fedhive::sim {
+
+namespace {
+
+Strategy build(const Parameters& parameters) {
+    Strategy strategy;
+    strategy.aggregator = aggregation::make_mean();
+    strategy.server_optimizer = aggregation::make_server_sgd({.lr = static_cast<float>(parameters.at("server_lr"))});
+    return strategy;
+}
+
+}  // namespace
+
+StrategySpec fedavg() {
+    return {
+        .name = "fedavg",
+        .source = "McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1",
+        .note = "Clients run SGD on their own examples; the server takes the weighted mean of their updates.",
+        .default_weighting = Weighting::Examples,
+        .parameters = {{.name = "server_lr",
+                        .default_value = 1.0,
+                        .above = true,
+                        .meaning =
+                            "Server rate, per round, typically 1, which is plain averaging (η_g); far above 1 it overshoots."}},
+        .modes = {"synchronous"},
+        .build = build};
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,46 @@
+// FedAvg with server momentum: T.-M. H. Hsu, H. Qi, M. Brown 2019, "Measuring the Effects of Non-Identical Data Distribution for Federated
+// Visual Classification", arXiv:1909.06335 (FedAvgM).
+//
+//   clients as in FedAvg;  dw <- sum_k (n_k / n) (w_t - w_k)
+//   v <- beta v + dw;   w_{t+1} <- w_t - v     here with update = -dw and a server rate in front of v
+#include "aggregation/math/mean.h"
+#include "sim/strategies/strategy.h"
+
+namespace fedhive::sim {
+
+namespace {
+
+Strategy build(const Parameters& parameters) {
+    Strategy strategy;
+    strategy.aggregator = aggregation::make_mean();
+    strategy.server_optimizer =
+        aggregation::make_server_sgd({.lr = static_cast<float>(parameters.at("server_lr")),
+                                      .momentum = static_cast<float>(parameters.at("server_momentum"))});
+    return strategy;
+}
+
+}  // namespace
+
+StrategySpec fedavgm() {
+    return {
+        .name = "fedavgm",
+        .source = "Hsu et al. 2019 (arXiv:1909.06335), FedAvgM",
+        .note =
+            "FedAvg with momentum on the server, which steadies training on skewed data. The effective rate is "
+            "server_lr / (1 − server_momentum): when raising the momentum, lower the client rate.",
+        .default_weighting = Weighting::Examples,
+        .parameters = {{.name = "server_lr",
+                        .default_value = 1.0,
+                        .above = true,
+                        .meaning = "Server rate, per round, typically 1 (η_g)."},
+                       {.name = "server_momentum",
+                        .default_value = 0.9,
+                        .below = 1.0,
+                        .meaning =
+                            "Fraction of the last server step carried over, typically 0.9; 0 is FedAvg (β); 0.97 and more only "
+                            "with small client rates."}},
+        .modes = {"synchronous"},
+        .build = build};
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,39 @@
+// FedProx: T. Li et al. 2020, "Federated Optimization in Heterogeneous Networks", arXiv:1812.06127, Algorithm 2.
+//
+//   each client k in S_t:  w_k <- approximately  argmin_w  F_k(w) + (mu / 2) |w - w_t|^2
+//   server as in FedAvg with rate 1
+#include "aggregation/math/mean.h"
+#include "sim/strategies/strategy.h"
+
+namespace fedhive::sim {
+
+namespace {
+
+Strategy build(const Parameters& parameters) {
+    Strategy strategy;
+    strategy.objective.proximal_mu = static_cast<float>(parameters.at("proximal_mu"));
+    strategy.aggregator = aggregation::make_mean();
+    strategy.server_optimizer = aggregation::make_server_sgd({});
+    return strategy;
+}
+
+}  // namespace
+
+StrategySpec fedprox() {
+    return {
+        .name = "fedprox",
+        .source = "Li et al. 2020 (arXiv:1812.06127), Algorithm 2",
+        .note =
+            "FedAvg whose clients also minimise their distance from the global model, so that they drift apart less on skewed "
+            "data. The paper samples clients in proportion to their examples and averages alike; here they are sampled alike "
+            "and weighted.",
+        .default_weighting = Weighting::Examples,
+        .parameters = {{.name = "proximal_mu",
+                        .default_value = 0.01,
+                        .meaning = "Proximal coefficient, dimensionless, typically 0.001–1; 0 is FedAvg (μ); too large holds "
+                                   "clients at the global model and slows training down."}},
+        .modes = {"synchronous"},
+        .build = build};
+}
+
+}  // namespace fedhive::sim

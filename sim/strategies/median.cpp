@@ -1,0 +1,36 @@
+// Coordinate-wise median: D. Yin et al. 2018, "Byzantine-Robust Distributed Learning: Towards Optimal Statistical Rates",
+// arXiv:1803.01498, Algorithm 1, option I.
+//
+//   clients as in FedAvg (the paper: one gradient each);  w_{t+1}[i] <- w_t[i] + median_k (w_k - w_t)[i]
+#include "aggregation/math/median.h"
+#include "sim/strategies/strategy.h"
+
+namespace fedhive::sim {
+
+namespace {
+
+Strategy build(const Parameters&) {
+    Strategy strategy;
+    strategy.aggregator = aggregation::make_median();
+    strategy.server_optimizer = aggregation::make_server_sgd({});
+    return strategy;
+}
+
+}  // namespace
+
+StrategySpec median() {
+    return {.name = "median",
+            .source = "Yin et al. 2018 (arXiv:1803.01498), Algorithm 1, option I",
+            .note =
+                "The median of the updates, coordinate by coordinate: bears a minority of arbitrarily wrong clients. A median "
+                "counts "
+                "heads, so `weighting` is accepted but has no effect. Few labels a client pull it away from the mean. No "
+                "parameters; "
+                "`training.clients_per_slot` must be 1.",
+            .default_weighting = Weighting::Uniform,
+            .parameters = {},
+            .modes = {"synchronous"},
+            .build = build};
+}
+
+}  // namespace fedhive::sim

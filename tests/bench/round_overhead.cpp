@@ -1,0 +1,72 @@
+// What a round costs by itself: real worker processes, empty tasks.
+//
+//   round_overhead WORKERS ROUNDS        prints start-up seconds, then minimum, median and 99th percentile of a round in microseconds
+#include "aggregation/base/clock.h"
+#include "aggregation/memory/host_arena.h"
+#include "clients/data/synthetic.h"
+#include "sim/fleet.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+using namespace fedhive;
+
+namespace {
+
+/// Trains nothing: the round itself is what is measured.
+struct NoTrainer final : clients::Trainer {
+    struct Step final : clients::TrainingStep {
+        aggregation::ParamSpan parameters() override { return {}; }
+        void begin(const clients::ClientStart&) override {}
+        void step(std::span<const std::uint32_t>) override {}
+        double loss_sum() override { return 0.0; }
+    } nothing;
+    struct Never final : clients::Evaluation {
+        clients::EvaluationResult evaluate(aggregation::ConstParamSpan, std::uint64_t, std::uint64_t) override { return {}; }
+    } never;
+    clients::TrainingStep& step() override { return nothing; }
+    clients::Evaluation& evaluation() override { return never; }
+};
+
+std::unique_ptr<clients::Trainer> make_no_trainer(const clients::WorkerPlan&, const clients::SharedDataset&) {
+    return std::make_unique<NoTrainer>();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc == 8 && std::strcmp(argv[1], "worker") == 0)
+        return clients::run_worker(std::atoi(argv[3]), static_cast<std::uint32_t>(std::atoi(argv[5])), std::atoi(argv[7]), make_no_trainer);
+    if (argc != 3) {
+        fmt::print(stderr, "usage: round_overhead WORKERS ROUNDS\n");
+        return 2;
+    }
+    clients::block_interrupts();
+    const std::int64_t start = now_ns();
+    sim::FleetOptions options;
+    options.workers = static_cast<std::uint32_t>(std::atoi(argv[1]));
+    options.max_cohort = options.workers;
+    const auto dataset = clients::SharedDataset::create(clients::draw_synthetic({100, 10, 2, 4, 1.0}, 1), clients::partition_contiguous(100, 10));
+    const aggregation::HostArena arena({64, options.workers});
+    clients::WorkerPlan plan;
+    plan.arena = arena.geometry();
+    plan.arena_descriptor = arena.descriptor();
+    plan.data_descriptor = dataset.descriptor();
+    plan.data = dataset.map();
+    sim::Fleet fleet(options, plan, arena, dataset, make_no_trainer);
+    fleet.empty_round(options.workers);
+    const double start_s = seconds_between(start, now_ns());
+    std::vector<double> rounds;
+    for (int i = 0; i < std::atoi(argv[2]); ++i) {
+        const std::int64_t began = now_ns();
+        fleet.empty_round(options.workers);
+        rounds.push_back(seconds_between(began, now_ns()) * 1e6);
+    }
+    std::sort(rounds.begin(), rounds.end());
+    fmt::print("workers {} · start {:.3f} s · round: min {:.1f} us, median {:.1f} us, 99 % {:.1f} us\n", options.workers, start_s, rounds.front(),
+               rounds[rounds.size() / 2], rounds[rounds.size() * 99 / 100]);
+    return 0;
+}

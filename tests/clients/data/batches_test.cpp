@@ -1,0 +1,99 @@
+#include "clients/data/batches.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
+
+#include <doctest/doctest.h>
+
+namespace fedhive::clients {
+
+namespace {
+
+Examples random_examples(ExampleShape shape, std::size_t size) {
+    Examples examples{shape, std::vector<std::uint8_t>(size * shape.num_values()), std::vector<std::int32_t>(size)};
+    Stream stream(5, Purpose::TrainData);
+    for (auto& value : examples.values) value = static_cast<std::uint8_t>(stream.below(256));
+    for (auto& label : examples.labels) label = static_cast<std::int32_t>(stream.below(10));
+    return examples;
+}
+
+ExamplesView view_of(const Examples& examples) { return {examples.shape, examples.values, examples.labels}; }
+
+void check_against_reference(ExampleShape shape, const std::vector<double>& mean, const std::vector<double>& std) {
+    const Examples examples = random_examples(shape, 9);
+    const std::vector<std::uint32_t> indices{8, 0, 3, 3, 7};
+    std::vector<float> values(indices.size() * shape.num_values() + 1, -99.0F);
+    std::vector<std::int64_t> labels(indices.size());
+    BatchGather(shape, {mean, std}).gather(view_of(examples), indices, values.data(), labels.data());
+
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < indices.size() * shape.num_values(); ++i) {
+        const std::size_t example = i / shape.num_values(), inside = i % shape.num_values();
+        const std::size_t channel = inside / static_cast<std::size_t>(shape.height * shape.width);
+        const double m = mean.empty() ? 0.0 : mean[channel % mean.size()], s = std.empty() ? 1.0 : std[channel % std.size()];
+        const float byte = examples.values[indices[example] * shape.num_values() + inside];
+        wrong += values[i] != byte * static_cast<float>(1.0 / (255.0 * s)) + static_cast<float>(-m / s);
+        wrong += std::abs(static_cast<double>(values[i]) - (static_cast<double>(byte) / 255.0 - m) / s) > 1e-6 / s;
+    }
+    CHECK(wrong == 0);
+    CHECK(values.back() == -99.0F);
+    for (std::size_t i = 0; i < indices.size(); ++i) CHECK(labels[i] == examples.labels[indices[i]]);
+}
+
+}  // namespace
+
+TEST_SUITE("BatchGather") {
+    TEST_CASE("GreyImagesMatchTheReference") {
+        check_against_reference({1, 28, 28}, {}, {});
+        check_against_reference({1, 28, 28}, {0.1307}, {0.3081});
+        check_against_reference({1, 5, 7}, {0.5}, {});
+    }
+
+    TEST_CASE("ColourImagesMatchTheReference") {
+        check_against_reference({3, 32, 32}, {0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616});
+        check_against_reference({3, 3, 5}, {0.5}, {0.25, 0.5, 1.0});
+        check_against_reference({3, 3, 5}, {}, {0.5});
+    }
+
+    TEST_CASE("VectorsUseOneValuePerFeature") { check_against_reference({4, 1, 1}, {0.1, 0.2, 0.3, 0.4}, {1, 2, 3, 4}); }
+
+    TEST_CASE("NoIndicesWriteNothing") {
+        const Examples examples = random_examples({1, 2, 2}, 3);
+        float value = 7.0F;
+        std::int64_t label = 7;
+        BatchGather({1, 2, 2}, {}).gather(view_of(examples), {}, &value, &label);
+        CHECK(value == 7.0F);
+        CHECK(label == 7);
+    }
+
+    TEST_CASE("WrongListLengthsAreConfigErrors") {
+        CHECK_THROWS_WITH_AS(BatchGather({3, 2, 2}, {{0.1, 0.2}, {}}), doctest::Contains("normalize.mean: 2 values"),
+                             ConfigError);
+        CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {{}, {1.0, 1.0, 1.0}}), doctest::Contains("normalize.std: 3 values"),
+                             ConfigError);
+    }
+
+    TEST_CASE("ImpossibleNumbersAreConfigErrors") {
+        const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+        for (const double std : {0.0, -1.0, infinity, nan})
+            CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {{}, {std}}), doctest::Contains("normalize.std"), ConfigError);
+        for (const double mean : {infinity, nan})
+            CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {{mean}, {}}), doctest::Contains("normalize.mean"), ConfigError);
+    }
+
+    TEST_CASE("IndexOutsideTheExamplesIsAFault") {
+        const Examples examples = random_examples({1, 2, 2}, 3);
+        std::vector<float> values(4);
+        std::vector<std::int64_t> labels(1);
+        const std::vector<std::uint32_t> indices{3};
+        CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {}).gather(view_of(examples), indices, values.data(), labels.data()),
+                             doctest::Contains("example 3 of 3"), Fault);
+    }
+
+    TEST_CASE("ExamplesOfAnotherShapeAreAFault") {
+        const Examples examples = random_examples({1, 2, 3}, 3);
+        CHECK_THROWS_AS(BatchGather({1, 3, 2}, {}).gather(view_of(examples), {}, nullptr, nullptr), Fault);
+    }
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,232 @@
+#include "clients/data/idx.h"
+
+#include "aggregation/base/error.h"
+#include "tests/clients/data/idx_fixture.h"
+#include "tests/conformance/dataset_conformance.h"
+
+#include <doctest/doctest.h>
+
+namespace fedhive::clients {
+
+namespace {
+
+const char* const kTrainImages = "train-images-idx3-ubyte";
+const char* const kTrainLabels = "train-labels-idx1-ubyte";
+const char* const kTestImages = "t10k-images-idx3-ubyte";
+const char* const kTestLabels = "t10k-labels-idx1-ubyte";
+
+/// The message of the ConfigError that reading must end in; any other end fails the test.
+std::string error_of(const std::filesystem::path& root, std::int64_t num_classes = 0) {
+    try {
+        read_idx(root, num_classes);
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
+    FAIL("read_idx accepted " << root.string());
+    return {};
+}
+
+/// Replaces one file of a fresh fixture, plain and compressed, and expects the message to name it and to contain `text`.
+void check_refused(const std::string& name, const Bytes& content, const std::string& text) {
+    for (const bool compressed : {false, true}) {
+        const IdxFixture fixture(compressed);
+        fixture.put(name, content);
+        const std::string message = error_of(fixture.root());
+        CHECK_MESSAGE(message.starts_with(fixture.file(name) + ": "), message);
+        CHECK_MESSAGE(message.find(text) != std::string::npos, message);
+    }
+}
+
+Bytes without_tail(Bytes bytes, std::size_t count) {
+    bytes.resize(bytes.size() - count);
+    return bytes;
+}
+
+Bytes with_word(Bytes bytes, std::size_t position, std::uint32_t word) {
+    for (std::size_t i = 0; i < 4; ++i) bytes[4 * position + i] = static_cast<std::uint8_t>(word >> (24 - 8 * i));
+    return bytes;
+}
+
+}  // namespace
+
+TEST_SUITE("Idx") {
+    TEST_CASE("ConformsAsADataset") {
+        for (const bool compressed : {false, true}) {
+            const IdxFixture fixture(compressed);
+            conformance::check_repeatable([&] { return read_idx(fixture.root()); });
+        }
+    }
+
+    TEST_CASE("BytesShapeAndLabelsAreThoseOfTheFiles") {
+        for (const bool compressed : {false, true}) {
+            const IdxFixture fixture(compressed);
+            const Dataset data = read_idx(fixture.root());
+            CHECK(data.num_classes == 3);
+            CHECK(data.train.shape == ExampleShape{1, 4, 3});
+            CHECK(data.train.labels == std::vector<std::int32_t>{0, 1, 2, 2, 1, 0});
+            CHECK(data.test.labels == std::vector<std::int32_t>{2, 0});
+            const Bytes images = idx_images(6, 4, 3, 0), test_images = idx_images(2, 4, 3, 99);
+            CHECK(data.train.values == Bytes(images.begin() + 16, images.end()));
+            CHECK(data.test.values == Bytes(test_images.begin() + 16, test_images.end()));
+        }
+    }
+
+    TEST_CASE("GivenClassCountIsKept") {
+        const IdxFixture fixture(false);
+        CHECK(read_idx(fixture.root(), 10).num_classes == 10);
+        CHECK(read_idx(fixture.root(), 3).num_classes == 3);
+    }
+
+    TEST_CASE("PlainFileWinsOverCompressedOne") {
+        const IdxFixture fixture(false);
+        write_gzip(fixture.root() / "t10k-labels-idx1-ubyte.gz", idx_labels({1, 1}));
+        CHECK(read_idx(fixture.root()).test.labels == std::vector<std::int32_t>{2, 0});
+    }
+
+    TEST_CASE("LayoutsMayBeMixed") {
+        const IdxFixture fixture(false);
+        std::filesystem::remove(fixture.file(kTestLabels));
+        write_gzip(fixture.root() / "t10k-labels-idx1-ubyte.gz", idx_labels({1, 1}));
+        CHECK(read_idx(fixture.root()).test.labels == std::vector<std::int32_t>{1, 1});
+    }
+
+    TEST_CASE("BodyOfSeveralChunksIsWhole") {
+        for (const bool compressed : {false, true}) {
+            const IdxFixture fixture(compressed);
+            const Bytes images = idx_images(70, 512, 512, 1);  // 17.5 MiB
+            fixture.put(kTrainImages, images);
+            fixture.put(kTrainLabels, idx_labels(Bytes(70, 2)));
+            fixture.put(kTestImages, idx_images(2, 512, 512, 2));
+            CHECK(read_idx(fixture.root()).train.values == Bytes(images.begin() + 16, images.end()));
+        }
+    }
+
+    TEST_CASE("MissingFolderSaysHowToFetchIt") {
+        const TemporaryFolder folder;
+        for (const char* name : {"mnist", "mnist/"}) {
+            const std::string message = error_of(folder.path() / name);
+            CHECK_MESSAGE(message.starts_with((folder.path() / name).string() + ": there is no such folder"), message);
+            CHECK_MESSAGE(message.find("scripts/data mnist") != std::string::npos, message);
+        }
+        const std::string message = error_of(folder.path() / "other");
+        CHECK_MESSAGE(message.find("train-images-idx3-ubyte") != std::string::npos, message);
+        CHECK_MESSAGE(message.find("scripts/data") == std::string::npos, message);
+    }
+
+    TEST_CASE("MissingFileIsNamed") {
+        for (const char* name : {kTrainImages, kTrainLabels, kTestImages, kTestLabels}) {
+            for (const bool compressed : {false, true}) {
+                const IdxFixture fixture(compressed);
+                std::filesystem::remove(fixture.file(name));
+                const std::string message = error_of(fixture.root());
+                CHECK_MESSAGE(message.starts_with((fixture.root() / name).string() + ": there is no such file"), message);
+            }
+        }
+    }
+
+    TEST_CASE("WrongMagicIsRefused") {
+        check_refused(kTrainImages, with_word(idx_images(6, 4, 3, 0), 0, 0x801),
+                      "magic number 0x00000801, expected 0x00000803");
+        check_refused(kTrainLabels, with_word(idx_labels({0, 1, 2, 2, 1, 0}), 0, 0x803),
+                      "magic number 0x00000803, expected 0x00000801");
+        check_refused(kTestImages, with_word(idx_images(2, 4, 3, 0), 0, 0x03080000), "magic number 0x03080000");
+    }
+
+    TEST_CASE("TruncationIsRefused") {
+        check_refused(kTrainImages, without_tail(idx_images(6, 4, 3, 0), 1), "is truncated: it ");
+        check_refused(kTestLabels, without_tail(idx_labels({2, 0}), 1), "is truncated: it ");
+        check_refused(kTrainImages, Bytes(10), "wrong magic");
+        check_refused(kTrainImages, without_tail(idx_images(0, 4, 3, 0), 5), "ends inside the header, after 11 bytes");
+        check_refused(kTrainLabels, {0, 0}, "ends inside the header, after 2 bytes");
+    }
+
+    TEST_CASE("TrailingBytesAreRefused") {
+        Bytes images = idx_images(6, 4, 3, 0), labels = idx_labels({2, 0});
+        images.push_back(0);
+        labels.push_back(1);
+        check_refused(kTrainImages, images, "trailing bytes");
+        check_refused(kTestLabels, labels, "trailing bytes");
+    }
+
+    TEST_CASE("CountsThatDifferAreRefused") {
+        check_refused(kTrainLabels, idx_labels({0, 1, 2}), "has 3 labels, but the images beside it are 6");
+        check_refused(kTestLabels, idx_labels({0, 1, 2}), "has 3 labels, but the images beside it are 2");
+    }
+
+    TEST_CASE("EmptyAndGiantSizesAreRefused") {
+        check_refused(kTrainImages, idx_images(0, 4, 3, 0), "promises 0 images of 4 x 3");
+        check_refused(kTrainImages, idx_images(6, 4, 0, 0), "promises 6 images of 4 x 0");
+        check_refused(kTrainImages, with_word(idx_images(6, 4, 3, 0), 2, 0xFFFFFFFF), "6 images of 4294967295 x 3");
+    }
+
+    TEST_CASE("PromisesBeyondTheFileAreRefusedWithoutTheMemory") {
+        // Six images of 65535 x 65535 would be 25.8 GB.
+        Bytes images = idx_images(6, 4, 3, 0);
+        for (const std::size_t position : {2U, 3U}) images = with_word(images, position, 0xFFFF);
+        for (const bool compressed : {false, true}) {
+            const IdxFixture fixture(compressed);
+            fixture.put(kTrainImages, images);
+            const std::string message = error_of(fixture.root());
+            CHECK_MESSAGE(message.find("is truncated: it ") != std::string::npos, message);
+            CHECK_MESSAGE(message.find(compressed ? "promises 25769017350" : "promises 25769017366") != std::string::npos,
+                          message);
+        }
+    }
+
+    TEST_CASE("LabelsOutsideTheClassesAreRefused") {
+        for (const bool compressed : {false, true}) {
+            const IdxFixture damaged(compressed);
+            damaged.put(kTestLabels, idx_labels({0, 3}));
+            CHECK(
+                error_of(damaged.root()).starts_with((damaged.root() / kTestLabels).string() + ": example 1 has the label 3"));
+        }
+        const IdxFixture fixture(false);
+        CHECK_THROWS_WITH_AS(read_idx(fixture.root(), 2), doctest::Contains("example 2 has the label 2, expected 0 to 1"),
+                             ConfigError);
+        fixture.put(kTestLabels, idx_labels({0, 3}));
+        CHECK_THROWS_WITH_AS(read_idx(fixture.root()), doctest::Contains("example 1 has the label 3, expected 0 to 2"),
+                             ConfigError);
+    }
+
+    TEST_CASE("TestShapeThatDiffersIsRefused") {
+        const IdxFixture fixture(false);
+        fixture.put(kTestImages, idx_images(2, 3, 4, 0));
+        CHECK_THROWS_WITH_AS(read_idx(fixture.root()),
+                             doctest::Contains("test images are 3 x 4, but the training images are 4 x 3"), ConfigError);
+    }
+
+    TEST_CASE("DamagedGzipStreamsAreRefused") {
+        const IdxFixture fixture(true);
+        const std::string path = fixture.file(kTrainImages);
+        const Bytes whole = read_bytes(path);
+        const auto expect = [&](const Bytes& content, const char* text) {
+            write_bytes(path, content);
+            const std::string message = error_of(fixture.root());
+            CHECK_MESSAGE(message.starts_with(path + ": "), message);
+            CHECK_MESSAGE(message.find(text) != std::string::npos, message);
+        };
+        // Every proper prefix, the one that lacks only a byte of the checksum included.
+        for (std::size_t size = 2; size < whole.size(); ++size)
+            expect(without_tail(whole, whole.size() - size), "is truncated");
+        Bytes wrong_checksum = whole;
+        wrong_checksum[whole.size() - 8] ^= 1;
+        expect(wrong_checksum, "an intact gzip file is expected");
+        expect(idx_images(6, 4, 3, 0), "is not gzip-compressed");
+        expect({}, "is not gzip-compressed");
+    }
+
+    TEST_CASE("CompressedContentUnderAPlainNameIsRefused") {
+        const IdxFixture fixture(false);
+        write_gzip(fixture.file(kTrainLabels), idx_labels({0, 1, 2, 2, 1, 0}));
+        CHECK_THROWS_WITH_AS(read_idx(fixture.root()), doctest::Contains("is gzip-compressed, but its name"), ConfigError);
+    }
+
+    TEST_CASE("FolderInPlaceOfAFileIsRefused") {
+        const IdxFixture fixture(false);
+        std::filesystem::remove(fixture.file(kTrainLabels));
+        std::filesystem::create_directory(fixture.file(kTrainLabels));
+        CHECK_THROWS_WITH_AS(read_idx(fixture.root()), doctest::Contains("cannot be read"), ConfigError);
+    }
+}
+
+}  // namespace fedhive::clients

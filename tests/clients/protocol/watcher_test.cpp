@@ -1,0 +1,133 @@
+#include "clients/protocol/watcher.h"
+
+#include "aggregation/base/clock.h"
+#include "aggregation/base/error.h"
+#include "clients/protocol/process.h"
+#include "tests/support/temporary_folder.h"
+
+#include <doctest/doctest.h>
+
+#include <fcntl.h>
+
+#include <array>
+#include <csignal>
+#include <fstream>
+#include <semaphore>
+#include <sstream>
+#include <unistd.h>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string content(const std::filesystem::path& file) {
+    std::ifstream stream(file);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+SpawnOptions shell(const std::string& command) {
+    SpawnOptions options;
+    options.executable = "/bin/sh";
+    options.arguments = {"-c", command};
+    return options;
+}
+
+}  // namespace
+
+TEST_SUITE("Watcher") {
+    TEST_CASE("DeadlineRingsOnce") {
+        std::counting_semaphore<> rung{0};
+        const Watcher watcher([&] { rung.release(); });
+        const std::int64_t start = now_ns();
+        watcher.arm(start + 50'000'000);
+        REQUIRE(rung.try_acquire_for(5s));
+        CHECK(now_ns() - start >= 50'000'000);
+        CHECK_FALSE(rung.try_acquire_for(100ms));
+    }
+
+    TEST_CASE("DeathOfAWatchedProcessRings") {
+        std::counting_semaphore<> rung{0};
+        Watcher watcher([&] { rung.release(); });
+        ChildProcess child(shell("sleep 60"));
+        watcher.watch(5, child.pidfd());
+        CHECK_FALSE(rung.try_acquire_for(50ms));
+        CHECK_FALSE(watcher.dead(5));
+        const std::int64_t start = now_ns();
+        child.kill();
+        REQUIRE(rung.try_acquire_for(5s));
+        CHECK(watcher.dead(5));
+        CHECK(seconds_between(start, now_ns()) < 0.1);
+        REQUIRE(child.wait_for(5.0));
+        CHECK(child.end()->signalled);
+        CHECK(child.end()->text == "killed by SIGKILL (Killed)");
+    }
+
+    TEST_CASE("InterruptIsRememberedAndRings") {
+        block_interrupts();
+        std::counting_semaphore<> rung{0};
+        const Watcher watcher([&] { rung.release(); });
+        CHECK(watcher.interrupt() == 0);
+        kill(getpid(), SIGTERM);
+        REQUIRE(rung.try_acquire_for(5s));
+        CHECK(watcher.interrupt() == SIGTERM);
+    }
+}
+
+TEST_SUITE("ChildProcess") {
+    TEST_CASE("ExitStatusIsTold") {
+        ChildProcess child(shell("exit 3"));
+        REQUIRE(child.wait_for(5.0));
+        CHECK_FALSE(child.end()->signalled);
+        CHECK(child.end()->text == "exited with status 3");
+    }
+
+    TEST_CASE("EnvironmentIsChangedAndOutputGoesToTheLog") {
+        const testing::TemporaryFolder folder;
+        setenv("FEDHIVE_TEST_KEPT", "kept", 1);
+        setenv("FEDHIVE_TEST_CHANGED", "before", 1);
+        SpawnOptions options = shell("echo $FEDHIVE_TEST_KEPT $FEDHIVE_TEST_CHANGED; echo error >&2");
+        options.environment = {{"FEDHIVE_TEST_CHANGED", "after"}};
+        options.log = folder.path() / "log";
+        ChildProcess child(options);
+        REQUIRE(child.wait_for(5.0));
+        CHECK(content(options.log) == "kept after\nerror\n");
+    }
+
+    TEST_CASE("OnlyNamedDescriptorsAreInherited") {
+        std::array<int, 2> given{};
+        std::array<int, 2> kept{};
+        REQUIRE(pipe2(given.data(), O_CLOEXEC) == 0);
+        REQUIRE(pipe2(kept.data(), O_CLOEXEC) == 0);
+        SpawnOptions options = shell(fmt::format("test -e /proc/self/fd/{} && test ! -e /proc/self/fd/{}", given[0], kept[0]));
+        options.inherited = {given[0]};
+        ChildProcess child(options);
+        REQUIRE(child.wait_for(5.0));
+        CHECK(child.end()->text == "exited with status 0");
+        for (const int descriptor : {given[0], given[1], kept[0], kept[1]}) close(descriptor);
+    }
+
+    TEST_CASE("DestroyingARunningChildKillsAndReapsIt") {
+        pid_t pid = 0;
+        {
+            const ChildProcess child(shell("sleep 60"));
+            pid = child.pid();
+            CHECK(kill(pid, 0) == 0);
+        }
+        CHECK(kill(pid, 0) == -1);
+        CHECK(errno == ESRCH);
+    }
+
+    TEST_CASE("MissingExecutableIsAFaultThatNamesIt") {
+        SpawnOptions options;
+        options.executable = "/nowhere/fedhive";
+        CHECK_THROWS_WITH_AS(ChildProcess{options}, doctest::Contains("/nowhere/fedhive"), Fault);
+    }
+
+    TEST_CASE("WorkerOfAnotherParentRefusesToStart") {
+        CHECK_THROWS_WITH_AS(die_with_parent(getppid() + 1), doctest::Contains("gone"), Fault);
+    }
+}

@@ -1,0 +1,119 @@
+#include "clients/models/flat_model.h"
+
+#include "aggregation/base/error.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+
+namespace {
+
+ModelSpec spec_of(std::string_view name, ExampleShape shape = {1, 28, 28}) {
+    ModelSpec spec;
+    spec.name.set(name);
+    spec.input = shape;
+    spec.num_classes = 10;
+    return spec;
+}
+
+/// A module with a floating-point buffer, or an integer one.
+struct Buffered : torch::nn::Module {
+    explicit Buffered(torch::ScalarType type) {
+        register_parameter("weight", torch::ones({3}));
+        register_buffer("statistics", torch::zeros({2}, type));
+    }
+};
+
+}  // namespace
+
+TEST_SUITE("Models") {
+    TEST_CASE("NumberOfParametersIsTheLiteratures") {
+        CHECK(model_layout(spec_of("lr")).num_values() == 7'850);
+        CHECK(model_layout(spec_of("mlp")).num_values() == 199'210);
+        CHECK(model_layout(spec_of("mnist_cnn")).num_values() == 21'840);
+        CHECK(model_layout(spec_of("cnn_m")).num_values() == 1'199'882);
+        CHECK(model_layout(spec_of("cnn_m", {3, 32, 32})).num_values() == 1'626'442);
+    }
+
+    TEST_CASE("NamesAreThoseOfAStateDict") {
+        const auto layout = model_layout(spec_of("mnist_cnn"));
+        CHECK(layout.entries()[0].name == "conv1.weight");
+        CHECK(layout.entries()[0].shape == std::vector<std::int64_t>{10, 1, 5, 5});
+        CHECK(layout.entries()[7].name == "fc2.bias");
+    }
+
+    TEST_CASE("ModelThatDoesNotFitTheDataIsRefused") {
+        CHECK_THROWS_WITH_AS(model_layout(spec_of("mnist_cnn", {3, 32, 32})), doctest::Contains("1 x 28 x 28"), ConfigError);
+        CHECK_THROWS_WITH_AS(model_layout(spec_of("cnn_m", {20, 1, 1})), doctest::Contains("6 x 6"), ConfigError);
+        CHECK_THROWS_WITH_AS(model_layout(spec_of("resnet")), doctest::Contains("known: lr, mlp"), ConfigError);
+    }
+
+    TEST_CASE("EveryNameBuildsAndGivesOneScorePerClass") {
+        for (const std::string_view name : kModelNames) {
+            const auto model = build_model(spec_of(name));
+            CHECK(model->forward(torch::zeros({2, 1, 28, 28})).sizes() == torch::IntArrayRef({2, 10}));
+        }
+    }
+
+    TEST_CASE("DropoutActsInTrainingOnlyAndOnlyWhenAsked") {
+        for (const std::string_view name : {"mnist_cnn", "cnn_m"}) {
+            for (const bool dropout : {true, false}) {
+                ModelSpec spec = spec_of(name);
+                spec.dropout = dropout;
+                const auto model = build_model(spec);
+                const torch::Tensor examples = torch::ones({4, 1, 28, 28});
+                model->train();
+                CHECK(torch::equal(model->forward(examples), model->forward(examples)) == !dropout);
+                model->eval();
+                CHECK(torch::equal(model->forward(examples), model->forward(examples)));
+            }
+        }
+    }
+
+    TEST_CASE("SeedDecidesTheInitialParameters") {
+        const ModelSpec spec = spec_of("mnist_cnn");
+        const auto layout = model_layout(spec);
+        const auto draw = [&](std::uint64_t seed) {
+            std::vector<float> model(layout.num_floats(), 0.0F);
+            initial_parameters(spec, layout, seed, model);
+            return model;
+        };
+        CHECK(draw(1) == draw(1));
+        CHECK(draw(1) != draw(2));
+    }
+}
+
+TEST_SUITE("FlatModel") {
+    TEST_CASE("ParametersAndGradientsAreViewsAndStayViewsAfterBackward") {
+        const FlatModel model(spec_of("mnist_cnn"), aggregation::MemorySpace::Host);
+        initial_parameters(spec_of("mnist_cnn"), model.layout(), 1, model.parameters());
+        model.module().forward(torch::ones({2, 1, 28, 28})).sum().backward();
+        std::size_t index = 0;
+        for (const auto& item : model.module().named_parameters()) {
+            const auto& entry = model.layout().entries()[index++];
+            CHECK(item.value().data_ptr<float>() == model.parameters().data + entry.offset);
+            REQUIRE(item.value().grad().defined());
+            CHECK(item.value().grad().data_ptr<float>() == model.gradient().data + entry.offset);
+            CHECK(item.value().grad().abs().sum().item<float>() > 0.0F);
+        }
+    }
+
+    TEST_CASE("WritingTheFlatParametersChangesTheModel") {
+        const FlatModel model(spec_of("lr"), aggregation::MemorySpace::Host);
+        CHECK(model.module().forward(torch::ones({1, 1, 28, 28})).abs().sum().item<float>() == 0.0F);
+        const auto& bias = model.layout().entries()[1];
+        model.parameters().data[bias.offset + 3] = 2.0F;
+        CHECK(model.module().forward(torch::ones({1, 1, 28, 28}))[0][3].item<float>() == 2.0F);
+    }
+
+    TEST_CASE("FloatBuffersFollowTheParametersAndIntegerOnesAreRefused") {
+        Buffered good(torch::kFloat32);
+        const auto layout = layout_of(good);
+        REQUIRE(layout.entries().size() == 2);
+        CHECK(layout.entries()[1].kind == aggregation::TensorKind::Buffer);
+        CHECK(layout.num_trainable() <= layout.entries()[1].offset);
+        Buffered bad(torch::kInt64);
+        CHECK_THROWS_WITH_AS(layout_of(bad), doctest::Contains("statistics"), Fault);
+    }
+}

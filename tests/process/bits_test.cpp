@@ -1,0 +1,76 @@
+// Promise 1: the same bits for any number of workers, any number of clients in a slot, any neutral parameter.
+#include "tests/process/run_process.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+std::string sha_of(const std::vector<std::string>& overrides) {
+    std::vector<std::string> arguments;
+    for (const std::string& text : overrides) {
+        arguments.emplace_back("--set");
+        arguments.push_back(text);
+    }
+    FedhiveRun run(small_config(), arguments);
+    CAPTURE(run.output());
+    REQUIRE(run.end() == "exited with status 0");
+    return run.manifest()["model_sha256"];
+}
+
+}  // namespace
+
+TEST_SUITE("Bits") {
+    TEST_CASE("SameModelForAnyNumberOfWorkers") {
+        const std::string alone = sha_of({"workers=0"});
+        CHECK(alone.size() == 64);
+        for (const char* workers : {"workers=1", "workers=2", "workers=3", "workers=4"}) CHECK(sha_of({workers}) == alone);
+    }
+
+    TEST_CASE("SameModelForAnyNumberOfClientsInASlot") {
+        const std::string one = sha_of({});
+        for (const char* per_slot : {"2", "8", "16"}) CHECK(sha_of({std::string("training.clients_per_slot=") + per_slot}) == one);
+    }
+
+    TEST_CASE("SeedChangesTheModelAndRepeatingItDoesNot") {
+        CHECK(sha_of({"seed=2"}) == sha_of({"seed=2"}));
+        CHECK(sha_of({"seed=2"}) != sha_of({"seed=3"}));
+    }
+
+    TEST_CASE("NeutralParametersGiveFedAvg") {
+        const std::string fedavg = sha_of({});
+        CHECK(sha_of({"strategy={name: fedprox, proximal_mu: 0}"}) == fedavg);
+        CHECK(sha_of({"strategy={name: fedavgm, server_momentum: 0}"}) == fedavg);
+        CHECK(sha_of({"strategy={name: fedprox, proximal_mu: 0.1}"}) != fedavg);
+        CHECK(sha_of({"strategy={name: fedavgm, server_momentum: 0.5}"}) != fedavg);
+    }
+
+    TEST_CASE("EveryStrategyRunsAndGivesSameBitsForTwoAndThreeWorkers") {
+        for (const std::string name : {"fedavg", "fedavgm", "fedprox", "fedadam", "median"}) {
+            const std::string strategy = "strategy={name: " + name + "}";
+            CHECK(sha_of({strategy, "workers=2"}) == sha_of({strategy, "workers=3"}));
+        }
+    }
+
+    TEST_CASE("DropoutFollowsTheClientNotTheWorker") {
+        const std::vector<std::string> glyphs{"data={format: glyphs, num_train: 300, num_test: 50, partition: {scheme: iid, clients: 6}}",
+                                              "model={name: mnist_cnn, dropout: true}", "training.cohort=5", "rounds=2"};
+        const auto with = [&](const char* workers) {
+            auto overrides = glyphs;
+            overrides.emplace_back(workers);
+            return sha_of(overrides);
+        };
+        CHECK(with("workers=1") == with("workers=3"));
+    }
+
+    TEST_CASE("StoredConfigGivesTheSameModel") {
+        FedhiveRun first(small_config());
+        REQUIRE(first.end() == "exited with status 0");
+        FedhiveRun second(read_text(first.out() / "config.yaml"));
+        REQUIRE(second.end() == "exited with status 0");
+        CHECK(first.manifest()["model_sha256"] == second.manifest()["model_sha256"]);
+        CHECK(read_text(first.out() / "config.yaml") == read_text(second.out() / "config.yaml"));
+    }
+}

@@ -1,0 +1,220 @@
+// Promise 2: nothing hangs, nothing is left behind. Real processes, real signals.
+#include "tests/process/run_process.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+/// Long enough to be hit while it works.
+std::vector<std::string> endless() { return {"--set", "rounds=100000", "--set", "evaluation.every=100000"}; }
+
+/// One client trains for minutes.
+std::vector<std::string> endless_client() {
+    return {"--set", "training.local_epochs=1000000", "--set", "rounds=2"};
+}
+
+std::vector<pid_t> wait_for_workers(const FedhiveRun& run, std::size_t count) {
+    REQUIRE(eventually(20.0, [&] { return run.workers().size() == count; }));
+    return run.workers();
+}
+
+/// Waits until a first round is in the table, so that every worker is ready and at work.
+void wait_for_rounds(const FedhiveRun& run) {
+    REQUIRE(eventually(30.0, [&] { return run.rounds() >= 3; }));
+}
+
+void check_nothing_left(const std::vector<pid_t>& workers) {
+    CHECK(eventually(1.0, [&] { return std::none_of(workers.begin(), workers.end(), alive); }));
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
+        CHECK(entry.path().filename().string().find("fedhive") == std::string::npos);
+}
+
+/// Ends with status 1, names `worker` and the reason, keeps whole rows, leaves no process.
+void check_aborted(FedhiveRun& run, const std::vector<pid_t>& workers, const std::string& reason, double within) {
+    const std::int64_t start = now_ns();
+    CHECK(run.end(within + 10.0) == "exited with status 1");
+    CHECK(seconds_between(start, now_ns()) < within);
+    CHECK_MESSAGE(run.output().find(reason) != std::string::npos, run.output());
+    CHECK(run.manifest()["exit_status"].get<std::string>().find("failed") == 0);
+    CHECK(read_text(run.out() / "events.jsonl").find("\"event\":\"failure\"") != std::string::npos);
+    check_nothing_left(workers);
+}
+
+}  // namespace
+
+TEST_SUITE("Failures") {
+    TEST_CASE("WorkerKilledWhileTrainingEndsTheRunWithinASecond") {
+        FedhiveRun run(small_config(), endless_client());
+        const auto workers = wait_for_workers(run, 2);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+        kill(workers[1], SIGKILL);
+        check_aborted(run, workers, "worker 1 (client", 2.0);
+        CHECK(run.output().find("killed by SIGKILL") != std::string::npos);
+        CHECK(run.output().find("round 1") != std::string::npos);
+    }
+
+    TEST_CASE("WorkerKilledBetweenTasksEndsTheRunWithinASecond") {
+        // Three workers, one client a round: two of them wait.
+        auto options = endless();
+        options.insert(options.end(), {"--set", "training.cohort=1", "--set", "workers=3"});
+        FedhiveRun run(small_config(), options);
+        const auto workers = wait_for_workers(run, 3);
+        wait_for_rounds(run);
+        kill(workers[0], SIGKILL);
+        check_aborted(run, workers, "worker 0", 2.0);
+    }
+
+    TEST_CASE("WorkerKilledBeforeItIsReadyEndsTheRun") {
+        FedhiveRun run(small_config(), endless());
+        const auto workers = wait_for_workers(run, 2);
+        kill(workers[0], SIGKILL);
+        check_aborted(run, workers, "worker 0", 3.0);
+    }
+
+    TEST_CASE("StoppedWorkerIsHungAfterItsDeadline") {
+        auto options = endless();
+        options.insert(options.end(), {"--set", "failures.deadline_s=1.5"});
+        FedhiveRun run(small_config(), options);
+        const auto workers = wait_for_workers(run, 2);
+        wait_for_rounds(run);
+        kill(workers[1], SIGSTOP);
+        check_aborted(run, workers, "hung", 5.0);
+        CHECK(run.output().find("worker 1") != std::string::npos);
+    }
+
+    TEST_CASE("NonFiniteUpdateEndsTheRunAndNamesTheClient") {
+        FedhiveRun run(small_config(), {"--set", "training.optimizer.lr=1e30"});
+        const auto workers = wait_for_workers(run, 2);
+        check_aborted(run, workers, "non_finite", 10.0);
+        CHECK(run.output().find("client ") != std::string::npos);
+        CHECK(run.rounds() == 0);
+    }
+
+    TEST_CASE("InterruptEndsTheRunWith130AndWholeRows") {
+        for (const int number : {SIGINT, SIGTERM}) {
+            FedhiveRun run(small_config(), endless());
+            const auto workers = wait_for_workers(run, 2);
+            wait_for_rounds(run);
+            kill(run.pid(), number);
+            CHECK(run.end(5.0) == "exited with status 130");
+            CHECK(run.manifest()["exit_status"].get<std::string>().find("interrupted") == 0);
+            const auto lines = read_lines(run.out() / "rounds.csv");
+            for (const std::string& line : lines) CHECK(std::count(line.begin(), line.end(), ',') == 17);
+            check_nothing_left(workers);
+        }
+    }
+
+    TEST_CASE("InterruptWhileAClientTrainsDoesNotWaitForIt") {
+        FedhiveRun run(small_config(), endless_client());
+        const auto workers = wait_for_workers(run, 2);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+        const std::int64_t start = now_ns();
+        kill(run.pid(), SIGINT);
+        CHECK(run.end(10.0) == "exited with status 130");
+        CHECK(seconds_between(start, now_ns()) < 3.0);
+        check_nothing_left(workers);
+    }
+
+    TEST_CASE("WorkersDoNotOutliveAKilledCoordinator") {
+        for (const bool ready : {true, false}) {
+            FedhiveRun run(small_config(), endless());
+            const auto workers = wait_for_workers(run, 2);
+            if (ready) wait_for_rounds(run);
+            kill(run.pid(), SIGKILL);
+            check_nothing_left(workers);
+        }
+    }
+}
+
+TEST_SUITE("BadInput") {
+    /// Exit code 2, the message, and no folder.
+    const auto refused = [](const std::string& config, const std::vector<std::string>& more, const std::string& message) {
+        FedhiveRun run(config, more);
+        CHECK(run.end() == "exited with status 2");
+        CHECK_MESSAGE(run.output().find(message) != std::string::npos, run.output());
+        CHECK_FALSE(std::filesystem::exists(run.out()));
+    };
+
+    TEST_CASE("TypoNamesFileLineAndSuggestion") {
+        refused(small_config() + "trainig: {}\n", {}, "test.yaml:9: trainig: unknown key; did you mean 'training'?");
+    }
+
+    TEST_CASE("ModelThatDoesNotFitTheDataNamesTheLine") {
+        refused(small_config(), {"--set", "model.name=cnn_m"}, "6 x 6");
+        std::string config = small_config();
+        config.replace(config.find("model: {name: mlp, hidden: 32}"), 30, "model: {name: mnist_cnn}");
+        refused(config, {}, "test.yaml:7: model.name: mnist_cnn takes examples of 1 x 28 x 28");
+    }
+
+    TEST_CASE("MissingDataSaysHowToGetIt") {
+        refused("data: {format: idx, root: nowhere/mnist}\nmodel: {name: lr}\n", {}, "scripts/data mnist");
+    }
+
+    TEST_CASE("CudaWithoutAGpuIsRefused") {
+        if (std::filesystem::exists("/dev/nvidia0")) return;
+        refused(small_config(), {"--set", "device=cuda"}, "device: ");
+    }
+
+    TEST_CASE("ArenaThatDoesNotFitTellsWantedAndAvailableBytes") {
+        refused("data: {format: synthetic, num_train: 20000, num_test: 10, num_features: 4, partition: {scheme: iid, clients: 20000}}\n"
+                "model: {name: mlp, hidden: 20000}\n",
+                {}, "bytes");
+    }
+
+    TEST_CASE("FolderThatIsNotEmptyIsKeptUnlessOverwritten") {
+        FedhiveRun run(small_config());
+        REQUIRE(run.end() == "exited with status 0");
+        std::ofstream(run.out() / "notes.txt") << "mine";
+        const std::string before = read_text(run.out() / "rounds.csv");
+        const std::vector<std::string> again{"run", (run.folder() / "test.yaml").string(), "--out", run.out().string()};
+        run.start(again);
+        CHECK(run.end() == "exited with status 2");
+        CHECK(run.output().find("not empty") != std::string::npos);
+        CHECK(read_text(run.out() / "rounds.csv") == before);
+        auto overwriting = again;
+        overwriting.emplace_back("--overwrite");
+        run.start(overwriting);
+        CHECK(run.end() == "exited with status 0");
+        CHECK(run.rounds() == 3);
+        CHECK(read_text(run.out() / "notes.txt") == "mine");
+    }
+
+    TEST_CASE("FolderThatCannotBeWrittenIsRefused") {
+        const TemporaryFolder folder;
+        std::ofstream(folder.path() / "file") << "x";
+        FedhiveRun run(small_config(), {"--out", (folder.path() / "file").string()});
+        CHECK(run.end() == "exited with status 2");
+        FedhiveRun below(small_config(), {"--out", (folder.path() / "file" / "below").string()});
+        CHECK(below.end() == "exited with status 2");
+        CHECK(below.output().find("cannot be written") != std::string::npos);
+    }
+
+    TEST_CASE("UnknownSubcommandAndFlagExitWith2") {
+        FedhiveRun run(small_config(), {"--nonsense"});
+        CHECK(run.end() == "exited with status 2");
+        run.start({"dance"});
+        CHECK(run.end() == "exited with status 2");
+    }
+}
+
+TEST_SUITE("Commands") {
+    TEST_CASE("ValidateShowConfigDoctorAndReferenceWork") {
+        FedhiveRun run(small_config());
+        REQUIRE(run.end() == "exited with status 0");
+        const std::string file = (run.folder() / "test.yaml").string();
+        run.start({"validate", file});
+        CHECK(run.end() == "exited with status 0");
+        CHECK(run.output().find("valid; ") != std::string::npos);
+        run.start({"show-config", file});
+        CHECK(run.end() == "exited with status 0");
+        run.start({"doctor"});
+        CHECK(run.end() == "exited with status 0");
+        CHECK(run.output().find("libtorch") != std::string::npos);
+        run.start({"reference"});
+        CHECK(run.end() == "exited with status 0");
+        CHECK(run.output().find("proximal_mu") != std::string::npos);
+    }
+}

@@ -1,0 +1,119 @@
+// What a run leaves behind: names and columns are a contract with other programs.
+#include "tests/process/run_process.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+std::vector<std::map<std::string, std::string>> read_csv(const std::filesystem::path& file) {
+    const auto cells = [](const std::string& line) {
+        std::vector<std::string> parts;
+        std::istringstream stream(line + ",");
+        for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+        return parts;
+    };
+    const auto lines = read_lines(file);
+    const auto names = cells(lines.at(0));
+    std::vector<std::map<std::string, std::string>> rows;
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+        const auto values = cells(lines[i]);
+        REQUIRE(values.size() == names.size());
+        std::map<std::string, std::string> row;
+        for (std::size_t k = 0; k < names.size(); ++k) row[names[k]] = values[k];
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+}  // namespace
+
+TEST_SUITE("Results") {
+    TEST_CASE("TablesHaveTheirColumnsAndOneRowARoundAndAClient") {
+        FedhiveRun run(small_config(), {"--set", "evaluation.every=2"});
+        REQUIRE(run.end() == "exited with status 0");
+        CHECK(read_lines(run.out() / "rounds.csv")[0] ==
+              "round,version,cohort,accepted,failed,train_loss,test_loss,test_accuracy,bytes_down,bytes_up,staleness_mean,wall_s,"
+              "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s");
+        CHECK(read_lines(run.out() / "clients.csv")[0] ==
+              "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure");
+        const auto rounds = read_csv(run.out() / "rounds.csv");
+        REQUIRE(rounds.size() == 3);
+        for (std::size_t i = 0; i < 3; ++i) {
+            CHECK(rounds[i].at("round") == std::to_string(i + 1));
+            CHECK(rounds[i].at("version") == std::to_string(i + 1));
+            CHECK(rounds[i].at("accepted") == "11");
+            CHECK(rounds[i].at("test_accuracy").empty() == (i == 0));  // every second round, and the last
+        }
+        const auto clients = read_csv(run.out() / "clients.csv");
+        REQUIRE(clients.size() == 33);
+        for (const auto& client : clients) {
+            const int examples = std::stoi(client.at("num_examples"));
+            CHECK(std::stoi(client.at("steps")) == (examples + 15) / 16);
+            CHECK(std::stod(client.at("update_norm")) > 0.0);
+            CHECK(client.at("failure").empty());
+            CHECK(std::stoi(client.at("worker")) < 2);
+        }
+    }
+
+    TEST_CASE("PhasesAddUpToTheRound") {
+        FedhiveRun run(small_config());
+        REQUIRE(run.end() == "exited with status 0");
+        for (const auto& row : read_csv(run.out() / "rounds.csv")) {
+            double sum = 0.0;
+            for (const char* phase : {"pull_down_s", "train_s", "barrier_s", "aggregate_s", "server_step_s", "evaluate_s"}) {
+                CHECK(std::stod(row.at(phase)) >= 0.0);
+                sum += std::stod(row.at(phase));
+            }
+            CHECK(sum == doctest::Approx(std::stod(row.at("wall_s"))).epsilon(1e-3).scale(0.001));
+        }
+    }
+
+    TEST_CASE("ManifestNamesWhatAResultDependsOn") {
+        FedhiveRun run(small_config());
+        REQUIRE(run.end() == "exited with status 0");
+        const auto manifest = run.manifest();
+        for (const char* key : {"schema", "fedhive", "commit", "libtorch", "cpu_capability", "device", "workers", "threads", "seed",
+                                "layout_fingerprint", "data_fingerprint", "model_sha256", "wall_s", "exit_status", "started", "finished"})
+            CHECK_MESSAGE(manifest.contains(key), key);
+        CHECK(manifest["exit_status"] == "finished");
+        CHECK(manifest["version"] == 3);
+        CHECK(manifest["num_parameters"] == 16 * 32 + 32 + 32 * 32 + 32 + 32 * 5 + 5);
+    }
+
+    TEST_CASE("EvaluateGivesTheMetricsOfTheLastRound") {
+        FedhiveRun run(small_config());
+        REQUIRE(run.end() == "exited with status 0");
+        const auto rounds = read_csv(run.out() / "rounds.csv");
+        const std::string sha = run.manifest()["model_sha256"];
+        run.start({"evaluate", run.out().string()});
+        REQUIRE(run.end() == "exited with status 0");
+        CHECK(run.output().find("test_accuracy " + rounds.back().at("test_accuracy") + "\n") != std::string::npos);
+        CHECK(run.output().find("test_loss " + rounds.back().at("test_loss") + "\n") != std::string::npos);
+        CHECK(run.output().find("model_sha256 " + sha) != std::string::npos);
+    }
+
+    TEST_CASE("RunStopsOnceTheAccuracyIsReached") {
+        FedhiveRun run(small_config(), {"--set", "stop.test_accuracy=0.01", "--set", "rounds=50"});
+        REQUIRE(run.end() == "exited with status 0");
+        CHECK(run.rounds() == 1);
+    }
+
+    TEST_CASE("QuietRunPrintsNothing") {
+        FedhiveRun run(small_config(), {"--quiet"});
+        REQUIRE(run.end() == "exited with status 0");
+        CHECK(run.output().empty());
+    }
+
+    TEST_CASE("PipedOutputIsPlainLines") {
+        FedhiveRun run(small_config());
+        REQUIRE(run.end() == "exited with status 0");
+        CHECK(run.output().find('\r') == std::string::npos);
+        CHECK(run.output().find('\x1b') == std::string::npos);
+        CHECK(run.output().find("results in " + run.out().string()) != std::string::npos);
+    }
+}

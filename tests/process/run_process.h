@@ -1,0 +1,114 @@
+// Starts the real binary, looks at its processes, waits for its end and reads what it left.
+#pragma once
+
+#include "aggregation/base/clock.h"
+#include "clients/protocol/process.h"
+#include "tests/support/temporary_folder.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace fedhive::testing {
+
+inline std::string read_text(const std::filesystem::path& file) {
+    std::ifstream stream(file);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+inline std::vector<std::string> read_lines(const std::filesystem::path& file) {
+    std::vector<std::string> lines;
+    std::ifstream stream(file);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
+
+/// Polls until `condition` holds; false after `seconds`.
+inline bool eventually(double seconds, const std::function<bool()>& condition) {
+    const std::int64_t start = now_ns();
+    while (!condition()) {
+        if (seconds_between(start, now_ns()) > seconds) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
+}
+
+/// Direct children of a process, from /proc.
+inline std::vector<pid_t> children_of(pid_t parent) {
+    std::vector<pid_t> children;
+    std::istringstream list(read_text(fmt::format("/proc/{}/task/{}/children", parent, parent)));
+    for (pid_t pid = 0; list >> pid;) children.push_back(pid);
+    return children;
+}
+
+inline bool alive(pid_t pid) {
+    // A zombie has ended; only its parent has not looked yet.
+    const std::string status = read_text(fmt::format("/proc/{}/stat", pid));
+    const auto after_name = status.rfind(')');
+    return after_name != std::string::npos && status[after_name + 2] != 'Z';
+}
+
+/// A run of the fedhive binary on a small config of its own.
+class FedhiveRun {
+public:
+    explicit FedhiveRun(const std::string& config, std::vector<std::string> more = {}) {
+        std::ofstream(folder_.path() / "test.yaml") << config;
+        std::vector<std::string> arguments{"run", (folder_.path() / "test.yaml").string(), "--out", out().string()};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        start(std::move(arguments));
+    }
+
+    void start(std::vector<std::string> arguments) {
+        clients::SpawnOptions options;
+        options.executable = FEDHIVE_BINARY;
+        options.arguments = std::move(arguments);
+        options.log = folder_.path() / "output";
+        process_ = std::make_unique<clients::ChildProcess>(options);
+    }
+
+    pid_t pid() const { return process_->pid(); }
+    std::filesystem::path out() const { return folder_.path() / "out"; }
+    const std::filesystem::path& folder() const { return folder_.path(); }
+    std::string output() const { return read_text(folder_.path() / "output"); }
+    std::size_t rounds() const {
+        const auto lines = read_lines(out() / "rounds.csv");
+        return lines.empty() ? 0 : lines.size() - 1;
+    }
+    std::vector<pid_t> workers() const { return children_of(pid()); }
+
+    /// "exited with status 0", "killed by …", or "still running".
+    std::string end(double seconds = 120.0) {
+        process_->wait_for(seconds);
+        const auto end = process_->end();
+        return end ? end->text : "still running";
+    }
+    nlohmann::json manifest() const { return nlohmann::json::parse(read_text(out() / "manifest.json")); }
+
+private:
+    TemporaryFolder folder_;
+    std::unique_ptr<clients::ChildProcess> process_;
+};
+
+/// A config that runs in a second or two; rounds and the rest by --set.
+inline std::string small_config() {
+    return R"(
+name: small
+rounds: 3
+device: cpu
+workers: 2
+data: {format: synthetic, num_train: 600, num_test: 100, num_classes: 5, num_features: 16, partition: {scheme: dirichlet, clients: 13, alpha: 1.0, min_examples: 5}}
+model: {name: mlp, hidden: 32}
+training: {cohort: 11, local_epochs: 1, batch_size: 16, optimizer: {name: sgd, lr: 0.05, momentum: 0.5}}
+)";
+}
+
+}  // namespace fedhive::testing

@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# usage: scripts_test.sh CASE        one case; prints what differed and exits non-zero when it fails
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() {
+    echo "failed: $*"
+    exit 1
+}
+# expect STATUS COMMAND…: its output is left in $output
+expect() {
+    local wanted=$1 status=0
+    shift
+    output=$("$@" 2>&1 </dev/null) || status=$?
+    [ "$status" = "$wanted" ] || fail "$*: exit status $status, expected $wanted; it said: $output"
+}
+says() { [[ $output == *"$1"* ]] || fail "expected '$1' in: $output"; }
+
+HelpSaysHow() {
+    for script in setup run test check data; do
+        expect 0 "$root/scripts/$script" -h
+        says "usage: scripts/$script"
+    done
+}
+
+WrongUsageEndsWithTwo() {
+    for script in setup test check data; do
+        expect 2 "$root/scripts/$script" --no-such-flag
+        says "--no-such-flag"
+        says "usage: scripts/$script"
+    done
+    expect 2 "$root/scripts/run"
+    expect 2 "$root/scripts/data"
+    expect 2 "$root/scripts/data" mnist no_such_set
+    says "no_such_set"
+    expect 2 "$root/scripts/check" no_such_check
+    expect 2 "$root/scripts/test" -R
+    expect 2 "$root/scripts/setup" --cpu --cuda
+}
+
+# A copy of the scripts, so that data/ of the checkout stays as it is.
+scripts_elsewhere() {
+    mkdir "$scratch/project"
+    cp -r "$root/scripts" "$scratch/project/"
+}
+
+DataRefusesADamagedFile() {
+    scripts_elsewhere
+    mkdir -p "$scratch/given/tinyshakespeare" "$scratch/given/mnist"
+    echo "To be, or not to be" >"$scratch/given/tinyshakespeare/input.txt"
+    FEDHIVE_DATA=$scratch/given expect 1 "$scratch/project/scripts/data" tinyshakespeare
+    says "input.txt is damaged"
+    head -c 1000 /dev/zero | gzip | head -c 20 >"$scratch/given/mnist/train-images-idx3-ubyte.gz"
+    FEDHIVE_DATA=$scratch/given expect 1 "$scratch/project/scripts/data" mnist
+    says "train-images-idx3-ubyte.gz is damaged"
+    FEDHIVE_DATA=$scratch/given expect 1 "$scratch/project/scripts/data" cifar10
+    says "is there"
+    FEDHIVE_DATA=$scratch/nowhere expect 1 "$scratch/project/scripts/data" mnist
+    says "is not a folder"
+    [ -z "$(ls -A "$scratch/project/data")" ] || fail "left behind: $(ls -A "$scratch/project/data")"
+}
+
+DataReplacesADamagedCopy() {
+    local given=${FEDHIVE_DATA:-}
+    if [ -z "$given" ] || [ ! -e "$given/tinyshakespeare/input.txt" ]; then
+        echo "[skipped] FEDHIVE_DATA holds no tinyshakespeare/input.txt"
+        return
+    fi
+    scripts_elsewhere
+    local copy=$scratch/project/data/tinyshakespeare/input.txt
+    expect 0 "$scratch/project/scripts/data" tinyshakespeare
+    says "checksums right"
+    expect 0 "$scratch/project/scripts/data" tinyshakespeare
+    says "there and intact"
+    chmod u+w "$copy"
+    echo "more" >>"$copy"
+    expect 0 "$scratch/project/scripts/data" tinyshakespeare
+    says "making it anew"
+    cmp -s "$copy" "$given/tinyshakespeare/input.txt" || fail "the copy was not replaced"
+}
+
+# plant FILE CONTENT
+plant() {
+    mkdir -p "$scratch/tree/$(dirname "$1")"
+    printf '%b\n' "$2" >"$scratch/tree/$1"
+}
+checks() { python3 "$root/scripts/lib/checks.py" --root "$scratch/tree" "$@"; }
+
+FloorsFindWhatWasPlanted() {
+    plant sim/round_loop.h "#pragma once"
+    plant aggregation/math/mean.h '#pragma once\n#include <vector>\n// std::cout << "a comment may say so"'
+    plant clients/protocol/task.h '#include "aggregation/math/mean.h"'
+    expect 0 checks floors
+    says "ok floors"
+    plant aggregation/math/mean.cpp '#include "sim/round_loop.h"'
+    plant aggregation/math/median.cpp '#include "aggregation/memory/arena.h"'
+    plant clients/protocol/task.cpp '#include <torch/torch.h>'
+    plant clients/data/idx.cpp '#include "task.h"\n#include <yaml-cpp/yaml.h>'
+    plant sim/fleet.cpp 'void f() { std::cerr << 1; }'
+    plant sim/reporter.cpp 'void g() { std::cerr << 1; }'
+    expect 1 checks floors
+    says "aggregation/math/mean.cpp:1: aggregation may not include sim/round_loop.h"
+    says "aggregation/math/median.cpp:1: aggregation/memory/arena.h: aggregation/math sees spans"
+    says "clients/protocol/task.cpp:1: torch/torch.h"
+    says 'clients/data/idx.cpp:1: "task.h"'
+    says "clients/data/idx.cpp:2: yaml-cpp/yaml.h"
+    says "sim/fleet.cpp:1: prints"
+    [[ $output != *reporter.cpp* ]] || fail "the reporter may print: $output"
+    says "0 passed, 1 failed"
+}
+
+LinksFindWhatWasPlanted() {
+    # shellcheck disable=SC2016  # the backticks are Markdown
+    plant README.md '# One `two`, three\n[a](#one-two-three) [b](docs/b.md#here) [c](https://example.org/x)\n```\n[d](nowhere)\n```'
+    plant docs/b.md '## Here\n[up](../README.md)'
+    expect 0 checks links
+    plant docs/c.md '[a](gone.md)\n[b](b.md#gone)'
+    expect 1 checks links
+    says "docs/c.md:1: gone.md: no such file"
+    says "docs/c.md:2: b.md#gone: no such heading"
+}
+
+SummaryCountsAndNamesTests() {
+    cat >"$scratch/junit.xml" <<'XML'
+<?xml version="1.0"?>
+<testsuite name="x" tests="4">
+  <testcase name="good" status="run"><system-out>fine</system-out></testcase>
+  <testcase name="bad" status="fail"><failure message=""/><system-out>oh</system-out></testcase>
+  <testcase name="away" status="notrun"><skipped message="SKIP"/><system-out>[skipped] no GPU here</system-out></testcase>
+  <testcase name="lost" status="notrun"><skipped message="Unable to find executable"/><system-out/></testcase>
+</testsuite>
+XML
+    expect 1 python3 "$root/scripts/lib/test_summary.py" "release=$scratch/junit.xml"
+    says "skipped: release: away (no GPU here)"
+    says "failed: release: bad"
+    says "failed: release: lost"
+    [ "$(tail -n 1 <<<"$output")" = "1 passed, 2 failed, 1 skipped" ] || fail "the last line is not the counts: $output"
+    echo '<testsuite name="x" tests="0"/>' >"$scratch/junit.xml"
+    expect 1 python3 "$root/scripts/lib/test_summary.py" "release=$scratch/junit.xml"
+    says "0 passed, 0 failed"
+}
+
+case ${1:-} in
+    HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
+        LinksFindWhatWasPlanted | SummaryCountsAndNamesTests) "$1" ;;
+    *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
+esac

@@ -1,0 +1,69 @@
+// Config files for tests: a folder of its own for each test, and loading that returns the error's text.
+#pragma once
+
+#include "sim/config/config.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace fedhive::sim::testing {
+
+class TemporaryFolder {
+public:
+    TemporaryFolder() {
+        std::string name = (std::filesystem::temp_directory_path() / "fedhive-config-XXXXXX").string();
+        if (mkdtemp(name.data()) == nullptr) throw os_fault("mkdtemp");
+        path_ = name;
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    ~TemporaryFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+
+    const std::filesystem::path& path() const { return path_; }
+
+    std::filesystem::path write(const std::string& name, const std::string& text) const {
+        std::ofstream(path_ / name, std::ios::binary) << text;
+        return path_ / name;
+    }
+
+private:
+    std::filesystem::path path_;
+};
+
+/// Lines 1 to 6; what a test adds begins on line 7.
+inline const std::string kMinimal =
+    "seed: 1\n"
+    "data:\n"
+    "  format: glyphs\n"
+    "  partition: {clients: 4}\n"
+    "model:\n"
+    "  name: lr\n";
+
+/// The ConfigError's text with the folder taken out, or "" when the file loads.
+inline std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
+    const TemporaryFolder folder;
+    const std::filesystem::path file = folder.write("c.yaml", text);
+    try {
+        load_config(file, overrides);
+    } catch (const ConfigError& error) {
+        std::string message = error.what();
+        const std::string prefix = folder.path().string() + "/";
+        for (std::size_t at = message.find(prefix); at != std::string::npos; at = message.find(prefix))
+            message.erase(at, prefix.size());
+        return message;
+    }
+    return "";
+}
+
+inline RunConfig loaded(const std::string& text, const std::vector<std::string>& overrides = {}) {
+    const TemporaryFolder folder;
+    return load_config(folder.write("c.yaml", text), overrides).run;
+}
+
+}  // namespace fedhive::sim::testing

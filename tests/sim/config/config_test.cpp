@@ -1,0 +1,320 @@
+// What a config that loads becomes: defaults, paths, the resolved form.
+#include "sim/config/fields.h"
+#include "tests/sim/config/config_files.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+using namespace fedhive::sim::testing;
+
+namespace {
+
+const std::filesystem::path kConfigs = std::filesystem::path(FEDHIVE_SOURCE_DIR) / "configs";
+
+std::vector<std::filesystem::path> config_files() {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(kConfigs))
+        if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+/// Every member of the struct as text, those included that do not apply and so are not in the resolved YAML.
+class Dump : public Visitor {
+public:
+    std::string text;
+    void begin(const Section& section) override { text += section.name + " {\n"; }
+    void end() override { text += "}\n"; }
+    void field(const Field& field) override {
+        text += field.name + " " + std::visit([](auto* target) { return one(*target); }, field.target) + "\n";
+    }
+
+private:
+    static std::string one(const std::string& value) { return value; }
+    static std::string one(const std::filesystem::path& value) { return value.string(); }
+    static std::string one(double value) { return fmt::format("{:a}", value); }
+    static std::string one(bool value) { return value ? "true" : "false"; }
+    static std::string one(std::int64_t value) { return std::to_string(value); }
+    static std::string one(std::uint64_t value) { return std::to_string(value); }
+    template <class Value>
+    static std::string one(const std::optional<Value>& value) {
+        return value ? one(*value) : "none";
+    }
+    static std::string one(const std::vector<double>& values) {
+        std::string all;
+        for (const double value : values) all += one(value) + " ";
+        return all;
+    }
+};
+
+std::string dump(RunConfig run) {
+    Dump visitor;
+    describe(visitor, run);
+    return visitor.text;
+}
+
+void check_round_trip(const RunConfig& run) {
+    const std::string yaml = to_yaml(run);
+    CAPTURE(yaml);
+    const TemporaryFolder folder;
+    const LoadedConfig again = load_config(folder.write("resolved.yaml", yaml));
+    CHECK_EQ(dump(again.run), dump(run));
+    CHECK(again.run.strategy.parameters == run.strategy.parameters);
+    CHECK_EQ(to_yaml(again.run), yaml);
+}
+
+/// Gives every key that applies a random value from its range, by the description itself: a new key is covered without a line here.
+class Randomize : public Visitor {
+public:
+    explicit Randomize(unsigned seed) : random_(seed) {}
+    void begin(const Section&) override {}
+    void end() override {}
+    void field(const Field& field) override {
+        if (field.when && !field.when->holds()) return;
+        std::visit([&](auto* target) { draw(field, *target); }, field.target);
+    }
+
+private:
+    double uniform() { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
+
+    void draw(const Field& field, std::string& value) {
+        static const std::vector<std::string> names = {"null", "true", "1e3", "0x1", "a-b_c.d", "NULL", "3", "_x"};
+        const std::vector<std::string>& words = field.choices.empty() ? names : field.choices;
+        value = words[random_() % words.size()];
+    }
+    void draw(const Field&, std::filesystem::path& value) {
+        static const std::vector<std::string> paths = {"/data/mnist",  "/with space/x: y",   "/quote\"back\\slash",
+                                                       "/#no comment", "/\xC3\xA9t\xC3\xA9", "/{a, b}",
+                                                       "/tab\there"};
+        value = paths[random_() % paths.size()];
+    }
+    void draw(const Field& field, double& value) {
+        const double low = std::max(field.range.low, -1000.0);
+        const double high = std::min(field.range.high, 1000.0);
+        do {
+            value = low + (high - low) * uniform() * (uniform() < 0.5 ? 1e-6 : 1.0);
+        } while (!field.range.contains(value) || !field.range.contains(static_cast<float>(value)));
+    }
+    void draw(const Field& field, std::int64_t& value) {
+        double real = 0.0;
+        draw(field, real);
+        value = std::max(static_cast<std::int64_t>(real), static_cast<std::int64_t>(field.range.low));
+    }
+    void draw(const Field&, std::uint64_t& value) { value = (static_cast<std::uint64_t>(random_()) << 32U) | random_(); }
+    void draw(const Field&, bool& value) { value = uniform() < 0.5; }
+    void draw(const Field&, std::vector<double>& values) { values.clear(); }
+    template <class Value>
+    void draw(const Field& field, std::optional<Value>& value) {
+        value.reset();
+        if (uniform() < 0.5) draw(field, value.emplace());
+    }
+
+    std::mt19937 random_;
+};
+
+/// Values that depend on each other, made to fit.
+void reconcile(RunConfig& run, unsigned seed) {
+    if (seed % 2 == 0) run.data.partition.clients = 1 + seed % 7;
+    const std::int64_t clients = run.data.partition.clients;
+    if (run.data.partition.scheme == "iid" && seed % 2 == 0)
+        run.data.partition.sizes.assign(static_cast<std::size_t>(clients), 0.9 / static_cast<double>(clients));
+    if (seed % 3 == 0) run.data.normalize = {.mean = {0.1, 1.0 / 3.0}, .std = {0.3, 2.0 / 3.0}};
+    if (run.training.participation)
+        run.training.cohort.reset();
+    else
+        run.training.cohort = std::min(run.training.cohort.value_or(clients), clients);
+    run.training.clients_per_slot = run.strategy.name == "median" ? 1 : std::int64_t{1} << (seed % 5);
+    if (run.training.optimizer.momentum == 0.0) run.training.optimizer.nesterov = false;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("unit");
+
+TEST_CASE("KeysLeftOutHaveTheirDefaults") {
+    RunConfig expected;
+    expected.name = "c";
+    expected.data.format = "glyphs";
+    expected.data.partition.clients = 4;
+    expected.model.name = "lr";
+    expected.training.cohort = 4;
+    expected.strategy.parameters = {{"server_lr", 1.0}};
+    const RunConfig run = loaded(kMinimal);
+    CHECK_EQ(dump(run), dump(expected));
+    CHECK(run.strategy.parameters == expected.strategy.parameters);
+}
+
+TEST_CASE("EveryKeyIsRead") {
+    const RunConfig run = loaded(
+        "name: n\nseed: 18446744073709551615\nrounds: 2\ndevice: cpu\nworkers: 0\nthreads: 3\n"
+        "data:\n  format: idx\n  root: /r\n  classes: 7\n  normalize: {mean: [0.25, -1], std: [0.5, 2]}\n"
+        "  partition: {scheme: dirichlet, clients: 9, alpha: 0.125, min_examples: 5}\n"
+        "model: {name: cnn_m, dropout: false}\n"
+        "training:\n  cohort: 8\n  local_epochs: 4\n  batch_size: 16\n  clients_per_slot: 2\n"
+        "  optimizer: {name: sgd, lr: 0.5, momentum: 0.75, weight_decay: 0.25, nesterov: true}\n"
+        "strategy: {name: fedadam, weighting: uniform, server_lr: 2, beta1: 0, beta2: 0.5, tau: 4}\n"
+        "mode: {name: synchronous}\nevaluation: {every: 3, chunk_size: 50}\nstop: {test_accuracy: 0.5}\n"
+        "failures: {policy: abort, deadline_s: 1.5}\n");
+    CHECK_EQ(dump(run),
+             "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nthreads 3\n"
+             "data {\nformat idx\nroot /r\nclasses 7\nnum_train 6000\nnum_test 1000\nnum_classes 10\nnum_features "
+             "20\nseparation 0x1p+1\n"
+             "normalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n}\n"
+             "partition {\nscheme dirichlet\nclients 9\nsizes \nshards_per_client 2\nalpha 0x1p-3\nmin_examples 5\n}\n}\n"
+             "model {\nname cnn_m\ndropout false\nhidden 200\n}\n"
+             "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nbatch_size 16\nclients_per_slot 2\n"
+             "optimizer {\nname sgd\nlr 0x1p-1\nmomentum 0x1.8p-1\nweight_decay 0x1p-2\nnesterov true\n}\n}\n"
+             "strategy {\nname fedadam\nweighting uniform\nserver_lr 0x1p+0\nserver_lr 0x1p+0\nserver_momentum "
+             "0x1.ccccccccccccdp-1\n"
+             "proximal_mu 0x1.47ae147ae147bp-7\nserver_lr 0x1p+1\nbeta1 0x0p+0\nbeta2 0x1p-1\ntau 0x1p+2\n}\n"
+             "mode {\nname synchronous\n}\nevaluation {\nevery 3\nchunk_size 50\n}\nstop {\ntest_accuracy 0x1p-1\n}\n"
+             "failures {\npolicy abort\ndeadline_s 0x1.8p+0\n}\n");
+    const RunConfig other = loaded(
+        "data:\n  format: synthetic\n  num_train: 11\n  num_test: 12\n  num_classes: 13\n  num_features: 14\n  separation: 8\n"
+        "  partition: {scheme: iid, clients: 2, sizes: [0.25, 0.5]}\n"
+        "model: {name: mlp, hidden: 15}\ntraining: {participation: 0.5}\n");
+    CHECK_EQ(other.data.num_train, 11);
+    CHECK_EQ(other.data.num_test, 12);
+    CHECK_EQ(other.data.num_classes, 13);
+    CHECK_EQ(other.data.num_features, 14);
+    CHECK_EQ(other.data.separation, 8.0);
+    CHECK(other.data.partition.sizes == std::vector<double>{0.25, 0.5});
+    CHECK_EQ(other.model.hidden, 15);
+    CHECK(other.training.participation == 0.5);
+    CHECK_EQ(loaded(kMinimal, {"data.partition={scheme: shards, shards_per_client: 6}"}).data.partition.shards_per_client, 6);
+}
+
+TEST_CASE("NameDefaultsToTheFilesName") {
+    const TemporaryFolder folder;
+    CHECK_EQ(load_config(folder.write("my run+1.yaml", kMinimal)).run.name, "my_run_1");
+    CHECK_EQ(load_config(folder.write("a.b.yaml", kMinimal)).run.name, "a.b");
+    CHECK_EQ(load_config(folder.write("-x.yaml", kMinimal)).run.name, "_-x");
+    CHECK_EQ(load_config(folder.write(".yaml", kMinimal)).run.name, "_.yaml");
+    CHECK_EQ(load_config(folder.write("a.yaml", kMinimal + "name: '7'\n")).run.name, "7");
+}
+
+TEST_CASE("RootIsRelativeToWhereItIsWritten") {
+    const TemporaryFolder folder;
+    const std::string text = "data: {format: idx, root: ../d/./mnist}\nmodel: {name: lr}\n";
+    const std::filesystem::path file = folder.write("c.yaml", text);
+    const std::filesystem::path expected = folder.path().parent_path() / "d/mnist";
+    CHECK_EQ(load_config(file).run.data.root, expected);
+    CHECK_EQ(load_config(std::filesystem::relative(file)).run.data.root, expected);
+    CHECK_EQ(load_config(file, {"data.root=x/y"}).run.data.root, std::filesystem::current_path() / "x/y");
+    CHECK_EQ(load_config(file, {"data.root=/x/y"}).run.data.root, std::filesystem::path("/x/y"));
+}
+
+TEST_CASE("CohortSize") {
+    CHECK_EQ(loaded(kMinimal).cohort_size(), 4);
+    CHECK_EQ(loaded(kMinimal, {"training.cohort=3"}).cohort_size(), 3);
+    const auto of_ten = [](const std::string& participation) {
+        return loaded(kMinimal, {"data.partition.clients=10", "training.participation=" + participation}).cohort_size();
+    };
+    CHECK_EQ(of_ten("0.01"), 1);
+    CHECK_EQ(of_ten("0.3"), 3);
+    CHECK_EQ(of_ten("0.25"), 3);
+    CHECK_EQ(of_ten("1"), 10);
+    CHECK_EQ(RunConfig().cohort_size(), 10);
+}
+
+TEST_CASE("ResolvedFormToTheLetter") {
+    CHECK_EQ(
+        to_yaml(loaded(kMinimal + "strategy: {name: fedadam}\nstop: {test_accuracy: 0.9}\n", {"training.participation=0.5"})),
+        "name: c\nseed: 1\nrounds: 10\ndevice: auto\nworkers: auto\nthreads: 1\n\n"
+        "data:\n    format: glyphs\n    num_train: 6000\n    num_test: 1000\n    partition: {scheme: iid, clients: 4}\n\n"
+        "model: {name: lr}\n\n"
+        "training:\n    participation: 0.5\n    local_epochs: 1\n    batch_size: 32\n    clients_per_slot: 1\n"
+        "    optimizer: {name: sgd, lr: 0.01, momentum: 0, weight_decay: 0, nesterov: false}\n\n"
+        "strategy: {name: fedadam, weighting: examples, server_lr: 0.01, beta1: 0.9, beta2: 0.99, tau: 0.001}\n"
+        "mode: {name: synchronous}\nevaluation: {every: 1, chunk_size: 500}\nstop: {test_accuracy: 0.9}\n"
+        "failures: {policy: abort, deadline_s: 300}\n");
+}
+
+TEST_CASE("ConfigsOfTheProjectLoadAndResolve") {
+    const std::vector<std::filesystem::path> files = config_files();
+    CHECK(files.size() >= 3);
+    for (const std::filesystem::path& file : files) {
+        CAPTURE(file);
+        const LoadedConfig config = load_config(file);
+        CHECK_EQ(config.run.name, file.stem().string());
+        check_round_trip(config.run);
+        std::ifstream text(file);
+        std::string first;
+        std::string second;
+        std::getline(text, first);
+        std::getline(text, second);
+        CHECK(first.starts_with("# "));
+        CHECK(second.starts_with("# "));
+    }
+}
+
+TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
+    class Given : public Visitor {
+    public:
+        explicit Given(const ConfigSource& source) : source_(source) {}
+        void begin(const Section& section) override { path_.push_back(section.name + "."); }
+        void end() override { path_.pop_back(); }
+        void field(const Field& field) override {
+            std::string path;
+            for (const std::string& part : path_) path += part;
+            path += field.name;
+            const bool alternative = path == "training.participation" || path == "data.partition.sizes";
+            if ((field.when && !field.when->holds()) || alternative) return;
+            const std::string text = source_.error(path, "x").what();  // "FILE:LINE: path: x", or no line where it is left out
+            CHECK_MESSAGE(text.find("quickstart.yaml: ") == std::string::npos, "quickstart.yaml does not show ", path);
+        }
+
+    private:
+        const ConfigSource& source_;
+        std::vector<std::string> path_;
+    };
+    const LoadedConfig config = load_config(kConfigs / "quickstart.yaml");
+    Given given(*config.source);
+    RunConfig run = config.run;
+    describe(given, run);
+}
+
+TEST_CASE("ResolvedFormOfRandomConfigsLoadsToTheSame") {
+    for (unsigned seed = 0; seed < 300; ++seed) {
+        RunConfig run;
+        Randomize randomize(seed);
+        describe(randomize, run);
+        reconcile(run, seed);
+        CAPTURE(seed);
+        check_round_trip(run);
+    }
+}
+
+TEST_CASE("DamagedFilesLoadOrSayWhy") {
+    std::mt19937 random(1);
+    std::ifstream stream(kConfigs / "quickstart.yaml");
+    const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+    const std::string noise = "{}[]:,#&*!|>'\"%@`-? \n\t0aA.\\\x01\xFF";
+    int errors = 0;
+    for (int i = 0; i < 1000; ++i) {
+        std::string damaged = text;
+        for (std::size_t n = 1 + random() % 4; n > 0; --n) {
+            const std::size_t at = random() % damaged.size();
+            switch (random() % 3) {
+                case 0:
+                    damaged[at] = noise[random() % noise.size()];
+                    break;
+                case 1:
+                    damaged.erase(at, 1 + random() % 20);
+                    break;
+                default:
+                    damaged.insert(at, 1, noise[random() % noise.size()]);
+            }
+        }
+        errors += error_of(damaged).empty() ? 0 : 1;  // anything but a ConfigError fails the test
+    }
+    CHECK(errors > 100);
+    CHECK(errors < 1000);
+}
+
+TEST_SUITE_END();

@@ -1,0 +1,333 @@
+// Every message a mistake in a config file can give, to the letter.
+#include "sim/config/rules.h"
+#include "tests/sim/config/config_files.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+using namespace fedhive::sim::testing;
+
+namespace {
+
+struct Row {
+    std::string text;
+    std::string error;
+};
+
+void check(const std::vector<Row>& rows, const std::string& before = "") {
+    for (const Row& row : rows) {
+        CAPTURE(row.text);
+        CHECK_EQ(error_of(before + row.text), row.error);
+    }
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("unit");
+
+TEST_CASE("MinimalConfigLoads") { CHECK_EQ(error_of(kMinimal), ""); }
+
+TEST_CASE("UnknownKeys") {
+    check(
+        {
+            {"training:\n  optimiser: {lr: 1}\n", "c.yaml:8: training.optimiser: unknown key; did you mean 'optimizer'?"},
+            {"training:\n  bacth_size: 3\n", "c.yaml:8: training.bacth_size: unknown key; did you mean 'batch_size'?"},
+            {"training:\n  epochs: 3\n", "c.yaml:8: training.epochs: unknown key; did you mean 'local_epochs'?"},
+            {"Rounds: 3\n", "c.yaml:7: Rounds: unknown key; did you mean 'rounds'?"},
+            {"batch_size: 3\n", "c.yaml:7: batch_size: unknown key; did you mean 'training.batch_size'?"},
+            {"stop: {zzz: 3}\n", "c.yaml:7: stop.zzz: unknown key; known keys: test_accuracy"},
+            {"zzz: 3\n",
+             "c.yaml:7: zzz: unknown key; known keys: name, seed, rounds, device, workers, threads, data, model, training, "
+             "strategy, mode, evaluation, stop, failures"},
+            {"strategy: {name: fedprox, mu_x: 1}\n",
+             "c.yaml:7: strategy.mu_x: unknown key; known keys: name, weighting, proximal_mu"},
+            {"strategy: {name: fedprox, proximalmu: 1}\n",
+             "c.yaml:7: strategy.proximalmu: unknown key; did you mean 'proximal_mu'?"},
+            // A typo explains what is missing or wrong elsewhere, so it comes first.
+            {"rounds: x\nworker: 3\n", "c.yaml:8: worker: unknown key; did you mean 'workers'?"},
+            {"worker: 3\nround: 3\n", "c.yaml:7: worker: unknown key; did you mean 'workers'?"},
+        },
+        kMinimal);
+    check(
+        {{"data:\n  fromat: idx\n  root: x\nmodel: {name: lr}\n", "c.yaml:2: data.fromat: unknown key; did you mean 'format'?"},
+         {"date:\n  format: idx\nmodel: {name: lr}\n", "c.yaml:1: date: unknown key; did you mean 'data'?"}});
+}
+
+TEST_CASE("DuplicateKeys") {
+    check(
+        {
+            {"seed: 2\n", "c.yaml:7: seed: given twice, first on line 1; keep one"},
+            {"training:\n  batch_size: 1\n  cohort: 2\n  batch_size: 1\n",
+             "c.yaml:10: training.batch_size: given twice, first on line 8; keep one"},
+            {"mode: {name: synchronous, name: synchronous}\n", "c.yaml:7: mode.name: given twice, first on line 7; keep one"},
+            {"data: {format: idx}\n", "c.yaml:7: data: given twice, first on line 2; keep one"},
+        },
+        kMinimal);
+}
+
+TEST_CASE("WrongTypes") {
+    check(
+        {
+            {"rounds: many\n", "c.yaml:7: rounds: wants an integer, found 'many'; allowed: 1 to 1e9"},
+            {"rounds: 2.5\n", "c.yaml:7: rounds: wants an integer, found '2.5'; allowed: 1 to 1e9"},
+            {"rounds: 2.0\n", "c.yaml:7: rounds: wants an integer, found '2.0'; allowed: 1 to 1e9; write 2"},
+            {"rounds: 1e3\n", "c.yaml:7: rounds: wants an integer, found '1e3'; allowed: 1 to 1e9; write 1000"},
+            {"rounds: \"3\"\n",
+             "c.yaml:7: rounds: wants an integer, found the string \"3\"; allowed: 1 to 1e9; take the quotes off"},
+            {"rounds: 010\n", "c.yaml:7: rounds: wants an integer, found '010'; allowed: 1 to 1e9; write 10"},
+            {"rounds: 0x10\n", "c.yaml:7: rounds: wants an integer, found '0x10'; allowed: 1 to 1e9"},
+            {"rounds: 1_000\n", "c.yaml:7: rounds: wants an integer, found '1_000'; allowed: 1 to 1e9"},
+            {"rounds:\n", "c.yaml:7: rounds: wants an integer, found nothing; allowed: 1 to 1e9"},
+            {"rounds: [3]\n", "c.yaml:7: rounds: wants an integer, found a list; allowed: 1 to 1e9"},
+            {"rounds: {x: 3}\n", "c.yaml:7: rounds: wants an integer, found a map; allowed: 1 to 1e9"},
+            {"workers: some\n", "c.yaml:7: workers: wants an integer, found 'some'; allowed: auto, 0 to 1024"},
+            {"training: 3\n", "c.yaml:7: training: wants keys below it, found '3'"},
+            {"training:\n", "c.yaml:7: training: wants keys below it, found nothing; write them or take the line out"},
+            {"training: [cohort]\n", "c.yaml:7: training: wants keys below it, found a list"},
+            {"training: {optimizer: sgd}\n", "c.yaml:7: training.optimizer: wants keys below it, found 'sgd'"},
+            {"training: {optimizer: {lr: fast}}\n",
+             "c.yaml:7: training.optimizer.lr: wants a number, found 'fast'; allowed: above 0"},
+            {"training: {optimizer: {lr: '0.1'}}\n",
+             "c.yaml:7: training.optimizer.lr: wants a number, found the string \"0.1\"; allowed: above 0; take the quotes "
+             "off"},
+            {"training: {optimizer: {lr: 0.1 5}}\n",
+             "c.yaml:7: training.optimizer.lr: wants a number, found '0.1 5'; allowed: above 0"},
+            {"training: {optimizer: {lr: -}}\n",
+             "c.yaml:7: training.optimizer.lr: wants a number, found '-'; allowed: above 0"},
+            {"training: {optimizer: {nesterov: yes}}\n",
+             "c.yaml:7: training.optimizer.nesterov: wants true or false, found 'yes'"},
+            {"training: {optimizer: {nesterov: 'true'}}\n",
+             "c.yaml:7: training.optimizer.nesterov: wants true or false, found the string \"true\""},
+            {"training: {cohort: auto}\n", "c.yaml:7: training.cohort: wants an integer, found 'auto'; allowed: 1 to 1e9"},
+            {"name: [a]\n", "c.yaml:7: name: wants a word, found a list"},
+            {"name:\n", "c.yaml:7: name: wants a word, found nothing"},
+            {"device: {a: 1}\n", "c.yaml:7: device: wants a word, found a map; allowed: auto, cpu, cuda"},
+        },
+        kMinimal);
+    const std::string data = "model: {name: lr}\ndata:\n  format: idx\n";
+    check({{"  root: [a]\n", "c.yaml:4: data.root: wants a path, found a list"},
+           {"  root: ''\n", "c.yaml:4: data.root: is empty; write a path"},
+           {"  root: a\n  normalize: {mean: 0.5, std: [1]}\n",
+            "c.yaml:5: data.normalize.mean: wants a list of numbers, found '0.5'; allowed: -1000 to 1000; write [0.5]"},
+           {"  root: a\n  normalize: {mean: [0.5, x], std: [1, 1]}\n",
+            "c.yaml:5: data.normalize.mean[1]: wants a number, found 'x'; allowed: -1000 to 1000"}},
+          data);
+}
+
+TEST_CASE("ValuesOutOfRange") {
+    check(
+        {
+            {"rounds: 0\n", "c.yaml:7: rounds: 0 is out of range; allowed: 1 to 1e9"},
+            {"rounds: -3\n", "c.yaml:7: rounds: -3 is out of range; allowed: 1 to 1e9"},
+            {"rounds: 1000000001\n", "c.yaml:7: rounds: 1000000001 is out of range; allowed: 1 to 1e9"},
+            {"rounds: 9223372036854775808\n",
+             "c.yaml:7: rounds: 9223372036854775808 does not fit in 64 bits; allowed: 1 to 1e9"},
+            {"workers: -1\n", "c.yaml:7: workers: -1 is out of range; allowed: auto, 0 to 1024"},
+            {"threads: 0\n", "c.yaml:7: threads: 0 is out of range; allowed: 1 to 1024"},
+            {"training: {cohort: 0}\n", "c.yaml:7: training.cohort: 0 is out of range; allowed: 1 to 1e9"},
+            {"training: {participation: 0}\n",
+             "c.yaml:7: training.participation: 0 is out of range; allowed: above 0, at most 1"},
+            {"training: {participation: 1.5}\n",
+             "c.yaml:7: training.participation: 1.5 is out of range; allowed: above 0, at most 1"},
+            {"training: {batch_size: 0}\n", "c.yaml:7: training.batch_size: 0 is out of range; allowed: 1 to 1e9"},
+            {"training: {local_epochs: -1}\n", "c.yaml:7: training.local_epochs: -1 is out of range; allowed: 1 to 1e9"},
+            {"training: {clients_per_slot: 0}\n",
+             "c.yaml:7: training.clients_per_slot: 0 is out of range; allowed: 1 to 1048576"},
+            {"training: {optimizer: {lr: 0}}\n", "c.yaml:7: training.optimizer.lr: 0 is out of range; allowed: above 0"},
+            {"training: {optimizer: {lr: -0.1}}\n", "c.yaml:7: training.optimizer.lr: -0.1 is out of range; allowed: above 0"},
+            {"training: {optimizer: {lr: 1e-60}}\n",
+             "c.yaml:7: training.optimizer.lr: 1e-60 does not fit in 32-bit floating point; allowed: above 0"},
+            {"training: {optimizer: {lr: 1e60}}\n",
+             "c.yaml:7: training.optimizer.lr: 1e60 does not fit in 32-bit floating point; allowed: above 0"},
+            {"training: {optimizer: {lr: 1e999}}\n",
+             "c.yaml:7: training.optimizer.lr: 1e999 does not fit in 32-bit floating point; allowed: above 0"},
+            {"training: {optimizer: {lr: .inf}}\n",
+             "c.yaml:7: training.optimizer.lr: wants a finite number, found '.inf'; allowed: above 0"},
+            {"training: {optimizer: {lr: nan}}\n",
+             "c.yaml:7: training.optimizer.lr: wants a finite number, found 'nan'; allowed: above 0"},
+            {"training: {optimizer: {momentum: 1}}\n",
+             "c.yaml:7: training.optimizer.momentum: 1 is out of range; allowed: 0 or more, below 1"},
+            // In 32 bits this is 1.
+            {"training: {optimizer: {momentum: 0.99999999999}}\n",
+             "c.yaml:7: training.optimizer.momentum: 0.99999999999 is out of range; allowed: 0 or more, below 1"},
+            {"training: {optimizer: {weight_decay: -1}}\n",
+             "c.yaml:7: training.optimizer.weight_decay: -1 is out of range; allowed: 0 or more"},
+            {"evaluation: {every: 0}\n", "c.yaml:7: evaluation.every: 0 is out of range; allowed: 1 to 1e9"},
+            {"evaluation: {chunk_size: 0}\n", "c.yaml:7: evaluation.chunk_size: 0 is out of range; allowed: 1 to 1e9"},
+            {"stop: {test_accuracy: 99}\n", "c.yaml:7: stop.test_accuracy: 99 is out of range; allowed: above 0, at most 1"},
+            {"failures: {deadline_s: 0}\n",
+             "c.yaml:7: failures.deadline_s: 0 is out of range; allowed: above 0, at most 1000000"},
+        },
+        kMinimal);
+    check({{"seed: -1\n", "c.yaml:1: seed: -1 is out of range; allowed: 0 or more"},
+           {"seed: 18446744073709551616\n", "c.yaml:1: seed: 18446744073709551616 does not fit in 64 bits; allowed: 0 or more"},
+           {"data: {format: glyphs, num_train: 0}\n", "c.yaml:1: data.num_train: 0 is out of range; allowed: 1 to 1e9"},
+           {"data: {format: glyphs, num_test: 0}\n", "c.yaml:1: data.num_test: 0 is out of range; allowed: 1 to 1e9"},
+           {"data: {format: synthetic, num_classes: 1}\n",
+            "c.yaml:1: data.num_classes: 1 is out of range; allowed: 2 to 1000000"},
+           {"data: {format: synthetic, num_features: 0}\n",
+            "c.yaml:1: data.num_features: 0 is out of range; allowed: 1 to 1000000"},
+           {"data: {format: synthetic, separation: 0}\n", "c.yaml:1: data.separation: 0 is out of range; allowed: above 0"},
+           {"data: {format: idx, root: x, classes: -1}\n", "c.yaml:1: data.classes: -1 is out of range; allowed: 0 to 1000000"},
+           {"data: {partition: {clients: 0}}\n", "c.yaml:1: data.partition.clients: 0 is out of range; allowed: 1 to 1e9"},
+           {"data: {partition: {sizes: [0.5, 0]}}\n",
+            "c.yaml:1: data.partition.sizes[1]: 0 is out of range; allowed: above 0, at most 1"},
+           {"data: {partition: {scheme: shards, shards_per_client: 0}}\n",
+            "c.yaml:1: data.partition.shards_per_client: 0 is out of range; allowed: 1 to 1e9"},
+           {"data: {partition: {scheme: dirichlet, alpha: 0}}\n",
+            "c.yaml:1: data.partition.alpha: 0 is out of range; allowed: 0.001 to 1000000"},
+           {"data: {partition: {scheme: dirichlet, min_examples: 0}}\n",
+            "c.yaml:1: data.partition.min_examples: 0 is out of range; allowed: 1 to 1e9"},
+           {"data: {normalize: {std: [0]}}\n", "c.yaml:1: data.normalize.std[0]: 0 is out of range; allowed: above 0"},
+           {"model: {name: mlp, hidden: 0}\n", "c.yaml:1: model.hidden: 0 is out of range; allowed: 1 to 1000000"}});
+}
+
+TEST_CASE("UnknownChoices") {
+    check(
+        {
+            {"device: gpu\n", "c.yaml:7: device: unknown value 'gpu'; allowed: auto, cpu, cuda; did you mean 'cpu'?"},
+            {"device: tpux9\n", "c.yaml:7: device: unknown value 'tpux9'; allowed: auto, cpu, cuda"},
+            {"strategy: {name: FedAvg}\n",
+             "c.yaml:7: strategy.name: unknown value 'FedAvg'; allowed: fedavg, fedavgm, fedprox, fedadam, "
+             "median; did you mean 'fedavg'?"},
+            {"strategy: {weighting: example}\n",
+             "c.yaml:7: strategy.weighting: unknown value 'example'; allowed: examples, uniform; did you mean 'examples'?"},
+            {"mode: {name: sync}\n",
+             "c.yaml:7: mode.name: unknown value 'sync'; allowed: synchronous; did you mean 'synchronous'?"},
+            {"failures: {policy: drop}\n", "c.yaml:7: failures.policy: unknown value 'drop'; allowed: abort"},
+            {"training: {optimizer: {name: adam}}\n", "c.yaml:7: training.optimizer.name: unknown value 'adam'; allowed: sgd"},
+        },
+        kMinimal);
+    check({{"data: {format: glyph}\n",
+            "c.yaml:1: data.format: unknown value 'glyph'; allowed: glyphs, synthetic, idx; did you mean 'glyphs'?"},
+           {"data: {partition: {scheme: diriclet}}\n",
+            "c.yaml:1: data.partition.scheme: unknown value 'diriclet'; allowed: contiguous, iid, "
+            "shards, dirichlet; did you mean 'dirichlet'?"},
+           {"model: {name: mnist-cnn}\n",
+            "c.yaml:1: model.name: unknown value 'mnist-cnn'; allowed: lr, mlp, mnist_cnn, cnn_m; did you mean 'mnist_cnn'?"},
+           {"model: {name: \"a\\nb\"}\n", "c.yaml:1: model.name: unknown value 'a?b'; allowed: lr, mlp, mnist_cnn, cnn_m"},
+           {"model: {name: " + std::string(70, 'x') + "}\n",
+            "c.yaml:1: model.name: unknown value '" + std::string(57, 'x') + "...'; allowed: lr, mlp, mnist_cnn, cnn_m"}});
+}
+
+TEST_CASE("MissingKeys") {
+    check({{"model: {name: lr}\n", "c.yaml: data.format: is missing; allowed: glyphs, synthetic, idx"},
+           {"data: {format: glyphs}\n", "c.yaml: model.name: is missing; allowed: lr, mlp, mnist_cnn, cnn_m"},
+           {"data: {format: idx}\nmodel: {name: lr}\n", "c.yaml: data.root: is missing; format 'idx' needs it"},
+           {"data: {root: x}\nmodel: {name: lr}\n", "c.yaml: data.format: is missing; allowed: glyphs, synthetic, idx"}});
+}
+
+TEST_CASE("KeysOfAnotherChoice") {
+    check({{"data: {format: glyphs, root: x}\nmodel: {name: lr}\n",
+            "c.yaml:1: data.root: 'root' belongs to format 'idx'; the format here is 'glyphs'; known keys: format, num_train, "
+            "num_test, "
+            "normalize, partition"},
+           {"data: {format: idx, root: x, num_train: 3}\nmodel: {name: lr}\n",
+            "c.yaml:1: data.num_train: 'num_train' belongs to format 'glyphs' or 'synthetic'; the format here is 'idx'; known "
+            "keys: format, "
+            "root, classes, normalize, partition"},
+           {"data:\n  format: glyphs\n  partition: {alpha: 1}\nmodel: {name: lr}\n",
+            "c.yaml:3: data.partition.alpha: 'alpha' belongs to scheme 'dirichlet'; the scheme here is 'iid'; known keys: "
+            "scheme, clients, "
+            "sizes"},
+           {"data: {format: glyphs}\nmodel: {name: lr, hidden: 3}\n",
+            "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here is 'lr'; known keys: name"},
+           {"data: {format: glyphs}\nmodel: {name: mlp, dropout: true}\n",
+            "c.yaml:2: model.dropout: 'dropout' belongs to model 'mnist_cnn' or 'cnn_m'; the model here is 'mlp'; known keys: "
+            "name, hidden"}});
+    check({{"strategy: {name: median, server_lr: 1}\n",
+            "c.yaml:7: strategy.server_lr: 'server_lr' belongs to strategy 'fedavg' or 'fedavgm' or 'fedadam'; the strategy "
+            "here is 'median'; "
+            "known keys: name, weighting"},
+           {"strategy: {proximal_mu: 1}\n",
+            "c.yaml:7: strategy.proximal_mu: 'proximal_mu' belongs to strategy 'fedprox'; the strategy here is 'fedavg'; known "
+            "keys: name, "
+            "weighting, server_lr"}},
+          kMinimal);
+}
+
+TEST_CASE("KeysThatDoNotGoTogether") {
+    const std::string names = "; allowed: 1 to 100 of A-Z a-z 0-9 . _ -, not beginning with . or -";
+    check(
+        {
+            {"training:\n  cohort: 2\n  participation: 0.5\n",
+             "c.yaml:9: training.participation: cohort and participation are both given; keep one"},
+            {"training:\n  cohort: 5\n", "c.yaml:8: training.cohort: 5 is more than data.partition.clients; allowed: 1 to 4"},
+            {"training: {clients_per_slot: 6}\n",
+             "c.yaml:7: training.clients_per_slot: 6 is not a power of two; allowed: 1, 2, 4, 8, ...; write 4 or 8"},
+            {"training:\n  clients_per_slot: 2\nstrategy: {name: median}\n",
+             "c.yaml:8: training.clients_per_slot: strategy 'median' looks at every client's own update; allowed: 1"},
+            {"training: {optimizer: {nesterov: true}}\n",
+             "c.yaml:7: training.optimizer.nesterov: needs momentum above 0, typically 0.9; the momentum here is 0"},
+            {"name: a/b\n", "c.yaml:7: name: 'a/b' cannot name a folder" + names},
+            {"name: ''\n", "c.yaml:7: name: '' cannot name a folder" + names},
+            {"name: ..\n", "c.yaml:7: name: '..' cannot name a folder" + names},
+            {"name: -x\n", "c.yaml:7: name: '-x' cannot name a folder" + names},
+            {"name: " + std::string(101, 'a') + "\n",
+             "c.yaml:7: name: '" + std::string(101, 'a') + "' cannot name a folder" + names},
+        },
+        kMinimal);
+    const std::string data = "model: {name: lr}\ndata:\n  format: glyphs\n";
+    check({{"  normalize: {mean: [0, 0], std: [1]}\n",
+            "c.yaml:4: data.normalize.mean: mean has 2 numbers, std has 1; give each as many"},
+           {"  normalize: {std: [1]}\n", "c.yaml:4: data.normalize.std: mean has 0 numbers, std has 1; give each as many"},
+           {"  partition: {clients: 3, sizes: [0.5, 0.5]}\n",
+            "c.yaml:4: data.partition.sizes: 2 numbers for 3 clients; give one per client"},
+           {"  partition: {clients: 2, sizes: [0.5, 0.75]}\n",
+            "c.yaml:4: data.partition.sizes: the fractions add up to 1.25; allowed: at most 1"}},
+          data);
+    // In doubles this is a little more than 1.
+    CHECK_EQ(error_of(data + "  partition: {clients: 4, sizes: [0.2, 0.4, 0.3, 0.1]}\n"), "");
+}
+
+TEST_CASE("StrategyThatDoesNotRunInTheMode") {
+    const TemporaryFolder folder;
+    const std::filesystem::path file = folder.write("c.yaml", kMinimal + "mode: {name: synchronous}\n");
+    const LoadedConfig config = load_config(file);
+    StrategySpec strategy = *find_strategy("fedavg");
+    strategy.modes = {"semi_async", "async"};
+    const std::string text =
+        file.string() + ":7: mode.name: strategy 'fedavg' does not run in mode 'synchronous'; allowed: semi_async, async";
+    CHECK_THROWS_WITH_AS(check_rules(config.run, strategy, *config.source), text.c_str(), ConfigError);
+}
+
+TEST_CASE("TextsThatAreNoConfig") {
+    const std::string empty = "c.yaml: is empty; the shortest config has data.format and model.name";
+    check({{"", empty},
+           {"# nothing\n\n", empty},
+           {"---\n", empty},
+           {"hello\n", "c.yaml:1: wants keys with values, such as `seed: 1`"},
+           {"- a\n", "c.yaml:1: wants keys with values, such as `seed: 1`"},
+           {"seed: 1\ndata: [a\nrounds: 3\n", "c.yaml:3: not valid YAML: end of sequence flow not found"},
+           {"seed: 1\n  rounds: 3\n", "c.yaml:2: not valid YAML: illegal map value"},
+           {"training:\n\tbatch_size: 3\n", "c.yaml:2: a tab in the indentation; YAML wants spaces"},
+           {"seed: 1\n\t\n", "c.yaml:2: a tab in the indentation; YAML wants spaces"},
+           {"training:\n  \tbatch_size: 3\n", "c.yaml:2: a tab in the indentation; YAML wants spaces"},
+           {"seed: 1\n---\nrounds: 3\n", "c.yaml:2: a second document starts here; a config is one document"},
+           {"training: &t {cohort: 2}\n",
+            "c.yaml:1: training: YAML anchors and aliases (&, *) are not supported; write the value out"},
+           {"seed: !!int 3\n", "c.yaml:1: seed: YAML tags (tag:yaml.org,2002:int) are not supported; leave it out"},
+           {"{a: 1}: 2\n", "c.yaml:1: a list or map cannot be a key, or its bracket is not closed; write `key: value`"},
+           {": 2\n", "c.yaml:1: a key is missing here; write `key: value`"},
+           {"training: {'': 2}\n", "c.yaml:1: training: a key is missing here; write `key: value`"}});
+}
+
+TEST_CASE("FilesThatCannotBeRead") {
+    const TemporaryFolder folder;
+    folder.write("mnist.yaml", kMinimal);
+    const std::string at = folder.path().string();
+    CHECK_THROWS_WITH_AS(load_config(folder.path() / "mnsit.yaml"),
+                         (at + "/mnsit.yaml: no such file; did you mean '" + at + "/mnist.yaml'?").c_str(), ConfigError);
+    CHECK_THROWS_WITH_AS(load_config(folder.path() / "x.yaml"), (at + "/x.yaml: no such file").c_str(), ConfigError);
+    CHECK_THROWS_WITH_AS(load_config(folder.path() / "none/x.yaml"), (at + "/none/x.yaml: no such file").c_str(), ConfigError);
+    CHECK_THROWS_WITH_AS(load_config(folder.path()), (at + ": is a folder; name a YAML file").c_str(), ConfigError);
+}
+
+TEST_CASE("SpacesTabsAndLineEndsThatAreHarmless") {
+    CHECK_EQ(error_of("seed:\t1\r\n\r\n  # note\t\r\ndata: {format: glyphs}\t# note\r\nmodel: {name: lr}\r\n"), "");
+    CHECK_EQ(error_of("\xEF\xBB\xBF---\n" + kMinimal + "...\n"), "");
+    CHECK_EQ(error_of(kMinimal + "rounds: +3\ntraining: {optimizer: {lr: +.5}}\n"), "");
+}
+
+TEST_SUITE_END();

@@ -1,0 +1,131 @@
+// The catalog: each strategy builds, its parameters are read, checked and handed on.
+#include "sim/config/fields.h"
+#include "tests/sim/config/config_files.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <set>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+using namespace fedhive::sim::testing;
+
+namespace {
+
+std::string with(const std::string& strategy, const std::string& parameter, const std::string& value) {
+    return kMinimal + fmt::format("strategy: {{name: {}, {}: {}}}\n", strategy, parameter, value);
+}
+
+/// Where a global parameter of 0 stands after one and after two server steps with the update 1.
+std::array<float, 2> two_steps(const Strategy& strategy) {
+    std::vector<float> global = {0.0F};
+    std::vector<float> next = {0.0F};
+    const std::vector<float> update = {1.0F};
+    std::array<float, 2> seen{};
+    for (float& value : seen) {
+        strategy.server_optimizer->step(next, global, update);
+        value = next[0];
+        global = next;
+    }
+    return seen;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("unit");
+
+TEST_CASE("CatalogInOrder") {
+    std::vector<std::string> names;
+    for (const StrategySpec& spec : strategy_catalog()) names.push_back(spec.name);
+    CHECK(names == std::vector<std::string>{"fedavg", "fedavgm", "fedprox", "fedadam", "median"});
+    CHECK(find_strategy("fedsgd") == nullptr);
+    CHECK(mode_names() == std::vector<std::string>{"synchronous"});
+    CHECK_THROWS_AS(make_strategy("fedsgd", {}, Weighting::Uniform), Fault);
+}
+
+TEST_CASE("EveryStrategyIsDescribedAndBuilds") {
+    for (const StrategySpec& spec : strategy_catalog()) {
+        CAPTURE(spec.name);
+        CHECK(spec.source.find("arXiv:") != std::string::npos);
+        CHECK_FALSE(spec.note.empty());
+        CHECK_FALSE(spec.modes.empty());
+        std::set<std::string> names;
+        for (const ParameterSpec& parameter : spec.parameters) {
+            CAPTURE(parameter.name);
+            CHECK(names.insert(parameter.name).second);
+            CHECK(range_of(parameter).contains(parameter.default_value));
+            CHECK_FALSE(parameter.meaning.empty());
+        }
+        const RunConfig run = loaded(kMinimal, {"strategy.name=" + spec.name});
+        CHECK((run.strategy.weighting == spec.default_weighting));
+        CHECK_EQ(run.strategy.parameters.size(), spec.parameters.size());
+        const Strategy strategy = make_strategy(spec.name, run.strategy.parameters, run.strategy.weighting);
+        CHECK_EQ(strategy.name, spec.name);
+        CHECK(strategy.aggregator != nullptr);
+        CHECK(strategy.server_optimizer != nullptr);
+        CHECK_EQ(strategy.aggregator->needs_single_updates(), spec.name == "median");
+    }
+}
+
+TEST_CASE("EveryParameterIsReadAndChecked") {
+    struct Row {
+        std::string strategy, parameter;
+        double default_value;
+        std::string allowed, good, bad;
+    };
+    const std::vector<Row> rows = {
+        {"fedavg", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"fedavgm", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"fedavgm", "server_momentum", 0.9, "0 or more, below 1", "0", "1"},
+        {"fedprox", "proximal_mu", 0.01, "0 or more", "0", "-0.5"},
+        {"fedadam", "server_lr", 0.01, "above 0", "0.5", "-1"},
+        {"fedadam", "beta1", 0.9, "0 or more, below 1", "0", "1"},
+        {"fedadam", "beta2", 0.99, "0 or more, below 1", "0", "1.5"},
+        {"fedadam", "tau", 0.001, "above 0", "0.5", "0"},
+    };
+    std::size_t in_catalog = 0;
+    for (const StrategySpec& spec : strategy_catalog()) in_catalog += spec.parameters.size();
+    CHECK_EQ(rows.size(), in_catalog);
+    for (const Row& row : rows) {
+        CAPTURE(row.strategy);
+        CAPTURE(row.parameter);
+        CHECK_EQ(loaded(kMinimal, {"strategy.name=" + row.strategy}).strategy.parameters.at(row.parameter), row.default_value);
+        CHECK_EQ(loaded(with(row.strategy, row.parameter, row.good)).strategy.parameters.at(row.parameter),
+                 std::stod(row.good));
+        CHECK_EQ(error_of(with(row.strategy, row.parameter, row.bad)),
+                 fmt::format("c.yaml:7: strategy.{}: {} is out of range; allowed: {}", row.parameter, row.bad, row.allowed));
+    }
+}
+
+TEST_CASE("ParametersReachTheirParts") {
+    const auto build = [](const std::string& name, const Parameters& parameters) {
+        return make_strategy(name, parameters, Weighting::Examples);
+    };
+    const auto steps = [&](const std::string& name, const Parameters& parameters) {
+        return two_steps(build(name, parameters));
+    };
+    CHECK_EQ(build("fedprox", {{"proximal_mu", 0.5}}).objective.proximal_mu, 0.5F);
+    CHECK_EQ(build("fedprox", {}).objective.proximal_mu, 0.01F);
+    CHECK_EQ(build("fedavg", {}).objective.proximal_mu, 0.0F);
+    CHECK((steps("fedavg", {{"server_lr", 0.5}}) == std::array<float, 2>{0.5F, 1.0F}));
+    CHECK((steps("fedprox", {}) == std::array<float, 2>{1.0F, 2.0F}));
+    CHECK((steps("median", {}) == std::array<float, 2>{1.0F, 2.0F}));
+    CHECK((steps("fedavgm", {{"server_lr", 0.5}, {"server_momentum", 0.5}}) == std::array<float, 2>{0.5F, 1.25F}));
+    // m = 1/2, v = 1/4: 8 * 0.5 / (0.5 + 0.5); then m = 3/4, v = 7/16.
+    const std::array<float, 2> adam = steps("fedadam", {{"server_lr", 8}, {"beta1", 0.5}, {"beta2", 0.75}, {"tau", 0.5}});
+    CHECK_EQ(adam[0], 4.0F);
+    CHECK_EQ(static_cast<double>(adam[1]), doctest::Approx(4.0 + 8 * 0.75 / (std::sqrt(0.4375) + 0.5)));
+}
+
+TEST_CASE("WeightingIsExamplesOrUniform") {
+    CHECK_EQ(make_strategy("fedavg", {}, Weighting::Examples).weight(7), 7.0);
+    CHECK_EQ(make_strategy("fedavg", {}, Weighting::Uniform).weight(7), 1.0);
+    CHECK((loaded(kMinimal + "strategy: {weighting: uniform}\n").strategy.weighting == Weighting::Uniform));
+    CHECK((loaded(kMinimal + "strategy: {name: median}\n").strategy.weighting == Weighting::Uniform));
+    CHECK((loaded(kMinimal + "strategy: {name: median, weighting: examples}\n").strategy.weighting == Weighting::Examples));
+}
+
+TEST_SUITE_END();
