@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <fstream>
 #include <span>
@@ -53,12 +55,16 @@ nlohmann::json parse_header(const std::filesystem::path& file, const std::string
 
 /// Copies one tensor, or says why it does not fit the entry.
 void read_tensor(const std::filesystem::path& file, const nlohmann::json& tensor, const LayoutEntry& entry, std::string_view data, float* to) {
-    const auto dtype = tensor.value("dtype", std::string("?"));
-    const auto shape = tensor.value("shape", nlohmann::json::array());
+    const std::array<const char*, 3> keys{"dtype", "shape", "data_offsets"};
+    if (!tensor.is_object() || !std::all_of(keys.begin(), keys.end(), [&](const char* key) { return tensor.contains(key); }))
+        refuse(file, fmt::format("tensor '{}' lacks dtype, shape or data_offsets", entry.name));
     const nlohmann::json wanted = entry.shape;
-    if (dtype != "F32" || shape != wanted)
-        refuse(file, fmt::format("tensor '{}' is {} {}, the model wants F32 {}", entry.name, dtype, shape.dump(), wanted.dump()));
-    const auto offsets = tensor.value("data_offsets", std::vector<std::uint64_t>{});
+    if (tensor["dtype"] != "F32" || tensor["shape"] != wanted)
+        refuse(file, fmt::format("tensor '{}' is {} {}, the model wants \"F32\" {}", entry.name, tensor["dtype"].dump(),
+                                 tensor["shape"].dump(), wanted.dump()));
+    const nlohmann::json& range = tensor["data_offsets"];
+    const bool numbers = range.is_array() && std::all_of(range.begin(), range.end(), [](const auto& one) { return one.is_number_unsigned(); });
+    const auto offsets = numbers ? range.get<std::vector<std::uint64_t>>() : std::vector<std::uint64_t>{};
     const std::uint64_t bytes = entry.size * sizeof(float);
     if (offsets.size() != 2 || offsets[1] > data.size() || offsets[0] > offsets[1] || offsets[1] - offsets[0] != bytes)
         refuse(file, fmt::format("tensor '{}': its data_offsets do not lie in the file", entry.name));

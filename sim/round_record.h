@@ -5,6 +5,7 @@
 #include "sim/evaluate.h"
 #include "sim/fleet.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -27,7 +28,7 @@ struct RoundRecord {
 
     /// Training lasts until the last update was written; what passes until the coordinator goes on is the barrier's.
     void waited(const Arrivals& arrived) {
-        split(Phase::Train, arrived.last_ns);
+        split(Phase::Train, std::max(lap_ns, arrived.last_ns));
         lap(Phase::Barrier);
     }
 

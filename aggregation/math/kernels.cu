@@ -56,7 +56,8 @@ private:
 thread_local Scratch scratch;
 
 /// Partial sums of one chunk by one warp: lane l holds the elements l, l + 32, …; lanes are then halved like on the host.
-__global__ void write_update_kernel(float* update, const float* local, const float* global, std::size_t size, element::ChunkSummary* chunks) {
+__global__ void write_update_kernel(float* update, const float* local, const float* global, std::size_t size,
+                                    element::ChunkSummary* chunks) {
     constexpr unsigned kAll = 0xFFFFFFFFU;
     const std::size_t chunk = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / element::kLanes;
     const unsigned lane = threadIdx.x % element::kLanes;

@@ -16,7 +16,7 @@ namespace {
 /// hold `next`.
 bool subtree_is_complete(std::size_t a, std::size_t b, std::size_t next) { return std::bit_width(a ^ b) < std::bit_width(b ^ next); }
 
-constexpr std::size_t kColumns = 256;  // partial sums of a block stay in the first-level cache
+constexpr std::size_t kColumns = 1024;  // a page of each slot at a time; partial sums of a block stay in the first-level cache
 
 FEDHIVE_CLONES void tree_mean_on_host(float* out, const element::TreeTerms& terms, std::size_t size) {
     std::size_t first = 0;

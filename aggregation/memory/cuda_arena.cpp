@@ -73,7 +73,9 @@ CudaVersions cuda_versions() {
 
 std::string CudaVersions::describe() const {
     if (!built) return "not built in (no nvcc was found when fedhive was built)";
-    const auto number = [](int version) { return version == 0 ? std::string("none") : fmt::format("{}.{}", version / 1000, version % 1000 / 10); };
+    const auto number = [](int version) {
+        return version == 0 ? std::string("none") : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+    };
     return fmt::format("runtime {} · driver {} · {}", number(runtime), number(driver), devices == 0 ? "no device" : device_name);
 }
 

@@ -3,8 +3,8 @@
 //   coordinator   allocate ── export handle ──────────────────────────── (workers reaped) ── free
 //   worker                        open ── copy, train, write slots ── close, exit
 //
-// Freeing before every opener has closed is undefined behaviour, so the order is fixed by ownership: a CudaArena outlives the fleet. A handle
-// cannot be opened in the process that exported it.
+// Freeing before every opener has closed is undefined behaviour, so the order is fixed by ownership: a CudaArena outlives the fleet.
+// A handle cannot be opened in the process that exported it.
 // Source: CUDA Programming Guide, "Interprocess Communication".
 #pragma once
 

@@ -23,7 +23,8 @@ void Layout::add(std::string name, std::vector<std::int64_t> shape, TensorKind k
     std::size_t size = 1;
     for (const std::int64_t dimension : shape) {
         if (dimension < 0) throw ShapeError(fmt::format("tensor '{}' has a dimension of {}", name, dimension));
-        size *= static_cast<std::size_t>(dimension);
+        if (__builtin_mul_overflow(size, static_cast<std::size_t>(dimension), &size))
+            throw ShapeError(fmt::format("tensor '{}' has more values than can be counted", name));
     }
     if (std::any_of(entries_.begin(), entries_.end(), [&](const LayoutEntry& entry) { return entry.name == name; }))
         throw ShapeError(fmt::format("two tensors are named '{}'", name));
@@ -33,7 +34,8 @@ void Layout::add(std::string name, std::vector<std::int64_t> shape, TensorKind k
 std::size_t Layout::num_floats() const { return entries_.empty() ? 0 : padded(entries_.back().offset + entries_.back().size); }
 
 std::size_t Layout::num_trainable() const {
-    const auto buffer = std::find_if(entries_.begin(), entries_.end(), [](const LayoutEntry& entry) { return entry.kind == TensorKind::Buffer; });
+    const auto buffer = std::find_if(entries_.begin(), entries_.end(),
+                                     [](const LayoutEntry& entry) { return entry.kind == TensorKind::Buffer; });
     return buffer == entries_.end() ? num_floats() : buffer->offset;
 }
 

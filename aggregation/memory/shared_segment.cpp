@@ -102,7 +102,8 @@ std::size_t checked_size(int descriptor, std::size_t least_bytes) {
     if (fstat(descriptor, &status) != 0) throw os_fault(fmt::format("shared segment behind descriptor {}", descriptor));
     const auto bytes = static_cast<std::size_t>(std::max<off_t>(0, status.st_size));
     if (bytes < least_bytes || bytes == 0)
-        throw Fault(fmt::format("the shared segment behind descriptor {} has {} bytes, at least {} are expected", descriptor, bytes, least_bytes));
+        throw Fault(fmt::format("the shared segment behind descriptor {} has {} bytes, at least {} are expected", descriptor, bytes,
+                                least_bytes));
     return bytes;
 }
 
@@ -113,7 +114,8 @@ std::uint64_t available_memory_bytes(const fs::path& root) {
     return std::min(machine_kib * 1024, cgroup_headroom(root));
 }
 
-SharedSegment::SharedSegment(const std::string& name, std::size_t bytes) : descriptor_(create_memory(name, std::max<std::size_t>(bytes, 1))) {
+SharedSegment::SharedSegment(const std::string& name, std::size_t bytes)
+    : descriptor_(create_memory(name, std::max<std::size_t>(bytes, 1))) {
     try {
         region_ = map(descriptor_, std::max<std::size_t>(bytes, 1), ipc::read_write);
     } catch (...) {
@@ -125,6 +127,7 @@ SharedSegment::SharedSegment(const std::string& name, std::size_t bytes) : descr
 SharedSegment::~SharedSegment() { close(descriptor_); }
 
 SharedSegmentView::SharedSegmentView(int descriptor, std::size_t least_bytes, SegmentAccess access)
-    : region_(map(descriptor, checked_size(descriptor, least_bytes), access == SegmentAccess::ReadOnly ? ipc::read_only : ipc::read_write)) {}
+    : region_(map(descriptor, checked_size(descriptor, least_bytes),
+                  access == SegmentAccess::ReadOnly ? ipc::read_only : ipc::read_write)) {}
 
 }  // namespace fedhive::aggregation

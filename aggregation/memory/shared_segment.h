@@ -1,5 +1,5 @@
-// An anonymous segment of shared memory (memfd): it has no name, so nothing is left in /dev/shm or /tmp however a process ends, and it is not
-// bound by the size of /dev/shm. Other processes of the run inherit its descriptor.
+// An anonymous segment of shared memory (memfd): it has no name, so nothing is left in /dev/shm or /tmp however a process ends, and
+// it is not bound by the size of /dev/shm. Other processes of the run inherit its descriptor.
 //
 // SharedSegment owns the pages (they live as long as any mapping does); SharedSegmentView maps a descriptor that was inherited.
 #pragma once

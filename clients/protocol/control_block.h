@@ -3,7 +3,7 @@
 //   [ Header | plan bytes | WorkerCell 0 … W-1 | TaskCell 0 … T-1 | Member 0 … M-1 | ClientResult 0 … M-1 ]     no pointers inside
 //
 //   who writes what
-//   Header.num_tasks, shutdown    coordinator                  Header.cursor, finished   anybody (hints, never the truth)
+//   Header.ticket, num_tasks, …   coordinator                  Header.cursor, finished   anybody (hints, never the truth)
 //   plan                          coordinator, before workers  WorkerCell                its worker, except the door-bell
 //   TaskCell.task, Member         coordinator, while the cell is Idle, Done or Failed
 //   TaskCell.state                coordinator → Ready; worker Ready → Claimed → Done | Failed (compare-and-swap)
@@ -60,6 +60,7 @@ struct alignas(64) TaskCell {
 
 struct alignas(64) WorkerCell {
     std::atomic<WorkerState> state{WorkerState::Starting};
+    std::atomic<std::uint32_t> seen{0};                        // ticket of the last publication this worker has looked at
     boost::interprocess::interprocess_semaphore door_bell{0};  // a hint: look at the board
     FixedText<512> error;                                      // of a Broken worker: why it could not start
 };
@@ -122,7 +123,8 @@ struct ControlBlock::Header {
     std::uint64_t magic = 0;  // written last by create()
     ControlGeometry geometry;
     std::atomic<std::uint32_t> shutdown{0};
-    std::atomic<std::uint32_t> num_tasks{0};  // of the current publication
+    std::atomic<std::uint32_t> ticket{0};     // of the current publication
+    std::atomic<std::uint32_t> num_tasks{0};  // of it
     alignas(64) std::atomic<std::uint32_t> cursor{0};    // where to look first for a Ready task
     alignas(64) std::atomic<std::uint32_t> finished{0};  // tasks finished since publication; may overcount, never undercount …
     std::atomic<std::uint32_t> wake_at{0};               // … so the coordinator's bell rings once this many are finished

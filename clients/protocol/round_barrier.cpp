@@ -4,12 +4,12 @@
 #include "aggregation/base/error.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace fedhive::clients {
 
 std::optional<Claim> TaskBoard::claim() const {
     ControlBlock::Header& header = block_.header();
+    block_.worker(worker_).seen.store(header.ticket.load(std::memory_order_relaxed), std::memory_order_relaxed);
     const std::uint32_t num_tasks = std::min(header.num_tasks.load(std::memory_order_acquire), block_.geometry().max_tasks);
     const std::uint32_t start = header.cursor.load(std::memory_order_relaxed);
     for (std::uint32_t i = 0; i < num_tasks; ++i) {
@@ -42,14 +42,16 @@ bool TaskBoard::finish(const Claim& claim, TaskPhase phase) const {
 }
 
 RoundBarrier::RoundBarrier(const ControlBlock& block, Watcher& watcher, double deadline_s, Autopsy autopsy)
-    : block_(block), watcher_(watcher), deadline_ns_(static_cast<std::int64_t>(deadline_s * 1e9)), autopsy_(std::move(autopsy)) {}
+    : block_(block), watcher_(watcher), deadline_ns_(static_cast<std::int64_t>(deadline_s * 1e9)), autopsy_(std::move(autopsy)),
+      silent_since_ns_(block.geometry().num_workers, 0) {}
 
 void RoundBarrier::publish(std::span<const Task> tasks) {
     ControlBlock::Header& header = block_.header();
     FEDHIVE_CHECK(tasks.size() <= block_.geometry().max_tasks, "{} tasks, room for {}", tasks.size(), block_.geometry().max_tasks);
+    for (std::size_t w = 0; w < silent_since_ns_.size(); ++w)
+        if (block_.worker(w).seen.load(std::memory_order_relaxed) == ticket_) silent_since_ns_[w] = now_ns();
     ++ticket_;
     num_tasks_ = tasks.size();
-    published_ns_ = now_ns();
     header.finished.store(0, std::memory_order_relaxed);
     header.wake_at.store(static_cast<std::uint32_t>(tasks.size()), std::memory_order_relaxed);
     header.cursor.store(0, std::memory_order_relaxed);
@@ -60,6 +62,7 @@ void RoundBarrier::publish(std::span<const Task> tasks) {
         cell.state.store(TaskState{ticket_, 0, TaskPhase::Ready}.pack(), std::memory_order_release);
     }
     header.num_tasks.store(static_cast<std::uint32_t>(tasks.size()), std::memory_order_release);
+    header.ticket.store(ticket_, std::memory_order_release);
     for (std::size_t w = 0; w < block_.geometry().num_workers; ++w) block_.worker(w).door_bell.post();
 }
 
@@ -69,13 +72,14 @@ std::vector<TaskOutcome> RoundBarrier::wait(std::size_t quorum) {
     for (;;) {
         if (watcher_.interrupt() != 0) throw Interrupted(watcher_.interrupt());
         find_dead_workers();
-        find_idle_workers();
         std::vector<TaskOutcome> outcomes = collect();
         const auto finished = static_cast<std::size_t>(std::count_if(outcomes.begin(), outcomes.end(), [](const TaskOutcome& outcome) {
             return outcome.failure || outcome.phase == TaskPhase::Done || outcome.phase == TaskPhase::Failed;
         }));
-        if (finished >= quorum || !worker_failures_.empty()) return outcomes;
-        watcher_.arm(next_deadline_ns());
+        if (finished >= quorum) return outcomes;
+        find_silent_workers(outcomes);
+        if (!worker_failures_.empty()) return outcomes;
+        watcher_.arm(next_deadline_ns(outcomes));
         wait_for(header.coordinator_bell);
     }
 }
@@ -142,14 +146,21 @@ void RoundBarrier::find_dead_workers() {
     }
 }
 
-void RoundBarrier::find_idle_workers() {
+bool RoundBarrier::silent(std::size_t worker, const std::vector<TaskOutcome>& outcomes) const {
+    const bool at_work = std::any_of(outcomes.begin(), outcomes.end(), [&](const TaskOutcome& outcome) {
+        return outcome.phase == TaskPhase::Claimed && outcome.worker == worker;
+    });
+    return !at_work && block_.worker(worker).seen.load(std::memory_order_relaxed) != ticket_;
+}
+
+void RoundBarrier::find_silent_workers(const std::vector<TaskOutcome>& outcomes) {
     const std::int64_t now = now_ns();
-    if (now < idle_deadline_ns() || !worker_failures_.empty()) return;
-    for (std::size_t w = 0; w < block_.geometry().num_workers; ++w) {
+    for (std::size_t w = 0; w < silent_since_ns_.size(); ++w) {
+        if (now < silent_since_ns_[w] + deadline_ns_ || !silent(w, outcomes)) continue;
         ClientFailure failure;
         failure.kind = FailureKind::Hung;
         failure.worker = static_cast<std::int64_t>(w);
-        failure.message = fmt::format("took no task for {:.1f} s", static_cast<double>(deadline_ns_) * 1e-9);
+        failure.message = fmt::format("has not answered its bell for {:.1f} s", seconds_between(silent_since_ns_[w], now));
         worker_failures_.push_back(failure);
     }
 }
@@ -160,26 +171,14 @@ std::int64_t RoundBarrier::task_deadline_ns(std::size_t index) const {
     return cell.started_ns.load(std::memory_order_relaxed) + deadline_ns_ * clients;
 }
 
-std::int64_t RoundBarrier::next_deadline_ns() const {
-    std::int64_t next = idle_deadline_ns();
-    for (std::size_t i = 0; i < num_tasks_; ++i)
-        if (TaskState::unpack(block_.task(i).state.load(std::memory_order_acquire)).phase == TaskPhase::Claimed)
-            next = std::min(next, task_deadline_ns(i));
+std::int64_t RoundBarrier::next_deadline_ns(const std::vector<TaskOutcome>& outcomes) const {
+    std::int64_t next = now_ns() + deadline_ns_;  // nobody who begins from now on is due before
+    for (std::size_t i = 0; i < outcomes.size(); ++i)
+        if (outcomes[i].phase == TaskPhase::Claimed) next = std::min(next, task_deadline_ns(i));
+    for (std::size_t w = 0; w < silent_since_ns_.size(); ++w)
+        if (silent(w, outcomes)) next = std::min(next, silent_since_ns_[w] + deadline_ns_);
     // A deadline that passes between two looks is due at once, not in the past (which would disarm the timer).
     return std::max(next, now_ns() + 1'000'000);
-}
-
-std::int64_t RoundBarrier::idle_deadline_ns() const {
-    std::int64_t last_sign = published_ns_;
-    bool waiting_for_somebody = false;
-    for (std::size_t i = 0; i < num_tasks_; ++i) {
-        const TaskCell& cell = block_.task(i);
-        const TaskPhase phase = TaskState::unpack(cell.state.load(std::memory_order_acquire)).phase;
-        if (phase == TaskPhase::Claimed) return std::numeric_limits<std::int64_t>::max();  // somebody is at work
-        if (phase == TaskPhase::Ready) waiting_for_somebody = true;
-        if (phase == TaskPhase::Done || phase == TaskPhase::Failed) last_sign = std::max(last_sign, cell.finished_ns);
-    }
-    return waiting_for_somebody ? last_sign + deadline_ns_ : std::numeric_limits<std::int64_t>::max();
 }
 
 }  // namespace fedhive::clients

@@ -84,10 +84,10 @@ private:
     TaskOutcome outcome_of(std::size_t index) const;
     std::optional<ClientFailure> failure_of(std::size_t index, const TaskState& state) const;
     void find_dead_workers();
-    void find_idle_workers();
+    void find_silent_workers(const std::vector<TaskOutcome>& outcomes);
     std::int64_t task_deadline_ns(std::size_t index) const;
-    std::int64_t next_deadline_ns() const;
-    std::int64_t idle_deadline_ns() const;
+    std::int64_t next_deadline_ns(const std::vector<TaskOutcome>& outcomes) const;
+    bool silent(std::size_t worker, const std::vector<TaskOutcome>& outcomes) const;
 
     const ControlBlock& block_;
     Watcher& watcher_;
@@ -95,7 +95,7 @@ private:
     Autopsy autopsy_;
     std::uint32_t ticket_ = 0;
     std::size_t num_tasks_ = 0;
-    std::int64_t published_ns_ = 0;
+    std::vector<std::int64_t> silent_since_ns_;  // per worker: the oldest publication it has not looked at
     std::vector<ClientFailure> worker_failures_;
 };
 

@@ -143,7 +143,7 @@ TEST_SUITE("BadInput") {
     }
 
     TEST_CASE("ModelThatDoesNotFitTheDataNamesTheLine") {
-        refused(small_config(), {"--set", "model.name=cnn_m"}, "6 x 6");
+        refused(small_config(), {"--set", "model={name: cnn_m}"}, "model.name: cnn_m takes examples of at least 6 x 6");
         std::string config = small_config();
         config.replace(config.find("model: {name: mlp, hidden: 32}"), 30, "model: {name: mnist_cnn}");
         refused(config, {}, "test.yaml:7: model.name: mnist_cnn takes examples of 1 x 28 x 28");
@@ -185,11 +185,14 @@ TEST_SUITE("BadInput") {
     TEST_CASE("FolderThatCannotBeWrittenIsRefused") {
         const TemporaryFolder folder;
         std::ofstream(folder.path() / "file") << "x";
-        FedhiveRun run(small_config(), {"--out", (folder.path() / "file").string()});
+        std::ofstream(folder.path() / "test.yaml") << small_config();
+        FedhiveRun run;
+        run.start({"run", (folder.path() / "test.yaml").string(), "--out", (folder.path() / "file").string()});
         CHECK(run.end() == "exited with status 2");
-        FedhiveRun below(small_config(), {"--out", (folder.path() / "file" / "below").string()});
-        CHECK(below.end() == "exited with status 2");
-        CHECK(below.output().find("cannot be written") != std::string::npos);
+        CHECK(run.output().find("is not a folder") != std::string::npos);
+        run.start({"run", (folder.path() / "test.yaml").string(), "--out", (folder.path() / "file" / "below").string()});
+        CHECK(run.end() == "exited with status 2");
+        CHECK_MESSAGE(run.output().find("cannot be written") != std::string::npos, run.output());
     }
 
     TEST_CASE("UnknownSubcommandAndFlagExitWith2") {

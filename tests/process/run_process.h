@@ -5,6 +5,7 @@
 #include "clients/protocol/process.h"
 #include "tests/support/temporary_folder.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -60,6 +61,7 @@ inline bool alive(pid_t pid) {
 /// A run of the fedhive binary on a small config of its own.
 class FedhiveRun {
 public:
+    FedhiveRun() = default;
     explicit FedhiveRun(const std::string& config, std::vector<std::string> more = {}) {
         std::ofstream(folder_.path() / "test.yaml") << config;
         std::vector<std::string> arguments{"run", (folder_.path() / "test.yaml").string(), "--out", out().string()};

@@ -23,7 +23,7 @@ public:
     ThreadedRun(std::uint32_t workers, std::uint32_t max_tasks, double deadline_s, Work work)
         : block_(ControlBlock::create({workers, max_tasks, std::max(1U, max_tasks)})),
           watcher_([this] { block_.header().coordinator_bell.post(); }),
-          barrier(block_, watcher_, deadline_s, [](std::size_t worker) { return ClientFailure{FailureKind::Exited, static_cast<std::int64_t>(worker)}; }),
+          barrier(block_, watcher_, deadline_s, [](std::size_t worker) { return ClientFailure{FailureKind::Exited, static_cast<std::int64_t>(worker), -1, -1, ""}; }),
           work_(std::move(work)) {
         for (std::uint32_t w = 0; w < workers; ++w) threads_.emplace_back([this, w] { worker_loop(w); });
     }
@@ -146,6 +146,28 @@ TEST_SUITE("RoundBarrier") {
         CHECK(outcomes[1].failure->worker == outcomes[1].worker);
         CHECK(seconds >= 0.3);
         CHECK(seconds < 5.0);
+    }
+
+    TEST_CASE("WorkerThatDoesNotLookIsHungThoughOthersDoTheWork") {
+        const ControlBlock block = ControlBlock::create({2, 1, 1});
+        Watcher watcher([&] { block.header().coordinator_bell.post(); });
+        RoundBarrier barrier(block, watcher, 0.2, [](std::size_t) { return ClientFailure{}; });
+        const TaskBoard board(block, 0);
+        const std::int64_t start = now_ns();
+        while (barrier.worker_failures().empty() && seconds_between(start, now_ns()) < 5.0) {
+            barrier.publish(tasks_of_round(0, 1));
+            std::thread worker([&] {
+                wait_for(block.worker(0).door_bell);
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                if (const auto claim = board.claim()) board.finish(*claim, TaskPhase::Done);
+            });
+            barrier.wait(1);
+            worker.join();
+        }
+        REQUIRE(barrier.worker_failures().size() == 1);
+        CHECK(barrier.worker_failures()[0].worker == 1);
+        CHECK(barrier.worker_failures()[0].kind == FailureKind::Hung);
+        CHECK(seconds_between(start, now_ns()) >= 0.2);
     }
 
     TEST_CASE("NobodyTakingATaskIsNoticed") {

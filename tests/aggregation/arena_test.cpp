@@ -1,0 +1,47 @@
+#include "tests/conformance/arena_conformance.h"
+
+#include "aggregation/memory/host_arena.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace fedhive;
+using namespace fedhive::aggregation;
+
+TEST_SUITE("Arena") {
+    TEST_CASE("HostArenaConforms") {
+        for (const std::uint64_t num_floats : {16U, 63U, 64U, 1000U}) {
+            const HostArena owner({num_floats, 3});
+            const HostArenaView view(owner.descriptor(), owner.geometry());
+            conformance::arena_conforms(owner, view);
+        }
+    }
+
+    TEST_CASE("ArenaStridesAreMultiplesOf256Bytes") {
+        CHECK(ArenaGeometry{63, 1}.stride_bytes() == 256);
+        CHECK(ArenaGeometry{64, 1}.stride_bytes() == 256);
+        CHECK(ArenaGeometry{65, 1}.stride_bytes() == 512);
+        CHECK(ArenaGeometry{65, 3}.total_bytes() == 5 * 512);
+    }
+
+    TEST_CASE("HostArenaAnotherProcessWritesItsSlot") {
+        const HostArena owner({100, 2});
+        const pid_t child = fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            const HostArenaView view(owner.descriptor(), owner.geometry());
+            for (float& value : view.slot(1).host()) value = 2.5F;
+            _exit(0);
+        }
+        int status = -1;
+        REQUIRE(waitpid(child, &status, 0) == child);
+        CHECK(status == 0);
+        CHECK(testing::download(owner.slot(1)) == testing::Floats(100, 2.5F));
+        CHECK(testing::download(owner.slot(0)) == testing::Floats(100, 0.0F));
+    }
+
+    TEST_CASE("HostArenaViewOfALargerGeometryIsRefused") {
+        const HostArena owner({100, 2});
+        CHECK_THROWS_AS(HostArenaView(owner.descriptor(), {100, 3}), Fault);
+    }
+}

@@ -1,0 +1,195 @@
+#include "aggregation/math/mean.h"
+
+#include "aggregation/math/element_ops.h"
+#include "tests/aggregation/reference.h"
+#include "tests/conformance/aggregator_conformance.h"
+#include "tests/support/skip.h"
+
+using namespace fedhive;
+using namespace fedhive::aggregation;
+using testing::Floats;
+
+namespace {
+
+struct Cohort {
+    std::vector<std::size_t> positions;
+    std::vector<Floats> updates;
+    std::vector<double> weights;
+};
+
+/// Clients at some positions below `size`, with weights that are no integers.
+Cohort random_cohort(std::size_t size, std::size_t num_floats, std::uint32_t which, double share) {
+    Cohort cohort;
+    Stream stream(7, Purpose::TestData, which, 1);
+    for (std::size_t position = 0; position < size; ++position) {
+        if (stream.uniform() > share) continue;
+        cohort.positions.push_back(position);
+        cohort.updates.push_back(testing::random_floats(num_floats, which * 1000 + static_cast<std::uint32_t>(position)));
+        cohort.weights.push_back(stream.uniform() * 100.0 + 0.1);
+    }
+    return cohort;
+}
+
+Floats mean_of(const Cohort& cohort, MemorySpace space) {
+    std::vector<ParamBuffer> slots;
+    const auto rule = make_mean();
+    rule->zero_init(cohort.updates.front().size(), space);
+    for (const Floats& update : cohort.updates) slots.push_back(testing::upload(update, space));
+    for (std::size_t k = 0; k < slots.size(); ++k)
+        rule->aggregate({slots[k], cohort.positions[k], cohort.weights[k], cohort.weights[k], 1});
+    return testing::download(rule->finish().values);
+}
+
+/// The same mean with runs of clients_per_slot clients summed in one slot each.
+Floats mean_over_slots(const Cohort& cohort, std::size_t clients_per_slot, MemorySpace space) {
+    const std::size_t num_floats = cohort.updates.front().size();
+    const auto rule = make_mean();
+    rule->zero_init(num_floats, space);
+    SlotSum sum(num_floats, space);
+    std::vector<ParamBuffer> slots;
+    for (std::size_t first = 0; first < cohort.updates.size(); first += clients_per_slot) {
+        const std::size_t count = std::min(clients_per_slot, cohort.updates.size() - first);
+        sum.zero_init();
+        for (std::size_t k = first; k < first + count; ++k) sum.add(testing::upload(cohort.updates[k], space), cohort.weights[k]);
+        slots.push_back(testing::poisoned(num_floats, space));
+        sum.finish(slots.back());
+        const double weight =
+            sum_weights(std::span(cohort.positions).subspan(first, count), std::span(cohort.weights).subspan(first, count));
+        rule->aggregate({slots.back(), first / clients_per_slot, 1.0, weight, count});
+    }
+    const Aggregate mean = rule->finish();
+    CHECK(mean.clients == cohort.updates.size());
+    return testing::download(mean.values);
+}
+
+void slot_sizes_agree(MemorySpace space) {
+    for (const std::size_t size : {1U, 2U, 5U, 7U, 13U, 29U}) {
+        const Cohort cohort = random_cohort(size, 300, static_cast<std::uint32_t>(size), 1.0);
+        const Floats single = mean_of(cohort, space);
+        for (const std::size_t clients_per_slot : {1U, 2U, 4U, 8U})
+            CHECK(testing::same_bits(mean_over_slots(cohort, clients_per_slot, space), single));
+    }
+}
+
+void equals_the_recursive_tree(MemorySpace space) {
+    for (std::uint32_t which = 0; which < 40; ++which) {
+        const std::size_t num_floats = 200 + 7 * which;
+        const Cohort cohort = random_cohort(1 + which, num_floats, which, which % 3 == 0 ? 1.0 : 0.6);
+        if (cohort.positions.empty()) continue;
+        std::map<std::size_t, Floats> updates;
+        std::map<std::size_t, double> weights;
+        for (std::size_t k = 0; k < cohort.positions.size(); ++k) {
+            updates[cohort.positions[k]] = cohort.updates[k];
+            weights[cohort.positions[k]] = cohort.weights[k];
+        }
+        CHECK(testing::same_bits(mean_of(cohort, space), reference::mean(updates, weights, 64)));
+        CHECK(sum_weights(cohort.positions, cohort.weights) == *reference::tree(weights, 0, 64));
+    }
+}
+
+}  // namespace
+
+TEST_SUITE("Mean") {
+    TEST_CASE("MeanOnTheHostConforms") { conformance::aggregator_conforms(make_mean, MemorySpace::Host); }
+    TEST_CASE("MeanEqualsTheRecursiveTreeOverAnySubset") { equals_the_recursive_tree(MemorySpace::Host); }
+    TEST_CASE("MeanOverSlotsOfManyClientsHasTheSameBits") { slot_sizes_agree(MemorySpace::Host); }
+
+    TEST_CASE("Gpu: MeanConforms") {
+        if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
+        conformance::aggregator_conforms(make_mean, MemorySpace::Cuda);
+        equals_the_recursive_tree(MemorySpace::Cuda);
+        slot_sizes_agree(MemorySpace::Cuda);
+    }
+
+    TEST_CASE("MeanOfSmallIntegersIsExact") {
+        const Floats first{1.0F, 2.0F, -4.0F};
+        const Floats second{5.0F, -2.0F, 4.0F};
+        const auto rule = make_mean();
+        rule->zero_init(3, MemorySpace::Host);
+        rule->aggregate({ConstParamSpan(first), 0, 1.0, 1.0, 1});
+        rule->aggregate({ConstParamSpan(second), 1, 3.0, 3.0, 1});
+        const Aggregate mean = rule->finish();
+        CHECK(testing::download(mean.values) == Floats{4.0F, -1.0F, 2.0F});
+        CHECK(mean.weight == 4.0);
+        CHECK(mean.clients == 2);
+    }
+
+    TEST_CASE("MeanArrivalInAnyOrderOnceSortedHasTheSameBits") {
+        const Cohort cohort = random_cohort(9, 500, 3, 1.0);
+        std::vector<std::size_t> arrival{4, 8, 0, 3, 7, 1, 6, 2, 5};
+        std::map<std::size_t, std::size_t> sorted;
+        for (const std::size_t k : arrival) sorted[cohort.positions[k]] = k;
+        Cohort again;
+        for (const auto& [position, k] : sorted) {
+            again.positions.push_back(position);
+            again.updates.push_back(cohort.updates[k]);
+            again.weights.push_back(cohort.weights[k]);
+        }
+        CHECK(testing::same_bits(mean_of(again, MemorySpace::Host), mean_of(cohort, MemorySpace::Host)));
+    }
+
+    TEST_CASE("MeanSumOfWeightsThatCannotDivideIsAFault") {
+        const Floats update(16, 1.0F);
+        for (const double weight : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+            const auto rule = make_mean();
+            rule->zero_init(16, MemorySpace::Host);
+            rule->aggregate({ConstParamSpan(update), 0, weight, weight, 1});
+            CHECK_THROWS_AS(rule->finish(), Fault);
+        }
+    }
+}
+
+TEST_SUITE("Tree") {
+    TEST_CASE("TreeFoldsOfFullCohortsCountTrailingOnes") {
+        const std::vector<std::size_t> positions{0, 1, 2, 3, 4, 5, 6, 7, 8};
+        CHECK(tree_folds(positions) == std::vector<std::uint8_t>{0, 0, 1, 0, 2, 0, 1, 0, 3});
+    }
+
+    TEST_CASE("TreeFoldsRefusePositionsThatDoNotIncrease") {
+        CHECK_THROWS_AS(tree_folds(std::vector<std::size_t>{1, 1}), Fault);
+        CHECK_THROWS_AS(tree_folds(std::vector<std::size_t>{2, 1}), Fault);
+        CHECK_THROWS_AS(tree_folds(std::vector<std::size_t>{std::size_t{1} << 32}), Fault);
+        CHECK_THROWS_AS(sum_weights(std::vector<std::size_t>{1}, std::vector<double>{}), ShapeError);
+    }
+
+    TEST_CASE("TreeDeepestStackFits") {
+        // Between neighbours the common subtree shrinks by one level each: nothing can be folded before the end.
+        Cohort cohort;
+        std::size_t position = 0;
+        for (std::size_t bit = 32; bit-- > 0;) {
+            cohort.positions.push_back(position);
+            position += std::size_t{1} << bit;
+        }
+        cohort.positions.push_back(position);
+        REQUIRE(cohort.positions.size() == element::kMaxTreeDepth);
+        for (std::size_t k = 0; k < cohort.positions.size(); ++k) {
+            cohort.updates.push_back(Floats(300, static_cast<float>(k)));
+            cohort.weights.push_back(1.0);
+        }
+        CHECK(tree_folds(cohort.positions) == std::vector<std::uint8_t>(element::kMaxTreeDepth, 0));
+        CHECK(mean_of(cohort, MemorySpace::Host) == Floats(300, 16.0F));
+    }
+
+    TEST_CASE("TreeOneColumnAtATimeHasTheBitsOfWholeBlocks") {
+        const Cohort cohort = random_cohort(23, 257, 5, 0.7);
+        std::vector<const float*> values;
+        for (const Floats& update : cohort.updates) values.push_back(update.data());
+        const std::vector<std::uint8_t> folds = tree_folds(cohort.positions);
+        const double total = sum_weights(cohort.positions, cohort.weights);
+        const element::TreeTerms terms{values.data(), cohort.weights.data(), folds.data(), values.size(), total};
+        Floats columns(257);
+        for (std::size_t i = 0; i < columns.size(); ++i) element::tree_mean<1>(&columns[i], terms, i, 1);
+        CHECK(testing::same_bits(columns, mean_of(cohort, MemorySpace::Host)));
+    }
+}
+
+TEST_SUITE("SlotSum") {
+    TEST_CASE("SlotSumOfNothingIsAFault") {
+        SlotSum sum(16, MemorySpace::Host);
+        Floats slot(16);
+        CHECK_THROWS_AS(sum.finish(ParamSpan(slot)), Fault);
+        sum.zero_init();
+        CHECK_THROWS_AS(sum.finish(ParamSpan(slot)), Fault);
+        CHECK_THROWS_AS(sum.add(ConstParamSpan(Floats(17)), 1.0), ShapeError);
+    }
+}

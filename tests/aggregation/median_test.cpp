@@ -1,0 +1,106 @@
+#include "aggregation/math/median.h"
+
+#include "aggregation/math/element_ops.h"
+#include "tests/aggregation/reference.h"
+#include "tests/conformance/aggregator_conformance.h"
+#include "tests/support/skip.h"
+
+using namespace fedhive;
+using namespace fedhive::aggregation;
+using conformance::aggregate_of;
+using testing::Floats;
+
+namespace {
+
+/// `count` updates with many ties.
+std::vector<Floats> random_updates(std::size_t count, std::size_t num_floats) {
+    std::vector<Floats> updates;
+    Stream stream(9, Purpose::TestData, static_cast<std::uint32_t>(count));
+    for (std::size_t k = 0; k < count; ++k) {
+        updates.push_back(testing::random_floats(num_floats, static_cast<std::uint32_t>(k)));
+        for (float& value : updates.back())
+            if (stream.below(2) == 0) value = static_cast<float>(stream.below(5)) - 2.0F;
+    }
+    return updates;
+}
+
+void equals_sorting(MemorySpace space) {
+    for (std::size_t count = 1; count <= 40; ++count) {
+        const std::vector<Floats> updates = random_updates(count, 131);
+        const Floats expected = reference::median(updates);
+        const Floats median = aggregate_of(*make_median(), updates, space);
+        CHECK(median == expected);
+        if (space == MemorySpace::Cuda) CHECK(testing::same_bits(median, aggregate_of(*make_median(), updates, MemorySpace::Host)));
+    }
+}
+
+}  // namespace
+
+TEST_SUITE("Median") {
+    TEST_CASE("MedianOnTheHostConforms") { conformance::aggregator_conforms(make_median, MemorySpace::Host); }
+    TEST_CASE("MedianEqualsSortingForAnyCount") { equals_sorting(MemorySpace::Host); }
+
+    TEST_CASE("Gpu: MedianConforms") {
+        if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
+        conformance::aggregator_conforms(make_median, MemorySpace::Cuda);
+        equals_sorting(MemorySpace::Cuda);
+    }
+
+    TEST_CASE("MedianOfEvenCountIsTheMeanOfTheMiddleTwo") {
+        const std::vector<Floats> updates{{1.0F, 100.0F}, {4.0F, -8.0F}, {2.0F, 2.0F}, {1000.0F, 4.0F}};
+        CHECK(aggregate_of(*make_median(), updates, MemorySpace::Host) == Floats{3.0F, 3.0F});
+        const float large = std::numeric_limits<float>::max();
+        CHECK(aggregate_of(*make_median(), {{large}, {large}}, MemorySpace::Host) == Floats{large});  // no overflow on the way
+    }
+
+    TEST_CASE("MedianIsIndependentOfOrderAndWeights") {
+        std::vector<Floats> updates = random_updates(11, 77);
+        const Floats expected = aggregate_of(*make_median(), updates, MemorySpace::Host);
+        Stream stream(10, Purpose::Shuffle);
+        shuffle(std::span<Floats>(updates), stream);
+        const auto rule = make_median();
+        rule->zero_init(77, MemorySpace::Host);
+        for (std::size_t k = 0; k < updates.size(); ++k) {
+            const double weight = static_cast<double>(k + 1);
+            rule->aggregate({ConstParamSpan(updates[k]), 2 * k, weight, weight, 1});
+        }
+        const Aggregate median = rule->finish();
+        CHECK(testing::same_bits(testing::download(median.values), expected));
+        CHECK(median.weight == 66.0);
+        CHECK(median.clients == 11);
+    }
+
+    TEST_CASE("MedianOneOutlierDoesNotMoveIt") {
+        const float huge = std::numeric_limits<float>::max();
+        CHECK(aggregate_of(*make_median(), {{1.0F}, {huge}, {2.0F}, {-1.0F}, {1.5F}}, MemorySpace::Host) == Floats{1.5F});
+    }
+
+    TEST_CASE("MedianOfSlotsWithSeveralClientsIsRefused") {
+        const Floats update(16, 1.0F);
+        const auto rule = make_median();
+        CHECK(rule->needs_single_updates());
+        rule->zero_init(16, MemorySpace::Host);
+        CHECK_THROWS_AS(rule->aggregate({ConstParamSpan(update), 0, 1.0, 2.0, 2}), Fault);
+    }
+
+    TEST_CASE("MedianByRankHasTheBitsOfTheNetwork") {
+        for (std::size_t count = 1; count <= 20; ++count) {
+            std::vector<Floats> updates = random_updates(count, 65);
+            for (std::size_t k = 0; k < count; ++k) updates[k][3] = k % 2 == 0 ? 0.0F : -0.0F;
+            std::vector<const float*> values;
+            for (const Floats& update : updates) values.push_back(update.data());
+            Floats by_rank(65);
+            for (std::size_t i = 0; i < by_rank.size(); ++i) by_rank[i] = element::median_by_rank(values.data(), count, i);
+            CHECK(testing::same_bits(by_rank, aggregate_of(*make_median(), updates, MemorySpace::Host)));
+        }
+    }
+
+    TEST_CASE("OrderKeySortsLikeFloats") {
+        const Floats ascending{-std::numeric_limits<float>::infinity(), -2.0F, -1e-45F, -0.0F, 0.0F, 1e-45F, 0.5F, 3.0F,
+                               std::numeric_limits<float>::infinity()};
+        for (std::size_t i = 0; i + 1 < ascending.size(); ++i)
+            CHECK(element::order_key(ascending[i]) < element::order_key(ascending[i + 1]));
+        for (const float value : ascending)
+            CHECK(element::bits_of(element::float_of_key(element::order_key(value))) == element::bits_of(value));
+    }
+}

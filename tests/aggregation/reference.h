@@ -1,0 +1,114 @@
+// The arithmetic of the floor, written down once more: plain loops, one value at a time. Fast paths must give the same bits.
+#pragma once
+
+#include "aggregation/math/server_optimizer.h"
+#include "aggregation/math/vector_ops.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace fedhive::aggregation::reference {
+
+using Floats = std::vector<float>;
+
+inline Floats scaled(const Floats& values, double weight) {
+    Floats out;
+    for (const float value : values) out.push_back(static_cast<float>(weight * static_cast<double>(value)));
+    return out;
+}
+
+/// tree(low, size) = tree(low, size / 2) + tree(low + size / 2, size / 2); positions that are not there are skipped.
+template <typename T>
+std::optional<T> tree(const std::map<std::size_t, T>& terms, std::size_t low, std::size_t size) {
+    if (size == 1) return terms.contains(low) ? std::optional<T>(terms.at(low)) : std::nullopt;
+    const std::optional<T> left = tree(terms, low, size / 2);
+    const std::optional<T> right = tree(terms, low + size / 2, size / 2);
+    if (left && right) return *left + *right;
+    return left ? left : right;
+}
+
+/// updates and weights by position below `size`, a power of two.
+inline Floats mean(const std::map<std::size_t, Floats>& updates, const std::map<std::size_t, double>& weights, std::size_t size) {
+    const double total = *tree(weights, 0, size);
+    Floats out;
+    for (std::size_t i = 0; i < updates.begin()->second.size(); ++i) {
+        std::map<std::size_t, float> column;
+        for (const auto& [position, values] : updates)
+            column[position] = static_cast<float>(weights.at(position) * static_cast<double>(values[i]));
+        out.push_back(static_cast<float>(static_cast<double>(*tree(column, 0, size)) / total));
+    }
+    return out;
+}
+
+inline Floats median(const std::vector<Floats>& updates) {
+    Floats out;
+    for (std::size_t i = 0; i < updates.front().size(); ++i) {
+        Floats column;
+        for (const Floats& update : updates) column.push_back(update[i]);
+        std::sort(column.begin(), column.end());
+        const double lower = static_cast<double>(column[(column.size() - 1) / 2]);
+        const double upper = static_cast<double>(column[column.size() / 2]);
+        out.push_back(static_cast<float>((lower + upper) / 2.0));
+    }
+    return out;
+}
+
+inline void sgd_step(Floats& parameters, const Floats& gradient, Floats& velocity, const SgdOptions& options) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const float g = gradient[i] + options.weight_decay * parameters[i];
+        float step = g;
+        if (options.momentum != 0.0F) {
+            velocity[i] = options.momentum * velocity[i] + g;
+            step = options.nesterov ? g + options.momentum * velocity[i] : velocity[i];
+        }
+        parameters[i] -= options.lr * step;
+    }
+}
+
+inline UpdateSummary write_update(Floats& update, const Floats& local, const Floats& global) {
+    UpdateSummary summary;
+    double total = 0.0;
+    for (std::size_t first = 0; first < local.size(); first += 1024) {
+        std::map<std::size_t, double> lanes;
+        for (std::size_t lane = 0; lane < 32; ++lane) lanes[lane] = 0.0;
+        for (std::size_t i = first; i < std::min(first + 1024, local.size()); ++i) {
+            update[i] = local[i] - global[i];
+            summary.finite = summary.finite && std::isfinite(update[i]);
+            lanes[(i - first) % 32] += static_cast<double>(update[i]) * static_cast<double>(update[i]);
+            std::uint32_t bits = 0;
+            std::memcpy(&bits, &update[i], sizeof bits);
+            const std::uint64_t spread = i * 0x9E3779B97F4A7C15U;
+            summary.hash += bits * ((spread ^ (spread >> 32)) | 1);
+        }
+        for (std::size_t half = 16; half > 0; half /= 2)
+            for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+        total += lanes[0];
+    }
+    summary.norm = std::sqrt(total);
+    return summary;
+}
+
+inline Floats server_momentum(const Floats& global, const Floats& aggregate, Floats& velocity, const ServerSgdOptions& options) {
+    Floats next;
+    for (std::size_t i = 0; i < global.size(); ++i) {
+        velocity[i] = options.momentum * velocity[i] + aggregate[i];
+        next.push_back(global[i] + options.lr * velocity[i]);
+    }
+    return next;
+}
+
+inline Floats server_adam(const Floats& global, const Floats& aggregate, Floats& m, Floats& v, const ServerAdamOptions& options) {
+    Floats next;
+    for (std::size_t i = 0; i < global.size(); ++i) {
+        m[i] = options.beta1 * m[i] + (1.0F - options.beta1) * aggregate[i];
+        v[i] = options.beta2 * v[i] + (1.0F - options.beta2) * (aggregate[i] * aggregate[i]);
+        next.push_back(global[i] + options.lr * m[i] / (std::sqrt(v[i]) + options.tau));
+    }
+    return next;
+}
+
+}  // namespace fedhive::aggregation::reference

@@ -1,0 +1,90 @@
+#include "aggregation/math/server_optimizer.h"
+
+#include "tests/aggregation/reference.h"
+#include "tests/aggregation/spans.h"
+#include "tests/support/skip.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::aggregation;
+using testing::Floats;
+
+namespace {
+
+constexpr std::size_t kSize = 1000;
+
+/// Three steps of `optimizer` against `expected_next(global, aggregate)`, bit for bit.
+template <typename Reference>
+void follows(ServerOptimizer& optimizer, MemorySpace space, Reference expected_next) {
+    Floats global = testing::random_floats(kSize, 1);
+    for (std::uint32_t step = 0; step < 3; ++step) {
+        const Floats aggregate = testing::random_floats(kSize, 2 + step);
+        const ParamBuffer next = testing::poisoned(kSize, space);
+        optimizer.step(next, testing::upload(global, space), testing::upload(aggregate, space));
+        global = expected_next(global, aggregate);
+        CHECK(testing::same_bits(testing::download(next), global));
+    }
+}
+
+void server_optimizers_conform(MemorySpace space) {
+    Floats velocity(kSize, 0.0F);
+    const ServerSgdOptions momentum{.lr = 0.7F, .momentum = 0.9F};
+    follows(*make_server_sgd(momentum), space, [&](const Floats& global, const Floats& aggregate) {
+        return reference::server_momentum(global, aggregate, velocity, momentum);
+    });
+
+    follows(*make_server_sgd({.lr = 1.0F, .momentum = 0.0F}), space, [](Floats global, const Floats& aggregate) {
+        for (std::size_t i = 0; i < kSize; ++i) global[i] += aggregate[i];
+        return global;
+    });
+
+    Floats m(kSize, 0.0F);
+    Floats v(kSize, 0.0F);
+    const ServerAdamOptions adam{.lr = 0.05F, .beta1 = 0.9F, .beta2 = 0.99F, .tau = 0.001F};
+    follows(*make_server_adam(adam), space,
+            [&](const Floats& global, const Floats& aggregate) { return reference::server_adam(global, aggregate, m, v, adam); });
+
+    const ParamBuffer some(16, space);
+    const ParamBuffer same(16, space);
+    const ParamBuffer more(32, space);
+    const ParamBuffer next(32, space);
+    for (const auto& optimizer : {make_server_sgd(momentum), make_server_adam(adam)}) {
+        CHECK_THROWS_AS(optimizer->step(some, more, more), ShapeError);
+        CHECK_THROWS_AS(optimizer->step(some, same, more), ShapeError);
+        CHECK_THROWS_AS(optimizer->step(some, some, same), ShapeError);
+        optimizer->step(some, same, same);
+        CHECK_THROWS_AS(optimizer->step(next, more, more), ShapeError);  // moments of another size
+    }
+}
+
+}  // namespace
+
+TEST_SUITE("ServerOptimizer") {
+    TEST_CASE("ServerOptimizersOnTheHostConform") { server_optimizers_conform(MemorySpace::Host); }
+
+    TEST_CASE("Gpu: ServerOptimizersConform") {
+        if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
+        server_optimizers_conform(MemorySpace::Cuda);
+    }
+
+    TEST_CASE("ServerSgdSmallNumbersAreExact") {
+        const auto optimizer = make_server_sgd({.lr = 0.5F, .momentum = 0.5F});
+        const Floats global{8.0F};
+        const Floats aggregate{4.0F};
+        Floats next(1);
+        optimizer->step(ParamSpan(next), ConstParamSpan(global), ConstParamSpan(aggregate));
+        CHECK(next == Floats{10.0F});
+        optimizer->step(ParamSpan(next), ConstParamSpan(global), ConstParamSpan(aggregate));
+        CHECK(next == Floats{11.0F});  // v = 0.5 * 4 + 4
+    }
+
+    TEST_CASE("ServerAdamFirstStepIsAsInThePaper") {
+        const auto optimizer = make_server_adam({.lr = 0.5F, .beta1 = 0.5F, .beta2 = 0.75F, .tau = 1.0F});
+        const Floats global{1.0F};
+        const Floats aggregate{4.0F};
+        Floats next(1);
+        optimizer->step(ParamSpan(next), ConstParamSpan(global), ConstParamSpan(aggregate));
+        CHECK(next[0] == 1.0F + 0.5F * 2.0F / 3.0F);  // m = 2, v = 4
+    }
+}

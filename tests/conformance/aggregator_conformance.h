@@ -1,0 +1,94 @@
+// What every aggregator promises, in either memory space.
+#pragma once
+
+#include "aggregation/math/aggregator.h"
+#include "tests/aggregation/spans.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace fedhive::aggregation::conformance {
+
+using MakeAggregator = std::function<std::unique_ptr<Aggregator>()>;
+
+/// The aggregate of updates at positions 0, 1, …, all with weight 1.
+inline testing::Floats aggregate_of(Aggregator& rule, const std::vector<testing::Floats>& updates, MemorySpace space) {
+    std::vector<ParamBuffer> slots;
+    for (const testing::Floats& update : updates) slots.push_back(testing::upload(update, space));
+    rule.zero_init(updates.front().size(), space);
+    for (std::size_t k = 0; k < slots.size(); ++k) rule.aggregate({slots[k], k, 1.0, 1.0, 1});
+    return testing::download(rule.finish().values);
+}
+
+inline void one_update_is_returned_as_it_is(const MakeAggregator& make, MemorySpace space) {
+    for (const std::size_t size : {1U, 16U, 255U, 256U, 1025U}) {
+        const testing::Floats update = testing::random_floats(size, 1);
+        CHECK(testing::same_bits(aggregate_of(*make(), {update}, space), update));
+    }
+    // A weight of its own cancels out; small integers stay exact.
+    const testing::Floats update{1.0F, -2.0F, 4.0F, 0.0F};
+    const ParamBuffer slot = testing::upload(update, space);
+    const auto rule = make();
+    rule->zero_init(update.size(), space);
+    rule->aggregate({slot, 5, 8.0, 8.0, 1});
+    const Aggregate aggregate = rule->finish();
+    CHECK(testing::same_bits(testing::download(aggregate.values), update));
+    CHECK(aggregate.weight == 8.0);
+    CHECK(aggregate.clients == 1);
+}
+
+inline void equal_updates_give_that_update(const MakeAggregator& make, MemorySpace space) {
+    const testing::Floats update{3.0F, -5.0F, 0.0F, 1024.0F};
+    for (const std::size_t count : {2U, 3U, 7U})
+        CHECK(testing::same_bits(aggregate_of(*make(), std::vector<testing::Floats>(count, update), space), update));
+}
+
+inline void nothing_of_the_round_before_remains(const MakeAggregator& make, MemorySpace space) {
+    const std::vector<testing::Floats> updates{testing::random_floats(300, 1), testing::random_floats(300, 2),
+                                               testing::random_floats(300, 3)};
+    const testing::Floats fresh = aggregate_of(*make(), updates, space);
+    const auto used = make();
+    const testing::Floats nan(300, std::numeric_limits<float>::quiet_NaN());
+    aggregate_of(*used, {nan, nan, nan, nan, nan}, space);
+    CHECK(testing::same_bits(aggregate_of(*used, updates, space), fresh));
+    CHECK(testing::same_bits(aggregate_of(*used, {testing::Floats(17, 2.0F)}, space), testing::Floats(17, 2.0F)));
+}
+
+/// Powers of two and small integers: every step is exact.
+inline void translation_and_scale_are_followed(const MakeAggregator& make, MemorySpace space) {
+    const std::vector<testing::Floats> updates{{1.0F, 8.0F}, {5.0F, -4.0F}, {2.0F, 16.0F}, {-8.0F, 0.0F}};
+    std::vector<testing::Floats> moved = updates;
+    for (testing::Floats& update : moved)
+        for (float& value : update) value = 4.0F * value + 32.0F;
+    testing::Floats expected = aggregate_of(*make(), updates, space);
+    for (float& value : expected) value = 4.0F * value + 32.0F;
+    CHECK(testing::same_bits(aggregate_of(*make(), moved, space), expected));
+}
+
+inline void misuse_is_refused(const MakeAggregator& make, MemorySpace space) {
+    const ParamBuffer slot = testing::upload(testing::Floats(32, 1.0F), space);
+    const ParamBuffer short_slot = testing::upload(testing::Floats(16, 1.0F), space);
+    const auto rule = make();
+    rule->zero_init(32, space);
+    CHECK_THROWS_AS(rule->finish(), Fault);
+    CHECK_THROWS_AS(rule->aggregate({short_slot, 0, 1.0, 1.0, 1}), ShapeError);
+    const MemorySpace elsewhere = space == MemorySpace::Host ? MemorySpace::Cuda : MemorySpace::Host;
+    CHECK_THROWS_AS(rule->aggregate({ConstParamSpan(slot.span().data, 32, elsewhere), 0, 1.0, 1.0, 1}), ShapeError);
+    rule->aggregate({slot, 3, 1.0, 1.0, 1});
+    CHECK_THROWS_AS(rule->aggregate({slot, 3, 1.0, 1.0, 1}), Fault);
+    CHECK_THROWS_AS(rule->aggregate({slot, 2, 1.0, 1.0, 1}), Fault);
+    CHECK_THROWS_AS(rule->aggregate({slot, 4, 1.0, 1.0, 0}), Fault);
+}
+
+inline void aggregator_conforms(const MakeAggregator& make, MemorySpace space) {
+    one_update_is_returned_as_it_is(make, space);
+    equal_updates_give_that_update(make, space);
+    nothing_of_the_round_before_remains(make, space);
+    translation_and_scale_are_followed(make, space);
+    misuse_is_refused(make, space);
+}
+
+}  // namespace fedhive::aggregation::conformance

@@ -1,0 +1,40 @@
+// What every arena promises, wherever its memory lies. `owner` is fresh; `other` sees the same memory (it may be the same object).
+#pragma once
+
+#include "aggregation/memory/arena.h"
+#include "tests/aggregation/spans.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+
+namespace fedhive::aggregation::conformance {
+
+inline void arena_conforms(const Arena& owner, const Arena& other) {
+    const std::size_t num_floats = owner.geometry().num_floats;
+    const std::size_t num_slots = owner.geometry().num_slots;
+    REQUIRE(num_slots > 0);
+    const auto region = [&](const Arena& arena, std::size_t index) { return index < 2 ? arena.global(index) : arena.slot(index - 2); };
+
+    for (std::size_t i = 0; i < num_slots + 2; ++i) {
+        const ParamSpan span = region(owner, i);
+        CHECK(span.size == num_floats);
+        CHECK(span.space == owner.space());
+        CHECK(reinterpret_cast<std::uintptr_t>(span.data) % 256 == 0);
+        CHECK(testing::same_bits(testing::download(span), testing::Floats(num_floats, 0.0F)));
+    }
+    // Each region is written by one side and read by the other; none touches its neighbour.
+    for (std::size_t i = 0; i < num_slots + 2; ++i) {
+        const testing::Floats values(num_floats, static_cast<float>(i + 1));
+        copy(region(i % 2 == 0 ? owner : other, i), ConstParamSpan(values));
+        synchronize(owner.space());
+    }
+    for (std::size_t i = 0; i < num_slots + 2; ++i) {
+        const testing::Floats values(num_floats, static_cast<float>(i + 1));
+        CHECK(testing::same_bits(testing::download(region(i % 2 == 0 ? other : owner, i)), values));
+    }
+    CHECK_THROWS_AS(owner.global(2), Fault);
+    CHECK_THROWS_AS(owner.slot(num_slots), Fault);
+}
+
+}  // namespace fedhive::aggregation::conformance

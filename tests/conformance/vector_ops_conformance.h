@@ -1,0 +1,125 @@
+// vector_ops against plain loops, bit for bit, in either memory space and for sizes around every block border.
+#pragma once
+
+#include "aggregation/math/vector_ops.h"
+#include "tests/aggregation/reference.h"
+#include "tests/aggregation/spans.h"
+
+#include <doctest/doctest.h>
+
+namespace fedhive::aggregation::conformance {
+
+constexpr std::size_t kSizes[] = {1, 15, 31, 32, 33, 256, 1023, 1024, 1025, 5000};
+
+inline void sgd_is_as_written_down(MemorySpace space, const SgdOptions& options) {
+    for (const std::size_t size : kSizes) {
+        testing::Floats parameters = testing::random_floats(size, 1);
+        testing::Floats velocity = options.momentum == 0.0F ? testing::Floats{} : testing::random_floats(size, 2);
+        const ParamBuffer on_parameters = testing::upload(parameters, space);
+        const ParamBuffer on_velocity = velocity.empty() ? ParamBuffer() : testing::upload(velocity, space);
+        for (std::uint32_t step = 0; step < 2; ++step) {
+            const testing::Floats gradient = testing::random_floats(size, 3 + step);
+            sgd_step(on_parameters, testing::upload(gradient, space), on_velocity, options);
+            reference::sgd_step(parameters, gradient, velocity, options);
+        }
+        CHECK(testing::same_bits(testing::download(on_parameters), parameters));
+        if (!velocity.empty()) CHECK(testing::same_bits(testing::download(on_velocity), velocity));
+    }
+}
+
+inline void sgd_conforms(MemorySpace space) {
+    sgd_is_as_written_down(space, {.lr = 0.1F, .momentum = 0.0F, .weight_decay = 0.0F, .nesterov = false});
+    sgd_is_as_written_down(space, {.lr = 0.1F, .momentum = 0.0F, .weight_decay = 0.01F, .nesterov = false});
+    sgd_is_as_written_down(space, {.lr = 0.1F, .momentum = 0.9F, .weight_decay = 0.01F, .nesterov = false});
+    sgd_is_as_written_down(space, {.lr = 0.1F, .momentum = 0.9F, .weight_decay = 0.0F, .nesterov = true});
+
+    const ParamBuffer some(16, space);
+    const ParamBuffer more(32, space);
+    CHECK_THROWS_AS(sgd_step(some, more, ParamSpan(), {}), ShapeError);
+    CHECK_THROWS_AS(sgd_step(some, some, more, {.lr = 0.1F, .momentum = 0.5F}), ShapeError);
+    CHECK_THROWS_AS(sgd_step(some, some, some, {.lr = 0.1F, .momentum = 0.0F}), ShapeError);
+    CHECK_THROWS_AS(sgd_step(some, some, ParamSpan(), {.lr = 0.1F, .momentum = 0.0F, .weight_decay = 0.0F, .nesterov = true}), Fault);
+}
+
+inline void proximal_scale_and_add_conform(MemorySpace space) {
+    for (const std::size_t size : kSizes) {
+        testing::Floats gradient = testing::random_floats(size, 1);
+        const testing::Floats local = testing::random_floats(size, 2);
+        const testing::Floats global = testing::random_floats(size, 3);
+        const ParamBuffer on_gradient = testing::upload(gradient, space);
+        add_proximal_gradient(on_gradient, testing::upload(local, space), testing::upload(global, space), 0.3F);
+        for (std::size_t i = 0; i < size; ++i) gradient[i] += 0.3F * (local[i] - global[i]);
+        CHECK(testing::same_bits(testing::download(on_gradient), gradient));
+
+        const ParamBuffer target = testing::poisoned(size, space);
+        scale(target, testing::upload(local, space), 1.0 / 3.0);
+        CHECK(testing::same_bits(testing::download(target), reference::scaled(local, 1.0 / 3.0)));
+        scale(target, target, 2.0);
+        CHECK(testing::same_bits(testing::download(target), reference::scaled(reference::scaled(local, 1.0 / 3.0), 2.0)));
+
+        testing::Floats sum = testing::download(target);
+        add(target, testing::upload(global, space));
+        for (std::size_t i = 0; i < size; ++i) sum[i] += global[i];
+        CHECK(testing::same_bits(testing::download(target), sum));
+        set_zero(target);
+        CHECK(testing::same_bits(testing::download(target), testing::Floats(size, 0.0F)));
+    }
+    const ParamBuffer some(16, space);
+    const ParamBuffer more(32, space);
+    CHECK_THROWS_AS(add_proximal_gradient(some, more, some, 1.0F), ShapeError);
+    CHECK_THROWS_AS(add_proximal_gradient(some, some, more, 1.0F), ShapeError);
+    CHECK_THROWS_AS(scale(some, more, 1.0), ShapeError);
+    CHECK_THROWS_AS(add(some, more), ShapeError);
+    CHECK_THROWS_AS(copy(some, more), ShapeError);
+}
+
+inline void write_update_conforms(MemorySpace space) {
+    for (const std::size_t size : kSizes) {
+        const testing::Floats local = testing::random_floats(size, 1);
+        const testing::Floats global = testing::random_floats(size, 2);
+        testing::Floats update(size);
+        const UpdateSummary expected = reference::write_update(update, local, global);
+        const ParamBuffer on_local = testing::upload(local, space);
+        const ParamBuffer on_global = testing::upload(global, space);
+        const ParamBuffer target = testing::poisoned(size, space);
+        const UpdateSummary summary = write_update(target, on_local, on_global);
+        CHECK(testing::same_bits(testing::download(target), update));
+        CHECK(summary.norm == expected.norm);
+        CHECK(summary.hash == expected.hash);
+        CHECK(summary.finite);
+        CHECK(write_update(on_local, on_local, on_global).hash == expected.hash);  // in place
+        CHECK(testing::same_bits(testing::download(on_local), update));
+    }
+    const ParamBuffer some(16, space);
+    const ParamBuffer more(32, space);
+    CHECK_THROWS_AS(write_update(some, more, some), ShapeError);
+    CHECK_THROWS_AS(write_update(some, some, more), ShapeError);
+}
+
+/// One element, anywhere, is enough to be seen.
+inline void single_elements_show_in_the_summary(MemorySpace space) {
+    constexpr std::size_t kSize = 2100;
+    const ParamBuffer zero(kSize, space);
+    const ParamBuffer target(kSize, space);
+    const std::uint64_t hash = write_update(target, zero, zero).hash;
+    for (const std::size_t at : {std::size_t{0}, std::size_t{31}, std::size_t{1024}, kSize - 1}) {
+        for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                                  -std::numeric_limits<float>::infinity(), 3.0F, std::numeric_limits<float>::max(), 1e-45F}) {
+            testing::Floats local(kSize, 0.0F);
+            local[at] = value;
+            const UpdateSummary summary = write_update(target, testing::upload(local, space), zero);
+            CHECK(summary.finite == std::isfinite(value));
+            CHECK(summary.hash != hash);
+            if (value == 3.0F) CHECK(summary.norm == 3.0);
+        }
+    }
+}
+
+inline void vector_ops_conform(MemorySpace space) {
+    sgd_conforms(space);
+    proximal_scale_and_add_conform(space);
+    write_update_conforms(space);
+    single_elements_show_in_the_summary(space);
+}
+
+}  // namespace fedhive::aggregation::conformance
