@@ -22,9 +22,8 @@ void run_to_the_end(Experiment& run, Reporter& reporter, const std::filesystem::
     FleetOptions options = run.fleet_options();
     options.logs = logs;
     Fleet fleet(options, run.worker_plan, *run.arena, run.dataset);
-    reporter.start_rounds(fleet);
+    const Console::LiveLine live = reporter.start_rounds(fleet);
     run_rounds(run, fleet, reporter);
-    reporter.finish();
 }
 
 }  // namespace
@@ -36,6 +35,7 @@ int run_command(const RunOptions& options) {
     Reporter reporter(run, folder, options.quiet);
     try {
         run_to_the_end(run, reporter, folder.logs());
+        reporter.finish();
         return 0;
     } catch (const RunAborted& aborted) {
         reporter.failed(aborted.failure);

@@ -63,8 +63,6 @@ std::string histogram_rows(const clients::SharedDataset& dataset) {
 
 Console::Console(bool quiet) : quiet_(quiet), terminal_(!quiet && isatty(STDOUT_FILENO) == 1) {}
 
-Console::~Console() { stop_rounds(); }
-
 void Console::show_plan(const Experiment& run, const std::string& folder) {
     if (quiet_) return;
     const clients::DatasetMap& data = run.dataset.map();
@@ -84,13 +82,15 @@ void Console::show_plan(const Experiment& run, const std::string& folder) {
     std::fflush(stdout);
 }
 
-void Console::start_rounds(std::int64_t rounds, std::function<std::pair<std::size_t, std::size_t>()> tasks_done) {
+Console::LiveLine Console::start_rounds(std::int64_t rounds, std::function<std::pair<std::size_t, std::size_t>()> tasks_done) {
     rounds_ = rounds;
     start_ns_ = now_ns();
     tasks_done_ = std::move(tasks_done);
-    if (!terminal_) return;
-    live_ = true;
-    redrawer_ = std::thread([this] { redraw_loop(); });
+    if (terminal_) {
+        live_ = true;
+        redrawer_ = std::thread([this] { redraw_loop(); });
+    }
+    return LiveLine(*this);
 }
 
 void Console::show_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server) {

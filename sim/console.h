@@ -15,19 +15,30 @@ namespace fedhive::sim {
 class Console {
 public:
     explicit Console(bool quiet);
-    ~Console();
     Console(const Console&) = delete;
     Console& operator=(const Console&) = delete;
 
     void show_plan(const Experiment& run, const std::string& folder);
 
+    /// Ends the live line when it goes out of scope: what the line is fed from must live longer.
+    class LiveLine {
+    public:
+        explicit LiveLine(Console& console) : console_(console) {}
+        ~LiveLine() { console_.stop_rounds(); }
+        LiveLine(const LiveLine&) = delete;
+        LiveLine& operator=(const LiveLine&) = delete;
+
+    private:
+        Console& console_;
+    };
+
     /// On a terminal: starts the live line. `tasks_done` gives finished and all tasks of the current hand-out; called from another thread.
-    void start_rounds(std::int64_t rounds, std::function<std::pair<std::size_t, std::size_t>()> tasks_done);
+    [[nodiscard]] LiveLine start_rounds(std::int64_t rounds, std::function<std::pair<std::size_t, std::size_t>()> tasks_done);
     void show_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server);
-    void stop_rounds();
     void say(const std::string& line);
 
 private:
+    void stop_rounds();
     void redraw_loop();
     void draw_live_line();
     void erase_live_line() const;

@@ -14,8 +14,8 @@ Reporter::Reporter(const Experiment& run, RunFolder& folder, bool quiet)
     console_.show_plan(run, folder.path().string());
 }
 
-void Reporter::start_rounds(const Fleet& fleet) {
-    console_.start_rounds(run_.config.rounds, [&fleet] { return fleet.tasks_done(); });
+Console::LiveLine Reporter::start_rounds(const Fleet& fleet) {
+    return console_.start_rounds(run_.config.rounds, [&fleet] { return fleet.tasks_done(); });
 }
 
 RoundRecord Reporter::begin(const ServerState& server) const {
@@ -32,7 +32,6 @@ void Reporter::report(const RoundRecord& round, const Arrivals& arrived, const S
 }
 
 void Reporter::finish() {
-    console_.stop_rounds();
     const std::vector<float> model = run_.global_model();
     write_model(folder_.path() / "model.safetensors", run_.layout, model,
                 {{"fedhive", kVersion}, {"name", run_.config.name}, {"round", std::to_string(run_.server.round)}});
@@ -53,7 +52,6 @@ void Reporter::failed(const clients::ClientFailure& failure) {
 }
 
 void Reporter::stopped(const std::string& exit_status, const std::string& message) {
-    console_.stop_rounds();
     write_manifest(exit_status);
     if (!message.empty()) console_.say(message);
 }

@@ -15,7 +15,8 @@ public:
     /// Shows the plan and writes the first manifest, with exit_status "running".
     Reporter(const Experiment& run, RunFolder& folder, bool quiet);
 
-    void start_rounds(const Fleet& fleet);
+    /// The live line, to be kept while rounds run; it may not outlive the fleet.
+    [[nodiscard]] Console::LiveLine start_rounds(const Fleet& fleet);
     RoundRecord begin(const ServerState& server) const;
     void report(const RoundRecord& round, const Arrivals& arrived, const ServerState& server);
 

@@ -24,7 +24,7 @@ struct DeviceBooks {
         std::multiset<int> openers;  // process ids
     };
     struct Release {
-        void operator()(void* memory) const { std::free(memory); }
+        void operator()(void* pages) const { std::free(pages); }
     };
     std::vector<std::unique_ptr<void, Release>> memory;  // until the end: no address is given out twice, so stale ones stay stale
     std::map<void*, Allocation> allocations;

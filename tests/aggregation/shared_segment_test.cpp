@@ -112,7 +112,8 @@ TEST_SUITE("SharedSegment") {
     }
 
     TEST_CASE("SegmentLargerThanMemoryNamesWantedAndAvailableBytes") {
-        const std::size_t wanted = std::size_t{1} << 60;
+        // No file can be this long: should the check ever be lost, the kernel says so at once instead of eating all memory.
+        const std::size_t wanted = std::size_t{1} << 63;
         std::string message;
         try {
             const SharedSegment segment("test", wanted);
@@ -120,7 +121,7 @@ TEST_SUITE("SharedSegment") {
             message = fault.what();
         }
         CHECK(message.find(std::to_string(wanted) + " bytes of memory") != std::string::npos);
-        CHECK(message.find("bytes are available") != std::string::npos);
+        CHECK(message.ends_with("bytes are available"));
     }
 }
 

@@ -1,0 +1,73 @@
+// A trainer without learning, for tests of the fleet with real worker processes: every step adds 1 to every parameter, so sums are exact.
+// What goes wrong, and for which client, is told through the environment, which workers inherit.
+#pragma once
+
+#include "aggregation/base/error.h"
+#include "aggregation/memory/param_buffer.h"
+#include "aggregation/math/vector_ops.h"
+#include "clients/training/worker.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <thread>
+
+namespace fedhive::testing {
+
+inline std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+class ToyStep final : public clients::TrainingStep {
+public:
+    explicit ToyStep(std::size_t num_floats) : local_(num_floats, aggregation::MemorySpace::Host) {}
+
+    aggregation::ParamSpan parameters() override { return local_; }
+    void begin(const clients::ClientStart& start) override {
+        aggregation::copy(local_, start.global);
+        loss_ = 0.0;
+    }
+    void step(std::span<const std::uint32_t> batch) override {
+        // Contiguous shards of ten: the first example names the client.
+        const bool chosen = std::to_string(batch.front() / 10) == environment("TOY_CLIENT");
+        const std::string fault = chosen ? environment("TOY_FAULT") : "";
+        if (fault == "throw") throw Fault("the toy broke");
+        while (fault == "hang") std::this_thread::sleep_for(std::chrono::seconds(1));
+        for (float& value : local_.span().host()) value += fault == "nan" ? std::numeric_limits<float>::quiet_NaN() : 1.0F;
+        loss_ += static_cast<double>(batch.size());
+    }
+    double loss_sum() override { return loss_; }
+
+private:
+    aggregation::ParamBuffer local_;
+    double loss_ = 0.0;
+};
+
+/// loss_sum: the first parameter times the number of examples; correct: the index of the first example.
+class ToyEvaluation final : public clients::Evaluation {
+public:
+    clients::EvaluationResult evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) override {
+        if (environment("TOY_FAULT") == "evaluate") throw Fault("the toy cannot be evaluated");
+        return {static_cast<double>(global.data[0]) * static_cast<double>(count), first};
+    }
+};
+
+class ToyTrainer final : public clients::Trainer {
+public:
+    explicit ToyTrainer(std::size_t num_floats) : step_(num_floats) {}
+    clients::TrainingStep& step() override { return step_; }
+    clients::Evaluation& evaluation() override { return evaluation_; }
+
+private:
+    ToyStep step_;
+    ToyEvaluation evaluation_;
+};
+
+inline std::unique_ptr<clients::Trainer> make_toy_trainer(const clients::WorkerPlan& plan, const clients::SharedDataset&) {
+    if (environment("TOY_FAULT") == "start") throw Fault("the toy cannot start");
+    return std::make_unique<ToyTrainer>(plan.arena.num_floats);
+}
+
+}  // namespace fedhive::testing
