@@ -25,12 +25,14 @@ int run_cli(int argc, char** argv) {
     std::filesystem::path folder;
     const auto add_config = [&run](CLI::App* command) {
         command->add_option("config", run.config, "the experiment, a YAML file")->required();
-        command->add_option("--set", run.overrides, "change a key, such as training.batch_size=64; may be repeated")->type_name("KEY=VALUE");
+        command->add_option("--set", run.overrides, "change a key, such as training.batch_size=64; may be repeated")
+            ->type_name("KEY=VALUE");
     };
 
     CLI::App* run_app = app.add_subcommand("run", "run an experiment");
     add_config(run_app);
-    run_app->add_option("--out", run.out, "folder for the results; default results/runs/<name>-<date>-<time>")->type_name("DIR");
+    run_app->add_option("--out", run.out, "folder for the results; default results/runs/<name>-<date>-<time>")
+        ->type_name("DIR");
     run_app->add_flag("--overwrite", run.overwrite, "replace the run in a folder that is not empty");
     run_app->add_flag("--quiet", run.quiet, "print nothing but errors");
     run_app->callback([&] { exit_code = run_command(run); });
@@ -47,7 +49,9 @@ int run_cli(int argc, char** argv) {
     evaluate->add_option("run", folder, "folder of a finished run")->required();
     evaluate->callback([&] { exit_code = evaluate_command(folder); });
 
-    app.add_subcommand("reference", "print the reference of all config keys, in Markdown")->callback([&] { exit_code = reference_command(); });
+    app.add_subcommand("reference", "print the reference of all config keys, in Markdown")->callback([&] {
+        exit_code = reference_command();
+    });
     app.add_subcommand("doctor", "say what this machine can do: cores, memory, LibTorch, CUDA, IPC")->callback([&] {
         exit_code = doctor_command();
     });

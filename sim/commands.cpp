@@ -42,8 +42,8 @@ int run_command(const RunOptions& options) {
         throw;
     } catch (const clients::Interrupted& interrupted) {
         reporter.stopped(fmt::format("interrupted by SIG{}", sigabbrev_np(interrupted.signal_number)),
-                         fmt::format("interrupted after {} of {} rounds; what was finished is in {}", run.server.round, run.config.rounds,
-                                     folder.path().string()));
+                         fmt::format("interrupted after {} of {} rounds; what was finished is in {}", run.server.round,
+                                     run.config.rounds, folder.path().string()));
         return 130;
     } catch (const std::exception& error) {
         reporter.stopped(fmt::format("failed: {}", error.what()), "");
@@ -72,7 +72,8 @@ int evaluate_command(const std::filesystem::path& run_folder) {
     aggregation::copy(run.server.model(), model);
     Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
     const Metrics metrics = evaluate(fleet, run.server, run.dataset.map().num_test);
-    fmt::print("test_loss {}\ntest_accuracy {}\nmodel_sha256 {}\n", metrics.test_loss, metrics.test_accuracy, model_sha256(run.layout, model));
+    fmt::print("test_loss {}\ntest_accuracy {}\nmodel_sha256 {}\n", metrics.test_loss, metrics.test_accuracy,
+               model_sha256(run.layout, model));
     return 0;
 }
 

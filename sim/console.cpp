@@ -49,11 +49,13 @@ std::string histogram_rows(const clients::SharedDataset& dataset) {
     std::string text;
     for (std::size_t client = 0; client < rows; ++client) {
         std::vector<std::size_t> counts(static_cast<std::size_t>(dataset.map().num_classes));
-        for (const std::uint32_t index : dataset.shard(client)) ++counts[static_cast<std::size_t>(dataset.train().labels[index])];
+        for (const std::uint32_t index : dataset.shard(client))
+            ++counts[static_cast<std::size_t>(dataset.train().labels[index])];
         const std::size_t most = std::max<std::size_t>(1, *std::max_element(counts.begin(), counts.end()));
         text += fmt::format("{}client {:<3} |", client == 0 ? "" : "            ", client);
         for (const std::size_t count : counts) text += blocks[(count * (blocks.size() - 1) + most - 1) / most];
-        text += fmt::format("| {}{}\n", dataset.shard(client).size(), client == 0 ? "   labels 0, 1, … relative to the client's most frequent" : "");
+        text += fmt::format("| {}{}\n", dataset.shard(client).size(),
+                            client == 0 ? "   labels 0, 1, … relative to the client's most frequent" : "");
     }
     if (rows < dataset.map().num_clients) text += fmt::format("            … and {} more\n", dataset.map().num_clients - rows);
     return text;
@@ -67,18 +69,23 @@ void Console::show_plan(const Experiment& run, const std::string& folder) {
     if (quiet_) return;
     const clients::DatasetMap& data = run.dataset.map();
     const RunConfig& config = run.config;
-    const std::string workers = run.num_workers == 0 ? "none: the coordinator trains" : fmt::format("{} processes, {} thread{} each", run.num_workers, config.threads, config.threads == 1 ? "" : "s");
+    const std::string workers = run.num_workers == 0 ? "none: the coordinator trains"
+                                                     : fmt::format("{} processes, {} thread{} each", run.num_workers,
+                                                                   config.threads, config.threads == 1 ? "" : "s");
     fmt::print("run         {} · {} · {} rounds · seed {}\n", config.name, config.strategy.name, config.rounds, config.seed);
     fmt::print("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
-    fmt::print("model       {} · {} parameters · input {}x{}x{}\n", config.model.name, run.layout.num_values(), data.shape.channels,
-               data.shape.height, data.shape.width);
-    fmt::print("data        {} · {} training and {} test examples · {} classes\n", config.data.format, data.num_train, data.num_test, data.num_classes);
-    fmt::print("clients     {} by {} · {} · {} per round\n", data.num_clients, config.data.partition.scheme, shard_sizes(run.dataset), run.mode.in_flight);
+    fmt::print("model       {} · {} parameters · input {}x{}x{}\n", config.model.name, run.layout.num_values(),
+               data.shape.channels, data.shape.height, data.shape.width);
+    fmt::print("data        {} · {} training and {} test examples · {} classes\n", config.data.format, data.num_train,
+               data.num_test, data.num_classes);
+    fmt::print("clients     {} by {} · {} · {} per round\n", data.num_clients, config.data.partition.scheme,
+               shard_sizes(run.dataset), run.mode.in_flight);
     fmt::print("partition   {}", histogram_rows(run.dataset));
-    fmt::print("memory      arena {} in {} slots · data {}\n", human_bytes(run.arena->geometry().total_bytes()), run.arena->geometry().num_slots,
-               human_bytes(data.total_bytes()));
+    fmt::print("memory      arena {} in {} slots · data {}\n", human_bytes(run.arena->geometry().total_bytes()),
+               run.arena->geometry().num_slots, human_bytes(data.total_bytes()));
     fmt::print("folder      {}\n\n", folder);
-    fmt::print("{:>6} {:>8} {:>9} {:>11} {:>10} {:>10} {:>9}\n", "round", "version", "accepted", "train loss", "test loss", "accuracy", "seconds");
+    fmt::print("{:>6} {:>8} {:>9} {:>11} {:>10} {:>10} {:>9}\n", "round", "version", "accepted", "train loss", "test loss",
+               "accuracy", "seconds");
     std::fflush(stdout);
 }
 
@@ -147,8 +154,10 @@ void Console::draw_live_line() {
     std::string bar;
     for (std::size_t i = 0; i < kBar; ++i) bar += i < filled ? "█" : "░";
     // The rate counts whole rounds, as soon as there is one.
-    const std::string rate = rounds_done_ == 0 ? "" : fmt::format(" · {:.2f} rounds/s · ETA {}", static_cast<double>(rounds_done_) / elapsed,
-                                                                 clock_time(elapsed * (1.0 - fraction) / std::max(fraction, 1e-9)));
+    const std::string rate = rounds_done_ == 0
+                                 ? ""
+                                 : fmt::format(" · {:.2f} rounds/s · ETA {}", static_cast<double>(rounds_done_) / elapsed,
+                                               clock_time(elapsed * (1.0 - fraction) / std::max(fraction, 1e-9)));
     const std::string head = fmt::format("round {}/{} ", std::min(rounds_done_ + 1, rounds_), rounds_);
     const std::string tail = fmt::format(" {:3.0f} % · {}{}{}", fraction * 100.0, clock_time(elapsed), rate, last_metrics_);
     // Too long a line would wrap and leave its first half behind.

@@ -63,8 +63,10 @@ std::string probe_ipc() {
 void print_gpu(const clients::LibtorchInfo& torch) {
     const aggregation::CudaVersions versions = aggregation::cuda_versions();
     fmt::print("cuda        {}\n", versions.describe());
-    fmt::print("training    {}\n", torch.cuda_built ? fmt::format("LibTorch with CUDA, {} usable device(s)", torch.cuda_devices)
-                                                    : "LibTorch without CUDA: training runs on the CPU (scripts/setup --cuda brings the CUDA build)");
+    fmt::print("training    {}\n",
+               torch.cuda_built
+                   ? fmt::format("LibTorch with CUDA, {} usable device(s)", torch.cuda_devices)
+                   : "LibTorch without CUDA: training runs on the CPU (scripts/setup --cuda brings the CUDA build)");
     const IpcFacts facts = collect_facts();
     fmt::print("mps         {}\n", facts.mps_active ? "running, pipe " + mps_pipe() : "not running");
     if (versions.devices == 0) {
@@ -92,10 +94,13 @@ std::vector<std::string> likely_ipc_causes(const IpcFacts& facts) {
     std::vector<std::string> causes;
     if (facts.kernel_release.find("icrosoft") != std::string::npos) causes.emplace_back("WSL2 does not support CUDA IPC");
     if (facts.mig_devices) causes.emplace_back("MIG: processes on different GPU instances cannot share memory");
-    if (facts.mps_other_user) causes.emplace_back("the MPS server belongs to another user; set CUDA_MPS_PIPE_DIRECTORY to a folder of your own");
+    if (facts.mps_other_user)
+        causes.emplace_back("the MPS server belongs to another user; set CUDA_MPS_PIPE_DIRECTORY to a folder of your own");
     if (facts.own_pid_namespace)
-        causes.emplace_back("a container: all processes must share one PID namespace (run everything in one container, or --pid=host)");
-    if (causes.empty()) causes.emplace_back("the driver and the CUDA runtime do not fit together, or the GPU is in an exclusive mode");
+        causes.emplace_back(
+            "a container: all processes must share one PID namespace (run everything in one container, or --pid=host)");
+    if (causes.empty())
+        causes.emplace_back("the driver and the CUDA runtime do not fit together, or the GPU is in an exclusive mode");
     return causes;
 }
 

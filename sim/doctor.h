@@ -8,8 +8,8 @@ namespace fedhive::sim {
 
 /// Facts that tell why CUDA IPC may fail; collected by doctor, judged by likely_ipc_causes().
 struct IpcFacts {
-    std::string kernel_release;   // uname -r
-    bool mig_devices = false;     // MIG instances are visible
+    std::string kernel_release;  // uname -r
+    bool mig_devices = false;    // MIG instances are visible
     bool own_pid_namespace = false;
     bool mps_active = false;
     bool mps_other_user = false;  // the MPS pipe belongs to another user

@@ -24,9 +24,10 @@ MemorySpace choose_device(const LoadedConfig& loaded) {
     const clients::LibtorchInfo torch = clients::libtorch_info();
     if (torch.cuda_devices > 0) return MemorySpace::Cuda;
     if (loaded.run.device == "cuda")
-        throw loaded.source->error("device", torch.cuda_built
-                                                 ? "no usable CUDA GPU was found; `fedhive doctor` says more; use cpu or auto"
-                                                 : "this build has no CUDA training; run scripts/setup --cuda and build again, or use cpu or auto");
+        throw loaded.source->error(
+            "device", torch.cuda_built
+                          ? "no usable CUDA GPU was found; `fedhive doctor` says more; use cpu or auto"
+                          : "this build has no CUDA training; run scripts/setup --cuda and build again, or use cpu or auto");
     return MemorySpace::Host;
 }
 
@@ -98,12 +99,14 @@ Experiment::Experiment(const LoadedConfig& loaded)
 }
 
 clients::SharedDataset Experiment::load_data(const LoadedConfig& loaded) {
-    const clients::Dataset read = blame(loaded, config.data.format == "idx" ? "data.root" : "data.format", [&] { return read_dataset(config); });
+    const clients::Dataset read =
+        blame(loaded, config.data.format == "idx" ? "data.root" : "data.format", [&] { return read_dataset(config); });
     data_fingerprint = read.fingerprint();
     const clients::Partition partition = blame(loaded, "data.partition", [&] { return deal(config, read); });
     for (std::size_t client = 0; client < partition.num_clients(); ++client)
         if (partition.num_examples(client) == 0)
-            throw loaded.source->error("data.partition", fmt::format("client {} would have no examples; use fewer clients or more data", client));
+            throw loaded.source->error("data.partition",
+                                       fmt::format("client {} would have no examples; use fewer clients or more data", client));
     blame(loaded, "data.normalize", [&] {
         clients::NormalizationPlan::of(config.data.normalize);
         return clients::BatchGather(read.train.shape, config.data.normalize);
@@ -123,10 +126,11 @@ std::unique_ptr<aggregation::Arena> Experiment::make_arena(const LoadedConfig& l
     const std::uint64_t available = this_machine().available_memory;
     if (geometry.total_bytes() > available)
         throw loaded.source->error(
-            "training.cohort", fmt::format("the arena needs {} bytes ({}) for {} slots of {} floats, {} bytes ({}) are available; "
-                                           "use a smaller cohort or model, or raise training.clients_per_slot",
-                                           geometry.total_bytes(), human_bytes(geometry.total_bytes()), geometry.num_slots,
-                                           geometry.num_floats, available, human_bytes(available)));
+            "training.cohort",
+            fmt::format("the arena needs {} bytes ({}) for {} slots of {} floats, {} bytes ({}) are available; "
+                        "use a smaller cohort or model, or raise training.clients_per_slot",
+                        geometry.total_bytes(), human_bytes(geometry.total_bytes()), geometry.num_slots, geometry.num_floats,
+                        available, human_bytes(available)));
     return std::make_unique<aggregation::HostArena>(geometry);
 }
 
@@ -135,8 +139,8 @@ clients::WorkerPlan Experiment::plan_workers() const {
     plan.training = {config.seed, static_cast<std::uint64_t>(config.training.local_epochs),
                      static_cast<std::uint64_t>(config.training.batch_size)};
     const OptimizerConfig& optimizer = config.training.optimizer;
-    plan.optimizer = {static_cast<float>(optimizer.lr), static_cast<float>(optimizer.momentum), static_cast<float>(optimizer.weight_decay),
-                      optimizer.nesterov};
+    plan.optimizer = {static_cast<float>(optimizer.lr), static_cast<float>(optimizer.momentum),
+                      static_cast<float>(optimizer.weight_decay), optimizer.nesterov};
     plan.model = model;
     plan.layout_fingerprint = layout.fingerprint();
     plan.arena = arena->geometry();

@@ -2,6 +2,7 @@
 
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
+#include "aggregation/math/mean.h"
 
 #include <unistd.h>
 
@@ -54,8 +55,8 @@ double Arrivals::train_loss() const {
     return sum / examples;
 }
 
-Fleet::Fleet(const FleetOptions& options, clients::WorkerPlan plan, const aggregation::Arena& arena, const clients::SharedDataset& dataset,
-             clients::TrainerFactory make_trainer)
+Fleet::Fleet(const FleetOptions& options, clients::WorkerPlan plan, const aggregation::Arena& arena,
+             const clients::SharedDataset& dataset, clients::TrainerFactory make_trainer)
     : options_(options),
       arena_(arena),
       dataset_(dataset),
@@ -67,15 +68,21 @@ Fleet::Fleet(const FleetOptions& options, clients::WorkerPlan plan, const aggreg
     block_.set_plan(plan_);
     if (options_.workers == 0) {
         trainer_ = make_trainer(plan_, dataset_);
-        runner_ = std::make_unique<clients::TaskRunner>(block_, 0, arena_, dataset_, plan_.training, trainer_->step(), trainer_->evaluation());
+        runner_ = std::make_unique<clients::TaskRunner>(block_, 0, arena_, dataset_, plan_.training, trainer_->step(),
+                                                        trainer_->evaluation());
     }
     for (std::uint32_t worker = 0; worker < options_.workers; ++worker) spawn(worker);
 }
 
 void Fleet::spawn(std::uint32_t worker) {
     clients::SpawnOptions spawn;
-    spawn.arguments = {"worker", "--control", std::to_string(block_.descriptor()), "--index", std::to_string(worker),
-                       "--coordinator", std::to_string(getpid())};
+    spawn.arguments = {"worker",
+                       "--control",
+                       std::to_string(block_.descriptor()),
+                       "--index",
+                       std::to_string(worker),
+                       "--coordinator",
+                       std::to_string(getpid())};
     spawn.environment = worker_environment(plan_.threads);
     spawn.inherited = {block_.descriptor(), plan_.data_descriptor};
     if (plan_.arena_descriptor >= 0) spawn.inherited.push_back(plan_.arena_descriptor);
@@ -141,15 +148,16 @@ Arrivals Fleet::barrier(std::size_t quorum) {
     Arrivals arrived;
     for (std::size_t slot = 0; slot < tasks_.size(); ++slot) {
         const Task& task = tasks_[slot];
-        double weight = 0.0;
+        std::vector<std::size_t> positions;
         for (std::uint64_t i = task.first; i < task.first + task.count; ++i) {
             const clients::ClientResult& result = block_.results()[i];
             if (result.finite == 0)
                 throw RunAborted({FailureKind::NonFinite, outcomes[slot].worker, task.round + std::int64_t{1}, cohort_[i],
                                   "the update holds a NaN or an infinity; a smaller training.optimizer.lr usually helps"});
             arrived.clients.push_back({cohort_[i], outcomes[slot].worker, task.slot, num_examples(cohort_[i]), result});
-            weight += weights_[i];
+            positions.push_back(i);
         }
+        const double weight = aggregation::sum_weights(positions, std::span(weights_).subspan(task.first, task.count));
         // A slot with several clients already holds the sum of its weighted updates.
         arrived.updates.push_back({arena_.slot(task.slot), slot, task.count == 1 ? weight : 1.0, weight, task.count});
         arrived.last_ns = std::max(arrived.last_ns, block_.task(slot).finished_ns);

@@ -48,17 +48,17 @@ struct FleetOptions {
     std::uint32_t workers = 1;           // processes; 0: tasks run in the coordinator
     std::uint64_t clients_per_slot = 1;  // a power of two
     std::uint64_t max_cohort = 1;
-    std::uint64_t test_chunk = 500;      // examples in one evaluation task
+    std::uint64_t test_chunk = 500;  // examples in one evaluation task
     double deadline_s = 300.0;
-    std::filesystem::path logs;          // folder for worker-N.log; empty: none are kept
+    std::filesystem::path logs;  // folder for worker-N.log; empty: none are kept
 };
 
 class Fleet {
 public:
     /// Starts the workers; they get ready while the caller goes on. The arena and the data set must outlive the fleet; call
     /// clients::block_interrupts() before. Throws Fault when a process cannot be started.
-    Fleet(const FleetOptions& options, clients::WorkerPlan plan, const aggregation::Arena& arena, const clients::SharedDataset& dataset,
-          clients::TrainerFactory make_trainer = clients::make_libtorch_trainer);
+    Fleet(const FleetOptions& options, clients::WorkerPlan plan, const aggregation::Arena& arena,
+          const clients::SharedDataset& dataset, clients::TrainerFactory make_trainer = clients::make_libtorch_trainer);
 
     /// Stops the workers: asks first, kills what has not stopped within a second. Nothing is left behind.
     ~Fleet();

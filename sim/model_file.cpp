@@ -46,15 +46,18 @@ nlohmann::json parse_header(const std::filesystem::path& file, const std::string
     std::uint64_t length = 0;
     std::memcpy(&length, content.data(), sizeof length);
     if (length > content.size() - 8)
-        refuse(file, fmt::format("not a safetensors file: its header claims {} bytes, the file has {}", length, content.size()));
-    auto header = nlohmann::json::parse(content.begin() + 8, content.begin() + 8 + static_cast<std::ptrdiff_t>(length), nullptr, false);
+        refuse(file,
+               fmt::format("not a safetensors file: its header claims {} bytes, the file has {}", length, content.size()));
+    auto header =
+        nlohmann::json::parse(content.begin() + 8, content.begin() + 8 + static_cast<std::ptrdiff_t>(length), nullptr, false);
     if (!header.is_object()) refuse(file, "not a safetensors file: its header is not a JSON object");
     header.erase("__metadata__");
     return header;
 }
 
 /// Copies one tensor, or says why it does not fit the entry.
-void read_tensor(const std::filesystem::path& file, const nlohmann::json& tensor, const LayoutEntry& entry, std::string_view data, float* to) {
+void read_tensor(const std::filesystem::path& file, const nlohmann::json& tensor, const LayoutEntry& entry,
+                 std::string_view data, float* to) {
     const std::array<const char*, 3> keys{"dtype", "shape", "data_offsets"};
     if (!tensor.is_object() || !std::all_of(keys.begin(), keys.end(), [&](const char* key) { return tensor.contains(key); }))
         refuse(file, fmt::format("tensor '{}' lacks dtype, shape or data_offsets", entry.name));
@@ -63,7 +66,8 @@ void read_tensor(const std::filesystem::path& file, const nlohmann::json& tensor
         refuse(file, fmt::format("tensor '{}' is {} {}, the model wants \"F32\" {}", entry.name, tensor["dtype"].dump(),
                                  tensor["shape"].dump(), wanted.dump()));
     const nlohmann::json& range = tensor["data_offsets"];
-    const bool numbers = range.is_array() && std::all_of(range.begin(), range.end(), [](const auto& one) { return one.is_number_unsigned(); });
+    const bool numbers =
+        range.is_array() && std::all_of(range.begin(), range.end(), [](const auto& one) { return one.is_number_unsigned(); });
     const auto offsets = numbers ? range.get<std::vector<std::uint64_t>>() : std::vector<std::uint64_t>{};
     const std::uint64_t bytes = entry.size * sizeof(float);
     if (offsets.size() != 2 || offsets[1] > data.size() || offsets[0] > offsets[1] || offsets[1] - offsets[0] != bytes)

@@ -24,7 +24,8 @@ void run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter) {
     ServerState& server = run.server;
     for (; server.round < config.rounds; ++server.round) {
         RoundRecord round = reporter.begin(server);
-        const Cohort cohort = sample_uniform(fleet.num_clients(), mode.in_flight, Stream(config.seed, Purpose::Sampling, static_cast<std::uint32_t>(server.round)));
+        const Cohort cohort = sample_uniform(fleet.num_clients(), mode.in_flight,
+                                             Stream(config.seed, Purpose::Sampling, static_cast<std::uint32_t>(server.round)));
 
         fleet.pull_down(cohort, server, strategy);  // the global model goes out, with a task for each slot
         fleet.train();                              // local steps -> update slots

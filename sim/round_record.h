@@ -14,7 +14,8 @@ namespace fedhive::sim {
 /// In the order of rounds.csv.
 enum class Phase { PullDown, Train, Barrier, Aggregate, ServerStep, Evaluate };
 inline constexpr std::size_t kNumPhases = 6;
-inline constexpr std::array<const char*, kNumPhases> kPhaseNames{"pull_down", "train", "barrier", "aggregate", "server_step", "evaluate"};
+inline constexpr std::array<const char*, kNumPhases> kPhaseNames{"pull_down", "train",       "barrier",
+                                                                 "aggregate", "server_step", "evaluate"};
 
 struct RoundRecord {
     std::int64_t round = 0;  // from 1

@@ -25,29 +25,35 @@ constexpr const char* kClientColumns =
 std::string formatted_time(const char* format, bool utc) {
     const std::time_t now = std::time(nullptr);
     std::tm parts{};
-    if (utc) gmtime_r(&now, &parts);
-    else localtime_r(&now, &parts);
+    if (utc)
+        gmtime_r(&now, &parts);
+    else
+        localtime_r(&now, &parts);
     std::array<char, 64> text{};
     return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
 }
 
 void remove_previous_run(const fs::path& folder) {
-    for (const char* name : {"config.yaml", "manifest.json", "rounds.csv", "clients.csv", "events.jsonl", "model.safetensors", "logs"})
+    for (const char* name :
+         {"config.yaml", "manifest.json", "rounds.csv", "clients.csv", "events.jsonl", "model.safetensors", "logs"})
         fs::remove_all(folder / name);
 }
 
 void prepare_folder(const fs::path& folder, bool overwrite) {
     std::error_code error;
-    if (fs::exists(folder) && !fs::is_directory(folder)) throw ConfigError(fmt::format("--out {}: is not a folder", folder.string()));
+    if (fs::exists(folder) && !fs::is_directory(folder))
+        throw ConfigError(fmt::format("--out {}: is not a folder", folder.string()));
     if (fs::is_directory(folder) && !fs::is_empty(folder, error)) {
         if (!overwrite)
-            throw ConfigError(fmt::format("--out {}: the folder is not empty; choose another, or add --overwrite to replace the run in it",
-                                          folder.string()));
+            throw ConfigError(
+                fmt::format("--out {}: the folder is not empty; choose another, or add --overwrite to replace the run in it",
+                            folder.string()));
         remove_previous_run(folder);
     }
     fs::create_directories(folder / "logs", error);
     if (error || access(folder.c_str(), W_OK) != 0)
-        throw ConfigError(fmt::format("--out {}: cannot be written: {}", folder.string(), error ? error.message() : std::strerror(errno)));
+        throw ConfigError(
+            fmt::format("--out {}: cannot be written: {}", folder.string(), error ? error.message() : std::strerror(errno)));
 }
 
 std::ofstream open_table(const fs::path& file, const char* columns) {
@@ -78,12 +84,13 @@ RunFolder::RunFolder(const fs::path& folder, const RunConfig& config, bool overw
     events_ = open_table(folder_ / "events.jsonl", "");
 }
 
-void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server, std::uint64_t model_bytes) {
+void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server,
+                          std::uint64_t model_bytes) {
     std::string rows;
     for (const ClientReport& client : arrived.clients)
-        rows += fmt::format("{},{},{},{},{},{},{},{},{:016x},{:.6f},\n", round.round, client.client_id, client.worker, client.slot,
-                            client.num_examples, client.result.steps, client.result.train_loss, client.result.update_norm,
-                            client.result.update_hash, client.result.seconds);
+        rows += fmt::format("{},{},{},{},{},{},{},{},{:016x},{:.6f},\n", round.round, client.client_id, client.worker,
+                            client.slot, client.num_examples, client.result.steps, client.result.train_loss,
+                            client.result.update_norm, client.result.update_hash, client.result.seconds);
     append(clients_, rows);
     const std::size_t accepted = arrived.clients.size();
     const std::string test = round.test ? fmt::format("{},{}", round.test->test_loss, round.test->test_accuracy) : ",";

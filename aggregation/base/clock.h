@@ -9,8 +9,7 @@ namespace fedhive {
 
 /// Nanoseconds of the machine's monotonic clock.
 inline std::int64_t now_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// Seconds from `start_ns` to `end_ns`.

@@ -32,19 +32,19 @@ inline Fault os_fault(const std::string& what) { return Fault(what + ": " + std:
 }  // namespace fedhive
 
 /// Stays on in release builds; for phase boundaries, not for inner loops.
-#define FEDHIVE_CHECK(condition, ...)                                                                         \
-    do {                                                                                                      \
-        if (!(condition))                                                                                     \
-            throw ::fedhive::Fault(fmt::format("{}:{}: check failed: {}: {}", __FILE__, __LINE__, #condition, \
-                                               fmt::format(__VA_ARGS__)));                                    \
+#define FEDHIVE_CHECK(condition, ...)                                                                                  \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            throw ::fedhive::Fault(                                                                                    \
+                fmt::format("{}:{}: check failed: {}: {}", __FILE__, __LINE__, #condition, fmt::format(__VA_ARGS__))); \
     } while (false)
 
 /// Prints both operands when they differ.
-#define FEDHIVE_CHECK_EQ(left, right)                                                                           \
-    do {                                                                                                        \
-        const auto& fedhive_left = (left);                                                                      \
-        const auto& fedhive_right = (right);                                                                    \
-        if (!(fedhive_left == fedhive_right))                                                                   \
-            throw ::fedhive::ShapeError(fmt::format("{}:{}: {} == {} failed: {} against {}", __FILE__, __LINE__, \
-                                                    #left, #right, fedhive_left, fedhive_right));               \
+#define FEDHIVE_CHECK_EQ(left, right)                                                                                   \
+    do {                                                                                                                \
+        const auto& fedhive_left = (left);                                                                              \
+        const auto& fedhive_right = (right);                                                                            \
+        if (!(fedhive_left == fedhive_right))                                                                           \
+            throw ::fedhive::ShapeError(fmt::format("{}:{}: {} == {} failed: {} against {}", __FILE__, __LINE__, #left, \
+                                                    #right, fedhive_left, fedhive_right));                              \
     } while (false)

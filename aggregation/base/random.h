@@ -50,8 +50,8 @@ public:
 
     /// Uniform in [0, bound), unbiased (rejection). bound >= 1.
     std::uint64_t below(std::uint64_t bound) {
-        const std::uint64_t limit = std::numeric_limits<std::uint64_t>::max() -
-                                    std::numeric_limits<std::uint64_t>::max() % bound;
+        const std::uint64_t limit =
+            std::numeric_limits<std::uint64_t>::max() - std::numeric_limits<std::uint64_t>::max() % bound;
         std::uint64_t draw = next_u64();
         while (draw >= limit) draw = next_u64();
         return draw % bound;

@@ -21,20 +21,24 @@ FEDHIVE_HOST_DEVICE std::uint32_t bits_of(float value) {
     return bits;
 }
 
-FEDHIVE_HOST_DEVICE float weighted(float value, double weight) { return static_cast<float>(weight * static_cast<double>(value)); }
+FEDHIVE_HOST_DEVICE float weighted(float value, double weight) {
+    return static_cast<float>(weight * static_cast<double>(value));
+}
 
 FEDHIVE_HOST_DEVICE float divided(float sum, double total) { return static_cast<float>(static_cast<double>(sum) / total); }
 
 // --- client optimiser -------------------------------------------------------------------------------------------------------------
 
-FEDHIVE_HOST_DEVICE float decayed(float gradient, float parameter, float weight_decay) { return gradient + weight_decay * parameter; }
+FEDHIVE_HOST_DEVICE float decayed(float gradient, float parameter, float weight_decay) {
+    return gradient + weight_decay * parameter;
+}
 
 FEDHIVE_HOST_DEVICE void sgd(float& parameter, float gradient, float lr, float weight_decay) {
     parameter -= lr * decayed(gradient, parameter, weight_decay);
 }
 
-FEDHIVE_HOST_DEVICE void sgd_momentum(float& parameter, float gradient, float& velocity, float lr, float momentum, float weight_decay,
-                                      bool nesterov) {
+FEDHIVE_HOST_DEVICE void sgd_momentum(float& parameter, float gradient, float& velocity, float lr, float momentum,
+                                      float weight_decay, bool nesterov) {
     const float g = decayed(gradient, parameter, weight_decay);
     velocity = momentum * velocity + g;
     parameter -= lr * (nesterov ? g + momentum * velocity : velocity);
@@ -51,7 +55,8 @@ FEDHIVE_HOST_DEVICE float server_momentum(float global, float aggregate, float& 
     return server_sgd(global, velocity, lr);
 }
 
-FEDHIVE_HOST_DEVICE float server_adam(float global, float aggregate, float& m, float& v, float lr, float beta1, float beta2, float tau) {
+FEDHIVE_HOST_DEVICE float server_adam(float global, float aggregate, float& m, float& v, float lr, float beta1, float beta2,
+                                      float tau) {
     m = beta1 * m + (1.0F - beta1) * aggregate;
     v = beta2 * v + (1.0F - beta2) * (aggregate * aggregate);
     return global + lr * m / (std::sqrt(v) + tau);

@@ -86,7 +86,9 @@ CudaError copy(float* to, const float* from, std::size_t size) {
     return error_text(cudaMemcpyAsync(to, from, size * sizeof(float), cudaMemcpyDefault, cudaStreamLegacy));
 }
 
-CudaError set_zero(float* to, std::size_t size) { return error_text(cudaMemsetAsync(to, 0, size * sizeof(float), cudaStreamLegacy)); }
+CudaError set_zero(float* to, std::size_t size) {
+    return error_text(cudaMemsetAsync(to, 0, size * sizeof(float), cudaStreamLegacy));
+}
 
 CudaError synchronize() { return error_text(cudaDeviceSynchronize()); }
 
@@ -113,7 +115,8 @@ CudaError add(float* to, const float* from, std::size_t size) {
     return for_each(size, [=] __device__(std::size_t i) { to[i] += from[i]; });
 }
 
-CudaError write_update(float* update, const float* local, const float* global, std::size_t size, element::ChunkSummary* chunks) {
+CudaError write_update(float* update, const float* local, const float* global, std::size_t size,
+                       element::ChunkSummary* chunks) {
     if (size == 0) return nullptr;
     const std::size_t num_chunks = (size + element::kChunk - 1) / element::kChunk;
     const std::size_t bytes = num_chunks * sizeof(element::ChunkSummary);
@@ -121,7 +124,8 @@ CudaError write_update(float* update, const float* local, const float* global, s
     if (error != cudaSuccess) return error_text(error);
     auto* partial = scratch.at<element::ChunkSummary>(0);
     constexpr std::size_t kWarps = kThreads / element::kLanes;
-    write_update_kernel<<<static_cast<unsigned>((num_chunks + kWarps - 1) / kWarps), kThreads>>>(update, local, global, size, partial);
+    write_update_kernel<<<static_cast<unsigned>((num_chunks + kWarps - 1) / kWarps), kThreads>>>(update, local, global, size,
+                                                                                                 partial);
     error = cudaGetLastError();
     if (error == cudaSuccess) error = cudaMemcpy(chunks, partial, bytes, cudaMemcpyDeviceToHost);
     return error_text(error);
@@ -137,7 +141,8 @@ CudaError tree_mean(float* out, const element::TreeTerms& terms, std::size_t siz
     on_device.scales = scratch.at<double>(scales_at);
     on_device.folds = scratch.at<std::uint8_t>(folds_at);
     if (error == cudaSuccess) error = cudaMemcpy(scratch.at<void>(0), terms.values, scales_at, cudaMemcpyHostToDevice);
-    if (error == cudaSuccess) error = cudaMemcpy(scratch.at<void>(scales_at), terms.scales, folds_at - scales_at, cudaMemcpyHostToDevice);
+    if (error == cudaSuccess)
+        error = cudaMemcpy(scratch.at<void>(scales_at), terms.scales, folds_at - scales_at, cudaMemcpyHostToDevice);
     if (error == cudaSuccess) error = cudaMemcpy(scratch.at<void>(folds_at), terms.folds, terms.count, cudaMemcpyHostToDevice);
     if (error != cudaSuccess) return error_text(error);
     return for_each(size, [=] __device__(std::size_t i) { element::tree_mean<1>(out + i, on_device, i, 1); });
@@ -162,8 +167,8 @@ CudaError server_momentum(float* next, const float* global, const float* aggrega
     });
 }
 
-CudaError server_adam(float* next, const float* global, const float* aggregate, float* m, float* v, std::size_t size, float lr, float beta1,
-                      float beta2, float tau) {
+CudaError server_adam(float* next, const float* global, const float* aggregate, float* m, float* v, std::size_t size, float lr,
+                      float beta1, float beta2, float tau) {
     return for_each(size, [=] __device__(std::size_t i) {
         next[i] = element::server_adam(global[i], aggregate[i], m[i], v[i], lr, beta1, beta2, tau);
     });

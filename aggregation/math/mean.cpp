@@ -14,7 +14,9 @@ namespace {
 
 /// Do the neighbours a < b on the stack belong together before position `next` comes? Yes when their smallest common subtree does not
 /// hold `next`.
-bool subtree_is_complete(std::size_t a, std::size_t b, std::size_t next) { return std::bit_width(a ^ b) < std::bit_width(b ^ next); }
+bool subtree_is_complete(std::size_t a, std::size_t b, std::size_t next) {
+    return std::bit_width(a ^ b) < std::bit_width(b ^ next);
+}
 
 constexpr std::size_t kColumns = 1024;  // a page of each slot at a time; partial sums of a block stay in the first-level cache
 
@@ -70,7 +72,8 @@ std::vector<std::uint8_t> tree_folds(std::span<const std::size_t> positions) {
         FEDHIVE_CHECK(position <= std::numeric_limits<std::uint32_t>::max(), "position {}", position);
         if (!stack.empty()) FEDHIVE_CHECK(position > stack.back(), "{} after {}", position, stack.back());
         std::uint8_t count = 0;
-        for (; stack.size() > 1 && subtree_is_complete(stack[stack.size() - 2], stack.back(), position); ++count) stack.pop_back();
+        for (; stack.size() > 1 && subtree_is_complete(stack[stack.size() - 2], stack.back(), position); ++count)
+            stack.pop_back();
         folds.push_back(count);
         stack.push_back(position);
     }

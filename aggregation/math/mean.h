@@ -39,8 +39,8 @@ private:
     std::size_t num_floats_;
     MemorySpace space_;
     std::size_t next_position_ = 0;
-    std::vector<ParamBuffer> buffers_;       // as many as were ever needed
-    std::vector<std::size_t> stack_;         // positions of the partial sums, buffers_[i] holds stack_[i]
+    std::vector<ParamBuffer> buffers_;  // as many as were ever needed
+    std::vector<std::size_t> stack_;    // positions of the partial sums, buffers_[i] holds stack_[i]
 };
 
 /// Shapes   updates: K x [P]; K >= 1.   Cost: 4*P*(K+1) bytes of traffic in one pass.

@@ -79,7 +79,8 @@ public:
     }
 
     void aggregate(const Update& update) override {
-        FEDHIVE_CHECK(update.clients == 1, "the median needs one client a slot, position {} holds {}", update.position, update.clients);
+        FEDHIVE_CHECK(update.clients == 1, "the median needs one client a slot, position {} holds {}", update.position,
+                      update.clients);
         updates_.add(update);
         weight_ += update.weight;
     }

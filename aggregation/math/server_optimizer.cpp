@@ -8,14 +8,16 @@ namespace {
 
 namespace host {
 
-FEDHIVE_CLONES void server_sgd(float* __restrict next, const float* global, const float* aggregate, std::size_t size, float lr) {
+FEDHIVE_CLONES void server_sgd(float* __restrict next, const float* global, const float* aggregate, std::size_t size,
+                               float lr) {
     for (std::size_t i = 0; i < size; ++i) next[i] = element::server_sgd(global[i], aggregate[i], lr);
 }
 
-FEDHIVE_CLONES void server_momentum(float* __restrict next, const float* global, const float* aggregate, float* __restrict velocity,
-                                    std::size_t size, const ServerSgdOptions& options) {
+FEDHIVE_CLONES void server_momentum(float* __restrict next, const float* global, const float* aggregate,
+                                    float* __restrict velocity, std::size_t size, const ServerSgdOptions& options) {
     const auto [lr, momentum] = options;
-    for (std::size_t i = 0; i < size; ++i) next[i] = element::server_momentum(global[i], aggregate[i], velocity[i], lr, momentum);
+    for (std::size_t i = 0; i < size; ++i)
+        next[i] = element::server_momentum(global[i], aggregate[i], velocity[i], lr, momentum);
 }
 
 FEDHIVE_CLONES void server_adam(float* __restrict next, const float* global, const float* aggregate, float* __restrict m,
@@ -79,8 +81,8 @@ public:
         dispatch(
             next.space, [&] { host::server_adam(next.data, global.data, aggregate.data, m, v, next.size, options_); },
             [&] {
-                return kernels::server_adam(next.data, global.data, aggregate.data, m, v, next.size, options_.lr, options_.beta1,
-                                            options_.beta2, options_.tau);
+                return kernels::server_adam(next.data, global.data, aggregate.data, m, v, next.size, options_.lr,
+                                            options_.beta1, options_.beta2, options_.tau);
             });
     }
 
@@ -92,8 +94,12 @@ private:
 
 }  // namespace
 
-std::unique_ptr<ServerOptimizer> make_server_sgd(const ServerSgdOptions& options) { return std::make_unique<ServerSgd>(options); }
+std::unique_ptr<ServerOptimizer> make_server_sgd(const ServerSgdOptions& options) {
+    return std::make_unique<ServerSgd>(options);
+}
 
-std::unique_ptr<ServerOptimizer> make_server_adam(const ServerAdamOptions& options) { return std::make_unique<ServerAdam>(options); }
+std::unique_ptr<ServerOptimizer> make_server_adam(const ServerAdamOptions& options) {
+    return std::make_unique<ServerAdam>(options);
+}
 
 }  // namespace fedhive::aggregation

@@ -13,7 +13,8 @@ namespace {
 
 namespace host {
 
-FEDHIVE_CLONES void sgd(float* __restrict parameters, const float* __restrict gradient, std::size_t size, float lr, float weight_decay) {
+FEDHIVE_CLONES void sgd(float* __restrict parameters, const float* __restrict gradient, std::size_t size, float lr,
+                        float weight_decay) {
     for (std::size_t i = 0; i < size; ++i) element::sgd(parameters[i], gradient[i], lr, weight_decay);
 }
 
@@ -82,7 +83,8 @@ void copy(ParamSpan to, ConstParamSpan from) {
 }
 
 void set_zero(ParamSpan to) {
-    dispatch(to.space, [&] { std::fill_n(to.data, to.size, 0.0F); }, [&] { return kernels::set_zero(to.data, to.size); });
+    dispatch(
+        to.space, [&] { std::fill_n(to.data, to.size, 0.0F); }, [&] { return kernels::set_zero(to.data, to.size); });
 }
 
 void sgd_step(ParamSpan parameters, ConstParamSpan gradient, ParamSpan velocity, const SgdOptions& options) {
@@ -100,8 +102,8 @@ void sgd_step(ParamSpan parameters, ConstParamSpan gradient, ParamSpan velocity,
     dispatch(
         parameters.space, [&] { host::sgd_momentum(parameters.data, gradient.data, velocity.data, parameters.size, options); },
         [&] {
-            return kernels::sgd_momentum(parameters.data, gradient.data, velocity.data, parameters.size, options.lr, options.momentum,
-                                         options.weight_decay, options.nesterov);
+            return kernels::sgd_momentum(parameters.data, gradient.data, velocity.data, parameters.size, options.lr,
+                                         options.momentum, options.weight_decay, options.nesterov);
         });
 }
 
@@ -152,7 +154,8 @@ void add(ParamSpan to, ConstParamSpan from) {
 }
 
 void synchronize(MemorySpace space) {
-    dispatch(space, [] {}, [] { return kernels::synchronize(); });
+    dispatch(
+        space, [] {}, [] { return kernels::synchronize(); });
 }
 
 }  // namespace fedhive::aggregation

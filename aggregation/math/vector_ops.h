@@ -21,10 +21,10 @@ void set_zero(ParamSpan to);
 
 /// Client optimiser: SGD as in torch.optim.SGD, dampening 0, in one pass over the parameters.
 struct SgdOptions {
-    float lr = 0.01F;             // client rate, > 0 (eta_l)
-    float momentum = 0.0F;        // in [0, 1)
-    float weight_decay = 0.0F;    // >= 0, added to the gradient
-    bool nesterov = false;        // needs momentum > 0
+    float lr = 0.01F;           // client rate, > 0 (eta_l)
+    float momentum = 0.0F;      // in [0, 1)
+    float weight_decay = 0.0F;  // >= 0, added to the gradient
+    bool nesterov = false;      // needs momentum > 0
 };
 
 /// g = gradient + weight_decay * p;  v = momentum * v + g;  p -= lr * (nesterov ? g + momentum * v : v).

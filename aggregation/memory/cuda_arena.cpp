@@ -76,7 +76,8 @@ std::string CudaVersions::describe() const {
     const auto number = [](int version) {
         return version == 0 ? std::string("none") : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
     };
-    return fmt::format("runtime {} · driver {} · {}", number(runtime), number(driver), devices == 0 ? "no device" : device_name);
+    return fmt::format("runtime {} · driver {} · {}", number(runtime), number(driver),
+                       devices == 0 ? "no device" : device_name);
 }
 
 CudaArena::CudaArena(CudaDriver& driver, const ArenaGeometry& geometry) : Arena(geometry, MemorySpace::Cuda), driver_(driver) {

@@ -102,8 +102,8 @@ std::size_t checked_size(int descriptor, std::size_t least_bytes) {
     if (fstat(descriptor, &status) != 0) throw os_fault(fmt::format("shared segment behind descriptor {}", descriptor));
     const auto bytes = static_cast<std::size_t>(std::max<off_t>(0, status.st_size));
     if (bytes < least_bytes || bytes == 0)
-        throw Fault(fmt::format("the shared segment behind descriptor {} has {} bytes, at least {} are expected", descriptor, bytes,
-                                least_bytes));
+        throw Fault(fmt::format("the shared segment behind descriptor {} has {} bytes, at least {} are expected", descriptor,
+                                bytes, least_bytes));
     return bytes;
 }
 

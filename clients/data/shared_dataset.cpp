@@ -17,8 +17,8 @@ void store(std::byte* to, const std::vector<T>& values) {
 }  // namespace
 
 SharedDataset SharedDataset::create(const Dataset& dataset, const Partition& partition) {
-    const DatasetMap map{dataset.train.shape,    dataset.num_classes,      dataset.train.size(),
-                         dataset.test.size(),    partition.indices.size(), partition.num_clients()};
+    const DatasetMap map{dataset.train.shape, dataset.num_classes,      dataset.train.size(),
+                         dataset.test.size(), partition.indices.size(), partition.num_clients()};
     auto segment = std::make_shared<aggregation::SharedSegment>("fedhive-data", map.total_bytes());
     std::byte* base = segment->data();
     store(base + map.train_values(), dataset.train.values);
@@ -31,7 +31,8 @@ SharedDataset SharedDataset::create(const Dataset& dataset, const Partition& par
 }
 
 SharedDataset SharedDataset::open(int descriptor, const DatasetMap& map) {
-    auto view = std::make_shared<aggregation::SharedSegmentView>(descriptor, map.total_bytes(), aggregation::SegmentAccess::ReadOnly);
+    auto view =
+        std::make_shared<aggregation::SharedSegmentView>(descriptor, map.total_bytes(), aggregation::SegmentAccess::ReadOnly);
     return {view, view->data(), descriptor, map};
 }
 
@@ -48,7 +49,8 @@ ExamplesView SharedDataset::test() const {
 std::span<const std::uint32_t> SharedDataset::shard(std::size_t client_id) const {
     FEDHIVE_CHECK(client_id < map_.num_clients, "client {} of {}", client_id, map_.num_clients);
     const auto offsets = part<std::uint64_t>(map_.offsets(), map_.num_clients + 1);
-    return part<std::uint32_t>(map_.indices(), map_.num_indices).subspan(offsets[client_id], offsets[client_id + 1] - offsets[client_id]);
+    return part<std::uint32_t>(map_.indices(), map_.num_indices)
+        .subspan(offsets[client_id], offsets[client_id + 1] - offsets[client_id]);
 }
 
 }  // namespace fedhive::clients

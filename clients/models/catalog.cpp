@@ -20,7 +20,8 @@ std::shared_ptr<Classifier> build_model(const ModelSpec& spec) {
 
 aggregation::Layout model_layout(const ModelSpec& spec) { return layout_of(*build_model(spec)); }
 
-void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed, aggregation::ParamSpan to) {
+void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
+                        aggregation::ParamSpan to) {
     torch::manual_seed(Stream(seed, Purpose::ModelInit).next_u64());
     const auto model = build_model(spec);
     store_tensors(*model, layout, to);

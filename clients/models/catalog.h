@@ -29,6 +29,7 @@ aggregation::Layout model_layout(const ModelSpec& spec);
 
 /// Writes the model's initial tensors (PyTorch's default initialisation, from the seed) into a host span of layout.num_floats().
 /// Padding is left as it is.
-void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed, aggregation::ParamSpan to);
+void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
+                        aggregation::ParamSpan to);
 
 }  // namespace fedhive::clients

@@ -36,8 +36,9 @@ struct CnnM final : Classifier {
 
 std::shared_ptr<Classifier> build_cnn_m(const ModelSpec& spec) {
     if (pooled(spec.input.height) < 1 || pooled(spec.input.width) < 1)
-        throw ConfigError(fmt::format("cnn_m takes examples of at least 6 x 6 pixels, the data's are {} x {}; for such data use mlp or lr",
-                                      spec.input.height, spec.input.width));
+        throw ConfigError(
+            fmt::format("cnn_m takes examples of at least 6 x 6 pixels, the data's are {} x {}; for such data use mlp or lr",
+                        spec.input.height, spec.input.width));
     return std::make_shared<CnnM>(spec);
 }
 

@@ -22,7 +22,8 @@ std::vector<std::pair<std::string, torch::Tensor>> tensors_of(torch::nn::Module&
 
 /// A tensor over the entry's part of the span; the span must outlive it.
 torch::Tensor view_of(const LayoutEntry& entry, ParamSpan span, torch::Device device) {
-    return torch::from_blob(span.data + entry.offset, entry.shape, torch::TensorOptions().dtype(torch::kFloat32).device(device));
+    return torch::from_blob(span.data + entry.offset, entry.shape,
+                            torch::TensorOptions().dtype(torch::kFloat32).device(device));
 }
 
 }  // namespace
@@ -44,7 +45,8 @@ void store_tensors(torch::nn::Module& module, const Layout& layout, ParamSpan to
     const torch::NoGradGuard no_grad;
     std::size_t index = 0;
     for (const TensorKind kind : {TensorKind::Parameter, TensorKind::Buffer})
-        for (const auto& item : tensors_of(module, kind)) view_of(layout.entries()[index++], to, torch::kCPU).copy_(item.second);
+        for (const auto& item : tensors_of(module, kind))
+            view_of(layout.entries()[index++], to, torch::kCPU).copy_(item.second);
 }
 
 FlatModel::FlatModel(const ModelSpec& spec, MemorySpace space)
@@ -59,7 +61,8 @@ FlatModel::FlatModel(const ModelSpec& spec, MemorySpace space)
         item.value().set_data(view_of(entry, parameters_, device_));
         item.value().mutable_grad() = view_of(entry, gradient_, device_);
     }
-    for (auto& item : module_->named_buffers()) item.value().set_data(view_of(layout_.entries()[index++], parameters_, device_));
+    for (auto& item : module_->named_buffers())
+        item.value().set_data(view_of(layout_.entries()[index++], parameters_, device_));
 }
 
 }  // namespace fedhive::clients

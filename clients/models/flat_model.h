@@ -21,9 +21,9 @@ public:
     FlatModel(const ModelSpec& spec, aggregation::MemorySpace space);
 
     const aggregation::Layout& layout() const { return layout_; }
-    aggregation::ParamSpan parameters() const { return parameters_; }                                           // [P]
-    aggregation::ParamSpan trainable() const { return parameters_.span().first(layout_.num_trainable()); }     // a prefix of it
-    aggregation::ParamSpan gradient() const { return gradient_; }                                               // [trainable]
+    aggregation::ParamSpan parameters() const { return parameters_; }                                       // [P]
+    aggregation::ParamSpan trainable() const { return parameters_.span().first(layout_.num_trainable()); }  // a prefix of it
+    aggregation::ParamSpan gradient() const { return gradient_; }                                           // [trainable]
     Classifier& module() const { return *module_; }
     torch::Device device() const { return device_; }
 

@@ -7,7 +7,8 @@ namespace {
 
 struct Lr final : Classifier {
     explicit Lr(const ModelSpec& spec)
-        : linear(register_module("linear", torch::nn::Linear(static_cast<std::int64_t>(spec.input.num_values()), spec.num_classes))) {}
+        : linear(register_module("linear",
+                                 torch::nn::Linear(static_cast<std::int64_t>(spec.input.num_values()), spec.num_classes))) {}
 
     torch::Tensor forward(const torch::Tensor& examples) override { return linear->forward(examples.flatten(1)); }
 

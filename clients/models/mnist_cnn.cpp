@@ -34,8 +34,9 @@ struct MnistCnn final : Classifier {
 
 std::shared_ptr<Classifier> build_mnist_cnn(const ModelSpec& spec) {
     if (spec.input != ExampleShape{1, 28, 28})
-        throw ConfigError(fmt::format("mnist_cnn takes examples of 1 x 28 x 28, the data's are {} x {} x {}; for other shapes use cnn_m, mlp or lr",
-                                      spec.input.channels, spec.input.height, spec.input.width));
+        throw ConfigError(fmt::format(
+            "mnist_cnn takes examples of 1 x 28 x 28, the data's are {} x {} x {}; for other shapes use cnn_m, mlp or lr",
+            spec.input.channels, spec.input.height, spec.input.width));
     return std::make_shared<MnistCnn>(spec);
 }
 

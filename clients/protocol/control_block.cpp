@@ -48,7 +48,8 @@ void wait_for(boost::interprocess::interprocess_semaphore& bell) {
 }
 
 ControlBlock ControlBlock::create(const ControlGeometry& geometry) {
-    FEDHIVE_CHECK(plausible(geometry), "{} workers, {} tasks, {} members", geometry.num_workers, geometry.max_tasks, geometry.max_members);
+    FEDHIVE_CHECK(plausible(geometry), "{} workers, {} tasks, {} members", geometry.num_workers, geometry.max_tasks,
+                  geometry.max_members);
     const Map map(geometry);
     auto segment = std::make_shared<aggregation::SharedSegment>("fedhive-control", map.total);
     ControlBlock block(segment, segment->data(), segment->descriptor());

@@ -66,9 +66,9 @@ struct alignas(64) WorkerCell {
 };
 
 struct ControlGeometry {
-    std::uint32_t num_workers = 1;   // W
-    std::uint32_t max_tasks = 1;     // T
-    std::uint64_t max_members = 1;   // M: the largest cohort
+    std::uint32_t num_workers = 1;  // W
+    std::uint32_t max_tasks = 1;    // T
+    std::uint64_t max_members = 1;  // M: the largest cohort
 };
 
 /// A mapped control block; the same view for the coordinator (over its own segment) and a worker (over the inherited one).
@@ -123,8 +123,8 @@ struct ControlBlock::Header {
     std::uint64_t magic = 0;  // written last by create()
     ControlGeometry geometry;
     std::atomic<std::uint32_t> shutdown{0};
-    std::atomic<std::uint32_t> ticket{0};     // of the current publication
-    std::atomic<std::uint32_t> num_tasks{0};  // of it
+    std::atomic<std::uint32_t> ticket{0};                // of the current publication
+    std::atomic<std::uint32_t> num_tasks{0};             // of it
     alignas(64) std::atomic<std::uint32_t> cursor{0};    // where to look first for a Ready task
     alignas(64) std::atomic<std::uint32_t> finished{0};  // tasks finished since publication; may overcount, never undercount …
     std::atomic<std::uint32_t> wake_at{0};               // … so the coordinator's bell rings once this many are finished

@@ -6,19 +6,26 @@ namespace fedhive::clients {
 
 const char* to_string(FailureKind kind) {
     switch (kind) {
-        case FailureKind::Exited: return "exited";
-        case FailureKind::Signalled: return "signalled";
-        case FailureKind::Hung: return "hung";
-        case FailureKind::Exception: return "exception";
-        case FailureKind::NonFinite: return "non_finite";
+        case FailureKind::Exited:
+            return "exited";
+        case FailureKind::Signalled:
+            return "signalled";
+        case FailureKind::Hung:
+            return "hung";
+        case FailureKind::Exception:
+            return "exception";
+        case FailureKind::NonFinite:
+            return "non_finite";
     }
     return "unknown";
 }
 
 std::string ClientFailure::describe() const {
     std::string where = worker < 0 ? "coordinator" : fmt::format("worker {}", worker);
-    if (client_id >= 0 && round >= 0) where += fmt::format(" (client {}, round {})", client_id, round);
-    else if (round >= 0) where += fmt::format(" (round {})", round);
+    if (client_id >= 0 && round >= 0)
+        where += fmt::format(" (client {}, round {})", client_id, round);
+    else if (round >= 0)
+        where += fmt::format(" (round {})", round);
     return fmt::format("{} {}: {}", where, to_string(kind), message);
 }
 

@@ -34,7 +34,8 @@ bool TaskBoard::finish(const Claim& claim, TaskPhase phase) const {
     TaskState state = TaskState::unpack(claim.state_word);
     state.phase = phase;
     std::uint64_t expected = claim.state_word;
-    if (!block_.task(claim.task_index).state.compare_exchange_strong(expected, state.pack(), std::memory_order_acq_rel)) return false;
+    if (!block_.task(claim.task_index).state.compare_exchange_strong(expected, state.pack(), std::memory_order_acq_rel))
+        return false;
     ControlBlock::Header& header = block_.header();
     const std::uint32_t finished = header.finished.fetch_add(1, std::memory_order_acq_rel) + 1;
     if (finished >= header.wake_at.load(std::memory_order_acquire)) header.coordinator_bell.post();
@@ -42,12 +43,16 @@ bool TaskBoard::finish(const Claim& claim, TaskPhase phase) const {
 }
 
 RoundBarrier::RoundBarrier(const ControlBlock& block, Watcher& watcher, double deadline_s, Autopsy autopsy)
-    : block_(block), watcher_(watcher), deadline_ns_(static_cast<std::int64_t>(deadline_s * 1e9)), autopsy_(std::move(autopsy)),
+    : block_(block),
+      watcher_(watcher),
+      deadline_ns_(static_cast<std::int64_t>(deadline_s * 1e9)),
+      autopsy_(std::move(autopsy)),
       silent_since_ns_(block.geometry().num_workers, 0) {}
 
 void RoundBarrier::publish(std::span<const Task> tasks) {
     ControlBlock::Header& header = block_.header();
-    FEDHIVE_CHECK(tasks.size() <= block_.geometry().max_tasks, "{} tasks, room for {}", tasks.size(), block_.geometry().max_tasks);
+    FEDHIVE_CHECK(tasks.size() <= block_.geometry().max_tasks, "{} tasks, room for {}", tasks.size(),
+                  block_.geometry().max_tasks);
     for (std::size_t w = 0; w < silent_since_ns_.size(); ++w)
         if (block_.worker(w).seen.load(std::memory_order_relaxed) == ticket_) silent_since_ns_[w] = now_ns();
     ++ticket_;
@@ -73,9 +78,10 @@ std::vector<TaskOutcome> RoundBarrier::wait(std::size_t quorum) {
         if (watcher_.interrupt() != 0) throw Interrupted(watcher_.interrupt());
         find_dead_workers();
         std::vector<TaskOutcome> outcomes = collect();
-        const auto finished = static_cast<std::size_t>(std::count_if(outcomes.begin(), outcomes.end(), [](const TaskOutcome& outcome) {
-            return outcome.failure || outcome.phase == TaskPhase::Done || outcome.phase == TaskPhase::Failed;
-        }));
+        const auto finished =
+            static_cast<std::size_t>(std::count_if(outcomes.begin(), outcomes.end(), [](const TaskOutcome& outcome) {
+                return outcome.failure || outcome.phase == TaskPhase::Done || outcome.phase == TaskPhase::Failed;
+            }));
         if (finished >= quorum) return outcomes;
         find_silent_workers(outcomes);
         if (!worker_failures_.empty()) return outcomes;
@@ -110,7 +116,8 @@ std::optional<ClientFailure> RoundBarrier::failure_of(std::size_t index, const T
     failure.worker = state.worker;
     failure.round = cell.task.round + std::int64_t{1};
     if (cell.task.kind == TaskKind::Train) {
-        const std::uint64_t member = cell.task.first + std::min(cell.members_done.load(std::memory_order_relaxed), cell.task.count - 1);
+        const std::uint64_t member =
+            cell.task.first + std::min(cell.members_done.load(std::memory_order_relaxed), cell.task.count - 1);
         failure.client_id = block_.members()[member].client_id;
     }
     if (state.phase == TaskPhase::Failed) {

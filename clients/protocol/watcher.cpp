@@ -80,8 +80,7 @@ void Watcher::arm(std::int64_t deadline_ns) const {
 
 bool Watcher::dead(std::size_t worker) const {
     const std::lock_guard lock(mutex_);
-    return std::any_of(watched_.begin(), watched_.end(),
-                       [&](const Watched& one) { return one.worker == worker && one.dead; });
+    return std::any_of(watched_.begin(), watched_.end(), [&](const Watched& one) { return one.worker == worker && one.dead; });
 }
 
 void Watcher::loop() {

@@ -60,7 +60,8 @@ void LibtorchStep::step(std::span<const std::uint32_t> batch) {
     const torch::Tensor loss = torch::nn::functional::cross_entropy(model_.module().forward(examples), labels);
     loss.backward();
     if (start_.objective.proximal_mu != 0.0F)
-        aggregation::add_proximal_gradient(model_.gradient(), model_.trainable(), {start_.global.data, model_.trainable().size, start_.global.space},
+        aggregation::add_proximal_gradient(model_.gradient(), model_.trainable(),
+                                           {start_.global.data, model_.trainable().size, start_.global.space},
                                            start_.objective.proximal_mu);
     aggregation::sgd_step(model_.trainable(), model_.gradient(), velocity_, optimizer_);
     loss_sum_.add_(loss.detach(), static_cast<double>(batch.size()));

@@ -6,8 +6,8 @@
 
 namespace fedhive::clients {
 
-TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const aggregation::Arena& arena, const SharedDataset& dataset,
-                       const LocalTraining& plan, TrainingStep& step, Evaluation& evaluation)
+TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const aggregation::Arena& arena,
+                       const SharedDataset& dataset, const LocalTraining& plan, TrainingStep& step, Evaluation& evaluation)
     : block_(block),
       board_(block, worker),
       arena_(arena),
@@ -35,9 +35,12 @@ bool TaskRunner::run_one() {
 
 void TaskRunner::run(TaskCell& cell) {
     switch (cell.task.kind) {
-        case TaskKind::Train: return train(cell);
-        case TaskKind::Evaluate: return evaluate(cell);
-        case TaskKind::Empty: return;
+        case TaskKind::Train:
+            return train(cell);
+        case TaskKind::Evaluate:
+            return evaluate(cell);
+        case TaskKind::Empty:
+            return;
     }
     throw Fault(fmt::format("unknown task kind {}", static_cast<std::uint32_t>(cell.task.kind)));
 }
@@ -54,7 +57,8 @@ void TaskRunner::train(TaskCell& cell) {
     for (std::uint64_t i = task.first; i < task.first + task.count; ++i) {
         const Member& member = block_.members()[i];
         const aggregation::ParamSpan update = several ? update_.span() : slot;
-        block_.results()[i] = train_client(step_, plan_, task.objective, task.round, member.client_id, dataset_.shard(member.client_id), global, update);
+        block_.results()[i] = train_client(step_, plan_, task.objective, task.round, member.client_id,
+                                           dataset_.shard(member.client_id), global, update);
         if (several) slot_sum_.add(update, member.weight);
         cell.members_done.fetch_add(1, std::memory_order_relaxed);
     }

@@ -26,6 +26,7 @@ std::unique_ptr<Trainer> make_libtorch_trainer(const WorkerPlan& plan, const Sha
 using TrainerFactory = std::unique_ptr<Trainer> (*)(const WorkerPlan& plan, const SharedDataset& dataset);
 
 /// The body of `fedhive worker`; returns the exit code. Inherits the control block's descriptor; `coordinator` is the parent's process id.
-int run_worker(int control_descriptor, std::uint32_t worker, int coordinator, TrainerFactory make_trainer = make_libtorch_trainer);
+int run_worker(int control_descriptor, std::uint32_t worker, int coordinator,
+               TrainerFactory make_trainer = make_libtorch_trainer);
 
 }  // namespace fedhive::clients

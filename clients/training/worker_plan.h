@@ -33,8 +33,8 @@ struct WorkerPlan {
     std::uint64_t layout_fingerprint = 0;
     aggregation::ArenaGeometry arena;
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
-    int arena_descriptor = -1;                // host arena
-    aggregation::IpcHandle arena_handle{};    // CUDA arena
+    int arena_descriptor = -1;              // host arena
+    aggregation::IpcHandle arena_handle{};  // CUDA arena
     int data_descriptor = -1;
     DatasetMap data;
     NormalizationPlan normalization;

@@ -26,7 +26,8 @@ struct DeviceBooks {
     struct Release {
         void operator()(void* pages) const { std::free(pages); }
     };
-    std::vector<std::unique_ptr<void, Release>> memory;  // until the end: no address is given out twice, so stale ones stay stale
+    std::vector<std::unique_ptr<void, Release>>
+        memory;  // until the end: no address is given out twice, so stale ones stay stale
     std::map<void*, Allocation> allocations;
     std::map<std::uint64_t, void*> handles;  // serial number -> memory; kept after free, as real handles are
     std::size_t limit_bytes = std::size_t{1} << 30;
@@ -90,7 +91,8 @@ public:
 private:
     DeviceBooks::Allocation& own(void* memory, const char* verb) {
         if (!books_.allocations.contains(memory)) books_.refuse(std::string(verb) + " of memory that is not allocated");
-        if (books_.allocations.at(memory).owner != process_id_) books_.refuse(std::string(verb) + " by a process that is not the owner");
+        if (books_.allocations.at(memory).owner != process_id_)
+            books_.refuse(std::string(verb) + " by a process that is not the owner");
         return books_.allocations.at(memory);
     }
 

@@ -50,7 +50,8 @@ Floats mean_over_slots(const Cohort& cohort, std::size_t clients_per_slot, Memor
     for (std::size_t first = 0; first < cohort.updates.size(); first += clients_per_slot) {
         const std::size_t count = std::min(clients_per_slot, cohort.updates.size() - first);
         sum.zero_init();
-        for (std::size_t k = first; k < first + count; ++k) sum.add(testing::upload(cohort.updates[k], space), cohort.weights[k]);
+        for (std::size_t k = first; k < first + count; ++k)
+            sum.add(testing::upload(cohort.updates[k], space), cohort.weights[k]);
         slots.push_back(testing::poisoned(num_floats, space));
         sum.finish(slots.back());
         const double weight =
@@ -130,7 +131,8 @@ TEST_SUITE("Mean") {
 
     TEST_CASE("MeanSumOfWeightsThatCannotDivideIsAFault") {
         const Floats update(16, 1.0F);
-        for (const double weight : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+        for (const double weight :
+             {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
             const auto rule = make_mean();
             rule->zero_init(16, MemorySpace::Host);
             rule->aggregate({ConstParamSpan(update), 0, weight, weight, 1});

@@ -30,7 +30,8 @@ void equals_sorting(MemorySpace space) {
         const Floats expected = reference::median(updates);
         const Floats median = aggregate_of(*make_median(), updates, space);
         CHECK(median == expected);
-        if (space == MemorySpace::Cuda) CHECK(testing::same_bits(median, aggregate_of(*make_median(), updates, MemorySpace::Host)));
+        if (space == MemorySpace::Cuda)
+            CHECK(testing::same_bits(median, aggregate_of(*make_median(), updates, MemorySpace::Host)));
     }
 }
 

@@ -21,7 +21,8 @@ TEST_SUITE("Random") {
     TEST_CASE("PhiloxPublishedVectorsAreMet") {
         constexpr std::uint32_t kOnes = 0xFFFFFFFFU;
         CHECK(Stream::philox({0, 0, 0, 0}, {0, 0}) == Block{0x6627E8D5U, 0xE169C58DU, 0xBC57AC4CU, 0x9B00DBD8U});
-        CHECK(Stream::philox({kOnes, kOnes, kOnes, kOnes}, {kOnes, kOnes}) == Block{0x408F276DU, 0x41C83B0EU, 0xA20BC7C6U, 0x6D5451FDU});
+        CHECK(Stream::philox({kOnes, kOnes, kOnes, kOnes}, {kOnes, kOnes}) ==
+              Block{0x408F276DU, 0x41C83B0EU, 0xA20BC7C6U, 0x6D5451FDU});
         CHECK(Stream::philox({0x243F6A88U, 0x85A308D3U, 0x13198A2EU, 0x03707344U}, {0xA4093822U, 0x299F31D0U}) ==
               Block{0xD16CFE09U, 0x94FDCCEBU, 0x5001E420U, 0x24126EA1U});
     }
@@ -44,7 +45,8 @@ TEST_SUITE("Random") {
         std::array<double, kBound> counts{};
         for (int i = 0; i < static_cast<int>(kDraws); ++i) counts.at(stream.below(kBound)) += 1.0;
         double chi_square = 0.0;
-        for (const double count : counts) chi_square += (count - kDraws / kBound) * (count - kDraws / kBound) / (kDraws / kBound);
+        for (const double count : counts)
+            chi_square += (count - kDraws / kBound) * (count - kDraws / kBound) / (kDraws / kBound);
         CHECK(chi_square < 22.5);  // 6 degrees of freedom: exceeded once in a thousand seeds
     }
 

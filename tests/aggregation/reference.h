@@ -32,7 +32,8 @@ std::optional<T> tree(const std::map<std::size_t, T>& terms, std::size_t low, st
 }
 
 /// updates and weights by position below `size`, a power of two.
-inline Floats mean(const std::map<std::size_t, Floats>& updates, const std::map<std::size_t, double>& weights, std::size_t size) {
+inline Floats mean(const std::map<std::size_t, Floats>& updates, const std::map<std::size_t, double>& weights,
+                   std::size_t size) {
     const double total = *tree(weights, 0, size);
     Floats out;
     for (std::size_t i = 0; i < updates.begin()->second.size(); ++i) {
@@ -92,7 +93,8 @@ inline UpdateSummary write_update(Floats& update, const Floats& local, const Flo
     return summary;
 }
 
-inline Floats server_momentum(const Floats& global, const Floats& aggregate, Floats& velocity, const ServerSgdOptions& options) {
+inline Floats server_momentum(const Floats& global, const Floats& aggregate, Floats& velocity,
+                              const ServerSgdOptions& options) {
     Floats next;
     for (std::size_t i = 0; i < global.size(); ++i) {
         velocity[i] = options.momentum * velocity[i] + aggregate[i];
@@ -101,7 +103,8 @@ inline Floats server_momentum(const Floats& global, const Floats& aggregate, Flo
     return next;
 }
 
-inline Floats server_adam(const Floats& global, const Floats& aggregate, Floats& m, Floats& v, const ServerAdamOptions& options) {
+inline Floats server_adam(const Floats& global, const Floats& aggregate, Floats& m, Floats& v,
+                          const ServerAdamOptions& options) {
     Floats next;
     for (std::size_t i = 0; i < global.size(); ++i) {
         m[i] = options.beta1 * m[i] + (1.0F - options.beta1) * aggregate[i];

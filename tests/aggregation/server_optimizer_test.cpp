@@ -42,8 +42,9 @@ void server_optimizers_conform(MemorySpace space) {
     Floats m(kSize, 0.0F);
     Floats v(kSize, 0.0F);
     const ServerAdamOptions adam{.lr = 0.05F, .beta1 = 0.9F, .beta2 = 0.99F, .tau = 0.001F};
-    follows(*make_server_adam(adam), space,
-            [&](const Floats& global, const Floats& aggregate) { return reference::server_adam(global, aggregate, m, v, adam); });
+    follows(*make_server_adam(adam), space, [&](const Floats& global, const Floats& aggregate) {
+        return reference::server_adam(global, aggregate, m, v, adam);
+    });
 
     const ParamBuffer some(16, space);
     const ParamBuffer same(16, space);

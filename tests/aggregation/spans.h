@@ -24,7 +24,8 @@ inline bool same_bits(const Floats& a, const Floats& b) {
 inline Floats random_floats(std::size_t size, std::uint32_t which) {
     Stream stream(11, Purpose::TestData, which);
     Floats values(size);
-    for (float& value : values) value = static_cast<float>(stream.normal() * std::exp2(static_cast<double>(stream.below(20)) - 10.0));
+    for (float& value : values)
+        value = static_cast<float>(stream.normal() * std::exp2(static_cast<double>(stream.below(20)) - 10.0));
     return values;
 }
 

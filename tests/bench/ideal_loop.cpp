@@ -53,7 +53,9 @@ void train_client(Classifier& model, const torch::Tensor& x, const torch::Tensor
     for (long start = 0; start < work.examples; start += work.batch) {
         const long count = std::min(work.batch, work.examples - start);
         for (auto& parameter : parameters) parameter.mutable_grad() = torch::Tensor();
-        torch::nn::functional::cross_entropy(model.forward(x.narrow(0, first + start, count)), y.narrow(0, first + start, count)).backward();
+        torch::nn::functional::cross_entropy(model.forward(x.narrow(0, first + start, count)),
+                                             y.narrow(0, first + start, count))
+            .backward();
         const torch::NoGradGuard no_grad;
         for (auto& parameter : parameters) parameter.add_(parameter.grad(), -kRate);
     }
@@ -106,7 +108,8 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "usage: ideal_loop MODEL ROUNDS CLIENTS EXAMPLES_PER_CLIENT COHORT BATCH\n");
         return 2;
     }
-    const Workload work{argv[1], std::atol(argv[2]), std::atol(argv[3]), std::atol(argv[4]), std::atol(argv[5]), std::atol(argv[6])};
+    const Workload work{argv[1],           std::atol(argv[2]), std::atol(argv[3]), std::atol(argv[4]), std::atol(argv[5]),
+                        std::atol(argv[6])};
     const std::size_t size = model_layout(spec_of(work)).num_floats();
     const std::size_t bytes = 4096 + (1 + kProcesses) * size * sizeof(float);
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -39,7 +39,8 @@ std::unique_ptr<clients::Trainer> make_no_trainer(const clients::WorkerPlan&, co
 
 int main(int argc, char** argv) {
     if (argc == 8 && std::strcmp(argv[1], "worker") == 0)
-        return clients::run_worker(std::atoi(argv[3]), static_cast<std::uint32_t>(std::atoi(argv[5])), std::atoi(argv[7]), make_no_trainer);
+        return clients::run_worker(std::atoi(argv[3]), static_cast<std::uint32_t>(std::atoi(argv[5])), std::atoi(argv[7]),
+                                   make_no_trainer);
     if (argc != 3) {
         fmt::print(stderr, "usage: round_overhead WORKERS ROUNDS\n");
         return 2;
@@ -49,7 +50,8 @@ int main(int argc, char** argv) {
     sim::FleetOptions options;
     options.workers = static_cast<std::uint32_t>(std::atoi(argv[1]));
     options.max_cohort = options.workers;
-    const auto dataset = clients::SharedDataset::create(clients::draw_synthetic({100, 10, 2, 4, 1.0}, 1), clients::partition_contiguous(100, 10));
+    const auto dataset = clients::SharedDataset::create(clients::draw_synthetic({100, 10, 2, 4, 1.0}, 1),
+                                                        clients::partition_contiguous(100, 10));
     const aggregation::HostArena arena({64, options.workers});
     clients::WorkerPlan plan;
     plan.arena = arena.geometry();
@@ -66,7 +68,7 @@ int main(int argc, char** argv) {
         rounds.push_back(seconds_between(began, now_ns()) * 1e6);
     }
     std::sort(rounds.begin(), rounds.end());
-    fmt::print("workers {} · start {:.3f} s · round: min {:.1f} us, median {:.1f} us, 99 % {:.1f} us\n", options.workers, start_s, rounds.front(),
-               rounds[rounds.size() / 2], rounds[rounds.size() * 99 / 100]);
+    fmt::print("workers {} · start {:.3f} s · round: min {:.1f} us, median {:.1f} us, 99 % {:.1f} us\n", options.workers,
+               start_s, rounds.front(), rounds[rounds.size() / 2], rounds[rounds.size() * 99 / 100]);
     return 0;
 }

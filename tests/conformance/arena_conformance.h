@@ -14,7 +14,9 @@ inline void arena_conforms(const Arena& owner, const Arena& other) {
     const std::size_t num_floats = owner.geometry().num_floats;
     const std::size_t num_slots = owner.geometry().num_slots;
     REQUIRE(num_slots > 0);
-    const auto region = [&](const Arena& arena, std::size_t index) { return index < 2 ? arena.global(index) : arena.slot(index - 2); };
+    const auto region = [&](const Arena& arena, std::size_t index) {
+        return index < 2 ? arena.global(index) : arena.slot(index - 2);
+    };
 
     for (std::size_t i = 0; i < num_slots + 2; ++i) {
         const ParamSpan span = region(owner, i);

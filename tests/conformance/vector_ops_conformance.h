@@ -38,7 +38,8 @@ inline void sgd_conforms(MemorySpace space) {
     CHECK_THROWS_AS(sgd_step(some, more, ParamSpan(), {}), ShapeError);
     CHECK_THROWS_AS(sgd_step(some, some, more, {.lr = 0.1F, .momentum = 0.5F}), ShapeError);
     CHECK_THROWS_AS(sgd_step(some, some, some, {.lr = 0.1F, .momentum = 0.0F}), ShapeError);
-    CHECK_THROWS_AS(sgd_step(some, some, ParamSpan(), {.lr = 0.1F, .momentum = 0.0F, .weight_decay = 0.0F, .nesterov = true}), Fault);
+    CHECK_THROWS_AS(sgd_step(some, some, ParamSpan(), {.lr = 0.1F, .momentum = 0.0F, .weight_decay = 0.0F, .nesterov = true}),
+                    Fault);
 }
 
 inline void proximal_scale_and_add_conform(MemorySpace space) {

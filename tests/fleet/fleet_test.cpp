@@ -19,9 +19,13 @@ namespace {
 
 /// 12 clients of ten examples; batches of 4: three steps an epoch.
 struct ToyRun {
-    explicit ToyRun(std::uint32_t workers, std::uint64_t clients_per_slot = 1, double deadline_s = 60.0, const char* fault = "", const char* client = "")
-        : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1), clients::partition_contiguous(120, 12))),
-          arena({64, 12}), server{arena}, strategy(make_strategy("fedavg", {}, Weighting::Uniform)) {
+    explicit ToyRun(std::uint32_t workers, std::uint64_t clients_per_slot = 1, double deadline_s = 60.0, const char* fault = "",
+                    const char* client = "")
+        : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
+                                                 clients::partition_contiguous(120, 12))),
+          arena({64, 12}),
+          server{arena},
+          strategy(make_strategy("fedavg", {}, Weighting::Uniform)) {
         setenv("TOY_FAULT", fault, 1);
         setenv("TOY_CLIENT", client, 1);
         FleetOptions options;
@@ -116,7 +120,7 @@ TEST_SUITE("Fleet") {
             CHECK(run.server.version == static_cast<std::uint64_t>(round));
         }
         const Metrics metrics = evaluate(*run.fleet, run.server, 25);
-        CHECK(metrics.test_loss == 9.0);                    // 25 examples times 9, over 25
+        CHECK(metrics.test_loss == 9.0);                       // 25 examples times 9, over 25
         CHECK(metrics.test_accuracy == (0 + 10 + 20) / 25.0);  // three chunks, in order
     }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "aggregation/base/error.h"
-#include "aggregation/memory/param_buffer.h"
 #include "aggregation/math/vector_ops.h"
+#include "aggregation/memory/param_buffer.h"
 #include "clients/training/worker.h"
 
 #include <chrono>

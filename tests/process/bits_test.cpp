@@ -31,7 +31,8 @@ TEST_SUITE("Bits") {
 
     TEST_CASE("SameModelForAnyNumberOfClientsInASlot") {
         const std::string one = sha_of({});
-        for (const char* per_slot : {"2", "8", "16"}) CHECK(sha_of({std::string("training.clients_per_slot=") + per_slot}) == one);
+        for (const char* per_slot : {"2", "8", "16"})
+            CHECK(sha_of({std::string("training.clients_per_slot=") + per_slot}) == one);
     }
 
     TEST_CASE("SeedChangesTheModelAndRepeatingItDoesNot") {
@@ -55,8 +56,9 @@ TEST_SUITE("Bits") {
     }
 
     TEST_CASE("DropoutFollowsTheClientNotTheWorker") {
-        const std::vector<std::string> glyphs{"data={format: glyphs, num_train: 300, num_test: 50, partition: {scheme: iid, clients: 6}}",
-                                              "model={name: mnist_cnn, dropout: true}", "training.cohort=5", "rounds=2"};
+        const std::vector<std::string> glyphs{
+            "data={format: glyphs, num_train: 300, num_test: 50, partition: {scheme: iid, clients: 6}}",
+            "model={name: mnist_cnn, dropout: true}", "training.cohort=5", "rounds=2"};
         const auto with = [&](const char* workers) {
             auto overrides = glyphs;
             overrides.emplace_back(workers);

@@ -12,9 +12,7 @@ namespace {
 std::vector<std::string> endless() { return {"--set", "rounds=100000", "--set", "evaluation.every=100000"}; }
 
 /// One client trains for minutes.
-std::vector<std::string> endless_client() {
-    return {"--set", "training.local_epochs=1000000", "--set", "rounds=2"};
-}
+std::vector<std::string> endless_client() { return {"--set", "training.local_epochs=1000000", "--set", "rounds=2"}; }
 
 std::vector<pid_t> wait_for_workers(const FedhiveRun& run, std::size_t count) {
     REQUIRE(eventually(20.0, [&] { return run.workers().size() == count; }));
@@ -159,9 +157,11 @@ TEST_SUITE("BadInput") {
     }
 
     TEST_CASE("ArenaThatDoesNotFitTellsWantedAndAvailableBytes") {
-        refused("data: {format: synthetic, num_train: 20000, num_test: 10, num_features: 4, partition: {scheme: iid, clients: 20000}}\n"
-                "model: {name: mlp, hidden: 20000}\n",
-                {}, "bytes");
+        refused(
+            "data: {format: synthetic, num_train: 20000, num_test: 10, num_features: 4, partition: {scheme: iid, clients: "
+            "20000}}\n"
+            "model: {name: mlp, hidden: 20000}\n",
+            {}, "bytes");
     }
 
     TEST_CASE("FolderThatIsNotEmptyIsKeptUnlessOverwritten") {

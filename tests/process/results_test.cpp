@@ -36,9 +36,10 @@ TEST_SUITE("Results") {
     TEST_CASE("TablesHaveTheirColumnsAndOneRowARoundAndAClient") {
         FedhiveRun run(small_config(), {"--set", "evaluation.every=2"});
         REQUIRE(run.end() == "exited with status 0");
-        CHECK(read_lines(run.out() / "rounds.csv")[0] ==
-              "round,version,cohort,accepted,failed,train_loss,test_loss,test_accuracy,bytes_down,bytes_up,staleness_mean,wall_s,"
-              "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s");
+        CHECK(
+            read_lines(run.out() / "rounds.csv")[0] ==
+            "round,version,cohort,accepted,failed,train_loss,test_loss,test_accuracy,bytes_down,bytes_up,staleness_mean,wall_s,"
+            "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s");
         CHECK(read_lines(run.out() / "clients.csv")[0] ==
               "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure");
         const auto rounds = read_csv(run.out() / "rounds.csv");
@@ -77,8 +78,9 @@ TEST_SUITE("Results") {
         FedhiveRun run(small_config());
         REQUIRE(run.end() == "exited with status 0");
         const auto manifest = run.manifest();
-        for (const char* key : {"schema", "fedhive", "commit", "libtorch", "cpu_capability", "device", "workers", "threads", "seed",
-                                "layout_fingerprint", "data_fingerprint", "model_sha256", "wall_s", "exit_status", "started", "finished"})
+        for (const char* key :
+             {"schema", "fedhive", "commit", "libtorch", "cpu_capability", "device", "workers", "threads", "seed",
+              "layout_fingerprint", "data_fingerprint", "model_sha256", "wall_s", "exit_status", "started", "finished"})
             CHECK_MESSAGE(manifest.contains(key), key);
         CHECK(manifest["exit_status"] == "finished");
         CHECK(manifest["version"] == 3);

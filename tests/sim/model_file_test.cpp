@@ -25,7 +25,8 @@ aggregation::Layout small_layout() {
 std::vector<float> small_model(const aggregation::Layout& layout) {
     std::vector<float> model(layout.num_floats(), 0.0F);
     for (const auto& entry : layout.entries())
-        std::iota(model.begin() + static_cast<std::ptrdiff_t>(entry.offset), model.begin() + static_cast<std::ptrdiff_t>(entry.offset + entry.size), 1.5F);
+        std::iota(model.begin() + static_cast<std::ptrdiff_t>(entry.offset),
+                  model.begin() + static_cast<std::ptrdiff_t>(entry.offset + entry.size), 1.5F);
     return model;
 }
 
@@ -85,16 +86,23 @@ TEST_SUITE("ModelFile") {
         refused("is \"F16\"");
         write_raw(file, R"({"fc.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)" + bias + "}", 31);
         refused("tensor 'fc.bias': its data_offsets do not lie in the file");
-        write_raw(file, R"({"fc.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[18446744073709551608,16]},)" + bias + "}", 32);
+        write_raw(file, R"({"fc.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[18446744073709551608,16]},)" + bias + "}",
+                  32);
         refused("data_offsets");
-        write_raw(file, R"({"more":{"dtype":"F32","shape":[],"data_offsets":[0,4]},"fc.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)" + bias + "}", 32);
+        write_raw(
+            file,
+            R"({"more":{"dtype":"F32","shape":[],"data_offsets":[0,4]},"fc.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)" +
+                bias + "}",
+            32);
         refused("holds 3 tensors, the model has 2");
         write_raw(file, R"({"fc.weight":5,)" + bias + "}", 32);
         refused("lacks dtype");
         write_raw(file, R"({"fc.weight":{"dtype":3,"shape":"x","data_offsets":"y"},)" + bias + "}", 32);
         refused("is 3 \"x\"");
         for (const char* offsets : {"\"y\"", "[0]", "[-8,16]", "[0,24.5]", "[24,0]"}) {
-            write_raw(file, fmt::format(R"({{"fc.weight":{{"dtype":"F32","shape":[2,3],"data_offsets":{}}},{}}})", offsets, bias), 32);
+            write_raw(file,
+                      fmt::format(R"({{"fc.weight":{{"dtype":"F32","shape":[2,3],"data_offsets":{}}},{}}})", offsets, bias),
+                      32);
             refused("data_offsets do not lie in the file");
         }
     }

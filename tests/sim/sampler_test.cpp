@@ -37,7 +37,9 @@ TEST_SUITE("Sampler") {
     }
 
     TEST_CASE("SeedAndRoundDecide") {
-        const auto draw = [](std::uint64_t seed, std::uint32_t round) { return sample_uniform(1000, 10, Stream(seed, Purpose::Sampling, round)); };
+        const auto draw = [](std::uint64_t seed, std::uint32_t round) {
+            return sample_uniform(1000, 10, Stream(seed, Purpose::Sampling, round));
+        };
         CHECK(draw(1, 0) == draw(1, 0));
         CHECK(draw(1, 0) != draw(2, 0));
         CHECK(draw(1, 0) != draw(1, 1));

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <string>
 
-#define FEDHIVE_SKIP(reason)                                                  \
-    do {                                                                      \
-        std::printf("[skipped] %s\n", std::string(reason).c_str());           \
-        return;                                                               \
+#define FEDHIVE_SKIP(reason)                                        \
+    do {                                                            \
+        std::printf("[skipped] %s\n", std::string(reason).c_str()); \
+        return;                                                     \
     } while (false)

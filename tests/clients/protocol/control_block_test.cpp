@@ -56,8 +56,8 @@ TEST_SUITE("ControlBlock") {
 
     TEST_CASE("GeometryThatDoesNotFitTheSegmentIsRefused") {
         const ControlBlock block = ControlBlock::create({2, 3, 4});
-        for (const ControlGeometry& damaged : {ControlGeometry{2, 3, 1 << 20}, ControlGeometry{0, 3, 4}, ControlGeometry{2, 0xFFFFFFFF, 4},
-                                               ControlGeometry{2, 3, ~std::uint64_t{0}}}) {
+        for (const ControlGeometry& damaged : {ControlGeometry{2, 3, 1 << 20}, ControlGeometry{0, 3, 4},
+                                               ControlGeometry{2, 0xFFFFFFFF, 4}, ControlGeometry{2, 3, ~std::uint64_t{0}}}) {
             block.header().geometry = damaged;
             CHECK_THROWS_WITH_AS(ControlBlock::open(block.descriptor()), doctest::Contains("do not fit"), Fault);
         }

@@ -6,9 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <thread>
-#include <unistd.h>
 
 using namespace fedhive;
 using namespace fedhive::clients;
@@ -23,7 +23,10 @@ public:
     ThreadedRun(std::uint32_t workers, std::uint32_t max_tasks, double deadline_s, Work work)
         : block_(ControlBlock::create({workers, max_tasks, std::max(1U, max_tasks)})),
           watcher_([this] { block_.header().coordinator_bell.post(); }),
-          barrier(block_, watcher_, deadline_s, [](std::size_t worker) { return ClientFailure{FailureKind::Exited, static_cast<std::int64_t>(worker), -1, -1, ""}; }),
+          barrier(block_, watcher_, deadline_s,
+                  [](std::size_t worker) {
+                      return ClientFailure{FailureKind::Exited, static_cast<std::int64_t>(worker), -1, -1, ""};
+                  }),
           work_(std::move(work)) {
         for (std::uint32_t w = 0; w < workers; ++w) threads_.emplace_back([this, w] { worker_loop(w); });
     }
@@ -202,6 +205,7 @@ TEST_SUITE("RoundBarrier") {
         const TaskBoard board(block, 0);
         barrier.publish(tasks_of_round(0, 3));
         const auto outcomes = barrier.run_here([&](std::size_t) { board.finish(*board.claim(), TaskPhase::Done); });
-        CHECK(std::all_of(outcomes.begin(), outcomes.end(), [](const TaskOutcome& one) { return one.phase == TaskPhase::Done; }));
+        CHECK(
+            std::all_of(outcomes.begin(), outcomes.end(), [](const TaskOutcome& one) { return one.phase == TaskPhase::Done; }));
     }
 }

@@ -9,12 +9,12 @@
 
 #include <fcntl.h>
 
+#include <unistd.h>
 #include <array>
 #include <csignal>
 #include <fstream>
 #include <semaphore>
 #include <sstream>
-#include <unistd.h>
 
 using namespace fedhive;
 using namespace fedhive::clients;

@@ -21,9 +21,13 @@ namespace {
 /// A small data set, its model, and what one client does on it.
 struct Bench {
     explicit Bench(SgdOptions optimizer, std::string_view name = "mlp")
-        : dataset(draw_synthetic({200, 20, 4, 12, 2.0}, 7)), spec(model_spec(name)), model(spec, MemorySpace::Host),
-          train{dataset.train.shape, dataset.train.values, dataset.train.labels}, step(model, train, {}, optimizer),
-          global(model.layout().num_floats(), 0.0F), update(model.layout().num_floats(), 0.0F) {
+        : dataset(draw_synthetic({200, 20, 4, 12, 2.0}, 7)),
+          spec(model_spec(name)),
+          model(spec, MemorySpace::Host),
+          train{dataset.train.shape, dataset.train.values, dataset.train.labels},
+          step(model, train, {}, optimizer),
+          global(model.layout().num_floats(), 0.0F),
+          update(model.layout().num_floats(), 0.0F) {
         initial_parameters(spec, model.layout(), 3, global);
     }
 
@@ -42,7 +46,8 @@ struct Bench {
         return indices;
     }
 
-    ClientResult run(const LocalTraining& plan, std::size_t examples, Objective objective = {}, std::uint32_t round = 0, std::uint32_t client = 0) {
+    ClientResult run(const LocalTraining& plan, std::size_t examples, Objective objective = {}, std::uint32_t round = 0,
+                     std::uint32_t client = 0) {
         return train_client(step, plan, objective, round, client, shard(examples), global, update);
     }
 
@@ -56,7 +61,8 @@ struct Bench {
 };
 
 /// The same client by torch.optim.SGD on an ordinary module: the reference.
-std::vector<float> reference_update(const Bench& bench, const LocalTraining& plan, std::size_t examples, const torch::optim::SGDOptions& options) {
+std::vector<float> reference_update(const Bench& bench, const LocalTraining& plan, std::size_t examples,
+                                    const torch::optim::SGDOptions& options) {
     const auto module = build_model(bench.spec);
     {
         const torch::NoGradGuard no_grad;
@@ -73,7 +79,8 @@ std::vector<float> reference_update(const Bench& bench, const LocalTraining& pla
     for (std::uint64_t epoch = 0; epoch < plan.local_epochs; ++epoch) {
         shuffle(std::span(order), shuffling);
         for (std::size_t first = 0; first < order.size(); first += plan.batch_size) {
-            const auto [x, y] = batches.gather(bench.train, std::span(order).subspan(first, std::min<std::size_t>(plan.batch_size, order.size() - first)));
+            const auto [x, y] = batches.gather(
+                bench.train, std::span(order).subspan(first, std::min<std::size_t>(plan.batch_size, order.size() - first)));
             optimizer.zero_grad();
             torch::nn::functional::cross_entropy(module->forward(x), y).backward();
             optimizer.step();
@@ -100,9 +107,10 @@ TEST_SUITE("LocalTraining") {
             double lr, momentum, weight_decay;
             bool nesterov;
         };
-        for (const Row& row : {Row{0.1, 0.0, 0.0, false}, Row{0.05, 0.9, 0.0, false}, Row{0.05, 0.9, 0.01, false}, Row{0.05, 0.5, 0.0, true},
-                               Row{0.1, 0.0, 0.1, false}}) {
-            Bench bench({static_cast<float>(row.lr), static_cast<float>(row.momentum), static_cast<float>(row.weight_decay), row.nesterov});
+        for (const Row& row : {Row{0.1, 0.0, 0.0, false}, Row{0.05, 0.9, 0.0, false}, Row{0.05, 0.9, 0.01, false},
+                               Row{0.05, 0.5, 0.0, true}, Row{0.1, 0.0, 0.1, false}}) {
+            Bench bench({static_cast<float>(row.lr), static_cast<float>(row.momentum), static_cast<float>(row.weight_decay),
+                         row.nesterov});
             const ClientResult result = bench.run(plan, 100);
             CHECK(result.steps == 21);  // 3 epochs of 6 full batches and one of 4
             const auto reference = reference_update(
