@@ -26,7 +26,8 @@ int run_cli(int argc, char** argv) {
     const auto add_config = [&run](CLI::App* command) {
         command->add_option("config", run.config, "the experiment, a YAML file")->required();
         command->add_option("--set", run.overrides, "change a key, such as training.batch_size=64; may be repeated")
-            ->type_name("KEY=VALUE");
+            ->type_name("KEY=VALUE")
+            ->allow_extra_args(false);
     };
 
     CLI::App* run_app = app.add_subcommand("run", "run an experiment");

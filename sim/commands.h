@@ -23,6 +23,6 @@ int reference_command();
 int doctor_command();
 
 /// Hidden: run by doctor in a process of its own. Opens the CUDA IPC handle given in hex, checks its pattern and writes another.
-int ipc_probe_command(const std::string& handle_hex, std::size_t bytes);
+int ipc_probe_command(const std::string& handle_hex, std::size_t num_floats);
 
 }  // namespace fedhive::sim

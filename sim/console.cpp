@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace fedhive::sim {
@@ -20,7 +21,7 @@ std::size_t terminal_width() {
 }
 
 std::string clock_time(double seconds) {
-    const auto total = static_cast<std::int64_t>(seconds + 0.5);
+    const std::int64_t total = std::llround(seconds);
     return total < 3600 ? fmt::format("{:02}:{:02}", total / 60, total % 60)
                         : fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
 }
@@ -65,7 +66,7 @@ std::string histogram_rows(const clients::SharedDataset& dataset) {
 
 Console::Console(bool quiet) : quiet_(quiet), terminal_(!quiet && isatty(STDOUT_FILENO) == 1) {}
 
-void Console::show_plan(const Experiment& run, const std::string& folder) {
+void Console::show_plan(const Experiment& run, const std::string& folder) const {
     if (quiet_) return;
     const clients::DatasetMap& data = run.dataset.map();
     const RunConfig& config = run.config;
@@ -146,9 +147,10 @@ void Console::redraw_loop() {
 void Console::draw_live_line() {
     const auto [finished, all] = tasks_done_();
     const double part = all == 0 ? 0.0 : static_cast<double>(std::min(finished, all)) / static_cast<double>(all);
-    const double done = static_cast<double>(rounds_done_) + (rounds_done_ < rounds_ ? part : 0.0);
+    // A round hands out tasks twice, to train and to evaluate; the bar never goes back.
+    shown_ = std::max(shown_, static_cast<double>(rounds_done_) + (rounds_done_ < rounds_ ? part : 0.0));
     const double elapsed = seconds_between(start_ns_, now_ns());
-    const double fraction = done / static_cast<double>(rounds_);
+    const double fraction = shown_ / static_cast<double>(rounds_);
     constexpr std::size_t kBar = 20;
     const auto filled = static_cast<std::size_t>(fraction * kBar);
     std::string bar;

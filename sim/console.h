@@ -18,7 +18,7 @@ public:
     Console(const Console&) = delete;
     Console& operator=(const Console&) = delete;
 
-    void show_plan(const Experiment& run, const std::string& folder);
+    void show_plan(const Experiment& run, const std::string& folder) const;
 
     /// Ends the live line when it goes out of scope: what the line is fed from must live longer.
     class LiveLine {
@@ -50,6 +50,7 @@ private:
     bool live_ = false;
     std::int64_t rounds_ = 0;
     std::int64_t rounds_done_ = 0;
+    double shown_ = 0.0;  // rounds, the one at work in part
     std::int64_t start_ns_ = 0;
     std::string last_metrics_;
     std::function<std::pair<std::size_t, std::size_t>()> tasks_done_;

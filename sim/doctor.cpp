@@ -1,11 +1,9 @@
 #include "sim/doctor.h"
 
-#include "aggregation/base/error.h"
-#include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/cuda_arena.h"
-#include "clients/protocol/process.h"
 #include "clients/training/libtorch_info.h"
 #include "sim/commands.h"
+#include "sim/ipc_probe.h"
 #include "sim/machine.h"
 #include "sim/version.h"
 
@@ -25,18 +23,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kProbeBytes = 2U << 20;
-
 std::string mps_pipe() {
     const char* folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
     return folder != nullptr ? folder : "/tmp/nvidia-mps";
+}
+
+/// GPU instances have a folder each: …/gpu0/mig/gi7.
+bool mig_instances_exist() {
+    std::error_code none;
+    for (const auto& gpu : fs::directory_iterator("/proc/driver/nvidia/capabilities", none))
+        for (const auto& entry : fs::directory_iterator(gpu.path() / "mig", none))
+            if (entry.path().filename().string().rfind("gi", 0) == 0) return true;
+    return false;
 }
 
 IpcFacts collect_facts() {
     IpcFacts facts;
     utsname name{};
     if (uname(&name) == 0) facts.kernel_release = name.release;
-    facts.mig_devices = fs::exists("/proc/driver/nvidia/capabilities/gpu0/mig/gi0");
+    facts.mig_devices = mig_instances_exist();
     // The first process of the machine's own namespace has this inode for its PID namespace.
     struct stat own {};
     facts.own_pid_namespace = stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != 0xEFFFFFFCU;
@@ -44,20 +49,6 @@ IpcFacts collect_facts() {
     facts.mps_active = stat((mps_pipe() + "/control").c_str(), &pipe) == 0;
     facts.mps_other_user = facts.mps_active && pipe.st_uid != getuid() && getuid() != 0;
     return facts;
-}
-
-/// Shares a small allocation with a child process, which checks it and writes back.
-std::string probe_ipc() {
-    aggregation::CudaDriver& driver = aggregation::cuda_driver();
-    const aggregation::CudaArena arena(driver, {kProbeBytes / sizeof(float) / 4, 1});
-    std::string hex;
-    for (const auto byte : arena.handle().bytes) hex += fmt::format("{:02x}", static_cast<unsigned>(byte));
-    clients::SpawnOptions spawn;
-    spawn.arguments = {"ipc-probe", hex, std::to_string(arena.geometry().num_floats)};
-    clients::ChildProcess child(spawn);
-    if (!child.wait_for(20.0)) return "the probing child did not end within 20 s";
-    const std::string text = child.end()->text;
-    return text == "exited with status 0" ? "" : "the probing child " + text;
 }
 
 void print_gpu(const clients::LibtorchInfo& torch) {
@@ -73,12 +64,7 @@ void print_gpu(const clients::LibtorchInfo& torch) {
         fmt::print("ipc         not probed: there is no CUDA device; host memory is used\n");
         return;
     }
-    std::string problem;
-    try {
-        problem = probe_ipc();
-    } catch (const std::exception& error) {
-        problem = error.what();
-    }
+    const std::string problem = probe_ipc();
     if (problem.empty()) {
         fmt::print("ipc         a child process opened an IPC handle, read and wrote: works\n");
         return;
@@ -102,19 +88,6 @@ std::vector<std::string> likely_ipc_causes(const IpcFacts& facts) {
     if (causes.empty())
         causes.emplace_back("the driver and the CUDA runtime do not fit together, or the GPU is in an exclusive mode");
     return causes;
-}
-
-int ipc_probe_command(const std::string& handle_hex, std::size_t num_floats) {
-    aggregation::IpcHandle handle;
-    if (handle_hex.size() != 2 * handle.bytes.size()) throw ConfigError("ipc-probe: a handle has 128 hexadecimal digits");
-    for (std::size_t i = 0; i < handle.bytes.size(); ++i)
-        handle.bytes[i] = static_cast<decltype(handle.bytes)::value_type>(std::stoul(handle_hex.substr(2 * i, 2), nullptr, 16));
-    const aggregation::CudaArenaView view(aggregation::cuda_driver(), handle, {num_floats, 1});
-    std::vector<float> pattern(num_floats, 1.5F);
-    aggregation::copy(view.slot(0), pattern);
-    std::vector<float> seen(num_floats, 0.0F);
-    aggregation::copy(seen, view.slot(0));
-    return seen == pattern ? 0 : 1;
 }
 
 int doctor_command() {

@@ -9,6 +9,7 @@
 #include "clients/data/partition.h"
 #include "clients/data/synthetic.h"
 #include "clients/training/libtorch_info.h"
+#include "sim/ipc_probe.h"
 #include "sim/machine.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ namespace {
 MemorySpace choose_device(const LoadedConfig& loaded) {
     if (loaded.run.device == "cpu") return MemorySpace::Host;
     const clients::LibtorchInfo torch = clients::libtorch_info();
-    if (torch.cuda_devices > 0) return MemorySpace::Cuda;
+    if (torch.cuda_devices > 0 && (loaded.run.device == "cuda" || probe_ipc().empty())) return MemorySpace::Cuda;
     if (loaded.run.device == "cuda")
         throw loaded.source->error(
             "device", torch.cuda_built
@@ -44,7 +45,9 @@ clients::Dataset read_dataset(const RunConfig& run) {
     const auto num_train = static_cast<std::size_t>(data.num_train);
     const auto num_test = static_cast<std::size_t>(data.num_test);
     if (data.format == "glyphs") return clients::draw_glyphs(num_train, num_test, run.seed);
-    return clients::draw_synthetic({num_train, num_test, data.num_classes, data.num_features, data.separation}, run.seed);
+    if (data.format == "synthetic")
+        return clients::draw_synthetic({num_train, num_test, data.num_classes, data.num_features, data.separation}, run.seed);
+    throw Fault(fmt::format("nobody reads data of format '{}'", data.format));
 }
 
 clients::Partition deal(const RunConfig& run, const clients::Dataset& dataset) {
@@ -55,8 +58,10 @@ clients::Partition deal(const RunConfig& run, const clients::Dataset& dataset) {
     if (partition.scheme == "iid") return clients::partition_iid(labels.size(), num_clients, partition.sizes, run.seed);
     if (partition.scheme == "shards")
         return clients::partition_shards(labels, num_clients, static_cast<std::size_t>(partition.shards_per_client), run.seed);
-    return clients::partition_dirichlet(labels, dataset.num_classes, num_clients, partition.alpha,
-                                        static_cast<std::size_t>(partition.min_examples), run.seed);
+    if (partition.scheme == "dirichlet")
+        return clients::partition_dirichlet(labels, dataset.num_classes, num_clients, partition.alpha,
+                                            static_cast<std::size_t>(partition.min_examples), run.seed);
+    throw Fault(fmt::format("nobody deals by scheme '{}'", partition.scheme));
 }
 
 clients::ModelSpec model_spec(const ModelConfig& model, const clients::DatasetMap& data) {
@@ -93,6 +98,8 @@ Experiment::Experiment(const LoadedConfig& loaded)
       mode(make_mode(config)),
       server{*arena},
       worker_plan(plan_workers()) {
+    // What is stored with the run names the device that was used, so that running it again asks for the same.
+    config.device = space == MemorySpace::Host ? "cpu" : "cuda";
     std::vector<float> initial(layout.num_floats(), 0.0F);
     clients::initial_parameters(model, layout, config.seed, initial);
     aggregation::copy(server.model(), initial);
@@ -118,7 +125,7 @@ aggregation::Layout Experiment::lay_out(const LoadedConfig& loaded) const {
     return blame(loaded, "model.name", [&] { return clients::model_layout(model); });
 }
 
-std::unique_ptr<aggregation::Arena> Experiment::make_arena(const LoadedConfig& loaded) {
+std::unique_ptr<aggregation::Arena> Experiment::make_arena(const LoadedConfig& loaded) const {
     const auto cohort = static_cast<std::uint64_t>(config.cohort_size());
     const auto per_slot = static_cast<std::uint64_t>(config.training.clients_per_slot);
     const aggregation::ArenaGeometry geometry{layout.num_floats(), (cohort + per_slot - 1) / per_slot};

@@ -44,7 +44,7 @@ struct Experiment {
 private:
     clients::SharedDataset load_data(const LoadedConfig& loaded);
     aggregation::Layout lay_out(const LoadedConfig& loaded) const;
-    std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded);
+    std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded) const;
     clients::WorkerPlan plan_workers() const;
 };
 

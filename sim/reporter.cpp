@@ -53,6 +53,7 @@ void Reporter::failed(const clients::ClientFailure& failure) {
 
 void Reporter::stopped(const std::string& exit_status, const std::string& message) {
     write_manifest(exit_status);
+    folder_.add_event("stopped", {{"exit_status", exit_status}});
     if (!message.empty()) console_.say(message);
 }
 

@@ -41,9 +41,9 @@ void remove_previous_run(const fs::path& folder) {
 
 void prepare_folder(const fs::path& folder, bool overwrite) {
     std::error_code error;
-    if (fs::exists(folder) && !fs::is_directory(folder))
-        throw ConfigError(fmt::format("--out {}: is not a folder", folder.string()));
-    if (fs::is_directory(folder) && !fs::is_empty(folder, error)) {
+    const bool is_folder = fs::is_directory(folder, error);
+    if (!is_folder && fs::exists(folder, error)) throw ConfigError(fmt::format("--out {}: is not a folder", folder.string()));
+    if (is_folder && !fs::is_empty(folder, error)) {
         if (!overwrite)
             throw ConfigError(
                 fmt::format("--out {}: the folder is not empty; choose another, or add --overwrite to replace the run in it",
@@ -71,7 +71,12 @@ void append(std::ofstream& stream, const std::string& text) {
 }  // namespace
 
 fs::path default_run_folder(const std::string& name) {
-    return fs::path("results") / "runs" / (name + "-" + formatted_time("%Y%m%d-%H%M%S", false));
+    const fs::path folder = fs::path("results") / "runs" / (name + "-" + formatted_time("%Y%m%d-%H%M%S", false));
+    // Two runs may start within one second.
+    fs::path free = folder;
+    std::error_code none;
+    for (int i = 2; fs::exists(free, none); ++i) free = fmt::format("{}-{}", folder.string(), i);
+    return free;
 }
 
 std::string utc_time() { return formatted_time("%Y-%m-%dT%H:%M:%SZ", true); }

@@ -33,10 +33,11 @@ std::vector<Comparator> median_network(std::size_t rows) {
     std::vector<bool> needed(rows, false);
     needed[(rows - 1) / 2] = needed[rows / 2] = true;
     std::vector<Comparator> network;
-    for (auto step = sorting.rbegin(); step != sorting.rend(); ++step) {
-        if (!needed[step->low] && !needed[step->high]) continue;
-        needed[step->low] = needed[step->high] = true;
-        network.push_back(*step);
+    std::reverse(sorting.begin(), sorting.end());
+    for (const Comparator& step : sorting) {
+        if (!needed[step.low] && !needed[step.high]) continue;
+        needed[step.low] = needed[step.high] = true;
+        network.push_back(step);
     }
     std::reverse(network.begin(), network.end());
     return network;

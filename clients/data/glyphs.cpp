@@ -124,7 +124,7 @@ private:
     }
 
     float radius_;
-    std::array<float, kPixels> squared_;
+    std::array<float, kPixels> squared_{};
 };
 
 void draw_digit(std::size_t digit, Stream& stream, std::array<float, kPixels>& picture) {

@@ -37,7 +37,7 @@ std::string wanted_files() {
 class IdxFile {
 public:
     /// The plain file wins when both exist.
-    IdxFile(const fs::path& root, const std::string& name) : root_(root), path_(root / name), compressed_(false) {
+    IdxFile(const fs::path& root, const std::string& name) : root_(root), path_(root / name) {
         std::error_code error;
         if (!fs::exists(path_, error)) {
             path_ += ".gz";
@@ -114,7 +114,7 @@ private:
 
     fs::path root_;
     fs::path path_;
-    bool compressed_;
+    bool compressed_ = false;
     std::uint64_t file_bytes_ = 0;
     std::uint64_t header_bytes_ = 0;
     std::unique_ptr<std::remove_pointer_t<gzFile>, Close> file_;

@@ -13,14 +13,13 @@
 #include <algorithm>
 #include <csignal>
 
-extern char** environ;
-
 namespace fedhive::clients {
 
 namespace {
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
     std::vector<char*> result;
+    result.reserve(texts.size() + 1);
     for (std::string& text : texts) result.push_back(text.data());
     result.push_back(nullptr);
     return result;

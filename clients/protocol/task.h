@@ -1,5 +1,5 @@
 // What a worker is asked to do, as plain data of fixed size: it lies in the control block, so no pointers and no strings. A worker knows no
-// strategy and no YAML; all it needs is in the plan it got at start (run_plan.h) and in its tasks.
+// strategy and no YAML; all it needs is in the plan it got at start (clients/training/worker_plan.h) and in its tasks.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 """Adds up CTest's JUnit reports: the skipped tests with their reasons, the failed ones by name, and the counts as the last line.
 
-usage: test_summary.py LABEL=REPORT…    exit status 1 when a test failed or none ran
+usage: test_summary.py [--no-skips] LABEL=REPORT…    exit status 1 when a test failed or none ran
+
+With --no-skips a skipped test is a failed one.
 """
 import re
 import sys
@@ -20,11 +22,12 @@ def outcome(case):
 
 def main(arguments):
     names = {"passed": [], "failed": [], "skipped": []}
-    for argument in arguments:
+    no_skips = arguments[:1] == ["--no-skips"]
+    for argument in arguments[1 if no_skips else 0 :]:
         label, report = argument.split("=", 1)
         for case in xml.parse(report).getroot().iter("testcase"):
             result, why = outcome(case)
-            names[result].append(f"{label}: {case.get('name')}" + (f" ({why})" if why else ""))
+            names["failed" if no_skips and result == "skipped" else result].append(f"{label}: {case.get('name')}" + (f" ({why})" if why else ""))
     for result in ("skipped", "failed"):
         for name in names[result]:
             print(f"{result}: {name}")

@@ -1,5 +1,7 @@
 #include "sim/config/fields.h"
 
+#include "clients/models/catalog.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +34,7 @@ void describe_run(Visitor& visitor, RunConfig& run) {
     visitor.field({.name = "device", .target = &run.device, .choices = {"auto", "cpu", "cuda"},
                    .doc = "Where parameters live and clients train; auto is cuda where a usable GPU is found, else cpu."});
     visitor.field({.name = "workers", .target = &run.workers, .range = between(0, 1024), .empty_word = "auto",
-                   .doc = "Processes that train clients; auto is what cores and memory allow; 0 trains in the coordinator, for a debugger. "
+                   .doc = "Processes that train clients; auto is one per usable core, at most one per slot; 0 trains in the coordinator, for a debugger. "
                           "Never changes a result."});
     visitor.field({.name = "threads", .target = &run.threads, .range = between(1, 1024),
                    .doc = "Threads inside each worker; 1 is best as long as there are as many clients as cores. Can change the last bit."});
@@ -91,9 +93,9 @@ void describe_data(Visitor& visitor, DataConfig& data) {
 void describe_model(Visitor& visitor, ModelConfig& model) {
     const auto when = [&](std::vector<std::string> names) { return Condition{&model.name, "name", std::move(names)}; };
     visitor.begin({.name = "model", .flow = true, .doc = "Which network is trained; its input and output sizes come from the data."});
-    visitor.field({.name = "name", .target = &model.name, .choices = {"lr", "mlp", "mnist_cnn", "cnn_m"}, .required = true,
-                   .doc = "lr: softmax regression; mlp: two hidden layers; mnist_cnn: the PyTorch tutorial's small CNN; cnn_m: the larger "
-                          "MNIST CNN of arXiv:1602.05629."});
+    visitor.field({.name = "name", .target = &model.name, .choices = {clients::kModelNames.begin(), clients::kModelNames.end()}, .required = true,
+                   .doc = "lr: softmax regression; mlp: two hidden layers; mnist_cnn: the PyTorch tutorials' small CNN, for 1 x 28 x 28; "
+                          "cnn_m: a CNN of a million parameters, for images of any size."});
     visitor.field({.name = "dropout", .target = &model.dropout, .when = when({"mnist_cnn", "cnn_m"}),
                    .doc = "Whether training drops activations; false for comparisons with exact arithmetic."});
     visitor.field({.name = "hidden", .target = &model.hidden, .range = between(1, kWide), .when = when({"mlp"}),
@@ -174,7 +176,8 @@ void describe_loop(Visitor& visitor, RunConfig& run) {
     visitor.field({.name = "policy", .target = &run.failures.policy, .choices = {"abort"},
                    .doc = "abort: end the run and name the failure."});
     visitor.field({.name = "deadline_s", .target = &run.failures.deadline_s, .range = {.low = 0, .high = 1e6, .low_excluded = true},
-                   .doc = "Seconds a round may wait for its workers before those missing count as hung."});
+                   .doc = "Seconds that one client, or one chunk of the evaluation, may take before its worker counts as hung; so does a "
+                          "worker that does not answer for as long."});
     visitor.end();
 }
 // clang-format on

@@ -134,7 +134,7 @@ void reconcile(RunConfig& run, unsigned seed) {
 
 }  // namespace
 
-TEST_SUITE_BEGIN("unit");
+TEST_SUITE_BEGIN("Config");
 
 TEST_CASE("KeysLeftOutHaveTheirDefaults") {
     RunConfig expected;

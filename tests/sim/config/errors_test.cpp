@@ -24,7 +24,7 @@ void check(const std::vector<Row>& rows, const std::string& before = "") {
 
 }  // namespace
 
-TEST_SUITE_BEGIN("unit");
+TEST_SUITE_BEGIN("ConfigErrors");
 
 TEST_CASE("MinimalConfigLoads") { CHECK_EQ(error_of(kMinimal), ""); }
 

@@ -7,7 +7,7 @@ using namespace fedhive;
 using namespace fedhive::sim;
 using namespace fedhive::sim::testing;
 
-TEST_SUITE_BEGIN("unit");
+TEST_SUITE_BEGIN("Overrides");
 
 TEST_CASE("OverrideReplacesAndTheLaterOneWins") {
     const RunConfig run =

@@ -10,7 +10,7 @@
 using namespace fedhive::sim;
 using namespace fedhive::sim::testing;
 
-TEST_SUITE_BEGIN("unit");
+TEST_SUITE_BEGIN("Reference");
 
 TEST_CASE("ReferenceIsUpToDate") {
     std::ifstream stream(std::filesystem::path(FEDHIVE_SOURCE_DIR) / "configs/REFERENCE.md");

@@ -35,7 +35,7 @@ std::array<float, 2> two_steps(const Strategy& strategy) {
 
 }  // namespace
 
-TEST_SUITE_BEGIN("unit");
+TEST_SUITE_BEGIN("Strategies");
 
 TEST_CASE("CatalogInOrder") {
     std::vector<std::string> names;
