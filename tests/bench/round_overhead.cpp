@@ -1,6 +1,7 @@
 // What a round costs by itself: real worker processes, empty tasks.
 //
-//   round_overhead WORKERS ROUNDS        prints start-up seconds, then minimum, median and 99th percentile of a round in microseconds
+//   round_overhead WORKERS ROUNDS        prints start-up seconds; then minimum, median and 99th percentile of a round in
+//                                        microseconds, back to back and (a tenth as many) after pauses of 2 ms
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/synthetic.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 using namespace fedhive;
 
@@ -33,6 +35,20 @@ struct NoTrainer final : clients::Trainer {
 
 std::unique_ptr<clients::Trainer> make_no_trainer(const clients::WorkerPlan&, const clients::SharedDataset&) {
     return std::make_unique<NoTrainer>();
+}
+
+/// One row: rounds of one empty task a worker, `pause_us` apart.
+void measure(const char* name, sim::Fleet& fleet, std::uint32_t workers, int rounds, int pause_us) {
+    std::vector<double> times;
+    for (int i = 0; i < rounds; ++i) {
+        std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
+        const std::int64_t began = now_ns();
+        fleet.empty_round(workers);
+        times.push_back(seconds_between(began, now_ns()) * 1e6);
+    }
+    std::sort(times.begin(), times.end());
+    fmt::print("{:<30} {} rounds: min {:.1f} us, median {:.1f} us, 99 % {:.1f} us\n", name, rounds, times.front(),
+               times[times.size() / 2], times[times.size() * 99 / 100]);
 }
 
 }  // namespace
@@ -61,14 +77,8 @@ int main(int argc, char** argv) {
     sim::Fleet fleet(options, plan, arena, dataset, make_no_trainer);
     fleet.empty_round(options.workers);
     const double start_s = seconds_between(start, now_ns());
-    std::vector<double> rounds;
-    for (int i = 0; i < std::atoi(argv[2]); ++i) {
-        const std::int64_t began = now_ns();
-        fleet.empty_round(options.workers);
-        rounds.push_back(seconds_between(began, now_ns()) * 1e6);
-    }
-    std::sort(rounds.begin(), rounds.end());
-    fmt::print("workers {} · start {:.3f} s · round: min {:.1f} us, median {:.1f} us, 99 % {:.1f} us\n", options.workers,
-               start_s, rounds.front(), rounds[rounds.size() / 2], rounds[rounds.size() * 99 / 100]);
+    fmt::print("workers {} · start, without a model, {:.3f} s\n", options.workers, start_s);
+    measure("back to back, workers awake", fleet, options.workers, std::atoi(argv[2]), 0);
+    measure("after a pause, workers asleep", fleet, options.workers, std::atoi(argv[2]) / 10, 2000);
     return 0;
 }
