@@ -31,7 +31,9 @@ void run_to_the_end(Experiment& run, Reporter& reporter, const std::filesystem::
 int run_command(const RunOptions& options) {
     clients::block_interrupts();
     Experiment run(load_config(options.config, options.overrides));
-    RunFolder folder(options.out.empty() ? default_run_folder(run.config.name) : options.out, run.config, options.overwrite);
+    clients::throw_if_interrupted();
+    RunFolder folder(options.out.empty() ? make_default_run_folder(run.config.name) : options.out, run.config,
+                     options.overwrite);
     Reporter reporter(run, folder, options.quiet);
     try {
         run_to_the_end(run, reporter, folder.logs());

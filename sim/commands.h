@@ -22,7 +22,7 @@ int evaluate_command(const std::filesystem::path& run_folder);
 int reference_command();
 int doctor_command();
 
-/// Hidden: run by doctor in a process of its own. Opens the CUDA IPC handle given in hex, checks its pattern and writes another.
+/// Hidden: the child of probe_ipc(). Opens the CUDA IPC handle given in hex, reads what is there, writes back.
 int ipc_probe_command(const std::string& handle_hex, std::size_t num_floats);
 
 }  // namespace fedhive::sim

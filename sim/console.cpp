@@ -15,6 +15,13 @@ namespace fedhive::sim {
 
 namespace {
 
+/// To standard output; nobody there to read it is no reason to end a run, and tables hold what was said.
+template <typename... Values>
+void print(fmt::format_string<Values...> format, Values&&... values) {
+    const std::string text = fmt::format(format, std::forward<Values>(values)...);
+    [[maybe_unused]] const std::size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
 std::size_t terminal_width() {
     winsize size{};
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
@@ -73,20 +80,20 @@ void Console::show_plan(const Experiment& run, const std::string& folder) const 
     const std::string workers = run.num_workers == 0 ? "none: the coordinator trains"
                                                      : fmt::format("{} processes, {} thread{} each", run.num_workers,
                                                                    config.threads, config.threads == 1 ? "" : "s");
-    fmt::print("run         {} · {} · {} rounds · seed {}\n", config.name, config.strategy.name, config.rounds, config.seed);
-    fmt::print("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
-    fmt::print("model       {} · {} parameters · input {}x{}x{}\n", config.model.name, run.layout.num_values(),
-               data.shape.channels, data.shape.height, data.shape.width);
-    fmt::print("data        {} · {} training and {} test examples · {} classes\n", config.data.format, data.num_train,
-               data.num_test, data.num_classes);
-    fmt::print("clients     {} by {} · {} · {} per round\n", data.num_clients, config.data.partition.scheme,
-               shard_sizes(run.dataset), run.mode.in_flight);
-    fmt::print("partition   {}", histogram_rows(run.dataset));
-    fmt::print("memory      arena {} in {} slots · data {}\n", human_bytes(run.arena->geometry().total_bytes()),
-               run.arena->geometry().num_slots, human_bytes(data.total_bytes()));
-    fmt::print("folder      {}\n\n", folder);
-    fmt::print("{:>6} {:>8} {:>9} {:>11} {:>10} {:>10} {:>9}\n", "round", "version", "accepted", "train loss", "test loss",
-               "accuracy", "seconds");
+    print("run         {} · {} · {} rounds · seed {}\n", config.name, config.strategy.name, config.rounds, config.seed);
+    print("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
+    print("model       {} · {} parameters · input {}x{}x{}\n", config.model.name, run.layout.num_values(), data.shape.channels,
+          data.shape.height, data.shape.width);
+    print("data        {} · {} training and {} test examples · {} classes\n", config.data.format, data.num_train, data.num_test,
+          data.num_classes);
+    print("clients     {} by {} · {} · {} per round\n", data.num_clients, config.data.partition.scheme,
+          shard_sizes(run.dataset), run.mode.in_flight);
+    print("partition   {}", histogram_rows(run.dataset));
+    print("memory      arena {} in {} slots · data {}\n", human_bytes(run.arena->geometry().total_bytes()),
+          run.arena->geometry().num_slots, human_bytes(data.total_bytes()));
+    print("folder      {}\n\n", folder);
+    print("{:>6} {:>8} {:>9} {:>11} {:>10} {:>10} {:>9}\n", "round", "version", "accepted", "train loss", "test loss",
+          "accuracy", "seconds");
     std::fflush(stdout);
 }
 
@@ -109,9 +116,9 @@ void Console::show_round(const RoundRecord& round, const Arrivals& arrived, cons
     if (live_) erase_live_line();
     const std::string loss = round.test ? fmt::format("{:.4f}", round.test->test_loss) : "-";
     const std::string accuracy = round.test ? fmt::format("{:.4f}", round.test->test_accuracy) : "-";
-    fmt::print("{:>6} {:>8} {:>9} {:>11.4f} {:>10} {:>10} {:>9.3f}\n", round.round, server.version,
-               fmt::format("{}/{}", arrived.clients.size(), arrived.clients.size()), arrived.train_loss(), loss, accuracy,
-               seconds_between(round.start_ns, round.lap_ns));
+    print("{:>6} {:>8} {:>9} {:>11.4f} {:>10} {:>10} {:>9.3f}\n", round.round, server.version,
+          fmt::format("{}/{}", arrived.clients.size(), arrived.clients.size()), arrived.train_loss(), loss, accuracy,
+          seconds_between(round.start_ns, round.lap_ns));
     if (live_) draw_live_line();
     std::fflush(stdout);
 }
@@ -131,7 +138,7 @@ void Console::say(const std::string& line) {
     if (quiet_) return;
     const std::lock_guard lock(mutex_);
     if (live_) erase_live_line();
-    fmt::print("{}\n", line);
+    print("{}\n", line);
     std::fflush(stdout);
 }
 
@@ -165,9 +172,9 @@ void Console::draw_live_line() {
     // Too long a line would wrap and leave its first half behind.
     const std::size_t room = terminal_width() - 1;
     const std::string text = head.size() + kBar + tail.size() <= room ? head + bar + tail : (head + tail).substr(0, room);
-    fmt::print("\r\x1b[K{}", text);
+    print("\r\x1b[K{}", text);
 }
 
-void Console::erase_live_line() const { fmt::print("\r\x1b[K"); }
+void Console::erase_live_line() const { print("\r\x1b[K"); }
 
 }  // namespace fedhive::sim

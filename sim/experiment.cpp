@@ -8,6 +8,7 @@
 #include "clients/data/idx.h"
 #include "clients/data/partition.h"
 #include "clients/data/synthetic.h"
+#include "clients/protocol/watcher.h"
 #include "clients/training/libtorch_info.h"
 #include "sim/ipc_probe.h"
 #include "sim/machine.h"
@@ -39,11 +40,26 @@ std::uint32_t choose_workers(const RunConfig& run) {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(this_machine().cores, 1, slots));
 }
 
+/// Drawn data are asked for by number, so their size is known before the first one is drawn. They exist twice while they move into the
+/// shared segment.
+void require_memory(const RunConfig& run) {
+    const DataConfig& data = run.data;
+    const auto values = static_cast<std::uint64_t>(data.format == "glyphs" ? 28 * 28 : data.num_features);
+    const std::uint64_t wanted =
+        2 * static_cast<std::uint64_t>(data.num_train + data.num_test) * (values + sizeof(std::int32_t));
+    const std::uint64_t available = this_machine().available_memory;
+    if (wanted > available)
+        throw ConfigError(fmt::format("{} examples need {} bytes ({}), {} bytes ({}) are available; use fewer",
+                                      data.num_train + data.num_test, wanted, human_bytes(wanted), available,
+                                      human_bytes(available)));
+}
+
 clients::Dataset read_dataset(const RunConfig& run) {
     const DataConfig& data = run.data;
     if (data.format == "idx") return clients::read_idx(data.root, data.classes);
     const auto num_train = static_cast<std::size_t>(data.num_train);
     const auto num_test = static_cast<std::size_t>(data.num_test);
+    if (data.format != "idx") require_memory(run);
     if (data.format == "glyphs") return clients::draw_glyphs(num_train, num_test, run.seed);
     if (data.format == "synthetic")
         return clients::draw_synthetic({num_train, num_test, data.num_classes, data.num_features, data.separation}, run.seed);
@@ -81,6 +97,10 @@ auto blame(const LoadedConfig& loaded, const std::string& key, Make make) {
         return make();
     } catch (const ConfigError& error) {
         throw loaded.source->error(key, error.what());
+    } catch (const std::bad_alloc&) {
+        const std::uint64_t available = this_machine().available_memory;
+        throw loaded.source->error(key, fmt::format("needs more memory than there is; {} bytes ({}) are available", available,
+                                                    human_bytes(available)));
     }
 }
 
@@ -100,6 +120,7 @@ Experiment::Experiment(const LoadedConfig& loaded)
       worker_plan(plan_workers()) {
     // What is stored with the run names the device that was used, so that running it again asks for the same.
     config.device = space == MemorySpace::Host ? "cpu" : "cuda";
+    clients::throw_if_interrupted();
     std::vector<float> initial(layout.num_floats(), 0.0F);
     clients::initial_parameters(model, layout, config.seed, initial);
     aggregation::copy(server.model(), initial);
@@ -109,6 +130,7 @@ clients::SharedDataset Experiment::load_data(const LoadedConfig& loaded) {
     const clients::Dataset read =
         blame(loaded, config.data.format == "idx" ? "data.root" : "data.format", [&] { return read_dataset(config); });
     data_fingerprint = read.fingerprint();
+    clients::throw_if_interrupted();
     const clients::Partition partition = blame(loaded, "data.partition", [&] { return deal(config, read); });
     for (std::size_t client = 0; client < partition.num_clients(); ++client)
         if (partition.num_examples(client) == 0)
@@ -129,7 +151,15 @@ std::unique_ptr<aggregation::Arena> Experiment::make_arena(const LoadedConfig& l
     const auto cohort = static_cast<std::uint64_t>(config.cohort_size());
     const auto per_slot = static_cast<std::uint64_t>(config.training.clients_per_slot);
     const aggregation::ArenaGeometry geometry{layout.num_floats(), (cohort + per_slot - 1) / per_slot};
-    if (space == MemorySpace::Cuda) return std::make_unique<aggregation::CudaArena>(aggregation::cuda_driver(), geometry);
+    if (space == MemorySpace::Cuda) {
+        try {
+            return std::make_unique<aggregation::CudaArena>(aggregation::cuda_driver(), geometry);
+        } catch (const Fault& fault) {
+            throw loaded.source->error("training.cohort", fmt::format("{}; use a smaller cohort or model, or raise "
+                                                                      "training.clients_per_slot",
+                                                                      fault.what()));
+        }
+    }
     const std::uint64_t available = this_machine().available_memory;
     if (geometry.total_bytes() > available)
         throw loaded.source->error(

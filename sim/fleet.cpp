@@ -64,7 +64,6 @@ Fleet::Fleet(const FleetOptions& options, clients::WorkerPlan plan, const aggreg
       watcher_([this] { block_.header().coordinator_bell.post(); }),
       barrier_(block_, watcher_, options.deadline_s, [this](std::size_t worker) { return autopsy(worker); }),
       plan_(plan) {
-    plan_.coordinator_pid = getpid();
     block_.set_plan(plan_);
     if (options_.workers == 0) {
         trainer_ = make_trainer(plan_, dataset_);
@@ -133,8 +132,11 @@ void Fleet::train() { barrier_.publish(tasks_); }
 std::vector<TaskOutcome> Fleet::run_tasks(std::size_t quorum) {
     std::vector<TaskOutcome> outcomes =
         runner_ ? barrier_.run_here([this](std::size_t) { runner_->run_one(); }) : barrier_.wait(quorum);
-    for (const TaskOutcome& outcome : outcomes)
-        if (outcome.failure) throw RunAborted(*outcome.failure);
+    for (TaskOutcome& outcome : outcomes) {
+        if (!outcome.failure) continue;
+        if (runner_) outcome.failure->worker = -1;  // no process but this one
+        throw RunAborted(*outcome.failure);
+    }
     if (!barrier_.worker_failures().empty()) {
         ClientFailure failure = barrier_.worker_failures().front();
         failure.round = tasks_.empty() ? -1 : tasks_.front().round + std::int64_t{1};
@@ -152,7 +154,8 @@ Arrivals Fleet::barrier(std::size_t quorum) {
         for (std::uint64_t i = task.first; i < task.first + task.count; ++i) {
             const clients::ClientResult& result = block_.results()[i];
             if (result.finite == 0)
-                throw RunAborted({FailureKind::NonFinite, outcomes[slot].worker, task.round + std::int64_t{1}, cohort_[i],
+                throw RunAborted({FailureKind::NonFinite, runner_ ? -1 : std::int64_t{outcomes[slot].worker},
+                                  task.round + std::int64_t{1}, cohort_[i],
                                   "the update holds a NaN or an infinity; a smaller training.optimizer.lr usually helps"});
             arrived.clients.push_back({cohort_[i], outcomes[slot].worker, task.slot, num_examples(cohort_[i]), result});
             positions.push_back(i);

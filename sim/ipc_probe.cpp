@@ -13,10 +13,14 @@ namespace fedhive::sim {
 namespace {
 
 constexpr std::size_t kProbeFloats = 4096;
-constexpr float kPattern = 1.5F;
+constexpr float kQuestion = 1.5F;  // what the parent writes
+constexpr double kFactor = 2.0;    // what a kernel of the child multiplies it with
 
 std::string share_with_a_child() {
     const aggregation::CudaArena arena(aggregation::cuda_driver(), {kProbeFloats, 1});
+    const std::vector<float> question(kProbeFloats, kQuestion);
+    aggregation::copy(arena.global(0), question);
+    aggregation::synchronize(aggregation::MemorySpace::Cuda);
     std::string hex;
     for (const auto byte : arena.handle().bytes) hex += fmt::format("{:02x}", static_cast<unsigned>(byte));
     clients::SpawnOptions spawn;
@@ -26,7 +30,8 @@ std::string share_with_a_child() {
     if (const std::string text = child.end()->text; text != "exited with status 0") return "the probing child " + text;
     std::vector<float> seen(kProbeFloats, 0.0F);
     aggregation::copy(seen, arena.slot(0));
-    return seen == std::vector<float>(kProbeFloats, kPattern) ? "" : "what the child wrote did not arrive";
+    const auto answer = static_cast<float>(kFactor * kQuestion);
+    return seen == std::vector<float>(kProbeFloats, answer) ? "" : "what the child wrote did not arrive";
 }
 
 }  // namespace
@@ -45,8 +50,10 @@ int ipc_probe_command(const std::string& handle_hex, std::size_t num_floats) {
     for (std::size_t i = 0; i < handle.bytes.size(); ++i)
         handle.bytes[i] = static_cast<unsigned char>(std::stoul(handle_hex.substr(2 * i, 2), nullptr, 16));
     const aggregation::CudaArenaView view(aggregation::cuda_driver(), handle, {num_floats, 1});
-    const std::vector<float> pattern(num_floats, kPattern);
-    aggregation::copy(view.slot(0), pattern);
+    std::vector<float> seen(num_floats, 0.0F);
+    aggregation::copy(seen, view.global(0));
+    if (seen != std::vector<float>(num_floats, kQuestion)) return 1;
+    aggregation::scale(view.slot(0), view.global(0), kFactor);
     aggregation::synchronize(aggregation::MemorySpace::Cuda);
     return 0;
 }

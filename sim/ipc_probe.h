@@ -5,7 +5,8 @@
 
 namespace fedhive::sim {
 
-/// Shares a small allocation with a child process, which writes a pattern and reads it back. Empty when that worked, else what did not.
+/// Shares a small allocation with a child process, which reads a pattern there and has a kernel write another. Empty when both arrived,
+/// else what did not.
 std::string probe_ipc();
 
 }  // namespace fedhive::sim

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 namespace fedhive::sim {
@@ -21,16 +22,30 @@ int affinity_cores() {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-/// CPU quota of the cgroup (version 2, then 1), in cores; a large number where there is none.
+/// Cores that one cgroup of version 2 grants; a large number where it sets no quota.
+double quota_of(const std::filesystem::path& group) {
+    std::ifstream file(group / "cpu.max");
+    std::string quota;
+    double period = 0.0;
+    return file >> quota >> period && quota != "max" && period > 0.0 ? std::stod(quota) / period : 1e9;
+}
+
+/// The tightest CPU quota from this process's cgroup up to the root, in cores (version 2; version 1 at its root only).
 double cgroup_cores() {
+    const std::filesystem::path root = "/sys/fs/cgroup";
+    double cores = quota_of(root);
+    std::ifstream groups("/proc/self/cgroup");
+    for (std::string line; std::getline(groups, line);) {
+        if (line.rfind("0::/", 0) != 0) continue;
+        for (std::filesystem::path group = line.substr(4); !group.empty(); group = group.parent_path())
+            cores = std::min(cores, quota_of(root / group));
+    }
     double quota = 0.0;
     double period = 0.0;
-    std::string text;
-    if (std::ifstream file("/sys/fs/cgroup/cpu.max"); file >> text >> period && text != "max") return std::stod(text) / period;
-    std::ifstream quota_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
-    std::ifstream period_file("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-    if (quota_file >> quota && period_file >> period && quota > 0.0 && period > 0.0) return quota / period;
-    return 1e9;
+    std::ifstream quota_file(root / "cpu/cpu.cfs_quota_us");
+    std::ifstream period_file(root / "cpu/cpu.cfs_period_us");
+    if (quota_file >> quota && period_file >> period && quota > 0.0 && period > 0.0) cores = std::min(cores, quota / period);
+    return cores;
 }
 
 std::string cpu_name() {

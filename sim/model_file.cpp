@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdio>
 #include <fstream>
 #include <span>
 
@@ -89,8 +90,11 @@ void write_file(const std::filesystem::path& file, std::string_view content) {
         unlink(aside.c_str());
         throw;
     }
-    close(descriptor);
-    std::filesystem::rename(aside, file);
+    if (close(descriptor) != 0 || std::rename(aside.c_str(), file.c_str()) != 0) {
+        const Fault fault = os_fault("cannot write " + file.string());
+        unlink(aside.c_str());
+        throw fault;
+    }
 }
 
 void write_model(const std::filesystem::path& file, const Layout& layout, ConstParamSpan model,

@@ -57,6 +57,14 @@ void Reporter::stopped(const std::string& exit_status, const std::string& messag
     if (!message.empty()) console_.say(message);
 }
 
+nlohmann::json Reporter::final_hash() const {
+    try {
+        return model_sha256(run_.layout, run_.global_model());
+    } catch (const std::exception&) {
+        return nullptr;  // a device that has failed does not give its model back; the run's own error is what counts
+    }
+}
+
 void Reporter::write_manifest(const std::string& exit_status) {
     const clients::LibtorchInfo torch = clients::libtorch_info();
     const Machine machine = this_machine();
@@ -85,7 +93,7 @@ void Reporter::write_manifest(const std::string& exit_status) {
     manifest["layout_fingerprint"] = fmt::format("{:016x}", run_.layout.fingerprint());
     manifest["data_fingerprint"] = fmt::format("{:016x}", run_.data_fingerprint);
     manifest["version"] = run_.server.version;
-    manifest["model_sha256"] = over ? nlohmann::json(model_sha256(run_.layout, run_.global_model())) : nlohmann::json(nullptr);
+    manifest["model_sha256"] = over ? final_hash() : nlohmann::json(nullptr);
     if (last_test_) {
         manifest["test_loss"] = last_test_->test_loss;
         manifest["test_accuracy"] = last_test_->test_accuracy;

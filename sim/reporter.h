@@ -29,6 +29,7 @@ public:
 
 private:
     void write_manifest(const std::string& exit_status);
+    nlohmann::json final_hash() const;
 
     const Experiment& run_;
     RunFolder& folder_;

@@ -22,7 +22,7 @@ void run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter) {
     const Mode& mode = run.mode;
     Strategy& strategy = run.strategy;
     ServerState& server = run.server;
-    for (; server.round < config.rounds; ++server.round) {
+    for (bool stop = false; server.round < config.rounds && !stop; ++server.round) {
         RoundRecord round = reporter.begin(server);
         const Cohort cohort = sample_uniform(fleet.num_clients(), mode.in_flight,
                                              Stream(config.seed, Purpose::Sampling, static_cast<std::uint32_t>(server.round)));
@@ -44,7 +44,7 @@ void run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter) {
         if (evaluation_due(config, server.round)) round.test = evaluate(fleet, server, run.dataset.map().num_test);
         round.lap(Phase::Evaluate);
         reporter.report(round, arrived, server);
-        if (stop_reached(config, round)) break;
+        stop = stop_reached(config, round);
     }
 }
 

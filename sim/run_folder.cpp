@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <ctime>
+#include <vector>
 
 namespace fedhive::sim {
 
@@ -33,10 +34,27 @@ std::string formatted_time(const char* format, bool utc) {
     return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
 }
 
+/// Only a folder with a manifest of ours is a run.
+bool is_run(const fs::path& folder) {
+    std::ifstream stream(folder / "manifest.json");
+    const auto manifest = nlohmann::json::parse(stream, nullptr, false);
+    return manifest.is_object() && manifest.contains("schema") && manifest.contains("model_sha256");
+}
+
 void remove_previous_run(const fs::path& folder) {
-    for (const char* name :
-         {"config.yaml", "manifest.json", "rounds.csv", "clients.csv", "events.jsonl", "model.safetensors", "logs"})
-        fs::remove_all(folder / name);
+    std::vector<fs::path> files;
+    for (const char* name : {"config.yaml", "rounds.csv", "clients.csv", "events.jsonl", "model.safetensors", "manifest.json"})
+        files.push_back(folder / name);
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(folder / "logs", none))
+        if (entry.path().filename().string().rfind("worker-", 0) == 0) files.push_back(entry.path());
+    for (const fs::path& file : files) {
+        std::error_code error;
+        fs::remove(file, error);
+        if (error)
+            throw ConfigError(
+                fmt::format("--out {}: {} cannot be removed: {}", folder.string(), file.string(), error.message()));
+    }
 }
 
 void prepare_folder(const fs::path& folder, bool overwrite) {
@@ -48,6 +66,11 @@ void prepare_folder(const fs::path& folder, bool overwrite) {
             throw ConfigError(
                 fmt::format("--out {}: the folder is not empty; choose another, or add --overwrite to replace the run in it",
                             folder.string()));
+        if (!is_run(folder))
+            throw ConfigError(fmt::format(
+                "--out {}: the folder is not empty and holds no run (no manifest.json of fedhive's), so --overwrite "
+                "leaves it alone; choose another",
+                folder.string()));
         remove_previous_run(folder);
     }
     fs::create_directories(folder / "logs", error);
@@ -70,13 +93,14 @@ void append(std::ofstream& stream, const std::string& text) {
 
 }  // namespace
 
-fs::path default_run_folder(const std::string& name) {
+fs::path make_default_run_folder(const std::string& name) {
     const fs::path folder = fs::path("results") / "runs" / (name + "-" + formatted_time("%Y%m%d-%H%M%S", false));
-    // Two runs may start within one second.
-    fs::path free = folder;
-    std::error_code none;
-    for (int i = 2; fs::exists(free, none); ++i) free = fmt::format("{}-{}", folder.string(), i);
-    return free;
+    std::error_code error;
+    fs::create_directories(folder.parent_path(), error);
+    // Two runs may start within one second: whoever creates the folder has it.
+    fs::path mine = folder;
+    for (int i = 2; !error && !fs::create_directory(mine, error); ++i) mine = fmt::format("{}-{}", folder.string(), i);
+    return mine;  // an error shows when the run prepares it
 }
 
 std::string utc_time() { return formatted_time("%Y-%m-%dT%H:%M:%SZ", true); }

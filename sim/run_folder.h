@@ -15,13 +15,14 @@ namespace fedhive::sim {
 /// Version of the files' schema, in the manifest: columns are only ever added at the end.
 inline constexpr int kResultSchema = 1;
 
-/// results/runs/<name>-<date>-<time>
-std::filesystem::path default_run_folder(const std::string& name);
+/// Creates results/runs/<name>-<date>-<time>, or that with -2, -3, … where another run has it.
+std::filesystem::path make_default_run_folder(const std::string& name);
 
 class RunFolder {
 public:
     /// Creates the folder with its config.yaml and empty tables. Throws ConfigError when it cannot be written, or is not empty and `overwrite`
-    /// is false; overwriting removes the files of the run before and nothing else.
+    /// is false; overwriting removes the files of the run before and nothing else (and nothing at all where there is no manifest
+    /// of a run).
     RunFolder(const std::filesystem::path& folder, const RunConfig& config, bool overwrite);
 
     const std::filesystem::path& path() const { return folder_; }

@@ -16,11 +16,17 @@ void check(cudaError_t error, const std::string& what) {
     if (error != cudaSuccess) throw Fault(fmt::format("{}: {} ({})", what, cudaGetErrorString(error), cudaGetErrorName(error)));
 }
 
+std::size_t free_bytes() {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    return cudaMemGetInfo(&free, &total) == cudaSuccess ? free : 0;
+}
+
 class RuntimeDriver final : public CudaDriver {
 public:
     void* allocate(std::size_t bytes) override {
         void* memory = nullptr;
-        check(cudaMalloc(&memory, bytes), fmt::format("cudaMalloc of {} bytes", bytes));
+        check(cudaMalloc(&memory, bytes), fmt::format("cudaMalloc of {} bytes, {} bytes are free", bytes, free_bytes()));
         check(cudaMemset(memory, 0, bytes), "cudaMemset");
         check(cudaDeviceSynchronize(), "cudaMemset");  // before another process can see the memory
         return memory;

@@ -25,7 +25,7 @@ std::string advice(const fs::path& root) {
     const fs::path plain = root.lexically_normal();
     const fs::path name = plain.has_filename() ? plain.filename() : plain.parent_path().filename();
     if (name == "mnist") return "run `scripts/data mnist` to fetch the four files again";
-    return "put a complete copy of it there";
+    return "put a complete copy of it there (MNIST: run `scripts/data mnist` and name its folder, data/mnist)";
 }
 
 std::string wanted_files() {

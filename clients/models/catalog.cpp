@@ -18,7 +18,13 @@ std::shared_ptr<Classifier> build_model(const ModelSpec& spec) {
     throw ConfigError(fmt::format("unknown model '{}'; known: {}", name, fmt::join(kModelNames, ", ")));
 }
 
-aggregation::Layout model_layout(const ModelSpec& spec) { return layout_of(*build_model(spec)); }
+aggregation::Layout model_layout(const ModelSpec& spec) {
+    try {
+        return layout_of(*build_model(spec));
+    } catch (const c10::Error& error) {
+        throw ConfigError(fmt::format("{} cannot be built: {}", spec.name.get(), error.what_without_backtrace()));
+    }
+}
 
 void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
                         aggregation::ParamSpan to) {

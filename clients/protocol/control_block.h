@@ -23,7 +23,6 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <span>
 
 namespace fedhive::clients {

@@ -91,8 +91,9 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
 ChildProcess::~ChildProcess() {
     if (pid_ < 0) return;
     if (!end_) {
+        // A process in an uninterruptible wait (a driver, a network file system) dies late: it is not waited for without end.
         ::kill(pid_, SIGKILL);
-        waitpid(pid_, nullptr, 0);
+        wait_for(5.0);
     }
     close(pidfd_);
 }
@@ -102,7 +103,9 @@ std::optional<ChildProcess::End> ChildProcess::end() {
     if (!end_ && waitpid(pid_, &status, WNOHANG) == pid_) {
         if (WIFSIGNALED(status)) {
             const int number = WTERMSIG(status);
-            end_ = End{true, fmt::format("killed by SIG{} ({})", sigabbrev_np(number), sigdescr_np(number))};
+            const char* name = sigabbrev_np(number);  // real-time signals have none
+            end_ = End{true, name == nullptr ? fmt::format("killed by signal {}", number)
+                                             : fmt::format("killed by SIG{} ({})", name, sigdescr_np(number))};
         } else {
             end_ = End{false, fmt::format("exited with status {}", WEXITSTATUS(status))};
         }

@@ -4,8 +4,15 @@
 #include "aggregation/base/error.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace fedhive::clients {
+
+namespace {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
 
 std::optional<Claim> TaskBoard::claim() const {
     ControlBlock::Header& header = block_.header();
@@ -66,6 +73,7 @@ void RoundBarrier::publish(std::span<const Task> tasks) {
         cell.members_done.store(0, std::memory_order_relaxed);
         cell.state.store(TaskState{ticket_, 0, TaskPhase::Ready}.pack(), std::memory_order_release);
     }
+    published_ns_ = now_ns();
     header.num_tasks.store(static_cast<std::uint32_t>(tasks.size()), std::memory_order_release);
     header.ticket.store(ticket_, std::memory_order_release);
     for (std::size_t w = 0; w < block_.geometry().num_workers; ++w) block_.worker(w).door_bell.post();
@@ -83,7 +91,7 @@ std::vector<TaskOutcome> RoundBarrier::wait(std::size_t quorum) {
                 return outcome.failure || outcome.phase == TaskPhase::Done || outcome.phase == TaskPhase::Failed;
             }));
         if (finished >= quorum) return outcomes;
-        find_silent_workers(outcomes);
+        find_hung_workers(outcomes);
         if (!worker_failures_.empty()) return outcomes;
         watcher_.arm(next_deadline_ns(outcomes));
         wait_for(header.coordinator_bell);
@@ -153,21 +161,32 @@ void RoundBarrier::find_dead_workers() {
     }
 }
 
-bool RoundBarrier::silent(std::size_t worker, const std::vector<TaskOutcome>& outcomes) const {
-    const bool at_work = std::any_of(outcomes.begin(), outcomes.end(), [&](const TaskOutcome& outcome) {
-        return outcome.phase == TaskPhase::Claimed && outcome.worker == worker;
-    });
-    return !at_work && block_.worker(worker).seen.load(std::memory_order_relaxed) != ticket_;
+std::int64_t RoundBarrier::answer_due_ns(std::size_t worker, const std::vector<TaskOutcome>& outcomes) const {
+    bool work_is_left = false;
+    std::int64_t last_sign_ns = published_ns_;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        if (outcomes[i].phase == TaskPhase::Claimed && outcomes[i].worker == worker)
+            return kNever;  // the task has its own deadline
+        work_is_left = work_is_left || outcomes[i].phase == TaskPhase::Ready;
+        if (outcomes[i].phase == TaskPhase::Done) last_sign_ns = std::max(last_sign_ns, block_.task(i).finished_ns);
+    }
+    if (block_.worker(worker).seen.load(std::memory_order_relaxed) != ticket_) return silent_since_ns_[worker] + deadline_ns_;
+    // It has looked, and left work behind: stopped between the look and the claim.
+    return work_is_left ? last_sign_ns + deadline_ns_ : kNever;
 }
 
-void RoundBarrier::find_silent_workers(const std::vector<TaskOutcome>& outcomes) {
+void RoundBarrier::find_hung_workers(const std::vector<TaskOutcome>& outcomes) {
+    for (const TaskOutcome& outcome : outcomes)
+        if (outcome.failure && outcome.failure->kind == FailureKind::Hung) worker_failures_.push_back(*outcome.failure);
     const std::int64_t now = now_ns();
     for (std::size_t w = 0; w < silent_since_ns_.size(); ++w) {
-        if (now < silent_since_ns_[w] + deadline_ns_ || !silent(w, outcomes)) continue;
+        if (now < answer_due_ns(w, outcomes)) continue;
         ClientFailure failure;
         failure.kind = FailureKind::Hung;
         failure.worker = static_cast<std::int64_t>(w);
-        failure.message = fmt::format("has not answered its bell for {:.1f} s", seconds_between(silent_since_ns_[w], now));
+        failure.message = fmt::format("{}, has not answered its bell for {:.1f} s",
+                                      to_string(block_.worker(w).state.load(std::memory_order_relaxed)),
+                                      seconds_between(std::min(silent_since_ns_[w], published_ns_), now));
         worker_failures_.push_back(failure);
     }
 }
@@ -182,8 +201,7 @@ std::int64_t RoundBarrier::next_deadline_ns(const std::vector<TaskOutcome>& outc
     std::int64_t next = now_ns() + deadline_ns_;  // nobody who begins from now on is due before
     for (std::size_t i = 0; i < outcomes.size(); ++i)
         if (outcomes[i].phase == TaskPhase::Claimed) next = std::min(next, task_deadline_ns(i));
-    for (std::size_t w = 0; w < silent_since_ns_.size(); ++w)
-        if (silent(w, outcomes)) next = std::min(next, silent_since_ns_[w] + deadline_ns_);
+    for (std::size_t w = 0; w < silent_since_ns_.size(); ++w) next = std::min(next, answer_due_ns(w, outcomes));
     // A deadline that passes between two looks is due at once, not in the past (which would disarm the timer).
     return std::max(next, now_ns() + 1'000'000);
 }

@@ -51,12 +51,6 @@ struct TaskOutcome {
     std::optional<ClientFailure> failure;
 };
 
-/// Thrown by wait() after an interrupt (Ctrl-C, SIGTERM, SIGHUP).
-struct Interrupted : std::runtime_error {
-    explicit Interrupted(int number) : std::runtime_error("interrupted"), signal_number(number) {}
-    int signal_number;
-};
-
 /// Coordinator's side.
 class RoundBarrier {
 public:
@@ -84,10 +78,10 @@ private:
     TaskOutcome outcome_of(std::size_t index) const;
     std::optional<ClientFailure> failure_of(std::size_t index, const TaskState& state) const;
     void find_dead_workers();
-    void find_silent_workers(const std::vector<TaskOutcome>& outcomes);
+    void find_hung_workers(const std::vector<TaskOutcome>& outcomes);
     std::int64_t task_deadline_ns(std::size_t index) const;
     std::int64_t next_deadline_ns(const std::vector<TaskOutcome>& outcomes) const;
-    bool silent(std::size_t worker, const std::vector<TaskOutcome>& outcomes) const;
+    std::int64_t answer_due_ns(std::size_t worker, const std::vector<TaskOutcome>& outcomes) const;
 
     const ControlBlock& block_;
     Watcher& watcher_;
@@ -95,6 +89,7 @@ private:
     Autopsy autopsy_;
     std::uint32_t ticket_ = 0;
     std::size_t num_tasks_ = 0;
+    std::int64_t published_ns_ = 0;
     std::vector<std::int64_t> silent_since_ns_;  // per worker: the oldest publication it has not looked at
     std::vector<ClientFailure> worker_failures_;
 };

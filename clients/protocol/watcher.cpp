@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <ctime>
 
@@ -16,10 +17,12 @@ namespace fedhive::clients {
 
 namespace {
 
+constexpr std::array kInterrupts{SIGINT, SIGTERM, SIGHUP};
+
 sigset_t interrupt_signals() {
     sigset_t set;
     sigemptyset(&set);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, number);
+    for (const int number : kInterrupts) sigaddset(&set, number);
     return set;
 }
 
@@ -38,6 +41,13 @@ void drain(int descriptor) {
 void block_interrupts() {
     const sigset_t set = interrupt_signals();
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+void throw_if_interrupted() {
+    sigset_t pending;
+    sigpending(&pending);
+    for (const int number : kInterrupts)
+        if (sigismember(&pending, number) == 1) throw Interrupted(number);
 }
 
 Watcher::Watcher(std::function<void()> ring)
@@ -62,12 +72,6 @@ void Watcher::watch(std::size_t worker, int pidfd) {
         const std::lock_guard lock(mutex_);
         watched_.push_back({worker, pidfd, false});
     }
-    eventfd_write(wake_fd_, 1);
-}
-
-void Watcher::forget(std::size_t worker) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(watched_, [&](const Watched& one) { return one.worker == worker; });
     eventfd_write(wake_fd_, 1);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -15,6 +16,15 @@ namespace fedhive::clients {
 /// Blocks SIGINT, SIGTERM and SIGHUP in this thread and those it starts, so that the watcher alone receives them. To be called before any
 /// thread is started.
 void block_interrupts();
+
+/// After an interrupt: Ctrl-C, SIGTERM, SIGHUP.
+struct Interrupted : std::runtime_error {
+    explicit Interrupted(int number) : std::runtime_error("interrupted"), signal_number(number) {}
+    int signal_number;
+};
+
+/// For the time before there is a watcher: throws Interrupted when one of the blocked signals is waiting.
+void throw_if_interrupted();
 
 class Watcher {
 public:
@@ -26,7 +36,6 @@ public:
 
     /// Rings when the process behind `pidfd` ends; `worker` then counts as dead. Takes no ownership.
     void watch(std::size_t worker, int pidfd);
-    void forget(std::size_t worker);
 
     /// Rings once at that time of now_ns(); replaces the deadline before.
     void arm(std::int64_t deadline_ns) const;

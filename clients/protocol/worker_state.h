@@ -19,4 +19,21 @@ namespace fedhive::clients {
 
 enum class WorkerState : std::uint32_t { Starting, Waiting, Working, Broken, Stopped };
 
+/// "starting", "waiting", … as in messages.
+constexpr const char* to_string(WorkerState state) {
+    switch (state) {
+        case WorkerState::Starting:
+            return "starting";
+        case WorkerState::Waiting:
+            return "waiting";
+        case WorkerState::Working:
+            return "working";
+        case WorkerState::Broken:
+            return "broken";
+        case WorkerState::Stopped:
+            return "stopped";
+    }
+    return "in an unknown state";
+}
+
 }  // namespace fedhive::clients

@@ -10,7 +10,6 @@ LibtorchInfo libtorch_info() {
     LibtorchInfo info;
     info.version = TORCH_VERSION;
     info.cpu_capability = at::get_cpu_capability();
-    info.cuda_built = torch::hasCUDA() || at::hasCUDA();
 #ifdef FEDHIVE_TORCH_CUDA
     info.cuda_built = true;
 #endif

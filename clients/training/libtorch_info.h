@@ -10,7 +10,6 @@ struct LibtorchInfo {
     std::string cpu_capability;  // "AVX2", "AVX512": other kernels, other last bits
     bool cuda_built = false;     // linked with LibTorch's CUDA libraries
     int cuda_devices = 0;        // usable ones
-    std::string cuda_device_name;
 };
 
 /// Does not create a CUDA context.

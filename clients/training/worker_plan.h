@@ -39,7 +39,6 @@ struct WorkerPlan {
     DatasetMap data;
     NormalizationPlan normalization;
     int threads = 1;
-    int coordinator_pid = 0;
 };
 
 static_assert(std::is_trivially_copyable_v<WorkerPlan>);

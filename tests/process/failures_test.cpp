@@ -116,6 +116,38 @@ TEST_SUITE("Failures") {
         check_nothing_left(workers);
     }
 
+    TEST_CASE("OnlyWorkerStoppedWhileWorkIsLeftIsHung") {
+        FedhiveRun run(small_config(), {"--set", "training.local_epochs=300", "--set", "rounds=100", "--set", "workers=1",
+                                        "--set", "failures.deadline_s=2"});
+        const auto workers = wait_for_workers(run, 1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+        kill(workers[0], SIGSTOP);
+        check_aborted(run, workers, "hung", 6.0);
+    }
+
+    TEST_CASE("InterruptBeforeTheWorkersExistEndsWith130AndLeavesNoFolder") {
+        FedhiveRun run(small_config(), {"--set", "data.num_train=3000000", "--set", "data.num_features=200"});
+        std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+        kill(run.pid(), SIGINT);
+        CHECK(run.end(60.0) == "exited with status 130");
+        CHECK_FALSE(std::filesystem::exists(run.out()));
+    }
+
+    TEST_CASE("ClosedOutputDoesNotEndTheRun") {
+        FedhiveRun run;
+        std::ofstream(run.folder() / "test.yaml") << small_config();
+        clients::SpawnOptions options;
+        options.executable = "/bin/sh";
+        const std::string command =
+            fmt::format("{} run {} --out {}", FEDHIVE_BINARY, (run.folder() / "test.yaml").string(), run.out().string());
+        options.arguments = {"-c", command + " | true; " + command + " --overwrite >&- 2>&- <&-"};
+        clients::ChildProcess shell(options);
+        REQUIRE(shell.wait_for(60.0));
+        CHECK(shell.end()->text == "exited with status 0");
+        CHECK(run.rounds() == 3);
+        CHECK(run.manifest()["exit_status"] == "finished");
+    }
+
     TEST_CASE("WorkersDoNotOutliveAKilledCoordinator") {
         for (const bool ready : {true, false}) {
             FedhiveRun run(small_config(), endless());
@@ -193,6 +225,24 @@ TEST_SUITE("BadInput") {
         run.start({"run", (folder.path() / "test.yaml").string(), "--out", (folder.path() / "file" / "below").string()});
         CHECK(run.end() == "exited with status 2");
         CHECK_MESSAGE(run.output().find("cannot be written") != std::string::npos, run.output());
+    }
+
+    TEST_CASE("OverwriteLeavesAFolderAloneThatHoldsNoRun") {
+        FedhiveRun run;
+        std::filesystem::create_directories(run.out() / "logs");
+        std::ofstream(run.out() / "config.yaml") << "mine";
+        std::ofstream(run.out() / "logs" / "mine.txt") << "mine";
+        std::ofstream(run.folder() / "test.yaml") << small_config();
+        run.start({"run", (run.folder() / "test.yaml").string(), "--out", run.out().string(), "--overwrite"});
+        CHECK(run.end() == "exited with status 2");
+        CHECK(run.output().find("holds no run") != std::string::npos);
+        CHECK(read_text(run.out() / "config.yaml") == "mine");
+        CHECK(read_text(run.out() / "logs" / "mine.txt") == "mine");
+    }
+
+    TEST_CASE("MoreDataOrModelThanMemoryIsRefused") {
+        refused(small_config(), {"--set", "data.num_train=1000000000", "--set", "data.num_features=1000"}, "bytes");
+        refused(small_config(), {"--set", "model={name: mlp, hidden: 1000000}"}, "model.name: mlp cannot be built");
     }
 
     TEST_CASE("UnknownSubcommandAndFlagExitWith2") {

@@ -103,6 +103,7 @@ TEST_SUITE("Results") {
         FedhiveRun run(small_config(), {"--set", "stop.test_accuracy=0.01", "--set", "rounds=50"});
         REQUIRE(run.end() == "exited with status 0");
         CHECK(run.rounds() == 1);
+        CHECK(read_text(run.out() / "model.safetensors").find(R"("round":"1")") != std::string::npos);
     }
 
     TEST_CASE("QuietRunPrintsNothing") {

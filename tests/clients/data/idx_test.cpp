@@ -110,7 +110,7 @@ TEST_SUITE("Idx") {
         }
         const std::string message = error_of(folder.path() / "other");
         CHECK_MESSAGE(message.find("train-images-idx3-ubyte") != std::string::npos, message);
-        CHECK_MESSAGE(message.find("scripts/data") == std::string::npos, message);
+        CHECK_MESSAGE(message.find("MNIST: run `scripts/data mnist`") != std::string::npos, message);
     }
 
     TEST_CASE("MissingFileIsNamed") {

@@ -173,6 +173,34 @@ TEST_SUITE("RoundBarrier") {
         CHECK(seconds_between(start, now_ns()) >= 0.2);
     }
 
+    TEST_CASE("OnlyWorkerHangingBeforeTheLastTaskEndsTheWait") {
+        std::atomic<bool> release{false};
+        ThreadedRun run(1, 3, 0.3, [&](std::uint32_t, TaskCell&) {
+            while (!release) std::this_thread::yield();
+            return TaskPhase::Done;
+        });
+        const std::int64_t start = now_ns();
+        run.barrier.publish(tasks_of_round(0, 3));
+        const auto outcomes = run.barrier.wait(3);
+        const double seconds = seconds_between(start, now_ns());
+        release = true;
+        REQUIRE(outcomes[0].failure);
+        CHECK(outcomes[0].failure->kind == FailureKind::Hung);
+        CHECK(run.barrier.worker_failures().size() == 1);
+        CHECK(seconds < 5.0);
+    }
+
+    TEST_CASE("WorkerThatLooksAndTakesNothingIsHung") {
+        const ControlBlock block = ControlBlock::create({1, 2, 2});
+        Watcher watcher([&] { block.header().coordinator_bell.post(); });
+        RoundBarrier barrier(block, watcher, 0.2, [](std::size_t) { return ClientFailure{}; });
+        barrier.publish(tasks_of_round(0, 2));
+        block.worker(0).seen.store(block.header().ticket.load());
+        barrier.wait(2);
+        REQUIRE(barrier.worker_failures().size() == 1);
+        CHECK(barrier.worker_failures()[0].kind == FailureKind::Hung);
+    }
+
     TEST_CASE("NobodyTakingATaskIsNoticed") {
         const ControlBlock block = ControlBlock::create({2, 1, 1});
         Watcher watcher([&] { block.header().coordinator_bell.post(); });
