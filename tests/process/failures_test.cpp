@@ -140,12 +140,15 @@ TEST_SUITE("Failures") {
         options.executable = "/bin/sh";
         const std::string command =
             fmt::format("{} run {} --out {}", FEDHIVE_BINARY, (run.folder() / "test.yaml").string(), run.out().string());
-        options.arguments = {"-c", command + " | true; " + command + " --overwrite >&- 2>&- <&-"};
-        clients::ChildProcess shell(options);
-        REQUIRE(shell.wait_for(60.0));
-        CHECK(shell.end()->text == "exited with status 0");
-        CHECK(run.rounds() == 3);
-        CHECK(run.manifest()["exit_status"] == "finished");
+        // A reader that goes away; then no standard descriptors at all.
+        for (const std::string& line : {command + " | true", command + " --overwrite >&- 2>&- <&-"}) {
+            options.arguments = {"-c", line};
+            clients::ChildProcess shell(options);
+            REQUIRE(shell.wait_for(60.0));
+            CHECK(shell.end()->text == "exited with status 0");
+            CHECK(run.rounds() == 3);
+            CHECK(run.manifest()["exit_status"] == "finished");
+        }
     }
 
     TEST_CASE("WorkersDoNotOutliveAKilledCoordinator") {
@@ -241,7 +244,8 @@ TEST_SUITE("BadInput") {
     }
 
     TEST_CASE("MoreDataOrModelThanMemoryIsRefused") {
-        refused(small_config(), {"--set", "data.num_train=1000000000", "--set", "data.num_features=1000"}, "bytes");
+        refused(small_config(), {"--set", "data.num_train=1000000000", "--set", "data.num_features=1000"},
+                "data.format: 1000000100 examples need 2008000200800 bytes (1.8 TiB)");
         refused(small_config(), {"--set", "model={name: mlp, hidden: 1000000}"}, "model.name: mlp cannot be built");
     }
 

@@ -3,6 +3,7 @@
 #include "aggregation/base/random.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/server_optimizer.h"
+#include "clients/data/glyphs.h"
 #include "clients/data/partition.h"
 #include "clients/data/synthetic.h"
 #include "clients/training/libtorch_step.h"
@@ -168,6 +169,31 @@ TEST_SUITE("LocalTraining") {
         CHECK(bench.run(plan, 100, {}, 3, 9).update_hash != first);
         CHECK(bench.run(plan, 100, {}, 2, 8).update_hash != first);
         CHECK(bench.run({6, 2, 16}, 100, {}, 2, 9).update_hash != first);
+    }
+
+    TEST_CASE("DropoutIsDrawnForEachClientAndRoundAnew") {
+        // One example, so that nothing but the dropout is random.
+        const Dataset glyphs = draw_glyphs(10, 10, 1);
+        const ExamplesView train{glyphs.train.shape, glyphs.train.values, glyphs.train.labels};
+        const std::vector<std::uint32_t> shard{3};
+        for (const bool dropout : {true, false}) {
+            ModelSpec spec;
+            spec.name.set("mnist_cnn");
+            spec.input = glyphs.train.shape;
+            spec.num_classes = 10;
+            spec.dropout = dropout;
+            FlatModel model(spec, MemorySpace::Host);
+            LibtorchStep step(model, train, {}, {0.1F, 0.0F, 0.0F, false});
+            std::vector<float> global(model.layout().num_floats(), 0.0F);
+            std::vector<float> update(global.size(), 0.0F);
+            initial_parameters(spec, model.layout(), 3, global);
+            const auto hash = [&](std::uint32_t round, std::uint32_t client) {
+                return train_client(step, {5, 1, 1}, {}, round, client, shard, global, update).update_hash;
+            };
+            CHECK((hash(0, 0) == hash(0, 1)) == !dropout);
+            CHECK((hash(0, 0) == hash(1, 0)) == !dropout);
+            CHECK(hash(0, 0) == hash(0, 0));
+        }
     }
 
     TEST_CASE("LossIsTheMeanOverExamplesSeen") {
