@@ -59,7 +59,7 @@ clients::Dataset read_dataset(const RunConfig& run) {
     if (data.format == "idx") return clients::read_idx(data.root, data.classes);
     const auto num_train = static_cast<std::size_t>(data.num_train);
     const auto num_test = static_cast<std::size_t>(data.num_test);
-    if (data.format != "idx") require_memory(run);
+    require_memory(run);
     if (data.format == "glyphs") return clients::draw_glyphs(num_train, num_test, run.seed);
     if (data.format == "synthetic")
         return clients::draw_synthetic({num_train, num_test, data.num_classes, data.num_features, data.separation}, run.seed);

@@ -1,5 +1,6 @@
 // Promise 2: nothing hangs, nothing is left behind. Real processes, real signals.
 #include "tests/process/run_process.h"
+#include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
 
@@ -187,7 +188,7 @@ TEST_SUITE("BadInput") {
     }
 
     TEST_CASE("CudaWithoutAGpuIsRefused") {
-        if (std::filesystem::exists("/dev/nvidia0")) return;
+        if (std::filesystem::exists("/dev/nvidia0")) FEDHIVE_SKIP("there is a GPU");
         refused(small_config(), {"--set", "device=cuda"}, "device: ");
     }
 
