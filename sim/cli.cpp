@@ -5,6 +5,7 @@
 #include "sim/version.h"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 namespace fedhive::sim {
 
@@ -23,32 +24,56 @@ int run_cli(int argc, char** argv) {
 
     RunOptions run;
     std::filesystem::path folder;
+    std::filesystem::path init;
     const auto add_config = [&run](CLI::App* command) {
-        command->add_option("config", run.config, "the experiment, a YAML file")->required();
+        CLI::Option* config = command->add_option("config", run.config, "the experiment, a YAML file");
         command->add_option("--set", run.overrides, "change a key, such as training.batch_size=64; may be repeated")
             ->type_name("KEY=VALUE")
             ->allow_extra_args(false);
+        return config;
     };
 
     CLI::App* run_app = app.add_subcommand("run", "run an experiment");
     add_config(run_app);
-    run_app->add_option("--out", run.out, "folder for the results; default results/runs/<name>-<date>-<time>")
-        ->type_name("DIR");
-    run_app->add_flag("--overwrite", run.overwrite, "replace the run in a folder that is not empty");
+    CLI::Option* out =
+        run_app->add_option("--out", run.out, "folder for the results; default results/runs/<name>-<date>-<time>")
+            ->type_name("DIR");
+    CLI::Option* overwrite = run_app->add_flag("--overwrite", run.overwrite, "replace the run in a folder that is not empty");
+    CLI::Option* first =
+        run_app->add_option("--init", init, "start from this safetensors model; --set model.init=FILE")->type_name("FILE");
+    CLI::Option* resume = run_app->add_option("--resume", run.resume, "go on with the run in this folder; needs no config")
+                              ->type_name("DIR")
+                              ->excludes(out)
+                              ->excludes(overwrite)
+                              ->excludes(first);
+    run_app->add_flag("--allow-other-bits", run.allow_other_bits, "resume on another LibTorch, CPU capability or device")
+        ->needs(resume);
     run_app->add_flag("--quiet", run.quiet, "print nothing but errors");
-    run_app->callback([&] { exit_code = run_command(run); });
+    run_app->callback([&] {
+        if (run.config.empty() && run.resume.empty()) throw CLI::RequiredError("config, or --resume DIR,");
+        // Quoted as YAML has it, so that any file name passes.
+        if (!init.empty()) run.overrides.push_back("model.init=" + nlohmann::json(init.string()).dump());
+        exit_code = run_command(run);
+    });
 
     CLI::App* validate = app.add_subcommand("validate", "check a config, its data and its memory without running it");
-    add_config(validate);
+    add_config(validate)->required();
     validate->callback([&] { exit_code = validate_command(run.config, run.overrides); });
 
     CLI::App* show = app.add_subcommand("show-config", "print the resolved config, itself a valid input");
-    add_config(show);
+    add_config(show)->required();
     show->callback([&] { exit_code = show_config_command(run.config, run.overrides); });
 
     CLI::App* evaluate = app.add_subcommand("evaluate", "print the metrics of a run's saved model");
     evaluate->add_option("run", folder, "folder of a finished run")->required();
     evaluate->callback([&] { exit_code = evaluate_command(folder); });
+
+    ReplayOptions options;
+    CLI::App* replay = app.add_subcommand("replay", "run one client's training of one round of a run again, step by step");
+    replay->add_option("run", options.folder, "folder of a run")->required();
+    replay->add_option("--round", options.round, "as in clients.csv, from 1")->required();
+    replay->add_option("--client", options.client, "as in clients.csv, from 0")->required();
+    replay->callback([&] { exit_code = replay_command(options); });
 
     app.add_subcommand("reference", "print the reference of all config keys, in Markdown")->callback([&] {
         exit_code = reference_command();

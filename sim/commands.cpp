@@ -3,11 +3,14 @@
 #include "aggregation/base/error.h"
 #include "aggregation/math/vector_ops.h"
 #include "clients/protocol/watcher.h"
+#include "sim/checkpointer.h"
 #include "sim/evaluate.h"
 #include "sim/experiment.h"
 #include "sim/model_file.h"
 #include "sim/reporter.h"
+#include "sim/resume.h"
 #include "sim/round_loop.h"
+#include "sim/run_files.h"
 #include "sim/run_folder.h"
 
 #include <csignal>
@@ -18,43 +21,85 @@ namespace fedhive::sim {
 namespace {
 
 /// The fleet lives inside: when this returns, no worker is left.
-void run_to_the_end(Experiment& run, Reporter& reporter, const std::filesystem::path& logs) {
+void run_all_rounds(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const std::filesystem::path& logs) {
     FleetOptions options = run.fleet_options();
     options.logs = logs;
     Fleet fleet(options, run.worker_plan, *run.arena, run.dataset);
     const Console::LiveLine live = reporter.start_rounds(fleet);
-    run_rounds(run, fleet, reporter);
+    run_rounds(run, fleet, reporter, checkpoints);
+}
+
+/// `over`: no round is left, only the end is to be written down.
+int run_to_the_end(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const RunFolder& folder, bool over) {
+    try {
+        if (!over) run_all_rounds(run, reporter, checkpoints, folder.logs());
+        checkpoints.write_if_older();
+        reporter.finish();
+        return 0;
+    } catch (const clients::Interrupted& interrupted) {
+        if (interrupted.consistent) checkpoints.write_if_older();
+        reporter.interrupted(fmt::format("SIG{}", sigabbrev_np(interrupted.signal_number)));
+        return 130;
+    }
+}
+
+int run_and_record(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const RunFolder& folder, bool over) {
+    try {
+        return run_to_the_end(run, reporter, checkpoints, folder, over);
+    } catch (const std::exception& error) {
+        reporter.failed(error.what());
+        throw;
+    }
+}
+
+int start_run(const RunOptions& options) {
+    const LoadedConfig loaded = load_config(options.config, options.overrides);
+    Experiment run(loaded);
+    run.load_first_model(loaded);
+    run.fit_device(loaded);
+    clients::throw_if_interrupted();
+    const bool from_file = !run.config.model.init.empty();
+    RunFolder folder(
+        claim_new_folder(options.out.empty() ? make_default_run_folder(run.config.name) : options.out, options.overwrite),
+        run.config, from_file ? checkpoint_of(run, {}, {}) : "");
+    Reporter reporter(run, folder, options.quiet);
+    reporter.start();
+    Checkpointer checkpoints(run, folder, reporter, std::nullopt);
+    return run_and_record(run, reporter, checkpoints, folder, false);
+}
+
+int resume_run(const RunOptions& options) {
+    RunLock lock = claim_run(options.resume);
+    Resumption resumption = find_resumption({options.resume, options.config, options.overrides});
+    if (!resumption.finished.empty()) {
+        if (!options.quiet) fmt::print("{}\n", resumption.finished);
+        return 0;
+    }
+    Experiment run(resumption.loaded);
+    take_up(run, resumption, options.allow_other_bits);
+    run.fit_device(resumption.loaded);
+    clients::throw_if_interrupted();
+    RunFolder folder(std::move(lock));
+    if (resumption.config_changed) folder.write_config(run.config);
+    Reporter reporter(run, folder, options.quiet, resumption.past);
+    reporter.resume(resumption.point);
+    const auto newest = resumption.from ? std::optional(resumption.point.round) : std::nullopt;
+    resumption.from.reset();  // the file's bytes are not needed any more
+    Checkpointer checkpoints(run, folder, reporter, newest);
+    return run_and_record(run, reporter, checkpoints, folder, resumption.over);
 }
 
 }  // namespace
 
 int run_command(const RunOptions& options) {
     clients::block_interrupts();
-    Experiment run(load_config(options.config, options.overrides));
-    clients::throw_if_interrupted();
-    RunFolder folder(options.out.empty() ? make_default_run_folder(run.config.name) : options.out, run.config,
-                     options.overwrite);
-    Reporter reporter(run, folder, options.quiet);
-    try {
-        run_to_the_end(run, reporter, folder.logs());
-        reporter.finish();
-        return 0;
-    } catch (const RunAborted& aborted) {
-        reporter.failed(aborted.failure);
-        throw;
-    } catch (const clients::Interrupted& interrupted) {
-        reporter.stopped(fmt::format("interrupted by SIG{}", sigabbrev_np(interrupted.signal_number)),
-                         fmt::format("interrupted after {} of {} rounds; what was finished is in {}", run.server.round,
-                                     run.config.rounds, folder.path().string()));
-        return 130;
-    } catch (const std::exception& error) {
-        reporter.stopped(fmt::format("failed: {}", error.what()), "");
-        throw;
-    }
+    return options.resume.empty() ? start_run(options) : resume_run(options);
 }
 
 int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides) {
-    const Experiment run(load_config(config, overrides));
+    const LoadedConfig loaded = load_config(config, overrides);
+    const Experiment run(loaded);
+    run.load_first_model(loaded);
     fmt::print("{}: valid; {} parameters, {} clients, {} training examples\n", config.string(), run.layout.num_values(),
                run.dataset.map().num_clients, run.dataset.map().num_train);
     return 0;
@@ -77,6 +122,15 @@ int evaluate_command(const std::filesystem::path& run_folder) {
     fmt::print("test_loss {}\ntest_accuracy {}\nmodel_sha256 {}\n", metrics.test_loss, metrics.test_accuracy,
                model_sha256(run.layout, model));
     return 0;
+}
+
+int replay_command(const ReplayOptions& options) {
+    clients::block_interrupts();
+    const bool same = replay(options, [](const std::string& line) {
+        fmt::print("{}\n", line);
+        std::fflush(stdout);
+    });
+    return same ? 0 : 1;
 }
 
 int reference_command() {

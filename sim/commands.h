@@ -1,6 +1,8 @@
 // The subcommands, each as a function that returns the exit code: 0 done, 1 the run failed, 2 the user can mend it, 130 interrupted.
 #pragma once
 
+#include "sim/replay.h"
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -8,9 +10,11 @@
 namespace fedhive::sim {
 
 struct RunOptions {
-    std::filesystem::path config;
+    std::filesystem::path config;        // may be empty with `resume`
     std::vector<std::string> overrides;  // "key.path=value"
-    std::filesystem::path out;           // empty: default_run_folder()
+    std::filesystem::path out;           // empty: make_default_run_folder()
+    std::filesystem::path resume;        // folder of a run to go on with; empty: a new run
+    bool allow_other_bits = false;       // of a resumed run
     bool overwrite = false;
     bool quiet = false;
 };
@@ -19,6 +23,7 @@ int run_command(const RunOptions& options);
 int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
 int show_config_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
 int evaluate_command(const std::filesystem::path& run_folder);
+int replay_command(const ReplayOptions& options);
 int reference_command();
 int doctor_command();
 

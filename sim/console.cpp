@@ -97,8 +97,11 @@ void Console::show_plan(const Experiment& run, const std::string& folder) const 
     std::fflush(stdout);
 }
 
-Console::LiveLine Console::start_rounds(std::int64_t rounds, std::function<std::pair<std::size_t, std::size_t>()> tasks_done) {
+Console::LiveLine Console::start_rounds(std::int64_t done, std::int64_t rounds,
+                                        std::function<std::pair<std::size_t, std::size_t>()> tasks_done) {
     rounds_ = rounds;
+    first_ = done;
+    rounds_done_ = done;
     start_ns_ = now_ns();
     tasks_done_ = std::move(tasks_done);
     if (terminal_) {
@@ -114,11 +117,12 @@ void Console::show_round(const RoundRecord& round, const Arrivals& arrived, cons
     if (round.test) last_metrics_ = fmt::format(" · accuracy {:.4f}", round.test->test_accuracy);
     if (quiet_) return;
     if (live_) erase_live_line();
+    const auto train_loss = arrived.train_loss();
     const std::string loss = round.test ? fmt::format("{:.4f}", round.test->test_loss) : "-";
     const std::string accuracy = round.test ? fmt::format("{:.4f}", round.test->test_accuracy) : "-";
-    print("{:>6} {:>8} {:>9} {:>11.4f} {:>10} {:>10} {:>9.3f}\n", round.round, server.version,
-          fmt::format("{}/{}", arrived.clients.size(), arrived.clients.size()), arrived.train_loss(), loss, accuracy,
-          seconds_between(round.start_ns, round.lap_ns));
+    print("{:>6} {:>8} {:>9} {:>11} {:>10} {:>10} {:>9.3f}\n", round.round, server.version,
+          fmt::format("{}/{}", arrived.accepted(), arrived.clients.size()),
+          train_loss ? fmt::format("{:.4f}", *train_loss) : "-", loss, accuracy, seconds_between(round.start_ns, round.lap_ns));
     if (live_) draw_live_line();
     std::fflush(stdout);
 }
@@ -158,15 +162,17 @@ void Console::draw_live_line() {
     shown_ = std::max(shown_, static_cast<double>(rounds_done_) + (rounds_done_ < rounds_ ? part : 0.0));
     const double elapsed = seconds_between(start_ns_, now_ns());
     const double fraction = shown_ / static_cast<double>(rounds_);
+    const double left = static_cast<double>(rounds_) - shown_;
     constexpr std::size_t kBar = 20;
     const auto filled = static_cast<std::size_t>(fraction * kBar);
     std::string bar;
     for (std::size_t i = 0; i < kBar; ++i) bar += i < filled ? "█" : "░";
-    // The rate counts whole rounds, as soon as there is one.
-    const std::string rate = rounds_done_ == 0
-                                 ? ""
-                                 : fmt::format(" · {:.2f} rounds/s · ETA {}", static_cast<double>(rounds_done_) / elapsed,
-                                               clock_time(elapsed * (1.0 - fraction) / std::max(fraction, 1e-9)));
+    // The rate counts whole rounds of this process, as soon as there is one.
+    const std::string rate =
+        rounds_done_ == first_
+            ? ""
+            : fmt::format(" · {:.2f} rounds/s · ETA {}", static_cast<double>(rounds_done_ - first_) / elapsed,
+                          clock_time(elapsed * left / std::max(shown_ - static_cast<double>(first_), 1e-9)));
     const std::string head = fmt::format("round {}/{} ", std::min(rounds_done_ + 1, rounds_), rounds_);
     const std::string tail = fmt::format(" {:3.0f} % · {}{}{}", fraction * 100.0, clock_time(elapsed), rate, last_metrics_);
     // Too long a line would wrap and leave its first half behind.

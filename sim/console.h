@@ -32,8 +32,10 @@ public:
         Console& console_;
     };
 
-    /// On a terminal: starts the live line. `tasks_done` gives finished and all tasks of the current hand-out; called from another thread.
-    [[nodiscard]] LiveLine start_rounds(std::int64_t rounds, std::function<std::pair<std::size_t, std::size_t>()> tasks_done);
+    /// On a terminal: starts the live line of a run that has `done` of its `rounds` behind it. `tasks_done` gives finished and all tasks of
+    /// the current hand-out; called from another thread.
+    [[nodiscard]] LiveLine start_rounds(std::int64_t done, std::int64_t rounds,
+                                        std::function<std::pair<std::size_t, std::size_t>()> tasks_done);
     void show_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server);
     void say(const std::string& line);
 
@@ -49,6 +51,7 @@ private:
     std::condition_variable changed_;
     bool live_ = false;
     std::int64_t rounds_ = 0;
+    std::int64_t first_ = 0;  // rounds done before this process
     std::int64_t rounds_done_ = 0;
     double shown_ = 0.0;  // rounds, the one at work in part
     std::int64_t start_ns_ = 0;

@@ -12,6 +12,8 @@
 #include "clients/training/libtorch_info.h"
 #include "sim/ipc_probe.h"
 #include "sim/machine.h"
+#include "sim/memory_plan.h"
+#include "sim/model_file.h"
 
 #include <algorithm>
 
@@ -120,10 +122,24 @@ Experiment::Experiment(const LoadedConfig& loaded)
       worker_plan(plan_workers()) {
     // What is stored with the run names the device that was used, so that running it again asks for the same.
     config.device = space == MemorySpace::Host ? "cpu" : "cuda";
+    num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats()),
+                                   this_machine().available_memory, "host");
     clients::throw_if_interrupted();
-    std::vector<float> initial(layout.num_floats(), 0.0F);
-    clients::initial_parameters(model, layout, config.seed, initial);
-    aggregation::copy(server.model(), initial);
+}
+
+void Experiment::fit_device(const LoadedConfig& loaded) {
+    if (space != MemorySpace::Cuda || num_workers == 0) return;
+    const auto free_bytes = [] { return aggregation::cuda_driver().free_bytes(); };
+    num_workers = workers_that_fit(loaded, num_workers, rehearse_worker(*this, free_bytes), free_bytes(), "device");
+}
+
+void Experiment::load_first_model(const LoadedConfig& loaded) const {
+    std::vector<float> first(layout.num_floats(), 0.0F);
+    if (config.model.init.empty())
+        clients::initial_parameters(model, layout, config.seed, first);
+    else
+        first = blame(loaded, "model.init", [&] { return read_model(config.model.init, layout); });
+    aggregation::copy(server.model(), first);
 }
 
 clients::SharedDataset Experiment::load_data(const LoadedConfig& loaded) {
@@ -174,7 +190,7 @@ std::unique_ptr<aggregation::Arena> Experiment::make_arena(const LoadedConfig& l
 clients::WorkerPlan Experiment::plan_workers() const {
     clients::WorkerPlan plan;
     plan.training = {config.seed, static_cast<std::uint64_t>(config.training.local_epochs),
-                     static_cast<std::uint64_t>(config.training.batch_size)};
+                     static_cast<std::uint64_t>(config.training.batch_size), config.failures.max_update_norm.value_or(0.0)};
     const OptimizerConfig& optimizer = config.training.optimizer;
     plan.optimizer = {static_cast<float>(optimizer.lr), static_cast<float>(optimizer.momentum),
                       static_cast<float>(optimizer.weight_decay), optimizer.nesterov};
@@ -197,7 +213,8 @@ FleetOptions Experiment::fleet_options() const {
     options.clients_per_slot = static_cast<std::uint64_t>(config.training.clients_per_slot);
     options.max_cohort = mode.in_flight;
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
-    options.deadline_s = config.failures.deadline_s;
+    options.failures = config.failures;
+    options.faults = FaultSchedule(config.faults, config.seed);
     return options;
 }
 

@@ -1,5 +1,5 @@
-// A loaded config made real: data read and dealt, model laid out, arena filled with the first global model. Everything a user can get wrong
-// is found here, before a folder is created or a process started.
+// A loaded config made real: data read and dealt, model laid out, arena made. Everything a user can get wrong is found here, before a folder
+// is created or a process started.
 #pragma once
 
 #include "aggregation/memory/arena.h"
@@ -35,6 +35,13 @@ struct Experiment {
     Mode mode;
     ServerState server;
     clients::WorkerPlan worker_plan;
+
+    /// Puts the model that round 1 starts from into the arena: that of model.init, or one drawn from the seed. Throws ConfigError where
+    /// the file's tensors are not the model's.
+    void load_first_model(const LoadedConfig& loaded) const;
+
+    /// On a GPU: measures what one worker takes there, and lets no more start than fit. Throws ConfigError where that is fewer than asked for.
+    void fit_device(const LoadedConfig& loaded);
 
     FleetOptions fleet_options() const;
 

@@ -7,17 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace fedhive::sim {
 
-using clients::ClientFailure;
-using clients::FailureKind;
 using clients::Task;
 using clients::TaskKind;
-using clients::TaskOutcome;
-using clients::TaskPhase;
 
 namespace {
 
@@ -33,91 +28,67 @@ clients::ControlGeometry control_geometry(const FleetOptions& options, const cli
     return geometry;
 }
 
-/// Told to every library before it starts, so that none of them takes more threads than the experiment says.
-std::vector<std::pair<std::string, std::string>> worker_environment(int threads) {
-    const std::string count = std::to_string(threads);
-    return {{"OMP_NUM_THREADS", count},
-            {"MKL_NUM_THREADS", count},
-            {"OPENBLAS_NUM_THREADS", count},
-            {"CUDA_MODULE_LOADING", "LAZY"},
-            {"CUBLAS_WORKSPACE_CONFIG", ":4096:8"}};
-}
-
 }  // namespace
 
-double Arrivals::train_loss() const {
+std::size_t Arrivals::accepted() const {
+    return static_cast<std::size_t>(
+        std::count_if(clients.begin(), clients.end(), [](const ClientReport& client) { return !client.failure; }));
+}
+
+std::optional<double> Arrivals::train_loss() const {
     double sum = 0.0;
     double examples = 0.0;
     for (const ClientReport& client : clients) {
+        if (client.failure) continue;
         sum += client.result.train_loss * static_cast<double>(client.num_examples);
         examples += static_cast<double>(client.num_examples);
     }
-    return sum / examples;
+    return examples > 0.0 ? std::optional(sum / examples) : std::nullopt;
 }
 
-Fleet::Fleet(const FleetOptions& options, clients::WorkerPlan plan, const aggregation::Arena& arena,
+Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const aggregation::Arena& arena,
              const clients::SharedDataset& dataset, clients::TrainerFactory make_trainer)
     : options_(options),
       arena_(arena),
       dataset_(dataset),
+      plan_(plan),
+      deadlines_(options.failures.deadline_s),
       block_(clients::ControlBlock::create(control_geometry(options, dataset.map()))),
-      watcher_([this] { block_.header().coordinator_bell.post(); }),
-      barrier_(block_, watcher_, options.deadline_s, [this](std::size_t worker) { return autopsy(worker); }),
-      plan_(plan) {
+      watcher_([this] { block_.header().coordinator_bell.post(); }, [] { _exit(130); }),
+      barrier_(block_, watcher_, deadlines_.of_answer(),
+               {[this](std::size_t worker) { return pool_->autopsy(worker); },
+                [this](std::size_t worker) { pool_->kill(worker); }}) {
     block_.set_plan(plan_);
     if (options_.workers == 0) {
         trainer_ = make_trainer(plan_, dataset_);
-        runner_ = std::make_unique<clients::TaskRunner>(block_, 0, arena_, dataset_, plan_.training, trainer_->step(),
-                                                        trainer_->evaluation());
+        runner_ = std::make_unique<clients::TaskRunner>(
+            block_, 0, arena_, dataset_, plan_.training, trainer_->step(), trainer_->evaluation(),
+            [this] { return watcher_.interrupt() != 0; }, false);
+        return;
     }
-    for (std::uint32_t worker = 0; worker < options_.workers; ++worker) spawn(worker);
+    pool_ = std::make_unique<WorkerPool>(options_.workers, block_, watcher_, plan_, options_.logs);
+    active_.resize(options_.workers);
+    std::iota(active_.begin(), active_.end(), std::size_t{0});
 }
 
-void Fleet::spawn(std::uint32_t worker) {
-    clients::SpawnOptions spawn;
-    spawn.arguments = {"worker",
-                       "--control",
-                       std::to_string(block_.descriptor()),
-                       "--index",
-                       std::to_string(worker),
-                       "--coordinator",
-                       std::to_string(getpid())};
-    spawn.environment = worker_environment(plan_.threads);
-    spawn.inherited = {block_.descriptor(), plan_.data_descriptor};
-    if (plan_.arena_descriptor >= 0) spawn.inherited.push_back(plan_.arena_descriptor);
-    if (!options_.logs.empty()) spawn.log = options_.logs / fmt::format("worker-{}.log", worker);
-    workers_.emplace_back(spawn);
-    watcher_.watch(worker, workers_.back().pidfd());
-}
-
-Fleet::~Fleet() {
-    block_.shut_down();
-    const std::int64_t patience_ends = now_ns() + 1'000'000'000;
-    for (clients::ChildProcess& worker : workers_)
-        if (!worker.wait_for(std::max(0.0, seconds_between(now_ns(), patience_ends)))) worker.kill();
-}
-
-ClientFailure Fleet::autopsy(std::size_t worker) {
-    ClientFailure failure;
-    failure.worker = static_cast<std::int64_t>(worker);
-    const auto end = workers_[worker].end();
-    failure.kind = end && end->signalled ? FailureKind::Signalled : FailureKind::Exited;
-    failure.message = end ? end->text : "ended";
-    return failure;
-}
+Fleet::~Fleet() = default;
 
 void Fleet::pull_down(const Cohort& cohort, const ServerState& server, const Strategy& strategy) {
     cohort_ = cohort;
     weights_.resize(cohort.size());
-    tasks_.clear();
+    attempts_.assign(cohort.size(), {});
+    done_ = 0;
+    const auto round = static_cast<std::uint32_t>(server.round);
     for (std::size_t i = 0; i < cohort.size(); ++i) {
         weights_[i] = strategy.weight(num_examples(cohort[i]));
-        block_.members()[i] = {cohort[i], weights_[i]};
+        block_.members()[i] = {.client_id = cohort[i], .weight = weights_[i], .fault = {}};
+        take_part(i, round);
     }
+    tasks_.clear();
     for (std::uint64_t first = 0; first < cohort.size(); first += options_.clients_per_slot) {
         Task task;
         task.kind = TaskKind::Train;
-        task.round = static_cast<std::uint32_t>(server.round);
+        task.round = round;
         task.global_index = server.global_index;
         task.slot = static_cast<std::uint32_t>(tasks_.size());
         task.first = first;
@@ -127,42 +98,64 @@ void Fleet::pull_down(const Cohort& cohort, const ServerState& server, const Str
     }
 }
 
-void Fleet::train() { barrier_.publish(tasks_); }
+void Fleet::train() {
+    std::vector<Task> published = tasks_;
+    for (Task& task : published) {
+        if (!wanted(task)) task.kind = TaskKind::Nobodys;
+        task.deadline_s = deadline_of(task);
+    }
+    barrier_.publish(published);
+}
 
-std::vector<TaskOutcome> Fleet::run_tasks(std::size_t quorum) {
-    std::vector<TaskOutcome> outcomes =
-        runner_ ? barrier_.run_here([this](std::size_t) { runner_->run_one(); }) : barrier_.wait(quorum);
-    for (TaskOutcome& outcome : outcomes) {
-        if (!outcome.failure) continue;
-        if (runner_) outcome.failure->worker = -1;  // no process but this one
-        throw RunAborted(*outcome.failure);
+bool Fleet::wanted(const Task& task) const {
+    if (task.kind != TaskKind::Train) return true;
+    const auto members = std::span(attempts_).subspan(task.first, task.count);
+    return std::any_of(members.begin(), members.end(), [](const Attempts& member) { return !member.dropped; });
+}
+
+double Fleet::deadline_of(const Task& task) const {
+    if (task.kind != TaskKind::Train) return deadlines_.of_chunk();
+    double seconds = 0.0;
+    for (std::uint64_t i = task.first; i < task.first + task.count; ++i)
+        seconds = std::max(seconds, deadlines_.of_client(plan_.training.steps_of(num_examples(cohort_[i]))));
+    return seconds;
+}
+
+void Fleet::settle(std::size_t quorum, double grace_s) {
+    for (;;) {
+        const auto num_wanted = static_cast<std::size_t>(
+            std::count_if(tasks_.begin(), tasks_.end(), [this](const Task& task) { return wanted(task); }));
+        const std::vector<clients::FoundFailure> found = runner_
+                                                             ? barrier_.run_here([this] { return runner_->run_one(); }, grace_s)
+                                                             : barrier_.wait(std::min(quorum, num_wanted), grace_s);
+        count_progress();
+        if (found.empty()) return;
+        for (const clients::FoundFailure& one : found) resolve(one);
     }
-    if (!barrier_.worker_failures().empty()) {
-        ClientFailure failure = barrier_.worker_failures().front();
-        failure.round = tasks_.empty() ? -1 : tasks_.front().round + std::int64_t{1};
-        throw RunAborted(failure);
-    }
-    return outcomes;
 }
 
 Arrivals Fleet::barrier(std::size_t quorum) {
-    const std::vector<TaskOutcome> outcomes = run_tasks(divide_up(quorum, options_.clients_per_slot));
+    settle(divide_up(quorum, options_.clients_per_slot), 0.0);
     Arrivals arrived;
     for (std::size_t slot = 0; slot < tasks_.size(); ++slot) {
         const Task& task = tasks_[slot];
+        const std::uint32_t worker = barrier_.worker_of(slot);
         std::vector<std::size_t> positions;
+        std::vector<double> weights;
         for (std::uint64_t i = task.first; i < task.first + task.count; ++i) {
+            const bool accepted = !attempts_[i].dropped;
             const clients::ClientResult& result = block_.results()[i];
-            if (result.finite == 0)
-                throw RunAborted({FailureKind::NonFinite, runner_ ? -1 : std::int64_t{outcomes[slot].worker},
-                                  task.round + std::int64_t{1}, cohort_[i],
-                                  "the update holds a NaN or an infinity; a smaller training.optimizer.lr usually helps"});
-            arrived.clients.push_back({cohort_[i], outcomes[slot].worker, task.slot, num_examples(cohort_[i]), result});
+            arrived.clients.push_back({cohort_[i], accepted ? worker : attempts_[i].worker, task.slot, num_examples(cohort_[i]),
+                                       accepted ? result : clients::ClientResult{}, attempts_[i].dropped});
+            if (!accepted) continue;
+            deadlines_.learn(result);
             positions.push_back(i);
+            weights.push_back(weights_[i]);
         }
-        const double weight = aggregation::sum_weights(positions, std::span(weights_).subspan(task.first, task.count));
+        if (positions.empty()) continue;
+        const double weight = aggregation::sum_weights(positions, weights);
         // A slot with several clients already holds the sum of its weighted updates.
-        arrived.updates.push_back({arena_.slot(task.slot), slot, task.count == 1 ? weight : 1.0, weight, task.count});
+        arrived.updates.push_back({arena_.slot(task.slot), slot, task.count == 1 ? weight : 1.0, weight, positions.size()});
         arrived.last_ns = std::max(arrived.last_ns, block_.task(slot).finished_ns);
     }
     return arrived;
@@ -180,11 +173,24 @@ std::vector<clients::EvaluationResult> Fleet::evaluate(const ServerState& server
         task.count = std::min(options_.test_chunk, total - first);
         tasks_.push_back(task);
     }
+    attempts_.assign(tasks_.size(), {});
     train();
-    run_tasks(tasks_.size());
+    try {
+        settle(tasks_.size(), kGrace);
+    } catch (const clients::Interrupted& interrupted) {
+        throw clients::Interrupted(interrupted.signal_number, false);
+    }
     std::vector<clients::EvaluationResult> results;
-    for (std::size_t i = 0; i < tasks_.size(); ++i) results.push_back(block_.task(i).evaluation);
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+        const clients::TaskCell& cell = block_.task(i);
+        deadlines_.learn_chunk(seconds_between(cell.started_ns.load(std::memory_order_relaxed), cell.finished_ns));
+        results.push_back(cell.evaluation);
+    }
     return results;
+}
+
+void Fleet::throw_if_interrupted() const {
+    if (watcher_.interrupt() != 0) throw clients::Interrupted(watcher_.interrupt());
 }
 
 std::pair<std::size_t, std::size_t> Fleet::tasks_done() const {
@@ -195,7 +201,7 @@ std::pair<std::size_t, std::size_t> Fleet::tasks_done() const {
 void Fleet::empty_round(std::size_t count) {
     tasks_.assign(count, Task{});
     train();
-    run_tasks(count);
+    settle(count, 0.0);
 }
 
 }  // namespace fedhive::sim

@@ -65,6 +65,14 @@ Machine this_machine() {
     return machine;
 }
 
+std::uint64_t num_oom_kills() {
+    std::ifstream file("/proc/vmstat");
+    std::string name;
+    for (std::uint64_t value = 0; file >> name >> value;)
+        if (name == "oom_kill") return value;
+    return 0;
+}
+
 std::string human_bytes(std::uint64_t bytes) {
     static constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB"};
     auto value = static_cast<double>(bytes);

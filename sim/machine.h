@@ -14,6 +14,9 @@ struct Machine {
 
 Machine this_machine();
 
+/// How many processes the kernel has killed for want of memory since it started, on the whole machine; 0 where it does not tell.
+std::uint64_t num_oom_kills();
+
 /// "1.5 GiB"
 std::string human_bytes(std::uint64_t bytes);
 

@@ -1,9 +1,10 @@
-// The model as a safetensors file: 8 bytes of header length, a JSON header, raw little-endian data; names and shapes as in a PyTorch
-// state_dict, so that `safetensors.torch.load_file` reads it.
+// The model as a safetensors file (state_file.h); names and shapes as in a PyTorch state_dict, so that `safetensors.torch.load_file`
+// reads it.
 #pragma once
 
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/param_span.h"
+#include "sim/durable_file.h"
 
 #include <filesystem>
 #include <map>
@@ -16,14 +17,11 @@ namespace fedhive::sim {
 void write_model(const std::filesystem::path& file, const aggregation::Layout& layout, aggregation::ConstParamSpan model,
                  const std::map<std::string, std::string>& metadata);
 
-/// Reads a file whose tensors are exactly those of the layout. Throws ConfigError naming the file and what does not fit; never allocates more
-/// than the file is long.
+/// Reads a file whose tensors are exactly those of the layout. Throws ConfigError naming the file and what does not fit: what the file
+/// has and what the model wants.
 std::vector<float> read_model(const std::filesystem::path& file, const aggregation::Layout& layout);
 
 /// SHA-256, in hex, of the parameter and buffer bytes in layout order, without padding.
 std::string model_sha256(const aggregation::Layout& layout, aggregation::ConstParamSpan model);
-
-/// Writes text beside `file`, syncs, then renames. Throws Fault with the path.
-void write_file(const std::filesystem::path& file, std::string_view content);
 
 }  // namespace fedhive::sim

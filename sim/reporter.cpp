@@ -7,15 +7,63 @@
 
 namespace fedhive::sim {
 
-Reporter::Reporter(const Experiment& run, RunFolder& folder, bool quiet)
-    : run_(run), folder_(folder), console_(quiet), started_(utc_time()), start_ns_(now_ns()) {
-    write_manifest("running");
-    folder_.add_event("started", {{"rounds", run.config.rounds}, {"workers", run.num_workers}});
-    console_.show_plan(run, folder.path().string());
+namespace {
+
+/// Failures beyond these are only counted on the screen: with faults injected at a rate there can be thousands.
+constexpr std::size_t kMostFailuresShown = 20;
+
+/// What the result depends on besides the config: program, libraries, machine.
+void add_surroundings(nlohmann::ordered_json& manifest, const Experiment& run) {
+    const clients::LibtorchInfo torch = clients::libtorch_info();
+    const Machine machine = this_machine();
+    manifest["fedhive"] = kVersion;
+    manifest["commit"] = kCommit;
+    manifest["libtorch"] = torch.version;
+    manifest["cpu_capability"] = torch.cpu_capability;
+    manifest["cpu"] = machine.cpu;
+    manifest["cores"] = machine.cores;
+    manifest["device"] = run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda";
+    manifest["cuda"] = aggregation::cuda_versions().describe();
 }
 
-Console::LiveLine Reporter::start_rounds(const Fleet& fleet) {
-    return console_.start_rounds(run_.config.rounds, [&fleet] { return fleet.tasks_done(); });
+}  // namespace
+
+Reporter::Reporter(const Experiment& run, RunFolder& folder, bool quiet, Past past)
+    : run_(run), folder_(folder), console_(quiet), past_(std::move(past)), start_ns_(now_ns()) {
+    if (past_.started.empty()) past_.started = utc_time();
+}
+
+void Reporter::start() {
+    write_manifest("running");
+    folder_.add_event("started", {{"rounds", run_.config.rounds}, {"workers", run_.num_workers}});
+    console_.show_plan(run_, folder_.path().string());
+}
+
+void Reporter::resume(const ResumePoint& point) {
+    write_manifest("running");
+    folder_.go_back_to(point.tables);
+    for (const std::string& message : point.damaged) folder_.add_event("damaged_checkpoint", {{"message", message}});
+    folder_.add_event("resumed",
+                      {{"round", point.round},
+                       {"checkpoint", point.checkpoint.empty() ? nlohmann::json(nullptr) : nlohmann::json(point.checkpoint)},
+                       {"rounds", run_.config.rounds},
+                       {"workers", run_.num_workers},
+                       {"changed", point.changed}});
+    for (const std::string& message : point.damaged) console_.say("damaged     " + message);
+    for (const std::string& change : point.changed) console_.say("changed     " + change);
+    console_.say(
+        point.checkpoint.empty()
+            ? fmt::format("resumed     from the beginning: {}",
+                          point.damaged.empty() ? "there is no checkpoint yet" : "no checkpoint can be used")
+            : fmt::format("resumed     after round {} of {}, from {}", point.round, run_.config.rounds, point.checkpoint));
+    console_.show_plan(run_, folder_.path().string());
+}
+
+Console::LiveLine Reporter::start_rounds(Fleet& fleet) {
+    fleet_ = &fleet;
+    fleet.restore(past_.progress.failures);
+    fleet.on_failure([this](const clients::ClientFailure& failure, FailureAction action) { note_failure(failure, action); });
+    return console_.start_rounds(run_.server.round, run_.config.rounds, [&fleet] { return fleet.tasks_done(); });
 }
 
 RoundRecord Reporter::begin(const ServerState& server) const {
@@ -25,36 +73,72 @@ RoundRecord Reporter::begin(const ServerState& server) const {
 }
 
 void Reporter::report(const RoundRecord& round, const Arrivals& arrived, const ServerState& server) {
-    for (std::size_t i = 0; i < kNumPhases; ++i) phase_seconds_[i] += round.seconds[i];
-    if (round.test) last_test_ = round.test;
+    Progress& progress = past_.progress;
+    for (std::size_t i = 0; i < kNumPhases; ++i) progress.phase_seconds[i] += round.seconds[i];
+    if (round.test) {
+        progress.test = round.test;
+        progress.test_round = round.round;
+    }
+    progress.failures = fleet_->failure_counts();
     folder_.add_round(round, arrived, server, run_.layout.num_values() * sizeof(float));
     console_.show_round(round, arrived, server);
+}
+
+Progress Reporter::progress() const {
+    Progress progress = past_.progress;
+    progress.wall_s += seconds_between(start_ns_, now_ns());
+    return progress;
 }
 
 void Reporter::finish() {
     const std::vector<float> model = run_.global_model();
     write_model(folder_.path() / "model.safetensors", run_.layout, model,
                 {{"fedhive", kVersion}, {"name", run_.config.name}, {"round", std::to_string(run_.server.round)}});
-    write_manifest("finished");
     folder_.add_event("finished", {{"version", run_.server.version}});
-    const std::string accuracy = last_test_ ? fmt::format("test accuracy {:.4f}, ", last_test_->test_accuracy) : "";
+    write_manifest("finished");  // last: what says that a run has finished is true of all its files
+    const std::optional<Metrics>& test = past_.progress.test;
+    const std::string accuracy = test ? fmt::format("test accuracy {:.4f}, ", test->test_accuracy) : "";
     console_.say(fmt::format("\n{}{} server steps in {:.1f} s\nmodel_sha256 {}\nresults in {}", accuracy, run_.server.version,
-                             seconds_between(start_ns_, now_ns()), model_sha256(run_.layout, model), folder_.path().string()));
+                             progress().wall_s, model_sha256(run_.layout, model), folder_.path().string()));
 }
 
-void Reporter::failed(const clients::ClientFailure& failure) {
+void Reporter::note_failure(const clients::ClientFailure& failure, FailureAction action) {
+    past_.progress.failures = fleet_->failure_counts();
     folder_.add_event("failure", {{"kind", to_string(failure.kind)},
                                   {"worker", failure.worker},
                                   {"client", failure.client_id},
                                   {"round", failure.round},
+                                  {"attempt", failure.attempt},
+                                  {"action", to_string(action)},
                                   {"message", failure.message}});
-    stopped("failed: " + failure.describe(), "");
+    // An aborted run ends with this message anyway; a client that did not take part is no news.
+    if (action == FailureAction::Aborted || failure.kind == clients::FailureKind::Dropped) return;
+    if (++failures_shown_ <= kMostFailuresShown) console_.say(fmt::format("{}: {}", to_string(action), failure.describe()));
+    if (failures_shown_ == kMostFailuresShown) console_.say("(further failures are in events.jsonl)");
 }
 
-void Reporter::stopped(const std::string& exit_status, const std::string& message) {
+std::string Reporter::how_to_go_on(const std::string& what) const {
+    return fmt::format("{} after {} of {} rounds; go on with: fedhive run --resume {}", what, run_.server.round,
+                       run_.config.rounds, folder_.path().string());
+}
+
+void Reporter::interrupted(const std::string& signal) {
+    stopped("interrupted by " + signal);
+    console_.say(how_to_go_on("interrupted"));
+}
+
+void Reporter::failed(const std::string& error) {
+    try {
+        stopped("failed: " + error);
+    } catch (const std::exception&) {
+        // Where the disk is full or gone, this cannot be written either; the run's own error is what counts.
+    }
+    console_.say(how_to_go_on("stopped"));
+}
+
+void Reporter::stopped(const std::string& exit_status) {
     write_manifest(exit_status);
     folder_.add_event("stopped", {{"exit_status", exit_status}});
-    if (!message.empty()) console_.say(message);
 }
 
 nlohmann::json Reporter::final_hash() const {
@@ -65,24 +149,15 @@ nlohmann::json Reporter::final_hash() const {
     }
 }
 
-void Reporter::write_manifest(const std::string& exit_status) {
-    const clients::LibtorchInfo torch = clients::libtorch_info();
-    const Machine machine = this_machine();
+void Reporter::write_manifest(const std::string& exit_status) const {
     const bool over = exit_status != "running";
     nlohmann::ordered_json manifest;
     manifest["schema"] = kResultSchema;
     manifest["name"] = run_.config.name;
     manifest["exit_status"] = exit_status;
-    manifest["started"] = started_;
+    manifest["started"] = past_.started;
     manifest["finished"] = over ? nlohmann::json(utc_time()) : nlohmann::json(nullptr);
-    manifest["fedhive"] = kVersion;
-    manifest["commit"] = kCommit;
-    manifest["libtorch"] = torch.version;
-    manifest["cpu_capability"] = torch.cpu_capability;
-    manifest["cpu"] = machine.cpu;
-    manifest["cores"] = machine.cores;
-    manifest["device"] = run_.space == aggregation::MemorySpace::Host ? "cpu" : "cuda";
-    manifest["cuda"] = aggregation::cuda_versions().describe();
+    add_surroundings(manifest, run_);
     manifest["workers"] = run_.num_workers;
     manifest["threads"] = run_.config.threads;
     manifest["seed"] = run_.config.seed;
@@ -94,13 +169,15 @@ void Reporter::write_manifest(const std::string& exit_status) {
     manifest["data_fingerprint"] = fmt::format("{:016x}", run_.data_fingerprint);
     manifest["version"] = run_.server.version;
     manifest["model_sha256"] = over ? final_hash() : nlohmann::json(nullptr);
-    if (last_test_) {
-        manifest["test_loss"] = last_test_->test_loss;
-        manifest["test_accuracy"] = last_test_->test_accuracy;
+    if (const std::optional<Metrics>& test = past_.progress.test) {
+        manifest["test_loss"] = test->test_loss;
+        manifest["test_accuracy"] = test->test_accuracy;
     }
-    nlohmann::ordered_json& wall = manifest["wall_s"];
-    wall["total"] = seconds_between(start_ns_, now_ns());
-    for (std::size_t i = 0; i < kNumPhases; ++i) wall[kPhaseNames[i]] = phase_seconds_[i];
+    manifest["wall_s"] = seconds_to_json(progress());
+    manifest["round"] = run_.server.round;
+    manifest["resumed"] = past_.resumed;
+    manifest["other_bits"] = past_.other_bits;
+    manifest["failures"] = to_json(past_.progress.failures);
     folder_.write_manifest(manifest);
 }
 

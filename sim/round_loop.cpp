@@ -17,12 +17,14 @@ bool stop_reached(const RunConfig& config, const RoundRecord& round) {
 
 }  // namespace
 
-void run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter) {
+void run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter, Checkpointer& checkpoints) {
     const RunConfig& config = run.config;
     const Mode& mode = run.mode;
     Strategy& strategy = run.strategy;
     ServerState& server = run.server;
-    for (bool stop = false; server.round < config.rounds && !stop; ++server.round) {
+    const auto min_updates = static_cast<std::size_t>(config.failures.min_updates);
+    for (bool stop = false; server.round < config.rounds && !stop;) {
+        fleet.throw_if_interrupted();
         RoundRecord round = reporter.begin(server);
         const Cohort cohort = sample_uniform(fleet.num_clients(), mode.in_flight,
                                              Stream(config.seed, Purpose::Sampling, static_cast<std::uint32_t>(server.round)));
@@ -33,17 +35,21 @@ void run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter) {
         const Arrivals arrived = fleet.barrier(mode.quorum);  // the single wait of the round
         round.waited(arrived);
 
-        aggregation::Aggregator& sum = *strategy.aggregator;
-        sum.zero_init(run.layout.num_floats(), run.space);
-        for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);
-        const aggregation::Aggregate aggregate = sum.finish();
-        round.lap(Phase::Aggregate);
-        server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
-        round.lap(Phase::ServerStep);
+        if (arrived.accepted() >= min_updates) {
+            aggregation::Aggregator& sum = *strategy.aggregator;
+            sum.zero_init(run.layout.num_floats(), run.space);
+            for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);
+            const aggregation::Aggregate aggregate = sum.finish();
+            round.lap(Phase::Aggregate);
+            server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
+            round.lap(Phase::ServerStep);
+        }
 
         if (evaluation_due(config, server.round)) round.test = evaluate(fleet, server, run.dataset.map().num_test);
         round.lap(Phase::Evaluate);
+        ++server.round;
         reporter.report(round, arrived, server);
+        checkpoints.round_ended(server);
         stop = stop_reached(config, round);
     }
 }

@@ -1,15 +1,19 @@
 #include "sim/run_folder.h"
 
 #include "aggregation/base/error.h"
-#include "sim/model_file.h"
+#include "sim/durable_file.h"
+#include "sim/run_files.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <unistd.h>
 
+#include <array>
 #include <ctime>
-#include <vector>
+#include <fstream>
+#include <sstream>
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -17,127 +21,150 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kRoundColumns =
+constexpr std::string_view kRoundColumns =
     "round,version,cohort,accepted,failed,train_loss,test_loss,test_accuracy,bytes_down,bytes_up,staleness_mean,wall_s,"
     "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s\n";
-constexpr const char* kClientColumns =
+constexpr std::string_view kClientColumns =
     "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure\n";
 
-std::string formatted_time(const char* format, bool utc) {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    if (utc)
-        gmtime_r(&now, &parts);
-    else
-        localtime_r(&now, &parts);
-    std::array<char, 64> text{};
-    return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
+std::string read_text(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
 }
 
-/// Only a folder with a manifest of ours is a run.
-bool is_run(const fs::path& folder) {
-    std::ifstream stream(folder / "manifest.json");
-    const auto manifest = nlohmann::json::parse(stream, nullptr, false);
-    return manifest.is_object() && manifest.contains("schema") && manifest.contains("model_sha256");
+void cut_table(AppendFile& table, std::uint64_t size, std::string_view columns) {
+    table.cut(size);
+    if (size == 0) table.append(columns);
 }
 
-void remove_previous_run(const fs::path& folder) {
-    std::vector<fs::path> files;
-    for (const char* name : {"config.yaml", "rounds.csv", "clients.csv", "events.jsonl", "model.safetensors", "manifest.json"})
-        files.push_back(folder / name);
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator(folder / "logs", none))
-        if (entry.path().filename().string().rfind("worker-", 0) == 0) files.push_back(entry.path());
-    for (const fs::path& file : files) {
-        std::error_code error;
-        fs::remove(file, error);
-        if (error)
-            throw ConfigError(
-                fmt::format("--out {}: {} cannot be removed: {}", folder.string(), file.string(), error.message()));
+/// As long as the events that are whole: a killed process may have left half a line, a crashed machine worse.
+std::uint64_t whole_lines(const std::string& text) {
+    std::size_t end = text.rfind('\n') + 1;  // 0 where there is none
+    while (end > 0) {
+        const std::size_t before = end < 2 ? std::string::npos : text.rfind('\n', end - 2);
+        const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+        const auto line = text.begin() + static_cast<std::ptrdiff_t>(begin);
+        if (nlohmann::json::accept(line, text.begin() + static_cast<std::ptrdiff_t>(end))) break;
+        end = begin;
     }
+    return end;
 }
 
-void prepare_folder(const fs::path& folder, bool overwrite) {
-    std::error_code error;
-    const bool is_folder = fs::is_directory(folder, error);
-    if (!is_folder && fs::exists(folder, error)) throw ConfigError(fmt::format("--out {}: is not a folder", folder.string()));
-    if (is_folder && !fs::is_empty(folder, error)) {
-        if (!overwrite)
-            throw ConfigError(
-                fmt::format("--out {}: the folder is not empty; choose another, or add --overwrite to replace the run in it",
-                            folder.string()));
-        if (!is_run(folder))
-            throw ConfigError(fmt::format(
-                "--out {}: the folder is not empty and holds no run (no manifest.json of fedhive's), so --overwrite "
-                "leaves it alone; choose another",
-                folder.string()));
-        remove_previous_run(folder);
+RunLock write_first_files(RunLock lock, const RunConfig& config, const std::string& first_checkpoint) {
+    if (!first_checkpoint.empty()) {
+        fs::create_directories(lock.folder() / "checkpoints");
+        write_file(checkpoint_path(lock.folder(), 0), first_checkpoint);
     }
-    fs::create_directories(folder / "logs", error);
-    if (error || access(folder.c_str(), W_OK) != 0)
-        throw ConfigError(
-            fmt::format("--out {}: cannot be written: {}", folder.string(), error ? error.message() : std::strerror(errno)));
+    write_file(lock.folder() / "config.yaml", to_yaml(config));
+    return lock;
 }
 
-std::ofstream open_table(const fs::path& file, const char* columns) {
-    std::ofstream stream(file, std::ios::app);
-    stream << columns << std::flush;
-    if (!stream) throw Fault("cannot write " + file.string());
-    return stream;
+std::string optional_text(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
+
+std::string client_row(const RoundRecord& round, const ClientReport& client) {
+    std::string row =
+        fmt::format("{},{},{},{},{},", round.round, client.client_id, client.worker, client.slot, client.num_examples);
+    if (client.failure) return row + fmt::format(",,,,,{}\n", to_string(*client.failure));
+    const clients::ClientResult& result = client.result;
+    return row + fmt::format("{},{},{},{:016x},{:.6f},\n", result.steps, result.train_loss, result.update_norm,
+                             result.update_hash, result.seconds);
 }
 
-void append(std::ofstream& stream, const std::string& text) {
-    stream << text << std::flush;
-    if (!stream) throw Fault("cannot write to the run's folder: is the disk full?");
+void check_table(const fs::path& file, std::uint64_t size, std::string_view columns, std::int64_t rounds) {
+    const auto refuse = [&](const std::string& problem) {
+        throw ConfigError(fmt::format("{}: {}; put back the file that the run wrote, or run again in another folder",
+                                      file.string(), problem));
+    };
+    const std::string text = read_text(file);
+    if (text.size() < size)
+        refuse(fmt::format("has {} bytes, {} of them were written when the checkpoint of round {} was", text.size(), size,
+                           rounds));
+    const std::string_view kept = std::string_view(text).substr(0, size);
+    if (!kept.starts_with(columns)) refuse("its columns are not those that this fedhive writes");
+    const std::size_t last_row = kept.size() < 2 ? 0 : kept.rfind('\n', kept.size() - 2) + 1;
+    if (!kept.ends_with('\n') || !kept.substr(last_row).starts_with(fmt::format("{},", rounds)))
+        refuse(fmt::format("its first {} bytes do not end with a row of round {}", size, rounds));
 }
 
 }  // namespace
 
-fs::path make_default_run_folder(const std::string& name) {
-    const fs::path folder = fs::path("results") / "runs" / (name + "-" + formatted_time("%Y%m%d-%H%M%S", false));
-    std::error_code error;
-    fs::create_directories(folder.parent_path(), error);
-    // Two runs may start within one second: whoever creates the folder has it.
-    fs::path mine = folder;
-    for (int i = 2; !error && !fs::create_directory(mine, error); ++i) mine = fmt::format("{}-{}", folder.string(), i);
-    return mine;  // an error shows when the run prepares it
+std::string utc_time() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    std::array<char, 32> text{};
+    return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-std::string utc_time() { return formatted_time("%Y-%m-%dT%H:%M:%SZ", true); }
+RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& first_checkpoint)
+    : lock_(write_first_files(std::move(lock), config, first_checkpoint)),
+      rounds_(path() / "rounds.csv"),
+      clients_(path() / "clients.csv"),
+      events_(path() / "events.jsonl") {
+    make_folders();
+    rounds_.append(kRoundColumns);
+    clients_.append(kClientColumns);
+}
 
-RunFolder::RunFolder(const fs::path& folder, const RunConfig& config, bool overwrite) : folder_(folder) {
-    prepare_folder(folder, overwrite);
-    write_file(folder_ / "config.yaml", to_yaml(config));
-    rounds_ = open_table(folder_ / "rounds.csv", kRoundColumns);
-    clients_ = open_table(folder_ / "clients.csv", kClientColumns);
-    events_ = open_table(folder_ / "events.jsonl", "");
+RunFolder::RunFolder(RunLock lock)
+    : lock_(std::move(lock)),
+      rounds_(path() / "rounds.csv"),
+      clients_(path() / "clients.csv"),
+      events_(path() / "events.jsonl") {
+    make_folders();
+}
+
+void RunFolder::go_back_to(const TablePositions& tables) {
+    remove_part_files(path());
+    unlink((path() / "model.safetensors").c_str());
+    cut_table(rounds_, tables.rounds_bytes, kRoundColumns);
+    cut_table(clients_, tables.clients_bytes, kClientColumns);
+    events_.cut(whole_lines(read_text(path() / "events.jsonl")));
+}
+
+void RunFolder::make_folders() const {
+    for (const char* name : {"logs", "checkpoints"}) fs::create_directories(path() / name);
 }
 
 void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server,
                           std::uint64_t model_bytes) {
     std::string rows;
-    for (const ClientReport& client : arrived.clients)
-        rows += fmt::format("{},{},{},{},{},{},{},{},{:016x},{:.6f},\n", round.round, client.client_id, client.worker,
-                            client.slot, client.num_examples, client.result.steps, client.result.train_loss,
-                            client.result.update_norm, client.result.update_hash, client.result.seconds);
-    append(clients_, rows);
-    const std::size_t accepted = arrived.clients.size();
+    for (const ClientReport& client : arrived.clients) rows += client_row(round, client);
+    clients_.append(rows);
+    const std::size_t cohort = arrived.clients.size();
+    const std::size_t accepted = arrived.accepted();
     const std::string test = round.test ? fmt::format("{},{}", round.test->test_loss, round.test->test_accuracy) : ",";
-    std::string row = fmt::format("{},{},{},{},{},{},{},{},{},{},{:.6f}", round.round, server.version, accepted, accepted, 0,
-                                  arrived.train_loss(), test, accepted * model_bytes, accepted * model_bytes, 0,
-                                  seconds_between(round.start_ns, round.lap_ns));
+    std::string row = fmt::format("{},{},{},{},{},{},{},{},{},{},{:.6f}", round.round, server.version, cohort, accepted,
+                                  cohort - accepted, optional_text(arrived.train_loss()), test, cohort * model_bytes,
+                                  accepted * model_bytes, 0, seconds_between(round.start_ns, round.lap_ns));
     for (const double seconds : round.seconds) row += fmt::format(",{:.6f}", seconds);
-    append(rounds_, row + "\n");
+    rounds_.append(row + "\n");
 }
 
 void RunFolder::add_event(const std::string& event, const nlohmann::json& details) {
     nlohmann::ordered_json line{{"time", utc_time()}, {"event", event}};
     line.update(details);
-    append(events_, line.dump() + "\n");
+    // What a worker prints as its error need not be UTF-8; an event may not fail for that.
+    events_.append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void RunFolder::write_manifest(const nlohmann::ordered_json& manifest) const {
-    write_file(folder_ / "manifest.json", manifest.dump(2) + "\n");
+    write_file(path() / "manifest.json", manifest.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void RunFolder::write_config(const RunConfig& config) const { write_file(path() / "config.yaml", to_yaml(config)); }
+
+TablePositions RunFolder::sync_tables() {
+    clients_.sync();
+    rounds_.sync();
+    return {rounds_.size(), clients_.size()};
+}
+
+void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds) {
+    check_table(folder / "rounds.csv", tables.rounds_bytes, kRoundColumns, rounds);
+    check_table(folder / "clients.csv", tables.clients_bytes, kClientColumns, rounds);
 }
 
 }  // namespace fedhive::sim

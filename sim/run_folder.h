@@ -1,13 +1,16 @@
-// The files of a run (results/README.md describes them): CSV rows are written as one line each, other files beside their place and renamed.
+// The files of a run as it writes them (results/README.md describes them): tables grow by whole rows, other files are written beside their
+// place and renamed.
 #pragma once
 
-#include "sim/experiment.h"
+#include "sim/append_file.h"
+#include "sim/checkpoint.h"
+#include "sim/config/config.h"
 #include "sim/round_record.h"
+#include "sim/run_lock.h"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 namespace fedhive::sim {
@@ -15,18 +18,21 @@ namespace fedhive::sim {
 /// Version of the files' schema, in the manifest: columns are only ever added at the end.
 inline constexpr int kResultSchema = 1;
 
-/// Creates results/runs/<name>-<date>-<time>, or that with -2, -3, … where another run has it.
-std::filesystem::path make_default_run_folder(const std::string& name);
-
 class RunFolder {
 public:
-    /// Creates the folder with its config.yaml and empty tables. Throws ConfigError when it cannot be written, or is not empty and `overwrite`
-    /// is false; overwriting removes the files of the run before and nothing else (and nothing at all where there is no manifest
-    /// of a run).
-    RunFolder(const std::filesystem::path& folder, const RunConfig& config, bool overwrite);
+    /// A new run's: writes config.yaml before anything else, so that a run can be resumed from its first file on, and empty tables. Where
+    /// there is a `first_checkpoint` (its bytes), that one comes even before: config.yaml may then name a model file that goes away.
+    RunFolder(RunLock lock, const RunConfig& config, const std::string& first_checkpoint);
 
-    const std::filesystem::path& path() const { return folder_; }
-    std::filesystem::path logs() const { return folder_ / "logs"; }
+    /// A resumed run's, as it was left.
+    explicit RunFolder(RunLock lock);
+
+    const std::filesystem::path& path() const { return lock_.folder(); }
+    std::filesystem::path logs() const { return path() / "logs"; }
+
+    /// Back to the checkpoint that wrote `tables`, or to the beginning: tables are cut there, torn lines cut off the events, temporary files
+    /// and a model of an earlier end removed. The manifest should say before that the run goes on.
+    void go_back_to(const TablePositions& tables);
 
     /// One row of rounds.csv and the rows of clients.csv. `model_bytes` is what one client pulls down, and sends up.
     void add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server, std::uint64_t model_bytes);
@@ -34,13 +40,23 @@ public:
     /// One line of events.jsonl; the time is added.
     void add_event(const std::string& event, const nlohmann::json& details);
     void write_manifest(const nlohmann::ordered_json& manifest) const;
+    void write_config(const RunConfig& config) const;
+
+    /// Where the tables end, once all of that is on the disk.
+    TablePositions sync_tables();
 
 private:
-    std::filesystem::path folder_;
-    std::ofstream rounds_;
-    std::ofstream clients_;
-    std::ofstream events_;
+    void make_folders() const;
+
+    RunLock lock_;
+    AppendFile rounds_;
+    AppendFile clients_;
+    AppendFile events_;
 };
+
+/// Throws ConfigError where the tables in a folder cannot be cut back to `tables`: their columns, or the rows up to there, are not those
+/// of a run that had finished `rounds` rounds, at least one.
+void check_tables(const std::filesystem::path& folder, const TablePositions& tables, std::int64_t rounds);
 
 /// 2026-11-21T04:05:06Z
 std::string utc_time();

@@ -26,6 +26,16 @@ struct ShapeError : Fault {
     using Fault::Fault;
 };
 
+/// No memory, on the host or on a device.
+struct OutOfMemory : Fault {
+    using Fault::Fault;
+};
+
+/// A device reported an error; this process may not be able to use it any more.
+struct DeviceFault : Fault {
+    using Fault::Fault;
+};
+
 /// "what: No such file or directory", from errno.
 inline Fault os_fault(const std::string& what) { return Fault(what + ": " + std::strerror(errno)); }
 

@@ -21,6 +21,7 @@ enum class Purpose : std::uint32_t {
     Dropout = 5,
     TrainData = 6,
     TestData = 7,
+    Faults = 8,
 };
 
 /// Counter-based stream: block i of the stream is Philox4x32-10(key = seed, counter = (i, purpose, round, client)).

@@ -36,7 +36,10 @@ void dispatch(MemorySpace space, HostWork host, [[maybe_unused]] CudaWork cuda) 
         return;
     }
 #ifdef FEDHIVE_WITH_CUDA
-    if (const kernels::CudaError error = cuda(); error != nullptr) throw Fault(fmt::format("CUDA: {}", error));
+    if (const kernels::CudaError error = cuda(); error != nullptr) {
+        if (std::string_view(error) == "out of memory") throw OutOfMemory(fmt::format("CUDA: {}", error));
+        throw DeviceFault(fmt::format("CUDA: {}", error));
+    }
 #else
     throw Fault("this binary was built without CUDA (FEDHIVE_CUDA)");
 #endif

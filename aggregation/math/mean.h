@@ -31,6 +31,7 @@ public:
 
     void zero_init();
     void add(ConstParamSpan update, double weight);  // next position
+    void skip() { ++next_position_; }                // next position: nobody is there
     void finish(ParamSpan slot);                     // slot = the sum; at least one add before
 
 private:

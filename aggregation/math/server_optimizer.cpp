@@ -36,9 +36,10 @@ void check_spans(ParamSpan next, ConstParamSpan global, ConstParamSpan aggregate
 }
 
 /// Allocates a moment, zeroed, at the first call; later calls must have the same shape.
-void prepare_moment(ParamBuffer& moment, ConstParamSpan global) {
+ParamSpan prepare_moment(ParamBuffer& moment, ConstParamSpan global) {
     if (moment.span().data == nullptr) moment = ParamBuffer(global.size, global.space);
     require_same(global, moment, "server optimiser's moment");
+    return moment;
 }
 
 class ServerSgd final : public ServerOptimizer {
@@ -53,14 +54,18 @@ public:
                 [&] { return kernels::server_sgd(next.data, global.data, aggregate.data, next.size, options_.lr); });
             return;
         }
-        prepare_moment(velocity_, global);
-        float* velocity = velocity_.span().data;
+        float* velocity = prepare_moment(velocity_, global).data;
         dispatch(
             next.space, [&] { host::server_momentum(next.data, global.data, aggregate.data, velocity, next.size, options_); },
             [&] {
                 return kernels::server_momentum(next.data, global.data, aggregate.data, velocity, next.size, options_.lr,
                                                 options_.momentum);
             });
+    }
+
+    std::vector<Moment> moments(std::size_t num_floats, MemorySpace space) override {
+        if (options_.momentum == 0.0F) return {};
+        return {{"velocity", prepare_moment(velocity_, {nullptr, num_floats, space})}};
     }
 
 private:
@@ -74,16 +79,19 @@ public:
 
     void step(ParamSpan next, ConstParamSpan global, ConstParamSpan aggregate) override {
         check_spans(next, global, aggregate);
-        prepare_moment(first_, global);
-        prepare_moment(second_, global);
-        float* m = first_.span().data;
-        float* v = second_.span().data;
+        float* m = prepare_moment(first_, global).data;
+        float* v = prepare_moment(second_, global).data;
         dispatch(
             next.space, [&] { host::server_adam(next.data, global.data, aggregate.data, m, v, next.size, options_); },
             [&] {
                 return kernels::server_adam(next.data, global.data, aggregate.data, m, v, next.size, options_.lr,
                                             options_.beta1, options_.beta2, options_.tau);
             });
+    }
+
+    std::vector<Moment> moments(std::size_t num_floats, MemorySpace space) override {
+        const ConstParamSpan like{nullptr, num_floats, space};
+        return {{"first_moment", prepare_moment(first_, like)}, {"second_moment", prepare_moment(second_, like)}};
     }
 
 private:

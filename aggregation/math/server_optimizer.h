@@ -4,8 +4,15 @@
 #include "aggregation/memory/param_buffer.h"
 
 #include <memory>
+#include <vector>
 
 namespace fedhive::aggregation {
+
+/// A vector that a rule remembers from one step to the next.
+struct Moment {
+    const char* name;
+    ParamSpan values;  // [P]
+};
 
 class ServerOptimizer {
 public:
@@ -17,6 +24,10 @@ public:
     /// next = global + step(aggregate). Moments are allocated, zeroed, at the first call. All spans [P] in one space; `next` is not
     /// `global`. Throws ShapeError.
     virtual void step(ParamSpan next, ConstParamSpan global, ConstParamSpan aggregate) = 0;
+
+    /// All that the rule remembers: a checkpoint reads it, a resumed run writes it. Allocated, zeroed, where there was no step yet; empty
+    /// for a rule without memory. Throws ShapeError when there was one, over spans of another size or space.
+    virtual std::vector<Moment> moments(std::size_t num_floats, MemorySpace space) = 0;
 };
 
 struct ServerSgdOptions {

@@ -13,17 +13,20 @@ namespace {
 #ifdef FEDHIVE_WITH_CUDA
 
 void check(cudaError_t error, const std::string& what) {
-    if (error != cudaSuccess) throw Fault(fmt::format("{}: {} ({})", what, cudaGetErrorString(error), cudaGetErrorName(error)));
-}
-
-std::size_t free_bytes() {
-    std::size_t free = 0;
-    std::size_t total = 0;
-    return cudaMemGetInfo(&free, &total) == cudaSuccess ? free : 0;
+    if (error == cudaSuccess) return;
+    const std::string text = fmt::format("{}: {} ({})", what, cudaGetErrorString(error), cudaGetErrorName(error));
+    if (error == cudaErrorMemoryAllocation) throw OutOfMemory(text);
+    throw DeviceFault(text);
 }
 
 class RuntimeDriver final : public CudaDriver {
 public:
+    std::size_t free_bytes() override {
+        std::size_t free = 0;
+        std::size_t total = 0;
+        check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+        return free;
+    }
     void* allocate(std::size_t bytes) override {
         void* memory = nullptr;
         check(cudaMalloc(&memory, bytes), fmt::format("cudaMalloc of {} bytes, {} bytes are free", bytes, free_bytes()));
@@ -72,7 +75,10 @@ CudaVersions cuda_versions() {
     cudaDriverGetVersion(&versions.driver);
     cudaDeviceProp properties{};
     if (cudaGetDeviceCount(&versions.devices) != cudaSuccess) versions.devices = 0;
-    if (versions.devices > 0 && cudaGetDeviceProperties(&properties, 0) == cudaSuccess) versions.device_name = properties.name;
+    if (versions.devices > 0 && cudaGetDeviceProperties(&properties, 0) == cudaSuccess) {
+        versions.device_name = properties.name;
+        versions.architecture = properties.major * 10 + properties.minor;
+    }
 #endif
     return versions;
 }

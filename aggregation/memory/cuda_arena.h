@@ -34,6 +34,7 @@ public:
     virtual IpcHandle export_handle(void* memory) = 0;
     virtual void* open_handle(const IpcHandle& handle) = 0;
     virtual void close_handle(void* memory) = 0;
+    virtual std::size_t free_bytes() = 0;
 };
 
 /// The real one, over the CUDA runtime. Throws Fault in a build without CUDA.
@@ -45,6 +46,7 @@ struct CudaVersions {
     int runtime = 0;
     int driver = 0;
     int devices = 0;
+    int architecture = 0;  // of the first device; 90: compute capability 9.0
     std::string device_name;
 
     std::string describe() const;

@@ -15,12 +15,12 @@ constexpr std::size_t kAlignment = 256;
 
 float* allocate(std::size_t size, MemorySpace space) {
     if (size > std::numeric_limits<std::size_t>::max() / sizeof(float) - kAlignment)
-        throw Fault(fmt::format("a buffer of {} floats is larger than any memory", size));
+        throw OutOfMemory(fmt::format("a buffer of {} floats is larger than any memory", size));
     const std::size_t bytes =
         std::max<std::size_t>(kAlignment, (size * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment);
     if (space == MemorySpace::Cuda) return static_cast<float*>(cuda_driver().allocate(bytes));
     void* memory = std::aligned_alloc(kAlignment, bytes);
-    if (memory == nullptr) throw Fault(fmt::format("no memory for a buffer of {} bytes", bytes));
+    if (memory == nullptr) throw OutOfMemory(fmt::format("no memory for a buffer of {} bytes", bytes));
     std::memset(memory, 0, bytes);
     return static_cast<float*>(memory);
 }

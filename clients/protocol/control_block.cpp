@@ -10,7 +10,7 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x66656468'69766531;  // "fedhive1": the last digit is the version of this memory map
+constexpr std::uint64_t kMagic = 0x66656468'69766532;  // "fedhive2": the last digit is the version of this memory map
 
 constexpr std::size_t kAlignment = 64;
 
@@ -94,6 +94,8 @@ std::span<ClientResult> ControlBlock::results() const {
 }
 
 std::byte* ControlBlock::plan_bytes() const { return base_ + Map(geometry()).plan; }
+
+void ControlBlock::renew_worker(std::size_t index) const { new (&worker(index)) WorkerCell; }
 
 void ControlBlock::shut_down() const {
     header().shutdown.store(1, std::memory_order_release);

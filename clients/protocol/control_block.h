@@ -6,7 +6,7 @@
 //   Header.ticket, num_tasks, …   coordinator                  Header.cursor, finished   anybody (hints, never the truth)
 //   plan                          coordinator, before workers  WorkerCell                its worker, except the door-bell
 //   TaskCell.task, Member         coordinator, while the cell is Idle, Done or Failed
-//   TaskCell.state                coordinator → Ready; worker Ready → Claimed → Done | Failed (compare-and-swap)
+//   TaskCell.state                coordinator → Ready | Idle; worker Ready → Claimed → Done | Failed (compare-and-swap)
 //   the rest of TaskCell,         the worker that holds the claim
 //   ClientResult of its members
 //
@@ -14,6 +14,7 @@
 // publication, so a worker that wakes up late can neither claim nor finish what is no longer its own.
 #pragma once
 
+#include "clients/protocol/failure.h"
 #include "clients/protocol/fixed_text.h"
 #include "clients/protocol/task.h"
 #include "clients/protocol/worker_state.h"
@@ -51,15 +52,17 @@ struct alignas(64) TaskCell {
     std::atomic<std::uint64_t> state{0};
     Task task;
     EvaluationResult evaluation;
-    std::atomic<std::int64_t> started_ns{0};  // read by the coordinator while the worker is at work, for the deadline
+    std::atomic<std::int64_t> started_ns{0};  // of the member at work; read by the coordinator meanwhile, for the deadline
     std::int64_t finished_ns = 0;
-    std::atomic<std::uint64_t> members_done{0};  // the member at work is task.first + members_done
-    FixedText<512> error;                        // of a Failed task: what was thrown
+    std::atomic<std::uint64_t> members_done{0};    // the member at work is task.first + members_done
+    FailureKind failure = FailureKind::Exception;  // of a Failed task
+    FixedText<512> error;                          // of a Failed task: what was thrown
 };
 
 struct alignas(64) WorkerCell {
     std::atomic<WorkerState> state{WorkerState::Starting};
-    std::atomic<std::uint32_t> seen{0};                        // ticket of the last publication this worker has looked at
+    std::atomic<std::uint32_t> seen{0};         // ticket of the last publication this worker has looked at
+    std::atomic<std::int64_t> heartbeat_ns{0};  // last sign of life: a look at the board, a local step, a task's end
     boost::interprocess::interprocess_semaphore door_bell{0};  // a hint: look at the board
     FixedText<512> error;                                      // of a Broken worker: why it could not start
 };
@@ -107,6 +110,9 @@ public:
 
     /// Asks all workers to stop, and wakes them.
     void shut_down() const;
+
+    /// Makes a worker's cell as new, for the process that takes its place. Coordinator, while no such process lives.
+    void renew_worker(std::size_t index) const;
 
 private:
     ControlBlock(std::shared_ptr<void> segment, std::byte* base, int descriptor)

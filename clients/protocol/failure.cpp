@@ -16,6 +16,14 @@ const char* to_string(FailureKind kind) {
             return "exception";
         case FailureKind::NonFinite:
             return "non_finite";
+        case FailureKind::OutOfMemory:
+            return "out_of_memory";
+        case FailureKind::DeviceError:
+            return "device_error";
+        case FailureKind::Late:
+            return "late";
+        case FailureKind::Dropped:
+            return "dropped";
     }
     return "unknown";
 }

@@ -2,17 +2,30 @@
 // exception from process to process. The `failures:` section of the config says what becomes of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 namespace fedhive::clients {
 
 enum class FailureKind : std::uint32_t {
-    Exited,     // the worker process ended by itself
-    Signalled,  // the worker process was killed by a signal
-    Hung,       // a task was not finished within its deadline
-    Exception,  // the training code threw
-    NonFinite,  // the update holds a NaN or an infinity
+    Exited,       // the worker process ended by itself
+    Signalled,    // the worker process was killed by a signal
+    Hung,         // past its deadline, and no sign of life
+    Exception,    // the training code threw
+    NonFinite,    // the update holds a NaN or an infinity, or is larger than failures.max_update_norm
+    OutOfMemory,  // an allocation failed, on the host or on the device
+    DeviceError,  // CUDA reported an error; the process cannot use the device any more
+    Late,         // past its deadline, though still making steps
+    Dropped,      // did not take part (faults: drop)
+};
+inline constexpr std::size_t kNumFailureKinds = 9;
+
+/// Thrown inside a task by whoever knows the kind; told to the coordinator through the task's cell.
+struct TaskFailed : std::runtime_error {
+    TaskFailed(FailureKind failure_kind, const std::string& message) : std::runtime_error(message), kind(failure_kind) {}
+    FailureKind kind;
 };
 
 /// "exited", "signalled", … as in clients.csv and events.jsonl.
@@ -23,6 +36,7 @@ struct ClientFailure {
     std::int64_t worker = -1;     // index of the worker process
     std::int64_t round = -1;      // as in rounds.csv, from 1; -1 before the first
     std::int64_t client_id = -1;  // -1: the worker was not training a client (starting, waiting, evaluating)
+    std::int64_t attempt = 1;     // of this client in this round, from 1
     std::string message;          // signal name, exit status or exception text
 
     /// "worker 2 (client 17, round 3) signalled: Killed"

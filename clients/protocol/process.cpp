@@ -4,14 +4,15 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <span>
 
 namespace fedhive::clients {
 
@@ -37,34 +38,65 @@ std::vector<std::string> merged_environment(const std::vector<std::pair<std::str
     return result;
 }
 
-/// The two spawn structures, destroyed together.
-struct SpawnSetup {
-    posix_spawn_file_actions_t actions{};
-    posix_spawnattr_t attributes{};
-
-    explicit SpawnSetup(const SpawnOptions& options) {
-        posix_spawn_file_actions_init(&actions);
-        posix_spawnattr_init(&attributes);
-        const char* log = options.log.empty() ? "/dev/null" : options.log.c_str();
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_APPEND, 0644);
-        posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-        // A descriptor duplicated onto itself loses close-on-exec: it alone is inherited.
-        for (const int descriptor : options.inherited) posix_spawn_file_actions_adddup2(&actions, descriptor, descriptor);
-        sigset_t set;
-        sigfillset(&set);
-        posix_spawnattr_setsigdefault(&attributes, &set);
-        sigemptyset(&set);
-        posix_spawnattr_setsigmask(&attributes, &set);
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    }
-    ~SpawnSetup() {
-        posix_spawn_file_actions_destroy(&actions);
-        posix_spawnattr_destroy(&attributes);
-    }
-    SpawnSetup(const SpawnSetup&) = delete;
-    SpawnSetup& operator=(const SpawnSetup&) = delete;
+/// All that the child needs between its birth and exec, where it may allocate nothing: it lives in its parent's memory.
+struct Birth {
+    const char* executable;
+    char* const* arguments;
+    char* const* environment;
+    const char* log;
+    std::span<const int> inherited;
+    pid_t parent;
 };
+
+bool open_as(int descriptor, const char* file, int flags) {
+    const int opened = open(file, flags, 0644);
+    if (opened < 0) return false;
+    if (opened == descriptor) return true;
+    dup2(opened, descriptor);
+    close(opened);
+    return true;
+}
+
+/// In the child. Returns only when something fails, with errno set.
+void become(const Birth& birth) {
+    // Before exec, which keeps it: loading LibTorch takes a while, and until then nothing of ours would run.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != birth.parent) _exit(127);
+    for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+    if (!open_as(STDIN_FILENO, "/dev/null", O_RDONLY)) return;
+    if (!open_as(STDOUT_FILENO, birth.log, O_WRONLY | O_CREAT | O_APPEND)) return;
+    dup2(STDOUT_FILENO, STDERR_FILENO);
+    for (const int descriptor : birth.inherited) fcntl(descriptor, F_SETFD, 0);
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, nullptr);
+    execve(birth.executable, birth.arguments, birth.environment);
+}
+
+/// As posix_spawn does it, with the parent-death signal that posix_spawn cannot set. Returns the child's process id, or throws.
+pid_t give_birth(const Birth& birth) {
+    std::array<int, 2> failure{};  // closed by a successful exec, else the child writes errno into it
+    if (pipe2(failure.data(), O_CLOEXEC) != 0) throw os_fault("pipe2");
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler of ours may run in the child
+    const pid_t pid =
+        vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): fork would copy page tables, and CUDA's too
+    if (pid == 0) {
+        become(birth);
+        [[maybe_unused]] const auto told = write(failure[1], &errno, sizeof errno);
+        _exit(127);
+    }
+    int error = pid < 0 ? errno : 0;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    close(failure[1]);
+    const bool failed = pid < 0 || read(failure[0], &error, sizeof error) == sizeof error;
+    close(failure[0]);
+    if (!failed) return pid;
+    if (pid > 0) waitpid(pid, nullptr, 0);
+    throw Fault(fmt::format("cannot start {}: {}", birth.executable, std::strerror(error)));
+}
 
 }  // namespace
 
@@ -72,10 +104,9 @@ ChildProcess::ChildProcess(const SpawnOptions& options) {
     std::vector<std::string> arguments{"fedhive"};
     arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
     std::vector<std::string> environment = merged_environment(options.environment);
-    const SpawnSetup setup(options);
-    const int error = posix_spawn(&pid_, options.executable.c_str(), &setup.actions, &setup.attributes,
-                                  pointers(arguments).data(), pointers(environment).data());
-    if (error != 0) throw Fault("cannot start " + options.executable + ": " + std::strerror(error));
+    const std::string log = options.log.empty() ? "/dev/null" : options.log.string();
+    pid_ = give_birth({options.executable.c_str(), pointers(arguments).data(), pointers(environment).data(), log.c_str(),
+                       options.inherited, getpid()});
     pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
     if (pidfd_ < 0) {
         const Fault fault = os_fault("pidfd_open (needs Linux 5.3 or newer)");
@@ -123,10 +154,9 @@ void ChildProcess::kill() {
     if (!end_) ::kill(pid_, SIGKILL);
 }
 
-void die_with_parent(pid_t parent) {
+void follow_parent(pid_t parent) {
     signal(SIGINT, SIG_IGN);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) throw os_fault("prctl(PR_SET_PDEATHSIG)");
-    // The parent may have died before the line above; then no signal will ever come.
+    // It may have died before the kernel was asked for the signal; then none will ever come.
     if (getppid() != parent) throw Fault("the coordinator has gone");
 }
 

@@ -1,4 +1,4 @@
-// Worker processes: started with posix_spawn of this same executable (never fork, once LibTorch, OpenMP or CUDA may be loaded), watched by
+// Worker processes: this same executable started anew (never a fork that goes on, once LibTorch, OpenMP or CUDA may be loaded), watched by
 // pidfd, ended on request and reaped always.
 #pragma once
 
@@ -23,7 +23,8 @@ struct SpawnOptions {
 /// Owns a child process: destroying it kills (SIGKILL) and reaps one that still runs.
 class ChildProcess {
 public:
-    /// Throws Fault naming the executable. The child starts with default signal handling and nothing blocked.
+    /// Throws Fault naming the executable. The child starts with default signal handling and nothing blocked; the kernel sends it SIGKILL
+    /// when the thread that called this ends.
     explicit ChildProcess(const SpawnOptions& options);
     ~ChildProcess();
     ChildProcess(ChildProcess&& other) noexcept;
@@ -49,8 +50,8 @@ private:
     std::optional<End> end_;
 };
 
-/// Worker's first act: asks the kernel for SIGKILL when the parent's main thread dies, and ignores SIGINT, which a terminal sends to the whole
-/// group. Throws Fault when the parent is already gone (is not `parent`).
-void die_with_parent(pid_t parent);
+/// Worker's first act: ignores SIGINT, which a terminal sends to the whole group. Throws Fault when the parent is already gone (is not
+/// `parent`).
+void follow_parent(pid_t parent);
 
 }  // namespace fedhive::clients

@@ -11,12 +11,23 @@ namespace fedhive::clients {
 namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+/// Loading LibTorch from a cold disk, creating a CUDA context beside fifteen others.
+constexpr std::int64_t kStartNs = 60 * kSecond;
+
+/// A heartbeat so young is a sign of life.
+constexpr std::int64_t kAliveNs = kSecond;
+
+double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
 
 }  // namespace
 
 std::optional<Claim> TaskBoard::claim() const {
     ControlBlock::Header& header = block_.header();
-    block_.worker(worker_).seen.store(header.ticket.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    WorkerCell& self = block_.worker(worker_);
+    self.heartbeat_ns.store(now_ns(), std::memory_order_relaxed);
+    self.seen.store(header.ticket.load(std::memory_order_acquire), std::memory_order_relaxed);
     const std::uint32_t num_tasks = std::min(header.num_tasks.load(std::memory_order_acquire), block_.geometry().max_tasks);
     const std::uint32_t start = header.cursor.load(std::memory_order_relaxed);
     for (std::uint32_t i = 0; i < num_tasks; ++i) {
@@ -41,28 +52,26 @@ bool TaskBoard::finish(const Claim& claim, TaskPhase phase) const {
     TaskState state = TaskState::unpack(claim.state_word);
     state.phase = phase;
     std::uint64_t expected = claim.state_word;
-    if (!block_.task(claim.task_index).state.compare_exchange_strong(expected, state.pack(), std::memory_order_acq_rel))
-        return false;
+    block_.worker(worker_).heartbeat_ns.store(now_ns(), std::memory_order_relaxed);
+    // Sequentially consistent, as wait() is: either it sees this task done, or this worker sees the quorum it waits for.
+    if (!block_.task(claim.task_index).state.compare_exchange_strong(expected, state.pack())) return false;
     ControlBlock::Header& header = block_.header();
-    const std::uint32_t finished = header.finished.fetch_add(1, std::memory_order_acq_rel) + 1;
-    if (finished >= header.wake_at.load(std::memory_order_acquire)) header.coordinator_bell.post();
+    const std::uint32_t finished = header.finished.fetch_add(1) + 1;
+    if (phase == TaskPhase::Failed || finished >= header.wake_at.load()) header.coordinator_bell.post();
     return true;
 }
 
-RoundBarrier::RoundBarrier(const ControlBlock& block, Watcher& watcher, double deadline_s, Autopsy autopsy)
+RoundBarrier::RoundBarrier(const ControlBlock& block, Watcher& watcher, double answer_s, WorkerControl workers)
     : block_(block),
       watcher_(watcher),
-      deadline_ns_(static_cast<std::int64_t>(deadline_s * 1e9)),
-      autopsy_(std::move(autopsy)),
-      silent_since_ns_(block.geometry().num_workers, 0) {}
+      answer_ns_(static_cast<std::int64_t>(answer_s * 1e9)),
+      workers_(std::move(workers)),
+      expected_(block.geometry().num_workers) {}
 
 void RoundBarrier::publish(std::span<const Task> tasks) {
     ControlBlock::Header& header = block_.header();
     FEDHIVE_CHECK(tasks.size() <= block_.geometry().max_tasks, "{} tasks, room for {}", tasks.size(),
                   block_.geometry().max_tasks);
-    for (std::size_t w = 0; w < silent_since_ns_.size(); ++w)
-        if (block_.worker(w).seen.load(std::memory_order_relaxed) == ticket_) silent_since_ns_[w] = now_ns();
-    ++ticket_;
     num_tasks_ = tasks.size();
     header.finished.store(0, std::memory_order_relaxed);
     header.wake_at.store(static_cast<std::uint32_t>(tasks.size()), std::memory_order_relaxed);
@@ -71,139 +80,187 @@ void RoundBarrier::publish(std::span<const Task> tasks) {
         TaskCell& cell = block_.task(i);
         cell.task = tasks[i];
         cell.members_done.store(0, std::memory_order_relaxed);
-        cell.state.store(TaskState{ticket_, 0, TaskPhase::Ready}.pack(), std::memory_order_release);
+        const TaskPhase phase = tasks[i].kind == TaskKind::Nobodys ? TaskPhase::Idle : TaskPhase::Ready;
+        cell.state.store(TaskState{ticket_ + 1, 0, phase}.pack(), std::memory_order_release);
     }
-    published_ns_ = now_ns();
     header.num_tasks.store(static_cast<std::uint32_t>(tasks.size()), std::memory_order_release);
-    header.ticket.store(ticket_, std::memory_order_release);
-    for (std::size_t w = 0; w < block_.geometry().num_workers; ++w) block_.worker(w).door_bell.post();
+    ring_all();
 }
 
-std::vector<TaskOutcome> RoundBarrier::wait(std::size_t quorum) {
+void RoundBarrier::publish_again(std::size_t task_index, const Task& task) {
+    FEDHIVE_CHECK(state_of(task_index).phase == TaskPhase::Idle, "task {} is still at work", task_index);
+    TaskCell& cell = block_.task(task_index);
+    cell.task = task;
+    cell.members_done.store(0, std::memory_order_relaxed);
+    cell.state.store(TaskState{ticket_ + 1, 0, TaskPhase::Ready}.pack(), std::memory_order_release);
+    ring_all();
+}
+
+void RoundBarrier::ring_all() {
+    published_ns_ = now_ns();
+    for (std::size_t w = 0; w < expected_.size(); ++w)
+        if (block_.worker(w).seen.load(std::memory_order_relaxed) == ticket_) expected_[w].silent_since_ns = published_ns_;
+    block_.header().ticket.store(++ticket_, std::memory_order_release);
+    for (std::size_t w = 0; w < expected_.size(); ++w)
+        if (expected_[w].presence == Presence::Expected) block_.worker(w).door_bell.post();
+}
+
+std::vector<FoundFailure> RoundBarrier::wait(std::size_t quorum, double grace_s) {
     ControlBlock::Header& header = block_.header();
-    header.wake_at.store(static_cast<std::uint32_t>(quorum), std::memory_order_release);
+    header.wake_at.store(static_cast<std::uint32_t>(quorum));
     for (;;) {
-        if (watcher_.interrupt() != 0) throw Interrupted(watcher_.interrupt());
-        find_dead_workers();
-        std::vector<TaskOutcome> outcomes = collect();
-        const auto finished =
-            static_cast<std::size_t>(std::count_if(outcomes.begin(), outcomes.end(), [](const TaskOutcome& outcome) {
-                return outcome.failure || outcome.phase == TaskPhase::Done || outcome.phase == TaskPhase::Failed;
-            }));
-        if (finished >= quorum) return outcomes;
-        find_hung_workers(outcomes);
-        if (!worker_failures_.empty()) return outcomes;
-        watcher_.arm(next_deadline_ns(outcomes));
+        if (watcher_.must_leave(grace_s)) throw Interrupted(watcher_.interrupt());
+        std::vector<FoundFailure> found;
+        find_dead_workers(found);
+        const Board board = look();
+        for (const std::size_t index : board.failed) found.push_back(take_failed_task(index));
+        if (!found.empty() || board.done >= quorum) return found;
+        find_overdue_workers(board, found);
+        if (!found.empty()) return found;
+        watcher_.arm(next_deadline_ns(board, grace_s));
         wait_for(header.coordinator_bell);
     }
 }
 
-std::vector<TaskOutcome> RoundBarrier::run_here(const std::function<void(std::size_t)>& run) {
+std::vector<FoundFailure> RoundBarrier::run_here(const std::function<bool()>& run_one, double grace_s) {
+    while (run_one())
+        if (watcher_.must_leave(grace_s)) throw Interrupted(watcher_.interrupt());
+    std::vector<FoundFailure> found;
+    for (const std::size_t index : look().failed) found.push_back(take_failed_task(index));
+    return found;
+}
+
+std::size_t RoundBarrier::num_done() const { return look().done; }
+
+void RoundBarrier::worker_replaced(std::size_t worker) { expected_[worker] = {Presence::Expected, now_ns()}; }
+
+std::optional<std::size_t> RoundBarrier::retire(std::size_t worker) {
+    workers_.kill(worker);
+    expected_[worker].presence = Presence::Retired;
+    return take_back_task_of(worker);
+}
+
+TaskState RoundBarrier::state_of(std::size_t index) const { return TaskState::unpack(block_.task(index).state.load()); }
+
+RoundBarrier::Board RoundBarrier::look() const {
+    Board board;
+    board.held.resize(expected_.size());
     for (std::size_t i = 0; i < num_tasks_; ++i) {
-        if (watcher_.interrupt() != 0) throw Interrupted(watcher_.interrupt());
-        run(i);
+        const TaskState state = state_of(i);
+        if (state.phase == TaskPhase::Done) ++board.done;
+        if (state.phase == TaskPhase::Ready) board.ready = true;
+        if (state.phase == TaskPhase::Failed) board.failed.push_back(i);
+        if (state.phase == TaskPhase::Claimed && state.worker < board.held.size()) board.held[state.worker] = i;
     }
-    return collect();
+    return board;
 }
 
-std::vector<TaskOutcome> RoundBarrier::collect() {
-    std::vector<TaskOutcome> outcomes(num_tasks_);
-    for (std::size_t i = 0; i < num_tasks_; ++i) outcomes[i] = outcome_of(i);
-    return outcomes;
+void RoundBarrier::find_dead_workers(std::vector<FoundFailure>& found) {
+    for (std::size_t w = 0; w < expected_.size(); ++w) {
+        if (expected_[w].presence != Presence::Expected || !watcher_.dead(w)) continue;
+        ClientFailure failure = workers_.autopsy(w);
+        const WorkerCell& cell = block_.worker(w);
+        if (cell.state.load(std::memory_order_acquire) == WorkerState::Broken) failure.message = cell.error.get();
+        found.push_back(lose(w, failure));
+    }
 }
 
-TaskOutcome RoundBarrier::outcome_of(std::size_t index) const {
-    const TaskState state = TaskState::unpack(block_.task(index).state.load(std::memory_order_acquire));
-    return {state.phase, state.worker, failure_of(index, state)};
+void RoundBarrier::find_overdue_workers(const Board& board, std::vector<FoundFailure>& found) {
+    for (std::size_t w = 0; w < expected_.size(); ++w) {
+        if (left_ns(w, board) > 0) continue;
+        const ClientFailure failure = overdue(w, board);
+        workers_.kill(w);
+        found.push_back(lose(w, failure));
+    }
 }
 
-std::optional<ClientFailure> RoundBarrier::failure_of(std::size_t index, const TaskState& state) const {
-    if (state.phase != TaskPhase::Claimed && state.phase != TaskPhase::Failed) return std::nullopt;
-    const TaskCell& cell = block_.task(index);
+FoundFailure RoundBarrier::lose(std::size_t worker, ClientFailure failure) {
+    expected_[worker].presence = Presence::Lost;
+    failure.worker = static_cast<std::int64_t>(worker);
+    if (num_tasks_ > 0) failure.round = block_.task(0).task.round + std::int64_t{1};
+    const auto task = take_back_task_of(worker);
+    if (task) blame(failure, *task);
+    return {failure, task, true};
+}
+
+std::optional<std::size_t> RoundBarrier::take_back_task_of(std::size_t worker) {
+    const std::optional<std::size_t> task = look().held[worker];
+    if (task) block_.task(*task).state.store(TaskState{ticket_, 0, TaskPhase::Idle}.pack());
+    return task;
+}
+
+FoundFailure RoundBarrier::take_failed_task(std::size_t index) {
+    TaskCell& cell = block_.task(index);
     ClientFailure failure;
-    failure.worker = state.worker;
+    failure.kind = static_cast<std::uint32_t>(cell.failure) < kNumFailureKinds ? cell.failure : FailureKind::Exception;
+    failure.message = cell.error.get();
+    const std::uint32_t worker = worker_of(index);
+    failure.worker = worker;
+    blame(failure, index);
+    cell.state.store(TaskState{ticket_, 0, TaskPhase::Idle}.pack());
+    // Its context is not to be trusted any more.
+    const bool lost = failure.kind == FailureKind::DeviceError && worker < expected_.size();
+    if (lost) {
+        workers_.kill(worker);
+        expected_[worker].presence = Presence::Lost;
+    }
+    return {failure, index, lost};
+}
+
+void RoundBarrier::blame(ClientFailure& failure, std::size_t task_index) const {
+    const TaskCell& cell = block_.task(task_index);
     failure.round = cell.task.round + std::int64_t{1};
-    if (cell.task.kind == TaskKind::Train) {
-        const std::uint64_t member =
-            cell.task.first + std::min(cell.members_done.load(std::memory_order_relaxed), cell.task.count - 1);
-        failure.client_id = block_.members()[member].client_id;
+    if (cell.task.kind != TaskKind::Train) return;
+    const std::uint64_t member =
+        cell.task.first + std::min(cell.members_done.load(std::memory_order_relaxed), cell.task.count - 1);
+    failure.client_id = block_.members()[member].client_id;
+}
+
+std::int64_t RoundBarrier::left_ns(std::size_t worker, const Board& board) const {
+    if (expected_[worker].presence != Presence::Expected) return kNever;
+    const WorkerCell& cell = block_.worker(worker);
+    if (const auto task = board.held[worker]) {
+        const TaskCell& claimed = block_.task(*task);
+        return static_cast<std::int64_t>(claimed.task.deadline_s * 1e9) -
+               watcher_.awake_ns_since(claimed.started_ns.load(std::memory_order_relaxed));
     }
-    if (state.phase == TaskPhase::Failed) {
-        failure.kind = FailureKind::Exception;
-        failure.message = cell.error.get();
-        return failure;
-    }
-    const auto dead = std::find_if(worker_failures_.begin(), worker_failures_.end(),
-                                   [&](const ClientFailure& one) { return one.worker == state.worker; });
-    if (dead != worker_failures_.end()) {
-        failure.kind = dead->kind;
-        failure.message = dead->message;
-        return failure;
-    }
-    const std::int64_t now = now_ns();
-    if (now < task_deadline_ns(index)) return std::nullopt;
+    const std::int64_t heartbeat_ns = cell.heartbeat_ns.load(std::memory_order_relaxed);
+    const bool starting = cell.state.load(std::memory_order_relaxed) == WorkerState::Starting;
+    const std::int64_t patience_ns = starting ? std::max(kStartNs, answer_ns_) : answer_ns_;
+    if (cell.seen.load(std::memory_order_relaxed) != ticket_)
+        return patience_ns - watcher_.awake_ns_since(std::max(expected_[worker].silent_since_ns, heartbeat_ns));
+    // It has looked, and left work behind: stopped between the look and the claim.
+    return board.ready ? patience_ns - watcher_.awake_ns_since(std::max(published_ns_, heartbeat_ns)) : kNever;
+}
+
+ClientFailure RoundBarrier::overdue(std::size_t worker, const Board& board) const {
+    const WorkerCell& cell = block_.worker(worker);
+    ClientFailure failure;
     failure.kind = FailureKind::Hung;
-    failure.message = fmt::format("no result {:.1f} s after it began; failures.deadline_s is {} s per client",
-                                  seconds_between(cell.started_ns.load(std::memory_order_relaxed), now),
-                                  static_cast<double>(deadline_ns_) * 1e-9);
+    if (const auto task = board.held[worker]) {
+        const TaskCell& claimed = block_.task(*task);
+        if (watcher_.awake_ns_since(cell.heartbeat_ns.load(std::memory_order_relaxed)) < kAliveNs)
+            failure.kind = FailureKind::Late;
+        failure.message = fmt::format("no result {:.1f} s after it began, allowed were {:.1f} s (failures.deadline_s)",
+                                      seconds(watcher_.awake_ns_since(claimed.started_ns.load(std::memory_order_relaxed))),
+                                      claimed.task.deadline_s);
+    } else {
+        failure.message =
+            fmt::format("{}, has not answered its bell for {:.1f} s", to_string(cell.state.load(std::memory_order_relaxed)),
+                        seconds(watcher_.awake_ns_since(expected_[worker].silent_since_ns)));
+    }
     return failure;
 }
 
-void RoundBarrier::find_dead_workers() {
-    for (std::size_t w = 0; w < block_.geometry().num_workers; ++w) {
-        const bool known = std::any_of(worker_failures_.begin(), worker_failures_.end(),
-                                       [&](const ClientFailure& one) { return one.worker == static_cast<std::int64_t>(w); });
-        if (known || !watcher_.dead(w)) continue;
-        ClientFailure failure = autopsy_(w);
-        const WorkerCell& cell = block_.worker(w);
-        if (cell.state.load(std::memory_order_acquire) == WorkerState::Broken) failure.message = cell.error.get();
-        worker_failures_.push_back(failure);
-    }
-}
-
-std::int64_t RoundBarrier::answer_due_ns(std::size_t worker, const std::vector<TaskOutcome>& outcomes) const {
-    bool work_is_left = false;
-    std::int64_t last_sign_ns = published_ns_;
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-        if (outcomes[i].phase == TaskPhase::Claimed && outcomes[i].worker == worker)
-            return kNever;  // the task has its own deadline
-        work_is_left = work_is_left || outcomes[i].phase == TaskPhase::Ready;
-        if (outcomes[i].phase == TaskPhase::Done) last_sign_ns = std::max(last_sign_ns, block_.task(i).finished_ns);
-    }
-    if (block_.worker(worker).seen.load(std::memory_order_relaxed) != ticket_) return silent_since_ns_[worker] + deadline_ns_;
-    // It has looked, and left work behind: stopped between the look and the claim.
-    return work_is_left ? last_sign_ns + deadline_ns_ : kNever;
-}
-
-void RoundBarrier::find_hung_workers(const std::vector<TaskOutcome>& outcomes) {
-    for (const TaskOutcome& outcome : outcomes)
-        if (outcome.failure && outcome.failure->kind == FailureKind::Hung) worker_failures_.push_back(*outcome.failure);
-    const std::int64_t now = now_ns();
-    for (std::size_t w = 0; w < silent_since_ns_.size(); ++w) {
-        if (now < answer_due_ns(w, outcomes)) continue;
-        ClientFailure failure;
-        failure.kind = FailureKind::Hung;
-        failure.worker = static_cast<std::int64_t>(w);
-        failure.message = fmt::format("{}, has not answered its bell for {:.1f} s",
-                                      to_string(block_.worker(w).state.load(std::memory_order_relaxed)),
-                                      seconds_between(std::min(silent_since_ns_[w], published_ns_), now));
-        worker_failures_.push_back(failure);
-    }
-}
-
-std::int64_t RoundBarrier::task_deadline_ns(std::size_t index) const {
-    const TaskCell& cell = block_.task(index);
-    const auto clients = static_cast<std::int64_t>(cell.task.kind == TaskKind::Train ? cell.task.count : 1);
-    return cell.started_ns.load(std::memory_order_relaxed) + deadline_ns_ * clients;
-}
-
-std::int64_t RoundBarrier::next_deadline_ns(const std::vector<TaskOutcome>& outcomes) const {
-    std::int64_t next = now_ns() + deadline_ns_;  // nobody who begins from now on is due before
-    for (std::size_t i = 0; i < outcomes.size(); ++i)
-        if (outcomes[i].phase == TaskPhase::Claimed) next = std::min(next, task_deadline_ns(i));
-    for (std::size_t w = 0; w < silent_since_ns_.size(); ++w) next = std::min(next, answer_due_ns(w, outcomes));
+std::int64_t RoundBarrier::next_deadline_ns(const Board& board, double grace_s) const {
+    std::int64_t left = answer_ns_;  // nobody who goes silent from now on is due before
+    for (std::size_t i = 0; i < num_tasks_; ++i)
+        left = std::min(left, static_cast<std::int64_t>(block_.task(i).task.deadline_s * 1e9));
+    for (std::size_t w = 0; w < expected_.size(); ++w) left = std::min(left, left_ns(w, board));
+    if (watcher_.interrupts() == 1)
+        left = std::min(left, watcher_.interrupt_ns() + static_cast<std::int64_t>(grace_s * 1e9) - now_ns());
     // A deadline that passes between two looks is due at once, not in the past (which would disarm the timer).
-    return std::max(next, now_ns() + 1'000'000);
+    return now_ns() + std::max<std::int64_t>(left, 1'000'000);
 }
 
 }  // namespace fedhive::clients

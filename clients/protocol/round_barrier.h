@@ -3,9 +3,10 @@
 //
 //   coordinator                                   worker w
 //   publish(tasks): cells → Ready, ring all       wait for my door-bell
-//   wait(quorum): until enough are finished       claim: Ready → Claimed(w)          compare-and-swap: one winner
-//                 or somebody is dead             run, write results
-//                 or a deadline has passed        finish: Claimed(w) → Done | Failed;  rings the coordinator at wake_at
+//   wait(quorum): until enough are done           claim: Ready → Claimed(w)          compare-and-swap: one winner
+//                 or something has failed         run, write results
+//   failed task: cell → Idle, told to the caller, finish: Claimed(w) → Done | Failed;  rings the coordinator at wake_at, or at once
+//   who publishes it again or lets it be          where the task has failed
 //
 // The idea of epoch words as truth and semaphores as hint: process-shared barriers count a participant killed while waiting as arrived, and
 // hang for one killed before; here a dead worker can be counted never, and a stale ring is harmless.
@@ -44,54 +45,84 @@ private:
     std::uint32_t worker_;
 };
 
-/// What became of one published task.
-struct TaskOutcome {
-    TaskPhase phase = TaskPhase::Idle;  // Done, Failed, or what it was when the wait ended
-    std::uint32_t worker = 0;
-    std::optional<ClientFailure> failure;
+/// Something went wrong with a task, a worker, or both.
+struct FoundFailure {
+    ClientFailure failure;
+    std::optional<std::size_t> task_index;  // that is Idle now: to be published again, or given up
+    bool worker_lost = false;               // its process is dead: to be replaced, or given up
+};
+
+/// What the barrier needs to know of processes.
+struct WorkerControl {
+    std::function<ClientFailure(std::size_t worker)> autopsy;  // how a process found dead has ended
+    std::function<void(std::size_t worker)> kill;              // returns when it is dead
 };
 
 /// Coordinator's side.
 class RoundBarrier {
 public:
-    /// Tells how a worker process that the watcher found dead has ended.
-    using Autopsy = std::function<ClientFailure(std::size_t worker)>;
-
-    /// `deadline_s` is what one client, or one evaluated chunk, may take.
-    RoundBarrier(const ControlBlock& block, Watcher& watcher, double deadline_s, Autopsy autopsy);
+    /// `answer_s` is how long a worker without a task may leave its bell unanswered.
+    RoundBarrier(const ControlBlock& block, Watcher& watcher, double answer_s, WorkerControl workers);
 
     /// Puts the tasks on the board, replacing the ones before, and rings every worker. tasks.size() <= max_tasks.
     void publish(std::span<const Task> tasks);
 
-    /// Waits until `quorum` of the published tasks are finished (failed ones count: a dead worker may not cost a whole deadline), or a worker
-    /// is found dead, broken, or past the deadline. Returns one outcome per task; a failure without a task (a worker that died while
-    /// starting or waiting) is in `worker_failures()`. Throws Interrupted.
-    std::vector<TaskOutcome> wait(std::size_t quorum);
+    /// Puts one task that is Idle back on the board.
+    void publish_again(std::size_t task_index, const Task& task);
 
-    /// As wait() for all tasks, but runs them here, in the coordinator, one after the other.
-    std::vector<TaskOutcome> run_here(const std::function<void(std::size_t task_index)>& run);
+    /// Waits until `quorum` of the published tasks are done, or something has failed: then at least one failure is returned, each once. A hung
+    /// worker has been killed by then. Throws Interrupted, `grace_s` after a first signal or at once after a second.
+    std::vector<FoundFailure> wait(std::size_t quorum, double grace_s = 0.0);
 
-    const std::vector<ClientFailure>& worker_failures() const { return worker_failures_; }
+    /// As wait() for all tasks, but runs what is ready here, in the coordinator: `run_one` claims and runs a task, false when there is none.
+    std::vector<FoundFailure> run_here(const std::function<bool()>& run_one, double grace_s = 0.0);
+
+    /// The published tasks that are done.
+    std::size_t num_done() const;
+    bool done(std::size_t task_index) const { return state_of(task_index).phase == TaskPhase::Done; }
+    std::uint32_t worker_of(std::size_t task_index) const { return state_of(task_index).worker; }
+
+    /// A lost worker has a new process from now on.
+    void worker_replaced(std::size_t worker);
+
+    /// Ends a worker for good. Returns the task it had claimed, which is Idle now.
+    std::optional<std::size_t> retire(std::size_t worker);
 
 private:
-    std::vector<TaskOutcome> collect();
-    TaskOutcome outcome_of(std::size_t index) const;
-    std::optional<ClientFailure> failure_of(std::size_t index, const TaskState& state) const;
-    void find_dead_workers();
-    void find_hung_workers(const std::vector<TaskOutcome>& outcomes);
-    std::int64_t task_deadline_ns(std::size_t index) const;
-    std::int64_t next_deadline_ns(const std::vector<TaskOutcome>& outcomes) const;
-    std::int64_t answer_due_ns(std::size_t worker, const std::vector<TaskOutcome>& outcomes) const;
+    enum class Presence { Expected, Lost, Retired };
+    struct Expectation {
+        Presence presence = Presence::Expected;
+        std::int64_t silent_since_ns = 0;  // the oldest publication it has not looked at
+    };
+    /// What the state words say, read once.
+    struct Board {
+        std::vector<std::optional<std::size_t>> held;  // per worker: the task it has claimed
+        std::vector<std::size_t> failed;
+        std::size_t done = 0;
+        bool ready = false;  // somebody could claim something
+    };
+
+    TaskState state_of(std::size_t index) const;
+    Board look() const;
+    void ring_all();
+    void find_dead_workers(std::vector<FoundFailure>& found);
+    void find_overdue_workers(const Board& board, std::vector<FoundFailure>& found);
+    FoundFailure lose(std::size_t worker, ClientFailure failure);
+    std::optional<std::size_t> take_back_task_of(std::size_t worker);
+    FoundFailure take_failed_task(std::size_t index);
+    void blame(ClientFailure& failure, std::size_t task_index) const;
+    std::int64_t left_ns(std::size_t worker, const Board& board) const;
+    ClientFailure overdue(std::size_t worker, const Board& board) const;
+    std::int64_t next_deadline_ns(const Board& board, double grace_s) const;
 
     const ControlBlock& block_;
     Watcher& watcher_;
-    std::int64_t deadline_ns_;
-    Autopsy autopsy_;
+    std::int64_t answer_ns_;
+    WorkerControl workers_;
     std::uint32_t ticket_ = 0;
     std::size_t num_tasks_ = 0;
     std::int64_t published_ns_ = 0;
-    std::vector<std::int64_t> silent_since_ns_;  // per worker: the oldest publication it has not looked at
-    std::vector<ClientFailure> worker_failures_;
+    std::vector<Expectation> expected_;
 };
 
 }  // namespace fedhive::clients

@@ -16,6 +16,16 @@ enum class TaskKind : std::uint32_t {
     Train,     // members of one slot, in cohort order; result: the slot and one ClientResult a member
     Evaluate,  // one chunk of the test examples under the global model; result: loss_sum, correct
     Empty,     // nothing: what a round costs by itself
+    Nobodys,   // keeps its place on the board, but is not to be claimed
+};
+
+/// A failure to inject into a client's training (`faults:` in the config).
+enum class FaultKind : std::uint32_t { None, Kill, Hang, Throw, Nan, Slow, OutOfMemory };
+
+struct InjectedFault {
+    FaultKind kind = FaultKind::None;
+    std::uint32_t at_update = 0;  // 1: when the update is written; 0: after the first local step
+    double seconds = 0.0;         // Slow
 };
 
 /// One unit of work: filled by the coordinator, run by the worker that claims it.
@@ -26,13 +36,16 @@ struct Task {
     std::uint32_t slot = 0;          // Train: where the update goes
     std::uint64_t first = 0;         // Train: first member in the cohort; Evaluate: first example
     std::uint64_t count = 0;         // members or examples
-    Objective objective;
+    double deadline_s = 0.0;         // what one member, or the chunk, may take
+    Objective objective{};
 };
 
 /// A cohort member: who, with what weight.
 struct Member {
     std::uint32_t client_id = 0;
-    double weight = 1.0;  // w_k, used by the worker only where a slot holds several clients
+    std::uint32_t left_out = 0;  // 1: this client's update is not wanted any more; the slot's others are summed without it
+    double weight = 1.0;         // w_k, used by the worker only where a slot holds several clients
+    InjectedFault fault{};
 };
 
 /// What a worker reports of one member.

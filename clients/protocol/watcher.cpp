@@ -1,5 +1,6 @@
 #include "clients/protocol/watcher.h"
 
+#include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 
 #include <poll.h>
@@ -18,6 +19,9 @@ namespace fedhive::clients {
 namespace {
 
 constexpr std::array kInterrupts{SIGINT, SIGTERM, SIGHUP};
+
+constexpr int kTickMs = 250;                     // the watcher looks at the clock at least this often …
+constexpr std::int64_t kStopNs = 1'000'000'000;  // … so if nobody did for so long, the process was stopped
 
 sigset_t interrupt_signals() {
     sigset_t set;
@@ -50,14 +54,16 @@ void throw_if_interrupted() {
         if (sigismember(&pending, number) == 1) throw Interrupted(number);
 }
 
-Watcher::Watcher(std::function<void()> ring)
+Watcher::Watcher(std::function<void()> ring, std::function<void()> last_resort)
     : ring_(std::move(ring)),
+      last_resort_(std::move(last_resort)),
       signal_fd_([] {
           const sigset_t set = interrupt_signals();
           return checked(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd");
       }()),
       timer_fd_(checked(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd_create")),
       wake_fd_(checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")),
+      last_seen_awake_ns_(now_ns()),
       thread_([this] { loop(); }) {}
 
 Watcher::~Watcher() {
@@ -75,6 +81,11 @@ void Watcher::watch(std::size_t worker, int pidfd) {
     eventfd_write(wake_fd_, 1);
 }
 
+void Watcher::forget(std::size_t worker) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(watched_, [&](const Watched& one) { return one.worker == worker; });
+}
+
 void Watcher::arm(std::int64_t deadline_ns) const {
     itimerspec time{};
     time.it_value.tv_sec = deadline_ns / 1'000'000'000;
@@ -87,6 +98,36 @@ bool Watcher::dead(std::size_t worker) const {
     return std::any_of(watched_.begin(), watched_.end(), [&](const Watched& one) { return one.worker == worker && one.dead; });
 }
 
+std::int64_t Watcher::note_time() {
+    const std::int64_t now = now_ns();
+    if (now - last_seen_awake_ns_ > kStopNs) stops_.push_back({last_seen_awake_ns_, now});
+    last_seen_awake_ns_ = now;
+    return now;
+}
+
+std::int64_t Watcher::awake_ns_since(std::int64_t from_ns) {
+    const std::lock_guard lock(mutex_);
+    const std::int64_t now = note_time();
+    std::int64_t awake = now - from_ns;
+    for (auto stop = stops_.rbegin(); stop != stops_.rend() && stop->end_ns > from_ns; ++stop)
+        awake -= stop->end_ns - std::max(stop->begin_ns, from_ns);
+    return awake;
+}
+
+bool Watcher::must_leave(double grace_s) const {
+    return interrupts() > 1 || (interrupts() == 1 && seconds_between(interrupt_ns(), now_ns()) >= grace_s);
+}
+
+void Watcher::take_signal() {
+    signalfd_siginfo info{};
+    if (read(signal_fd_, &info, sizeof info) != sizeof info) return;
+    // The signal's number is set last: who sees it sees the rest.
+    if (interrupts() == 0) interrupt_ns_.store(now_ns());
+    if (interrupts_.fetch_add(1) == 1) second_interrupt_ns_ = now_ns();
+    int none = 0;
+    interrupt_.compare_exchange_strong(none, static_cast<int>(info.ssi_signo));
+}
+
 void Watcher::loop() {
     while (!stop_.load(std::memory_order_acquire)) {
         std::vector<pollfd> polled{{signal_fd_, POLLIN, 0}, {timer_fd_, POLLIN, 0}, {wake_fd_, POLLIN, 0}};
@@ -95,15 +136,18 @@ void Watcher::loop() {
             for (const Watched& one : watched_)
                 if (!one.dead) polled.push_back({one.pidfd, POLLIN, 0});
         }
-        if (poll(polled.data(), polled.size(), -1) <= 0) continue;
+        const int events = poll(polled.data(), polled.size(), kTickMs);
+        {
+            const std::lock_guard lock(mutex_);
+            note_time();
+        }
+        if (second_interrupt_ns_ != 0 && seconds_between(second_interrupt_ns_, now_ns()) > kPatience && last_resort_)
+            last_resort_();
+        if (events <= 0) continue;
         bool ring = false;
         if (polled[0].revents != 0) {
-            signalfd_siginfo info{};
-            if (read(signal_fd_, &info, sizeof info) == sizeof info) {
-                int none = 0;
-                interrupt_.compare_exchange_strong(none, static_cast<int>(info.ssi_signo));
-                ring = true;
-            }
+            take_signal();
+            ring = true;
         }
         if (polled[1].revents != 0) {
             drain(timer_fd_);

@@ -1,5 +1,7 @@
 #include "clients/training/libtorch_step.h"
 
+#include "aggregation/base/error.h"
+
 #include <malloc.h>
 
 #include <numeric>
@@ -15,6 +17,24 @@ void seed_generator(torch::Device device, std::uint64_t seed) {
     at::Generator generator = at::globalContext().defaultGenerator(device);
     const std::lock_guard lock(generator.mutex());
     generator.set_current_seed(seed);
+}
+
+/// Runs `work`; what LibTorch throws is told in this program's terms, without its backtrace.
+template <typename Work>
+auto translated(Work work) {
+    try {
+        return work();
+    } catch (const c10::OutOfMemoryError& error) {
+        throw OutOfMemory(error.what_without_backtrace());
+    } catch (const c10::AcceleratorError& error) {
+        throw DeviceFault(error.what_without_backtrace());
+    } catch (const c10::Error& error) {
+        const std::string text = error.what_without_backtrace();
+        if (text.find("can't allocate memory") != std::string::npos) throw OutOfMemory(text);
+        if (text.find("CUDA error") != std::string::npos || text.find("CUDNN_STATUS") != std::string::npos)
+            throw DeviceFault(text);
+        throw Fault(text);
+    }
 }
 
 }  // namespace
@@ -54,6 +74,10 @@ void LibtorchStep::begin(const ClientStart& start) {
 }
 
 void LibtorchStep::step(std::span<const std::uint32_t> batch) {
+    translated([&] { step_untranslated(batch); });
+}
+
+void LibtorchStep::step_untranslated(std::span<const std::uint32_t> batch) {
     const auto [examples, labels] = batches_.gather(train_, batch);
     // Not zero_grad(): it would detach the flat gradient.
     aggregation::set_zero(model_.gradient());
@@ -67,12 +91,19 @@ void LibtorchStep::step(std::span<const std::uint32_t> batch) {
     loss_sum_.add_(loss.detach(), static_cast<double>(batch.size()));
 }
 
-double LibtorchStep::loss_sum() { return loss_sum_.item<double>(); }
+double LibtorchStep::loss_sum() {
+    return translated([&] { return loss_sum_.item<double>(); });
+}
 
 LibtorchEvaluation::LibtorchEvaluation(FlatModel& model, const ExamplesView& test, const Normalization& normalization)
     : model_(model), test_(test), batches_(test.shape, normalization, model.device()) {}
 
 EvaluationResult LibtorchEvaluation::evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) {
+    return translated([&] { return evaluate_untranslated(global, first, count); });
+}
+
+EvaluationResult LibtorchEvaluation::evaluate_untranslated(aggregation::ConstParamSpan global, std::uint64_t first,
+                                                           std::uint64_t count) {
     const torch::NoGradGuard no_grad;
     model_.module().eval();
     aggregation::copy(model_.parameters(), global);
@@ -94,7 +125,8 @@ void prepare_libtorch(int threads) {
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_TOP_PAD, 16 << 20);
     at::set_num_threads(threads);
-    at::set_num_interop_threads(1);
+    // LibTorch refuses a second time; a process that has two trainers, one after the other, does not mind.
+    [[maybe_unused]] static const bool once = (at::set_num_interop_threads(1), true);
     at::globalContext().setBenchmarkCuDNN(false);
     at::globalContext().setDeterministicCuDNN(true);
     at::globalContext().setAllowTF32CuBLAS(false);

@@ -42,6 +42,8 @@ public:
     double loss_sum() override;
 
 private:
+    void step_untranslated(std::span<const std::uint32_t> batch);
+
     FlatModel& model_;
     ExamplesView train_;
     aggregation::SgdOptions optimizer_;
@@ -57,6 +59,8 @@ public:
     EvaluationResult evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) override;
 
 private:
+    EvaluationResult evaluate_untranslated(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count);
+
     FlatModel& model_;
     ExamplesView test_;
     BatchTensors batches_;

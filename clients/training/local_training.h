@@ -15,6 +15,12 @@ struct LocalTraining {
     std::uint64_t seed = 1;
     std::uint64_t local_epochs = 1;  // E
     std::uint64_t batch_size = 32;   // B
+    double max_update_norm = 0.0;    // a larger update counts as a failure; 0: any finite one is accepted
+
+    /// Local steps of a client with that many examples: E * ceil(n_k / B).
+    std::uint64_t steps_of(std::uint64_t num_examples) const {
+        return local_epochs * ((num_examples + batch_size - 1) / batch_size);
+    }
 };
 
 /// Trains client `client_id` on its shard and writes update = local - global.

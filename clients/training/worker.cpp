@@ -58,7 +58,7 @@ std::unique_ptr<Trainer> make_libtorch_trainer(const WorkerPlan& plan, const Sha
 }
 
 int run_worker(int control_descriptor, std::uint32_t worker, int coordinator, TrainerFactory make_trainer) {
-    die_with_parent(coordinator);
+    follow_parent(coordinator);
     const ControlBlock block = ControlBlock::open(control_descriptor);
     WorkerCell& cell = block.worker(worker);
     try {
@@ -66,8 +66,9 @@ int run_worker(int control_descriptor, std::uint32_t worker, int coordinator, Tr
         const SharedDataset dataset = SharedDataset::open(plan.data_descriptor, plan.data);
         const std::unique_ptr<aggregation::Arena> arena = open_arena(plan);
         const std::unique_ptr<Trainer> trainer = make_trainer(plan, dataset);
-        TaskRunner runner(block, worker, *arena, dataset, plan.training, trainer->step(), trainer->evaluation());
         const auto stopping = [&] { return block.header().shutdown.load(std::memory_order_acquire) != 0; };
+        TaskRunner runner(block, worker, *arena, dataset, plan.training, trainer->step(), trainer->evaluation(), stopping,
+                          true);
         while (!stopping()) {
             cell.state.store(WorkerState::Working, std::memory_order_release);
             while (!stopping() && runner.run_one()) {

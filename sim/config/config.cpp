@@ -58,17 +58,7 @@ void complete(RunConfig& run, const StrategySpec& strategy, const TreeSource& so
     if (!run.training.cohort && !run.training.participation) run.training.cohort = run.data.partition.clients;
 }
 
-}  // namespace
-
-std::int64_t RunConfig::cohort_size() const {
-    const std::int64_t clients = data.partition.clients;
-    if (training.cohort) return *training.cohort;
-    if (!training.participation) return clients;
-    return std::clamp<std::int64_t>(std::llround(*training.participation * static_cast<double>(clients)), 1, clients);
-}
-
-LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
-    Node root = read_tree(file);
+LoadedConfig load(Node root, const std::filesystem::path& file, const std::vector<std::string>& overrides) {
     for (const std::string& assignment : overrides) apply_override(root, assignment);
 
     LoadedConfig loaded;
@@ -79,6 +69,23 @@ LoadedConfig load_config(const std::filesystem::path& file, const std::vector<st
     check_rules(loaded.run, strategy, *source);
     loaded.source = source;
     return loaded;
+}
+
+}  // namespace
+
+std::int64_t RunConfig::cohort_size() const {
+    const std::int64_t clients = data.partition.clients;
+    if (training.cohort) return *training.cohort;
+    if (!training.participation) return clients;
+    return std::clamp<std::int64_t>(std::llround(*training.participation * static_cast<double>(clients)), 1, clients);
+}
+
+LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+    return load(read_tree(file), file, overrides);
+}
+
+RunConfig from_yaml(const std::string& text, const std::string& origin) {
+    return load(parse_tree(text, origin), origin, {}).run;
 }
 
 }  // namespace fedhive::sim

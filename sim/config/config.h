@@ -38,9 +38,10 @@ struct DataConfig {
 };
 
 struct ModelConfig {
-    std::string name;           // lr | mlp | mnist_cnn | cnn_m
-    bool dropout = true;        // mnist_cnn, cnn_m
-    std::int64_t hidden = 200;  // mlp
+    std::string name;            // lr | mlp | mnist_cnn | cnn_m
+    bool dropout = true;         // mnist_cnn, cnn_m
+    std::int64_t hidden = 200;   // mlp
+    std::filesystem::path init;  // safetensors file with the first global model; empty: drawn from the seed
 };
 
 struct OptimizerConfig {
@@ -80,8 +81,27 @@ struct StopConfig {
 };
 
 struct FailuresConfig {
-    std::string policy = "abort";
-    double deadline_s = 300.0;
+    std::string policy = "abort";              // abort | drop | retry
+    std::int64_t attempts = 3;                 // retry: of one client in one round
+    std::int64_t min_updates = 1;              // a round with fewer accepted clients makes no server step
+    std::optional<double> deadline_s = 300.0;  // per client; empty: auto
+    std::optional<double> max_update_norm;     // larger updates are refused as non-finite ones are
+};
+
+struct CheckpointConfig {
+    std::optional<std::int64_t> every;  // rounds; empty: auto
+    std::int64_t keep = 2;              // newest checkpoints that stay
+};
+
+/// One line of `faults:`: what is to go wrong, and where.
+struct FaultConfig {
+    std::string kind;                    // kill | hang | throw | nan | slow | oom | drop
+    std::optional<std::int64_t> round;   // from 1; empty: every round
+    std::optional<std::int64_t> client;  // empty: every client
+    double rate = 1.0;                   // probability for each round and client that match
+    std::string attempts = "first";      // first | all
+    std::string at = "training";         // training | update
+    double seconds = 1.0;                // slow
 };
 
 struct RunConfig {
@@ -99,6 +119,8 @@ struct RunConfig {
     EvaluationConfig evaluation;
     StopConfig stop;
     FailuresConfig failures;
+    CheckpointConfig checkpoint;
+    std::vector<FaultConfig> faults;
 
     /// Clients asked to train in a round.
     std::int64_t cohort_size() const;
@@ -125,6 +147,21 @@ LoadedConfig load_config(const std::filesystem::path& file, const std::vector<st
 
 /// The resolved config: every key that applies, with its value; a valid input of load_config that gives the same RunConfig.
 std::string to_yaml(const RunConfig& run);
+
+/// Reads what to_yaml wrote; `origin` stands for the file's name in messages. Throws as load_config.
+RunConfig from_yaml(const std::string& text, const std::string& origin);
+
+/// A key in which two resolved configs differ; a value is empty where the key is left out.
+struct ConfigChange {
+    std::string key;
+    std::string before;
+    std::string after;
+    bool allowed;  // it cannot change what was computed already, so a resumed run may have it
+};
+std::vector<ConfigChange> changes(const RunConfig& before, const RunConfig& after);
+
+/// The keys that may be given when a run is resumed, in file order.
+std::vector<std::string> keys_that_may_change();
 
 /// The text of configs/REFERENCE.md.
 std::string reference_markdown();

@@ -29,11 +29,11 @@ void describe_run(Visitor& visitor, RunConfig& run) {
                    .doc = "Names the run and its folder under results/runs; letters, digits, `.`, `_` and `-`."});
     visitor.field({.name = "seed", .target = &run.seed, .range = at_least(0),
                    .doc = "Key of every random stream: data, partition, initial model, cohorts, batches, dropout."});
-    visitor.field({.name = "rounds", .target = &run.rounds, .range = between(1, kMost),
+    visitor.field({.name = "rounds", .target = &run.rounds, .range = between(1, kMost), .may_change = true,
                    .doc = "Turns of the loop: sample a cohort, train it, aggregate, step (T)."});
     visitor.field({.name = "device", .target = &run.device, .choices = {"auto", "cpu", "cuda"},
                    .doc = "Where parameters live and clients train; auto is cuda where a usable GPU is found, else cpu."});
-    visitor.field({.name = "workers", .target = &run.workers, .range = between(0, 1024), .empty_word = "auto",
+    visitor.field({.name = "workers", .target = &run.workers, .range = between(0, 1024), .empty_word = "auto", .may_change = true,
                    .doc = "Processes that train clients; auto is one per usable core, at most one per slot; 0 trains in the coordinator, for a debugger. "
                           "Never changes a result."});
     visitor.field({.name = "threads", .target = &run.threads, .range = between(1, 1024),
@@ -65,7 +65,7 @@ void describe_data(Visitor& visitor, DataConfig& data) {
     visitor.begin({.name = "data", .doc = "What clients learn from."});
     visitor.field({.name = "format", .target = &data.format, .choices = {"glyphs", "synthetic", "idx"}, .required = true,
                    .doc = "glyphs: 28×28 digits drawn in code, no file needed; synthetic: Gaussian classes; idx: the MNIST family's files."});
-    visitor.field({.name = "root", .target = &data.root, .when = when({"idx"}), .required = true,
+    visitor.field({.name = "root", .target = &data.root, .when = when({"idx"}), .required = true, .may_change = true,
                    .doc = "Folder with the four IDX files, plain or `.gz`; relative to the config file (in --set: to the current folder). "
                           "`scripts/data mnist` fetches MNIST into data/mnist."});
     visitor.field({.name = "classes", .target = &data.classes, .range = between(0, kWide), .when = when({"idx"}),
@@ -100,6 +100,9 @@ void describe_model(Visitor& visitor, ModelConfig& model) {
                    .doc = "Whether training drops activations; false for comparisons with exact arithmetic."});
     visitor.field({.name = "hidden", .target = &model.hidden, .range = between(1, kWide), .when = when({"mlp"}),
                    .doc = "Units of each hidden layer; 200 is the 2NN of arXiv:1602.05629."});
+    visitor.field({.name = "init", .target = &model.init, .default_note = "drawn from the seed",
+                   .doc = "A safetensors file with the first global model, names and shapes as in model.safetensors; relative to the config file. "
+                          "`fedhive run --init FILE` sets it."});
     visitor.end();
 }
 
@@ -157,6 +160,46 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
     visitor.end();
 }
 
+void describe_failures(Visitor& visitor, FailuresConfig& failures) {
+    visitor.begin({.name = "failures", .flow = true,
+                   .doc = "A client whose worker dies, hangs, throws or returns numbers that are not finite. A client that runs out of memory is "
+                          "tried again with fewer workers first, whatever the policy."});
+    visitor.field({.name = "policy", .target = &failures.policy, .choices = {"abort", "drop", "retry"}, .may_change = true,
+                   .doc = "abort: end the run and name the failure; drop: go on without the client's update, weights renormalised; retry: run the "
+                          "client again, with the same bits as if it had not failed."});
+    visitor.field({.name = "attempts", .target = &failures.attempts, .range = between(1, 1000), .may_change = true,
+                   .doc = "With retry, times one client is tried in one round, then the run ends; with drop and retry the same for a chunk of "
+                          "the evaluation."});
+    visitor.field({.name = "min_updates", .target = &failures.min_updates, .range = between(1, kMost),
+                   .doc = "A round with fewer accepted clients is skipped: it counts as a round, but the model stays."});
+    visitor.field({.name = "deadline_s", .target = &failures.deadline_s, .range = {.low = 0, .high = 1e6, .low_excluded = true},
+                   .empty_word = "auto", .may_change = true,
+                   .doc = "Seconds that one client, or one chunk of the evaluation, may take before its worker counts as hung (or late, where "
+                          "it is still making steps); so does a worker that does not answer for as long. auto: 30 s and twenty times "
+                          "what the slowest step so far would make of it. Time while the coordinator is stopped does not count."});
+    visitor.field({.name = "max_update_norm", .target = &failures.max_update_norm, .range = above(0), .default_note = "–",
+                   .doc = "An update whose Euclidean norm is larger is refused as one with a NaN is."});
+    visitor.end();
+}
+
+void describe_fault(Visitor& visitor, FaultConfig& fault) {
+    const auto when = [&](std::vector<std::string> kinds) { return Condition{&fault.kind, "kind", std::move(kinds)}; };
+    visitor.field({.name = "kind", .target = &fault.kind, .choices = {"kill", "hang", "throw", "nan", "slow", "oom", "drop"}, .required = true,
+                   .doc = "kill: SIGKILL for the worker; hang: it stops answering; throw: an exception; nan: a NaN in the update; slow: a pause; "
+                          "oom: an allocation fails; drop: the client does not take part."});
+    visitor.field({.name = "round", .target = &fault.round, .range = between(1, kMost), .default_note = "every round",
+                   .doc = "As in rounds.csv, from 1."});
+    visitor.field({.name = "client", .target = &fault.client, .range = between(0, kMost), .default_note = "every client",
+                   .doc = "As in clients.csv, from 0."});
+    visitor.field({.name = "rate", .target = &fault.rate, .range = fraction(),
+                   .doc = "Probability for each matching client in each matching round, drawn from the seed."});
+    visitor.field({.name = "attempts", .target = &fault.attempts, .choices = {"first", "all"},
+                   .doc = "first: a client that is tried again succeeds; all: it fails again."});
+    visitor.field({.name = "at", .target = &fault.at, .choices = {"training", "update"}, .when = when({"kill", "hang", "throw", "slow", "oom"}),
+                   .doc = "training: after the first local step; update: when the update is written, but not yet handed over."});
+    visitor.field({.name = "seconds", .target = &fault.seconds, .range = between(0, 1e6), .when = when({"slow"}), .doc = "Length of the pause."});
+}
+
 void describe_loop(Visitor& visitor, RunConfig& run) {
     visitor.begin({.name = "mode", .flow = true, .doc = "Who waits for whom."});
     visitor.field({.name = "name", .target = &run.mode.name, .choices = mode_names(),
@@ -169,16 +212,24 @@ void describe_loop(Visitor& visitor, RunConfig& run) {
                    .doc = "Examples per forward pass; smaller takes less memory. Can change the last bit of a metric."});
     visitor.end();
     visitor.begin({.name = "stop", .flow = true, .doc = "Ends a run before its last round."});
-    visitor.field({.name = "test_accuracy", .target = &run.stop.test_accuracy, .range = fraction(), .default_note = "–",
+    visitor.field({.name = "test_accuracy", .target = &run.stop.test_accuracy, .range = fraction(), .default_note = "–", .may_change = true,
                    .doc = "Stop after an evaluated round whose test accuracy, a fraction, is at least this."});
     visitor.end();
-    visitor.begin({.name = "failures", .flow = true, .doc = "A worker that dies, hangs, throws or returns numbers that are not finite."});
-    visitor.field({.name = "policy", .target = &run.failures.policy, .choices = {"abort"},
-                   .doc = "abort: end the run and name the failure."});
-    visitor.field({.name = "deadline_s", .target = &run.failures.deadline_s, .range = {.low = 0, .high = 1e6, .low_excluded = true},
-                   .doc = "Seconds that one client, or one chunk of the evaluation, may take before its worker counts as hung; so does a "
-                          "worker that does not answer for as long."});
+    describe_failures(visitor, run.failures);
+    visitor.begin({.name = "checkpoint", .flow = true, .doc = "What `fedhive run --resume` and `fedhive replay` start from."});
+    visitor.field({.name = "every", .target = &run.checkpoint.every, .range = between(1, kMost), .empty_word = "auto", .may_change = true,
+                   .doc = "Rounds from one checkpoint to the next; auto writes as often as costs a twentieth of the time. One is written "
+                          "at the end and after Ctrl-C in any case. Never changes a result: a resumed run repeats the rounds since."});
+    visitor.field({.name = "keep", .target = &run.checkpoint.keep, .range = between(2, kMost), .may_change = true,
+                   .doc = "Newest checkpoints that stay; with two, a damaged one falls back to the one before."});
     visitor.end();
+    visitor.items({.name = "faults",
+                   .doc = "Failures to inject, to study dropouts or to test a setup; each fires where its round, client and rate match, the "
+                          "first in the list that does.",
+                   .size = [&run] { return run.faults.size(); },
+                   .resize = [&run](std::size_t size) { run.faults.assign(size, {}); },
+                   .item = [&run](Visitor& each, std::size_t index) { describe_fault(each, run.faults[index]); },
+                   .example = [](Visitor& each) { FaultConfig fault; describe_fault(each, fault); }});
 }
 // clang-format on
 

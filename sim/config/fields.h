@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -48,6 +49,7 @@ struct Field {
     bool required = false;
     std::string empty_word{};    // how an empty optional is written ("auto"); empty: it is not
     std::string default_note{};  // REFERENCE.md: instead of the struct's value
+    bool may_change = false;     // cannot change what the rounds already done have computed: may be given when a run is resumed
     std::string doc;             // one line: meaning, unit, typical value, paper symbol, known bad region
 };
 
@@ -55,6 +57,18 @@ struct Section {
     std::string name;
     bool flow = false;  // written on one line: {a: 1, b: 2}
     std::string doc;
+};
+
+class Visitor;
+
+/// A list of maps, such as `faults`: each item has the same keys.
+struct ItemList {
+    std::string name;
+    std::string doc;
+    std::function<std::size_t()> size;
+    std::function<void(std::size_t)> resize;                        // to default items
+    std::function<void(Visitor& visitor, std::size_t index)> item;  // shows the fields of one
+    std::function<void(Visitor& visitor)> example;                  // shows the fields of a default one
 };
 
 /// A section's fields come between its begin and its end; sections nest. A field's condition only looks at fields described before it.
@@ -68,10 +82,14 @@ public:
     virtual void begin(const Section& section) = 0;
     virtual void field(const Field& field) = 0;
     virtual void end() = 0;
+    virtual void items(const ItemList& list) = 0;
 };
 
 /// Shows all keys to `visitor`, in file order, those whose condition does not hold included.
 void describe(Visitor& visitor, RunConfig& run);
+
+/// A field's value as it is written in YAML; empty for a key left out.
+std::string text_of(const Field& field);
 
 Range range_of(const ParameterSpec& parameter);
 

@@ -91,6 +91,27 @@ public:
         levels_.pop_back();
     }
 
+    void items(const ItemList& list) override {
+        levels_.back().known.push_back({list.name, {}});
+        const Node* node = present(list.name);
+        if (node == nullptr) return;
+        const std::string path = path_of(list.name);
+        if (node->kind != Node::Kind::List) return wrong_type(*node, path, "a list", "", "write - and one map a line");
+        list.resize(node->children.size());
+        for (std::size_t i = 0; i < node->children.size(); ++i) {
+            const Node& item = node->children[i];
+            const std::string item_path = fmt::format("{}[{}]", path, i);
+            if (item.kind != Node::Kind::Map) {
+                wrong_type(item, item_path, "a map", "", "write {key: value, …}");
+                continue;
+            }
+            levels_.push_back({&item, item_path, {}});
+            list.item(*this, i);
+            close_level();
+            levels_.pop_back();
+        }
+    }
+
     void field(const Field& field) override {
         levels_.back().known.push_back({field.name, field.when});
         all_paths_.insert(path_of(field.name));
@@ -153,11 +174,13 @@ private:
     /// The file as a whole is to blame, or the --set that gave the section.
     void add_missing(const Field& field) {
         const Node* section = levels_.back().node;
-        const Node& blamed = section != nullptr && section->from_override() ? *section : *levels_.front().node;
+        const bool in_list = levels_.back().path.ends_with("]");
+        const Node& blamed = section != nullptr && (section->from_override() || in_list) ? *section : *levels_.front().node;
         std::string problem = "is missing";
         if (field.when) problem += fmt::format("; {} '{}' needs it", chooser(field.when->key), *field.when->value);
         if (!field.choices.empty()) problem += "; allowed: " + joined(field.choices);
-        problems_.push_back({kMissing, 0, fmt::format("{}: {}: {}", blamed.origin, path_of(field.name), problem)});
+        const std::string where = in_list ? blamed.where() : blamed.origin;
+        problems_.push_back({kMissing, 0, fmt::format("{}: {}: {}", where, path_of(field.name), problem)});
     }
 
     /// What a condition's key is called in a sentence: model.name is "model", data.format is "format".

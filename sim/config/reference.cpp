@@ -98,8 +98,15 @@ public:
         std::string meaning = field.doc;
         if (field.when)
             meaning = fmt::format("*Only with {} {}.* {}", field.when->key, code_list(field.when->values), field.doc);
+        if (field.may_change) meaning += " May be changed when a run is resumed.";
         text_ +=
             fmt::format("| {} | {} | {} | {} |\n", code(field.name), values_of(field), default_of(field), escaped(meaning));
+    }
+
+    void items(const ItemList& list) override {
+        begin({.name = list.name, .doc = list.doc + " A list; the keys of each item:"});
+        list.example(*this);
+        end();
     }
 
     void end() override {

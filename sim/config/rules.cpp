@@ -63,6 +63,21 @@ void check_strategy(const RunConfig& run, const StrategySpec& strategy, const Co
                            fmt::format("strategy '{}' looks at every client's own update; allowed: 1", strategy.name));
 }
 
+void check_failures(const RunConfig& run, const ConfigSource& source) {
+    if (run.failures.min_updates > run.cohort_size())
+        throw source.error("failures.min_updates", fmt::format("{} is more than the cohort; allowed: 1 to {}",
+                                                               run.failures.min_updates, run.cohort_size()));
+    for (std::size_t i = 0; i < run.faults.size(); ++i) {
+        const FaultConfig& fault = run.faults[i];
+        if (fault.client && *fault.client >= run.data.partition.clients)
+            throw source.error("faults", fmt::format("item {}: there is no client {}; allowed: 0 to {}", i, *fault.client,
+                                                     run.data.partition.clients - 1));
+        if (fault.round && *fault.round > run.rounds)
+            throw source.error("faults",
+                               fmt::format("item {}: there is no round {}; allowed: 1 to {}", i, *fault.round, run.rounds));
+    }
+}
+
 }  // namespace
 
 void check_rules(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
@@ -70,6 +85,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     check_data(run.data, source);
     check_training(run.training, run.data.partition.clients, source);
     check_strategy(run, strategy, source);
+    check_failures(run, source);
 }
 
 }  // namespace fedhive::sim

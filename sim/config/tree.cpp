@@ -209,12 +209,13 @@ const Node* Node::find(const std::string& child_key) const {
     return kind == Kind::Map && found != children.end() ? &*found : nullptr;
 }
 
-Node read_tree(const std::filesystem::path& file) {
-    const std::string text = read_text(file);
-    refuse_tabs(text, file.string());
-    Node root = parse(text, file.string(), true, "");
+Node read_tree(const std::filesystem::path& file) { return parse_tree(read_text(file), file.string()); }
+
+Node parse_tree(const std::string& text, const std::string& origin) {
+    refuse_tabs(text, origin);
+    Node root = parse(text, origin, true, "");
     if (root.kind == Node::Kind::Null)
-        throw ConfigError(file.string() + ": is empty; the shortest config has data.format and model.name");
+        throw ConfigError(origin + ": is empty; the shortest config has data.format and model.name");
     if (root.kind != Node::Kind::Map) throw ConfigError(root.where() + ": wants keys with values, such as `seed: 1`");
     return root;
 }

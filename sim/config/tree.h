@@ -28,6 +28,9 @@ struct Node {
 /// The file's tree; its root is a Map. Throws ConfigError: missing, unreadable, a folder, empty, not YAML, duplicate key.
 Node read_tree(const std::filesystem::path& file);
 
+/// The same of a text; `origin` stands for the file's name in messages.
+Node parse_tree(const std::string& text, const std::string& origin);
+
 /// Puts "training.batch_size=32" into the tree, in place of what stood there. The value is YAML. Throws ConfigError.
 void apply_override(Node& root, const std::string& assignment);
 

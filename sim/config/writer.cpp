@@ -26,11 +26,27 @@ std::string written(const std::string& text) {
     return quoted + "\"";
 }
 
-std::string written(const std::filesystem::path& path) { return written(path.string()); }
 std::string written(bool value) { return value ? "true" : "false"; }
 std::string written(std::int64_t value) { return fmt::format("{}", value); }
 std::string written(std::uint64_t value) { return fmt::format("{}", value); }
 std::string written(double value) { return fmt::format("{}", value); }
+
+struct ValueText {
+    const Field& field;
+
+    template <class Value>
+    std::string operator()(const Value* value) const {
+        return written(*value);
+    }
+    template <class Value>
+    std::string operator()(const std::optional<Value>* value) const {
+        return *value ? written(**value) : field.empty_word;
+    }
+    std::string operator()(const std::filesystem::path* path) const { return path->empty() ? "" : written(path->string()); }
+    std::string operator()(const std::vector<double>* values) const {
+        return values->empty() ? "" : fmt::format("[{}]", fmt::join(*values, ", "));
+    }
+};
 
 class Writer : public Visitor {
 public:
@@ -46,7 +62,8 @@ public:
 
     void field(const Field& field) override {
         if (field.when && !field.when->holds()) return;
-        std::visit([&](auto* target) { write(field, *target); }, field.target);
+        const std::string value = text_of(field);
+        if (!value.empty()) entry(field.name, value);
     }
 
     void end() override {
@@ -57,6 +74,19 @@ public:
             text_ += fmt::format("{}{}: {{{}}}\n", indent(), section.name, flow_);
         }
         if (depth() == 0) after_block_ = !section.flow;
+    }
+
+    void items(const ItemList& list) override {
+        if (list.size() == 0) return;
+        text_ += fmt::format("{}{}{}:\n", depth() == 0 ? "\n" : "", indent(), list.name);
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            sections_.push_back({.name = list.name, .flow = true, .doc = ""});
+            flow_.clear();
+            list.item(*this, i);
+            sections_.pop_back();
+            text_ += fmt::format("{}- {{{}}}\n", std::string(4 * (depth() + 1), ' '), flow_);
+        }
+        after_block_ = true;
     }
 
 private:
@@ -70,23 +100,6 @@ private:
             text_ += indent() + name + ": " + value + '\n';
     }
 
-    template <class Value>
-    void write(const Field& field, const Value& value) {
-        entry(field.name, written(value));
-    }
-
-    template <class Value>
-    void write(const Field& field, const std::optional<Value>& value) {
-        if (value)
-            entry(field.name, written(*value));
-        else if (!field.empty_word.empty())
-            entry(field.name, field.empty_word);
-    }
-
-    void write(const Field& field, const std::vector<double>& values) {
-        if (!values.empty()) entry(field.name, fmt::format("[{}]", fmt::join(values, ", ")));
-    }
-
     std::string text_;
     std::string flow_;  // entries of the section being written on one line
     bool after_block_ = false;
@@ -94,6 +107,8 @@ private:
 };
 
 }  // namespace
+
+std::string text_of(const Field& field) { return std::visit(ValueText{field}, field.target); }
 
 std::string to_yaml(const RunConfig& run) {
     RunConfig copy = run;  // visitors may also write

@@ -88,6 +88,12 @@ public:
         openers.erase(opened);
     }
 
+    std::size_t free_bytes() override {
+        std::size_t used = 0;
+        for (const auto& [memory, allocation] : books_.allocations) used += allocation.bytes;
+        return used < books_.limit_bytes ? books_.limit_bytes - used : 0;
+    }
+
 private:
     DeviceBooks::Allocation& own(void* memory, const char* verb) {
         if (!books_.allocations.contains(memory)) books_.refuse(std::string(verb) + " of memory that is not allocated");

@@ -27,6 +27,26 @@ void follows(ServerOptimizer& optimizer, MemorySpace space, Reference expected_n
     }
 }
 
+/// A second one that is given the moments of the first steps as the first would have.
+void goes_on_from_its_moments(ServerOptimizer& first, ServerOptimizer& second, MemorySpace space) {
+    const ParamBuffer global = testing::upload(testing::random_floats(kSize, 1), space);
+    const ParamBuffer aggregate = testing::upload(testing::random_floats(kSize, 2), space);
+    const ParamBuffer next = testing::poisoned(kSize, space);
+    first.step(next, global, aggregate);
+    const auto from = first.moments(kSize, space);
+    const auto to = second.moments(kSize, space);  // before its first step
+    REQUIRE(from.size() == to.size());
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        CHECK(std::string(from[i].name) == to[i].name);
+        CHECK(testing::same_bits(testing::download(to[i].values), Floats(kSize, 0.0F)));
+        copy(to[i].values, from[i].values);
+    }
+    const ParamBuffer other_next = testing::poisoned(kSize, space);
+    first.step(next, global, aggregate);
+    second.step(other_next, global, aggregate);
+    CHECK(testing::same_bits(testing::download(next), testing::download(other_next)));
+}
+
 void server_optimizers_conform(MemorySpace space) {
     Floats velocity(kSize, 0.0F);
     const ServerSgdOptions momentum{.lr = 0.7F, .momentum = 0.9F};
@@ -46,6 +66,10 @@ void server_optimizers_conform(MemorySpace space) {
         return reference::server_adam(global, aggregate, m, v, adam);
     });
 
+    for (const auto& make :
+         {+[] { return make_server_sgd({.lr = 0.7F, .momentum = 0.9F}); }, +[] { return make_server_adam({}); }})
+        goes_on_from_its_moments(*make(), *make(), space);
+
     const ParamBuffer some(16, space);
     const ParamBuffer same(16, space);
     const ParamBuffer more(32, space);
@@ -56,6 +80,7 @@ void server_optimizers_conform(MemorySpace space) {
         CHECK_THROWS_AS(optimizer->step(some, some, same), ShapeError);
         optimizer->step(some, same, same);
         CHECK_THROWS_AS(optimizer->step(next, more, more), ShapeError);  // moments of another size
+        CHECK_THROWS_AS(optimizer->moments(32, space), ShapeError);
     }
 }
 
@@ -78,6 +103,13 @@ TEST_SUITE("ServerOptimizer") {
         CHECK(next == Floats{10.0F});
         optimizer->step(ParamSpan(next), ConstParamSpan(global), ConstParamSpan(aggregate));
         CHECK(next == Floats{11.0F});  // v = 0.5 * 4 + 4
+    }
+
+    TEST_CASE("RuleWithoutMemoryHasNoMoments") {
+        CHECK(make_server_sgd({.lr = 0.5F, .momentum = 0.0F})->moments(kSize, MemorySpace::Host).empty());
+        const auto momentum = make_server_sgd({.lr = 0.5F, .momentum = 0.5F});
+        CHECK(momentum->moments(kSize, MemorySpace::Host).size() == 1);
+        CHECK(make_server_adam({})->moments(kSize, MemorySpace::Host).size() == 2);
     }
 
     TEST_CASE("ServerAdamFirstStepIsAsInThePaper") {

@@ -9,6 +9,10 @@
 
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
 #include <numeric>
 
 using namespace fedhive;
@@ -20,7 +24,7 @@ namespace {
 /// 12 clients of ten examples; batches of 4: three steps an epoch.
 struct ToyRun {
     explicit ToyRun(std::uint32_t workers, std::uint64_t clients_per_slot = 1, double deadline_s = 60.0, const char* fault = "",
-                    const char* client = "")
+                    const char* client = "", FleetOptions options = {})
         : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
                                                  clients::partition_contiguous(120, 12))),
           arena({64, 12}),
@@ -28,12 +32,11 @@ struct ToyRun {
           strategy(make_strategy("fedavg", {}, Weighting::Uniform)) {
         setenv("TOY_FAULT", fault, 1);
         setenv("TOY_CLIENT", client, 1);
-        FleetOptions options;
         options.workers = workers;
         options.clients_per_slot = clients_per_slot;
         options.max_cohort = 12;
         options.test_chunk = 10;
-        options.deadline_s = deadline_s;
+        options.failures.deadline_s = deadline_s;
         clients::WorkerPlan plan;
         plan.training = {1, 1, 4};
         plan.arena = arena.geometry();
@@ -73,6 +76,50 @@ clients::ClientFailure failure_of(ToyRun& run) {
     return {};
 }
 
+FaultConfig fault(const std::string& kind, std::int64_t client, const std::string& at = "training",
+                  const std::string& attempts = "first") {
+    FaultConfig result;
+    result.kind = kind;
+    result.client = client;
+    result.at = at;
+    result.attempts = attempts;
+    result.seconds = 0.05;
+    return result;
+}
+
+FleetOptions with_policy(const std::string& policy, std::vector<FaultConfig> faults) {
+    FleetOptions options;
+    options.failures.policy = policy;
+    options.faults = FaultSchedule(std::move(faults), 1);
+    return options;
+}
+
+struct Told {
+    clients::ClientFailure failure;
+    FailureAction action;
+};
+
+/// Keeps what the fleet tells of failures.
+std::vector<Told>& listen(ToyRun& run, std::vector<Told>& told) {
+    run.fleet->on_failure([&](const clients::ClientFailure& failure, FailureAction action) {
+        told.push_back({failure, action});
+    });
+    return told;
+}
+
+std::size_t num_children() {
+    std::ifstream list(fmt::format("/proc/self/task/{}/children", getpid()));
+    return static_cast<std::size_t>(std::distance(std::istream_iterator<pid_t>(list), {}));
+}
+
+/// What a fault of each kind is found to be.
+const std::vector<std::pair<std::string, FailureKind>>& kinds_of_faults() {
+    static const std::vector<std::pair<std::string, FailureKind>> kinds = {
+        {"kill", FailureKind::Signalled}, {"hang", FailureKind::Hung},       {"throw", FailureKind::Exception},
+        {"nan", FailureKind::NonFinite},  {"oom", FailureKind::OutOfMemory}, {"drop", FailureKind::Dropped}};
+    return kinds;
+}
+
 }  // namespace
 
 TEST_SUITE("Fleet") {
@@ -91,7 +138,7 @@ TEST_SUITE("Fleet") {
                 CHECK(arrived.clients[i].num_examples == 10);
             }
             CHECK(arrived.clients[2].client_id == 11);
-            CHECK(arrived.train_loss() == 1.0);
+            CHECK(*arrived.train_loss() == 1.0);
         }
     }
 
@@ -180,5 +227,161 @@ TEST_SUITE("FleetFailures") {
         ToyRun run(2, 1, 60.0, "evaluate");
         run.round({1});
         CHECK_THROWS_WITH_AS(run.fleet->evaluate(run.server), doctest::Contains("the toy cannot be evaluated"), RunAborted);
+    }
+
+    TEST_CASE("RetriedClientArrivesAsIfNothingHadHappened") {
+        for (const std::uint32_t workers : {0U, 2U})
+            for (const std::uint64_t per_slot : {1U, 4U})
+                for (const std::string at : {"training", "update"})
+                    for (const auto& [kind, found] : kinds_of_faults()) {
+                        if (at == "update" && (kind == "nan" || kind == "drop")) continue;  // they have no such moment
+                        CAPTURE(workers);
+                        CAPTURE(per_slot);
+                        CAPTURE(kind);
+                        CAPTURE(at);
+                        ToyRun run(workers, per_slot, 1.5, "", "", with_policy("retry", {fault(kind, 6, at)}));
+                        std::vector<Told> told;
+                        listen(run, told);
+                        for (int round = 0; round < 2; ++round) {
+                            const Arrivals arrived = run.round(everybody());
+                            CHECK(arrived.accepted() == 12);
+                            CHECK(arrived.updates.size() == 12 / per_slot);
+                            for (const auto& update : arrived.updates)
+                                CHECK(update.values.data[7] == 3.0F * static_cast<float>(per_slot));
+                        }
+                        REQUIRE(told.size() == 2);  // once a round
+                        CHECK(told[0].failure.kind == found);
+                        CHECK(told[0].failure.client_id == 6);
+                        CHECK(told[0].failure.round == 1);
+                        CHECK(told[0].failure.attempt == 1);
+                        CHECK(run.fleet->failure_counts().failures == 2);
+                        CHECK(run.fleet->failure_counts().retried == 2);
+                    }
+    }
+
+    TEST_CASE("DroppedClientIsLeftOutAndTheOthersArrive") {
+        for (const std::uint32_t workers : {0U, 3U})
+            for (const std::uint64_t per_slot : {1U, 4U})
+                for (const auto& [kind, found] : kinds_of_faults()) {
+                    if (kind == "oom") continue;  // is tried again first, whatever the policy
+                    CAPTURE(workers);
+                    CAPTURE(per_slot);
+                    CAPTURE(kind);
+                    ToyRun run(workers, per_slot, 1.0, "", "", with_policy("drop", {fault(kind, 6), fault("throw", 5)}));
+                    std::vector<Told> told;
+                    listen(run, told);
+                    const Arrivals arrived = run.round(everybody());
+                    CHECK(arrived.accepted() == 10);
+                    REQUIRE(arrived.clients.size() == 12);
+                    CHECK(arrived.clients[6].failure == found);
+                    CHECK(arrived.clients[5].failure == FailureKind::Exception);
+                    CHECK(arrived.clients[6].result.steps == 0);
+                    double weight = 0.0;
+                    for (const auto& update : arrived.updates) {
+                        weight += update.weight;
+                        CHECK(static_cast<double>(update.values.data[0]) * update.scale == 3.0 * update.weight);
+                    }
+                    CHECK(weight == 10.0);
+                    CHECK(told.size() == 2);
+                    CHECK(told[0].action == FailureAction::Dropped);
+                    CHECK(run.round({1, 2, 3, 4}).accepted() == 4);
+                }
+    }
+
+    TEST_CASE("WholeSlotAndWholeCohortCanBeDropped") {
+        std::vector<FaultConfig> faults;
+        for (int client = 4; client < 8; ++client) faults.push_back(fault(client % 2 == 0 ? "drop" : "throw", client));
+        ToyRun run(2, 4, 60.0, "", "", with_policy("drop", faults));
+        const Arrivals arrived = run.round(everybody());
+        REQUIRE(arrived.updates.size() == 2);
+        CHECK(arrived.updates[1].position == 2);
+        const Arrivals nobody = run.round({4, 5, 6, 7});
+        CHECK(nobody.accepted() == 0);
+        CHECK(nobody.updates.empty());
+        CHECK_FALSE(nobody.train_loss());
+    }
+
+    TEST_CASE("ClientThatFailsAtEveryAttemptEndsTheRun") {
+        for (const std::string kind : {"throw", "kill", "nan", "drop"}) {
+            ToyRun run(2, 1, 60.0, "", "", with_policy("retry", {fault(kind, 3, "training", "all")}));
+            std::vector<Told> told;
+            listen(run, told);
+            const auto failure = failure_of(run);
+            CHECK(failure.client_id == 3);
+            CHECK(failure.attempt == 3);
+            CHECK(failure.message.find("attempt 3 of 3") != std::string::npos);
+            REQUIRE(told.size() == 3);
+            CHECK(told[2].action == FailureAction::Aborted);
+        }
+    }
+
+    TEST_CASE("AbortEndsTheRunAtTheFirstFailureThoughOthersAreAtWork") {
+        const std::int64_t start = now_ns();
+        ToyRun run(2, 1, 60.0, "hang", "0", with_policy("abort", {fault("throw", 9)}));
+        CHECK(failure_of(run).client_id == 9);
+        CHECK(seconds_between(start, now_ns()) < 5.0);
+    }
+
+    TEST_CASE("ClientWithoutMemoryIsTriedAgainWithFewerWorkers") {
+        ToyRun run(4, 1, 60.0, "", "", with_policy("abort", {fault("oom", 3, "training", "all")}));
+        std::vector<Told> told;
+        listen(run, told);
+        const auto failure = failure_of(run);
+        CHECK(failure.kind == FailureKind::OutOfMemory);
+        CHECK(failure.message.find("nobody else was at work") != std::string::npos);
+        REQUIRE(told.size() == 3);
+        CHECK(told[0].failure.message.find("tried again with 2 workers") != std::string::npos);
+        CHECK(told[1].failure.message.find("tried again with 1 worker") != std::string::npos);
+        CHECK(told[1].action == FailureAction::FewerWorkers);
+        CHECK(num_children() == 1);
+    }
+
+    TEST_CASE("RoundsGoOnWithFewerWorkersAfterMemoryRanOut") {
+        ToyRun run(4, 1, 60.0, "", "", with_policy("abort", {fault("oom", 3)}));
+        CHECK(run.round(everybody()).accepted() == 12);
+        CHECK(num_children() == 2);
+        CHECK(run.round({1, 2, 5}).accepted() == 3);
+        CHECK(run.fleet->evaluate(run.server).size() == 3);
+    }
+
+    TEST_CASE("WorkersThatNeverStartEndTheRunAfterTwenty") {
+        for (const std::string policy : {"drop", "retry"}) {
+            ToyRun run(2, 1, 60.0, "start", "", with_policy(policy, {}));
+            const auto failure = failure_of(run);
+            CHECK(failure.message.find("the toy cannot start") != std::string::npos);
+            CHECK(failure.message.find("20 workers were lost") != std::string::npos);
+        }
+    }
+
+    TEST_CASE("LostWorkerIsReplacedAndNothingIsLeft") {
+        {
+            ToyRun run(3, 1, 60.0, "", "", with_policy("retry", {fault("kill", 2), fault("kill", 5), fault("kill", 8)}));
+            for (int round = 0; round < 5; ++round) CHECK(run.round(everybody()).accepted() == 12);
+            CHECK(run.fleet->failure_counts().workers_replaced == 15);
+            CHECK(run.fleet->failure_counts().deaths_in_a_row == 0);
+            CHECK(num_children() == 3);
+        }
+        CHECK(num_children() == 0);
+    }
+
+    TEST_CASE("ChunkOfTheEvaluationIsTriedAgainAndNeverDropped") {
+        for (const std::string policy : {"drop", "retry"}) {
+            ToyRun run(2, 1, 60.0, "evaluate", "", with_policy(policy, {}));
+            std::vector<Told> told;
+            listen(run, told);
+            CHECK_THROWS_WITH_AS(run.fleet->evaluate(run.server), doctest::Contains("attempt 3 of 3"), RunAborted);
+            CHECK(told.size() >= 3);
+        }
+    }
+
+    TEST_CASE("DeadlineIsFixedOrLearnedFromTheSlowestStep") {
+        Deadlines deadlines(std::nullopt);
+        CHECK(deadlines.of_client(100) == 300.0);
+        clients::ClientResult result;
+        result.steps = 10;
+        result.seconds = 5.0;
+        deadlines.learn(result);
+        CHECK(deadlines.of_client(100) == 30.0 + 20.0 * 0.5 * 100);
+        CHECK(Deadlines(7.0).of_client(100) == 7.0);
     }
 }

@@ -117,6 +117,54 @@ TEST_SUITE("Failures") {
         check_nothing_left(workers);
     }
 
+    TEST_CASE("InterruptWhileTheCoordinatorTrainsDoesNotWaitForTheClient") {
+        auto options = endless_client();
+        options.insert(options.end(), {"--set", "workers=0"});
+        FedhiveRun run(small_config(), options);
+        REQUIRE(eventually(20.0, [&] { return std::filesystem::exists(run.out() / "manifest.json"); }));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+        const std::int64_t start = now_ns();
+        kill(run.pid(), SIGINT);
+        CHECK(run.end(10.0) == "exited with status 130");
+        CHECK(seconds_between(start, now_ns()) < 2.0);
+        CHECK(run.output().find("go on with: fedhive run --resume " + run.out().string()) != std::string::npos);
+    }
+
+    TEST_CASE("SecondInterruptDoesNotWaitForAWorkerThatDoesNotStop") {
+        FedhiveRun run(small_config(), endless_client());
+        const auto workers = wait_for_workers(run, 2);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+        kill(workers[0], SIGSTOP);
+        const std::int64_t start = now_ns();
+        kill(run.pid(), SIGINT);
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        kill(run.pid(), SIGTERM);
+        CHECK(run.end(10.0) == "exited with status 130");
+        CHECK(seconds_between(start, now_ns()) < 1.5);
+        check_nothing_left(workers);
+    }
+
+    TEST_CASE("InterruptLetsAnEvaluationEndAndASecondOneDoesNot") {
+        FedhiveRun run(small_config(), {"--set", "data.num_test=300000", "--set", "model.hidden=256", "--set", "rounds=100",
+                                        "--set", "evaluation.chunk_size=1000"});
+        const auto workers = wait_for_workers(run, 2);
+        REQUIRE(eventually(60.0, [&] { return run.rounds() == 1; }));
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));  // training takes a few; the evaluation, a second
+        kill(run.pid(), SIGINT);
+        CHECK(run.end(20.0) == "exited with status 130");
+        CHECK(run.rounds() == 2);  // the round under way was finished
+        check_nothing_left(workers);
+        run.start({"run", "--resume", run.out().string()});
+        REQUIRE(eventually(60.0, [&] { return run.rounds() == 3; }));
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        kill(run.pid(), SIGINT);
+        kill(run.pid(), SIGTERM);
+        const std::int64_t start = now_ns();
+        CHECK(run.end(20.0) == "exited with status 130");
+        CHECK(seconds_between(start, now_ns()) < 0.5);
+        CHECK(run.rounds() == 3);
+    }
+
     TEST_CASE("OnlyWorkerStoppedWhileWorkIsLeftIsHung") {
         FedhiveRun run(small_config(), {"--set", "training.local_epochs=300", "--set", "rounds=100", "--set", "workers=1",
                                         "--set", "failures.deadline_s=2"});

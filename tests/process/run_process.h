@@ -69,8 +69,9 @@ public:
         start(std::move(arguments));
     }
 
-    void start(std::vector<std::string> arguments) {
+    void start(std::vector<std::string> arguments, std::vector<std::pair<std::string, std::string>> environment = {}) {
         clients::SpawnOptions options;
+        options.environment = std::move(environment);
         options.executable = FEDHIVE_BINARY;
         options.arguments = std::move(arguments);
         options.log = folder_.path() / "output";

@@ -36,6 +36,10 @@ WrongUsageEndsWithTwo() {
     expect 2 "$root/scripts/data" mnist no_such_set
     says "no_such_set"
     expect 2 "$root/scripts/check" no_such_check
+    expect 2 "$root/scripts/check" --fuzz
+    says "--fuzz wants a number of seconds"
+    expect 2 "$root/scripts/check" --fuzz 5 no_such_target
+    says "no_such_target"
     expect 2 "$root/scripts/test" -R
     expect 2 "$root/scripts/setup" --cpu --cuda
 }

@@ -19,7 +19,7 @@ TEST_SUITE("ControlBlock") {
             double b;
         };
         created.set_plan(Plan{4, 2.5});
-        created.members()[6] = {42, 0.5};
+        created.members()[6].client_id = 42;
         created.task(4).task.slot = 9;
         created.worker(2).error.set("no model");
 

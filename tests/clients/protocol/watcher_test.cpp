@@ -15,6 +15,7 @@
 #include <fstream>
 #include <semaphore>
 #include <sstream>
+#include <thread>
 
 using namespace fedhive;
 using namespace fedhive::clients;
@@ -74,6 +75,52 @@ TEST_SUITE("Watcher") {
         kill(getpid(), SIGTERM);
         REQUIRE(rung.try_acquire_for(5s));
         CHECK(watcher.interrupt() == SIGTERM);
+        CHECK(watcher.must_leave(0.0));
+        CHECK_FALSE(watcher.must_leave(60.0));
+    }
+
+    TEST_CASE("SecondInterruptLeavesNoGraceAndIsTheLastResortAfterAWhile") {
+        block_interrupts();
+        std::counting_semaphore<> rung{0};
+        std::counting_semaphore<> last{0};
+        const Watcher watcher([&] { rung.release(); }, [&] { last.release(); });
+        kill(getpid(), SIGINT);
+        REQUIRE(rung.try_acquire_for(5s));
+        CHECK_FALSE(last.try_acquire_for(2500ms));  // one is not enough
+        const std::int64_t start = now_ns();
+        kill(getpid(), SIGHUP);
+        REQUIRE(rung.try_acquire_for(5s));
+        CHECK(watcher.interrupts() == 2);
+        CHECK(watcher.interrupt() == SIGINT);
+        CHECK(watcher.must_leave(60.0));
+        REQUIRE(last.try_acquire_for(5s));
+        CHECK(seconds_between(start, now_ns()) >= Watcher::kPatience);
+    }
+
+    TEST_CASE("ForgottenProcessDoesNotCountAsDead") {
+        std::counting_semaphore<> rung{0};
+        Watcher watcher([&] { rung.release(); });
+        ChildProcess child(shell("sleep 60"));
+        watcher.watch(1, child.pidfd());
+        watcher.forget(1);
+        child.kill();
+        CHECK_FALSE(rung.try_acquire_for(100ms));
+        CHECK_FALSE(watcher.dead(1));
+    }
+
+    TEST_CASE("TimeWhileThisProcessIsStoppedIsNotAwakeTime") {
+        Watcher watcher([] {});
+        const std::int64_t start = now_ns();
+        ChildProcess child(shell("sleep 0.3; kill -STOP $PPID; sleep 2; kill -CONT $PPID"));
+        REQUIRE(child.wait_for(10.0));
+        const double elapsed = seconds_between(start, now_ns());
+        const double awake = static_cast<double>(watcher.awake_ns_since(start)) * 1e-9;
+        CHECK(elapsed >= 2.3);
+        CHECK(awake <= elapsed - 1.9);
+        CHECK(awake >= 0.0);
+        const std::int64_t after = now_ns();
+        std::this_thread::sleep_for(300ms);
+        CHECK(watcher.awake_ns_since(after) >= 300'000'000);
     }
 }
 
@@ -128,6 +175,6 @@ TEST_SUITE("ChildProcess") {
     }
 
     TEST_CASE("WorkerOfAnotherParentRefusesToStart") {
-        CHECK_THROWS_WITH_AS(die_with_parent(getppid() + 1), doctest::Contains("gone"), Fault);
+        CHECK_THROWS_WITH_AS(follow_parent(getppid() + 1), doctest::Contains("gone"), Fault);
     }
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
 using namespace fedhive;
 using namespace fedhive::sim;
@@ -30,6 +31,13 @@ public:
     std::string text;
     void begin(const Section& section) override { text += section.name + " {\n"; }
     void end() override { text += "}\n"; }
+    void items(const ItemList& list) override {
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            text += list.name + " {\n";
+            list.item(*this, i);
+            text += "}\n";
+        }
+    }
     void field(const Field& field) override {
         text += field.name + " " + std::visit([](auto* target) { return one(*target); }, field.target) + "\n";
     }
@@ -74,6 +82,10 @@ public:
     explicit Randomize(unsigned seed) : random_(seed) {}
     void begin(const Section&) override {}
     void end() override {}
+    void items(const ItemList& list) override {
+        list.resize(random_() % 4);
+        for (std::size_t i = 0; i < list.size(); ++i) list.item(*this, i);
+    }
     void field(const Field& field) override {
         if (field.when && !field.when->holds()) return;
         std::visit([&](auto* target) { draw(field, *target); }, field.target);
@@ -130,6 +142,11 @@ void reconcile(RunConfig& run, unsigned seed) {
         run.training.cohort = std::min(run.training.cohort.value_or(clients), clients);
     run.training.clients_per_slot = run.strategy.name == "median" ? 1 : std::int64_t{1} << (seed % 5);
     if (run.training.optimizer.momentum == 0.0) run.training.optimizer.nesterov = false;
+    run.failures.min_updates = std::min(run.failures.min_updates, run.cohort_size());
+    for (FaultConfig& fault : run.faults) {
+        if (fault.client) *fault.client %= clients;
+        if (fault.round) *fault.round = 1 + *fault.round % run.rounds;
+    }
 }
 
 }  // namespace
@@ -159,21 +176,26 @@ TEST_CASE("EveryKeyIsRead") {
         "  optimizer: {name: sgd, lr: 0.5, momentum: 0.75, weight_decay: 0.25, nesterov: true}\n"
         "strategy: {name: fedadam, weighting: uniform, server_lr: 2, beta1: 0, beta2: 0.5, tau: 4}\n"
         "mode: {name: synchronous}\nevaluation: {every: 3, chunk_size: 50}\nstop: {test_accuracy: 0.5}\n"
-        "failures: {policy: abort, deadline_s: 1.5}\n");
+        "failures: {policy: retry, attempts: 4, min_updates: 2, deadline_s: auto, max_update_norm: 8}\n"
+        "checkpoint: {every: 5, keep: 3}\n"
+        "faults:\n  - {kind: slow, round: 2, client: 3, rate: 0.5, attempts: all, at: update, seconds: 4}\n  - {kind: nan}\n");
     CHECK_EQ(dump(run),
              "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nthreads 3\n"
              "data {\nformat idx\nroot /r\nclasses 7\nnum_train 6000\nnum_test 1000\nnum_classes 10\nnum_features "
              "20\nseparation 0x1p+1\n"
              "normalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n}\n"
              "partition {\nscheme dirichlet\nclients 9\nsizes \nshards_per_client 2\nalpha 0x1p-3\nmin_examples 5\n}\n}\n"
-             "model {\nname cnn_m\ndropout false\nhidden 200\n}\n"
+             "model {\nname cnn_m\ndropout false\nhidden 200\ninit \n}\n"
              "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nbatch_size 16\nclients_per_slot 2\n"
              "optimizer {\nname sgd\nlr 0x1p-1\nmomentum 0x1.8p-1\nweight_decay 0x1p-2\nnesterov true\n}\n}\n"
              "strategy {\nname fedadam\nweighting uniform\nserver_lr 0x1p+0\nserver_lr 0x1p+0\nserver_momentum "
              "0x1.ccccccccccccdp-1\n"
              "proximal_mu 0x1.47ae147ae147bp-7\nserver_lr 0x1p+1\nbeta1 0x0p+0\nbeta2 0x1p-1\ntau 0x1p+2\n}\n"
              "mode {\nname synchronous\n}\nevaluation {\nevery 3\nchunk_size 50\n}\nstop {\ntest_accuracy 0x1p-1\n}\n"
-             "failures {\npolicy abort\ndeadline_s 0x1.8p+0\n}\n");
+             "failures {\npolicy retry\nattempts 4\nmin_updates 2\ndeadline_s none\nmax_update_norm 0x1p+3\n}\n"
+             "checkpoint {\nevery 5\nkeep 3\n}\n"
+             "faults {\nkind slow\nround 2\nclient 3\nrate 0x1p-1\nattempts all\nat update\nseconds 0x1p+2\n}\n"
+             "faults {\nkind nan\nround none\nclient none\nrate 0x1p+0\nattempts first\nat training\nseconds 0x1p+0\n}\n");
     const RunConfig other = loaded(
         "data:\n  format: synthetic\n  num_train: 11\n  num_test: 12\n  num_classes: 13\n  num_features: 14\n  separation: 8\n"
         "  partition: {scheme: iid, clients: 2, sizes: [0.25, 0.5]}\n"
@@ -232,7 +254,12 @@ TEST_CASE("ResolvedFormToTheLetter") {
         "    optimizer: {name: sgd, lr: 0.01, momentum: 0, weight_decay: 0, nesterov: false}\n\n"
         "strategy: {name: fedadam, weighting: examples, server_lr: 0.01, beta1: 0.9, beta2: 0.99, tau: 0.001}\n"
         "mode: {name: synchronous}\nevaluation: {every: 1, chunk_size: 500}\nstop: {test_accuracy: 0.9}\n"
-        "failures: {policy: abort, deadline_s: 300}\n");
+        "failures: {policy: abort, attempts: 3, min_updates: 1, deadline_s: 300}\ncheckpoint: {every: auto, keep: 2}\n");
+    const std::string with_faults = to_yaml(loaded(kMinimal, {"faults=[{kind: drop, rate: 0.25}, {kind: kill, client: 2}]"}));
+    const std::string end =
+        "\nfaults:\n    - {kind: drop, rate: 0.25, attempts: first}\n"
+        "    - {kind: kill, client: 2, rate: 1, attempts: first, at: training}\n";
+    CHECK_MESSAGE(with_faults.ends_with(end), with_faults);
 }
 
 TEST_CASE("ConfigsOfTheProjectLoadAndResolve") {
@@ -257,13 +284,16 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
     class Given : public Visitor {
     public:
         explicit Given(const ConfigSource& source) : source_(source) {}
+        void items(const ItemList&) override {}  // a quickstart without failures on purpose
         void begin(const Section& section) override { path_.push_back(section.name + "."); }
         void end() override { path_.pop_back(); }
         void field(const Field& field) override {
             std::string path;
             for (const std::string& part : path_) path += part;
             path += field.name;
-            const bool alternative = path == "training.participation" || path == "data.partition.sizes";
+            static const std::set<std::string> alternatives = {"training.participation", "data.partition.sizes", "model.init",
+                                                               "failures.max_update_norm"};
+            const bool alternative = alternatives.contains(path);
             if ((field.when && !field.when->holds()) || alternative) return;
             const std::string text = source_.error(path, "x").what();  // "FILE:LINE: path: x", or no line where it is left out
             CHECK_MESSAGE(text.find("quickstart.yaml: ") == std::string::npos, "quickstart.yaml does not show ", path);

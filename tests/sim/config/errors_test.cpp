@@ -39,7 +39,7 @@ TEST_CASE("UnknownKeys") {
             {"stop: {zzz: 3}\n", "c.yaml:7: stop.zzz: unknown key; known keys: test_accuracy"},
             {"zzz: 3\n",
              "c.yaml:7: zzz: unknown key; known keys: name, seed, rounds, device, workers, threads, data, model, training, "
-             "strategy, mode, evaluation, stop, failures"},
+             "strategy, mode, evaluation, stop, failures, checkpoint, faults"},
             {"strategy: {name: fedprox, mu_x: 1}\n",
              "c.yaml:7: strategy.mu_x: unknown key; known keys: name, weighting, proximal_mu"},
             {"strategy: {name: fedprox, proximalmu: 1}\n",
@@ -157,7 +157,7 @@ TEST_CASE("ValuesOutOfRange") {
             {"evaluation: {chunk_size: 0}\n", "c.yaml:7: evaluation.chunk_size: 0 is out of range; allowed: 1 to 1e9"},
             {"stop: {test_accuracy: 99}\n", "c.yaml:7: stop.test_accuracy: 99 is out of range; allowed: above 0, at most 1"},
             {"failures: {deadline_s: 0}\n",
-             "c.yaml:7: failures.deadline_s: 0 is out of range; allowed: above 0, at most 1000000"},
+             "c.yaml:7: failures.deadline_s: 0 is out of range; allowed: auto, above 0, at most 1000000"},
         },
         kMinimal);
     check({{"seed: -1\n", "c.yaml:1: seed: -1 is out of range; allowed: 0 or more"},
@@ -195,7 +195,7 @@ TEST_CASE("UnknownChoices") {
              "c.yaml:7: strategy.weighting: unknown value 'example'; allowed: examples, uniform; did you mean 'examples'?"},
             {"mode: {name: sync}\n",
              "c.yaml:7: mode.name: unknown value 'sync'; allowed: synchronous; did you mean 'synchronous'?"},
-            {"failures: {policy: drop}\n", "c.yaml:7: failures.policy: unknown value 'drop'; allowed: abort"},
+            {"failures: {policy: ignore}\n", "c.yaml:7: failures.policy: unknown value 'ignore'; allowed: abort, drop, retry"},
             {"training: {optimizer: {name: adam}}\n", "c.yaml:7: training.optimizer.name: unknown value 'adam'; allowed: sgd"},
         },
         kMinimal);
@@ -232,10 +232,10 @@ TEST_CASE("KeysOfAnotherChoice") {
             "scheme, clients, "
             "sizes"},
            {"data: {format: glyphs}\nmodel: {name: lr, hidden: 3}\n",
-            "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here is 'lr'; known keys: name"},
+            "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here is 'lr'; known keys: name, init"},
            {"data: {format: glyphs}\nmodel: {name: mlp, dropout: true}\n",
             "c.yaml:2: model.dropout: 'dropout' belongs to model 'mnist_cnn' or 'cnn_m'; the model here is 'mlp'; known keys: "
-            "name, hidden"}});
+            "name, hidden, init"}});
     check({{"strategy: {name: median, server_lr: 1}\n",
             "c.yaml:7: strategy.server_lr: 'server_lr' belongs to strategy 'fedavg' or 'fedavgm' or 'fedadam'; the strategy "
             "here is 'median'; "

@@ -1,0 +1,42 @@
+// A training step under supervision: a heartbeat after every local step, an end in mid-training when the worker is to stop, and the
+// failures that a config asks for (`faults:`). It wraps any step; the client's screen does not know of it.
+#pragma once
+
+#include "clients/protocol/control_block.h"
+#include "clients/training/training_step.h"
+
+#include <functional>
+
+namespace fedhive::clients {
+
+class SupervisedStep final : public TrainingStep {
+public:
+    /// `stopping` is asked after every local step. In a process of its own, kill and hang are real; in the coordinator (`workers: 0`) they
+    /// are reported as if they had happened. All references must outlive the step.
+    SupervisedStep(TrainingStep& step, WorkerCell& self, std::function<bool()> stopping, bool own_process);
+
+    /// What is to go wrong with the next client.
+    void expect(const InjectedFault& fault);
+
+    /// To be called when the client's update is written. Throws TaskFailed for the faults that come then.
+    void update_written();
+
+    aggregation::ParamSpan parameters() override { return step_.parameters(); }
+    void begin(const ClientStart& start) override;
+    void step(std::span<const std::uint32_t> batch) override;
+    double loss_sum() override { return step_.loss_sum(); }
+
+private:
+    void beat() const;
+    void fire();
+    void pause(double seconds) const;
+    void die(FailureKind kind, const char* what);
+
+    TrainingStep& step_;
+    WorkerCell& self_;
+    std::function<bool()> stopping_;
+    bool own_process_;
+    InjectedFault fault_;
+};
+
+}  // namespace fedhive::clients

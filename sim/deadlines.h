@@ -1,0 +1,45 @@
+// How long a client, or a chunk of the evaluation, may take: a number from the config, or learned from what the steps so far took.
+#pragma once
+
+#include "clients/protocol/task.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace fedhive::sim {
+
+class Deadlines {
+public:
+    /// Empty: auto.
+    explicit Deadlines(std::optional<double> fixed_s) : fixed_s_(fixed_s) {}
+
+    /// s, for that many local steps.
+    double of_client(std::uint64_t steps) const { return of(slowest_step_s_, static_cast<double>(steps)); }
+    double of_chunk() const { return of(slowest_chunk_s_, 1.0); }
+
+    /// s, for a worker without a task to answer its bell.
+    double of_answer() const { return fixed_s_.value_or(60.0); }
+
+    void learn(const clients::ClientResult& result) {
+        if (result.steps > 0) slowest_step_s_ = std::max(slowest_step_s_, result.seconds / static_cast<double>(result.steps));
+    }
+    void learn_chunk(double seconds) { slowest_chunk_s_ = std::max(slowest_chunk_s_, seconds); }
+
+private:
+    // Generous: a machine that is suddenly busy with something else is no failure of the client's.
+    static constexpr double kUnknown = 300.0;
+    static constexpr double kFloor = 30.0;
+    static constexpr double kFactor = 20.0;
+
+    double of(double slowest_s, double count) const {
+        if (fixed_s_) return *fixed_s_;
+        return slowest_s == 0.0 ? kUnknown : kFloor + kFactor * slowest_s * count;
+    }
+
+    std::optional<double> fixed_s_;
+    double slowest_step_s_ = 0.0;
+    double slowest_chunk_s_ = 0.0;
+};
+
+}  // namespace fedhive::sim

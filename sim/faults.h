@@ -1,0 +1,29 @@
+// Failures on purpose: the `faults:` list of a config as an answer to "what is to go wrong with this client now?".
+#pragma once
+
+#include "clients/protocol/task.h"
+#include "sim/config/config.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace fedhive::sim {
+
+class FaultSchedule {
+public:
+    FaultSchedule() = default;
+    FaultSchedule(std::vector<FaultConfig> faults, std::uint64_t seed) : faults_(std::move(faults)), seed_(seed) {}
+
+    /// The first fault of the list that matches; nullptr when there is none. `round` from 0, `attempt` from 1.
+    /// Order: rates are drawn from stream (seed, Faults, round, client), so that no draw depends on the machine.
+    const FaultConfig* at(std::uint32_t round, std::uint32_t client_id, std::int64_t attempt) const;
+
+private:
+    std::vector<FaultConfig> faults_;
+    std::uint64_t seed_ = 0;
+};
+
+/// What a worker is told of it; nothing for kind `drop`, which never reaches a worker.
+clients::InjectedFault injected(const FaultConfig* fault);
+
+}  // namespace fedhive::sim

@@ -1,0 +1,67 @@
+#include "sim/memory_plan.h"
+
+#include "aggregation/base/error.h"
+#include "sim/experiment.h"
+#include "sim/machine.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace fedhive::sim {
+
+namespace {
+
+constexpr std::uint64_t kProcessBytes = std::uint64_t{64} << 20;
+
+Cohort largest_client(const clients::SharedDataset& dataset) {
+    std::uint32_t largest = 0;
+    for (std::uint32_t client = 1; client < dataset.map().num_clients; ++client)
+        if (dataset.shard(client).size() > dataset.shard(largest).size()) largest = client;
+    return {largest};
+}
+
+}  // namespace
+
+std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats) {
+    std::uint64_t vectors = 2;
+    if (run.training.optimizer.momentum > 0.0) ++vectors;
+    const auto per_slot = static_cast<std::uint64_t>(run.training.clients_per_slot);
+    if (per_slot > 1) vectors += 1 + static_cast<std::uint64_t>(std::bit_width(per_slot));
+    return kProcessBytes + vectors * num_floats * sizeof(float);
+}
+
+std::uint32_t workers_that_fit(const LoadedConfig& loaded, std::uint32_t wanted, std::uint64_t bytes_each,
+                               std::uint64_t available_bytes, const std::string& where) {
+    const std::uint64_t room = bytes_each == 0 ? wanted : available_bytes / bytes_each;
+    if (wanted <= room) return wanted;
+    if (!loaded.run.workers && room >= 1) return static_cast<std::uint32_t>(room);
+    throw loaded.source->error(
+        "workers", fmt::format("{} worker{} need {} bytes of {} memory ({} each), {} bytes ({}) are available; {}", wanted,
+                               wanted == 1 ? "" : "s", wanted * bytes_each, where, human_bytes(bytes_each), available_bytes,
+                               human_bytes(available_bytes),
+                               room >= 1 ? fmt::format("use at most {}, or auto", room)
+                                         : std::string("use a smaller model, batch_size or evaluation.chunk_size")));
+}
+
+std::uint64_t rehearse_worker(const Experiment& run, const std::function<std::uint64_t()>& free_bytes) {
+    const std::uint64_t before = free_bytes();
+    FleetOptions options = run.fleet_options();
+    options.workers = 1;
+    options.clients_per_slot = 1;
+    options.max_cohort = 1;
+    // One local step is enough to see what training takes: after it, the client gives up.
+    options.failures.policy = "drop";
+    FaultConfig give_up;
+    give_up.kind = "throw";
+    options.faults = FaultSchedule({give_up}, 0);
+    Fleet fleet(options, run.worker_plan, *run.arena, run.dataset);
+    const Strategy strategy = make_strategy("fedavg", {}, Weighting::Uniform);
+    fleet.pull_down(largest_client(run.dataset), run.server, strategy);
+    fleet.train();
+    fleet.barrier(1);
+    fleet.evaluate(run.server);
+    const std::uint64_t after = free_bytes();
+    return before > after ? before - after : 0;
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,157 @@
+#include "sim/replay.h"
+
+#include "aggregation/base/error.h"
+#include "clients/training/local_training.h"
+#include "clients/training/worker.h"
+#include "sim/resume.h"
+#include "sim/run_files.h"
+#include "sim/run_record.h"
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+namespace {
+
+using Say = std::function<void(const std::string&)>;
+
+/// Tells the loss of every step; between steps it can be interrupted.
+class ToldStep final : public clients::TrainingStep {
+public:
+    ToldStep(clients::TrainingStep& step, const Say& say) : step_(step), say_(say) {}
+
+    aggregation::ParamSpan parameters() override { return step_.parameters(); }
+    void begin(const clients::ClientStart& start) override { step_.begin(start); }
+    double loss_sum() override { return step_.loss_sum(); }
+    void step(std::span<const std::uint32_t> batch) override {
+        clients::throw_if_interrupted();
+        const double before = step_.loss_sum();
+        step_.step(batch);
+        const double loss = (step_.loss_sum() - before) / static_cast<double>(batch.size());
+        say_(fmt::format("step {:>6}  batch {:>5}  loss {:.6f}", ++count_, batch.size(), loss));
+    }
+
+private:
+    clients::TrainingStep& step_;
+    const Say& say_;
+    std::uint64_t count_ = 0;
+};
+
+/// "0, 3, 4 and 97 more"
+std::string listed(const std::vector<RecordedClient>& cohort) {
+    constexpr std::size_t kMost = 30;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(cohort.size(), kMost); ++i)
+        text += fmt::format("{}{}", i == 0 ? "" : ", ", cohort[i].client_id);
+    return cohort.size() > kMost ? fmt::format("{} and {} more", text, cohort.size() - kMost) : text;
+}
+
+/// The client's row, or why there is none to compare with.
+RecordedClient recorded_client(const ReplayOptions& options, const std::vector<RecordedRound>& record) {
+    const std::string folder = options.folder.string();
+    if (options.round < 1 || options.round > static_cast<std::int64_t>(record.size()))
+        throw ConfigError(fmt::format("{}: round {} is not in its record; allowed: {}", folder, options.round,
+                                      record.empty() ? "none, no round has ended" : fmt::format("1 to {}", record.size())));
+    const std::vector<RecordedClient>& cohort = record[static_cast<std::size_t>(options.round - 1)].clients;
+    const auto found =
+        std::find_if(cohort.begin(), cohort.end(), [&](const RecordedClient& one) { return one.client_id == options.client; });
+    if (found == cohort.end())
+        throw ConfigError(fmt::format("{}: client {} did not train in round {}; its cohort: {}", folder, options.client,
+                                      options.round, listed(cohort)));
+    if (!found->failure.empty())
+        throw ConfigError(fmt::format("{}: client {} failed in round {} ({}), so there is no update to compare with", folder,
+                                      options.client, options.round, found->failure));
+    return *found;
+}
+
+/// Leaves out whom the record says to have failed in rounds [first, end), counted from 0, for whatever reason, and nobody else.
+void follow_record(RunConfig& config, const std::vector<RecordedRound>& record, std::int64_t first, std::int64_t end) {
+    config.failures.policy = "drop";
+    config.faults.clear();
+    for (std::int64_t round = first; round < end; ++round)
+        for (const RecordedClient& client : record[static_cast<std::size_t>(round)].clients) {
+            if (client.failure.empty()) continue;
+            FaultConfig fault;
+            fault.kind = "drop";
+            fault.round = round + 1;
+            fault.client = client.client_id;
+            fault.attempts = "all";
+            config.faults.push_back(fault);
+        }
+}
+
+/// "round 2, client 5" where an update has other bits than in the run; empty where it does not.
+std::string first_difference(const Arrivals& arrived, const RecordedRound& recorded, std::int64_t round) {
+    for (std::size_t i = 0; i < arrived.clients.size(); ++i) {
+        const ClientReport& client = arrived.clients[i];
+        const bool same = i < recorded.clients.size() && recorded.clients[i].client_id == client.client_id &&
+                          recorded.clients[i].failure.empty() == !client.failure &&
+                          (client.failure || recorded.clients[i].update_hash == client.result.update_hash);
+        if (!same) return fmt::format("round {}, client {}", round, client.client_id);
+    }
+    return "";
+}
+
+/// Runs the rounds up to `until` again. Returns where the first difference from the record is.
+std::string run_recorded_rounds(Experiment& run, const std::vector<RecordedRound>& record, std::int64_t until) {
+    ServerState& server = run.server;
+    if (server.round == until) return "";
+    std::string difference;
+    Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
+    for (; server.round < until; ++server.round) {
+        fleet.throw_if_interrupted();
+        const RecordedRound& recorded = record[static_cast<std::size_t>(server.round)];
+        fleet.pull_down(sample_uniform(fleet.num_clients(), run.mode.in_flight,
+                                       Stream(run.config.seed, Purpose::Sampling, static_cast<std::uint32_t>(server.round))),
+                        server, run.strategy);
+        fleet.train();
+        const Arrivals arrived = fleet.barrier(run.mode.quorum);
+        if (difference.empty()) difference = first_difference(arrived, recorded, server.round + 1);
+        if (recorded.version == server.version) continue;  // the round was skipped
+        aggregation::Aggregator& sum = *run.strategy.aggregator;
+        sum.zero_init(run.layout.num_floats(), run.space);
+        for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);
+        server.server_step(*run.strategy.server_optimizer, sum.finish());
+    }
+    return difference;
+}
+
+clients::ClientResult train_told(const Experiment& run, const ReplayOptions& options, const Say& say) {
+    const auto trainer = clients::make_libtorch_trainer(run.worker_plan, run.dataset);
+    ToldStep step(trainer->step(), say);
+    const auto client = static_cast<std::uint32_t>(options.client);
+    return clients::train_client(step, run.worker_plan.training, run.strategy.objective,
+                                 static_cast<std::uint32_t>(options.round - 1), client, run.dataset.shard(client),
+                                 run.server.model(), run.arena->slot(0));
+}
+
+}  // namespace
+
+bool replay(const ReplayOptions& options, const Say& say) {
+    check_is_run(options.folder);
+    const std::vector<RecordedRound> record = read_record(options.folder);
+    const RecordedClient recorded = recorded_client(options, record);
+    Resumption start = find_start(options.folder, options.round - 1);
+    const std::int64_t first = start.from ? start.from->checkpoint.round : 0;
+    follow_record(start.loaded.run, record, first, options.round - 1);
+    Experiment run(start.loaded);
+    take_up(run, start, true);
+    for (const std::string& other : start.past.other_bits) say("other bits  " + other);
+    say(fmt::format(
+        "round {}, client {}: {} examples; from {}{}", options.round, options.client,
+        run.dataset.shard(static_cast<std::size_t>(options.client)).size(),
+        start.from ? start.from->path.filename().string() : "the beginning",
+        first == options.round - 1 ? "" : fmt::format(", rounds {} to {} run again", first + 1, options.round - 1)));
+    const std::string difference = run_recorded_rounds(run, record, options.round - 1);
+    const clients::ClientResult result = train_told(run, options, say);
+    if (result.update_hash == recorded.update_hash) {
+        say(fmt::format("update_hash {:016x}: the bits of the run", result.update_hash));
+        return true;
+    }
+    say(fmt::format("update_hash {:016x}, in the run {:016x}: not the bits of the run{}", result.update_hash,
+                    recorded.update_hash,
+                    difference.empty() ? "" : "; the first update that differs is that of " + difference));
+    return false;
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,26 @@
+// What a run's tables say of its rounds, read back.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace fedhive::sim {
+
+/// A row of clients.csv, as far as somebody asks.
+struct RecordedClient {
+    std::uint32_t client_id = 0;
+    std::uint64_t update_hash = 0;  // of an accepted client
+    std::string failure;            // of a dropped one: its kind
+};
+
+struct RecordedRound {
+    std::uint64_t version = 0;            // after it
+    std::vector<RecordedClient> clients;  // its cohort, in order
+};
+
+/// The rounds of rounds.csv, from 1 on; a torn last line counts as not there. Throws ConfigError naming the file and what is wrong with it.
+std::vector<RecordedRound> read_record(const std::filesystem::path& folder);
+
+}  // namespace fedhive::sim

@@ -1,0 +1,54 @@
+// State as a safetensors file: 8 bytes of header length, a JSON header, raw little-endian data; other tools read it with
+// `safetensors.numpy.load_file`. What the tensors mean is not known here: model_file.h and whoever else writes state know it.
+// Source: the format section of the README of https://github.com/huggingface/safetensors.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedhive::sim {
+
+/// A tensor, with a view of its bytes that somebody else keeps. The bytes need not be aligned to their type: copy numbers out.
+struct Tensor {
+    std::string name;                  // UTF-8; not "__metadata__"
+    std::string dtype;                 // as safetensors names it: F32, F64, I64, U64, U8, …
+    std::vector<std::uint64_t> shape;  // row major; empty: a single value
+    std::string_view data;
+};
+
+/// What a file holds. Moving or copying it keeps the tensors' views valid.
+struct StateFile {
+    std::shared_ptr<const std::string> content;   // the whole file; the tensors' data lie in it
+    std::map<std::string, std::string> metadata;  // the entry "__metadata__"; empty where there is none
+    std::vector<Tensor> tensors;                  // in the order of their data
+
+    /// The tensor of that name, or nullptr. Looks at one after the other.
+    const Tensor* find(std::string_view name) const;
+};
+
+/// The bytes of a file with these tensors, data in the order given, the first at a multiple of 8 bytes. Throws Fault for what
+/// decode_state would refuse: a name given twice, data whose length does not fit dtype and shape, text that is not UTF-8.
+std::string encode_state(std::span<const Tensor> tensors, const std::map<std::string, std::string>& metadata);
+
+/// Reads what encode_state or another writer of safetensors made, as strictly as the safetensors package: the tensors' ranges cover
+/// the data without hole, overlap or rest, and each is as long as its dtype and shape say. A dtype that is not known is kept, so that
+/// the tensor can be written again, as long as every element has the same whole number of bits.
+///
+/// Throws   ConfigError that begins with "<what>: "; `what` is the file's path.
+/// Memory   `content` itself and a small multiple of its header's length, whatever the header claims.
+StateFile decode_state(std::string content, const std::string& what);
+
+/// decode_state of a file. Throws ConfigError too where it is missing, cannot be read or is not a regular file.
+StateFile read_state(const std::filesystem::path& file);
+
+/// For messages: "F32 [10,20]", and a name or another text of the file, cut and without control characters.
+std::string type_and_shape(const Tensor& tensor);
+std::string shown(std::string_view text);
+
+}  // namespace fedhive::sim

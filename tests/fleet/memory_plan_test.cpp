@@ -1,0 +1,67 @@
+// What workers take: computed for the host, measured for a device. The workers here are the toy's.
+#include "sim/memory_plan.h"
+
+#include "sim/experiment.h"
+#include "tests/support/temporary_folder.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+LoadedConfig config(const std::vector<std::string>& overrides = {}) {
+    static const testing::TemporaryFolder folder;
+    const auto file = folder.path() / "plan.yaml";
+    std::ofstream(file) << "data: {format: synthetic, num_train: 100, num_test: 20, num_features: 4, partition: {scheme: "
+                           "contiguous, clients: 3}}\nmodel: {name: lr}\ndevice: cpu\n";
+    return load_config(file, overrides);
+}
+
+}  // namespace
+
+TEST_SUITE("MemoryPlan") {
+    TEST_CASE("WorkerTakesItsProcessAndItsVectors") {
+        RunConfig run;
+        CHECK(host_bytes_of_worker(run, 1000) == (64U << 20) + 2 * 4000);
+        run.training.optimizer.momentum = 0.9;
+        CHECK(host_bytes_of_worker(run, 1000) == (64U << 20) + 3 * 4000);
+        run.training.clients_per_slot = 8;  // one update and log2(8) + 1 partial sums
+        CHECK(host_bytes_of_worker(run, 1000) == (64U << 20) + 8 * 4000);
+    }
+
+    TEST_CASE("AutoTakesWhatFitsAndANumberIsRefused") {
+        CHECK(workers_that_fit(config(), 8, 100, 850, "host") == 8);
+        CHECK(workers_that_fit(config(), 8, 100, 350, "host") == 3);
+        CHECK(workers_that_fit(config({"workers=8"}), 8, 100, 850, "host") == 8);
+        CHECK_THROWS_WITH_AS(
+            workers_that_fit(config({"workers=8"}), 8, 100, 350, "device"),
+            "--set workers=8: workers: 8 workers need 800 bytes of device memory (100 B each), 350 bytes (350 B) "
+            "are available; use at most 3, or auto",
+            ConfigError);
+        CHECK_THROWS_WITH_AS(workers_that_fit(config(), 8, 400, 350, "device"), doctest::Contains("use a smaller model"),
+                             ConfigError);
+    }
+
+    TEST_CASE("RehearsalMeasuresOneWorkerAndLeavesTheModelAlone") {
+        const LoadedConfig loaded = config();
+        const Experiment run(loaded);
+        run.load_first_model(loaded);
+        const std::vector<float> before = run.global_model();
+        unsetenv("TOY_FAULT");
+        std::vector<std::uint64_t> free = {700, 1000};
+        const auto free_bytes = [&] {
+            const std::uint64_t now = free.back();
+            free.pop_back();
+            return now;
+        };
+        CHECK(rehearse_worker(run, free_bytes) == 300);
+        CHECK(free.empty());
+        CHECK(run.global_model() == before);
+        CHECK(run.server.round == 0);
+    }
+}

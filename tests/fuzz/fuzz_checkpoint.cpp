@@ -1,0 +1,62 @@
+// The reader of checkpoints. Nobody guesses a SHA-256, so each input is read twice: as it is, and with the hash made right.
+#include "aggregation/base/error.h"
+#include "aggregation/base/sha256.h"
+#include "sim/checkpoint.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/memory_file.h"
+
+using namespace fedhive;
+
+namespace {
+
+/// The model of the corpus.
+aggregation::Layout small_layout() {
+    aggregation::Layout layout;
+    layout.add("fc.weight", {2, 3});
+    layout.add("fc.bias", {2});
+    layout.add("scale", {});
+    return layout;
+}
+
+/// Puts the hash that the bytes give where the first one stands.
+std::string with_right_hash(std::string content) {
+    constexpr std::string_view kKey = R"("sha256":")";
+    constexpr std::size_t kDigits = 64;
+    const std::size_t key = content.find(kKey);
+    if (key == std::string::npos || content.size() - key - kKey.size() < kDigits) return content;
+    content.replace(key + kKey.size(), kDigits, std::string(kDigits, '0'));
+    Sha256 hash;
+    hash.update(content.data(), content.size());
+    return content.replace(key + kKey.size(), kDigits, hash.hex_digest());
+}
+
+/// What is accepted can be written again, and is then read as the same.
+void expect_same_again(const sim::Checkpoint& checkpoint, std::span<const sim::NamedVector> vectors,
+                       const aggregation::Layout& layout, const fuzz::MemoryFile& file) {
+    const std::string content = sim::encode_checkpoint(checkpoint, layout, vectors);
+    file.set(content);
+    const sim::CheckpointFile again = sim::read_checkpoint(file.path());
+    fuzz::expect(sim::encode_checkpoint(again.checkpoint, layout, vectors) == content, "a checkpoint read again is the same");
+}
+
+void read(std::string_view content, const fuzz::MemoryFile& file) {
+    static const aggregation::Layout layout = small_layout();
+    file.set(content);
+    try {
+        const sim::CheckpointFile found = sim::read_checkpoint(file.path());
+        const std::vector<float> model = sim::read_vector(found, "model", layout);
+        expect_same_again(found.checkpoint, std::vector<sim::NamedVector>{{"model", model}}, layout, file);
+    } catch (const ConfigError&) {
+        return;
+    }
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static const fuzz::MemoryFile file;
+    const std::string content(reinterpret_cast<const char*>(data), size);
+    read(content, file);
+    read(with_right_hash(content), file);
+    return 0;
+}

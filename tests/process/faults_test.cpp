@@ -1,0 +1,174 @@
+// Failures that are got over: the model is the one of a run in which nothing failed, or the one that lacks exactly the dropped clients,
+// whatever the number of workers. Real processes; faults by the config's own door, and by real signals.
+#include "tests/process/run_process.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+using Options = std::vector<std::string>;
+
+/// "rounds=5" becomes "--set", "rounds=5".
+Options set(const std::vector<std::string>& assignments) {
+    Options options;
+    for (const std::string& assignment : assignments) {
+        options.emplace_back("--set");
+        options.push_back(assignment);
+    }
+    return options;
+}
+
+std::string final_hash(const std::vector<std::string>& assignments) {
+    FedhiveRun run(small_config(), set(assignments));
+    const std::string end = run.end();
+    CHECK_MESSAGE(end == "exited with status 0", run.output());
+    return run.manifest()["model_sha256"].get<std::string>();
+}
+
+std::size_t count_events(const FedhiveRun& run, const std::string& text) {
+    const auto lines = read_lines(run.out() / "events.jsonl");
+    return static_cast<std::size_t>(std::count_if(
+        lines.begin(), lines.end(), [&](const std::string& line) { return line.find(text) != std::string::npos; }));
+}
+
+std::vector<std::string> cells_of(const std::string& line) {
+    std::vector<std::string> cells;
+    std::istringstream stream(line + ",");
+    for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
+    return cells;
+}
+
+/// A table's rows, each as column -> value.
+std::vector<std::map<std::string, std::string>> table(const std::filesystem::path& file) {
+    const std::vector<std::string> lines = read_lines(file);
+    REQUIRE(!lines.empty());
+    const std::vector<std::string> names = cells_of(lines.front());
+    std::vector<std::map<std::string, std::string>> rows(lines.size() - 1);
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        const std::vector<std::string> cells = cells_of(lines[row + 1]);
+        REQUIRE(cells.size() == names.size());
+        for (std::size_t i = 0; i < names.size(); ++i) rows[row][names[i]] = cells[i];
+    }
+    return rows;
+}
+
+}  // namespace
+
+TEST_SUITE("Faults") {
+    TEST_CASE("RetriedClientsGiveTheBitsOfAFaultlessRun") {
+        const std::string expected = final_hash({});
+        for (const std::string workers : {"0", "3"})
+            for (const std::string per_slot : {"1", "4"}) {
+                CAPTURE(workers);
+                CAPTURE(per_slot);
+                FedhiveRun run(
+                    small_config(),
+                    set({"workers=" + workers, "training.clients_per_slot=" + per_slot,
+                         "failures={policy: retry, deadline_s: 2}",
+                         "faults=[{kind: kill, round: 1, client: 3}, {kind: hang, round: 2, client: 4}, {kind: throw, "
+                         "round: 2, client: 7}, {kind: nan, round: 3, client: 1}, {kind: kill, round: 3, client: 9, at: "
+                         "update}, {kind: drop, rate: 0.2}, {kind: slow, rate: 0.1, seconds: 0.01}]"}));
+                CHECK_MESSAGE(run.end() == "exited with status 0", run.output());
+                CHECK(run.manifest()["model_sha256"] == expected);
+                CHECK(count_events(run, "\"retried\"") >= 4);
+                CHECK(run.manifest()["failures"]["failures"].get<int>() >= 4);
+            }
+    }
+
+    TEST_CASE("OutOfMemoryGivesTheSameBitsWithFewerWorkers") {
+        const std::string expected = final_hash({});
+        FedhiveRun run(small_config(), set({"workers=4", "faults=[{kind: oom, round: 2, client: 5}]"}));
+        CHECK(run.end() == "exited with status 0");
+        CHECK(run.manifest()["model_sha256"] == expected);
+        CHECK(count_events(run, "tried again with 2 workers") == 1);
+    }
+
+    TEST_CASE("DroppedClientsAreTheSameForAnyNumberOfWorkersAndSlots") {
+        std::set<std::string> hashes;
+        const std::string faults =
+            "faults=[{kind: drop, rate: 0.2}, {kind: throw, rate: 0.1}, {kind: kill, round: 2, client: 6}, {kind: nan, rate: "
+            "0.1}]";
+        for (const std::string workers : {"0", "1", "2", "4"})
+            for (const std::string per_slot : {"1", "4"})
+                hashes.insert(final_hash({"workers=" + workers, "training.clients_per_slot=" + per_slot,
+                                          "failures={policy: drop, deadline_s: 60}", faults}));
+        CHECK(hashes.size() == 1);
+        CHECK_FALSE(hashes.contains(final_hash({})));
+        CHECK_FALSE(hashes.contains(final_hash({"failures={policy: drop}", faults, "seed=2"})));
+    }
+
+    TEST_CASE("TablesTellWhoWasDropped") {
+        FedhiveRun run(small_config(), set({"failures={policy: drop}", "training.cohort=13",
+                                            "faults=[{kind: throw, round: 2, client: 6}, {kind: "
+                                            "drop, round: 2, client: 7}]"}));
+        REQUIRE(run.end() == "exited with status 0");
+        const auto rounds = table(run.out() / "rounds.csv");
+        REQUIRE(rounds.size() == 3);
+        CHECK(rounds[1].at("cohort") == "13");
+        CHECK(rounds[1].at("accepted") == "11");
+        CHECK(rounds[1].at("failed") == "2");
+        CHECK(rounds[2].at("failed") == "0");
+        const auto clients = table(run.out() / "clients.csv");
+        REQUIRE(clients.size() == 39);
+        CHECK(clients[13 + 6].at("failure") == "exception");
+        CHECK(clients[13 + 6].at("update_hash").empty());
+        CHECK(clients[13 + 7].at("failure") == "dropped");
+        CHECK(clients[13 + 8].at("failure").empty());
+    }
+
+    TEST_CASE("RoundWithTooFewUpdatesIsSkipped") {
+        FedhiveRun run(small_config(), set({"failures={policy: drop, min_updates: 5}", "training.cohort=6",
+                                            "faults=[{kind: drop, round: 2, rate: 0.7}]", "seed=3"}));
+        REQUIRE(run.end() == "exited with status 0");
+        const auto rounds = table(run.out() / "rounds.csv");
+        REQUIRE(rounds.size() == 3);
+        CHECK(rounds[1].at("accepted") < "5");
+        CHECK(rounds[1].at("version") == "1");
+        CHECK(rounds[2].at("version") == "2");
+        FedhiveRun all(small_config(), set({"failures={policy: drop}", "faults=[{kind: drop, round: 2}]"}));
+        REQUIRE(all.end() == "exited with status 0");
+        CHECK(table(all.out() / "rounds.csv")[1].at("train_loss").empty());
+    }
+
+    TEST_CASE("UpdateThatExplodesIsRefusedWhenItArrives") {
+        FedhiveRun run(small_config(), set({"failures.max_update_norm=0.0001"}));
+        CHECK(run.end() == "exited with status 1");
+        CHECK_MESSAGE(run.output().find("failures.max_update_norm is 0.0001") != std::string::npos, run.output());
+    }
+
+    TEST_CASE("WorkersKilledFromOutsideAreReplacedAndTheBitsStay") {
+        const std::string expected = final_hash({"rounds=400", "evaluation.every=50"});
+        FedhiveRun run(small_config(), set({"rounds=400", "evaluation.every=50", "failures={policy: retry}"}));
+        for (int kills = 0; kills < 3; ++kills) {
+            const std::size_t before = run.rounds();
+            REQUIRE(eventually(30.0, [&] { return run.rounds() > before + 5 && run.workers().size() == 2; }));
+            kill(run.workers()[static_cast<std::size_t>(kills % 2)], SIGKILL);
+            REQUIRE(eventually(5.0, [&] { return count_events(run, "signalled") == static_cast<std::size_t>(kills) + 1; }));
+        }
+        CHECK(run.end() == "exited with status 0");
+        CHECK(run.manifest()["model_sha256"] == expected);
+        CHECK(run.manifest()["failures"]["workers_replaced"] == 3);
+    }
+
+    TEST_CASE("StoppedGroupSuspendsDeadlines") {
+        // Clients pause for some seconds; everything is stopped meanwhile, for longer than their deadline.
+        FedhiveRun run(small_config(),
+                       set({"rounds=1", "training.cohort=2", "failures.deadline_s=8", "faults=[{kind: slow, seconds: 6}]"}));
+        REQUIRE(eventually(20.0, [&] { return run.workers().size() == 2; }));
+        std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+        auto group = run.workers();
+        group.push_back(run.pid());
+        for (const pid_t pid : group) kill(pid, SIGSTOP);
+        std::this_thread::sleep_for(std::chrono::milliseconds(9000));
+        CHECK(run.rounds() == 0);  // it was stopped in mid-training
+        for (const pid_t pid : group) kill(pid, SIGCONT);
+        CHECK_MESSAGE(run.end() == "exited with status 0", run.output());
+        CHECK(count_events(run, "failure") == 0);
+    }
+}

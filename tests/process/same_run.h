@@ -1,0 +1,74 @@
+// Two runs' folders, compared as a user would: what does not depend on time must be the same, byte for byte.
+#pragma once
+
+#include "tests/process/run_process.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+namespace fedhive::testing {
+
+/// A table's rows without the columns that depend on timing.
+inline std::string comparable(const std::filesystem::path& table) {
+    const auto cells = [](const std::string& line) {
+        std::vector<std::string> parts;
+        std::istringstream stream(line + ",");
+        for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+        return parts;
+    };
+    const auto lines = read_lines(table);
+    const auto names = cells(lines.empty() ? "" : lines[0]);
+    std::string text;
+    for (const std::string& line : lines) {
+        const auto values = cells(line);
+        for (std::size_t i = 0; i < std::max(names.size(), values.size()); ++i) {
+            const std::string name = i < names.size() ? names[i] : "";
+            const bool timing = name.ends_with("_s") || name == "seconds" || name == "worker";
+            if (!timing || &line == &lines[0]) text += (i < values.size() ? values[i] : "(missing)") + ",";
+        }
+        text += "\n";
+    }
+    // A last line without its end would look like a whole one.
+    const std::string raw = read_text(table);
+    return text + (raw.ends_with('\n') ? "" : "(torn)");
+}
+
+inline nlohmann::json manifest_of(const std::filesystem::path& run) {
+    return nlohmann::json::parse(read_text(run / "manifest.json"));
+}
+
+/// Every line of events.jsonl is JSON; the events' names in order.
+inline std::vector<std::string> events_of(const std::filesystem::path& run) {
+    std::vector<std::string> events;
+    const std::string text = read_text(run / "events.jsonl");
+    CHECK((text.empty() || text.ends_with('\n')));
+    for (const std::string& line : read_lines(run / "events.jsonl")) {
+        const auto event = nlohmann::json::parse(line, nullptr, false);
+        CHECK_MESSAGE(event.is_object(), line);
+        if (event.is_object()) events.push_back(event.value("event", ""));
+    }
+    return events;
+}
+
+inline void check_no_leftovers(const std::filesystem::path& run) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(run)) {
+        const std::string name = entry.path().filename().string();
+        CHECK_MESSAGE(!name.ends_with(".part"), name);
+        CHECK(name != ".lock");
+    }
+}
+
+/// `run` was cut somewhere and has finished; `whole` never was.
+inline void check_same_run(const std::filesystem::path& run, const std::filesystem::path& whole) {
+    CHECK(manifest_of(run)["exit_status"] == "finished");
+    CHECK(manifest_of(run)["model_sha256"] == manifest_of(whole)["model_sha256"]);
+    CHECK(manifest_of(run)["version"] == manifest_of(whole)["version"]);
+    CHECK(comparable(run / "rounds.csv") == comparable(whole / "rounds.csv"));
+    CHECK(comparable(run / "clients.csv") == comparable(whole / "clients.csv"));
+    CHECK(read_text(run / "model.safetensors") == read_text(whole / "model.safetensors"));
+    events_of(run);
+    check_no_leftovers(run);
+}
+
+}  // namespace fedhive::testing

@@ -1,0 +1,81 @@
+// Which keys two configs differ in, and which of them a resumed run may have. And the list of faults, key by key.
+#include "tests/sim/config/config_files.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+using namespace fedhive::sim::testing;
+
+TEST_SUITE_BEGIN("Changes");
+
+TEST_CASE("EqualConfigsHaveNoChanges") {
+    CHECK(changes(loaded(kMinimal), loaded(kMinimal)).empty());
+    CHECK(changes(loaded(kMinimal), loaded(kMinimal, {"rounds=10"})).empty());
+}
+
+TEST_CASE("ChangedAddedAndTakenOutKeysAreNamedWithBothValues") {
+    const auto found = changes(loaded(kMinimal, {"stop.test_accuracy=0.5"}),
+                               loaded(kMinimal, {"training.batch_size=64", "rounds=12", "faults=[{kind: nan, rate: 0.5}]"}));
+    const auto one = [&](const std::string& key) {
+        const auto at = std::find_if(found.begin(), found.end(), [&](const ConfigChange& change) { return change.key == key; });
+        REQUIRE_MESSAGE(at != found.end(), key);
+        return *at;
+    };
+    CHECK(found.size() == 6);
+    CHECK(one("rounds").before == "10");
+    CHECK(one("rounds").after == "12");
+    CHECK(one("rounds").allowed);
+    CHECK(one("training.batch_size").before == "32");
+    CHECK_FALSE(one("training.batch_size").allowed);
+    CHECK(one("stop.test_accuracy").after.empty());
+    CHECK(one("stop.test_accuracy").allowed);
+    CHECK(one("faults[0].rate").before.empty());
+    CHECK(one("faults[0].rate").after == "0.5");
+    CHECK_FALSE(one("faults[0].rate").allowed);
+}
+
+TEST_CASE("StrategyAndItsParametersMayNotChange") {
+    for (const auto& change : changes(loaded(kMinimal), loaded(kMinimal, {"strategy={name: fedadam}"})))
+        CHECK_FALSE(change.allowed);
+}
+
+TEST_CASE("KeysThatMayChangeAreThoseThatCannotChangeWhatIsDone") {
+    CHECK(keys_that_may_change() == std::vector<std::string>{"rounds", "workers", "data.root", "stop.test_accuracy",
+                                                             "failures.policy", "failures.attempts", "failures.deadline_s",
+                                                             "checkpoint.every", "checkpoint.keep"});
+}
+
+TEST_CASE("FaultsSayWhatIsWrongWithThem") {
+    const std::vector<std::pair<std::string, std::string>> rows = {
+        {"faults: nan\n", "c.yaml:7: faults: wants a list, found 'nan'; write - and one map a line"},
+        {"faults:\n  - nan\n", "c.yaml:8: faults[0]: wants a map, found 'nan'; write {key: value, …}"},
+        {"faults:\n  - {round: 1}\n", "c.yaml:8: faults[0].kind: is missing; allowed: kill, hang, throw, nan, slow, oom, drop"},
+        {"faults:\n  - {kind: explode}\n",
+         "c.yaml:8: faults[0].kind: unknown value 'explode'; allowed: kill, hang, throw, nan, slow, oom, drop"},
+        {"faults:\n  - {kind: nan}\n  - {kind: kil}\n", "c.yaml:9: faults[1].kind: unknown value 'kil'"},
+        {"faults:\n  - {kind: kill, rounds: 1}\n", "c.yaml:8: faults[0].rounds: unknown key; did you mean 'round'?"},
+        {"faults:\n  - {kind: kill, seconds: 1}\n", "c.yaml:8: faults[0].seconds: 'seconds' belongs to kind 'slow'"},
+        {"faults:\n  - {kind: nan, at: update}\n", "c.yaml:8: faults[0].at: 'at' belongs to kind"},
+        {"faults:\n  - {kind: nan, rate: 0}\n", "c.yaml:8: faults[0].rate: 0 is out of range; allowed: above 0, at most 1"},
+        {"faults:\n  - {kind: nan, client: 4}\n", "c.yaml:7: faults: item 0: there is no client 4; allowed: 0 to 3"},
+        {"faults:\n  - {kind: nan, round: 11}\n", "c.yaml:7: faults: item 0: there is no round 11; allowed: 1 to 10"},
+        {"failures: {min_updates: 5}\n", "c.yaml:7: failures.min_updates: 5 is more than the cohort; allowed: 1 to 4"},
+    };
+    for (const auto& [text, message] : rows) {
+        const std::string error = error_of(kMinimal + text);
+        CHECK_MESSAGE(error.starts_with(message), error);
+    }
+}
+
+TEST_CASE("ResolvedTextIsReadBackAsTheSameConfig") {
+    const RunConfig run =
+        loaded(kMinimal, {"failures.deadline_s=auto", "checkpoint.every=3", "model.init=/some/model file.safetensors",
+                          "faults=[{kind: slow, round: 2, seconds: 0.5}]", "strategy={name: fedadam}"});
+    CHECK(changes(run, from_yaml(to_yaml(run), "text")).empty());
+    CHECK_THROWS_WITH_AS(from_yaml(to_yaml(run) + "sed: 1\n", "text"), doctest::Contains("sed: unknown key"), ConfigError);
+}
+
+TEST_SUITE_END();

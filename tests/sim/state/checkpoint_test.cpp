@@ -1,0 +1,212 @@
+#include "sim/checkpoint.h"
+
+#include "aggregation/base/sha256.h"
+#include "sim/durable_file.h"
+#include "tests/support/temporary_folder.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <numeric>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+aggregation::Layout small_layout() {
+    aggregation::Layout layout;
+    layout.add("fc.weight", {2, 3});
+    layout.add("fc.bias", {2});
+    layout.add("scale", {});
+    return layout;
+}
+
+/// Every value different, padding 0.
+std::vector<float> numbers(const aggregation::Layout& layout, float first) {
+    std::vector<float> values(layout.num_floats(), 0.0F);
+    for (const auto& entry : layout.entries()) {
+        const auto begin = values.begin() + static_cast<std::ptrdiff_t>(entry.offset);
+        std::iota(begin, begin + static_cast<std::ptrdiff_t>(entry.size), first + static_cast<float>(entry.offset));
+    }
+    return values;
+}
+
+Checkpoint some_checkpoint() {
+    Checkpoint checkpoint;
+    checkpoint.round = 12;
+    checkpoint.version = 11;
+    checkpoint.config = "name: \"quoted\"\nsha256: \"sha256\":\"no\"\ndata: {root: /some/where}\n";
+    checkpoint.environment = {"2.11.0", "AVX512", "cuda", "sm_90 under driver 13000"};
+    checkpoint.data_fingerprint = 0xFEDCBA9876543210;
+    checkpoint.layout_fingerprint = 7;
+    checkpoint.tables = {1234, 5678901234567};
+    checkpoint.progress.wall_s = 0.1 + 0.2;
+    checkpoint.progress.phase_seconds = {1.0 / 3.0, 2.0, 3.0, 4.0, 5.0, 6e-9};
+    checkpoint.progress.test = Metrics{std::nextafter(0.7, 1.0), 0.25};
+    checkpoint.progress.test_round = 10;
+    checkpoint.progress.failures = {9, 4, 3, 2, 1};
+    return checkpoint;
+}
+
+struct Written {
+    testing::TemporaryFolder folder;
+    std::filesystem::path file = folder.path() / "c.safetensors";
+    aggregation::Layout layout = small_layout();
+    std::vector<float> model = numbers(layout, 1.5F);
+    std::vector<float> velocity = numbers(layout, -8.0F);
+    std::string content;
+
+    explicit Written(const Checkpoint& checkpoint = some_checkpoint()) {
+        const std::vector<NamedVector> vectors{{"model", model}, {"server.velocity", velocity}};
+        content = encode_checkpoint(checkpoint, layout, vectors);
+        write_file(file, content);
+    }
+
+    /// The error's text after `changed` took the file's place; empty when it is read.
+    std::string damage(const std::string& changed) const {
+        std::ofstream(file, std::ios::binary | std::ios::trunc) << changed;
+        try {
+            read_checkpoint(file);
+        } catch (const DamagedCheckpoint& error) {
+            return error.what();
+        }
+        return "";
+    }
+};
+
+/// Puts `to` in place of `from` in the header, of the same length, and the right hash for it.
+std::string with_hash_for(std::string content, const std::string& from, const std::string& to) {
+    REQUIRE(from.size() == to.size());
+    content.replace(content.find(from), from.size(), to);
+    const std::string key = "\"sha256\":\"";
+    const std::size_t digits = content.find(key) + key.size();
+    content.replace(digits, 64, std::string(64, '0'));
+    Sha256 hash;
+    hash.update(content.data(), content.size());
+    return content.replace(digits, 64, hash.hex_digest());
+}
+
+}  // namespace
+
+TEST_SUITE("Checkpoint") {
+    TEST_CASE("WrittenIsReadBackExactly") {
+        const Written written;
+        const CheckpointFile read = read_checkpoint(written.file);
+        const Checkpoint wanted = some_checkpoint();
+        CHECK(read.checkpoint.round == wanted.round);
+        CHECK(read.checkpoint.version == wanted.version);
+        CHECK(read.checkpoint.config == wanted.config);
+        CHECK(differences(read.checkpoint.environment, wanted.environment).empty());
+        CHECK(read.checkpoint.data_fingerprint == wanted.data_fingerprint);
+        CHECK(read.checkpoint.layout_fingerprint == wanted.layout_fingerprint);
+        CHECK(read.checkpoint.tables.rounds_bytes == wanted.tables.rounds_bytes);
+        CHECK(read.checkpoint.tables.clients_bytes == wanted.tables.clients_bytes);
+        const Progress& progress = read.checkpoint.progress;
+        CHECK(progress.wall_s == wanted.progress.wall_s);
+        CHECK(progress.phase_seconds == wanted.progress.phase_seconds);
+        REQUIRE(progress.test);
+        CHECK(progress.test->test_loss == wanted.progress.test->test_loss);
+        CHECK(progress.test->test_accuracy == 0.25);
+        CHECK(progress.test_round == 10);
+        CHECK(progress.failures.failures == 9);
+        CHECK(progress.failures.retried == 4);
+        CHECK(progress.failures.dropped == 3);
+        CHECK(progress.failures.workers_replaced == 2);
+        CHECK(progress.failures.deaths_in_a_row == 1);
+        CHECK(read_vector(read, "model", written.layout) == written.model);
+        CHECK(read_vector(read, "server.velocity", written.layout) == written.velocity);
+    }
+
+    TEST_CASE("RunThatWasNotEvaluatedYetAndLossesThatAreNoNumbersAreReadBack") {
+        Checkpoint checkpoint = some_checkpoint();
+        checkpoint.progress.test.reset();
+        CHECK_FALSE(read_checkpoint(Written(checkpoint).file).checkpoint.progress.test);
+        checkpoint.progress.test = Metrics{std::numeric_limits<double>::quiet_NaN(), 0.1};
+        CHECK(std::isnan(read_checkpoint(Written(checkpoint).file).checkpoint.progress.test->test_loss));
+        checkpoint.progress.test = Metrics{std::numeric_limits<double>::infinity(), 0.1};
+        CHECK(std::isinf(read_checkpoint(Written(checkpoint).file).checkpoint.progress.test->test_loss));
+    }
+
+    TEST_CASE("EveryChangedByteIsFound") {
+        const Written written;
+        REQUIRE(written.content.size() < 4000);
+        for (std::size_t i = 0; i < written.content.size(); ++i) {
+            std::string changed = written.content;
+            changed[i] = static_cast<char>(changed[i] ^ 4);
+            CHECK_MESSAGE(!written.damage(changed).empty(), "byte " << i);
+        }
+    }
+
+    TEST_CASE("EveryTornFileIsFound") {
+        const Written written;
+        for (std::size_t size = 0; size < written.content.size(); ++size)
+            CHECK_MESSAGE(!written.damage(written.content.substr(0, size)).empty(), "of " << size << " bytes");
+        CHECK(!written.damage(written.content + '\0').empty());
+        CHECK(!written.damage(std::string(written.content.size(), '\0')).empty());
+        CHECK(written.damage(written.content).empty());
+    }
+
+    TEST_CASE("DamageNamesTheFileAndWhatIsWrong") {
+        const Written written;
+        std::string changed = written.content;
+        changed.back() = static_cast<char>(changed.back() ^ 1);
+        CHECK(written.damage(changed) == written.file.string() + ": its bytes do not give the sha256 that it names");
+        std::filesystem::remove(written.file);
+        CHECK_THROWS_WITH_AS(read_checkpoint(written.file), doctest::Contains("there is no such file"), DamagedCheckpoint);
+        std::filesystem::create_directory(written.file);
+        CHECK_THROWS_WITH_AS(read_checkpoint(written.file), doctest::Contains("is not a regular file"), DamagedCheckpoint);
+    }
+
+    TEST_CASE("WholeFileThatIsNoCheckpointIsDamaged") {
+        const Written written;
+        CHECK(written.damage(encode_state({}, {})).find("is not a checkpoint: its metadata have no 'sha256'") !=
+              std::string::npos);
+        for (const auto& [from, to, problem] :
+             {std::tuple{"\"round\":\"12\"", "\"round\":\"1x\"", "round '1x' is not a number"},
+              {"\"version\":\"11\"", "\"versiom\":\"11\"", "its metadata have no 'version'"},
+              {"\\\"retried\\\":4", "\\\"retrieD\\\":4", "failures has no number 'retried'"},
+              {"\\\"barrier\\\":3.0", "\\\"barrier\\\":nil", "wall_s has no number"}})
+            CHECK_MESSAGE(written.damage(with_hash_for(written.content, from, to)).find(problem) != std::string::npos, problem);
+    }
+
+    TEST_CASE("OtherFormatNamesBothVersionsAndIsNotTakenForDamage") {
+        const Written written;
+        std::ofstream(written.file, std::ios::binary) << with_hash_for(written.content, "\"format\":\"1\"", "\"format\":\"2\"");
+        std::string message;
+        try {
+            read_checkpoint(written.file);
+        } catch (const DamagedCheckpoint&) {
+            FAIL("taken for damage");
+        } catch (const ConfigError& error) {
+            message = error.what();
+        }
+        CHECK(message.find("has checkpoint format 2, this fedhive reads 1") != std::string::npos);
+    }
+
+    TEST_CASE("VectorThatIsNotThereOrOfAnotherShapeIsNamed") {
+        const Written written;
+        const CheckpointFile read = read_checkpoint(written.file);
+        CHECK_THROWS_WITH_AS(read_vector(read, "server.first_moment", written.layout),
+                             doctest::Contains("has no tensor 'server.first_moment.fc.weight' of type F32 and shape [2,3]"),
+                             ConfigError);
+        aggregation::Layout other;
+        other.add("fc.weight", {3, 2});
+        CHECK_THROWS_WITH_AS(read_vector(read, "model", other),
+                             doctest::Contains("'model.fc.weight' of type F32 and shape [3,2]"), ConfigError);
+    }
+
+    TEST_CASE("DifferencesNameWhatWasAndWhatIs") {
+        const BitsEnvironment then{"2.10.0", "AVX2", "cpu", ""};
+        CHECK(differences(then, then).empty());
+        const auto found = differences(then, {"2.11.0", "AVX512", "cuda", "sm_90 under driver 13000"});
+        REQUIRE(found.size() == 4);
+        CHECK(found[0] == "LibTorch 2.10.0 then, 2.11.0 now");
+        CHECK(found[1] == "CPU capability AVX2 then, AVX512 now");
+        CHECK(found[2] == "device cpu then, cuda now");
+        CHECK(found[3] == "GPU none then, sm_90 under driver 13000 now");
+    }
+}

@@ -1,0 +1,129 @@
+#include "sim/model_file.h"
+
+#include "aggregation/base/error.h"
+#include "sim/state_file.h"
+#include "tests/support/temporary_folder.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <fstream>
+#include <numeric>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+aggregation::Layout small_layout() {
+    aggregation::Layout layout;
+    layout.add("fc.weight", {2, 3});
+    layout.add("fc.bias", {2});
+    return layout;
+}
+
+std::vector<float> small_model(const aggregation::Layout& layout) {
+    std::vector<float> model(layout.num_floats(), 0.0F);
+    for (const auto& entry : layout.entries())
+        std::iota(model.begin() + static_cast<std::ptrdiff_t>(entry.offset),
+                  model.begin() + static_cast<std::ptrdiff_t>(entry.offset + entry.size), 1.5F);
+    return model;
+}
+
+const std::string kBytes = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+/// The first bytes of kBytes, as many as the tensor takes.
+Tensor tensor(const std::string& name, const std::string& dtype, const std::vector<std::uint64_t>& shape) {
+    std::uint64_t bytes = dtype == "U8" ? 1 : dtype == "F16" ? 2 : 4;
+    for (const std::uint64_t dimension : shape) bytes *= dimension;
+    return {name, dtype, shape, std::string_view(kBytes).substr(0, bytes)};
+}
+
+void write_tensors(const std::filesystem::path& file, const std::vector<Tensor>& tensors) {
+    write_file(file, encode_state(tensors, {}));
+}
+
+}  // namespace
+
+TEST_SUITE("ModelFile") {
+    TEST_CASE("WrittenModelIsReadBackBitForBit") {
+        const testing::TemporaryFolder folder;
+        const auto layout = small_layout();
+        const auto model = small_model(layout);
+        write_model(folder.path() / "m.safetensors", layout, model, {{"round", "3"}});
+        CHECK(read_model(folder.path() / "m.safetensors", layout) == model);
+        CHECK_FALSE(std::filesystem::exists(folder.path() / "m.safetensors.part"));
+    }
+
+    TEST_CASE("HeaderFollowsTheSafetensorsFormat") {
+        const testing::TemporaryFolder folder;
+        const auto layout = small_layout();
+        write_model(folder.path() / "m", layout, small_model(layout), {});
+        std::ifstream stream(folder.path() / "m", std::ios::binary);
+        const std::string content((std::istreambuf_iterator<char>(stream)), {});
+        std::uint64_t length = 0;
+        std::memcpy(&length, content.data(), 8);
+        CHECK(length % 8 == 0);
+        CHECK(content.size() == 8 + length + 8 * sizeof(float));
+        CHECK(content.find(R"("fc.bias":{"dtype":"F32","shape":[2],"data_offsets":[24,32]})") != std::string::npos);
+    }
+
+    TEST_CASE("OrderOfTheTensorsInTheFileDoesNotMatter") {
+        const testing::TemporaryFolder folder;
+        const auto layout = small_layout();
+        const auto model = small_model(layout);
+        write_tensors(folder.path() / "m", {tensor("fc.bias", "F32", {2}), tensor("fc.weight", "F32", {2, 3})});
+        const auto read = read_model(folder.path() / "m", layout);
+        const auto bytes = [&](std::size_t entry, std::size_t count) {
+            return std::string(reinterpret_cast<const char*>(read.data() + layout.entries()[entry].offset), count);
+        };
+        CHECK(bytes(0, 24) == kBytes.substr(0, 24));
+        CHECK(bytes(1, 8) == kBytes.substr(0, 8));
+    }
+
+    TEST_CASE("FileOfAnotherModelIsRefusedWithWhatBothHave") {
+        const testing::TemporaryFolder folder;
+        const auto layout = small_layout();
+        const std::filesystem::path file = folder.path() / "m";
+        const auto refused = [&](const std::vector<Tensor>& tensors, const std::string& reason) {
+            write_tensors(file, tensors);
+            CHECK_THROWS_WITH_AS(read_model(file, layout), (file.string() + ": " + reason).c_str(), ConfigError);
+        };
+        const Tensor weight = tensor("fc.weight", "F32", {2, 3}), bias = tensor("fc.bias", "F32", {2});
+        refused({tensor("fc.weight", "F32", {3, 2}), bias}, "tensor 'fc.weight' is F32 [3,2], the model wants F32 [2,3]");
+        refused({tensor("fc.weight", "F32", {6}), bias}, "tensor 'fc.weight' is F32 [6], the model wants F32 [2,3]");
+        refused({tensor("fc.weight", "F16", {2, 3}), bias}, "tensor 'fc.weight' is F16 [2,3], the model wants F32 [2,3]");
+        refused({tensor("fc.weight", "I32", {2, 3}), bias}, "tensor 'fc.weight' is I32 [2,3], the model wants F32 [2,3]");
+        refused({weight, tensor("fc.bias", "F32", {})}, "tensor 'fc.bias' is F32 [], the model wants F32 [2]");
+        refused({weight}, "has no tensor 'fc.bias' that the model wants");
+        refused({}, "has no tensor 'fc.weight', 'fc.bias' that the model wants");
+        refused({weight, tensor("fc3.bias", "F32", {2}), tensor("x", "U8", {})},
+                "has no tensor 'fc.bias' that the model wants; it has 'fc3.bias', 'x' that the model does not");
+        refused({weight, bias, tensor("x", "U8", {})}, "has the tensor 'x' that the model does not");
+        std::vector<Tensor> many{weight, bias};
+        for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) many.push_back(tensor(name, "U8", {}));
+        refused(many, "has the tensor 'a', 'b', 'c', 'd', 'e' and 2 more that the model does not");
+    }
+
+    TEST_CASE("FileThatIsNoneIsRefused") {
+        const testing::TemporaryFolder folder;
+        const std::filesystem::path file = folder.path() / "m";
+        const auto refused = [&](const char* reason) {
+            CHECK_THROWS_WITH_AS(read_model(file, small_layout()), doctest::Contains(reason), ConfigError);
+        };
+        refused("m: there is no such file; a finished run leaves its model there");
+        std::ofstream(file) << "abc";
+        refused("m: not a safetensors file: shorter than 8 bytes");
+    }
+
+    TEST_CASE("HashLeavesPaddingOut") {
+        const auto layout = small_layout();
+        auto model = small_model(layout);
+        const std::string before = model_sha256(layout, model);
+        model[layout.entries()[0].size] = 9.0F;  // the first float of padding
+        CHECK(model_sha256(layout, model) == before);
+        model[0] = 9.0F;
+        CHECK(model_sha256(layout, model) != before);
+        CHECK(before.size() == 64);
+    }
+}
