@@ -10,7 +10,7 @@ namespace fedhive::aggregation {
 
 /// A vector that a rule remembers from one step to the next.
 struct Moment {
-    const char* name;
+    const char* name = "";
     ParamSpan values;  // [P]
 };
 

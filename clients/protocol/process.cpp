@@ -38,7 +38,9 @@ std::vector<std::string> merged_environment(const std::vector<std::pair<std::str
     return result;
 }
 
-/// All that the child needs between its birth and exec, where it may allocate nothing: it lives in its parent's memory.
+constexpr int kExecMs = 2000;
+
+/// All that the child needs between its birth and exec, where it may allocate nothing: its parent has other threads.
 struct Birth {
     const char* executable;
     char* const* arguments;
@@ -73,7 +75,8 @@ void become(const Birth& birth) {
     execve(birth.executable, birth.arguments, birth.environment);
 }
 
-/// As posix_spawn does it, with the parent-death signal that posix_spawn cannot set. Returns the child's process id, or throws.
+/// What posix_spawn does, with the parent-death signal that it cannot set; and without vfork, which would hold the parent for good where
+/// somebody stops the child before exec. Returns the child's process id, or throws.
 pid_t give_birth(const Birth& birth) {
     std::array<int, 2> failure{};  // closed by a successful exec, else the child writes errno into it
     if (pipe2(failure.data(), O_CLOEXEC) != 0) throw os_fault("pipe2");
@@ -81,8 +84,7 @@ pid_t give_birth(const Birth& birth) {
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler of ours may run in the child
-    const pid_t pid =
-        vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): fork would copy page tables, and CUDA's too
+    const pid_t pid = fork();
     if (pid == 0) {
         become(birth);
         [[maybe_unused]] const auto told = write(failure[1], &errno, sizeof errno);
@@ -91,7 +93,10 @@ pid_t give_birth(const Birth& birth) {
     int error = pid < 0 ? errno : 0;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     close(failure[1]);
-    const bool failed = pid < 0 || read(failure[0], &error, sizeof error) == sizeof error;
+    // A child that has not come to exec by then is watched like any other.
+    pollfd polled{failure[0], POLLIN, 0};
+    const bool told = pid > 0 && poll(&polled, 1, kExecMs) > 0;
+    const bool failed = pid < 0 || (told && read(failure[0], &error, sizeof error) == sizeof error);
     close(failure[0]);
     if (!failed) return pid;
     if (pid > 0) waitpid(pid, nullptr, 0);

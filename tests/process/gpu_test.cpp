@@ -47,6 +47,34 @@ TEST_SUITE("Gpu") {
         CHECK(run.output().find("worker 0") != std::string::npos);
     }
 
+    TEST_CASE("Gpu: FailuresOnCudaAreGotOverWithTheSameBits") {
+        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        const std::string expected = sha_on_cuda({});
+        for (const std::string kind : {"kill", "kill, at: update", "hang", "throw", "nan", "oom"})
+            CHECK(sha_on_cuda({"workers=4", "failures={policy: retry, deadline_s: 5}",
+                               "faults=[{round: 2, client: 5, kind: " + kind + "}]"}) == expected);
+    }
+
+    TEST_CASE("Gpu: MoreWorkersThanTheDeviceHoldsAreRefusedBeforeTheRun") {
+        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        FedhiveRun run(small_config(), {"--set", "device=cuda", "--set", "workers=1024"});
+        CHECK(run.end() == "exited with status 2");
+        CHECK_MESSAGE(run.output().find(" workers need ") != std::string::npos, run.output());
+        CHECK_FALSE(std::filesystem::exists(run.out()));
+    }
+
+    TEST_CASE("Gpu: ResumedRunOnCudaHasTheSameBits") {
+        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        const std::string expected = sha_on_cuda({"rounds=60", "strategy={name: fedadam}"});
+        FedhiveRun run(small_config(), {"--set", "device=cuda", "--set", "rounds=60", "--set", "strategy={name: fedadam}"});
+        REQUIRE(eventually(60.0, [&] { return run.rounds() >= 5; }));
+        kill(run.pid(), SIGKILL);
+        run.end(10.0);
+        run.start({"run", "--resume", run.out().string()});
+        CHECK_MESSAGE(run.end() == "exited with status 0", run.output());
+        CHECK(run.manifest()["model_sha256"] == expected);
+    }
+
     TEST_CASE("Gpu: RealMnistIsLearnedOnCuda") {
         if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
         const std::filesystem::path source = FEDHIVE_SOURCE_DIR;

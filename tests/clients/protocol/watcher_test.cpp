@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <fstream>
 #include <semaphore>
@@ -172,6 +173,27 @@ TEST_SUITE("ChildProcess") {
         SpawnOptions options;
         options.executable = "/nowhere/fedhive";
         CHECK_THROWS_WITH_AS(ChildProcess{options}, doctest::Contains("/nowhere/fedhive"), Fault);
+    }
+
+    TEST_CASE("ChildStoppedAtItsBirthDoesNotHoldItsParent") {
+        // Whoever is faster: the child is stopped before exec, or after it.
+        const pid_t self = getpid();
+        std::atomic<bool> over{false};
+        std::thread stopper([&] {
+            const std::string list = fmt::format("/proc/{}/task/{}/children", self, self);
+            while (!over) {
+                std::istringstream children(content(list));
+                for (pid_t pid = 0; children >> pid;) kill(pid, SIGSTOP);
+            }
+        });
+        const std::int64_t start = now_ns();
+        for (int i = 0; i < 3; ++i) {
+            const ChildProcess child(shell("sleep 60"));
+            CHECK(kill(child.pid(), 0) == 0);
+        }
+        over = true;
+        stopper.join();
+        CHECK(seconds_between(start, now_ns()) < 20.0);
     }
 
     TEST_CASE("WorkerOfAnotherParentRefusesToStart") {

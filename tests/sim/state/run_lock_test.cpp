@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <sstream>
@@ -81,6 +82,7 @@ TEST_SUITE("RunLock") {
                         const int now = ++inside;
                         if (now > most) most = now;
                         ++times;
+                        std::this_thread::sleep_for(std::chrono::microseconds(50));
                         --inside;
                     } catch (const ConfigError&) {
                         continue;  // another has it
