@@ -1,6 +1,7 @@
 #include "sim/console.h"
 
 #include "sim/machine.h"
+#include "sim/memory_plan.h"
 
 #include <fmt/format.h>
 
@@ -89,8 +90,12 @@ void Console::show_plan(const Experiment& run, const std::string& folder) const 
     print("clients     {} by {} · {} · {} per round\n", data.num_clients, config.data.partition.scheme,
           shard_sizes(run.dataset), run.mode.in_flight);
     print("partition   {}", histogram_rows(run.dataset));
-    print("memory      arena {} in {} slots · data {}\n", human_bytes(run.arena->geometry().total_bytes()),
-          run.arena->geometry().num_slots, human_bytes(data.total_bytes()));
+    const std::string each =
+        run.num_workers == 0
+            ? ""
+            : fmt::format(" · about {} per worker", human_bytes(host_bytes_of_worker(config, run.layout.num_floats())));
+    print("memory      arena {} in {} slots · data {}{}\n", human_bytes(run.arena->geometry().total_bytes()),
+          run.arena->geometry().num_slots, human_bytes(data.total_bytes()), each);
     print("folder      {}\n\n", folder);
     print("{:>6} {:>8} {:>9} {:>11} {:>10} {:>10} {:>9}\n", "round", "version", "accepted", "train loss", "test loss",
           "accuracy", "seconds");

@@ -200,6 +200,7 @@ std::pair<std::size_t, std::size_t> Fleet::tasks_done() const {
 
 void Fleet::empty_round(std::size_t count) {
     tasks_.assign(count, Task{});
+    attempts_.assign(count, {});
     train();
     settle(count, 0.0);
 }

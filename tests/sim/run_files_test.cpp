@@ -191,7 +191,7 @@ TEST_SUITE("RunFolder") {
 TEST_SUITE("RunRecord") {
     TEST_CASE("RoundsAndClientsAreRead") {
         const Folder folder;
-        folder.put("rounds.csv", "round,version\n1,1\n2,1\n");
+        folder.put("rounds.csv", "round,version\n1,1\n2,1\n3,");
         folder.put(
             "clients.csv",
             "round,client_id,update_hash,failure\n1,0,00000000000000ff,\n1,2,,hung\n2,1,ffffffffffffffff,\n3,1,1,\n3,2,");
