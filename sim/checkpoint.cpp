@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kHashDigits = 64;
 
 /// Before the hash's digits in the header; a quote inside a value is escaped there, so nothing else looks like it.
-constexpr std::string_view kHashKey = "\"sha256\":\"";
+constexpr std::string_view kHashKey = R"("sha256":")";
 
 /// Of the whole file with the digits at `digits` as zeros.
 std::string hash_around(std::string_view content, std::size_t digits) {

@@ -85,11 +85,12 @@ void Checkpointer::remove_others() const {
     // Rounds to come can only be of damaged checkpoints, which the run was not resumed from.
     std::int64_t kept = 0;
     const std::vector<std::int64_t> rounds = checkpoint_rounds(folder_.path());
-    for (auto round = rounds.rbegin(); round != rounds.rend(); ++round) {
-        const bool is_first = *round == 0 && !run_.config.model.init.empty();
-        if (*round <= *newest_ && kept++ < run_.config.checkpoint.keep) continue;
+    for (std::size_t i = rounds.size(); i-- > 0;) {
+        const std::int64_t round = rounds[i];
+        const bool is_first = round == 0 && !run_.config.model.init.empty();
+        if (round <= *newest_ && kept++ < run_.config.checkpoint.keep) continue;
         // One that cannot be removed does no harm; the disk it takes will show elsewhere.
-        if (!is_first) unlink(checkpoint_path(folder_.path(), *round).c_str());
+        if (!is_first) unlink(checkpoint_path(folder_.path(), round).c_str());
     }
 }
 

@@ -109,10 +109,10 @@ LoadedConfig load_wanted(const ResumeOptions& options) {
 
 std::optional<CheckpointFile> newest_checkpoint(const fs::path& folder, std::int64_t round, std::vector<std::string>& damaged) {
     const std::vector<std::int64_t> rounds = checkpoint_rounds(folder);
-    for (auto one = rounds.rbegin(); one != rounds.rend(); ++one) {
-        if (*one > round) continue;
+    for (std::size_t i = rounds.size(); i-- > 0;) {
+        if (rounds[i] > round) continue;
         try {
-            return read_checkpoint(checkpoint_path(folder, *one));
+            return read_checkpoint(checkpoint_path(folder, rounds[i]));
         } catch (const DamagedCheckpoint& error) {
             damaged.emplace_back(error.what());
         }

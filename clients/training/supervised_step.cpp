@@ -63,7 +63,7 @@ void SupervisedStep::fire() {
     }
 }
 
-void SupervisedStep::die(FailureKind kind, const char* what) {
+void SupervisedStep::die(FailureKind kind, const char* what) const {
     if (!own_process_) throw TaskFailed(kind, fmt::format("injected: {}; there is no worker process here", what));
     if (kind == FailureKind::Signalled) ::kill(getpid(), SIGKILL);
     for (;;) ::pause();

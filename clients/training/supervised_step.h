@@ -30,7 +30,7 @@ private:
     void beat() const;
     void fire();
     void pause(double seconds) const;
-    void die(FailureKind kind, const char* what);
+    void die(FailureKind kind, const char* what) const;
 
     TrainingStep& step_;
     WorkerCell& self_;

@@ -163,12 +163,14 @@ TEST_SUITE("RunFolder") {
             folder.put("events.jsonl", events + torn);
             folder.put("model.safetensors");
             folder.put("manifest.json.part");
+            folder.put("checkpoints/round-00000009.safetensors.part");
             RunFolder run(RunLock(folder.run));
             run.go_back_to(at);
             CHECK(folder.text("rounds.csv") == rounds);
             CHECK(folder.text("events.jsonl") == events);
             CHECK_FALSE(fs::exists(folder.run / "model.safetensors"));
             CHECK_FALSE(fs::exists(folder.run / "manifest.json.part"));
+            CHECK(fs::is_empty(folder.run / "checkpoints"));
             CHECK(fs::exists(folder.run / "config.yaml"));
         }
         // From the beginning: the columns alone.
