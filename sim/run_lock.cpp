@@ -68,6 +68,7 @@ RunLock::~RunLock() {
     close(descriptor_);
 }
 
-RunLock::RunLock(RunLock&& other) noexcept : folder_(std::move(other.folder_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+RunLock::RunLock(RunLock&& other) noexcept
+    : folder_(std::move(other.folder_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 }  // namespace fedhive::sim
