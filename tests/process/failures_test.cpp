@@ -145,24 +145,30 @@ TEST_SUITE("Failures") {
     }
 
     TEST_CASE("InterruptLetsAnEvaluationEndAndASecondOneDoesNot") {
-        FedhiveRun run(small_config(), {"--set", "data.num_test=300000", "--set", "model.hidden=256", "--set", "rounds=100",
+        // A round is a few milliseconds of training and a long evaluation, so half a round after a row one is under way.
+        FedhiveRun run(small_config(), {"--set", "data.num_test=600000", "--set", "model.hidden=256", "--set", "rounds=100",
                                         "--set", "evaluation.chunk_size=1000"});
         const auto workers = wait_for_workers(run, 2);
-        REQUIRE(eventually(60.0, [&] { return run.rounds() == 1; }));
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));  // training takes a few; the evaluation, a second
+        REQUIRE(eventually(120.0, [&] { return run.rounds() >= 1; }));
+        const std::int64_t first_row = now_ns();
+        REQUIRE(eventually(120.0, [&] { return run.rounds() >= 2; }));
+        const auto half_a_round = std::chrono::nanoseconds((now_ns() - first_row) / 2);
+        std::this_thread::sleep_for(half_a_round);
+        const auto finished = run.rounds();
         kill(run.pid(), SIGINT);
         CHECK(run.end(20.0) == "exited with status 130");
-        CHECK(run.rounds() == 2);  // the round under way was finished
+        CHECK(run.rounds() == finished + 1);  // the round under way was finished
         check_nothing_left(workers);
         run.start({"run", "--resume", run.out().string()});
-        REQUIRE(eventually(60.0, [&] { return run.rounds() == 3; }));
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        REQUIRE(eventually(120.0, [&] { return run.rounds() >= finished + 2; }));
+        std::this_thread::sleep_for(half_a_round);
+        const auto resumed = run.rounds();
         kill(run.pid(), SIGINT);
         kill(run.pid(), SIGTERM);
         const std::int64_t start = now_ns();
         CHECK(run.end(20.0) == "exited with status 130");
         CHECK(seconds_between(start, now_ns()) < 0.5);
-        CHECK(run.rounds() == 3);
+        CHECK(run.rounds() == resumed);
     }
 
     TEST_CASE("OnlyWorkerStoppedWhileWorkIsLeftIsHung") {
