@@ -32,6 +32,18 @@ std::string hash_around(std::string_view content, std::size_t digits) {
     return hash.hex_digest();
 }
 
+nlohmann::json to_json(const std::vector<InFlight>& in_flight) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const InFlight& client : in_flight)
+        all.push_back({{"slot", client.slot},
+                       {"client_id", client.client_id},
+                       {"weight", client.weight},
+                       {"sent_round", client.sent_round},
+                       {"version", client.version},
+                       {"arrives_s", client.arrives_s}});
+    return all;
+}
+
 std::vector<Tensor> tensors_of(const Layout& layout, std::span<const NamedVector> vectors) {
     std::vector<Tensor> tensors;
     for (const NamedVector& vector : vectors) {
@@ -62,8 +74,11 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint) {
         {"layout_fingerprint", fmt::format("{:016x}", checkpoint.layout_fingerprint)},
         {"rounds_csv_bytes", text(checkpoint.tables.rounds_bytes)},
         {"clients_csv_bytes", text(checkpoint.tables.clients_bytes)},
+        {"arrivals_csv_bytes", text(checkpoint.tables.arrivals_bytes)},
         {"wall_s", seconds_to_json(progress).dump()},
         {"failures", to_json(progress.failures).dump()},
+        {"now_s", text(checkpoint.now_s)},
+        {"in_flight", to_json(checkpoint.in_flight).dump()},
     };
     if (progress.test) {
         metadata["test_round"] = text(progress.test_round);
@@ -115,6 +130,24 @@ private:
     std::string what_;
 };
 
+std::vector<InFlight> read_in_flight(const MetadataReader& metadata) {
+    std::vector<InFlight> result;
+    const auto all = nlohmann::json::parse(metadata.text("in_flight"), nullptr, false);
+    try {
+        for (const nlohmann::json& one : all)
+            result.push_back({.slot = one.at("slot").get<std::size_t>(),
+                              .client_id = one.at("client_id").get<std::uint32_t>(),
+                              .weight = one.at("weight").get<double>(),
+                              .sent_round = one.at("sent_round").get<std::int64_t>(),
+                              .version = one.at("version").get<std::uint64_t>(),
+                              .global_index = 0,
+                              .arrives_s = one.at("arrives_s").get<double>()});
+    } catch (const nlohmann::json::exception& error) {
+        metadata.fail(fmt::format("in_flight is not a list of clients in flight: {}", error.what()));
+    }
+    return result;
+}
+
 Progress read_progress(const MetadataReader& metadata) {
     Progress progress;
     progress.wall_s = metadata.number_in<double>("wall_s", "total");
@@ -139,8 +172,11 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
     checkpoint.data_fingerprint = metadata.number<std::uint64_t>("data_fingerprint", 16);
     checkpoint.layout_fingerprint = metadata.number<std::uint64_t>("layout_fingerprint", 16);
     checkpoint.tables = {metadata.number<std::uint64_t>("rounds_csv_bytes"),
-                         metadata.number<std::uint64_t>("clients_csv_bytes")};
+                         metadata.number<std::uint64_t>("clients_csv_bytes"),
+                         metadata.number<std::uint64_t>("arrivals_csv_bytes")};
     checkpoint.progress = read_progress(metadata);
+    checkpoint.now_s = metadata.number<double>("now_s");
+    checkpoint.in_flight = read_in_flight(metadata);
     return checkpoint;
 }
 
@@ -180,6 +216,8 @@ nlohmann::ordered_json seconds_to_json(const Progress& progress) {
     for (std::size_t i = 0; i < kNumPhases; ++i) seconds[kPhaseNames[i]] = progress.phase_seconds[i];
     return seconds;
 }
+
+std::string base_name(std::uint64_t version) { return fmt::format("base.{}", version); }
 
 std::string encode_checkpoint(const Checkpoint& checkpoint, const Layout& layout, std::span<const NamedVector> vectors) {
     std::string content = encode_state(tensors_of(layout, vectors), metadata_of(checkpoint));

@@ -1,6 +1,7 @@
 // A checkpoint: what a resumed run needs to compute what it would have computed anyway, as one safetensors file.
 //
-//   tensors    model.<name>, server.<moment>.<name>     F32, one for each tensor of the model, without padding
+//   tensors    model.<name>, server.<moment>.<name>,    F32, one for each tensor of the model, without padding
+//              base.<version>.<name>                    models that clients in flight started from
 //   metadata   format, sha256                           at this place in every format, so that any fedhive can tell a damaged file from
 //                                                       one of another version
 //              round, version, config, …                text; numbers so that they are read back exactly
@@ -25,7 +26,7 @@
 
 namespace fedhive::sim {
 
-inline constexpr int kCheckpointFormat = 1;
+inline constexpr int kCheckpointFormat = 2;
 
 /// What decides last bits, besides the config.
 struct BitsEnvironment {
@@ -42,6 +43,7 @@ std::vector<std::string> differences(const BitsEnvironment& then, const BitsEnvi
 struct TablePositions {
     std::uint64_t rounds_bytes = 0;
     std::uint64_t clients_bytes = 0;
+    std::uint64_t arrivals_bytes = 0;
 };
 
 /// What the rounds so far add up to, for the manifest and for conditions that look back.
@@ -66,9 +68,14 @@ struct Checkpoint {
     std::uint64_t layout_fingerprint = 0;
     TablePositions tables;
     Progress progress;
+    double now_s = 0.0;               // simulated time
+    std::vector<InFlight> in_flight;  // whose models are vectors "base.<version>", except for those of `version`
 };
 
-/// "model" or "server.<moment>": a vector of the model's shape in host memory, [P].
+/// "base.17": the vector with the model of that version.
+std::string base_name(std::uint64_t version);
+
+/// "model", "server.<moment>" or "base.<version>": a vector of the model's shape in host memory, [P].
 struct NamedVector {
     std::string name;
     aggregation::ConstParamSpan values;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <list>
+#include <set>
 
 namespace fedhive::sim {
 
@@ -38,7 +39,9 @@ std::string checkpoint_of(const Experiment& run, const Progress& progress, const
                                 .data_fingerprint = run.data_fingerprint,
                                 .layout_fingerprint = run.layout.fingerprint(),
                                 .tables = tables,
-                                .progress = progress};
+                                .progress = progress,
+                                .now_s = run.server.now_s,
+                                .in_flight = run.server.in_flight};
     std::list<std::vector<float>> on_host;  // stays where it is while it grows
     std::vector<NamedVector> vectors;
     const auto add = [&](const std::string& name, aggregation::ConstParamSpan values) {
@@ -49,6 +52,9 @@ std::string checkpoint_of(const Experiment& run, const Progress& progress, const
     add("model", run.server.model());
     for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.layout.num_floats(), run.space))
         add(std::string("server.") + moment.name, moment.values);
+    std::set<std::uint64_t> added{run.server.version};
+    for (const InFlight& client : run.server.in_flight)
+        if (added.insert(client.version).second) add(base_name(client.version), run.arena->global(client.global_index));
     aggregation::synchronize(run.space);
     return encode_checkpoint(checkpoint, run.layout, vectors);
 }

@@ -25,6 +25,7 @@ int run_cli(int argc, char** argv) {
     RunOptions run;
     std::filesystem::path folder;
     std::filesystem::path init;
+    std::filesystem::path arrivals;
     const auto add_config = [&run](CLI::App* command) {
         CLI::Option* config = command->add_option("config", run.config, "the experiment, a YAML file");
         command->add_option("--set", run.overrides, "change a key, such as training.batch_size=64; may be repeated")
@@ -41,11 +42,15 @@ int run_cli(int argc, char** argv) {
     CLI::Option* overwrite = run_app->add_flag("--overwrite", run.overwrite, "replace the run in a folder that is not empty");
     CLI::Option* first =
         run_app->add_option("--init", init, "start from this safetensors model; --set model.init=FILE")->type_name("FILE");
+    CLI::Option* log =
+        run_app->add_option("--arrivals", arrivals, "follow this arrivals.csv of a run on the wall clock; --set arrivals=FILE")
+            ->type_name("FILE");
     CLI::Option* resume = run_app->add_option("--resume", run.resume, "go on with the run in this folder; needs no config")
                               ->type_name("DIR")
                               ->excludes(out)
                               ->excludes(overwrite)
-                              ->excludes(first);
+                              ->excludes(first)
+                              ->excludes(log);
     run_app->add_flag("--allow-other-bits", run.allow_other_bits, "resume on another LibTorch, CPU capability or device")
         ->needs(resume);
     run_app->add_flag("--quiet", run.quiet, "print nothing but errors");
@@ -53,6 +58,7 @@ int run_cli(int argc, char** argv) {
         if (run.config.empty() && run.resume.empty()) throw CLI::RequiredError("config, or --resume DIR,");
         // Quoted as YAML has it, so that any file name passes.
         if (!init.empty()) run.overrides.push_back("model.init=" + nlohmann::json(init.string()).dump());
+        if (!arrivals.empty()) run.overrides.push_back("arrivals=" + nlohmann::json(arrivals.string()).dump());
         exit_code = run_command(run);
     });
 

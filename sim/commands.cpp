@@ -26,6 +26,7 @@ void run_all_rounds(Experiment& run, Reporter& reporter, Checkpointer& checkpoin
     options.logs = logs;
     Fleet fleet(options, run.worker_plan, *run.arena, run.dataset);
     const Console::LiveLine live = reporter.start_rounds(fleet);
+    for (const InFlight& client : std::vector(run.server.in_flight)) fleet.take_up(client, run.server, run.strategy);
     run_rounds(run, fleet, reporter, checkpoints);
 }
 
@@ -55,6 +56,7 @@ int run_and_record(Experiment& run, Reporter& reporter, Checkpointer& checkpoint
 int start_run(const RunOptions& options) {
     const LoadedConfig loaded = load_config(options.config, options.overrides);
     Experiment run(loaded);
+    run.check_recorded_rounds(loaded);
     run.load_first_model(loaded);
     run.fit_device(loaded);
     clients::throw_if_interrupted();
@@ -76,6 +78,7 @@ int resume_run(const RunOptions& options) {
         return 0;
     }
     Experiment run(resumption.loaded);
+    run.check_recorded_rounds(resumption.loaded);
     take_up(run, resumption, options.allow_other_bits);
     run.fit_device(resumption.loaded);
     clients::throw_if_interrupted();
@@ -99,6 +102,7 @@ int run_command(const RunOptions& options) {
 int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides) {
     const LoadedConfig loaded = load_config(config, overrides);
     const Experiment run(loaded);
+    run.check_recorded_rounds(loaded);
     run.load_first_model(loaded);
     fmt::print("{}: valid; {} parameters, {} clients, {} training examples\n", config.string(), run.layout.num_values(),
                run.dataset.map().num_clients, run.dataset.map().num_train);
@@ -114,7 +118,7 @@ int evaluate_command(const std::filesystem::path& run_folder) {
     clients::block_interrupts();
     if (!std::filesystem::exists(run_folder / "config.yaml"))
         throw ConfigError(fmt::format("{}: is not the folder of a run (it has no config.yaml)", run_folder.string()));
-    Experiment run(load_config(run_folder / "config.yaml", {"workers=0"}));
+    Experiment run(load_config(run_folder / "config.yaml", {"workers=auto"}));
     std::vector<float> model = read_model(run_folder / "model.safetensors", run.layout);
     aggregation::copy(run.server.model(), model);
     Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);

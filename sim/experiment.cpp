@@ -14,6 +14,7 @@
 #include "sim/machine.h"
 #include "sim/memory_plan.h"
 #include "sim/model_file.h"
+#include "sim/run_record.h"
 
 #include <algorithm>
 
@@ -35,11 +36,27 @@ MemorySpace choose_device(const LoadedConfig& loaded) {
     return MemorySpace::Host;
 }
 
-/// auto: as many processes as cores, but no more than there are slots to fill.
-std::uint32_t choose_workers(const RunConfig& run) {
-    if (run.workers) return static_cast<std::uint32_t>(*run.workers);
-    const std::int64_t slots = (run.cohort_size() + run.training.clients_per_slot - 1) / run.training.clients_per_slot;
-    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(this_machine().cores, 1, slots));
+/// auto: as many processes as cores, but no more than there are tasks, and no fewer than must work at the same time.
+std::uint32_t choose_workers(const LoadedConfig& loaded) {
+    const RunConfig& run = loaded.run;
+    const Mode mode = make_mode(run);
+    const auto least = static_cast<std::int64_t>(mode.group_size());
+    if (run.workers) {
+        if (least > 1 && *run.workers < least)
+            throw loaded.source->error(
+                "workers", fmt::format("{} is too few: in mode {} {} processes work together; allowed: {} or more, or auto",
+                                       *run.workers, run.mode.name, least, least));
+        return static_cast<std::uint32_t>(*run.workers);
+    }
+    const auto slots = static_cast<std::int64_t>(mode.num_slots(static_cast<std::uint64_t>(run.training.clients_per_slot)));
+    const std::int64_t tasks = mode.in_halves() ? 2 * slots : slots;
+    return static_cast<std::uint32_t>(std::max(least, std::clamp<std::int64_t>(this_machine().cores, 1, tasks)));
+}
+
+/// Activations of a batch and their gradient, on the boundary of a cache line.
+std::uint64_t exchange_floats(const clients::Cut& cut, const RunConfig& run) {
+    const std::uint64_t floats = cut.activation_floats * static_cast<std::uint64_t>(run.training.batch_size);
+    return 2 * ((floats + 15) / 16 * 16);
 }
 
 /// Drawn data are asked for by number, so their size is known before the first one is drawn. They exist twice while they move into the
@@ -111,20 +128,31 @@ auto blame(const LoadedConfig& loaded, const std::string& key, Make make) {
 Experiment::Experiment(const LoadedConfig& loaded)
     : config(loaded.run),
       space(choose_device(loaded)),
-      num_workers(choose_workers(config)),
+      num_workers(choose_workers(loaded)),
       dataset(load_data(loaded)),
       model(model_spec(config.model, dataset.map())),
       layout(lay_out(loaded)),
-      arena(make_arena(loaded)),
-      strategy(make_strategy(config.strategy.name, config.strategy.parameters, config.strategy.weighting)),
+      cut(make_cut(loaded)),
+      devices(config.devices, dataset.map().num_clients, config.seed),
+      recorded_arrivals(config.arrivals.empty() ? std::vector<std::vector<std::uint32_t>>{} : read_arrivals(config.arrivals)),
       mode(make_mode(config)),
-      server{*arena},
+      arena(make_arena(loaded)),
+      strategy(make_mode_strategy(config, *arena)),
+      server(*arena),
       worker_plan(plan_workers()) {
+    if (mode.velocity_shared) server.readers[Mode::kVelocityRegion] = 1;  // never one for a model
     // What is stored with the run names the device that was used, so that running it again asks for the same.
     config.device = space == MemorySpace::Host ? "cpu" : "cuda";
     num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats()),
                                    this_machine().available_memory, "host");
     clients::throw_if_interrupted();
+}
+
+void Experiment::check_recorded_rounds(const LoadedConfig& loaded) const {
+    if (!config.arrivals.empty() && static_cast<std::int64_t>(recorded_arrivals.size()) < config.rounds)
+        throw loaded.source->error("arrivals",
+                                   fmt::format("{} records {} rounds, {} are to be run; use a log of as many or more",
+                                               config.arrivals.string(), recorded_arrivals.size(), config.rounds));
 }
 
 void Experiment::fit_device(const LoadedConfig& loaded) {
@@ -163,10 +191,15 @@ aggregation::Layout Experiment::lay_out(const LoadedConfig& loaded) const {
     return blame(loaded, "model.name", [&] { return clients::model_layout(model); });
 }
 
+clients::Cut Experiment::make_cut(const LoadedConfig& loaded) const {
+    if (config.mode.name != "split") return {};
+    return blame(loaded, "mode.cut", [&] { return clients::cut_after(model, layout, config.mode.cut); });
+}
+
 std::unique_ptr<aggregation::Arena> Experiment::make_arena(const LoadedConfig& loaded) const {
-    const auto cohort = static_cast<std::uint64_t>(config.cohort_size());
-    const auto per_slot = static_cast<std::uint64_t>(config.training.clients_per_slot);
-    const aggregation::ArenaGeometry geometry{layout.num_floats(), (cohort + per_slot - 1) / per_slot};
+    const aggregation::ArenaGeometry geometry{layout.num_floats(),
+                                              mode.num_slots(static_cast<std::uint64_t>(config.training.clients_per_slot)),
+                                              mode.num_globals(), exchange_floats(cut, config)};
     if (space == MemorySpace::Cuda) {
         try {
             return std::make_unique<aggregation::CudaArena>(aggregation::cuda_driver(), geometry);
@@ -191,10 +224,13 @@ clients::WorkerPlan Experiment::plan_workers() const {
     clients::WorkerPlan plan;
     plan.training = {config.seed, static_cast<std::uint64_t>(config.training.local_epochs),
                      static_cast<std::uint64_t>(config.training.batch_size), config.failures.max_update_norm.value_or(0.0)};
-    const OptimizerConfig& optimizer = config.training.optimizer;
-    plan.optimizer = {static_cast<float>(optimizer.lr), static_cast<float>(optimizer.momentum),
-                      static_cast<float>(optimizer.weight_decay), optimizer.nesterov};
+    plan.optimizer = sgd_options(config.training.optimizer);
     plan.model = model;
+    plan.cut = cut;
+    plan.all_reduce = config.mode.all_reduce == "star"   ? clients::AllReduce::Star
+                      : config.mode.all_reduce == "ring" ? clients::AllReduce::Ring
+                                                         : clients::AllReduce::Tree;
+    plan.all_examples = config.mode.name == "hogwild" && config.mode.data == "full";
     plan.layout_fingerprint = layout.fingerprint();
     plan.arena = arena->geometry();
     plan.space = space;
@@ -211,7 +247,14 @@ FleetOptions Experiment::fleet_options() const {
     FleetOptions options;
     options.workers = num_workers;
     options.clients_per_slot = static_cast<std::uint64_t>(config.training.clients_per_slot);
-    options.max_cohort = mode.in_flight;
+    options.mode = mode;
+    if (config.clock == "virtual")
+        options.round_trip_s = [this](std::uint32_t client, std::uint64_t examples, const Traffic& traffic) {
+            return devices.round_trip_s(client, examples, traffic.down, traffic.up);
+        };
+    options.recorded_arrivals = recorded_arrivals;
+    options.model_bytes = layout.num_values() * sizeof(float);
+    options.activation_bytes = cut.activation_floats * sizeof(float);
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     options.failures = config.failures;
     options.faults = FaultSchedule(config.faults, config.seed);

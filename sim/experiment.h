@@ -8,6 +8,7 @@
 #include "clients/data/shared_dataset.h"
 #include "clients/training/worker_plan.h"
 #include "sim/config/config.h"
+#include "sim/devices.h"
 #include "sim/fleet.h"
 #include "sim/mode.h"
 #include "sim/server_state.h"
@@ -30,15 +31,21 @@ struct Experiment {
     clients::SharedDataset dataset;
     clients::ModelSpec model;
     aggregation::Layout layout;
+    clients::Cut cut;  // mode split
+    Devices devices;
+    std::vector<std::vector<std::uint32_t>> recorded_arrivals;  // per round; empty without config.arrivals
+    Mode mode;
     std::unique_ptr<aggregation::Arena> arena;
     Strategy strategy;
-    Mode mode;
     ServerState server;
     clients::WorkerPlan worker_plan;
 
     /// Puts the model that round 1 starts from into the arena: that of model.init, or one drawn from the seed. Throws ConfigError where
     /// the file's tensors are not the model's.
     void load_first_model(const LoadedConfig& loaded) const;
+
+    /// Throws ConfigError where config.arrivals ends before the run does.
+    void check_recorded_rounds(const LoadedConfig& loaded) const;
 
     /// On a GPU: measures what one worker takes there, and lets no more start than fit. Throws ConfigError where that is fewer than asked for.
     void fit_device(const LoadedConfig& loaded);
@@ -51,6 +58,7 @@ struct Experiment {
 private:
     clients::SharedDataset load_data(const LoadedConfig& loaded);
     aggregation::Layout lay_out(const LoadedConfig& loaded) const;
+    clients::Cut make_cut(const LoadedConfig& loaded) const;
     std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded) const;
     clients::WorkerPlan plan_workers() const;
 };

@@ -12,6 +12,7 @@ namespace fedhive::sim {
 using clients::FaultKind;
 
 const FaultConfig* FaultSchedule::at(std::uint32_t round, std::uint32_t client_id, std::int64_t attempt) const {
+    if (faults_.empty()) return nullptr;
     Stream stream(seed_, Purpose::Faults, round, client_id);
     for (const FaultConfig& fault : faults_) {
         const double drawn = stream.uniform();  // one for every item, so that an item's draw does not depend on those before it

@@ -2,7 +2,6 @@
 
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
-#include "aggregation/math/mean.h"
 
 #include <unistd.h>
 
@@ -18,33 +17,19 @@ namespace {
 
 std::uint64_t divide_up(std::uint64_t total, std::uint64_t size) { return (total + size - 1) / size; }
 
+/// The board: one cell a slot, in mode split a second one for its other half, then one a chunk of the evaluation.
 clients::ControlGeometry control_geometry(const FleetOptions& options, const clients::DatasetMap& data) {
+    const Mode& mode = options.mode;
+    const std::uint64_t slots = mode.num_slots(options.clients_per_slot);
     clients::ControlGeometry geometry;
     geometry.num_workers = std::max(1U, options.workers);
-    const std::uint64_t slots = divide_up(options.max_cohort, options.clients_per_slot);
-    const std::uint64_t chunks = divide_up(data.num_test, options.test_chunk);
-    geometry.max_tasks = static_cast<std::uint32_t>(std::max<std::uint64_t>({slots, chunks, geometry.num_workers}));
-    geometry.max_members = options.max_cohort;
+    geometry.max_tasks = static_cast<std::uint32_t>(mode.num_halves() * slots + divide_up(data.num_test, options.test_chunk));
+    geometry.max_members = slots * options.clients_per_slot;
+    geometry.num_ranks = static_cast<std::uint32_t>(mode.one_group() ? slots : mode.in_halves() ? 2 * slots : 0);
     return geometry;
 }
 
 }  // namespace
-
-std::size_t Arrivals::accepted() const {
-    return static_cast<std::size_t>(
-        std::count_if(clients.begin(), clients.end(), [](const ClientReport& client) { return !client.failure; }));
-}
-
-std::optional<double> Arrivals::train_loss() const {
-    double sum = 0.0;
-    double examples = 0.0;
-    for (const ClientReport& client : clients) {
-        if (client.failure) continue;
-        sum += client.result.train_loss * static_cast<double>(client.num_examples);
-        examples += static_cast<double>(client.num_examples);
-    }
-    return examples > 0.0 ? std::optional(sum / examples) : std::nullopt;
-}
 
 Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const aggregation::Arena& arena,
              const clients::SharedDataset& dataset, clients::TrainerFactory make_trainer)
@@ -55,15 +40,15 @@ Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const
       deadlines_(options.failures.deadline_s),
       block_(clients::ControlBlock::create(control_geometry(options, dataset.map()))),
       watcher_([this] { block_.header().coordinator_bell.post(); }, [] { _exit(130); }),
-      barrier_(block_, watcher_, deadlines_.of_answer(),
-               {[this](std::size_t worker) { return pool_->autopsy(worker); },
-                [this](std::size_t worker) { pool_->kill(worker); }}) {
+      barrier_(
+          block_, watcher_, deadlines_.of_answer(),
+          {[this](std::size_t worker) { return pool_->autopsy(worker); }, [this](std::size_t worker) { pool_->kill(worker); }}),
+      flights_(options.mode.num_slots(options.clients_per_slot)) {
     block_.set_plan(plan_);
     if (options_.workers == 0) {
         trainer_ = make_trainer(plan_, dataset_);
         runner_ = std::make_unique<clients::TaskRunner>(
-            block_, 0, arena_, dataset_, plan_.training, trainer_->step(), trainer_->evaluation(),
-            [this] { return watcher_.interrupt() != 0; }, false);
+            block_, 0, arena_, dataset_, plan_, *trainer_, [this] { return watcher_.interrupt() != 0; }, false);
         return;
     }
     pool_ = std::make_unique<WorkerPool>(options_.workers, block_, watcher_, plan_, options_.logs);
@@ -73,96 +58,231 @@ Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const
 
 Fleet::~Fleet() = default;
 
-void Fleet::pull_down(const Cohort& cohort, const ServerState& server, const Strategy& strategy) {
-    cohort_ = cohort;
-    weights_.resize(cohort.size());
-    attempts_.assign(cohort.size(), {});
-    done_ = 0;
-    const auto round = static_cast<std::uint32_t>(server.round);
-    for (std::size_t i = 0; i < cohort.size(); ++i) {
-        weights_[i] = strategy.weight(num_examples(cohort[i]));
-        block_.members()[i] = {.client_id = cohort[i], .weight = weights_[i], .fault = {}};
-        take_part(i, round);
+void Fleet::pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy) {
+    const std::uint64_t per_slot = options_.clients_per_slot;
+    std::size_t slot = 0;
+    round_ = server.round;
+    arrived_in_round_ = 0;
+    for (std::uint64_t first = 0; first < cohort.size(); first += per_slot) {
+        while (flights_.at(slot)) ++slot;
+        Flight flight;
+        for (std::uint64_t i = first; i < std::min<std::uint64_t>(first + per_slot, cohort.size()); ++i)
+            flight.clients.push_back({.client_id = cohort[i], .weight = strategy.weight(num_examples(cohort[i]))});
+        flight.sent_round = server.round;
+        flight.version = server.version;
+        flight.task.objective = strategy.objective;
+        flight.task.global_index = server.global_index;
+        if (options_.mode.by_steps()) flight.steps_left = plan_.training.steps_of(num_examples(cohort[first])) - 1;
+        flight.arrives_s = server.now_s + longest_trip_s(flight);
+        send(slot, flight, server);
     }
-    tasks_.clear();
-    for (std::uint64_t first = 0; first < cohort.size(); first += options_.clients_per_slot) {
-        Task task;
-        task.kind = TaskKind::Train;
-        task.round = round;
-        task.global_index = server.global_index;
-        task.slot = static_cast<std::uint32_t>(tasks_.size());
-        task.first = first;
-        task.count = std::min<std::uint64_t>(options_.clients_per_slot, cohort.size() - first);
-        task.objective = strategy.objective;
-        tasks_.push_back(task);
+    pull_waiting(server);
+}
+
+void Fleet::take_up(const InFlight& client, ServerState& server, const Strategy& strategy) {
+    Flight flight;
+    flight.clients.push_back({.client_id = client.client_id, .weight = client.weight});
+    flight.sent_round = client.sent_round;
+    flight.version = client.version;
+    flight.arrives_s = client.arrives_s;
+    flight.task.objective = strategy.objective;
+    flight.task.global_index = client.global_index;
+    send(client.slot, flight, server);
+}
+
+void Fleet::send(std::size_t slot, const Flight& flight, ServerState& server) {
+    FEDHIVE_CHECK(!flights_.at(slot), "slot {} is taken", slot);
+    flights_[slot] = flight;
+    Task& task = flights_[slot]->task;
+    task.kind = options_.mode.task;
+    task.num_ranks = static_cast<std::uint32_t>(options_.mode.group_size());
+    task.velocity_index = Mode::kVelocityRegion;
+    task.payload = options_.mode.payload;
+    task.round = static_cast<std::uint32_t>(flight.sent_round);
+    task.slot = static_cast<std::uint32_t>(slot);
+    task.first = member_index(slot, 0);
+    task.count = flight.clients.size();
+    flights_[slot]->waiting = options_.mode.by_steps();
+    if (!flights_[slot]->waiting) ++server.readers[task.global_index];
+    for (std::size_t i = 0; i < flight.clients.size(); ++i) {
+        block_.members()[member_index(slot, i)] = {
+            .client_id = flight.clients[i].client_id, .weight = flight.clients[i].weight, .fault = {}};
+        take_part(slot, i);
     }
 }
 
 void Fleet::train() {
-    std::vector<Task> published = tasks_;
-    for (Task& task : published) {
-        if (!wanted(task)) task.kind = TaskKind::Nobodys;
-        task.deadline_s = deadline_of(task);
+    std::vector<InAir> waiting = air();
+    // Who will be left behind anyway need not train.
+    if (order_is_known() && !options_.mode.late_join && !options_.mode.by_steps())
+        waiting = first_to_arrive(std::move(waiting), std::min(slots_of_quorum(), waiting.size()));
+    if (options_.mode.one_group())
+        for (clients::RankCell& cell : block_.ranks()) cell.reset();
+    for (const InAir& one : waiting) {
+        if (flights_[one.slot]->put) continue;
+        if (options_.mode.in_halves())
+            for (clients::RankCell& cell : block_.ranks().subspan(2 * one.slot, 2)) cell.reset();
+        put(one.slot);
     }
-    barrier_.publish(published);
+    barrier_.ring();
 }
 
-bool Fleet::wanted(const Task& task) const {
-    if (task.kind != TaskKind::Train) return true;
-    const auto members = std::span(attempts_).subspan(task.first, task.count);
-    return std::any_of(members.begin(), members.end(), [](const Attempts& member) { return !member.dropped; });
+void Fleet::put(std::size_t slot) {
+    Flight& flight = *flights_[slot];
+    flight.put = true;
+    if (!wanted(flight)) return;  // all of its clients were dropped
+    flight.task.deadline_s = deadline_of(flight);
+    const double due = options_.mode.late_join || options_.mode.by_steps() ? flight.arrives_s : 0.0;
+    barrier_.put(cell_of(slot), flight.task, due);
+    if (!options_.mode.in_halves()) return;
+    Task upper = flight.task;
+    upper.kind = TaskKind::UpperHalf;
+    barrier_.put(cell_of(slot) + 1, upper, due);
 }
 
-double Fleet::deadline_of(const Task& task) const {
-    if (task.kind != TaskKind::Train) return deadlines_.of_chunk();
+std::vector<std::size_t> Fleet::cells_of(std::size_t slot) const {
+    if (options_.mode.in_halves()) return {cell_of(slot), cell_of(slot) + 1};
+    return {cell_of(slot)};
+}
+
+bool Fleet::is_done(std::size_t slot) const {
+    const auto cells = cells_of(slot);
+    return std::all_of(cells.begin(), cells.end(), [this](std::size_t cell) { return barrier_.done(cell); });
+}
+
+bool Fleet::wanted(const Flight& flight) {
+    return std::any_of(flight.clients.begin(), flight.clients.end(),
+                       [](const Passenger& client) { return !client.attempts.dropped; });
+}
+
+double Fleet::deadline_of(const Flight& flight) const {
     double seconds = 0.0;
-    for (std::uint64_t i = task.first; i < task.first + task.count; ++i)
-        seconds = std::max(seconds, deadlines_.of_client(plan_.training.steps_of(num_examples(cohort_[i]))));
+    for (const Passenger& client : flight.clients)
+        seconds = std::max(seconds,
+                           deadlines_.of_client(divide_up(examples_of(flight, client.client_id), plan_.training.batch_size)));
     return seconds;
 }
 
-void Fleet::settle(std::size_t quorum, double grace_s) {
+/// What a client goes through in one of its passes.
+std::uint64_t Fleet::examples_per_epoch(std::uint32_t client_id) const {
+    if (options_.mode.one_group()) return divide_up(dataset_.map().num_train, options_.mode.in_flight);
+    return plan_.all_examples ? dataset_.map().num_train : num_examples(client_id);
+}
+
+std::uint64_t Fleet::examples_of(const Flight& flight, std::uint32_t client_id) const {
+    const std::uint64_t examples = examples_per_epoch(client_id);
+    if (!options_.mode.by_steps()) return plan_.training.local_epochs * examples;
+    const std::uint64_t steps = divide_up(examples, plan_.training.batch_size);
+    const std::uint64_t first = (plan_.training.steps_of(examples) - 1 - flight.steps_left) % steps * plan_.training.batch_size;
+    return std::min(plan_.training.batch_size, examples - first);
+}
+
+/// One model down, one update or gradient up; more where workers meet in every step.
+Traffic Fleet::traffic_of(const Flight& flight, std::uint32_t client_id) const {
+    const Mode& mode = options_.mode;
+    const std::uint64_t examples = examples_of(flight, client_id);
+    const std::uint64_t steps = divide_up(examples, plan_.training.batch_size);
+    const std::uint64_t bytes = options_.model_bytes;
+    if (mode.in_place()) return {steps * bytes, steps * bytes};
+    if (mode.in_halves()) return {bytes + examples * options_.activation_bytes, bytes + examples * options_.activation_bytes};
+    // Whichever way gradients are summed, all ranks together read 2 (R - 1) of them.
+    if (mode.one_group()) return {bytes, steps * 2 * (mode.in_flight - 1) * bytes / mode.in_flight};
+    return {bytes, bytes};
+}
+
+double Fleet::longest_trip_s(const Flight& flight) const {
+    double longest = 0.0;
+    if (!options_.round_trip_s) return longest;
+    for (const Passenger& client : flight.clients)
+        longest = std::max(longest, options_.round_trip_s(client.client_id, examples_of(flight, client.client_id),
+                                                          traffic_of(flight, client.client_id)));
+    return longest;
+}
+
+std::vector<InAir> Fleet::air() const {
+    std::vector<InAir> all;
+    for (std::size_t slot = 0; slot < flights_.size(); ++slot)
+        if (const auto& flight = flights_[slot]; flight && !flight->waiting)
+            all.push_back({slot, flight->clients.front().client_id, flight->version, flight->arrives_s});
+    return all;
+}
+
+std::vector<InAir> Fleet::first_to_arrive(std::vector<InAir> in_air, std::size_t quorum) const {
+    if (options_.round_trip_s) return first_by_time(std::move(in_air), quorum);
+    static const std::vector<std::uint32_t> none;
+    const auto round = static_cast<std::size_t>(round_);
+    const auto& order = round < options_.recorded_arrivals.size() ? options_.recorded_arrivals[round] : none;
+    return next_recorded(in_air, order, arrived_in_round_, quorum);
+}
+
+std::vector<InFlight> Fleet::in_flight() const {
+    std::vector<InFlight> all;
+    for (std::size_t slot = 0; slot < flights_.size(); ++slot) {
+        if (!flights_[slot]) continue;
+        const Flight& flight = *flights_[slot];
+        for (const Passenger& client : flight.clients)
+            all.push_back({slot, client.client_id, client.weight, flight.sent_round, flight.version, flight.task.global_index,
+                           flight.arrives_s});
+    }
+    return all;
+}
+
+std::size_t Fleet::slots_of_quorum() const { return divide_up(options_.mode.quorum, options_.clients_per_slot); }
+
+void Fleet::settle(const std::function<Awaited()>& awaited, double grace_s) {
+    std::size_t done_before = 0;
+    finished_before_ = block_.header().finished.load(std::memory_order_relaxed);
     for (;;) {
-        const auto num_wanted = static_cast<std::size_t>(
-            std::count_if(tasks_.begin(), tasks_.end(), [this](const Task& task) { return wanted(task); }));
-        const std::vector<clients::FoundFailure> found = runner_
-                                                             ? barrier_.run_here([this] { return runner_->run_one(); }, grace_s)
-                                                             : barrier_.wait(std::min(quorum, num_wanted), grace_s);
-        count_progress();
-        if (found.empty()) return;
-        for (const clients::FoundFailure& one : found) resolve(one);
+        const Awaited wait_for = awaited();
+        awaited_ = static_cast<std::uint32_t>(wait_for.quorum);
+        const std::vector<clients::FoundFailure> found =
+            runner_ ? barrier_.run_here(
+                          wait_for.cells, wait_for.quorum, [this] { return runner_->run_one(); }, grace_s)
+                    : barrier_.wait(wait_for.cells, wait_for.quorum, grace_s);
+        if (found.empty()) {
+            if (wait_for.quorum > 0) counts_.deaths_in_a_row = 0;
+            return;
+        }
+        const auto done = static_cast<std::size_t>(std::count_if(wait_for.cells.begin(), wait_for.cells.end(),
+                                                                 [this](std::size_t cell) { return barrier_.done(cell); }));
+        if (done > done_before) counts_.deaths_in_a_row = 0;
+        done_before = done;
+        resolve(found);
     }
 }
 
-Arrivals Fleet::barrier(std::size_t quorum) {
-    settle(divide_up(quorum, options_.clients_per_slot), 0.0);
-    Arrivals arrived;
-    for (std::size_t slot = 0; slot < tasks_.size(); ++slot) {
-        const Task& task = tasks_[slot];
-        const std::uint32_t worker = barrier_.worker_of(slot);
-        std::vector<std::size_t> positions;
-        std::vector<double> weights;
-        for (std::uint64_t i = task.first; i < task.first + task.count; ++i) {
-            const bool accepted = !attempts_[i].dropped;
-            const clients::ClientResult& result = block_.results()[i];
-            arrived.clients.push_back({cohort_[i], accepted ? worker : attempts_[i].worker, task.slot, num_examples(cohort_[i]),
-                                       accepted ? result : clients::ClientResult{}, attempts_[i].dropped});
-            if (!accepted) continue;
-            deadlines_.learn(result);
-            positions.push_back(i);
-            weights.push_back(weights_[i]);
+Arrivals Fleet::barrier(ServerState& server) {
+    std::vector<InAir> candidates = air();
+    if (options_.mode.max_staleness)
+        candidates = allowed_next(std::move(candidates), server.version, *options_.mode.max_staleness);
+    std::size_t quorum = std::min(slots_of_quorum(), candidates.size());
+    if (order_is_known()) candidates = first_to_arrive(std::move(candidates), quorum);
+    const auto awaited = [&] {
+        Awaited next{{}, quorum};
+        for (const InAir& one : candidates) {
+            const auto cells = wanted(*flights_[one.slot]) ? cells_of(one.slot) : std::vector<std::size_t>{};
+            next.cells.insert(next.cells.end(), cells.begin(), cells.end());
+            // Who is lost has been waited for long enough; of a pair, both must come.
+            next.quorum += cells.size();
+            if (next.quorum > 0) --next.quorum;
         }
-        if (positions.empty()) continue;
-        const double weight = aggregation::sum_weights(positions, weights);
-        // A slot with several clients already holds the sum of its weighted updates.
-        arrived.updates.push_back({arena_.slot(task.slot), slot, task.count == 1 ? weight : 1.0, weight, positions.size()});
-        arrived.last_ns = std::max(arrived.last_ns, block_.task(slot).finished_ns);
+        return next;
+    };
+    try {
+        settle(awaited, 0.0);
+    } catch (const clients::Interrupted& interrupted) {
+        // Where the model changes in mid-round, only the last checkpoint has one that a run without a break would have, too.
+        const bool consistent = !options_.mode.by_steps() && !options_.mode.in_place();
+        throw clients::Interrupted(interrupted.signal_number, consistent);
     }
-    return arrived;
+    if (!order_is_known()) candidates = first_finished(std::move(candidates), quorum);
+    arrived_in_round_ += candidates.size();
+    return collect(candidates, server);
 }
 
 std::vector<clients::EvaluationResult> Fleet::evaluate(const ServerState& server) {
-    tasks_.clear();
+    chunks_.clear();
+    std::vector<std::size_t> cells;
     const std::uint64_t total = dataset_.map().num_test;
     for (std::uint64_t first = 0; first < total; first += options_.test_chunk) {
         Task task;
@@ -171,18 +291,21 @@ std::vector<clients::EvaluationResult> Fleet::evaluate(const ServerState& server
         task.global_index = server.global_index;
         task.first = first;
         task.count = std::min(options_.test_chunk, total - first);
-        tasks_.push_back(task);
+        task.deadline_s = deadlines_.of_chunk();
+        cells.push_back(first_chunk() + chunks_.size());
+        chunks_.push_back(task);
+        barrier_.put(cells.back(), task);
     }
-    attempts_.assign(tasks_.size(), {});
-    train();
+    chunk_attempts_.assign(chunks_.size(), {});
+    barrier_.ring();
     try {
-        settle(tasks_.size(), kGrace);
+        settle([&] { return Awaited{cells, cells.size()}; }, kGrace);
     } catch (const clients::Interrupted& interrupted) {
         throw clients::Interrupted(interrupted.signal_number, false);
     }
     std::vector<clients::EvaluationResult> results;
-    for (std::size_t i = 0; i < tasks_.size(); ++i) {
-        const clients::TaskCell& cell = block_.task(i);
+    for (const std::size_t index : cells) {
+        const clients::TaskCell& cell = block_.task(index);
         deadlines_.learn_chunk(seconds_between(cell.started_ns.load(std::memory_order_relaxed), cell.finished_ns));
         results.push_back(cell.evaluation);
     }
@@ -194,15 +317,18 @@ void Fleet::throw_if_interrupted() const {
 }
 
 std::pair<std::size_t, std::size_t> Fleet::tasks_done() const {
-    const clients::ControlBlock::Header& header = block_.header();
-    return {header.finished.load(std::memory_order_relaxed), header.num_tasks.load(std::memory_order_relaxed)};
+    const std::uint32_t finished = block_.header().finished.load(std::memory_order_relaxed);
+    return {finished - finished_before_.load(), awaited_.load()};
 }
 
 void Fleet::empty_round(std::size_t count) {
-    tasks_.assign(count, Task{});
-    attempts_.assign(count, {});
-    train();
-    settle(count, 0.0);
+    std::vector<std::size_t> cells(count);
+    std::iota(cells.begin(), cells.end(), std::size_t{0});
+    Task task;
+    task.deadline_s = deadlines_.of_chunk();
+    for (const std::size_t cell : cells) barrier_.put(cell, task);
+    barrier_.ring();
+    settle([&] { return Awaited{cells, count}; }, 0.0);
 }
 
 }  // namespace fedhive::sim

@@ -10,14 +10,18 @@
 #include "clients/protocol/round_barrier.h"
 #include "clients/protocol/watcher.h"
 #include "clients/training/worker.h"
+#include "sim/arrival_order.h"
 #include "sim/config/config.h"
 #include "sim/deadlines.h"
 #include "sim/faults.h"
+#include "sim/flight.h"
+#include "sim/mode.h"
 #include "sim/sampler.h"
 #include "sim/server_state.h"
 #include "sim/strategies/strategy.h"
 #include "sim/worker_pool.h"
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -25,26 +29,6 @@
 #include <vector>
 
 namespace fedhive::sim {
-
-/// One cohort member after the barrier, as in clients.csv.
-struct ClientReport {
-    std::uint32_t client_id = 0;
-    std::uint32_t worker = 0;  // of the last attempt
-    std::uint32_t slot = 0;
-    std::uint64_t num_examples = 0;
-    clients::ClientResult result;                   // of an accepted client
-    std::optional<clients::FailureKind> failure{};  // of one that was dropped
-};
-
-/// What the barrier returns.
-struct Arrivals {
-    std::vector<aggregation::Update> updates;  // one per slot with an accepted client, in cohort order
-    std::vector<ClientReport> clients;         // the whole cohort, in its order
-    std::int64_t last_ns = 0;                  // when the last one arrived
-
-    std::size_t accepted() const;              // clients whose updates are in `updates`
-    std::optional<double> train_loss() const;  // mean over accepted clients, weighted by examples; empty when there is none
-};
 
 /// What became of a failure: retried, dropped, aborted (the run ends), replaced (a worker without a client), fewer_workers.
 enum class FailureAction { Retried, Dropped, Aborted, Replaced, FewerWorkers };
@@ -73,8 +57,14 @@ struct RunAborted : std::runtime_error {
 struct FleetOptions {
     std::uint32_t workers = 1;           // processes; 0: tasks run in the coordinator
     std::uint64_t clients_per_slot = 1;  // a power of two
-    std::uint64_t max_cohort = 1;
-    std::uint64_t test_chunk = 500;  // examples in one evaluation task
+    Mode mode;
+    std::uint64_t test_chunk = 500;      // examples in one evaluation task
+    std::uint64_t model_bytes = 0;       // of its parameters, without padding
+    std::uint64_t activation_bytes = 0;  // of an example, at the cut of a split model
+    /// Simulated seconds; empty: the wall clock decides.
+    std::function<double(std::uint32_t client_id, std::uint64_t examples, const Traffic& traffic)> round_trip_s;
+    std::vector<std::vector<std::uint32_t>>
+        recorded_arrivals;  // per round, to be followed on the wall clock; empty: as they come
     FailuresConfig failures;
     FaultSchedule faults;
     std::filesystem::path logs;  // folder for worker-N.log; empty: none are kept
@@ -92,15 +82,26 @@ public:
 
     std::uint64_t num_clients() const { return dataset_.map().num_clients; }
 
-    /// Hands out the round: the published global model, who trains, with what weight. Nobody starts yet.
-    void pull_down(const Cohort& cohort, const ServerState& server, const Strategy& strategy);
+    /// Hands out the round: the published global model, who trains, with what weight. Nobody starts yet. At most as many clients as the mode
+    /// has room for, none of them on their way already.
+    void pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy);
 
     /// Lets the workers begin.
     void train();
 
-    /// Waits for `quorum` clients, or as many as the failure policy leaves. Throws RunAborted for a failure the policy does not get over,
-    /// Interrupted after a signal.
-    Arrivals barrier(std::size_t quorum);
+    /// Waits for the mode's quorum of arrivals, or as many as the failure policy and the sky leave; simulated time goes on to the last of
+    /// them. Throws RunAborted for a failure the policy does not get over, Interrupted after a signal.
+    Arrivals barrier(ServerState& server);
+
+    /// The slots of those who arrived, and of those left behind, are free again; their updates may not be read any more. Where every step
+    /// arrives by itself, clients with steps left take the present model instead and are sent on: true while there are such.
+    bool release(const Arrivals& arrived, ServerState& server);
+
+    /// Who is on their way, by slot.
+    std::vector<InFlight> in_flight() const;
+
+    /// One of those, after a resume: its training begins anew, from the model in its global region.
+    void take_up(const InFlight& client, ServerState& server, const Strategy& strategy);
 
     /// The model's sums over the test examples, chunk by chunk in order. Waits; throws as barrier(), but goes on for kGrace after a
     /// first signal, since the round's model is made already.
@@ -115,37 +116,65 @@ public:
     const FailureCounts& failure_counts() const { return counts_; }
     void restore(const FailureCounts& counts) { counts_ = counts; }
 
-    /// Finished and all tasks of the current hand-out; a hint for progress lines, from any thread.
+    /// Finished and awaited tasks of the current wait; a hint for progress lines, from any thread.
     std::pair<std::size_t, std::size_t> tasks_done() const;
 
-    /// A round of `count` empty tasks: what handing over costs by itself.
+    /// A round of `count` empty tasks, at most one a slot: what handing over costs by itself.
     void empty_round(std::size_t count);
 
 private:
-    /// How a cohort member, or a chunk of the evaluation, fares.
-    struct Attempts {
-        std::int64_t attempt = 1;   // from 1
-        std::int64_t forgiven = 0;  // attempts that ran out of memory and left fewer workers
-        std::uint32_t worker = 0;   // of the last failed one
-        std::optional<clients::FailureKind> dropped;
+    /// What a wait is for.
+    struct Awaited {
+        std::vector<std::size_t> cells;
+        std::size_t quorum = 0;  // of them
     };
 
-    bool wanted(const clients::Task& task) const;
-    double deadline_of(const clients::Task& task) const;
-    void settle(std::size_t quorum, double grace_s);
-    void count_progress();
-    void publish_again(std::size_t task_index);
+    void send(std::size_t slot, const Flight& flight, ServerState& server);
+    static bool wanted(const Flight& flight);
+    double deadline_of(const Flight& flight) const;
+    std::uint64_t examples_per_epoch(std::uint32_t client_id) const;
+    std::uint64_t examples_of(const Flight& flight, std::uint32_t client_id) const;
+    Traffic traffic_of(const Flight& flight, std::uint32_t client_id) const;
+    double longest_trip_s(const Flight& flight) const;
+    std::size_t slots_of_quorum() const;
+    void put(std::size_t slot);
+    bool is_done(std::size_t slot) const;
+    std::vector<std::size_t> cells_of(std::size_t slot) const;
+    std::vector<InAir> air() const;
+    bool order_is_known() const { return options_.round_trip_s || !options_.recorded_arrivals.empty(); }
+    std::vector<InAir> first_to_arrive(std::vector<InAir> in_air, std::size_t quorum) const;
+    void settle(const std::function<Awaited()>& awaited, double grace_s);
+    std::vector<InAir> first_finished(std::vector<InAir> candidates, std::size_t quorum) const;
+    Arrivals collect(const std::vector<InAir>& arrivals, ServerState& server);
+    void add_arrival(Arrivals& arrived, std::size_t position, std::size_t slot, const ServerState& server);
+    ClientReport report_of(const Flight& flight, std::size_t slot, std::size_t i) const;
+    void take_next_step(std::size_t slot);
+    void pull_waiting(ServerState& server);
+    void leave_behind(Arrivals& arrived, std::size_t slot, ServerState& server);
+    std::size_t member_index(std::size_t slot, std::size_t i) const { return slot * options_.clients_per_slot + i; }
     std::uint64_t num_examples(std::uint32_t client_id) const { return dataset_.shard(client_id).size(); }
 
     // What becomes of failures: fleet_failures.cpp.
-    void resolve(clients::FoundFailure found);
-    void replace_worker(const clients::FoundFailure& found);
+    void resolve(std::vector<clients::FoundFailure> found);
+    void resolve_one(clients::FoundFailure found);
+    void replace_worker(const clients::FoundFailure& found, bool needed = false);
     bool leave_fewer_workers(clients::ClientFailure& failure);
-    void resolve_task(std::size_t task_index, const clients::ClientFailure& failure);
-    std::size_t blamed_entry(std::size_t task_index, const clients::ClientFailure& failure) const;
-    void resolve_attempt(std::size_t entry, clients::ClientFailure failure, bool may_drop);
-    void take_part(std::size_t member, std::uint32_t round);
+    void resolve_client(std::size_t slot, clients::ClientFailure failure, bool forgiven);
+
+    // The board: the cells of slot 0, of slot 1, …, then one a chunk of the evaluation. The halves of a slot stand side by side, since tasks
+    // are claimed in order: at most one half is without its other one, and whoever comes next takes that.
+    std::size_t cell_of(std::size_t slot) const { return slot * options_.mode.num_halves(); }
+    std::size_t slot_of(std::size_t cell) const { return cell / options_.mode.num_halves(); }
+    std::size_t first_chunk() const { return cell_of(flights_.size()); }
+    void resolve_attempt(Attempts& entry, clients::ClientFailure failure, bool may_drop);
+    void take_part(std::size_t slot, std::size_t passenger);
     void tell(const clients::ClientFailure& failure, FailureAction action);
+
+    // Workers that work together: fleet_groups.cpp.
+    void recall_group(std::size_t slot, std::vector<clients::FoundFailure>& found);
+    std::vector<std::size_t> group_cells(std::size_t slot) const;
+    void others_try_again(std::size_t slot);
+    void put_group(std::size_t slot);
     [[noreturn]] void abort(clients::ClientFailure failure);
 
     FleetOptions options_;
@@ -161,12 +190,15 @@ private:
     std::unique_ptr<clients::TaskRunner> runner_;  // workers: 0
     FailureListener listener_;
     FailureCounts counts_;
-    std::vector<std::size_t> active_;  // indices of the workers that are not retired
-    Cohort cohort_;
-    std::vector<double> weights_;     // of the cohort, in its order
-    std::vector<Attempts> attempts_;  // per member of the cohort, or per chunk of the evaluation
-    std::vector<clients::Task> tasks_;
-    std::size_t done_ = 0;  // tasks of this hand-out, when last looked
+    std::vector<std::size_t> active_;             // indices of the workers that are not retired
+    std::vector<std::optional<Flight>> flights_;  // by slot
+    std::vector<std::size_t> withdrawn_;          // cells of those left behind
+    std::int64_t round_ = -1;                     // of the last hand-out …
+    std::size_t arrived_in_round_ = 0;            // … and how many slots have arrived since
+    std::vector<clients::Task> chunks_;           // of the evaluation
+    std::vector<Attempts> chunk_attempts_;
+    std::atomic<std::uint32_t> finished_before_{0};  // of the block's count, when this hand-out began …
+    std::atomic<std::uint32_t> awaited_{0};          // … and how many it waits for
 };
 
 }  // namespace fedhive::sim

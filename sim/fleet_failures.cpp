@@ -45,53 +45,86 @@ void Fleet::abort(ClientFailure failure) {
     throw RunAborted(std::move(failure));
 }
 
-void Fleet::count_progress() {
-    const std::size_t done = barrier_.num_done();
-    if (done > done_) counts_.deaths_in_a_row = 0;
-    done_ = done;
-}
-
-/// A cohort member before each of its attempts: which fault is waiting for it, and whether it takes part at all.
-void Fleet::take_part(std::size_t member, std::uint32_t round) {
+/// A client before each of its attempts: which fault is waiting for it, and whether it takes part at all.
+void Fleet::take_part(std::size_t slot, std::size_t passenger) {
+    Passenger& client = flights_[slot]->clients[passenger];
+    const std::uint32_t round = flights_[slot]->task.round;
+    clients::Member& member = block_.members()[member_index(slot, passenger)];
     for (;;) {
-        const FaultConfig* fault = options_.faults.at(round, cohort_[member], attempts_[member].attempt);
-        block_.members()[member].fault = injected(fault);
+        const FaultConfig* fault = options_.faults.at(round, client.client_id, client.attempts.attempt);
+        member.fault = injected(fault);
         if (fault == nullptr || fault->kind != "drop") return;
         ClientFailure failure;
         failure.kind = FailureKind::Dropped;
         failure.round = round + std::int64_t{1};
-        failure.client_id = cohort_[member];
+        failure.client_id = client.client_id;
         failure.message = "injected: did not take part";
-        resolve_attempt(member, failure, true);
-        if (attempts_[member].dropped) return;
+        resolve_attempt(client.attempts, failure, true);
+        member.left_out = client.attempts.dropped ? 1 : 0;
+        if (client.attempts.dropped) return;
     }
 }
 
-void Fleet::resolve(clients::FoundFailure found) {
+void Fleet::resolve(std::vector<clients::FoundFailure> found) {
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const auto cell = found[i].cell;
+        const bool of_group = options_.mode.group_size() > 1 && cell && *cell < first_chunk() && flights_[slot_of(*cell)];
+        if (of_group) recall_group(slot_of(*cell), found);
+        resolve_one(found[i]);
+    }
+}
+
+void Fleet::resolve_one(clients::FoundFailure found) {
     if (runner_) found.failure.worker = -1;  // no process but this one
-    const bool again = found.failure.kind == FailureKind::OutOfMemory && leave_fewer_workers(found.failure);
-    if (found.worker_lost) replace_worker(found);
-    if (!found.task_index) {
-        if (!again && options_.failures.policy == "abort") abort(found.failure);
+    // What was written in place stays, so it is not done again.
+    const bool again =
+        found.failure.kind == FailureKind::OutOfMemory && !options_.mode.in_place() && leave_fewer_workers(found.failure);
+    const bool is_slot = found.cell && *found.cell < first_chunk();
+    const bool unwanted = is_slot && !flights_[slot_of(*found.cell)];  // of one that was left behind: no reason to end the run
+    if (found.worker_lost) replace_worker(found, unwanted);
+    if (!found.cell || unwanted) {
+        if (!again && !unwanted && options_.failures.policy == "abort") abort(found.failure);
         if (!again) tell(found.failure, FailureAction::Replaced);
         return;
     }
+    if (is_slot) return resolve_client(slot_of(*found.cell), found.failure, again);
+    const std::size_t chunk = *found.cell - first_chunk();
     if (again) {
-        Attempts& entry = attempts_[blamed_entry(*found.task_index, found.failure)];
-        ++entry.attempt;
-        ++entry.forgiven;
-        if (tasks_[*found.task_index].kind == clients::TaskKind::Train)
-            take_part(blamed_entry(*found.task_index, found.failure), tasks_[*found.task_index].round);
+        ++chunk_attempts_[chunk].attempt;
+        ++chunk_attempts_[chunk].forgiven;
     } else {
-        resolve_task(*found.task_index, found.failure);
+        resolve_attempt(chunk_attempts_[chunk], found.failure, false);
     }
-    publish_again(*found.task_index);
+    barrier_.put(*found.cell, chunks_[chunk]);
+    barrier_.ring();
 }
 
-void Fleet::replace_worker(const clients::FoundFailure& found) {
+/// `forgiven`: it ran out of memory, and fewer workers are left to try again.
+void Fleet::resolve_client(std::size_t slot, ClientFailure failure, bool forgiven) {
+    Flight& flight = *flights_[slot];
+    const auto blamed = std::find_if(flight.clients.begin(), flight.clients.end(), [&](const Passenger& client) {
+        return client.client_id == static_cast<std::uint32_t>(failure.client_id);
+    });
+    FEDHIVE_CHECK(blamed != flight.clients.end(), "client {} is not in slot {}", failure.client_id, slot);
+    const auto passenger = static_cast<std::size_t>(blamed - flight.clients.begin());
+    if (forgiven) {
+        ++blamed->attempts.attempt;
+        ++blamed->attempts.forgiven;
+    } else {
+        resolve_attempt(blamed->attempts, std::move(failure), true);
+        block_.members()[member_index(slot, passenger)].left_out = blamed->attempts.dropped ? 1 : 0;
+    }
+    if (!blamed->attempts.dropped) take_part(slot, passenger);
+    if (options_.mode.one_group()) others_try_again(slot);
+    put_group(slot);
+    barrier_.ring();
+}
+
+void Fleet::replace_worker(const clients::FoundFailure& found, bool needed) {
     const auto worker = static_cast<std::size_t>(found.failure.worker);
     if (std::find(active_.begin(), active_.end(), worker) == active_.end()) return;  // it was one of those left away
-    if (options_.failures.policy == "abort" && found.failure.kind != FailureKind::OutOfMemory) return;  // nobody will need it
+    const bool ends_the_run = options_.failures.policy == "abort" && found.failure.kind != FailureKind::OutOfMemory;
+    if (ends_the_run && !needed) return;
     ++counts_.deaths_in_a_row;
     ++counts_.workers_replaced;
     if (counts_.deaths_in_a_row >= kMostDeathsInARow) {
@@ -106,65 +139,42 @@ void Fleet::replace_worker(const clients::FoundFailure& found) {
 
 /// Half of the workers go, so that the memory they hold is there for the others. False when there is but one.
 bool Fleet::leave_fewer_workers(ClientFailure& failure) {
-    if (active_.size() <= 1) {
-        failure.message += fmt::format("; nobody else was at work, {} of memory are available on the host",
+    if (active_.size() <= options_.mode.group_size()) {
+        failure.message += fmt::format("; {}, {} of memory are available on the host",
+                                       active_.size() > 1 ? "none of the workers can be spared" : "nobody else was at work",
                                        human_bytes(this_machine().available_memory));
         return false;
     }
-    while (active_.size() > 1 && active_.size() > (options_.workers + 1) / 2) {
-        const auto task = barrier_.retire(active_.back());
+    const std::size_t least = std::max<std::size_t>(options_.mode.group_size(), (options_.workers + 1) / 2);
+    while (active_.size() > least) {
+        const auto cell = barrier_.retire(active_.back());
         active_.pop_back();
-        if (task) publish_again(*task);
+        if (!cell) continue;
+        if (*cell >= first_chunk()) barrier_.put(*cell, chunks_[*cell - first_chunk()]);
+        if (*cell < first_chunk() && flights_[slot_of(*cell)]) put_group(slot_of(*cell));
     }
+    barrier_.ring();
     options_.workers = static_cast<std::uint32_t>(active_.size());
     failure.message += fmt::format("; tried again with {} worker{}", active_.size(), active_.size() == 1 ? "" : "s");
     tell(failure, FailureAction::FewerWorkers);
     return true;
 }
 
-/// The member of the cohort, or the chunk, that a task's failure is put down to.
-std::size_t Fleet::blamed_entry(std::size_t task_index, const ClientFailure& failure) const {
-    const clients::Task& task = tasks_[task_index];
-    if (task.kind != clients::TaskKind::Train) return task_index;
-    const auto begin = cohort_.begin() + static_cast<std::ptrdiff_t>(task.first);
-    const auto end = begin + static_cast<std::ptrdiff_t>(task.count);
-    const auto found = std::find(begin, end, static_cast<std::uint32_t>(failure.client_id));
-    FEDHIVE_CHECK(found != end, "client {} is not in slot {}", failure.client_id, task.slot);
-    return static_cast<std::size_t>(found - cohort_.begin());
-}
-
-void Fleet::resolve_task(std::size_t task_index, const ClientFailure& failure) {
-    const clients::Task& task = tasks_[task_index];
-    const std::size_t entry = blamed_entry(task_index, failure);
-    const bool is_client = task.kind == clients::TaskKind::Train;
-    resolve_attempt(entry, failure, is_client);
-    if (is_client && !attempts_[entry].dropped) take_part(entry, task.round);
-}
-
 /// Policy: drop the client, or count one more attempt; a chunk of the evaluation is never left out.
-void Fleet::resolve_attempt(std::size_t entry, ClientFailure failure, bool may_drop) {
-    Attempts& one = attempts_[entry];
-    failure.attempt = one.attempt;
+void Fleet::resolve_attempt(Attempts& entry, ClientFailure failure, bool may_drop) {
+    failure.attempt = entry.attempt;
     if (options_.failures.policy == "abort") abort(failure);
-    one.worker = static_cast<std::uint32_t>(std::max<std::int64_t>(0, failure.worker));
+    entry.worker = static_cast<std::uint32_t>(std::max<std::int64_t>(0, failure.worker));
     if (options_.failures.policy == "drop" && may_drop) {
-        one.dropped = failure.kind;
-        block_.members()[entry].left_out = 1;
+        entry.dropped = failure.kind;
         return tell(failure, FailureAction::Dropped);
     }
-    if (one.attempt - one.forgiven >= options_.failures.attempts) {
-        failure.message += fmt::format(" (attempt {} of {})", one.attempt - one.forgiven, options_.failures.attempts);
+    if (entry.attempt - entry.forgiven >= options_.failures.attempts) {
+        failure.message += fmt::format(" (attempt {} of {})", entry.attempt - entry.forgiven, options_.failures.attempts);
         abort(failure);
     }
     tell(failure, FailureAction::Retried);
-    ++one.attempt;
-}
-
-void Fleet::publish_again(std::size_t task_index) {
-    clients::Task task = tasks_[task_index];
-    if (!wanted(task)) return;  // all of its clients were dropped
-    task.deadline_s = deadline_of(task);
-    barrier_.publish_again(task_index, task);
+    ++entry.attempt;
 }
 
 }  // namespace fedhive::sim

@@ -25,6 +25,8 @@ Cohort largest_client(const clients::SharedDataset& dataset) {
 std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats) {
     std::uint64_t vectors = 2;
     if (run.training.optimizer.momentum > 0.0) ++vectors;
+    if (run.training.optimizer.momentum > 0.0 && run.mode.name == "gradient_averaging") ++vectors;  // handed over at the end
+    if (run.mode.name == "parameter_server" || run.mode.name == "split") ++vectors;                 // zeros, for a summary
     const auto per_slot = static_cast<std::uint64_t>(run.training.clients_per_slot);
     if (per_slot > 1) vectors += 1 + static_cast<std::uint64_t>(std::bit_width(per_slot));
     return kProcessBytes + vectors * num_floats * sizeof(float);
@@ -48,7 +50,7 @@ std::uint64_t rehearse_worker(const Experiment& run, const std::function<std::ui
     FleetOptions options = run.fleet_options();
     options.workers = 1;
     options.clients_per_slot = 1;
-    options.max_cohort = 1;
+    options.mode = {};
     // One local step is enough to see what training takes: after it, the client gives up.
     options.failures.policy = "drop";
     FaultConfig give_up;
@@ -56,10 +58,11 @@ std::uint64_t rehearse_worker(const Experiment& run, const std::function<std::ui
     options.faults = FaultSchedule({give_up}, 0);
     Fleet fleet(options, run.worker_plan, *run.arena, run.dataset);
     const Strategy strategy = make_strategy("fedavg", {}, Weighting::Uniform);
-    fleet.pull_down(largest_client(run.dataset), run.server, strategy);
+    ServerState server(*run.arena);
+    fleet.pull_down(largest_client(run.dataset), server, strategy);
     fleet.train();
-    fleet.barrier(1);
-    fleet.evaluate(run.server);
+    fleet.barrier(server);
+    fleet.evaluate(server);
     const std::uint64_t after = free_bytes();
     return before > after ? before - after : 0;
 }

@@ -1,10 +1,104 @@
 #include "sim/mode.h"
 
+#include "aggregation/math/adoption.h"
+#include "aggregation/math/gradient_step.h"
+#include "aggregation/math/mixing.h"
+
+#include <algorithm>
+#include <cmath>
+
 namespace fedhive::sim {
 
+namespace {
+
+Staleness staleness_of(const ModeConfig& mode) {
+    Staleness staleness{.a = mode.staleness_a, .b = mode.staleness_b};
+    if (mode.staleness == "hinge") staleness.function = Staleness::Function::Hinge;
+    if (mode.staleness == "polynomial") staleness.function = Staleness::Function::Polynomial;
+    return staleness;
+}
+
+}  // namespace
+
+aggregation::SgdOptions sgd_options(const OptimizerConfig& optimizer) {
+    return {static_cast<float>(optimizer.lr), static_cast<float>(optimizer.momentum),
+            static_cast<float>(optimizer.weight_decay), optimizer.nesterov};
+}
+
+double Staleness::discount(std::uint64_t tau) const {
+    const auto age = static_cast<double>(tau);
+    switch (function) {
+        case Function::Constant:
+            return 1.0;
+        case Function::Hinge:
+            return age <= b ? 1.0 : 1.0 / (a * (age - b) + 1.0);
+        case Function::Polynomial:
+            return std::pow(1.0 + age, -a);
+    }
+    return 1.0;
+}
+
+std::size_t Mode::room(std::size_t in_air, std::int64_t rounds_left) const {
+    const std::size_t wanted = drain ? std::min(in_flight, quorum * static_cast<std::size_t>(rounds_left)) : in_flight;
+    return wanted - std::min(wanted, in_air);
+}
+
+std::uint64_t Mode::num_globals() const {
+    // Those who arrive leave their model free only after the step; as many start from the published one.
+    if (late_join || by_steps()) return in_flight - quorum + 2;
+    return velocity_shared ? kVelocityRegion + 1 : 2;
+}
+
+std::uint64_t Mode::num_slots(std::uint64_t clients_per_slot) const {
+    return std::max<std::uint64_t>((in_flight + clients_per_slot - 1) / clients_per_slot, one_group() ? 2 : 1);
+}
+
 Mode make_mode(const RunConfig& run) {
-    const auto cohort = static_cast<std::size_t>(run.cohort_size());
-    return {cohort, cohort};
+    const ModeConfig& config = run.mode;
+    Mode mode;
+    mode.in_flight = static_cast<std::size_t>(run.cohort_size());
+    mode.quorum = static_cast<std::size_t>(config.quorum.value_or(run.cohort_size()));
+    if (config.name == "semi_async" || config.name == "async") {
+        mode.late_join = true;
+        mode.drain = config.at_end == "drain";
+        mode.staleness = staleness_of(config);
+    }
+    if (config.name == "async") {
+        mode.quorum = 1;
+        mode.payload = clients::Payload::Model;
+    }
+    if (config.name == "parameter_server") {
+        mode.quorum = 1;
+        mode.task = clients::TaskKind::Gradient;
+        if (config.max_staleness) mode.max_staleness = static_cast<std::uint64_t>(*config.max_staleness);
+    }
+    if (config.name == "hogwild") mode.task = clients::TaskKind::InPlace;
+    if (config.name == "split") mode.task = clients::TaskKind::LowerHalf;
+    if (config.name == "gradient_averaging") {
+        mode.task = clients::TaskKind::Replica;
+        mode.velocity_shared = run.training.optimizer.momentum > 0.0;
+    }
+    return mode;
+}
+
+Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena) {
+    Strategy strategy = make_strategy(run.strategy.name, run.strategy.parameters, run.strategy.weighting);
+    if (run.mode.name == "async") {
+        strategy.aggregator = aggregation::make_newest();
+        strategy.server_optimizer = aggregation::make_server_mix(run.mode.alpha);
+    }
+    if (run.mode.name == "parameter_server") {
+        strategy.weighting = Weighting::Uniform;
+        strategy.server_optimizer = aggregation::make_gradient_step(sgd_options(run.training.optimizer));
+    }
+    if (run.mode.name == "gradient_averaging") {
+        strategy.aggregator = aggregation::make_newest();
+        const bool momentum = run.training.optimizer.momentum > 0.0;
+        strategy.server_optimizer =
+            aggregation::make_adoption(momentum ? arena.global(Mode::kVelocityRegion) : aggregation::ParamSpan(),
+                                       momentum ? arena.slot(1) : aggregation::ParamSpan());
+    }
+    return strategy;
 }
 
 }  // namespace fedhive::sim

@@ -4,6 +4,7 @@
 #include "clients/training/local_training.h"
 #include "clients/training/worker.h"
 #include "sim/resume.h"
+#include "sim/round_loop.h"
 #include "sim/run_files.h"
 #include "sim/run_record.h"
 
@@ -22,11 +23,14 @@ public:
 
     aggregation::ParamSpan parameters() override { return step_.parameters(); }
     void begin(const clients::ClientStart& start) override { step_.begin(start); }
+    aggregation::ParamSpan gradient() override { return step_.gradient(); }
+    aggregation::ParamSpan velocity() override { return step_.velocity(); }
+    void apply_gradient() override { step_.apply_gradient(); }
     double loss_sum() override { return step_.loss_sum(); }
-    void step(std::span<const std::uint32_t> batch) override {
+    void compute_gradient(std::span<const std::uint32_t> batch) override {
         clients::throw_if_interrupted();
         const double before = step_.loss_sum();
-        step_.step(batch);
+        step_.compute_gradient(batch);
         const double loss = (step_.loss_sum() - before) / static_cast<double>(batch.size());
         say_(fmt::format("step {:>6}  batch {:>5}  loss {:.6f}", ++count_, batch.size(), loss));
     }
@@ -70,10 +74,10 @@ void follow_record(RunConfig& config, const std::vector<RecordedRound>& record, 
     config.faults.clear();
     for (std::int64_t round = first; round < end; ++round)
         for (const RecordedClient& client : record[static_cast<std::size_t>(round)].clients) {
-            if (client.failure.empty()) continue;
+            if (client.failure.empty() || client.failure == to_string(clients::FailureKind::LeftBehind)) continue;
             FaultConfig fault;
             fault.kind = "drop";
-            fault.round = round + 1;
+            fault.round = client.sent_round;
             fault.client = client.client_id;
             fault.attempts = "all";
             config.faults.push_back(fault);
@@ -98,30 +102,24 @@ std::string run_recorded_rounds(Experiment& run, const std::vector<RecordedRound
     if (server.round == until) return "";
     std::string difference;
     Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
-    for (; server.round < until; ++server.round) {
+    for (const InFlight& client : std::vector(server.in_flight)) fleet.take_up(client, server, run.strategy);
+    while (server.round < until) {
         fleet.throw_if_interrupted();
-        const RecordedRound& recorded = record[static_cast<std::size_t>(server.round)];
-        fleet.pull_down(sample_uniform(fleet.num_clients(), run.mode.in_flight,
-                                       Stream(run.config.seed, Purpose::Sampling, static_cast<std::uint32_t>(server.round))),
-                        server, run.strategy);
-        fleet.train();
-        const Arrivals arrived = fleet.barrier(run.mode.quorum);
-        if (difference.empty()) difference = first_difference(arrived, recorded, server.round + 1);
-        if (recorded.version == server.version) continue;  // the round was skipped
-        aggregation::Aggregator& sum = *run.strategy.aggregator;
-        sum.zero_init(run.layout.num_floats(), run.space);
-        for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);
-        server.server_step(*run.strategy.server_optimizer, sum.finish());
+        RoundRecord round;
+        const Arrivals arrived = run_round(run, fleet, round);
+        ++server.round;
+        if (difference.empty())
+            difference = first_difference(arrived, record[static_cast<std::size_t>(server.round - 1)], server.round);
     }
     return difference;
 }
 
-clients::ClientResult train_told(const Experiment& run, const ReplayOptions& options, const Say& say) {
+clients::ClientResult train_told(const Experiment& run, const ReplayOptions& options, std::int64_t sent_round, const Say& say) {
     const auto trainer = clients::make_libtorch_trainer(run.worker_plan, run.dataset);
     ToldStep step(trainer->step(), say);
     const auto client = static_cast<std::uint32_t>(options.client);
     return clients::train_client(step, run.worker_plan.training, run.strategy.objective,
-                                 static_cast<std::uint32_t>(options.round - 1), client, run.dataset.shard(client),
+                                 static_cast<std::uint32_t>(sent_round - 1), client, run.dataset.shard(client),
                                  run.server.model(), run.arena->slot(0));
 }
 
@@ -131,19 +129,26 @@ bool replay(const ReplayOptions& options, const Say& say) {
     check_is_run(options.folder);
     const std::vector<RecordedRound> record = read_record(options.folder);
     const RecordedClient recorded = recorded_client(options, record);
-    Resumption start = find_start(options.folder, options.round - 1);
+    Resumption start = find_start(options.folder, recorded.sent_round - 1);
     const std::int64_t first = start.from ? start.from->checkpoint.round : 0;
-    follow_record(start.loaded.run, record, first, options.round - 1);
+    follow_record(start.loaded.run, record, first, static_cast<std::int64_t>(record.size()));
+    // The order of arrivals is part of what happened.
+    if (start.loaded.run.clock == "wall") start.loaded.run.arrivals = options.folder / "arrivals.csv";
+    if (make_mode(start.loaded.run).task != clients::TaskKind::Train)
+        throw ConfigError(
+            fmt::format("{}: in mode {} no client trains by itself; replay is for synchronous, semi_async and async",
+                        options.folder.string(), start.loaded.run.mode.name));
     Experiment run(start.loaded);
     take_up(run, start, true);
     for (const std::string& other : start.past.other_bits) say("other bits  " + other);
-    say(fmt::format(
-        "round {}, client {}: {} examples; from {}{}", options.round, options.client,
-        run.dataset.shard(static_cast<std::size_t>(options.client)).size(),
-        start.from ? start.from->path.filename().string() : "the beginning",
-        first == options.round - 1 ? "" : fmt::format(", rounds {} to {} run again", first + 1, options.round - 1)));
-    const std::string difference = run_recorded_rounds(run, record, options.round - 1);
-    const clients::ClientResult result = train_told(run, options, say);
+    say(fmt::format("round {}, client {}: {} examples; from {}{}", options.round, options.client,
+                    run.dataset.shard(static_cast<std::size_t>(options.client)).size(),
+                    start.from ? start.from->path.filename().string() : "the beginning",
+                    first == recorded.sent_round - 1
+                        ? ""
+                        : fmt::format(", rounds {} to {} run again", first + 1, recorded.sent_round - 1)));
+    const std::string difference = run_recorded_rounds(run, record, recorded.sent_round - 1);
+    const clients::ClientResult result = train_told(run, options, recorded.sent_round, say);
     if (result.update_hash == recorded.update_hash) {
         say(fmt::format("update_hash {:016x}: the bits of the run", result.update_hash));
         return true;

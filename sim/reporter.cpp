@@ -80,7 +80,7 @@ void Reporter::report(const RoundRecord& round, const Arrivals& arrived, const S
         progress.test_round = round.round;
     }
     progress.failures = fleet_->failure_counts();
-    folder_.add_round(round, arrived, server, run_.layout.num_values() * sizeof(float));
+    folder_.add_round(round, arrived, server);
     console_.show_round(round, arrived, server);
 }
 
@@ -175,6 +175,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     }
     manifest["wall_s"] = seconds_to_json(progress());
     manifest["round"] = run_.server.round;
+    manifest["in_flight"] = run_.server.in_flight.size();
     manifest["resumed"] = past_.resumed;
     manifest["other_bits"] = past_.other_bits;
     manifest["failures"] = to_json(past_.progress.failures);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <map>
 
 namespace fedhive::sim {
 
@@ -80,7 +81,25 @@ std::string how_it_finished(const nlohmann::json& manifest, const RunConfig& con
                        folder.string(), rounds, by_accuracy, folder.string());
 }
 
-/// Puts a checkpoint's model, moments and counts into `run`.
+/// Puts the models that clients in flight started from into regions of their own.
+void restore_in_flight(Experiment& run, const CheckpointFile& from) {
+    std::map<std::uint64_t, std::uint32_t> regions{{run.server.version, run.server.global_index}};
+    const std::uint64_t num_slots = run.arena->geometry().num_slots;
+    run.server.in_flight = from.checkpoint.in_flight;
+    for (InFlight& client : run.server.in_flight) {
+        if (client.slot >= num_slots || client.client_id >= run.dataset.map().num_clients ||
+            (regions.size() + 1 >= run.server.readers.size() && !regions.contains(client.version)))
+            throw ConfigError(fmt::format("{}: client {} in slot {} does not fit a run with {} clients in {} slots",
+                                          from.path.string(), client.client_id, client.slot, run.dataset.map().num_clients,
+                                          num_slots));
+        const auto [found, is_new] = regions.try_emplace(client.version, static_cast<std::uint32_t>(regions.size()));
+        client.global_index = found->second;
+        if (is_new)
+            aggregation::copy(run.arena->global(client.global_index), read_vector(from, base_name(client.version), run.layout));
+    }
+}
+
+/// Puts a checkpoint's model, moments, counts and clients in flight into `run`.
 void restore(Experiment& run, const CheckpointFile& from) {
     const Checkpoint& checkpoint = from.checkpoint;
     if (checkpoint.data_fingerprint != run.data_fingerprint)
@@ -96,9 +115,11 @@ void restore(Experiment& run, const CheckpointFile& from) {
     aggregation::copy(run.server.model(), read_vector(from, "model", run.layout));
     for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.layout.num_floats(), run.space))
         aggregation::copy(moment.values, read_vector(from, std::string("server.") + moment.name, run.layout));
-    aggregation::synchronize(run.space);
     run.server.round = checkpoint.round;
     run.server.version = checkpoint.version;
+    run.server.now_s = checkpoint.now_s;
+    restore_in_flight(run, from);
+    aggregation::synchronize(run.space);
 }
 
 LoadedConfig load_wanted(const ResumeOptions& options) {

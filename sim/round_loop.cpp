@@ -3,6 +3,8 @@
 #include "sim/evaluate.h"
 #include "sim/sampler.h"
 
+#include <algorithm>
+
 namespace fedhive::sim {
 
 namespace {
@@ -15,36 +17,58 @@ bool stop_reached(const RunConfig& config, const RoundRecord& round) {
     return config.stop.test_accuracy && round.test && round.test->test_accuracy >= *config.stop.test_accuracy;
 }
 
+Cohort next_cohort(Experiment& run, const Fleet& fleet) {
+    ServerState& server = run.server;
+    std::vector<std::uint32_t> busy;
+    for (const InFlight& client : fleet.in_flight()) busy.push_back(client.client_id);
+    std::sort(busy.begin(), busy.end());
+    return sample_idle(fleet.num_clients(), busy, run.mode.room(busy.size(), run.config.rounds - server.round),
+                       Stream(run.config.seed, Purpose::Sampling, static_cast<std::uint32_t>(server.round)), run.devices,
+                       server.now_s);
+}
+
+/// What has arrived becomes the next model, unless it is too little.
+void take_in(Experiment& run, const Arrivals& arrived, RoundRecord& round) {
+    Strategy& strategy = run.strategy;
+    ServerState& server = run.server;
+    if (arrived.num_arrived < static_cast<std::uint64_t>(run.config.failures.min_updates)) return;
+    if (run.mode.in_place()) return server.stepped_in_place();
+    aggregation::Aggregator& sum = *strategy.aggregator;
+    sum.zero_init(run.layout.num_floats(), run.space);
+    for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);
+    const aggregation::Aggregate aggregate = sum.finish();
+    round.lap(Phase::Aggregate);
+    server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
+    round.lap(Phase::ServerStep);
+}
+
 }  // namespace
+
+Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
+    ServerState& server = run.server;
+    Arrivals arrived;
+    fleet.pull_down(next_cohort(run, fleet), server, run.strategy);  // the global model goes out, with a task for each slot
+    for (bool more = true; more;) {  // one turn; where every step arrives by itself, one for each
+        fleet.train();               // local steps -> update slots
+        round.lap(Phase::PullDown);
+        const Arrivals turn = fleet.barrier(server);  // the single wait of the turn
+        round.waited(turn);
+        take_in(run, turn, round);           // zero_init, aggregate, server_step
+        more = fleet.release(turn, server);  // slots are free again
+        arrived.append(turn);
+    }
+    server.in_flight = fleet.in_flight();
+    if (run.config.clock == "virtual") round.virtual_s = server.now_s;
+    return arrived;
+}
 
 void run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter, Checkpointer& checkpoints) {
     const RunConfig& config = run.config;
-    const Mode& mode = run.mode;
-    Strategy& strategy = run.strategy;
     ServerState& server = run.server;
-    const auto min_updates = static_cast<std::size_t>(config.failures.min_updates);
     for (bool stop = false; server.round < config.rounds && !stop;) {
         fleet.throw_if_interrupted();
         RoundRecord round = reporter.begin(server);
-        const Cohort cohort = sample_uniform(fleet.num_clients(), mode.in_flight,
-                                             Stream(config.seed, Purpose::Sampling, static_cast<std::uint32_t>(server.round)));
-
-        fleet.pull_down(cohort, server, strategy);  // the global model goes out, with a task for each slot
-        fleet.train();                              // local steps -> update slots
-        round.lap(Phase::PullDown);
-        const Arrivals arrived = fleet.barrier(mode.quorum);  // the single wait of the round
-        round.waited(arrived);
-
-        if (arrived.accepted() >= min_updates) {
-            aggregation::Aggregator& sum = *strategy.aggregator;
-            sum.zero_init(run.layout.num_floats(), run.space);
-            for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);
-            const aggregation::Aggregate aggregate = sum.finish();
-            round.lap(Phase::Aggregate);
-            server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
-            round.lap(Phase::ServerStep);
-        }
-
+        const Arrivals arrived = run_round(run, fleet, round);
         if (evaluation_due(config, server.round)) round.test = evaluate(fleet, server, run.dataset.map().num_test);
         round.lap(Phase::Evaluate);
         ++server.round;

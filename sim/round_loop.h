@@ -8,6 +8,9 @@
 
 namespace fedhive::sim {
 
+/// One round, from the sample to the next model; it is neither evaluated nor reported, nor counted yet. Throws RunAborted, Interrupted, Fault.
+Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round);
+
 /// Runs rounds until config.rounds or a stop condition. Throws RunAborted, Interrupted, Fault.
 void run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter, Checkpointer& checkpoints);
 

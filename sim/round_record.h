@@ -22,7 +22,8 @@ struct RoundRecord {
     std::int64_t start_ns = now_ns();
     std::int64_t lap_ns = start_ns;  // end of the last phase
     std::array<double, kNumPhases> seconds{};
-    std::optional<Metrics> test;  // empty where the round was not evaluated
+    std::optional<Metrics> test;      // empty where the round was not evaluated
+    std::optional<double> virtual_s;  // simulated time at its end; empty on the wall clock
 
     /// The time since the last lap belongs to this phase.
     void lap(Phase phase) { split(phase, now_ns()); }

@@ -23,9 +23,11 @@ namespace {
 
 constexpr std::string_view kRoundColumns =
     "round,version,cohort,accepted,failed,train_loss,test_loss,test_accuracy,bytes_down,bytes_up,staleness_mean,wall_s,"
-    "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s\n";
+    "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s,left_behind,in_flight,virtual_s\n";
 constexpr std::string_view kClientColumns =
-    "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure\n";
+    "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure,sent_round,staleness\n";
+
+constexpr std::string_view kArrivalColumns = "round,client_id\n";
 
 std::string read_text(const fs::path& file) {
     std::ifstream stream(file, std::ios::binary);
@@ -66,10 +68,11 @@ std::string optional_text(const std::optional<double>& value) { return value ? f
 std::string client_row(const RoundRecord& round, const ClientReport& client) {
     std::string row =
         fmt::format("{},{},{},{},{},", round.round, client.client_id, client.worker, client.slot, client.num_examples);
-    if (client.failure) return row + fmt::format(",,,,,{}\n", to_string(*client.failure));
+    const std::string origin = fmt::format("{},{}\n", client.sent_round + 1, client.staleness);
+    if (client.failure) return row + fmt::format(",,,,,{},{}", to_string(*client.failure), origin);
     const clients::ClientResult& result = client.result;
-    return row + fmt::format("{},{},{},{:016x},{:.6f},\n", result.steps, result.train_loss, result.update_norm,
-                             result.update_hash, result.seconds);
+    return row + fmt::format("{},{},{},{:016x},{:.6f},,{}", result.steps, result.train_loss, result.update_norm,
+                             result.update_hash, result.seconds, origin);
 }
 
 void check_table(const fs::path& file, std::uint64_t size, std::string_view columns, std::int64_t rounds) {
@@ -102,17 +105,20 @@ RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& f
     : lock_(write_first_files(std::move(lock), config, first_checkpoint)),
       rounds_(path() / "rounds.csv"),
       clients_(path() / "clients.csv"),
-      events_(path() / "events.jsonl") {
+      events_(path() / "events.jsonl"),
+      arrivals_(path() / "arrivals.csv") {
     make_folders();
     rounds_.append(kRoundColumns);
     clients_.append(kClientColumns);
+    arrivals_.append(kArrivalColumns);
 }
 
 RunFolder::RunFolder(RunLock lock)
     : lock_(std::move(lock)),
       rounds_(path() / "rounds.csv"),
       clients_(path() / "clients.csv"),
-      events_(path() / "events.jsonl") {
+      events_(path() / "events.jsonl"),
+      arrivals_(path() / "arrivals.csv") {
     make_folders();
 }
 
@@ -121,6 +127,7 @@ void RunFolder::go_back_to(const TablePositions& tables) {
     unlink((path() / "model.safetensors").c_str());
     cut_table(rounds_, tables.rounds_bytes, kRoundColumns);
     cut_table(clients_, tables.clients_bytes, kClientColumns);
+    cut_table(arrivals_, tables.arrivals_bytes, kArrivalColumns);
     events_.cut(whole_lines(read_text(path() / "events.jsonl")));
 }
 
@@ -128,19 +135,25 @@ void RunFolder::make_folders() const {
     for (const char* name : {"logs", "checkpoints"}) fs::create_directories(path() / name);
 }
 
-void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server,
-                          std::uint64_t model_bytes) {
+void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server) {
     std::string rows;
     for (const ClientReport& client : arrived.clients) rows += client_row(round, client);
     clients_.append(rows);
+    if (!round.virtual_s) {  // there, the order needs no record
+        std::string order;
+        for (const std::uint32_t client : arrived.order) order += fmt::format("{},{}\n", round.round, client);
+        arrivals_.append(order);
+    }
     const std::size_t cohort = arrived.clients.size();
     const std::size_t accepted = arrived.accepted();
     const std::string test = round.test ? fmt::format("{},{}", round.test->test_loss, round.test->test_accuracy) : ",";
-    std::string row = fmt::format("{},{},{},{},{},{},{},{},{},{},{:.6f}", round.round, server.version, cohort, accepted,
-                                  cohort - accepted, optional_text(arrived.train_loss()), test, cohort * model_bytes,
-                                  accepted * model_bytes, 0, seconds_between(round.start_ns, round.lap_ns));
+    const std::size_t left_behind = arrived.left_behind();
+    std::string row =
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{:.6f}", round.round, server.version, cohort, accepted,
+                    cohort - accepted - left_behind, optional_text(arrived.train_loss()), test, arrived.traffic.down,
+                    arrived.traffic.up, arrived.staleness_mean(), seconds_between(round.start_ns, round.lap_ns));
     for (const double seconds : round.seconds) row += fmt::format(",{:.6f}", seconds);
-    rounds_.append(row + "\n");
+    rounds_.append(fmt::format("{},{},{},{}\n", row, left_behind, server.in_flight.size(), optional_text(round.virtual_s)));
 }
 
 void RunFolder::add_event(const std::string& event, const nlohmann::json& details) {
@@ -158,13 +171,17 @@ void RunFolder::write_config(const RunConfig& config) const { write_file(path() 
 
 TablePositions RunFolder::sync_tables() {
     clients_.sync();
+    arrivals_.sync();
     rounds_.sync();
-    return {rounds_.size(), clients_.size()};
+    return {rounds_.size(), clients_.size(), arrivals_.size()};
 }
 
 void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds) {
     check_table(folder / "rounds.csv", tables.rounds_bytes, kRoundColumns, rounds);
     check_table(folder / "clients.csv", tables.clients_bytes, kClientColumns, rounds);
+    // On the virtual clock it has no rows.
+    if (tables.arrivals_bytes > kArrivalColumns.size())
+        check_table(folder / "arrivals.csv", tables.arrivals_bytes, kArrivalColumns, rounds);
 }
 
 }  // namespace fedhive::sim

@@ -34,8 +34,8 @@ public:
     /// and a model of an earlier end removed. The manifest should say before that the run goes on.
     void go_back_to(const TablePositions& tables);
 
-    /// One row of rounds.csv and the rows of clients.csv. `model_bytes` is what one client pulls down, and sends up.
-    void add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server, std::uint64_t model_bytes);
+    /// One row of rounds.csv and the rows of clients.csv.
+    void add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server);
 
     /// One line of events.jsonl; the time is added.
     void add_event(const std::string& event, const nlohmann::json& details);
@@ -52,6 +52,7 @@ private:
     AppendFile rounds_;
     AppendFile clients_;
     AppendFile events_;
+    AppendFile arrivals_;  // empty on the virtual clock, whose order needs no record
 };
 
 /// Throws ConfigError where the tables in a folder cannot be cut back to `tables`: their columns, or the rows up to there, are not those

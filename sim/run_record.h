@@ -12,7 +12,8 @@ namespace fedhive::sim {
 struct RecordedClient {
     std::uint32_t client_id = 0;
     std::uint64_t update_hash = 0;  // of an accepted client
-    std::string failure;            // of a dropped one: its kind
+    std::string failure;            // of one that was dropped or left behind: the kind
+    std::int64_t sent_round = 0;    // from 1
 };
 
 struct RecordedRound {
@@ -22,5 +23,8 @@ struct RecordedRound {
 
 /// The rounds of rounds.csv, from 1 on; a torn last line counts as not there. Throws ConfigError naming the file and what is wrong with it.
 std::vector<RecordedRound> read_record(const std::filesystem::path& folder);
+
+/// arrivals.csv: per round, from 1 on, the ids of clients in the order in which their work arrived. Throws as read_record.
+std::vector<std::vector<std::uint32_t>> read_arrivals(const std::filesystem::path& file);
 
 }  // namespace fedhive::sim

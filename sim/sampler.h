@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aggregation/base/random.h"
+#include "sim/devices.h"
 
 #include <cstdint>
 #include <vector>
@@ -14,5 +15,10 @@ using Cohort = std::vector<std::uint32_t>;
 /// `count` of `num_clients` clients, uniformly without replacement. count <= num_clients. Cost: grows with count, not with num_clients.
 /// Source: R. Floyd, in J. Bentley, "Programming pearls: a sample of brilliance", CACM 30(9), 1987.
 Cohort sample_uniform(std::uint64_t num_clients, std::size_t count, Stream stream);
+
+/// At most `count` of the clients that are there at now_s and not `busy` (ascending ids). Where nobody is there and nobody busy, now_s goes
+/// on to when the first one is; Fault where that is never.
+Cohort sample_idle(std::uint64_t num_clients, const std::vector<std::uint32_t>& busy, std::size_t count, Stream stream,
+                   const Devices& devices, double& now_s);
 
 }  // namespace fedhive::sim

@@ -22,6 +22,10 @@ enum class Purpose : std::uint32_t {
     TrainData = 6,
     TestData = 7,
     Faults = 8,
+    Devices = 9,
+    Availability = 10,
+    EpochOrder = 11,
+    ServerDropout = 12,
 };
 
 /// Counter-based stream: block i of the stream is Philox4x32-10(key = seed, counter = (i, purpose, round, client)).

@@ -55,6 +55,8 @@ FEDHIVE_HOST_DEVICE float server_momentum(float global, float aggregate, float& 
     return server_sgd(global, velocity, lr);
 }
 
+FEDHIVE_HOST_DEVICE float server_mix(float global, float local, float rate) { return (1.0F - rate) * global + rate * local; }
+
 FEDHIVE_HOST_DEVICE float server_adam(float global, float aggregate, float& m, float& v, float lr, float beta1, float beta2,
                                       float tau) {
     m = beta1 * m + (1.0F - beta1) * aggregate;

@@ -167,6 +167,10 @@ CudaError server_momentum(float* next, const float* global, const float* aggrega
     });
 }
 
+CudaError server_mix(float* next, const float* global, const float* local, std::size_t size, float rate) {
+    return for_each(size, [=] __device__(std::size_t i) { next[i] = element::server_mix(global[i], local[i], rate); });
+}
+
 CudaError server_adam(float* next, const float* global, const float* aggregate, float* m, float* v, std::size_t size, float lr,
                       float beta1, float beta2, float tau) {
     return for_each(size, [=] __device__(std::size_t i) {

@@ -30,6 +30,7 @@ CudaError median(float* out, const float* const* updates, std::size_t count, std
 CudaError server_sgd(float* next, const float* global, const float* aggregate, std::size_t size, float lr);
 CudaError server_momentum(float* next, const float* global, const float* aggregate, float* velocity, std::size_t size, float lr,
                           float momentum);
+CudaError server_mix(float* next, const float* global, const float* local, std::size_t size, float rate);
 CudaError server_adam(float* next, const float* global, const float* aggregate, float* m, float* v, std::size_t size, float lr,
                       float beta1, float beta2, float tau);
 

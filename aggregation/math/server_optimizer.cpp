@@ -1,6 +1,7 @@
 #include "aggregation/math/server_optimizer.h"
 
 #include "aggregation/math/dispatch.h"
+#include "aggregation/math/moments.h"
 
 namespace fedhive::aggregation {
 
@@ -29,24 +30,12 @@ FEDHIVE_CLONES void server_adam(float* __restrict next, const float* global, con
 
 }  // namespace host
 
-void check_spans(ParamSpan next, ConstParamSpan global, ConstParamSpan aggregate) {
-    require_same(global, next, "next global model");
-    require_same(global, aggregate, "aggregate");
-    if (next.data == global.data) throw ShapeError("the next global model may not be written over the present one");
-}
-
-/// Allocates a moment, zeroed, at the first call; later calls must have the same shape.
-ParamSpan prepare_moment(ParamBuffer& moment, ConstParamSpan global) {
-    if (moment.span().data == nullptr) moment = ParamBuffer(global.size, global.space);
-    require_same(global, moment, "server optimiser's moment");
-    return moment;
-}
-
 class ServerSgd final : public ServerOptimizer {
 public:
     explicit ServerSgd(const ServerSgdOptions& options) : options_(options) {}
 
-    void step(ParamSpan next, ConstParamSpan global, ConstParamSpan aggregate) override {
+    void step(ParamSpan next, ConstParamSpan global, const Aggregate& sum) override {
+        const ConstParamSpan aggregate = sum.values;
         check_spans(next, global, aggregate);
         if (options_.momentum == 0.0F) {
             dispatch(
@@ -77,7 +66,8 @@ class ServerAdam final : public ServerOptimizer {
 public:
     explicit ServerAdam(const ServerAdamOptions& options) : options_(options) {}
 
-    void step(ParamSpan next, ConstParamSpan global, ConstParamSpan aggregate) override {
+    void step(ParamSpan next, ConstParamSpan global, const Aggregate& sum) override {
+        const ConstParamSpan aggregate = sum.values;
         check_spans(next, global, aggregate);
         float* m = prepare_moment(first_, global).data;
         float* v = prepare_moment(second_, global).data;

@@ -1,6 +1,7 @@
 // Rules that turn an aggregate (a direction of progress, local - global) into the next global model.
 #pragma once
 
+#include "aggregation/math/aggregator.h"
 #include "aggregation/memory/param_buffer.h"
 
 #include <memory>
@@ -23,7 +24,7 @@ public:
 
     /// next = global + step(aggregate). Moments are allocated, zeroed, at the first call. All spans [P] in one space; `next` is not
     /// `global`. Throws ShapeError.
-    virtual void step(ParamSpan next, ConstParamSpan global, ConstParamSpan aggregate) = 0;
+    virtual void step(ParamSpan next, ConstParamSpan global, const Aggregate& aggregate) = 0;
 
     /// All that the rule remembers: a checkpoint reads it, a resumed run writes it. Allocated, zeroed, where there was no step yet; empty
     /// for a rule without memory. Throws ShapeError when there was one, over spans of another size or space.

@@ -1,10 +1,11 @@
 // The arena: one allocation that all processes of a run share, cut into spans of [P] f32 at fixed offsets.
 //
-//   [ global A | global B | slot 0 | slot 1 | … | slot S-1 ]     each stride_bytes() long, a multiple of 256; no pointers inside
+//   [ global 0 | … | global G-1 | slot 0 | … | slot S-1 | exchange 0 | … | exchange S-1 ]     offsets only, each a multiple of 256 bytes
 //
 //   who writes what
-//   global A, B   coordinator only (server_step writes the one that is not published)
+//   global g      coordinator only (server_step writes one that nobody reads any more, then publishes it); hogwild: everybody
 //   slot s        the worker that runs the slot's task; the coordinator only reads it, between barrier and release
+//   exchange s    the two workers that share the slot's task in mode split, in turns
 //
 // Ownership is in the type: a creator (HostArena, CudaArena) owns the segment and outlives every opener (HostArenaView,
 // CudaArenaView), which unmaps or closes it and never frees it.
@@ -18,12 +19,16 @@
 namespace fedhive::aggregation {
 
 struct ArenaGeometry {
-    std::uint64_t num_floats = 0;  // P
-    std::uint64_t num_slots = 0;   // S
+    std::uint64_t num_floats = 0;       // P
+    std::uint64_t num_slots = 0;        // S
+    std::uint64_t num_globals = 2;      // G: models that somebody may read, and the one that is written
+    std::uint64_t exchange_floats = 0;  // of one slot's exchange
 
-    static constexpr std::size_t kNumGlobals = 2;
-    std::size_t stride_bytes() const { return (num_floats * sizeof(float) + 255) / 256 * 256; }
-    std::size_t total_bytes() const { return (kNumGlobals + num_slots) * stride_bytes(); }
+    std::size_t stride_bytes() const { return padded(num_floats); }
+    std::size_t exchange_bytes() const { return padded(exchange_floats); }
+    std::size_t total_bytes() const { return (num_globals + num_slots) * stride_bytes() + num_slots * exchange_bytes(); }
+
+    static constexpr std::size_t padded(std::uint64_t floats) { return (floats * sizeof(float) + 255) / 256 * 256; }
 };
 
 class Arena {
@@ -34,8 +39,9 @@ public:
 
     const ArenaGeometry& geometry() const { return geometry_; }
     MemorySpace space() const { return space_; }
-    ParamSpan global(std::size_t index) const;  // index 0 or 1; throws Fault beyond
-    ParamSpan slot(std::size_t index) const;    // index < num_slots; throws Fault beyond
+    ParamSpan global(std::size_t index) const;    // index < num_globals; throws Fault beyond
+    ParamSpan slot(std::size_t index) const;      // index < num_slots; throws Fault beyond
+    ParamSpan exchange(std::size_t index) const;  // index < num_slots, [exchange_floats]; throws Fault beyond
 
 protected:
     Arena(const ArenaGeometry& geometry, MemorySpace space) : geometry_(geometry), space_(space) {}

@@ -18,13 +18,21 @@ struct CnnM final : Classifier {
           fc2(register_module("fc2", torch::nn::Linear(128, spec.num_classes))),
           dropout(spec.dropout) {}
 
-    torch::Tensor forward(const torch::Tensor& examples) override {
-        torch::Tensor x = torch::relu(conv1->forward(examples));
-        x = torch::max_pool2d(torch::relu(conv2->forward(x)), 2);
-        if (dropout) x = torch::dropout(x, 0.25, is_training());
-        x = torch::relu(fc1->forward(x.flatten(1)));
-        if (dropout) x = torch::dropout(x, 0.5, is_training());
-        return fc2->forward(x);
+    torch::Tensor forward_layer(std::size_t layer, const torch::Tensor& x) override {
+        switch (layer) {
+            case 0:
+                return torch::relu(conv1->forward(x));
+            case 1: {
+                const torch::Tensor maps = torch::max_pool2d(torch::relu(conv2->forward(x)), 2);
+                return dropout ? torch::dropout(maps, 0.25, is_training()) : maps;
+            }
+            case 2: {
+                const torch::Tensor units = torch::relu(fc1->forward(x.flatten(1)));
+                return dropout ? torch::dropout(units, 0.5, is_training()) : units;
+            }
+            default:
+                return fc2->forward(x);
+        }
     }
 
     torch::nn::Conv2d conv1, conv2;

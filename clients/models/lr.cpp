@@ -10,7 +10,9 @@ struct Lr final : Classifier {
         : linear(register_module("linear",
                                  torch::nn::Linear(static_cast<std::int64_t>(spec.input.num_values()), spec.num_classes))) {}
 
-    torch::Tensor forward(const torch::Tensor& examples) override { return linear->forward(examples.flatten(1)); }
+    torch::Tensor forward_layer(std::size_t /*layer*/, const torch::Tensor& x) override {
+        return linear->forward(x.flatten(1));
+    }
 
     torch::nn::Linear linear;
 };

@@ -11,9 +11,15 @@ struct Mlp final : Classifier {
           fc2(register_module("fc2", torch::nn::Linear(spec.hidden, spec.hidden))),
           fc3(register_module("fc3", torch::nn::Linear(spec.hidden, spec.num_classes))) {}
 
-    torch::Tensor forward(const torch::Tensor& examples) override {
-        const torch::Tensor x = torch::relu(fc1->forward(examples.flatten(1)));
-        return fc3->forward(torch::relu(fc2->forward(x)));
+    torch::Tensor forward_layer(std::size_t layer, const torch::Tensor& x) override {
+        switch (layer) {
+            case 0:
+                return torch::relu(fc1->forward(x.flatten(1)));
+            case 1:
+                return torch::relu(fc2->forward(x));
+            default:
+                return fc3->forward(x);
+        }
     }
 
     torch::nn::Linear fc1, fc2, fc3;

@@ -15,14 +15,22 @@ struct MnistCnn final : Classifier {
           fc2(register_module("fc2", torch::nn::Linear(50, spec.num_classes))),
           dropout(spec.dropout) {}
 
-    torch::Tensor forward(const torch::Tensor& examples) override {
-        torch::Tensor x = torch::relu(torch::max_pool2d(conv1->forward(examples), 2));
-        x = conv2->forward(x);
-        if (dropout) x = torch::feature_dropout(x, 0.5, is_training());
-        x = torch::relu(torch::max_pool2d(x, 2)).flatten(1);
-        x = torch::relu(fc1->forward(x));
-        if (dropout) x = torch::dropout(x, 0.5, is_training());
-        return fc2->forward(x);
+    torch::Tensor forward_layer(std::size_t layer, const torch::Tensor& x) override {
+        switch (layer) {
+            case 0:
+                return torch::relu(torch::max_pool2d(conv1->forward(x), 2));
+            case 1: {
+                torch::Tensor maps = conv2->forward(x);
+                if (dropout) maps = torch::feature_dropout(maps, 0.5, is_training());
+                return torch::relu(torch::max_pool2d(maps, 2)).flatten(1);
+            }
+            case 2: {
+                const torch::Tensor units = torch::relu(fc1->forward(x));
+                return dropout ? torch::dropout(units, 0.5, is_training()) : units;
+            }
+            default:
+                return fc2->forward(x);
+        }
     }
 
     torch::nn::Conv2d conv1, conv2;

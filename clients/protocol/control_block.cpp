@@ -10,7 +10,7 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x66656468'69766532;  // "fedhive2": the last digit is the version of this memory map
+constexpr std::uint64_t kMagic = 0x66656468'69766534;  // "fedhive4": the last digit is the version of this memory map
 
 constexpr std::size_t kAlignment = 64;
 
@@ -22,16 +22,17 @@ struct Map {
         : plan(align(sizeof(ControlBlock::Header))),
           workers(plan + align(ControlBlock::kPlanBytes)),
           tasks(workers + geometry.num_workers * sizeof(WorkerCell)),
-          members(tasks + geometry.max_tasks * sizeof(TaskCell)),
+          ranks(tasks + geometry.max_tasks * sizeof(TaskCell)),
+          members(ranks + geometry.num_ranks * sizeof(RankCell)),
           results(members + align(geometry.max_members * sizeof(Member))),
           total(results + align(geometry.max_members * sizeof(ClientResult))) {}
-    std::size_t plan, workers, tasks, members, results, total;
+    std::size_t plan, workers, tasks, ranks, members, results, total;
 };
 
 /// Above any machine; keeps the arithmetic of Map from overflowing on a damaged header.
 bool plausible(const ControlGeometry& geometry) {
     return geometry.num_workers >= 1 && geometry.num_workers <= 1U << 20 && geometry.max_tasks <= 1U << 30 &&
-           geometry.max_members <= std::uint64_t{1} << 34;
+           geometry.num_ranks <= 1U << 24 && geometry.max_members <= std::uint64_t{1} << 34;
 }
 
 }  // namespace
@@ -57,6 +58,7 @@ ControlBlock ControlBlock::create(const ControlGeometry& geometry) {
     header->geometry = geometry;
     for (std::size_t i = 0; i < geometry.num_workers; ++i) new (&block.worker(i)) WorkerCell;
     for (std::size_t i = 0; i < geometry.max_tasks; ++i) new (&block.task(i)) TaskCell;
+    for (std::size_t i = 0; i < geometry.num_ranks; ++i) new (&block.ranks()[i]) RankCell;
     header->magic = kMagic;
     return block;
 }
@@ -83,6 +85,10 @@ WorkerCell& ControlBlock::worker(std::size_t index) const {
 TaskCell& ControlBlock::task(std::size_t index) const {
     FEDHIVE_CHECK(index < geometry().max_tasks, "task {} of {}", index, geometry().max_tasks);
     return reinterpret_cast<TaskCell*>(base_ + Map(geometry()).tasks)[index];
+}
+
+std::span<RankCell> ControlBlock::ranks() const {
+    return {reinterpret_cast<RankCell*>(base_ + Map(geometry()).ranks), geometry().num_ranks};
 }
 
 std::span<Member> ControlBlock::members() const {

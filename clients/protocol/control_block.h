@@ -1,14 +1,16 @@
 // The control block: one anonymous shared segment through which the coordinator hands out tasks and workers report results.
 //
-//   [ Header | plan bytes | WorkerCell 0 … W-1 | TaskCell 0 … T-1 | Member 0 … M-1 | ClientResult 0 … M-1 ]     no pointers inside
+//   [ Header | plan bytes | WorkerCell 0 … W-1 | TaskCell 0 … T-1 | RankCell 0 … R-1 | Member 0 … M-1 | ClientResult 0 … M-1 ]
 //
 //   who writes what
 //   Header.ticket, num_tasks, …   coordinator                  Header.cursor, finished   anybody (hints, never the truth)
 //   plan                          coordinator, before workers  WorkerCell                its worker, except the door-bell
 //   TaskCell.task, Member         coordinator, while the cell is Idle, Done or Failed
-//   TaskCell.state                coordinator → Ready | Idle; worker Ready → Claimed → Done | Failed (compare-and-swap)
+//   TaskCell.state                coordinator → Ready | Idle; worker Ready → Claimed → Done | Failed | Idle (compare-and-swap)
+//   TaskCell.due, withdrawn       coordinator
 //   the rest of TaskCell,         the worker that holds the claim
 //   ClientResult of its members
+//   RankCell                      see rank_group.h; made as new by the coordinator while no rank is at work
 //
 // There is no lock: a process killed at any instruction leaves nothing held. A task's state word carries a ticket that grows with every
 // publication, so a worker that wakes up late can neither claim nor finish what is no longer its own.
@@ -16,6 +18,7 @@
 
 #include "clients/protocol/failure.h"
 #include "clients/protocol/fixed_text.h"
+#include "clients/protocol/rank_group.h"
 #include "clients/protocol/task.h"
 #include "clients/protocol/worker_state.h"
 
@@ -50,6 +53,8 @@ struct TaskState {
 
 struct alignas(64) TaskCell {
     std::atomic<std::uint64_t> state{0};
+    std::atomic<double> due{0.0};             // of a Ready task: the smallest is claimed first
+    std::atomic<std::uint32_t> withdrawn{0};  // by the coordinator: nobody wants the result, let go of it
     Task task;
     EvaluationResult evaluation;
     std::atomic<std::int64_t> started_ns{0};  // of the member at work; read by the coordinator meanwhile, for the deadline
@@ -57,6 +62,7 @@ struct alignas(64) TaskCell {
     std::atomic<std::uint64_t> members_done{0};    // the member at work is task.first + members_done
     FailureKind failure = FailureKind::Exception;  // of a Failed task
     FixedText<512> error;                          // of a Failed task: what was thrown
+    std::uint32_t missing_rank = 0;                // of a Failed task: 1 + the rank that it has waited for in vain
 };
 
 struct alignas(64) WorkerCell {
@@ -71,6 +77,7 @@ struct ControlGeometry {
     std::uint32_t num_workers = 1;  // W
     std::uint32_t max_tasks = 1;    // T
     std::uint64_t max_members = 1;  // M: the largest cohort
+    std::uint32_t num_ranks = 0;    // R: of all groups of ranks
 };
 
 /// A mapped control block; the same view for the coordinator (over its own segment) and a worker (over the inherited one).
@@ -87,6 +94,7 @@ public:
     const ControlGeometry& geometry() const;
     WorkerCell& worker(std::size_t index) const;
     TaskCell& task(std::size_t index) const;
+    std::span<RankCell> ranks() const;
     std::span<Member> members() const;
     std::span<ClientResult> results() const;
 
@@ -128,11 +136,13 @@ struct ControlBlock::Header {
     std::uint64_t magic = 0;  // written last by create()
     ControlGeometry geometry;
     std::atomic<std::uint32_t> shutdown{0};
-    std::atomic<std::uint32_t> ticket{0};                // of the current publication
-    std::atomic<std::uint32_t> num_tasks{0};             // of it
-    alignas(64) std::atomic<std::uint32_t> cursor{0};    // where to look first for a Ready task
-    alignas(64) std::atomic<std::uint32_t> finished{0};  // tasks finished since publication; may overcount, never undercount …
-    std::atomic<std::uint32_t> wake_at{0};               // … so the coordinator's bell rings once this many are finished
+    std::atomic<std::uint32_t> ticket{0};              // of the last publication
+    std::atomic<std::uint32_t> num_tasks{0};           // places on the board that were ever used
+    std::atomic<std::uint32_t> ordered{0};             // 1: some task has a `due`, so the board is searched for the smallest
+    alignas(64) std::atomic<std::uint32_t> cursor{0};  // where to look first for a Ready task
+    alignas(64) std::atomic<std::uint32_t> finished{
+        0};                                 // tasks that were let go of, modulo 2^32, counted after their state is set …
+    std::atomic<std::uint32_t> wake_at{0};  // … so that the coordinator's bell rings once this many are
     alignas(64) boost::interprocess::interprocess_semaphore coordinator_bell{0};
 };
 

@@ -24,6 +24,8 @@ const char* to_string(FailureKind kind) {
             return "late";
         case FailureKind::Dropped:
             return "dropped";
+        case FailureKind::LeftBehind:
+            return "left_behind";
     }
     return "unknown";
 }

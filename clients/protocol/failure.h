@@ -19,8 +19,9 @@ enum class FailureKind : std::uint32_t {
     DeviceError,  // CUDA reported an error; the process cannot use the device any more
     Late,         // past its deadline, though still making steps
     Dropped,      // did not take part (faults: drop)
+    LeftBehind,   // came after the quorum (mode.quorum); nothing went wrong
 };
-inline constexpr std::size_t kNumFailureKinds = 9;
+inline constexpr std::size_t kNumFailureKinds = 10;
 
 /// Thrown inside a task by whoever knows the kind; told to the coordinator through the task's cell.
 struct TaskFailed : std::runtime_error {

@@ -28,24 +28,42 @@ std::optional<Claim> TaskBoard::claim() const {
     WorkerCell& self = block_.worker(worker_);
     self.heartbeat_ns.store(now_ns(), std::memory_order_relaxed);
     self.seen.store(header.ticket.load(std::memory_order_acquire), std::memory_order_relaxed);
-    const std::uint32_t num_tasks = std::min(header.num_tasks.load(std::memory_order_acquire), block_.geometry().max_tasks);
-    const std::uint32_t start = header.cursor.load(std::memory_order_relaxed);
-    for (std::uint32_t i = 0; i < num_tasks; ++i) {
-        const std::uint32_t index = (start + i) % num_tasks;
-        TaskCell& cell = block_.task(index);
+    while (const std::optional<std::uint32_t> index = first_due()) {
+        TaskCell& cell = block_.task(*index);
         std::uint64_t word = cell.state.load(std::memory_order_relaxed);
         TaskState state = TaskState::unpack(word);
-        if (state.phase != TaskPhase::Ready) continue;
+        if (state.phase != TaskPhase::Ready) continue;  // somebody else was faster
         state.phase = TaskPhase::Claimed;
         state.worker = worker_;
         // The start is stamped first: a claim without a start would have no deadline.
         cell.started_ns.store(now_ns(), std::memory_order_relaxed);
         if (cell.state.compare_exchange_strong(word, state.pack(), std::memory_order_acq_rel)) {
-            header.cursor.store(index + 1, std::memory_order_relaxed);
-            return Claim{index, state.pack()};
+            header.cursor.store(*index + 1, std::memory_order_relaxed);
+            return Claim{*index, state.pack()};
         }
     }
     return std::nullopt;
+}
+
+/// The Ready task that is due first; of several, the next one from the cursor on.
+std::optional<std::uint32_t> TaskBoard::first_due() const {
+    const ControlBlock::Header& header = block_.header();
+    const std::uint32_t num_tasks = std::min(header.num_tasks.load(std::memory_order_acquire), block_.geometry().max_tasks);
+    const bool ordered = header.ordered.load(std::memory_order_relaxed) != 0;
+    const std::uint32_t start = header.cursor.load(std::memory_order_relaxed);
+    std::optional<std::uint32_t> best;
+    double best_due = 0.0;
+    for (std::uint32_t i = 0; i < num_tasks; ++i) {
+        const std::uint32_t index = (start + i) % num_tasks;
+        const TaskCell& cell = block_.task(index);
+        if (TaskState::unpack(cell.state.load(std::memory_order_relaxed)).phase != TaskPhase::Ready) continue;
+        if (!ordered) return index;
+        const double due = cell.due.load(std::memory_order_relaxed);
+        if (best && due >= best_due) continue;
+        best = index;
+        best_due = due;
+    }
+    return best;
 }
 
 bool TaskBoard::finish(const Claim& claim, TaskPhase phase) const {
@@ -57,7 +75,8 @@ bool TaskBoard::finish(const Claim& claim, TaskPhase phase) const {
     if (!block_.task(claim.task_index).state.compare_exchange_strong(expected, state.pack())) return false;
     ControlBlock::Header& header = block_.header();
     const std::uint32_t finished = header.finished.fetch_add(1) + 1;
-    if (phase == TaskPhase::Failed || finished >= header.wake_at.load()) header.coordinator_bell.post();
+    const bool enough = static_cast<std::int32_t>(finished - header.wake_at.load()) >= 0;  // both wrap around
+    if (phase == TaskPhase::Failed || enough) header.coordinator_bell.post();
     return true;
 }
 
@@ -68,35 +87,24 @@ RoundBarrier::RoundBarrier(const ControlBlock& block, Watcher& watcher, double a
       workers_(std::move(workers)),
       expected_(block.geometry().num_workers) {}
 
-void RoundBarrier::publish(std::span<const Task> tasks) {
-    ControlBlock::Header& header = block_.header();
-    FEDHIVE_CHECK(tasks.size() <= block_.geometry().max_tasks, "{} tasks, room for {}", tasks.size(),
-                  block_.geometry().max_tasks);
-    num_tasks_ = tasks.size();
-    header.finished.store(0, std::memory_order_relaxed);
-    header.wake_at.store(static_cast<std::uint32_t>(tasks.size()), std::memory_order_relaxed);
-    header.cursor.store(0, std::memory_order_relaxed);
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-        TaskCell& cell = block_.task(i);
-        cell.task = tasks[i];
-        cell.members_done.store(0, std::memory_order_relaxed);
-        const TaskPhase phase = tasks[i].kind == TaskKind::Nobodys ? TaskPhase::Idle : TaskPhase::Ready;
-        cell.state.store(TaskState{ticket_ + 1, 0, phase}.pack(), std::memory_order_release);
-    }
-    header.num_tasks.store(static_cast<std::uint32_t>(tasks.size()), std::memory_order_release);
-    ring_all();
-}
-
-void RoundBarrier::publish_again(std::size_t task_index, const Task& task) {
-    FEDHIVE_CHECK(state_of(task_index).phase == TaskPhase::Idle, "task {} is still at work", task_index);
-    TaskCell& cell = block_.task(task_index);
+void RoundBarrier::put(std::size_t cell_index, const Task& task, double due) {
+    const TaskPhase phase = state_of(cell_index).phase;
+    FEDHIVE_CHECK(phase == TaskPhase::Idle || phase == TaskPhase::Done, "cell {} is still at work", cell_index);
+    TaskCell& cell = block_.task(cell_index);
     cell.task = task;
+    last_round_ = std::max(last_round_, task.round);
     cell.members_done.store(0, std::memory_order_relaxed);
+    cell.missing_rank = 0;
+    cell.withdrawn.store(0, std::memory_order_relaxed);
+    cell.due.store(due, std::memory_order_relaxed);
+    if (due != 0.0) block_.header().ordered.store(1, std::memory_order_relaxed);
     cell.state.store(TaskState{ticket_ + 1, 0, TaskPhase::Ready}.pack(), std::memory_order_release);
-    ring_all();
+    if (cell_index < num_cells_) return;
+    num_cells_ = cell_index + 1;
+    block_.header().num_tasks.store(static_cast<std::uint32_t>(num_cells_), std::memory_order_release);
 }
 
-void RoundBarrier::ring_all() {
+void RoundBarrier::ring() {
     published_ns_ = now_ns();
     for (std::size_t w = 0; w < expected_.size(); ++w)
         if (block_.worker(w).seen.load(std::memory_order_relaxed) == ticket_) expected_[w].silent_since_ns = published_ns_;
@@ -105,32 +113,61 @@ void RoundBarrier::ring_all() {
         if (expected_[w].presence == Presence::Expected) block_.worker(w).door_bell.post();
 }
 
-std::vector<FoundFailure> RoundBarrier::wait(std::size_t quorum, double grace_s) {
+std::vector<FoundFailure> RoundBarrier::wait(std::span<const std::size_t> cells, std::size_t quorum, double grace_s) {
+    return wait_until(
+        cells, quorum, [](TaskPhase phase) { return phase == TaskPhase::Done; }, grace_s);
+}
+
+std::vector<FoundFailure> RoundBarrier::wait_until_let_go(std::span<const std::size_t> cells) {
+    return wait_until(
+        cells, cells.size(), [](TaskPhase phase) { return phase != TaskPhase::Claimed; }, 0.0);
+}
+
+std::vector<FoundFailure> RoundBarrier::wait_until(std::span<const std::size_t> cells, std::size_t quorum, Settled settled,
+                                                   double grace_s) {
     ControlBlock::Header& header = block_.header();
-    header.wake_at.store(static_cast<std::uint32_t>(quorum));
-    for (;;) {
+    for (std::size_t missing = quorum;;) {
+        // The bell rings when as many are finished as are missing: no fewer will do. Who finishes after the look sees this number.
+        header.wake_at.store(header.finished.load() + static_cast<std::uint32_t>(missing));
         if (watcher_.must_leave(grace_s)) throw Interrupted(watcher_.interrupt());
         std::vector<FoundFailure> found;
         find_dead_workers(found);
-        const Board board = look();
-        for (const std::size_t index : board.failed) found.push_back(take_failed_task(index));
-        if (!found.empty() || board.done >= quorum) return found;
-        find_overdue_workers(board, found);
+        look();
+        find_failed_tasks(found);
+        const std::size_t done = count(cells, settled);
+        if (!found.empty() || done >= quorum) return found;
+        if (quorum - done < missing) {
+            missing = quorum - done;
+            continue;
+        }
+        find_overdue_workers(found);
         if (!found.empty()) return found;
-        watcher_.arm(next_deadline_ns(board, grace_s));
+        watcher_.arm(next_deadline_ns(grace_s));
         wait_for(header.coordinator_bell);
     }
 }
 
-std::vector<FoundFailure> RoundBarrier::run_here(const std::function<bool()>& run_one, double grace_s) {
-    while (run_one())
-        if (watcher_.must_leave(grace_s)) throw Interrupted(watcher_.interrupt());
+std::vector<FoundFailure> RoundBarrier::run_here(std::span<const std::size_t> cells, std::size_t quorum,
+                                                 const std::function<bool()>& run_one, double grace_s) {
     std::vector<FoundFailure> found;
-    for (const std::size_t index : look().failed) found.push_back(take_failed_task(index));
+    while (found.empty() && count(cells, [](TaskPhase phase) { return phase == TaskPhase::Done; }) < quorum) {
+        FEDHIVE_CHECK(run_one(), "{} of {} cells can be run", quorum, cells.size());
+        if (watcher_.must_leave(grace_s)) throw Interrupted(watcher_.interrupt());
+        look();
+        find_failed_tasks(found);
+    }
     return found;
 }
 
-std::size_t RoundBarrier::num_done() const { return look().done; }
+void RoundBarrier::withdraw(std::span<const std::size_t> cells) {
+    for (const std::size_t index : cells) {
+        TaskCell& cell = block_.task(index);
+        cell.withdrawn.store(1, std::memory_order_release);
+        std::uint64_t word = cell.state.load();
+        if (TaskState::unpack(word).phase == TaskPhase::Ready)
+            cell.state.compare_exchange_strong(word, TaskState{ticket_, 0, TaskPhase::Idle}.pack());
+    }
+}
 
 void RoundBarrier::worker_replaced(std::size_t worker) { expected_[worker] = {Presence::Expected, now_ns()}; }
 
@@ -140,19 +177,27 @@ std::optional<std::size_t> RoundBarrier::retire(std::size_t worker) {
     return take_back_task_of(worker);
 }
 
-TaskState RoundBarrier::state_of(std::size_t index) const { return TaskState::unpack(block_.task(index).state.load()); }
+TaskState RoundBarrier::state_of(std::size_t cell) const { return TaskState::unpack(block_.task(cell).state.load()); }
 
-RoundBarrier::Board RoundBarrier::look() const {
-    Board board;
-    board.held.resize(expected_.size());
-    for (std::size_t i = 0; i < num_tasks_; ++i) {
+void RoundBarrier::look() {
+    board_.held.assign(expected_.size(), std::nullopt);
+    board_.failed.clear();
+    board_.ready = false;
+    for (std::size_t i = 0; i < num_cells_; ++i) {
         const TaskState state = state_of(i);
-        if (state.phase == TaskPhase::Done) ++board.done;
-        if (state.phase == TaskPhase::Ready) board.ready = true;
-        if (state.phase == TaskPhase::Failed) board.failed.push_back(i);
-        if (state.phase == TaskPhase::Claimed && state.worker < board.held.size()) board.held[state.worker] = i;
+        if (state.phase == TaskPhase::Ready) board_.ready = true;
+        if (state.phase == TaskPhase::Failed) board_.failed.push_back(i);
+        if (state.phase == TaskPhase::Claimed && state.worker < board_.held.size()) board_.held[state.worker] = i;
     }
-    return board;
+}
+
+std::size_t RoundBarrier::count(std::span<const std::size_t> cells, Settled settled) const {
+    return static_cast<std::size_t>(
+        std::count_if(cells.begin(), cells.end(), [&](std::size_t cell) { return settled(state_of(cell).phase); }));
+}
+
+void RoundBarrier::find_failed_tasks(std::vector<FoundFailure>& found) {
+    for (const std::size_t cell : board_.failed) found.push_back(take_failed_task(cell));
 }
 
 void RoundBarrier::find_dead_workers(std::vector<FoundFailure>& found) {
@@ -165,10 +210,10 @@ void RoundBarrier::find_dead_workers(std::vector<FoundFailure>& found) {
     }
 }
 
-void RoundBarrier::find_overdue_workers(const Board& board, std::vector<FoundFailure>& found) {
+void RoundBarrier::find_overdue_workers(std::vector<FoundFailure>& found) {
     for (std::size_t w = 0; w < expected_.size(); ++w) {
-        if (left_ns(w, board) > 0) continue;
-        const ClientFailure failure = overdue(w, board);
+        if (left_ns(w) > 0) continue;
+        const ClientFailure failure = overdue(w);
         workers_.kill(w);
         found.push_back(lose(w, failure));
     }
@@ -177,26 +222,27 @@ void RoundBarrier::find_overdue_workers(const Board& board, std::vector<FoundFai
 FoundFailure RoundBarrier::lose(std::size_t worker, ClientFailure failure) {
     expected_[worker].presence = Presence::Lost;
     failure.worker = static_cast<std::int64_t>(worker);
-    if (num_tasks_ > 0) failure.round = block_.task(0).task.round + std::int64_t{1};
+    if (num_cells_ > 0) failure.round = last_round_ + std::int64_t{1};
     const auto task = take_back_task_of(worker);
     if (task) blame(failure, *task);
-    return {failure, task, true};
+    return {failure, task, true, std::nullopt};
 }
 
 std::optional<std::size_t> RoundBarrier::take_back_task_of(std::size_t worker) {
-    const std::optional<std::size_t> task = look().held[worker];
+    look();
+    const std::optional<std::size_t> task = board_.held[worker];
     if (task) block_.task(*task).state.store(TaskState{ticket_, 0, TaskPhase::Idle}.pack());
     return task;
 }
 
-FoundFailure RoundBarrier::take_failed_task(std::size_t index) {
-    TaskCell& cell = block_.task(index);
+FoundFailure RoundBarrier::take_failed_task(std::size_t cell_index) {
+    TaskCell& cell = block_.task(cell_index);
     ClientFailure failure;
     failure.kind = static_cast<std::uint32_t>(cell.failure) < kNumFailureKinds ? cell.failure : FailureKind::Exception;
     failure.message = cell.error.get();
-    const std::uint32_t worker = worker_of(index);
+    const std::uint32_t worker = worker_of(cell_index);
     failure.worker = worker;
-    blame(failure, index);
+    blame(failure, cell_index);
     cell.state.store(TaskState{ticket_, 0, TaskPhase::Idle}.pack());
     // Its context is not to be trusted any more.
     const bool lost = failure.kind == FailureKind::DeviceError && worker < expected_.size();
@@ -204,22 +250,23 @@ FoundFailure RoundBarrier::take_failed_task(std::size_t index) {
         workers_.kill(worker);
         expected_[worker].presence = Presence::Lost;
     }
-    return {failure, index, lost};
+    const auto missing = cell.missing_rank == 0 ? std::nullopt : std::optional<std::size_t>(cell.missing_rank - 1);
+    return {failure, cell_index, lost, missing};
 }
 
-void RoundBarrier::blame(ClientFailure& failure, std::size_t task_index) const {
-    const TaskCell& cell = block_.task(task_index);
+void RoundBarrier::blame(ClientFailure& failure, std::size_t cell_index) const {
+    const TaskCell& cell = block_.task(cell_index);
     failure.round = cell.task.round + std::int64_t{1};
-    if (cell.task.kind != TaskKind::Train) return;
+    if (cell.task.kind == TaskKind::Evaluate || cell.task.kind == TaskKind::Empty) return;
     const std::uint64_t member =
         cell.task.first + std::min(cell.members_done.load(std::memory_order_relaxed), cell.task.count - 1);
     failure.client_id = block_.members()[member].client_id;
 }
 
-std::int64_t RoundBarrier::left_ns(std::size_t worker, const Board& board) const {
+std::int64_t RoundBarrier::left_ns(std::size_t worker) const {
     if (expected_[worker].presence != Presence::Expected) return kNever;
     const WorkerCell& cell = block_.worker(worker);
-    if (const auto task = board.held[worker]) {
+    if (const auto task = board_.held[worker]) {
         const TaskCell& claimed = block_.task(*task);
         return static_cast<std::int64_t>(claimed.task.deadline_s * 1e9) -
                watcher_.awake_ns_since(claimed.started_ns.load(std::memory_order_relaxed));
@@ -230,14 +277,14 @@ std::int64_t RoundBarrier::left_ns(std::size_t worker, const Board& board) const
     if (cell.seen.load(std::memory_order_relaxed) != ticket_)
         return patience_ns - watcher_.awake_ns_since(std::max(expected_[worker].silent_since_ns, heartbeat_ns));
     // It has looked, and left work behind: stopped between the look and the claim.
-    return board.ready ? patience_ns - watcher_.awake_ns_since(std::max(published_ns_, heartbeat_ns)) : kNever;
+    return board_.ready ? patience_ns - watcher_.awake_ns_since(std::max(published_ns_, heartbeat_ns)) : kNever;
 }
 
-ClientFailure RoundBarrier::overdue(std::size_t worker, const Board& board) const {
+ClientFailure RoundBarrier::overdue(std::size_t worker) const {
     const WorkerCell& cell = block_.worker(worker);
     ClientFailure failure;
     failure.kind = FailureKind::Hung;
-    if (const auto task = board.held[worker]) {
+    if (const auto task = board_.held[worker]) {
         const TaskCell& claimed = block_.task(*task);
         if (watcher_.awake_ns_since(cell.heartbeat_ns.load(std::memory_order_relaxed)) < kAliveNs)
             failure.kind = FailureKind::Late;
@@ -252,11 +299,11 @@ ClientFailure RoundBarrier::overdue(std::size_t worker, const Board& board) cons
     return failure;
 }
 
-std::int64_t RoundBarrier::next_deadline_ns(const Board& board, double grace_s) const {
+std::int64_t RoundBarrier::next_deadline_ns(double grace_s) const {
     std::int64_t left = answer_ns_;  // nobody who goes silent from now on is due before
-    for (std::size_t i = 0; i < num_tasks_; ++i)
+    for (std::size_t i = 0; i < num_cells_; ++i)
         left = std::min(left, static_cast<std::int64_t>(block_.task(i).task.deadline_s * 1e9));
-    for (std::size_t w = 0; w < expected_.size(); ++w) left = std::min(left, left_ns(w, board));
+    for (std::size_t w = 0; w < expected_.size(); ++w) left = std::min(left, left_ns(w));
     if (watcher_.interrupts() == 1)
         left = std::min(left, watcher_.interrupt_ns() + static_cast<std::int64_t>(grace_s * 1e9) - now_ns());
     // A deadline that passes between two looks is due at once, not in the past (which would disarm the timer).

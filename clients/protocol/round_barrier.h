@@ -2,11 +2,14 @@
 // truth; semaphores only say "look again".
 //
 //   coordinator                                   worker w
-//   publish(tasks): cells → Ready, ring all       wait for my door-bell
-//   wait(quorum): until enough are done           claim: Ready → Claimed(w)          compare-and-swap: one winner
+//   put(cell, task): → Ready; ring()              wait for my door-bell
+//   wait(cells, quorum): until so many are done   claim: Ready → Claimed(w)          compare-and-swap: one winner
 //                 or something has failed         run, write results
 //   failed task: cell → Idle, told to the caller, finish: Claimed(w) → Done | Failed;  rings the coordinator at wake_at, or at once
-//   who publishes it again or lets it be          where the task has failed
+//   who puts it back or lets it be                where the task has failed
+//   withdraw(cells), wait_until_let_go(cells)     finish: Claimed(w) → Idle            within one local step
+//
+// A cell keeps its task until another one is put there, so that clients can be on their way over many rounds.
 //
 // The idea of epoch words as truth and semaphores as hint: process-shared barriers count a participant killed while waiting as arrived, and
 // hang for one killed before; here a dead worker can be counted never, and a stale ring is harmless.
@@ -37,10 +40,12 @@ public:
     /// Takes a Ready task, or none. Never waits. Cost: one compare-and-swap; a scan of the board when there is nothing.
     std::optional<Claim> claim() const;
 
-    /// Publishes the claimed task as done or failed. False when the claim was withdrawn in the meantime.
+    /// Publishes the claimed task as done or failed, or lets go of it (Idle). False when the claim was withdrawn in the meantime.
     bool finish(const Claim& claim, TaskPhase phase) const;
 
 private:
+    std::optional<std::uint32_t> first_due() const;
+
     const ControlBlock& block_;
     std::uint32_t worker_;
 };
@@ -48,8 +53,9 @@ private:
 /// Something went wrong with a task, a worker, or both.
 struct FoundFailure {
     ClientFailure failure;
-    std::optional<std::size_t> task_index;  // that is Idle now: to be published again, or given up
-    bool worker_lost = false;               // its process is dead: to be replaced, or given up
+    std::optional<std::size_t> cell;            // whose task is Idle now: to be put back, or given up
+    bool worker_lost = false;                   // its process is dead: to be replaced, or given up
+    std::optional<std::size_t> missing_rank{};  // its task has waited in vain for that rank of its group
 };
 
 /// What the barrier needs to know of processes.
@@ -64,23 +70,28 @@ public:
     /// `answer_s` is how long a worker without a task may leave its bell unanswered.
     RoundBarrier(const ControlBlock& block, Watcher& watcher, double answer_s, WorkerControl workers);
 
-    /// Puts the tasks on the board, replacing the ones before, and rings every worker. tasks.size() <= max_tasks.
-    void publish(std::span<const Task> tasks);
+    /// Puts a task on the board, at a place that nobody is working on. Of Ready tasks the one with the smallest `due` is claimed first.
+    void put(std::size_t cell, const Task& task, double due = 0.0);
 
-    /// Puts one task that is Idle back on the board.
-    void publish_again(std::size_t task_index, const Task& task);
+    /// Tells every worker that there is something new.
+    void ring();
 
-    /// Waits until `quorum` of the published tasks are done, or something has failed: then at least one failure is returned, each once. A hung
-    /// worker has been killed by then. Throws Interrupted, `grace_s` after a first signal or at once after a second.
-    std::vector<FoundFailure> wait(std::size_t quorum, double grace_s = 0.0);
+    /// Waits until `quorum` of these cells are done, or something has failed anywhere on the board: then at least one failure is returned,
+    /// each once. A hung worker has been killed by then. Throws Interrupted, `grace_s` after a first signal or at once after a second.
+    std::vector<FoundFailure> wait(std::span<const std::size_t> cells, std::size_t quorum, double grace_s = 0.0);
 
-    /// As wait() for all tasks, but runs what is ready here, in the coordinator: `run_one` claims and runs a task, false when there is none.
-    std::vector<FoundFailure> run_here(const std::function<bool()>& run_one, double grace_s = 0.0);
+    /// As wait(), but runs what is ready here, in the coordinator: `run_one` claims and runs a task, false when there is none.
+    std::vector<FoundFailure> run_here(std::span<const std::size_t> cells, std::size_t quorum,
+                                       const std::function<bool()>& run_one, double grace_s = 0.0);
 
-    /// The published tasks that are done.
-    std::size_t num_done() const;
-    bool done(std::size_t task_index) const { return state_of(task_index).phase == TaskPhase::Done; }
-    std::uint32_t worker_of(std::size_t task_index) const { return state_of(task_index).worker; }
+    /// Nobody wants the results of these cells any more: who has claimed one lets go of it after its local step.
+    void withdraw(std::span<const std::size_t> cells);
+
+    /// Waits until no worker writes for these cells any more; as wait() otherwise.
+    std::vector<FoundFailure> wait_until_let_go(std::span<const std::size_t> cells);
+
+    bool done(std::size_t cell) const { return state_of(cell).phase == TaskPhase::Done; }
+    std::uint32_t worker_of(std::size_t cell) const { return state_of(cell).worker; }
 
     /// A lost worker has a new process from now on.
     void worker_replaced(std::size_t worker);
@@ -96,33 +107,38 @@ private:
     };
     /// What the state words say, read once.
     struct Board {
-        std::vector<std::optional<std::size_t>> held;  // per worker: the task it has claimed
+        std::vector<std::optional<std::size_t>> held;  // per worker: the cell it has claimed
         std::vector<std::size_t> failed;
-        std::size_t done = 0;
         bool ready = false;  // somebody could claim something
     };
+    using Settled = bool (*)(TaskPhase phase);
 
-    TaskState state_of(std::size_t index) const;
-    Board look() const;
-    void ring_all();
+    TaskState state_of(std::size_t cell) const;
+    void look();
+    std::size_t count(std::span<const std::size_t> cells, Settled settled) const;
+    std::vector<FoundFailure> wait_until(std::span<const std::size_t> cells, std::size_t quorum, Settled settled,
+                                         double grace_s);
     void find_dead_workers(std::vector<FoundFailure>& found);
-    void find_overdue_workers(const Board& board, std::vector<FoundFailure>& found);
+    void find_failed_tasks(std::vector<FoundFailure>& found);
+    void find_overdue_workers(std::vector<FoundFailure>& found);
     FoundFailure lose(std::size_t worker, ClientFailure failure);
     std::optional<std::size_t> take_back_task_of(std::size_t worker);
-    FoundFailure take_failed_task(std::size_t index);
-    void blame(ClientFailure& failure, std::size_t task_index) const;
-    std::int64_t left_ns(std::size_t worker, const Board& board) const;
-    ClientFailure overdue(std::size_t worker, const Board& board) const;
-    std::int64_t next_deadline_ns(const Board& board, double grace_s) const;
+    FoundFailure take_failed_task(std::size_t cell);
+    void blame(ClientFailure& failure, std::size_t cell) const;
+    std::int64_t left_ns(std::size_t worker) const;
+    ClientFailure overdue(std::size_t worker) const;
+    std::int64_t next_deadline_ns(double grace_s) const;
 
     const ControlBlock& block_;
     Watcher& watcher_;
     std::int64_t answer_ns_;
     WorkerControl workers_;
     std::uint32_t ticket_ = 0;
-    std::size_t num_tasks_ = 0;
+    std::size_t num_cells_ = 0;  // that were ever used
     std::int64_t published_ns_ = 0;
+    std::uint32_t last_round_ = 0;  // of a task that was put
     std::vector<Expectation> expected_;
+    Board board_;  // as of the last look
 };
 
 }  // namespace fedhive::clients

@@ -13,10 +13,14 @@ struct Objective {
 };
 
 enum class TaskKind : std::uint32_t {
-    Train,     // members of one slot, in cohort order; result: the slot and one ClientResult a member
-    Evaluate,  // one chunk of the test examples under the global model; result: loss_sum, correct
-    Empty,     // nothing: what a round costs by itself
-    Nobodys,   // keeps its place on the board, but is not to be claimed
+    Train,      // members of one slot, in cohort order; result: the slot and one ClientResult a member
+    Gradient,   // one local step of a client: its gradient to the slot; parameter_server
+    InPlace,    // a client's local training in the global region itself; hogwild
+    Replica,    // one rank of a group that trains one model together; gradient_averaging
+    LowerHalf,  // a client's layers below the cut, with its UpperHalf in another worker; split
+    UpperHalf,  // those above
+    Evaluate,   // one chunk of the test examples under the global model; result: loss_sum, correct
+    Empty,      // nothing: what a round costs by itself
 };
 
 /// A failure to inject into a client's training (`faults:` in the config).
@@ -28,15 +32,25 @@ struct InjectedFault {
     double seconds = 0.0;         // Slow
 };
 
+/// What a Train task leaves in its slot.
+enum class Payload : std::uint32_t {
+    Update,  // local - global
+    Model,   // local
+};
+
 /// One unit of work: filled by the coordinator, run by the worker that claims it.
 struct Task {
     TaskKind kind = TaskKind::Empty;
-    std::uint32_t round = 0;         // 0-based
-    std::uint32_t global_index = 0;  // which of the two global regions holds the model to start from
-    std::uint32_t slot = 0;          // Train: where the update goes
-    std::uint64_t first = 0;         // Train: first member in the cohort; Evaluate: first example
-    std::uint64_t count = 0;         // members or examples
-    double deadline_s = 0.0;         // what one member, or the chunk, may take
+    std::uint32_t round = 0;         // 0-based, in which it was handed out
+    std::uint32_t global_index = 0;  // which global region holds the model to start from
+    Payload payload = Payload::Update;
+    std::uint32_t slot = 0;            // Train: where the update goes
+    std::uint64_t first = 0;           // Train: first member on the board; Evaluate: first example
+    std::uint64_t count = 0;           // members or examples
+    std::uint64_t step = 0;            // Gradient: which of the client's local steps, from 0
+    std::uint32_t num_ranks = 1;       // Replica: ranks of the group; this one is `slot`
+    std::uint32_t velocity_index = 0;  // Replica: which global region holds the momentum to begin with
+    double deadline_s = 0.0;           // what one member, or the chunk, may take
     Objective objective{};
 };
 

@@ -1,6 +1,6 @@
 #include "clients/training/libtorch_step.h"
 
-#include "aggregation/base/error.h"
+#include "clients/training/libtorch_guard.h"
 
 #include <malloc.h>
 
@@ -9,35 +9,6 @@
 namespace fedhive::clients {
 
 using aggregation::MemorySpace;
-
-namespace {
-
-/// One generator per process serves all clients in turn: it is set anew from the client's own key.
-void seed_generator(torch::Device device, std::uint64_t seed) {
-    at::Generator generator = at::globalContext().defaultGenerator(device);
-    const std::lock_guard lock(generator.mutex());
-    generator.set_current_seed(seed);
-}
-
-/// Runs `work`; what LibTorch throws is told in this program's terms, without its backtrace.
-template <typename Work>
-auto translated(Work work) {
-    try {
-        return work();
-    } catch (const c10::OutOfMemoryError& error) {
-        throw OutOfMemory(error.what_without_backtrace());
-    } catch (const c10::AcceleratorError& error) {
-        throw DeviceFault(error.what_without_backtrace());
-    } catch (const c10::Error& error) {
-        const std::string text = error.what_without_backtrace();
-        if (text.find("can't allocate memory") != std::string::npos) throw OutOfMemory(text);
-        if (text.find("CUDA error") != std::string::npos || text.find("CUDNN_STATUS") != std::string::npos)
-            throw DeviceFault(text);
-        throw Fault(text);
-    }
-}
-
-}  // namespace
 
 BatchTensors::BatchTensors(ExampleShape shape, const Normalization& normalization, torch::Device device)
     : gather_(shape, normalization), shape_(shape), device_(device) {}
@@ -68,16 +39,20 @@ void LibtorchStep::begin(const ClientStart& start) {
     start_ = start;
     model_.module().train();
     aggregation::copy(model_.parameters(), start.global);
-    if (optimizer_.momentum > 0.0F) aggregation::set_zero(velocity_);
+    if (start.velocity.size > 0)
+        aggregation::copy(velocity_, start.velocity);
+    else
+        aggregation::set_zero(velocity_);
     loss_sum_.zero_();
     seed_generator(model_.device(), start.dropout_seed);
 }
 
-void LibtorchStep::step(std::span<const std::uint32_t> batch) {
-    translated([&] { step_untranslated(batch); });
+void LibtorchStep::compute_gradient(std::span<const std::uint32_t> batch) {
+    translated([&] { compute_untranslated(batch); });
 }
 
-void LibtorchStep::step_untranslated(std::span<const std::uint32_t> batch) {
+void LibtorchStep::compute_untranslated(std::span<const std::uint32_t> batch) {
+    if (start_.shared) start_.shared.read(model_.trainable());
     const auto [examples, labels] = batches_.gather(train_, batch);
     // Not zero_grad(): it would detach the flat gradient.
     aggregation::set_zero(model_.gradient());
@@ -87,8 +62,12 @@ void LibtorchStep::step_untranslated(std::span<const std::uint32_t> batch) {
         aggregation::add_proximal_gradient(model_.gradient(), model_.trainable(),
                                            {start_.global.data, model_.trainable().size, start_.global.space},
                                            start_.objective.proximal_mu);
-    aggregation::sgd_step(model_.trainable(), model_.gradient(), velocity_, optimizer_);
     loss_sum_.add_(loss.detach(), static_cast<double>(batch.size()));
+}
+
+void LibtorchStep::apply_gradient() {
+    if (start_.shared) return start_.shared.step(model_.gradient(), velocity_, optimizer_);
+    aggregation::sgd_step(model_.trainable(), model_.gradient(), velocity_, optimizer_);
 }
 
 double LibtorchStep::loss_sum() {

@@ -37,12 +37,15 @@ public:
                  const aggregation::SgdOptions& optimizer);
 
     aggregation::ParamSpan parameters() override { return model_.parameters(); }
+    aggregation::ParamSpan gradient() override { return model_.gradient(); }
+    aggregation::ParamSpan velocity() override { return velocity_; }
     void begin(const ClientStart& start) override;
-    void step(std::span<const std::uint32_t> batch) override;
+    void compute_gradient(std::span<const std::uint32_t> batch) override;
+    void apply_gradient() override;
     double loss_sum() override;
 
 private:
-    void step_untranslated(std::span<const std::uint32_t> batch);
+    void compute_untranslated(std::span<const std::uint32_t> batch);
 
     FlatModel& model_;
     ExamplesView train_;

@@ -32,4 +32,15 @@ ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const O
                           std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
                           aggregation::ParamSpan update);
 
+/// Trains client `client_id` on its shard in the model that all workers share (racy_model.h), with the draws and in the order of
+/// train_client; the momentum is the worker's own and begins at 0. No update is written: its norm and hash are 0, and the result is finite
+/// when the loss is. The objective is the loss alone: no model stands still for a proximal term to pull towards.
+///
+/// Shapes   shared: [P], in the step's memory space.
+/// Order    none between workers: more than one of them gives other bits each time.
+/// Source   Niu et al. 2011 (arXiv:1106.5730), Algorithm 1.
+/// Differs  a step follows the gradient of a batch and writes every parameter, not one example's few.
+ClientResult train_hogwild(TrainingStep& step, const LocalTraining& plan, std::uint32_t round, std::uint32_t client_id,
+                           std::span<const std::uint32_t> shard, aggregation::ParamSpan shared);
+
 }  // namespace fedhive::clients

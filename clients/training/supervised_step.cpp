@@ -25,8 +25,8 @@ void SupervisedStep::begin(const ClientStart& start) {
     step_.begin(start);
 }
 
-void SupervisedStep::step(std::span<const std::uint32_t> batch) {
-    step_.step(batch);
+void SupervisedStep::compute_gradient(std::span<const std::uint32_t> batch) {
+    step_.compute_gradient(batch);
     beat();
     if (fault_.at_update == 0) fire();
     if (stopping_()) throw TaskFailed(FailureKind::Exception, "stopped");
@@ -56,8 +56,7 @@ void SupervisedStep::fire() {
             return pause(fault.seconds);
         case FaultKind::Nan: {
             float nan = std::numeric_limits<float>::quiet_NaN();
-            const aggregation::ParamSpan local = step_.parameters();
-            aggregation::copy({local.data, 1, local.space}, {&nan, 1, aggregation::MemorySpace::Host});
+            aggregation::copy(step_.gradient().first(1), {&nan, 1, aggregation::MemorySpace::Host});
             return;
         }
     }

@@ -1,4 +1,4 @@
-// A training step under supervision: a heartbeat after every local step, an end in mid-training when the worker is to stop, and the
+// A training step under supervision: a heartbeat in every local step, an end in mid-training when the worker is to stop, and the
 // failures that a config asks for (`faults:`). It wraps any step; the client's screen does not know of it.
 #pragma once
 
@@ -11,8 +11,9 @@ namespace fedhive::clients {
 
 class SupervisedStep final : public TrainingStep {
 public:
-    /// `stopping` is asked after every local step. In a process of its own, kill and hang are real; in the coordinator (`workers: 0`) they
-    /// are reported as if they had happened. All references must outlive the step.
+    /// `stopping` is asked once in every local step, as soon as the gradient is there: in some modes the step ends elsewhere. In a process of
+    /// its own, kill and hang are real; in the coordinator (`workers: 0`) they are reported as if they had happened. All references must
+    /// outlive the step.
     SupervisedStep(TrainingStep& step, WorkerCell& self, std::function<bool()> stopping, bool own_process);
 
     /// What is to go wrong with the next client.
@@ -22,8 +23,11 @@ public:
     void update_written();
 
     aggregation::ParamSpan parameters() override { return step_.parameters(); }
+    aggregation::ParamSpan gradient() override { return step_.gradient(); }
+    aggregation::ParamSpan velocity() override { return step_.velocity(); }
     void begin(const ClientStart& start) override;
-    void step(std::span<const std::uint32_t> batch) override;
+    void compute_gradient(std::span<const std::uint32_t> batch) override;
+    void apply_gradient() override { step_.apply_gradient(); }
     double loss_sum() override { return step_.loss_sum(); }
 
 private:

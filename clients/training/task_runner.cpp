@@ -2,7 +2,11 @@
 
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
 #include "aggregation/math/vector_ops.h"
+
+#include <algorithm>
+#include <numeric>
 
 namespace fedhive::clients {
 
@@ -24,44 +28,63 @@ FailureKind kind_of(const std::exception& error) {
 }  // namespace
 
 TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const aggregation::Arena& arena,
-                       const SharedDataset& dataset, const LocalTraining& plan, TrainingStep& step, Evaluation& evaluation,
-                       std::function<bool()> stopping, bool own_process)
+                       const SharedDataset& dataset, const WorkerPlan& plan, Trainer& trainer, std::function<bool()> stopping,
+                       bool own_process)
     : block_(block),
       board_(block, worker),
       arena_(arena),
       dataset_(dataset),
       plan_(plan),
-      step_(step, block.worker(worker), std::move(stopping), own_process),
-      evaluation_(evaluation),
+      trainer_(trainer),
+      stopping_([this, asked = std::move(stopping)] { return withdrawn() || asked(); }),
+      own_process_(own_process),
+      self_(block.worker(worker)),
+      step_(trainer.step(), self_, stopping_, own_process),
       slot_sum_(arena.geometry().num_floats, arena.space()) {}
 
 bool TaskRunner::run_one() {
     const std::optional<Claim> claim = board_.claim();
     if (!claim) return false;
     TaskCell& cell = block_.task(claim->task_index);
+    at_work_ = &cell;
     TaskPhase phase = TaskPhase::Done;
     try {
         run(cell);
+    } catch (const RankMissing& missing) {
+        cell.failure = FailureKind::Hung;
+        cell.error.set(missing.what());
+        cell.missing_rank = static_cast<std::uint32_t>(missing.rank) + 1;
+        phase = withdrawn() ? TaskPhase::Idle : TaskPhase::Failed;
     } catch (const std::exception& error) {
         cell.failure = kind_of(error);
         cell.error.set(error.what());
-        phase = TaskPhase::Failed;
+        phase = withdrawn() ? TaskPhase::Idle : TaskPhase::Failed;
     }
     cell.finished_ns = now_ns();
     board_.finish(*claim, phase);
     return true;
 }
 
+bool TaskRunner::withdrawn() const { return at_work_->withdrawn.load(std::memory_order_acquire) != 0; }
+
 void TaskRunner::run(TaskCell& cell) {
     switch (cell.task.kind) {
         case TaskKind::Train:
             return train(cell);
+        case TaskKind::Gradient:
+            return compute_gradient(cell.task);
+        case TaskKind::InPlace:
+            return train_in_place(cell.task);
+        case TaskKind::Replica:
+            return train_replica(cell);
+        case TaskKind::LowerHalf:
+            return train_half(cell, Half::Lower);
+        case TaskKind::UpperHalf:
+            return train_half(cell, Half::Upper);
         case TaskKind::Evaluate:
             return evaluate(cell);
         case TaskKind::Empty:
             return;
-        case TaskKind::Nobodys:
-            break;
     }
     throw Fault(fmt::format("unknown task kind {}", static_cast<std::uint32_t>(cell.task.kind)));
 }
@@ -93,25 +116,100 @@ void TaskRunner::train(TaskCell& cell) {
 }
 
 void TaskRunner::train_member(const Task& task, std::uint64_t member, aggregation::ParamSpan update) {
+    const std::uint32_t client_id = client_of(member);
+    step_.expect(block_.members()[member].fault);
+    accept(member, train_client(step_, plan_.training, task.objective, task.round, client_id, dataset_.shard(client_id),
+                                arena_.global(task.global_index), update));
+    if (task.payload == Payload::Model) aggregation::copy(update, step_.parameters());
+    step_.update_written();
+}
+
+std::uint32_t TaskRunner::client_of(std::uint64_t member) const {
+    require(member < block_.members().size(), "member");
     const std::uint32_t client_id = block_.members()[member].client_id;
     require(client_id < dataset_.map().num_clients, "client");
-    step_.expect(block_.members()[member].fault);
-    const ClientResult result = train_client(step_, plan_, task.objective, task.round, client_id, dataset_.shard(client_id),
-                                             arena_.global(task.global_index), update);
+    return client_id;
+}
+
+void TaskRunner::accept(std::uint64_t member, const ClientResult& result) {
     block_.results()[member] = result;
     if (result.finite == 0)
         throw TaskFailed(FailureKind::NonFinite,
                          "the update holds a NaN or an infinity; a smaller training.optimizer.lr usually helps");
-    if (plan_.max_update_norm > 0.0 && result.update_norm > plan_.max_update_norm)
+    const double most = plan_.training.max_update_norm;
+    if (most > 0.0 && result.update_norm > most)
         throw TaskFailed(FailureKind::NonFinite, fmt::format("the update's norm is {:.6g}, failures.max_update_norm is {:.6g}",
-                                                             result.update_norm, plan_.max_update_norm));
+                                                             result.update_norm, most));
+}
+
+aggregation::UpdateSummary TaskRunner::summary_of(aggregation::ParamSpan slot) {
+    if (zeros_.span().size == 0) zeros_ = aggregation::ParamBuffer(slot.size, slot.space);
+    return aggregation::write_update(slot, slot, zeros_);
+}
+
+/// The batch of one of the client's local steps, in the order that train_client would take them.
+std::span<const std::uint32_t> TaskRunner::batch_of(const Task& task, std::uint32_t client_id) {
+    const std::span<const std::uint32_t> shard = dataset_.shard(client_id);
+    const std::uint64_t per_epoch = (shard.size() + plan_.training.batch_size - 1) / plan_.training.batch_size;
+    const std::uint64_t epoch = task.step / per_epoch;
+    EpochOrder& order = orders_[client_id];
+    if (order.examples.empty() || order.round != task.round || order.epoch != epoch) {
+        order = {task.round, epoch, {shard.begin(), shard.end()}};
+        Stream shuffling(plan_.training.seed, Purpose::Shuffle, task.round, client_id);
+        for (std::uint64_t i = 0; i <= epoch; ++i) shuffle(std::span(order.examples), shuffling);
+    }
+    const std::size_t first = task.step % per_epoch * plan_.training.batch_size;
+    return std::span<const std::uint32_t>(order.examples)
+        .subspan(first, std::min<std::size_t>(plan_.training.batch_size, shard.size() - first));
+}
+
+/// Dropout is keyed by the step too: whoever computes it, whatever was computed before.
+void TaskRunner::compute_gradient(const Task& task) {
+    const std::int64_t start_ns = now_ns();
+    const std::uint32_t client_id = client_of(task.first);
+    const std::span<const std::uint32_t> batch = batch_of(task, client_id);
+    ClientStart start;
+    start.global = arena_.global(task.global_index);
+    start.objective = task.objective;
+    const std::uint64_t of_client = Stream(plan_.training.seed, Purpose::Dropout, task.round, client_id).next_u64();
+    start.dropout_seed = Stream(of_client, Purpose::Dropout, static_cast<std::uint32_t>(task.step)).next_u64();
+    step_.expect(block_.members()[task.first].fault);
+    step_.begin(start);
+    step_.compute_gradient(batch);
+
+    const aggregation::ParamSpan slot = arena_.slot(task.slot);
+    const aggregation::ParamSpan gradient = step_.gradient();
+    aggregation::set_zero(slot);
+    aggregation::copy(slot.first(gradient.size), gradient);
+    const aggregation::UpdateSummary summary = summary_of(slot);
+    accept(task.first, {.steps = 1,
+                        .train_loss = step_.loss_sum() / static_cast<double>(batch.size()),
+                        .update_norm = summary.norm,
+                        .update_hash = summary.hash,
+                        .finite = summary.finite ? 1U : 0U,
+                        .seconds = seconds_between(start_ns, now_ns())});
+    step_.update_written();
+}
+
+void TaskRunner::train_in_place(const Task& task) {
+    const std::uint32_t client_id = client_of(task.first);
+    std::vector<std::uint32_t> all;
+    std::span<const std::uint32_t> examples = dataset_.shard(client_id);
+    if (plan_.all_examples) {
+        all.resize(dataset_.map().num_train);
+        std::iota(all.begin(), all.end(), 0U);
+        examples = all;
+    }
+    step_.expect(block_.members()[task.first].fault);
+    accept(task.first, train_hogwild(step_, plan_.training, task.round, client_id, examples, arena_.global(task.global_index)));
+    aggregation::synchronize(arena_.space());
     step_.update_written();
 }
 
 void TaskRunner::evaluate(TaskCell& cell) {
     const std::uint64_t total = dataset_.map().num_test;
     require(cell.task.first <= total && cell.task.count <= total - cell.task.first, "last test example");
-    cell.evaluation = evaluation_.evaluate(arena_.global(cell.task.global_index), cell.task.first, cell.task.count);
+    cell.evaluation = trainer_.evaluation().evaluate(arena_.global(cell.task.global_index), cell.task.first, cell.task.count);
 }
 
 }  // namespace fedhive::clients

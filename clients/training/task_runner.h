@@ -8,37 +8,65 @@
 #include "clients/protocol/round_barrier.h"
 #include "clients/training/local_training.h"
 #include "clients/training/supervised_step.h"
-#include "clients/training/training_step.h"
+#include "clients/training/trainer.h"
+#include "clients/training/worker_plan.h"
 
-#include <memory>
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
 
 namespace fedhive::clients {
+
+/// A client's examples in the order of one local epoch.
+struct EpochOrder {
+    std::uint32_t round = 0;
+    std::uint64_t epoch = 0;
+    std::vector<std::uint32_t> examples;
+};
 
 class TaskRunner {
 public:
     /// All references must outlive the runner. `stopping` and `own_process` are SupervisedStep's.
     TaskRunner(const ControlBlock& block, std::uint32_t worker, const aggregation::Arena& arena, const SharedDataset& dataset,
-               const LocalTraining& plan, TrainingStep& step, Evaluation& evaluation, std::function<bool()> stopping,
-               bool own_process);
+               const WorkerPlan& plan, Trainer& trainer, std::function<bool()> stopping, bool own_process);
 
     /// Claims and runs one task. False when there was none. What a task throws is reported in its cell, never passed on.
     bool run_one();
 
 private:
+    bool withdrawn() const;
     void run(TaskCell& cell);
     void train(TaskCell& cell);
     void train_member(const Task& task, std::uint64_t member, aggregation::ParamSpan update);
+    void compute_gradient(const Task& task);
+    void train_in_place(const Task& task);
+    std::function<bool()> stopping_or_gathering(TaskCell& cell, const bool& gathered) const;
+    void train_replica(TaskCell& cell);
+    void train_half(TaskCell& cell, Half half);
     void evaluate(TaskCell& cell);
+
+    std::uint32_t client_of(std::uint64_t member) const;
+    std::span<const std::uint32_t> batch_of(const Task& task, std::uint32_t client_id);
+    void accept(std::uint64_t member, const ClientResult& result);
+    aggregation::UpdateSummary summary_of(aggregation::ParamSpan slot);
 
     const ControlBlock& block_;
     TaskBoard board_;
     const aggregation::Arena& arena_;
     const SharedDataset& dataset_;
-    const LocalTraining& plan_;
+    const WorkerPlan& plan_;
+    Trainer& trainer_;
+    const TaskCell* at_work_ = nullptr;
+    std::function<bool()> stopping_;
+    bool own_process_;
+    WorkerCell& self_;
     SupervisedStep step_;
-    Evaluation& evaluation_;
     aggregation::SlotSum slot_sum_;
-    aggregation::ParamBuffer update_;  // one client's update, where a slot holds several
+    aggregation::ParamBuffer update_;             // one client's update, where a slot holds several
+    aggregation::ParamBuffer zeros_;              // what a slot differs from where it holds no update
+    aggregation::ParamBuffer velocity_;           // a replica's momentum, until it is handed over
+    std::map<std::uint32_t, EpochOrder> orders_;  // by client, of those whose steps come one by one
 };
 
 }  // namespace fedhive::clients

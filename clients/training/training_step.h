@@ -1,9 +1,11 @@
 // One local step, behind one interface: flat parameters and a batch in, updated parameters and loss out. LibTorch is the first way to do it
-// (libtorch_step.h); what trains faster for some models is another implementation, and local_training.cpp does not change.
+// (libtorch_step.h); what trains faster for some models is another implementation, and local_training.cpp does not change. A step has
+// two halves, for modes in which the gradient goes elsewhere in between.
 #pragma once
 
 #include "aggregation/memory/param_span.h"
 #include "clients/protocol/task.h"
+#include "clients/training/racy_model.h"
 
 #include <cstdint>
 #include <span>
@@ -12,9 +14,11 @@ namespace fedhive::clients {
 
 /// What a client starts from.
 struct ClientStart {
-    aggregation::ConstParamSpan global;  // [P], unchanged until the client's last step
+    aggregation::ConstParamSpan global;  // [P], unchanged until the client's last step, but where it is `shared`
     Objective objective;
-    std::uint64_t dropout_seed = 0;  // everything random inside the model's forward pass
+    std::uint64_t dropout_seed = 0;        // everything random inside the model's forward pass
+    aggregation::ConstParamSpan velocity;  // [trainable], momentum to go on with, read by begin() only; empty: from 0
+    RacyModel shared;                      // Hogwild: every step reads this model and writes it in place; empty: the local one
 };
 
 class TrainingStep {
@@ -24,16 +28,28 @@ public:
     TrainingStep& operator=(const TrainingStep&) = delete;
     virtual ~TrainingStep() = default;
 
-    /// The local model, [P].
+    /// The local model, [P]; the gradient that the next apply_gradient() follows, [trainable]; the optimiser's momentum, [trainable], empty
+    /// without one. All in one memory space. Between the halves of a step the gradient may be changed.
     virtual aggregation::ParamSpan parameters() = 0;
+    virtual aggregation::ParamSpan gradient() = 0;
+    virtual aggregation::ParamSpan velocity() = 0;
 
-    /// Local model = global model; a fresh optimiser; a random stream of the client's own; loss sum 0.
+    /// Local model = global model; the optimiser as the start says; a random stream of the client's own; loss sum 0.
     virtual void begin(const ClientStart& start) = 0;
 
-    /// Forward, backward, objective, optimiser on one batch of training examples; at least one index.
-    virtual void step(std::span<const std::uint32_t> batch) = 0;
+    /// Forward, backward, objective on one batch of training examples, at least one index. No parameter changes, but that the local model
+    /// becomes the shared one where there is one.
+    virtual void compute_gradient(std::span<const std::uint32_t> batch) = 0;
 
-    /// Sum over steps since begin() of (mean loss of the batch) * (its size). Waits for the device.
+    /// One step of the optimiser, on the local model or on the shared one.
+    virtual void apply_gradient() = 0;
+
+    void step(std::span<const std::uint32_t> batch) {
+        compute_gradient(batch);
+        apply_gradient();
+    }
+
+    /// Sum over compute_gradient() since begin() of (mean loss of the batch) * (its size). Waits for the device.
     virtual double loss_sum() = 0;
 };
 

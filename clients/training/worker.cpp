@@ -4,6 +4,7 @@
 #include "aggregation/memory/host_arena.h"
 #include "clients/protocol/process.h"
 #include "clients/training/libtorch_step.h"
+#include "clients/training/split_step.h"
 
 #include <algorithm>
 
@@ -29,7 +30,9 @@ namespace {
 class LibtorchTrainer final : public Trainer {
 public:
     LibtorchTrainer(const WorkerPlan& plan, const SharedDataset& dataset)
-        : model_(plan.model, plan.space),
+        : plan_(plan),
+          dataset_(dataset),
+          model_(plan.model, plan.space),
           step_(model_, dataset.train(), plan.normalization.get(), plan.optimizer),
           evaluation_(model_, dataset.test(), plan.normalization.get()) {
         if (model_.layout().fingerprint() != plan.layout_fingerprint)
@@ -37,8 +40,16 @@ public:
     }
     TrainingStep& step() override { return step_; }
     Evaluation& evaluation() override { return evaluation_; }
+    std::unique_ptr<TrainingStep> half(Half half, SplitChannel& channel) override {
+        if (half == Half::Upper)
+            return std::make_unique<SplitServerStep>(model_, plan_.cut, dataset_.train(), plan_.optimizer, channel);
+        return std::make_unique<SplitClientStep>(model_, plan_.cut, dataset_.train(), plan_.normalization.get(),
+                                                 plan_.optimizer, channel);
+    }
 
 private:
+    const WorkerPlan& plan_;
+    const SharedDataset& dataset_;
     FlatModel model_;
     LibtorchStep step_;
     LibtorchEvaluation evaluation_;
@@ -67,8 +78,7 @@ int run_worker(int control_descriptor, std::uint32_t worker, int coordinator, Tr
         const std::unique_ptr<aggregation::Arena> arena = open_arena(plan);
         const std::unique_ptr<Trainer> trainer = make_trainer(plan, dataset);
         const auto stopping = [&] { return block.header().shutdown.load(std::memory_order_acquire) != 0; };
-        TaskRunner runner(block, worker, *arena, dataset, plan.training, trainer->step(), trainer->evaluation(), stopping,
-                          true);
+        TaskRunner runner(block, worker, *arena, dataset, plan, *trainer, stopping, true);
         while (!stopping()) {
             cell.state.store(WorkerState::Working, std::memory_order_release);
             while (!stopping() && runner.run_one()) {

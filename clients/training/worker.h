@@ -3,27 +3,15 @@
 
 #include "clients/protocol/control_block.h"
 #include "clients/training/task_runner.h"
+#include "clients/training/trainer.h"
 #include "clients/training/worker_plan.h"
 
 #include <memory>
 
 namespace fedhive::clients {
 
-/// Model, step and evaluation of one process.
-struct Trainer {
-    Trainer() = default;
-    Trainer(const Trainer&) = delete;
-    Trainer& operator=(const Trainer&) = delete;
-    virtual ~Trainer() = default;
-    virtual TrainingStep& step() = 0;
-    virtual Evaluation& evaluation() = 0;
-};
-
 /// By LibTorch. Throws Fault when the model's layout is not the coordinator's.
 std::unique_ptr<Trainer> make_libtorch_trainer(const WorkerPlan& plan, const SharedDataset& dataset);
-
-/// Builds the trainer of a process; tests give their own.
-using TrainerFactory = std::unique_ptr<Trainer> (*)(const WorkerPlan& plan, const SharedDataset& dataset);
 
 /// The body of `fedhive worker`; returns the exit code. Inherits the control block's descriptor; `coordinator` is the parent's process id.
 int run_worker(int control_descriptor, std::uint32_t worker, int coordinator,

@@ -5,7 +5,8 @@
 #include "aggregation/memory/arena.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "clients/data/shared_dataset.h"
-#include "clients/models/catalog.h"
+#include "clients/models/cut.h"
+#include "clients/protocol/collectives.h"
 #include "clients/training/local_training.h"
 
 #include <array>
@@ -30,6 +31,9 @@ struct WorkerPlan {
     LocalTraining training;
     aggregation::SgdOptions optimizer;
     ModelSpec model;
+    Cut cut;                                 // mode split
+    AllReduce all_reduce = AllReduce::Tree;  // mode gradient_averaging
+    bool all_examples = false;               // mode hogwild: every client has all training examples
     std::uint64_t layout_fingerprint = 0;
     aggregation::ArenaGeometry arena;
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;

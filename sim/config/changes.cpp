@@ -59,11 +59,15 @@ const Value* find(const std::vector<Value>& values, const std::string& key) {
 std::vector<ConfigChange> changes(const RunConfig& before, const RunConfig& after) {
     const std::vector<Value> old_values = flattened(before);
     const std::vector<Value> new_values = flattened(after);
+    // With drain, who is sent in the last rounds depends on how many rounds are left.
+    const auto allowed = [&](const Value& value) {
+        return value.may_change && !(value.key == "rounds" && before.mode.at_end == "drain");
+    };
     std::vector<ConfigChange> result;
     for (const Value& value : old_values) {
         const Value* other = find(new_values, value.key);
         if (other == nullptr || other->text != value.text)
-            result.push_back({value.key, value.text, other == nullptr ? "" : other->text, value.may_change});
+            result.push_back({value.key, value.text, other == nullptr ? "" : other->text, allowed(value)});
     }
     for (const Value& value : new_values)
         if (find(old_values, value.key) == nullptr) result.push_back({value.key, "", value.text, value.may_change});

@@ -68,7 +68,18 @@ struct StrategyConfig {
 };
 
 struct ModeConfig {
-    std::string name = "synchronous";
+    std::string name =
+        "synchronous";  // synchronous | semi_async | async | gradient_averaging | parameter_server | hogwild | split
+    std::optional<std::int64_t> quorum;         // synchronous: empty: the cohort; semi_async
+    double alpha = 0.6;                         // async
+    std::string staleness = "polynomial";       // semi_async, async: constant | hinge | polynomial
+    double staleness_a = 0.5;                   // hinge, polynomial
+    double staleness_b = 4.0;                   // hinge
+    std::string at_end = "drop";                // semi_async, async: drop | drain
+    std::string all_reduce = "tree";            // gradient_averaging: star | ring | tree
+    std::optional<std::int64_t> max_staleness;  // parameter_server; empty: any
+    std::string data = "partitioned";           // hogwild: partitioned | full
+    std::string cut;                            // split: the client's last layer
 };
 
 struct EvaluationConfig {
@@ -104,6 +115,44 @@ struct FaultConfig {
     double seconds = 1.0;                // slow
 };
 
+/// How far apart clients are: a factor for each client, which multiplies times and divides rates.
+struct SpreadConfig {
+    std::string distribution = "constant";  // constant | lognormal | zipf
+    double sigma = 0.5;                     // lognormal
+    double exponent = 1.0;                  // zipf
+};
+
+struct ComputeConfig {
+    SpreadConfig spread;
+    double seconds_per_example = 0.001;
+};
+
+struct LinkConfig {
+    SpreadConfig spread;
+    double upload = 1e6;    // bytes per second
+    double download = 4e6;  // bytes per second
+};
+
+struct AvailabilityConfig {
+    std::string scheme = "always";  // always | probability | trace
+    double probability = 0.8;       // probability
+    double period_s = 600.0;        // probability
+    std::filesystem::path trace;    // trace; absolute once loaded
+};
+
+/// What the virtual clock knows of clients.
+struct DevicesConfig {
+    std::filesystem::path trace;  // CSV, in place of compute and link; absolute once loaded
+    ComputeConfig compute;
+    LinkConfig link;
+    AvailabilityConfig availability;
+};
+
+/// Limits of a device's figures, in the config and in a trace.
+inline constexpr double kMostSecondsPerExample = 1e6;
+inline constexpr double kLeastBytesPerSecond = 1.0;
+inline constexpr double kMostBytesPerSecond = 1e12;
+
 struct RunConfig {
     std::string name;  // default: the file's name without .yaml
     std::uint64_t seed = 1;
@@ -111,6 +160,8 @@ struct RunConfig {
     std::string device = "auto";          // auto | cpu | cuda
     std::optional<std::int64_t> workers;  // empty: auto
     std::int64_t threads = 1;
+    std::string clock = "virtual";   // virtual | wall
+    std::filesystem::path arrivals;  // clock wall: arrivals.csv of a run to follow; empty: as they come; absolute once loaded
     DataConfig data;
     ModelConfig model;
     TrainingConfig training;
@@ -121,6 +172,7 @@ struct RunConfig {
     FailuresConfig failures;
     CheckpointConfig checkpoint;
     std::vector<FaultConfig> faults;
+    DevicesConfig devices;  // clock virtual
 
     /// Clients asked to train in a round.
     std::int64_t cohort_size() const;

@@ -1,26 +1,21 @@
 #include "sim/config/fields.h"
 
 #include "clients/models/catalog.h"
+#include "sim/config/ranges.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace fedhive::sim {
 
 namespace {
 
-constexpr double kMost = 1e9;  // of anything counted: one count fits in 32 bits, a product of two in 64
-constexpr double kWide = 1e6;  // of anything that multiplies memory
-
-/// One thousand million is easier to read as 1e9.
-std::string limit(double value) { return value == kMost ? "1e9" : fmt::format("{}", value); }
-
-Range at_least(double low) { return {.low = low}; }
-Range above(double low) { return {.low = low, .low_excluded = true}; }
-Range between(double low, double high) { return {.low = low, .high = high}; }
-Range fraction() { return {.low = 0, .high = 1, .low_excluded = true}; }
-Range fraction_below_one() { return {.low = 0, .high = 1, .high_excluded = true}; }
+/// One thousand million is easier to read as 1e9. Limits from there on are powers of ten.
+std::string limit(double value) {
+    return value >= kMost ? fmt::format("1e{:.0f}", std::log10(value)) : fmt::format("{}", value);
+}
 
 // Two lines a key read better than six.
 // clang-format off
@@ -38,6 +33,12 @@ void describe_run(Visitor& visitor, RunConfig& run) {
                           "Never changes a result."});
     visitor.field({.name = "threads", .target = &run.threads, .range = between(1, 1024),
                    .doc = "Threads inside each worker; 1 is best as long as there are as many clients as cores. Can change the last bit."});
+    visitor.field({.name = "clock", .target = &run.clock, .choices = {"virtual", "wall"},
+                   .doc = "virtual: updates arrive in the order of simulated time, which gives the same bits for any number of workers; wall: as they "
+                          "really come."});
+    visitor.field({.name = "arrivals", .target = &run.arrivals, .when = Condition{&run.clock, "clock", {"wall"}}, .default_note = "as they come",
+                   .doc = "arrivals.csv of an earlier run of the same experiment: updates are taken in its order, which gives its bits; relative to the "
+                          "config file. `fedhive run --arrivals FILE` sets it."});
 }
 
 void describe_partition(Visitor& visitor, PartitionConfig& partition) {
@@ -201,10 +202,7 @@ void describe_fault(Visitor& visitor, FaultConfig& fault) {
 }
 
 void describe_loop(Visitor& visitor, RunConfig& run) {
-    visitor.begin({.name = "mode", .flow = true, .doc = "Who waits for whom."});
-    visitor.field({.name = "name", .target = &run.mode.name, .choices = mode_names(),
-                   .doc = "synchronous: a round ends when its whole cohort has arrived."});
-    visitor.end();
+    describe_mode(visitor, run.mode);
     visitor.begin({.name = "evaluation", .flow = true, .doc = "The global model on the test examples."});
     visitor.field({.name = "every", .target = &run.evaluation.every, .range = between(1, kMost),
                    .doc = "Rounds from one evaluation to the next; the last round is always evaluated."});
@@ -231,6 +229,7 @@ void describe_loop(Visitor& visitor, RunConfig& run) {
                    .item = [&run](Visitor& each, std::size_t index) { describe_fault(each, run.faults[index]); },
                    .example = [](Visitor& each) { FaultConfig fault; describe_fault(each, fault); }});
 }
+
 // clang-format on
 
 }  // namespace
@@ -249,7 +248,10 @@ std::string Range::text() const {
     return text;
 }
 
-bool Condition::holds() const { return std::find(values.begin(), values.end(), *value) != values.end(); }
+bool Condition::holds() const {
+    if (values.empty()) return value->empty();
+    return std::find(values.begin(), values.end(), *value) != values.end();
+}
 
 Range range_of(const ParameterSpec& parameter) {
     Range range{.low = parameter.at_least, .low_excluded = parameter.above};
@@ -275,6 +277,7 @@ void describe(Visitor& visitor, RunConfig& run) {
     describe_training(visitor, run.training);
     describe_strategy(visitor, run.strategy);
     describe_loop(visitor, run);
+    describe_devices(visitor, run);
 }
 
 }  // namespace fedhive::sim

@@ -27,11 +27,11 @@ struct Range {
     std::string text() const;  // "1 to 1024", "above 0", "0 or more, below 1"; empty without limits
 };
 
-/// A key that exists only while its section's `key` has one of `values`: data.root while data.format is idx.
+/// A key or section that exists only while `key`, which stands beside it, has one of `values`: data.root while data.format is idx.
 struct Condition {
     const std::string* value = nullptr;  // of `key`, in the struct
     std::string key;
-    std::vector<std::string> values;
+    std::vector<std::string> values;  // empty: only while `key` is left out
 
     bool holds() const;
 };
@@ -55,7 +55,8 @@ struct Field {
 
 struct Section {
     std::string name;
-    bool flow = false;  // written on one line: {a: 1, b: 2}
+    bool flow = false;                // written on one line: {a: 1, b: 2}
+    std::optional<Condition> when{};  // empty: always
     std::string doc;
 };
 
@@ -83,9 +84,13 @@ public:
     virtual void field(const Field& field) = 0;
     virtual void end() = 0;
     virtual void items(const ItemList& list) = 0;
+
+    /// Whether it is shown a section whose condition does not hold, too.
+    virtual bool wants_all() const { return false; }
 };
 
-/// Shows all keys to `visitor`, in file order, those whose condition does not hold included.
+/// Shows all keys to `visitor`, in file order, those whose condition does not hold included; not the keys of a section whose condition does
+/// not hold, unless it wants all.
 void describe(Visitor& visitor, RunConfig& run);
 
 /// A field's value as it is written in YAML; empty for a key left out.

@@ -74,8 +74,9 @@ public:
     Reader(const Node& root, std::filesystem::path folder) : folder_(std::move(folder)) { levels_.push_back({&root, "", {}}); }
 
     void begin(const Section& section) override {
-        levels_.back().known.push_back({section.name, {}});
-        const Node* node = present(section.name);
+        levels_.back().known.push_back({section.name, section.when});
+        const bool applies = !section.when || section.when->holds();
+        const Node* node = applies ? present(section.name) : nullptr;
         const std::string path = path_of(section.name);
         if (node != nullptr && node->kind != Node::Kind::Map) {
             add(kValue, *node, path,
@@ -111,6 +112,8 @@ public:
             levels_.pop_back();
         }
     }
+
+    bool wants_all() const override { return true; }  // to know whose keys they are
 
     void field(const Field& field) override {
         levels_.back().known.push_back({field.name, field.when});
@@ -207,6 +210,9 @@ private:
     }
 
     void add_other_choice(const Node& node, const Condition& when, const std::vector<std::string>& here) {
+        if (when.values.empty())
+            return add(kOtherChoice, node, path_of(node.key),
+                       fmt::format("'{}' and '{}' are both given; keep one", when.key, node.key));
         std::vector<std::string> owners;
         for (const Known& known : levels_.back().known)
             if (known.name == node.key) owners.insert(owners.end(), known.when->values.begin(), known.when->values.end());

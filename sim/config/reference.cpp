@@ -20,7 +20,7 @@ Unknown keys, wrong types and values out of range are errors that name file, lin
 value is YAML: `--set 'strategy={name: fedprox, proximal_mu: 0.1}'` replaces a section, `--set training.participation=null` takes a key
 out of the file.
 
-**Values.** Numbers are written plainly, `0.01` or `1e-2`; integers without point or exponent; a quoted number is a word. Folders are
+**Values.** Numbers are written plainly, `0.01` or `1e-2`; integers without point or exponent; a quoted number is a word. Paths are
 relative to the config file.
 
 ## Top level
@@ -82,22 +82,28 @@ std::string default_of(const Field& field) {
     return field.default_note.empty() ? std::visit(DefaultText{field}, field.target) : field.default_note;
 }
 
+/// "*Only with scheme `iid`.* ", in front of what it is about.
+std::string only(const std::optional<Condition>& when) {
+    if (!when) return "";
+    if (when->values.empty()) return fmt::format("*Only without {}.* ", code(when->key));
+    return fmt::format("*Only with {} {}.* ", when->key, code_list(when->values));
+}
+
 class Reference : public Visitor {
 public:
     std::string take_text() { return std::move(text_); }
+    bool wants_all() const override { return true; }
 
     void begin(const Section& section) override {
         path_.push_back(section.name);
-        text_ += fmt::format("\n{} {}\n\n{}\n\n| Key | Values | Default | Meaning |\n|---|---|---|---|\n",
-                             path_.size() > 1 ? "###" : "##", fmt::join(path_, "."), section.doc);
+        text_ += fmt::format("\n{} {}\n\n{}{}\n\n| Key | Values | Default | Meaning |\n|---|---|---|---|\n",
+                             path_.size() > 1 ? "###" : "##", fmt::join(path_, "."), only(section.when), section.doc);
     }
 
     void field(const Field& field) override {
         const bool parameter = field.when && !path_.empty() && path_.back() == "strategy";
         if (parameter) return;  // they have a table for each strategy
-        std::string meaning = field.doc;
-        if (field.when)
-            meaning = fmt::format("*Only with {} {}.* {}", field.when->key, code_list(field.when->values), field.doc);
+        std::string meaning = only(field.when) + field.doc;
         if (field.may_change) meaning += " May be changed when a run is resumed.";
         text_ +=
             fmt::format("| {} | {} | {} | {} |\n", code(field.name), values_of(field), default_of(field), escaped(meaning));

@@ -63,10 +63,63 @@ void check_strategy(const RunConfig& run, const StrategySpec& strategy, const Co
                            fmt::format("strategy '{}' looks at every client's own update; allowed: 1", strategy.name));
 }
 
+/// Replicas stand or fall together; what Hogwild wrote cannot be taken back.
+void check_group_mode(const RunConfig& run, const ConfigSource& source) {
+    const ModeConfig& mode = run.mode;
+    if (mode.name == "gradient_averaging") {
+        if (run.cohort_size() != run.data.partition.clients)
+            throw source.error("training.cohort",
+                               fmt::format("in mode gradient_averaging every client is a replica, {} of them; allowed: {}",
+                                           run.data.partition.clients, run.data.partition.clients));
+        if (run.data.partition.scheme != "iid" || !run.data.partition.sizes.empty())
+            throw source.error("data.partition",
+                               "in mode gradient_averaging examples are dealt anew in every pass, the same number to "
+                               "each replica; allowed: scheme iid without sizes");
+        if (run.clock == "virtual" && run.devices.availability.scheme != "always")
+            throw source.error("devices.availability.scheme",
+                               "replicas work together or not at all; allowed in mode gradient_averaging: always");
+        if (run.failures.policy == "drop")
+            throw source.error("failures.policy",
+                               "replicas cannot go on without one of them; allowed in mode gradient_averaging: abort, retry");
+    }
+    if (mode.name == "hogwild" && run.failures.policy == "retry")
+        throw source.error("failures.policy",
+                           "what a failed client wrote into the shared model cannot be taken back, so trying again "
+                           "would count it twice; allowed in mode hogwild: abort, drop");
+}
+
+void check_mode(const RunConfig& run, const ConfigSource& source) {
+    const ModeConfig& mode = run.mode;
+    const std::int64_t cohort = run.cohort_size();
+    if (mode.name == "semi_async" && !mode.quorum)
+        throw source.error("mode.quorum",
+                           fmt::format("mode semi_async needs it: the arrivals that end a round; allowed: 1 to {}", cohort));
+    if (mode.quorum.value_or(1) > cohort)
+        throw source.error("mode.quorum", fmt::format("{} is more than the cohort; allowed: 1 to {}", *mode.quorum, cohort));
+    const bool by_gradients = mode.name == "gradient_averaging" || mode.name == "parameter_server" || mode.name == "hogwild";
+    const bool all_at_once = mode.name == "synchronous" && mode.quorum.value_or(cohort) == cohort;
+    if (run.training.clients_per_slot > 1 && !all_at_once)
+        throw source.error("training.clients_per_slot",
+                           "only a cohort that arrives as a whole can share slots (mode synchronous "
+                           "without a quorum); allowed: 1");
+    const auto rate = run.strategy.parameters.find("server_lr");
+    if (mode.name == "async" && rate != run.strategy.parameters.end() && rate->second != 1.0)
+        throw source.error("strategy.server_lr", "mode async has no server rate, mode.alpha takes its place; allowed: 1");
+    if (by_gradients && rate != run.strategy.parameters.end() && rate->second != 1.0)
+        throw source.error(
+            "strategy.server_lr",
+            fmt::format("mode {} has no server rate, training.optimizer.lr is the only one; allowed: 1", mode.name));
+    if (by_gradients && run.strategy.weighting != Weighting::Examples)
+        throw source.error("strategy.weighting", fmt::format("mode {} weighs nothing; allowed: examples", mode.name));
+    check_group_mode(run, source);
+}
+
 void check_failures(const RunConfig& run, const ConfigSource& source) {
-    if (run.failures.min_updates > run.cohort_size())
-        throw source.error("failures.min_updates", fmt::format("{} is more than the cohort; allowed: 1 to {}",
-                                                               run.failures.min_updates, run.cohort_size()));
+    const bool one_by_one = run.mode.name == "async" || run.mode.name == "parameter_server";
+    const std::int64_t most = one_by_one ? 1 : run.mode.quorum.value_or(run.cohort_size());
+    if (run.failures.min_updates > most)
+        throw source.error("failures.min_updates",
+                           fmt::format("{} is more than arrive in a round; allowed: 1 to {}", run.failures.min_updates, most));
     for (std::size_t i = 0; i < run.faults.size(); ++i) {
         const FaultConfig& fault = run.faults[i];
         if (fault.client && *fault.client >= run.data.partition.clients)
@@ -85,6 +138,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     check_data(run.data, source);
     check_training(run.training, run.data.partition.clients, source);
     check_strategy(run, strategy, source);
+    check_mode(run, source);
     check_failures(run, source);
 }
 

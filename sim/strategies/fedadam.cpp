@@ -47,7 +47,7 @@ StrategySpec fedadam() {
               .above = true,
               .meaning = "Degree of adaptivity, in units of an update, typically 0.001 (τ); smaller lets coordinates that "
                          "hardly move take steps as large as the others."}},
-        .modes = {"synchronous"},
+        .modes = {"synchronous", "semi_async", "split"},
         .build = build};
 }
 

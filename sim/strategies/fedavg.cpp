@@ -31,7 +31,7 @@ StrategySpec fedavg() {
                         .above = true,
                         .meaning =
                             "Server rate, per round, typically 1, which is plain averaging (η_g); far above 1 it overshoots."}},
-        .modes = {"synchronous"},
+        .modes = {"synchronous", "semi_async", "async", "gradient_averaging", "parameter_server", "hogwild", "split"},
         .build = build};
 }
 

@@ -39,7 +39,7 @@ StrategySpec fedavgm() {
                         .meaning =
                             "Fraction of the last server step carried over, typically 0.9; 0 is FedAvg (β); 0.97 and more only "
                             "with small client rates."}},
-        .modes = {"synchronous"},
+        .modes = {"synchronous", "semi_async", "split"},
         .build = build};
 }
 

@@ -32,7 +32,7 @@ StrategySpec fedprox() {
                         .default_value = 0.01,
                         .meaning = "Proximal coefficient, dimensionless, typically 0.001–1; 0 is FedAvg (μ); too large holds "
                                    "clients at the global model and slows training down."}},
-        .modes = {"synchronous"},
+        .modes = {"synchronous", "semi_async", "async", "split"},
         .build = build};
 }
 

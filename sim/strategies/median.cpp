@@ -29,7 +29,7 @@ StrategySpec median() {
                 "`training.clients_per_slot` must be 1.",
             .default_weighting = Weighting::Uniform,
             .parameters = {},
-            .modes = {"synchronous"},
+            .modes = {"synchronous", "split"},
             .build = build};
 }
 

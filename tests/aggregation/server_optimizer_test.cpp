@@ -21,7 +21,7 @@ void follows(ServerOptimizer& optimizer, MemorySpace space, Reference expected_n
     for (std::uint32_t step = 0; step < 3; ++step) {
         const Floats aggregate = testing::random_floats(kSize, 2 + step);
         const ParamBuffer next = testing::poisoned(kSize, space);
-        optimizer.step(next, testing::upload(global, space), testing::upload(aggregate, space));
+        optimizer.step(next, testing::upload(global, space), {testing::upload(aggregate, space)});
         global = expected_next(global, aggregate);
         CHECK(testing::same_bits(testing::download(next), global));
     }
@@ -32,7 +32,7 @@ void goes_on_from_its_moments(ServerOptimizer& first, ServerOptimizer& second, M
     const ParamBuffer global = testing::upload(testing::random_floats(kSize, 1), space);
     const ParamBuffer aggregate = testing::upload(testing::random_floats(kSize, 2), space);
     const ParamBuffer next = testing::poisoned(kSize, space);
-    first.step(next, global, aggregate);
+    first.step(next, global, {aggregate});
     const auto from = first.moments(kSize, space);
     const auto to = second.moments(kSize, space);  // before its first step
     REQUIRE(from.size() == to.size());
@@ -42,8 +42,8 @@ void goes_on_from_its_moments(ServerOptimizer& first, ServerOptimizer& second, M
         copy(to[i].values, from[i].values);
     }
     const ParamBuffer other_next = testing::poisoned(kSize, space);
-    first.step(next, global, aggregate);
-    second.step(other_next, global, aggregate);
+    first.step(next, global, {aggregate});
+    second.step(other_next, global, {aggregate});
     CHECK(testing::same_bits(testing::download(next), testing::download(other_next)));
 }
 
@@ -75,11 +75,11 @@ void server_optimizers_conform(MemorySpace space) {
     const ParamBuffer more(32, space);
     const ParamBuffer next(32, space);
     for (const auto& optimizer : {make_server_sgd(momentum), make_server_adam(adam)}) {
-        CHECK_THROWS_AS(optimizer->step(some, more, more), ShapeError);
-        CHECK_THROWS_AS(optimizer->step(some, same, more), ShapeError);
-        CHECK_THROWS_AS(optimizer->step(some, some, same), ShapeError);
-        optimizer->step(some, same, same);
-        CHECK_THROWS_AS(optimizer->step(next, more, more), ShapeError);  // moments of another size
+        CHECK_THROWS_AS(optimizer->step(some, more, {more}), ShapeError);
+        CHECK_THROWS_AS(optimizer->step(some, same, {more}), ShapeError);
+        CHECK_THROWS_AS(optimizer->step(some, some, {same}), ShapeError);
+        optimizer->step(some, same, {same});
+        CHECK_THROWS_AS(optimizer->step(next, more, {more}), ShapeError);  // moments of another size
         CHECK_THROWS_AS(optimizer->moments(32, space), ShapeError);
     }
 }
@@ -99,9 +99,9 @@ TEST_SUITE("ServerOptimizer") {
         const Floats global{8.0F};
         const Floats aggregate{4.0F};
         Floats next(1);
-        optimizer->step(ParamSpan(next), ConstParamSpan(global), ConstParamSpan(aggregate));
+        optimizer->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(aggregate)});
         CHECK(next == Floats{10.0F});
-        optimizer->step(ParamSpan(next), ConstParamSpan(global), ConstParamSpan(aggregate));
+        optimizer->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(aggregate)});
         CHECK(next == Floats{11.0F});  // v = 0.5 * 4 + 4
     }
 
@@ -117,7 +117,7 @@ TEST_SUITE("ServerOptimizer") {
         const Floats global{1.0F};
         const Floats aggregate{4.0F};
         Floats next(1);
-        optimizer->step(ParamSpan(next), ConstParamSpan(global), ConstParamSpan(aggregate));
+        optimizer->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(aggregate)});
         CHECK(next[0] == 1.0F + 0.5F * 2.0F / 3.0F);  // m = 2, v = 4
     }
 }

@@ -23,7 +23,10 @@ struct NoTrainer final : clients::Trainer {
     struct Step final : clients::TrainingStep {
         aggregation::ParamSpan parameters() override { return {}; }
         void begin(const clients::ClientStart&) override {}
-        void step(std::span<const std::uint32_t>) override {}
+        aggregation::ParamSpan gradient() override { return {}; }
+        aggregation::ParamSpan velocity() override { return {}; }
+        void compute_gradient(std::span<const std::uint32_t>) override {}
+        void apply_gradient() override {}
         double loss_sum() override { return 0.0; }
     } nothing;
     struct Never final : clients::Evaluation {
@@ -65,7 +68,7 @@ int main(int argc, char** argv) {
     const std::int64_t start = now_ns();
     sim::FleetOptions options;
     options.workers = static_cast<std::uint32_t>(std::atoi(argv[1]));
-    options.max_cohort = options.workers;
+    options.mode.in_flight = options.workers;
     const auto dataset = clients::SharedDataset::create(clients::draw_synthetic({100, 10, 2, 4, 1.0}, 1),
                                                         clients::partition_contiguous(100, 10));
     const aggregation::HostArena arena({64, options.workers});

@@ -34,7 +34,8 @@ struct ToyRun {
         setenv("TOY_CLIENT", client, 1);
         options.workers = workers;
         options.clients_per_slot = clients_per_slot;
-        options.max_cohort = 12;
+        options.mode.in_flight = 12;
+        options.mode.quorum = 12;
         options.test_chunk = 10;
         options.failures.deadline_s = deadline_s;
         clients::WorkerPlan plan;
@@ -49,7 +50,9 @@ struct ToyRun {
     Arrivals round(const Cohort& cohort) {
         fleet->pull_down(cohort, server, strategy);
         fleet->train();
-        return fleet->barrier(cohort.size());
+        Arrivals arrived = fleet->barrier(server);
+        fleet->release(arrived, server);
+        return arrived;
     }
 
     clients::SharedDataset dataset;

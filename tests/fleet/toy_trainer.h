@@ -22,26 +22,31 @@ inline std::string environment(const char* name) {
 
 class ToyStep final : public clients::TrainingStep {
 public:
-    explicit ToyStep(std::size_t num_floats) : local_(num_floats, aggregation::MemorySpace::Host) {}
+    explicit ToyStep(std::size_t num_floats)
+        : local_(num_floats, aggregation::MemorySpace::Host), gradient_(num_floats, aggregation::MemorySpace::Host) {}
 
     aggregation::ParamSpan parameters() override { return local_; }
+    aggregation::ParamSpan gradient() override { return gradient_; }
+    aggregation::ParamSpan velocity() override { return {}; }
     void begin(const clients::ClientStart& start) override {
         aggregation::copy(local_, start.global);
         loss_ = 0.0;
     }
-    void step(std::span<const std::uint32_t> batch) override {
+    void compute_gradient(std::span<const std::uint32_t> batch) override {
         // Contiguous shards of ten: the first example names the client.
         const bool chosen = std::to_string(batch.front() / 10) == environment("TOY_CLIENT");
         const std::string fault = chosen ? environment("TOY_FAULT") : "";
         if (fault == "throw") throw Fault("the toy broke");
         while (fault == "hang") std::this_thread::sleep_for(std::chrono::seconds(1));
-        for (float& value : local_.span().host()) value += fault == "nan" ? std::numeric_limits<float>::quiet_NaN() : 1.0F;
+        for (float& value : gradient_.span().host()) value = fault == "nan" ? std::numeric_limits<float>::quiet_NaN() : 1.0F;
         loss_ += static_cast<double>(batch.size());
     }
+    void apply_gradient() override { aggregation::add(local_, gradient_); }
     double loss_sum() override { return loss_; }
 
 private:
     aggregation::ParamBuffer local_;
+    aggregation::ParamBuffer gradient_;
     double loss_ = 0.0;
 };
 

@@ -31,7 +31,11 @@ Dataset tiny_dataset() {
 struct Process {
     SharedDataset dataset = SharedDataset::create(tiny_dataset(), partition_contiguous(12, 3));
     aggregation::HostArena arena{{.num_floats = 16, .num_slots = 2}};
-    LocalTraining plan{.seed = 1, .local_epochs = 1, .batch_size = 2, .max_update_norm = 1000.0};
+    const WorkerPlan plan = [] {
+        WorkerPlan result;
+        result.training = {.seed = 1, .local_epochs = 1, .batch_size = 2, .max_update_norm = 1000.0};
+        return result;
+    }();
     testing::ToyTrainer trainer{16};
 };
 
@@ -111,8 +115,7 @@ void work(const ControlBlock& block, Process& process) {
     int steps = 0;
     const auto stopping = [&] { return block.header().shutdown.load() != 0 || ++steps > kStepsATask; };
     block.plan<AnyPlan>();
-    TaskRunner runner(block, 1, process.arena, process.dataset, process.plan, process.trainer.step(),
-                      process.trainer.evaluation(), stopping, false);
+    TaskRunner runner(block, 1, process.arena, process.dataset, process.plan, process.trainer, stopping, false);
     for (std::size_t i = 0; i < kTasksARun && runner.run_one(); ++i) steps = 0;
     for (std::size_t i = 0; i < block.geometry().num_workers; ++i) block.worker(i).error.get();
     for (std::size_t i = 0; i < block.geometry().max_tasks; ++i) block.task(i).error.get();

@@ -22,7 +22,7 @@ std::vector<Row> rows_of(const std::filesystem::path& run) {
         std::vector<std::string> cells;
         std::istringstream stream(line + ",");
         for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
-        REQUIRE(cells.size() == 11);
+        REQUIRE(cells.size() == 13);
         if (cells[0] != "round") rows.push_back({cells[0], cells[1], cells[5], cells[10]});
     }
     return rows;
@@ -76,6 +76,14 @@ TEST_SUITE("Replay") {
         const Row third = accepted(rows, 3, 0);
         replay(run.out(), third.round, third.client, output);
         CHECK(has(output, "from the beginning, rounds 1 to 2 run again\n"));
+    }
+
+    TEST_CASE("ClientOfAnEarlierRoundHasItsBitsInSemiAsync") {
+        FedhiveRun run(small_config(), {"--set", "rounds=6", "--set", "mode={name: semi_async, quorum: 3}", "--set",
+                                        "devices={compute: {distribution: zipf, exponent: 1}}", "--set", "checkpoint.every=2"});
+        REQUIRE(run.end() == "exited with status 0");
+        const auto rows = rows_of(run.out());
+        for (const int round : {2, 4, 6}) replays(run.out(), accepted(rows, round, 2));
     }
 
     TEST_CASE("DroppedClientsAndSkippedRoundsAreFollowed") {

@@ -39,9 +39,10 @@ TEST_SUITE("Results") {
         CHECK(
             read_lines(run.out() / "rounds.csv")[0] ==
             "round,version,cohort,accepted,failed,train_loss,test_loss,test_accuracy,bytes_down,bytes_up,staleness_mean,wall_s,"
-            "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s");
+            "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s,left_behind,in_flight,virtual_s");
         CHECK(read_lines(run.out() / "clients.csv")[0] ==
-              "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure");
+              "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure,sent_round,"
+              "staleness");
         const auto rounds = read_csv(run.out() / "rounds.csv");
         REQUIRE(rounds.size() == 3);
         for (std::size_t i = 0; i < 3; ++i) {

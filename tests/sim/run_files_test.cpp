@@ -194,9 +194,9 @@ TEST_SUITE("RunRecord") {
     TEST_CASE("RoundsAndClientsAreRead") {
         const Folder folder;
         folder.put("rounds.csv", "round,version\n1,1\n2,1\n3,");
-        folder.put(
-            "clients.csv",
-            "round,client_id,update_hash,failure\n1,0,00000000000000ff,\n1,2,,hung\n2,1,ffffffffffffffff,\n3,1,1,\n3,2,");
+        folder.put("clients.csv",
+                   "round,client_id,update_hash,failure,sent_round\n1,0,00000000000000ff,,1\n1,2,,hung,1\n2,1,ffffffffffffffff,"
+                   ",1\n3,1,1,,3\n3,2,");
         const auto record = read_record(folder.run);
         REQUIRE(record.size() == 2);
         CHECK(record[1].version == 1);
@@ -205,6 +205,7 @@ TEST_SUITE("RunRecord") {
         CHECK(record[0].clients[1].client_id == 2);
         CHECK(record[0].clients[1].failure == "hung");
         CHECK(record[1].clients[0].update_hash == ~0ULL);
+        CHECK(record[1].clients[0].sent_round == 1);
     }
 
     TEST_CASE("TablesThatAreNotARunsAreRefusedWithFileAndLine") {
@@ -218,10 +219,13 @@ TEST_SUITE("RunRecord") {
         refused("round\n1\n", "", "rounds.csv:2: no value of column 'version'");
         refused("round,version\n1\n", "", "rounds.csv:2: no value of column 'round'");
         refused("round,version\n1,one\n", "", "rounds.csv:2: version 'one' is not a number");
-        const char* columns = "round,client_id,update_hash,failure\n";
-        refused("round,version\n1,1\n", std::string(columns) + "0,0,0,\n", "clients.csv:2: rounds are counted from 1");
-        refused("round,version\n1,1\n", std::string(columns) + "1,0,xyz,\n",
+        const char* columns = "round,client_id,update_hash,failure,sent_round\n";
+        refused("round,version\n1,1\n", std::string(columns) + "0,0,0,,1\n", "clients.csv:2: rounds are counted from 1");
+        refused("round,version\n1,1\n", std::string(columns) + "1,0,xyz,,1\n",
                 "clients.csv:2: update_hash 'xyz' is not a number");
+        for (const char* sent : {"0", "2"})
+            refused("round,version\n1,1\n", std::string(columns) + "1,0,1,," + sent + "\n",
+                    fmt::format("clients.csv:2: sent_round {} is not in 1 to 1", sent).c_str());
         const Folder folder;
         CHECK_THROWS_WITH_AS(read_record(folder.run), doctest::Contains("rounds.csv: cannot be read"), ConfigError);
     }

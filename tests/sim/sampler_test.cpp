@@ -46,4 +46,52 @@ TEST_SUITE("Sampler") {
     }
 
     TEST_CASE("MoreThanThereAreIsAFault") { CHECK_THROWS_AS(sample_uniform(3, 4, Stream(1, Purpose::Sampling)), Fault); }
+
+    TEST_CASE("IdleSampleIsUniformWhereNobodyIsBusy") {
+        const Devices devices({}, 100, 1);
+        double now_s = 3.0;
+        for (std::uint32_t round = 0; round < 20; ++round) {
+            const Stream stream(2, Purpose::Sampling, round);
+            CHECK(sample_idle(100, {}, 10, stream, devices, now_s) == sample_uniform(100, 10, stream));
+        }
+        CHECK(now_s == 3.0);
+    }
+
+    TEST_CASE("BusyClientsAreNeverTaken") {
+        DevicesConfig sometimes;
+        sometimes.availability.scheme = "probability";
+        sometimes.availability.probability = 0.5;
+        const std::vector<std::uint32_t> busy{0, 3, 4, 19};
+        for (const DevicesConfig& config : {DevicesConfig(), sometimes}) {
+            const Devices devices(config, 20, 1);
+            std::set<std::uint32_t> seen;
+            for (std::uint32_t round = 0; round < 200; ++round) {
+                double now_s = 0.0;
+                for (const std::uint32_t client :
+                     sample_idle(20, busy, 16, Stream(1, Purpose::Sampling, round), devices, now_s)) {
+                    CHECK_FALSE(std::binary_search(busy.begin(), busy.end(), client));
+                    CHECK(devices.available(client, 0.0));
+                    seen.insert(client);
+                }
+            }
+            CHECK(seen.size() == (devices.always_available() ? 16 : seen.size()));
+            CHECK(!seen.empty());
+        }
+    }
+
+    TEST_CASE("TimeGoesOnWhereNobodyIsThere") {
+        DevicesConfig config;
+        config.availability.scheme = "probability";
+        config.availability.probability = 0.001;
+        config.availability.period_s = 10.0;
+        const Devices devices(config, 2, 1);
+        double now_s = 0.0;
+        const Cohort cohort = sample_idle(2, {}, 2, Stream(1, Purpose::Sampling), devices, now_s);
+        REQUIRE(!cohort.empty());
+        CHECK(now_s == std::min(devices.next_available_s(0, 0.0), devices.next_available_s(1, 0.0)));
+        CHECK(now_s > 0.0);
+        double same_s = 0.0;
+        CHECK(sample_idle(2, {0}, 1, Stream(1, Purpose::Sampling), devices, same_s).empty());  // it waits for the busy one
+        CHECK(same_s == 0.0);
+    }
 }

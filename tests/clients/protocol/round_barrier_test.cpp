@@ -1,93 +1,11 @@
-// The protocol with workers as threads over one mapping: thread sanitizer sees races only inside one mapping.
-#include "clients/protocol/round_barrier.h"
-
-#include "aggregation/base/clock.h"
-#include "aggregation/base/error.h"
+// The protocol with workers as threads: a hand-out, a wait.
+#include "tests/clients/protocol/threaded_run.h"
 
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-#include <algorithm>
-#include <thread>
-
 using namespace fedhive;
 using namespace fedhive::clients;
-
-namespace {
-
-std::vector<Task> tasks_of_round(std::uint32_t round, std::size_t count, double deadline_s = 60.0) {
-    std::vector<Task> tasks(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        tasks[i].kind = TaskKind::Train;
-        tasks[i].round = round;
-        tasks[i].first = i;
-        tasks[i].count = 1;
-        tasks[i].deadline_s = deadline_s;
-    }
-    return tasks;
-}
-
-/// Threads cannot be killed: who is lost goes on, and must find its claim withdrawn.
-WorkerControl no_processes() {
-    return {[](std::size_t worker) {
-                ClientFailure failure;
-                failure.worker = static_cast<std::int64_t>(worker);
-                return failure;
-            },
-            [](std::size_t) {}};
-}
-
-/// Coordinator and W worker threads; what a task does is given by the test.
-class ThreadedRun {
-public:
-    using Work = std::function<TaskPhase(std::uint32_t worker, TaskCell& cell)>;
-
-    ThreadedRun(std::uint32_t workers, std::uint32_t max_tasks, double deadline_s, Work work)
-        : block_(ControlBlock::create({workers, max_tasks, std::max(1U, max_tasks)})),
-          watcher_([this] { block_.header().coordinator_bell.post(); }),
-          barrier(block_, watcher_, deadline_s, no_processes()),
-          deadline_s_(deadline_s),
-          work_(std::move(work)) {
-        for (std::uint32_t w = 0; w < workers; ++w) {
-            block_.worker(w).state.store(WorkerState::Waiting);
-            threads_.emplace_back([this, w] { worker_loop(w); });
-        }
-    }
-    ~ThreadedRun() {
-        block_.shut_down();
-        for (std::thread& thread : threads_) thread.join();
-    }
-
-    const ControlBlock& block() const { return block_; }
-    void publish(std::uint32_t round, std::size_t count) { barrier.publish(tasks_of_round(round, count, deadline_s_)); }
-
-private:
-    void worker_loop(std::uint32_t worker) {
-        const TaskBoard board(block_, worker);
-        while (block_.header().shutdown.load() == 0) {
-            while (const auto claim = board.claim()) {
-                TaskCell& cell = block_.task(claim->task_index);
-                const TaskPhase phase = work_(worker, cell);
-                cell.finished_ns = now_ns();
-                board.finish(*claim, phase);
-            }
-            wait_for(block_.worker(worker).door_bell);
-        }
-    }
-
-    ControlBlock block_;
-    Watcher watcher_;
-
-public:
-    RoundBarrier barrier;
-
-private:
-    double deadline_s_;
-    Work work_;
-    std::vector<std::thread> threads_;
-};
-
-}  // namespace
+using namespace fedhive::clients::testing;
 
 TEST_SUITE("RoundBarrier") {
     TEST_CASE("EveryTaskOfEveryRoundRunsExactlyOnce") {
@@ -103,7 +21,7 @@ TEST_SUITE("RoundBarrier") {
             for (std::uint32_t round = 0; round < kRounds; ++round) {
                 run.publish(round, kTasks);
                 expected += round + 1;
-                REQUIRE(run.barrier.wait(kTasks).empty());
+                REQUIRE(run.barrier.wait(cells(kTasks), kTasks).empty());
                 for (std::size_t i = 0; i < kTasks; ++i) {
                     REQUIRE(run.barrier.done(i));
                     REQUIRE(runs[i] == expected);
@@ -122,8 +40,8 @@ TEST_SUITE("RoundBarrier") {
         for (std::uint32_t round = 0; round < 200; ++round) {
             const std::size_t count = 1 + round * 17 % 40;
             run.publish(round, count);
-            CHECK(run.barrier.wait(count).empty());
-            CHECK(run.barrier.num_done() == count);
+            CHECK(run.barrier.wait(cells(count), count).empty());
+            CHECK(num_done(run.barrier, count) == count);
             expected += count;
             CHECK(total.load() == expected);
         }
@@ -140,16 +58,16 @@ TEST_SUITE("RoundBarrier") {
         });
         run.block().members()[1].client_id = 77;
         run.publish(4, 3);
-        const auto found = run.barrier.wait(3);  // task 0 is not done yet
+        const auto found = run.barrier.wait(cells(3), 3);  // task 0 is not done yet
         release = true;
         REQUIRE(found.size() == 1);
-        CHECK(found[0].task_index == 1);
+        CHECK(found[0].cell == 1);
         CHECK_FALSE(found[0].worker_lost);
         CHECK(found[0].failure.kind == FailureKind::NonFinite);
         CHECK(found[0].failure.client_id == 77);
         CHECK(found[0].failure.round == 5);
         CHECK(found[0].failure.message == "loss is not a number");
-        CHECK(run.barrier.wait(2).empty());
+        CHECK(run.barrier.wait(cells(3), 2).empty());
     }
 
     TEST_CASE("FailedTaskRunsAgainWhenItIsPublishedAgain") {
@@ -158,30 +76,31 @@ TEST_SUITE("RoundBarrier") {
             return cell.task.first == 5 && ++runs < 4 ? TaskPhase::Failed : TaskPhase::Done;
         });
         const auto tasks = tasks_of_round(0, 8);
-        run.barrier.publish(tasks);
+        publish(run.barrier, tasks);
         for (int failures = 0; failures < 3; ++failures) {
-            const auto found = run.barrier.wait(8);
+            const auto found = run.barrier.wait(cells(8), 8);
             REQUIRE(found.size() == 1);
-            REQUIRE(found[0].task_index == 5);
-            run.barrier.publish_again(5, tasks[5]);
+            REQUIRE(found[0].cell == 5);
+            publish_again(run.barrier, 5, tasks[5]);
         }
-        CHECK(run.barrier.wait(8).empty());
-        CHECK(run.barrier.num_done() == 8);
+        CHECK(run.barrier.wait(cells(8), 8).empty());
+        CHECK(num_done(run.barrier, 8) == 8);
         CHECK(runs == 4);
     }
 
-    TEST_CASE("TaskThatIsNobodysIsNotClaimed") {
+    TEST_CASE("CellThatNothingWasPutInIsNotClaimed") {
         std::atomic<int> runs{0};
         ThreadedRun run(2, 4, 60.0, [&](std::uint32_t, TaskCell& cell) {
             runs += static_cast<int>(cell.task.first);
             return TaskPhase::Done;
         });
-        auto tasks = tasks_of_round(0, 4);
-        tasks[3].kind = TaskKind::Nobodys;
-        run.barrier.publish(tasks);
-        CHECK(run.barrier.wait(3).empty());
-        CHECK(runs == 0 + 1 + 2);
-        CHECK_FALSE(run.barrier.done(3));
+        const auto tasks = tasks_of_round(0, 4);
+        const std::vector<std::size_t> put{0, 1, 3};
+        for (const std::size_t cell : put) run.barrier.put(cell, tasks[cell]);
+        run.barrier.ring();
+        CHECK(run.barrier.wait(put, 3).empty());
+        CHECK(runs == 0 + 1 + 3);
+        CHECK_FALSE(run.barrier.done(2));
     }
 
     TEST_CASE("TaskPastItsDeadlineIsHungAndItsLateResultDoesNotCount") {
@@ -194,12 +113,12 @@ TEST_SUITE("RoundBarrier") {
         });
         const std::int64_t start = now_ns();
         // Without a sign of life for kAliveNs it is hung, not late.
-        run.barrier.publish(tasks_of_round(0, 2, 1.3));
-        const auto found = run.barrier.wait(2);
+        publish(run.barrier, tasks_of_round(0, 2, 1.3));
+        const auto found = run.barrier.wait(cells(2), 2);
         const double seconds = seconds_between(start, now_ns());
         REQUIRE(found.size() == 1);
         CHECK(found[0].failure.kind == FailureKind::Hung);
-        CHECK(found[0].task_index == 1);
+        CHECK(found[0].cell == 1);
         CHECK(found[0].worker_lost);
         CHECK(seconds >= 1.3);
         CHECK(seconds < 5.0);
@@ -207,7 +126,7 @@ TEST_SUITE("RoundBarrier") {
         while (finished < 2) std::this_thread::yield();
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
         CHECK_FALSE(run.barrier.done(1));
-        CHECK(run.barrier.num_done() == 1);
+        CHECK(num_done(run.barrier, 2) == 1);
     }
 
     TEST_CASE("TaskPastItsDeadlineWithAHeartbeatIsLate") {
@@ -219,7 +138,7 @@ TEST_SUITE("RoundBarrier") {
         });
         self = &run;
         run.publish(0, 1);
-        const auto found = run.barrier.wait(1);
+        const auto found = run.barrier.wait(cells(1), 1);
         release = true;
         REQUIRE(found.size() == 1);
         CHECK(found[0].failure.kind == FailureKind::Late);
@@ -234,19 +153,19 @@ TEST_SUITE("RoundBarrier") {
         const std::int64_t start = now_ns();
         std::vector<FoundFailure> found;
         while (found.empty() && seconds_between(start, now_ns()) < 5.0) {
-            barrier.publish(tasks_of_round(0, 1));
+            publish(barrier, tasks_of_round(0, 1));
             std::thread worker([&] {
                 wait_for(block.worker(0).door_bell);
                 std::this_thread::sleep_for(std::chrono::milliseconds(20));
                 if (const auto claim = board.claim()) board.finish(*claim, TaskPhase::Done);
             });
-            found = barrier.wait(1);
+            found = barrier.wait(cells(1), 1);
             worker.join();
         }
         REQUIRE(found.size() == 1);
         CHECK(found[0].failure.worker == 1);
         CHECK(found[0].failure.kind == FailureKind::Hung);
-        CHECK_FALSE(found[0].task_index);
+        CHECK_FALSE(found[0].cell);
         CHECK(seconds_between(start, now_ns()) >= 0.2);
     }
 
@@ -258,7 +177,7 @@ TEST_SUITE("RoundBarrier") {
         });
         const std::int64_t start = now_ns();
         run.publish(0, 3);
-        const auto found = run.barrier.wait(3);
+        const auto found = run.barrier.wait(cells(3), 3);
         const double seconds = seconds_between(start, now_ns());
         release = true;
         REQUIRE(found.size() == 1);
@@ -271,9 +190,9 @@ TEST_SUITE("RoundBarrier") {
         block.worker(0).state.store(WorkerState::Waiting);
         Watcher watcher([&] { block.header().coordinator_bell.post(); });
         RoundBarrier barrier(block, watcher, 0.2, no_processes());
-        barrier.publish(tasks_of_round(0, 2));
+        publish(barrier, tasks_of_round(0, 2));
         block.worker(0).seen.store(block.header().ticket.load());
-        const auto found = barrier.wait(2);
+        const auto found = barrier.wait(cells(2), 2);
         REQUIRE(found.size() == 1);
         CHECK(found[0].failure.kind == FailureKind::Hung);
     }
@@ -283,8 +202,8 @@ TEST_SUITE("RoundBarrier") {
         for (const std::size_t w : {0U, 1U}) block.worker(w).state.store(WorkerState::Waiting);
         Watcher watcher([&] { block.header().coordinator_bell.post(); });
         RoundBarrier barrier(block, watcher, 0.2, no_processes());
-        barrier.publish(tasks_of_round(0, 1));
-        const auto found = barrier.wait(1);
+        publish(barrier, tasks_of_round(0, 1));
+        const auto found = barrier.wait(cells(1), 1);
         REQUIRE(found.size() == 2);
         CHECK(found[1].failure.kind == FailureKind::Hung);
         CHECK(found[1].failure.worker == 1);
@@ -292,7 +211,7 @@ TEST_SUITE("RoundBarrier") {
         barrier.worker_replaced(1);
         const TaskBoard board(block, 1);
         std::thread worker([&] { board.finish(*board.claim(), TaskPhase::Done); });
-        CHECK(barrier.wait(1).empty());
+        CHECK(barrier.wait(cells(1), 1).empty());
         worker.join();
     }
 
@@ -302,7 +221,7 @@ TEST_SUITE("RoundBarrier") {
         Watcher watcher([&] { block.header().coordinator_bell.post(); });
         RoundBarrier barrier(block, watcher, 0.2, no_processes());
         const auto tasks = tasks_of_round(0, 2);
-        barrier.publish(tasks);
+        publish(barrier, tasks);
         const TaskBoard left(block, 0);
         const TaskBoard retired(block, 1);
         const auto claim = retired.claim();
@@ -311,11 +230,11 @@ TEST_SUITE("RoundBarrier") {
         REQUIRE(given_back);
         CHECK(*given_back == claim->task_index);
         CHECK_FALSE(retired.finish(*claim, TaskPhase::Done));
-        barrier.publish_again(*given_back, tasks[*given_back]);
+        publish_again(barrier, *given_back, tasks[*given_back]);
         for (int i = 0; i < 2; ++i) left.finish(*left.claim(), TaskPhase::Done);
-        CHECK(barrier.wait(2).empty());
+        CHECK(barrier.wait(cells(2), 2).empty());
         std::this_thread::sleep_for(std::chrono::milliseconds(300));  // past what a worker may leave its bell unanswered
-        CHECK(barrier.wait(2).empty());
+        CHECK(barrier.wait(cells(2), 2).empty());
     }
 
     TEST_CASE("QuorumEndsTheWaitBeforeTheSlowest") {
@@ -325,11 +244,11 @@ TEST_SUITE("RoundBarrier") {
             return TaskPhase::Done;
         });
         run.publish(0, 2);
-        CHECK(run.barrier.wait(1).empty());
+        CHECK(run.barrier.wait(cells(2), 1).empty());
         CHECK_FALSE(run.barrier.done(0));
         CHECK(run.barrier.done(1));
         release = true;
-        CHECK(run.barrier.wait(2).empty());
+        CHECK(run.barrier.wait(cells(2), 2).empty());
     }
 
     TEST_CASE("TasksRunInTheCoordinatorWithoutWorkers") {
@@ -343,11 +262,15 @@ TEST_SUITE("RoundBarrier") {
             return claim.has_value();
         };
         const auto tasks = tasks_of_round(0, 3);
-        barrier.publish(tasks);
-        CHECK(barrier.run_here([&] { return run_one(TaskPhase::Failed); }).size() == 3);
-        barrier.publish_again(2, tasks[2]);
-        CHECK(barrier.run_here([&] { return run_one(TaskPhase::Done); }).empty());
-        CHECK(barrier.num_done() == 1);
+        publish(barrier, tasks);
+        for (std::size_t cell = 0; cell < 3; ++cell) {
+            const auto found = barrier.run_here(cells(3), 3, [&] { return run_one(TaskPhase::Failed); });
+            REQUIRE(found.size() == 1);  // told at once
+            CHECK(found[0].cell == cell);
+        }
+        publish_again(barrier, 2, tasks[2]);
+        CHECK(barrier.run_here(cells(3), 1, [&] { return run_one(TaskPhase::Done); }).empty());
+        CHECK(num_done(barrier, 3) == 1);
         CHECK(barrier.done(2));
     }
 }

@@ -1,5 +1,6 @@
 #include "clients/training/local_training.h"
 
+#include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/server_optimizer.h"
@@ -130,7 +131,7 @@ TEST_SUITE("LocalTraining") {
         mean->zero_init(bench.update.size(), MemorySpace::Host);
         mean->aggregate({bench.update, 0, 200.0, 200.0, 1});
         std::vector<float> next(bench.global.size(), 0.0F);
-        aggregation::make_server_sgd({})->step(next, bench.global, mean->finish().values);
+        aggregation::make_server_sgd({})->step(next, bench.global, mean->finish());
         const auto plain = reference_update(bench, plan, 200, torch::optim::SGDOptions(0.5));
         for (std::size_t i = 0; i < next.size(); ++i) next[i] -= bench.global[i];
         CHECK(largest_difference(next, plain) < 1e-6);
@@ -208,6 +209,58 @@ TEST_SUITE("LocalTraining") {
         Bench bench({1e30F, 0.0F, 0.0F, false});
         CHECK(bench.run({5, 3, 16}, 100).finite == 0);
         CHECK(bench.run({5, 3, 16}, 100, {}).finite == 0);
+    }
+}
+
+TEST_SUITE("LibtorchStep") {
+    TEST_CASE("GradientThatIsAppliedElsewhereGivesTheBitsOfAStep") {
+        // What a parameter server does: it keeps model and momentum, and whoever computes gradients gets the model before each.
+        const SgdOptions optimizer{0.05F, 0.9F, 0.01F, false};
+        Bench bench(optimizer);
+        ClientStart start;
+        start.global = bench.global;
+        start.objective.proximal_mu = 0.1F;
+        const std::vector<std::uint32_t> batches = bench.shard(96);
+        bench.step.begin(start);
+        for (std::size_t first = 0; first < 96; first += 16) bench.step.step(std::span(batches).subspan(first, 16));
+        const auto local = bench.step.parameters().host();
+        const std::vector<float> whole(local.begin(), local.end());
+        const double loss = bench.step.loss_sum();
+
+        std::vector<float> model = bench.global, velocity(bench.step.velocity().size, 0.0F);
+        bench.step.begin(start);
+        for (std::size_t first = 0; first < 96; first += 16) {
+            aggregation::copy(bench.step.parameters(), model);
+            bench.step.compute_gradient(std::span(batches).subspan(first, 16));
+            CHECK(std::equal(model.begin(), model.end(), bench.step.parameters().data));
+            aggregation::sgd_step({model.data(), velocity.size()}, bench.step.gradient(), velocity, optimizer);
+        }
+        CHECK(model == whole);
+        CHECK(bench.step.loss_sum() == loss);
+    }
+
+    TEST_CASE("MomentumBeginsAtZeroUnlessTheStartSaysAtWhat") {
+        Bench bench({0.05F, 0.5F, 0.0F, false});
+        std::vector<float> velocity(bench.step.velocity().size, 4.0F);
+        ClientStart start;
+        start.global = bench.global;
+        for (const bool given : {true, false}) {
+            start.velocity = given ? aggregation::ConstParamSpan(velocity) : aggregation::ConstParamSpan();
+            bench.step.begin(start);
+            bench.step.step(bench.shard(16));
+            const auto gradient = bench.step.gradient().host(), after = bench.step.velocity().host();
+            for (std::size_t i = 0; i < after.size(); ++i) REQUIRE(after[i] == (given ? 2.0F : 0.0F) + gradient[i]);
+        }
+    }
+
+    TEST_CASE("VelocityWithoutMomentumIsEmptyAndOneThatIsGivenIsRefused") {
+        Bench bench({0.05F, 0.0F, 0.0F, false});
+        CHECK(bench.step.velocity().size == 0);
+        std::vector<float> velocity(bench.step.gradient().size, 0.0F);
+        ClientStart start;
+        start.global = bench.global;
+        start.velocity = velocity;
+        CHECK_THROWS_AS(bench.step.begin(start), ShapeError);
     }
 }
 

@@ -42,6 +42,17 @@ TEST_CASE("StrategyAndItsParametersMayNotChange") {
         CHECK_FALSE(change.allowed);
 }
 
+TEST_CASE("DevicesMayNotChange") {
+    const auto found =
+        changes(loaded(kMinimal, {"devices.compute={distribution: zipf}"}), loaded(kMinimal, {"devices.trace=/d.csv"}));
+    CHECK(found.size() == 7);  // compute: 3; link: 3; the trace
+    for (const ConfigChange& change : found) CHECK_FALSE_MESSAGE(change.allowed, change.key);
+    const auto clock = changes(loaded(kMinimal), loaded(kMinimal, {"clock=wall"}));
+    REQUIRE(clock.size() == 7);  // the clock; compute: 2; link: 3; the scheme
+    CHECK(clock.front().key == "clock");
+    CHECK_FALSE(clock.front().allowed);
+}
+
 TEST_CASE("KeysThatMayChangeAreThoseThatCannotChangeWhatIsDone") {
     CHECK(keys_that_may_change() == std::vector<std::string>{"rounds", "workers", "data.root", "stop.test_accuracy",
                                                              "failures.policy", "failures.attempts", "failures.deadline_s",
@@ -62,11 +73,21 @@ TEST_CASE("FaultsSayWhatIsWrongWithThem") {
         {"faults:\n  - {kind: nan, rate: 0}\n", "c.yaml:8: faults[0].rate: 0 is out of range; allowed: above 0, at most 1"},
         {"faults:\n  - {kind: nan, client: 4}\n", "c.yaml:7: faults: item 0: there is no client 4; allowed: 0 to 3"},
         {"faults:\n  - {kind: nan, round: 11}\n", "c.yaml:7: faults: item 0: there is no round 11; allowed: 1 to 10"},
-        {"failures: {min_updates: 5}\n", "c.yaml:7: failures.min_updates: 5 is more than the cohort; allowed: 1 to 4"},
+        {"failures: {min_updates: 5}\n", "c.yaml:7: failures.min_updates: 5 is more than arrive in a round; allowed: 1 to 4"},
     };
     for (const auto& [text, message] : rows) {
         const std::string error = error_of(kMinimal + text);
         CHECK_MESSAGE(error.starts_with(message), error);
+    }
+}
+
+TEST_CASE("RoundsMayNotChangeWhereTheLastOnesDrain") {
+    for (const std::string at_end : {"drop", "drain"}) {
+        const std::string text = kMinimal + "mode: {name: semi_async, quorum: 2, at_end: " + at_end + "}\n";
+        const auto found = changes(loaded(text), loaded(text, {"rounds=20"}));
+        REQUIRE(found.size() == 1);
+        CHECK_EQ(found[0].key, "rounds");
+        CHECK_EQ(found[0].allowed, at_end == "drop");
     }
 }
 

@@ -1,6 +1,7 @@
 // What a config that loads becomes: defaults, paths, the resolved form.
 #include "sim/config/fields.h"
 #include "tests/sim/config/config_files.h"
+#include "tests/sim/config/random_config.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -29,6 +30,7 @@ std::vector<std::filesystem::path> config_files() {
 class Dump : public Visitor {
 public:
     std::string text;
+    bool wants_all() const override { return true; }
     void begin(const Section& section) override { text += section.name + " {\n"; }
     void end() override { text += "}\n"; }
     void items(const ItemList& list) override {
@@ -76,79 +78,6 @@ void check_round_trip(const RunConfig& run) {
     CHECK_EQ(to_yaml(again.run), yaml);
 }
 
-/// Gives every key that applies a random value from its range, by the description itself: a new key is covered without a line here.
-class Randomize : public Visitor {
-public:
-    explicit Randomize(unsigned seed) : random_(seed) {}
-    void begin(const Section&) override {}
-    void end() override {}
-    void items(const ItemList& list) override {
-        list.resize(random_() % 4);
-        for (std::size_t i = 0; i < list.size(); ++i) list.item(*this, i);
-    }
-    void field(const Field& field) override {
-        if (field.when && !field.when->holds()) return;
-        std::visit([&](auto* target) { draw(field, *target); }, field.target);
-    }
-
-private:
-    double uniform() { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
-
-    void draw(const Field& field, std::string& value) {
-        static const std::vector<std::string> names = {"null", "true", "1e3", "0x1", "a-b_c.d", "NULL", "3", "_x"};
-        const std::vector<std::string>& words = field.choices.empty() ? names : field.choices;
-        value = words[random_() % words.size()];
-    }
-    void draw(const Field&, std::filesystem::path& value) {
-        static const std::vector<std::string> paths = {"/data/mnist",  "/with space/x: y",   "/quote\"back\\slash",
-                                                       "/#no comment", "/\xC3\xA9t\xC3\xA9", "/{a, b}",
-                                                       "/tab\there"};
-        value = paths[random_() % paths.size()];
-    }
-    void draw(const Field& field, double& value) {
-        const double low = std::max(field.range.low, -1000.0);
-        const double high = std::min(field.range.high, 1000.0);
-        do {
-            value = low + (high - low) * uniform() * (uniform() < 0.5 ? 1e-6 : 1.0);
-        } while (!field.range.contains(value) || !field.range.contains(static_cast<float>(value)));
-    }
-    void draw(const Field& field, std::int64_t& value) {
-        double real = 0.0;
-        draw(field, real);
-        value = std::max(static_cast<std::int64_t>(real), static_cast<std::int64_t>(field.range.low));
-    }
-    void draw(const Field&, std::uint64_t& value) { value = (static_cast<std::uint64_t>(random_()) << 32U) | random_(); }
-    void draw(const Field&, bool& value) { value = uniform() < 0.5; }
-    void draw(const Field&, std::vector<double>& values) { values.clear(); }
-    template <class Value>
-    void draw(const Field& field, std::optional<Value>& value) {
-        value.reset();
-        if (uniform() < 0.5) draw(field, value.emplace());
-    }
-
-    std::mt19937 random_;
-};
-
-/// Values that depend on each other, made to fit.
-void reconcile(RunConfig& run, unsigned seed) {
-    if (seed % 2 == 0) run.data.partition.clients = 1 + seed % 7;
-    const std::int64_t clients = run.data.partition.clients;
-    if (run.data.partition.scheme == "iid" && seed % 2 == 0)
-        run.data.partition.sizes.assign(static_cast<std::size_t>(clients), 0.9 / static_cast<double>(clients));
-    if (seed % 3 == 0) run.data.normalize = {.mean = {0.1, 1.0 / 3.0}, .std = {0.3, 2.0 / 3.0}};
-    if (run.training.participation)
-        run.training.cohort.reset();
-    else
-        run.training.cohort = std::min(run.training.cohort.value_or(clients), clients);
-    run.training.clients_per_slot = run.strategy.name == "median" ? 1 : std::int64_t{1} << (seed % 5);
-    if (run.training.optimizer.momentum == 0.0) run.training.optimizer.nesterov = false;
-    run.failures.min_updates = std::min(run.failures.min_updates, run.cohort_size());
-    for (FaultConfig& fault : run.faults) {
-        if (fault.client) *fault.client %= clients;
-        if (fault.round) *fault.round = 1 + *fault.round % run.rounds;
-    }
-}
-
 }  // namespace
 
 TEST_SUITE_BEGIN("Config");
@@ -168,7 +97,7 @@ TEST_CASE("KeysLeftOutHaveTheirDefaults") {
 
 TEST_CASE("EveryKeyIsRead") {
     const RunConfig run = loaded(
-        "name: n\nseed: 18446744073709551615\nrounds: 2\ndevice: cpu\nworkers: 0\nthreads: 3\n"
+        "name: n\nseed: 18446744073709551615\nrounds: 2\ndevice: cpu\nworkers: 0\nthreads: 3\nclock: virtual\n"
         "data:\n  format: idx\n  root: /r\n  classes: 7\n  normalize: {mean: [0.25, -1], std: [0.5, 2]}\n"
         "  partition: {scheme: dirichlet, clients: 9, alpha: 0.125, min_examples: 5}\n"
         "model: {name: cnn_m, dropout: false}\n"
@@ -178,9 +107,12 @@ TEST_CASE("EveryKeyIsRead") {
         "mode: {name: synchronous}\nevaluation: {every: 3, chunk_size: 50}\nstop: {test_accuracy: 0.5}\n"
         "failures: {policy: retry, attempts: 4, min_updates: 2, deadline_s: auto, max_update_norm: 8}\n"
         "checkpoint: {every: 5, keep: 3}\n"
-        "faults:\n  - {kind: slow, round: 2, client: 3, rate: 0.5, attempts: all, at: update, seconds: 4}\n  - {kind: nan}\n");
+        "faults:\n  - {kind: slow, round: 2, client: 3, rate: 0.5, attempts: all, at: update, seconds: 4}\n  - {kind: nan}\n"
+        "devices:\n  compute: {distribution: zipf, exponent: 2, seconds_per_example: 0.5}\n"
+        "  link: {distribution: lognormal, sigma: 0.25, upload: 16, download: 64}\n"
+        "  availability: {scheme: probability, probability: 0.5, period_s: 8}\n");
     CHECK_EQ(dump(run),
-             "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nthreads 3\n"
+             "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nthreads 3\nclock virtual\narrivals \n"
              "data {\nformat idx\nroot /r\nclasses 7\nnum_train 6000\nnum_test 1000\nnum_classes 10\nnum_features "
              "20\nseparation 0x1p+1\n"
              "normalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n}\n"
@@ -191,11 +123,18 @@ TEST_CASE("EveryKeyIsRead") {
              "strategy {\nname fedadam\nweighting uniform\nserver_lr 0x1p+0\nserver_lr 0x1p+0\nserver_momentum "
              "0x1.ccccccccccccdp-1\n"
              "proximal_mu 0x1.47ae147ae147bp-7\nserver_lr 0x1p+1\nbeta1 0x0p+0\nbeta2 0x1p-1\ntau 0x1p+2\n}\n"
-             "mode {\nname synchronous\n}\nevaluation {\nevery 3\nchunk_size 50\n}\nstop {\ntest_accuracy 0x1p-1\n}\n"
+             "mode {\nname synchronous\nquorum none\nalpha 0x1.3333333333333p-1\nstaleness polynomial\nstaleness_a "
+             "0x1p-1\nstaleness_b "
+             "0x1p+2\nat_end drop\nall_reduce tree\nmax_staleness none\ndata partitioned\ncut \n}\nevaluation {\nevery "
+             "3\nchunk_size 50\n}\nstop {\ntest_accuracy 0x1p-1\n}\n"
              "failures {\npolicy retry\nattempts 4\nmin_updates 2\ndeadline_s none\nmax_update_norm 0x1p+3\n}\n"
              "checkpoint {\nevery 5\nkeep 3\n}\n"
              "faults {\nkind slow\nround 2\nclient 3\nrate 0x1p-1\nattempts all\nat update\nseconds 0x1p+2\n}\n"
-             "faults {\nkind nan\nround none\nclient none\nrate 0x1p+0\nattempts first\nat training\nseconds 0x1p+0\n}\n");
+             "faults {\nkind nan\nround none\nclient none\nrate 0x1p+0\nattempts first\nat training\nseconds 0x1p+0\n}\n"
+             "devices {\ntrace \n"
+             "compute {\ndistribution zipf\nsigma 0x1p-1\nexponent 0x1p+1\nseconds_per_example 0x1p-1\n}\n"
+             "link {\ndistribution lognormal\nsigma 0x1p-2\nexponent 0x1p+0\nupload 0x1p+4\ndownload 0x1p+6\n}\n"
+             "availability {\nscheme probability\nprobability 0x1p-1\nperiod_s 0x1p+3\ntrace \n}\n}\n");
     const RunConfig other = loaded(
         "data:\n  format: synthetic\n  num_train: 11\n  num_test: 12\n  num_classes: 13\n  num_features: 14\n  separation: 8\n"
         "  partition: {scheme: iid, clients: 2, sizes: [0.25, 0.5]}\n"
@@ -209,6 +148,21 @@ TEST_CASE("EveryKeyIsRead") {
     CHECK_EQ(other.model.hidden, 15);
     CHECK(other.training.participation == 0.5);
     CHECK_EQ(loaded(kMinimal, {"data.partition={scheme: shards, shards_per_client: 6}"}).data.partition.shards_per_client, 6);
+    const RunConfig traced =
+        loaded(kMinimal + "clock: virtual\ndevices: {trace: /d.csv, availability: {scheme: trace, trace: /a.csv}}\n");
+    CHECK_EQ(traced.devices.trace, std::filesystem::path("/d.csv"));
+    CHECK_EQ(traced.devices.availability.trace, std::filesystem::path("/a.csv"));
+    CHECK_EQ(loaded(kMinimal, {"clock=wall"}).clock, "wall");
+    const ModeConfig mode =
+        loaded(kMinimal,
+               {"mode={name: semi_async, quorum: 3, staleness: hinge, staleness_a: 2, staleness_b: 8, at_end: drain}"})
+            .mode;
+    CHECK_EQ(mode.quorum.value_or(0), 3);
+    CHECK_EQ(mode.staleness, "hinge");
+    CHECK_EQ(mode.staleness_a, 2.0);
+    CHECK_EQ(mode.staleness_b, 8.0);
+    CHECK_EQ(mode.at_end, "drain");
+    CHECK_EQ(loaded(kMinimal, {"mode={name: async, alpha: 0.25}"}).mode.alpha, 0.25);
 }
 
 TEST_CASE("NameDefaultsToTheFilesName") {
@@ -231,6 +185,16 @@ TEST_CASE("RootIsRelativeToWhereItIsWritten") {
     CHECK_EQ(load_config(file, {"data.root=/x/y"}).run.data.root, std::filesystem::path("/x/y"));
 }
 
+TEST_CASE("TracesOfDevicesAreRelativeToTheConfigFile") {
+    const TemporaryFolder folder;
+    const DevicesConfig devices =
+        load_config(
+            folder.write("c.yaml", kMinimal + "devices: {trace: d.csv, availability: {scheme: trace, trace: t/../a.csv}}\n"))
+            .run.devices;
+    CHECK_EQ(devices.trace, folder.path() / "d.csv");
+    CHECK_EQ(devices.availability.trace, folder.path() / "a.csv");
+}
+
 TEST_CASE("CohortSize") {
     CHECK_EQ(loaded(kMinimal).cohort_size(), 4);
     CHECK_EQ(loaded(kMinimal, {"training.cohort=3"}).cohort_size(), 3);
@@ -247,19 +211,26 @@ TEST_CASE("CohortSize") {
 TEST_CASE("ResolvedFormToTheLetter") {
     CHECK_EQ(
         to_yaml(loaded(kMinimal + "strategy: {name: fedadam}\nstop: {test_accuracy: 0.9}\n", {"training.participation=0.5"})),
-        "name: c\nseed: 1\nrounds: 10\ndevice: auto\nworkers: auto\nthreads: 1\n\n"
+        "name: c\nseed: 1\nrounds: 10\ndevice: auto\nworkers: auto\nthreads: 1\nclock: virtual\n\n"
         "data:\n    format: glyphs\n    num_train: 6000\n    num_test: 1000\n    partition: {scheme: iid, clients: 4}\n\n"
         "model: {name: lr}\n\n"
         "training:\n    participation: 0.5\n    local_epochs: 1\n    batch_size: 32\n    clients_per_slot: 1\n"
         "    optimizer: {name: sgd, lr: 0.01, momentum: 0, weight_decay: 0, nesterov: false}\n\n"
         "strategy: {name: fedadam, weighting: examples, server_lr: 0.01, beta1: 0.9, beta2: 0.99, tau: 0.001}\n"
         "mode: {name: synchronous}\nevaluation: {every: 1, chunk_size: 500}\nstop: {test_accuracy: 0.9}\n"
-        "failures: {policy: abort, attempts: 3, min_updates: 1, deadline_s: 300}\ncheckpoint: {every: auto, keep: 2}\n");
-    const std::string with_faults = to_yaml(loaded(kMinimal, {"faults=[{kind: drop, rate: 0.25}, {kind: kill, client: 2}]"}));
+        "failures: {policy: abort, attempts: 3, min_updates: 1, deadline_s: 300}\ncheckpoint: {every: auto, keep: 2}\n\n"
+        "devices:\n    compute: {distribution: constant, seconds_per_example: 0.001}\n"
+        "    link: {distribution: constant, upload: 1000000, download: 4000000}\n    availability: {scheme: always}\n");
+    const std::string with_faults =
+        to_yaml(loaded(kMinimal, {"clock=wall", "faults=[{kind: drop, rate: 0.25}, {kind: kill, client: 2}]"}));
     const std::string end =
         "\nfaults:\n    - {kind: drop, rate: 0.25, attempts: first}\n"
         "    - {kind: kill, client: 2, rate: 1, attempts: first, at: training}\n";
     CHECK_MESSAGE(with_faults.ends_with(end), with_faults);
+    const std::string traced =
+        to_yaml(loaded(kMinimal, {"devices={trace: /d.csv, availability: {scheme: trace, trace: /a.csv}}"}));
+    const std::string devices = "\ndevices:\n    trace: /d.csv\n    availability: {scheme: trace, trace: /a.csv}\n";
+    CHECK_MESSAGE(traced.ends_with(devices), traced);
 }
 
 TEST_CASE("ConfigsOfTheProjectLoadAndResolve") {
@@ -291,8 +262,9 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
             std::string path;
             for (const std::string& part : path_) path += part;
             path += field.name;
-            static const std::set<std::string> alternatives = {"training.participation", "data.partition.sizes", "model.init",
-                                                               "failures.max_update_norm"};
+            static const std::set<std::string> alternatives = {
+                "training.participation",   "data.partition.sizes", "model.init",
+                "failures.max_update_norm", "devices.trace",        "mode.quorum"};
             const bool alternative = alternatives.contains(path);
             if ((field.when && !field.when->holds()) || alternative) return;
             const std::string text = source_.error(path, "x").what();  // "FILE:LINE: path: x", or no line where it is left out

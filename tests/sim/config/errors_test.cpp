@@ -38,8 +38,8 @@ TEST_CASE("UnknownKeys") {
             {"batch_size: 3\n", "c.yaml:7: batch_size: unknown key; did you mean 'training.batch_size'?"},
             {"stop: {zzz: 3}\n", "c.yaml:7: stop.zzz: unknown key; known keys: test_accuracy"},
             {"zzz: 3\n",
-             "c.yaml:7: zzz: unknown key; known keys: name, seed, rounds, device, workers, threads, data, model, training, "
-             "strategy, mode, evaluation, stop, failures, checkpoint, faults"},
+             "c.yaml:7: zzz: unknown key; known keys: name, seed, rounds, device, workers, threads, clock, data, model, "
+             "training, strategy, mode, evaluation, stop, failures, checkpoint, faults, devices"},
             {"strategy: {name: fedprox, mu_x: 1}\n",
              "c.yaml:7: strategy.mu_x: unknown key; known keys: name, weighting, proximal_mu"},
             {"strategy: {name: fedprox, proximalmu: 1}\n",
@@ -158,6 +158,19 @@ TEST_CASE("ValuesOutOfRange") {
             {"stop: {test_accuracy: 99}\n", "c.yaml:7: stop.test_accuracy: 99 is out of range; allowed: above 0, at most 1"},
             {"failures: {deadline_s: 0}\n",
              "c.yaml:7: failures.deadline_s: 0 is out of range; allowed: auto, above 0, at most 1000000"},
+            {"devices: {compute: {seconds_per_example: 0}}\n",
+             "c.yaml:7: devices.compute.seconds_per_example: 0 is out of range; allowed: above 0, at most 1000000"},
+            {"devices: {compute: {distribution: lognormal, sigma: -1}}\n",
+             "c.yaml:7: devices.compute.sigma: -1 is out of range; allowed: 0 to 10"},
+            {"devices: {link: {upload: 0.5}}\n", "c.yaml:7: devices.link.upload: 0.5 is out of range; allowed: 1 to 1e12"},
+            {"devices: {link: {download: 1e13}}\n",
+             "c.yaml:7: devices.link.download: 1e13 is out of range; allowed: 1 to 1e12"},
+            {"devices: {link: {distribution: zipf, exponent: 11}}\n",
+             "c.yaml:7: devices.link.exponent: 11 is out of range; allowed: 0 to 10"},
+            {"devices: {availability: {scheme: probability, probability: 0}}\n",
+             "c.yaml:7: devices.availability.probability: 0 is out of range; allowed: 0.001 to 1"},
+            {"devices: {availability: {scheme: probability, period_s: 0}}\n",
+             "c.yaml:7: devices.availability.period_s: 0 is out of range; allowed: 0.001 to 1e9"},
         },
         kMinimal);
     check({{"seed: -1\n", "c.yaml:1: seed: -1 is out of range; allowed: 0 or more"},
@@ -194,8 +207,15 @@ TEST_CASE("UnknownChoices") {
             {"strategy: {weighting: example}\n",
              "c.yaml:7: strategy.weighting: unknown value 'example'; allowed: examples, uniform; did you mean 'examples'?"},
             {"mode: {name: sync}\n",
-             "c.yaml:7: mode.name: unknown value 'sync'; allowed: synchronous; did you mean 'synchronous'?"},
+             "c.yaml:7: mode.name: unknown value 'sync'; allowed: synchronous, semi_async, async, gradient_averaging, "
+             "parameter_server, hogwild, split; did you mean 'async'?"},
             {"failures: {policy: ignore}\n", "c.yaml:7: failures.policy: unknown value 'ignore'; allowed: abort, drop, retry"},
+            {"clock: real\n", "c.yaml:7: clock: unknown value 'real'; allowed: virtual, wall"},
+            {"devices: {compute: {distribution: normal}}\n",
+             "c.yaml:7: devices.compute.distribution: unknown value 'normal'; allowed: constant, lognormal, zipf; did you mean "
+             "'lognormal'?"},
+            {"devices: {availability: {scheme: never}}\n",
+             "c.yaml:7: devices.availability.scheme: unknown value 'never'; allowed: always, probability, trace"},
             {"training: {optimizer: {name: adam}}\n", "c.yaml:7: training.optimizer.name: unknown value 'adam'; allowed: sgd"},
         },
         kMinimal);
@@ -216,6 +236,9 @@ TEST_CASE("MissingKeys") {
            {"data: {format: glyphs}\n", "c.yaml: model.name: is missing; allowed: lr, mlp, mnist_cnn, cnn_m"},
            {"data: {format: idx}\nmodel: {name: lr}\n", "c.yaml: data.root: is missing; format 'idx' needs it"},
            {"data: {root: x}\nmodel: {name: lr}\n", "c.yaml: data.format: is missing; allowed: glyphs, synthetic, idx"}});
+    check({{"devices: {availability: {scheme: trace}}\n",
+            "c.yaml: devices.availability.trace: is missing; scheme 'trace' needs it"}},
+          kMinimal);
 }
 
 TEST_CASE("KeysOfAnotherChoice") {
@@ -236,15 +259,29 @@ TEST_CASE("KeysOfAnotherChoice") {
            {"data: {format: glyphs}\nmodel: {name: mlp, dropout: true}\n",
             "c.yaml:2: model.dropout: 'dropout' belongs to model 'mnist_cnn' or 'cnn_m'; the model here is 'mlp'; known keys: "
             "name, hidden, init"}});
-    check({{"strategy: {name: median, server_lr: 1}\n",
-            "c.yaml:7: strategy.server_lr: 'server_lr' belongs to strategy 'fedavg' or 'fedavgm' or 'fedadam'; the strategy "
-            "here is 'median'; "
-            "known keys: name, weighting"},
-           {"strategy: {proximal_mu: 1}\n",
-            "c.yaml:7: strategy.proximal_mu: 'proximal_mu' belongs to strategy 'fedprox'; the strategy here is 'fedavg'; known "
-            "keys: name, "
-            "weighting, server_lr"}},
-          kMinimal);
+    check(
+        {{"strategy: {name: median, server_lr: 1}\n",
+          "c.yaml:7: strategy.server_lr: 'server_lr' belongs to strategy 'fedavg' or 'fedavgm' or 'fedadam'; the strategy "
+          "here is 'median'; "
+          "known keys: name, weighting"},
+         {"strategy: {proximal_mu: 1}\n",
+          "c.yaml:7: strategy.proximal_mu: 'proximal_mu' belongs to strategy 'fedprox'; the strategy here is 'fedavg'; known "
+          "keys: name, "
+          "weighting, server_lr"},
+         {"clock: wall\ndevices:\n  compute: {seconds_per_example: 0}\n",
+          "c.yaml:8: devices: 'devices' belongs to clock 'virtual'; the clock here is 'wall'; known keys: name, seed, rounds, "
+          "device, workers, threads, clock, arrivals, data, model, training, strategy, mode, evaluation, stop, failures, "
+          "checkpoint, "
+          "faults"},
+         {"devices:\n  trace: x.csv\n  link: {upload: 5}\n",
+          "c.yaml:9: devices.link: 'trace' and 'link' are both given; keep one"},
+         {"devices:\n  compute: {sigma: 5}\n",
+          "c.yaml:8: devices.compute.sigma: 'sigma' belongs to distribution 'lognormal'; the distribution here is 'constant'; "
+          "known keys: distribution, seconds_per_example"},
+         {"devices:\n  availability: {trace: x.csv}\n",
+          "c.yaml:8: devices.availability.trace: 'trace' belongs to scheme 'trace'; the scheme here is 'always'; known keys: "
+          "scheme"}},
+        kMinimal);
 }
 
 TEST_CASE("KeysThatDoNotGoTogether") {
@@ -258,6 +295,20 @@ TEST_CASE("KeysThatDoNotGoTogether") {
              "c.yaml:7: training.clients_per_slot: 6 is not a power of two; allowed: 1, 2, 4, 8, ...; write 4 or 8"},
             {"training:\n  clients_per_slot: 2\nstrategy: {name: median}\n",
              "c.yaml:8: training.clients_per_slot: strategy 'median' looks at every client's own update; allowed: 1"},
+            {"mode: {name: semi_async}\n",
+             "c.yaml: mode.quorum: mode semi_async needs it: the arrivals that end a round; allowed: 1 to 4"},
+            {"mode: {quorum: 5}\n", "c.yaml:7: mode.quorum: 5 is more than the cohort; allowed: 1 to 4"},
+            {"strategy: {name: median}\nmode: {name: semi_async, quorum: 2}\n",
+             "c.yaml:8: mode.name: strategy 'median' does not run in mode 'semi_async'; allowed: synchronous, split"},
+            {"training: {clients_per_slot: 2}\nmode: {quorum: 2}\n",
+             "c.yaml:7: training.clients_per_slot: only a cohort that arrives as a whole can share slots (mode synchronous "
+             "without a quorum); allowed: 1"},
+            {"strategy: {server_lr: 0.5}\nmode: {name: async}\n",
+             "c.yaml:7: strategy.server_lr: mode async has no server rate, mode.alpha takes its place; allowed: 1"},
+            {"mode: {quorum: 2}\nfailures: {min_updates: 3}\n",
+             "c.yaml:8: failures.min_updates: 3 is more than arrive in a round; allowed: 1 to 2"},
+            {"mode: {name: async}\nfailures: {min_updates: 2}\n",
+             "c.yaml:8: failures.min_updates: 2 is more than arrive in a round; allowed: 1 to 1"},
             {"training: {optimizer: {nesterov: true}}\n",
              "c.yaml:7: training.optimizer.nesterov: needs momentum above 0, typically 0.9; the momentum here is 0"},
             {"name: a/b\n", "c.yaml:7: name: 'a/b' cannot name a folder" + names},

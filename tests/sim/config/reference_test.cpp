@@ -29,6 +29,10 @@ TEST_CASE("ReferenceRows") {
             "proportions, "
             "dimensionless, typically 0.1 (skewed) to 100 (nearly iid) (α). |"));
     CHECK(has("| `beta1` | number, 0 or more, below 1 | `0.9` | Decay of the first moment, typically 0.9 (β₁). |"));
+    CHECK(
+        has("## devices\n\n*Only with clock `virtual`.* What the virtual clock knows of clients: how long a round trip takes, "
+            "and when they are there at all."));
+    CHECK(has("### devices.compute\n\n*Only without `trace`.* How fast clients train."));
     CHECK(page.find("(\\|S\\|)") != std::string::npos);
     std::istringstream lines(page);
     for (std::string line; std::getline(lines, line);) {
@@ -42,6 +46,7 @@ TEST_CASE("ReferenceRows") {
 
 TEST_CASE("RangeText") {
     CHECK_EQ(Range{}.text(), "");
+    CHECK_EQ(Range{.low = 1e9, .high = 1e12}.text(), "1e9 to 1e12");
     CHECK_EQ(Range{.low = 1, .high = 2}.text(), "1 to 2");
     CHECK_EQ(Range{.low = 0, .low_excluded = true}.text(), "above 0");
     CHECK_EQ(Range{.high = 3, .high_excluded = true}.text(), "below 3");

@@ -26,7 +26,7 @@ std::array<float, 2> two_steps(const Strategy& strategy) {
     const std::vector<float> update = {1.0F};
     std::array<float, 2> seen{};
     for (float& value : seen) {
-        strategy.server_optimizer->step(next, global, update);
+        strategy.server_optimizer->step(next, global, {update});
         value = next[0];
         global = next;
     }
@@ -42,7 +42,8 @@ TEST_CASE("CatalogInOrder") {
     for (const StrategySpec& spec : strategy_catalog()) names.push_back(spec.name);
     CHECK(names == std::vector<std::string>{"fedavg", "fedavgm", "fedprox", "fedadam", "median"});
     CHECK(find_strategy("fedsgd") == nullptr);
-    CHECK(mode_names() == std::vector<std::string>{"synchronous"});
+    CHECK(mode_names() == std::vector<std::string>{"synchronous", "semi_async", "async", "gradient_averaging",
+                                                   "parameter_server", "hogwild", "split"});
     CHECK_THROWS_AS(make_strategy("fedsgd", {}, Weighting::Uniform), Fault);
 }
 

@@ -175,7 +175,7 @@ TEST_SUITE("Checkpoint") {
 
     TEST_CASE("OtherFormatNamesBothVersionsAndIsNotTakenForDamage") {
         const Written written;
-        std::ofstream(written.file, std::ios::binary) << with_hash_for(written.content, "\"format\":\"1\"", "\"format\":\"2\"");
+        std::ofstream(written.file, std::ios::binary) << with_hash_for(written.content, "\"format\":\"2\"", "\"format\":\"3\"");
         std::string message;
         try {
             read_checkpoint(written.file);
@@ -184,7 +184,7 @@ TEST_SUITE("Checkpoint") {
         } catch (const ConfigError& error) {
             message = error.what();
         }
-        CHECK(message.find("has checkpoint format 2, this fedhive reads 1") != std::string::npos);
+        CHECK(message.find("has checkpoint format 3, this fedhive reads 2") != std::string::npos);
     }
 
     TEST_CASE("VectorThatIsNotThereOrOfAnotherShapeIsNamed") {

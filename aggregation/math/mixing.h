@@ -1,0 +1,21 @@
+// Asynchronous federated optimisation: the server mixes each client's model into its own as it arrives.
+//
+// Source   Xie et al. 2019, "Asynchronous Federated Optimization" (arXiv:1903.03934), Algorithm 1, server:
+//              alpha_t <- alpha * s(t - tau);  x_t <- (1 - alpha_t) * x_(t-1) + alpha_t * x_new
+#pragma once
+
+#include "aggregation/math/aggregator.h"
+#include "aggregation/math/server_optimizer.h"
+
+#include <memory>
+
+namespace fedhive::aggregation {
+
+/// "Aggregates" the one arrival of a round: the aggregate is what lies in its slot, its weight the discount s(tau) of the arrival,
+/// scale / weight. finish() throws Fault unless there was exactly one.
+std::unique_ptr<Aggregator> make_newest();
+
+/// next = (1 - rate) * global + rate * aggregate, rate = f32(alpha * aggregate.weight); for rate 1 a copy. 0 < alpha <= 1.
+std::unique_ptr<ServerOptimizer> make_server_mix(double alpha);
+
+}  // namespace fedhive::aggregation

@@ -1,0 +1,22 @@
+// What every server step checks before it begins, and the vectors it remembers.
+#pragma once
+
+#include "aggregation/math/dispatch.h"
+#include "aggregation/memory/param_buffer.h"
+
+namespace fedhive::aggregation {
+
+inline void check_spans(ParamSpan next, ConstParamSpan global, ConstParamSpan aggregate) {
+    require_same(global, next, "next global model");
+    require_same(global, aggregate, "aggregate");
+    if (next.data == global.data) throw ShapeError("the next global model may not be written over the present one");
+}
+
+/// Allocates a moment, zeroed, at the first call; later calls must have the same shape.
+inline ParamSpan prepare_moment(ParamBuffer& moment, ConstParamSpan global) {
+    if (moment.span().data == nullptr) moment = ParamBuffer(global.size, global.space);
+    require_same(global, moment, "server optimiser's moment");
+    return moment;
+}
+
+}  // namespace fedhive::aggregation

@@ -1,0 +1,62 @@
+#include "clients/models/cut.h"
+
+#include "aggregation/base/error.h"
+#include "clients/models/classifier.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace fedhive::clients {
+
+namespace {
+
+/// Number of the client's layers in a cut after `layer`.
+std::size_t layers_below(const std::string& model, const std::vector<std::string>& layers, std::string_view layer) {
+    if (layers.size() < 2) throw ConfigError(fmt::format("{} cannot be cut, it has one layer: {}", model, layers.front()));
+    const std::string possible = fmt::format("{}", fmt::join(layers.begin(), layers.end() - 1, ", "));
+    const auto found = std::find(layers.begin(), layers.end(), layer);
+    if (found == layers.end())
+        throw ConfigError(fmt::format("{} has no layer '{}'; it can be cut after: {}", model, layer, possible));
+    if (found + 1 == layers.end())
+        throw ConfigError(
+            fmt::format("after '{}', the last layer of {}, nothing is left for the server; it can be cut after: {}", layer,
+                        model, possible));
+    return static_cast<std::size_t>(found - layers.begin()) + 1;
+}
+
+/// Floats before the first tensor of layer `num_layers`, once it is sure that no tensor of an earlier layer follows.
+std::size_t offset_of(const aggregation::Layout& layout, const std::vector<std::string>& layers, std::size_t num_layers) {
+    std::size_t offset = layout.num_floats();
+    std::size_t layer_before = 0;
+    for (const aggregation::LayoutEntry& entry : layout.entries()) {
+        if (entry.kind == aggregation::TensorKind::Buffer)
+            throw Fault(fmt::format("a model with buffers cannot be cut: '{}'", entry.name));
+        const auto found = std::find(layers.begin(), layers.end(), entry.name.substr(0, entry.name.find('.')));
+        const auto layer = static_cast<std::size_t>(found - layers.begin());
+        FEDHIVE_CHECK(found != layers.end() && layer >= layer_before, "'{}' does not lie in the order of the layers",
+                      entry.name);
+        if (layer >= num_layers) offset = std::min(offset, entry.offset);
+        layer_before = layer;
+    }
+    FEDHIVE_CHECK(offset > 0 && offset < layout.num_floats(), "one half of the model has no parameters");
+    return offset;
+}
+
+}  // namespace
+
+std::vector<std::string> model_layers(const ModelSpec& spec) { return build_model(spec)->layers(); }
+
+Cut cut_after(const ModelSpec& spec, const aggregation::Layout& layout, std::string_view layer) {
+    const std::shared_ptr<Classifier> model = build_model(spec);
+    const std::vector<std::string> layers = model->layers();
+    Cut cut;
+    cut.num_layers = layers_below(spec.name.get(), layers, layer);
+    cut.offset = offset_of(layout, layers, cut.num_layers);
+    cut.activation_floats = 1;
+    for (const std::int64_t size : model->activation_shape(spec.input, cut.num_layers))
+        cut.activation_floats *= static_cast<std::uint64_t>(size);
+    return cut;
+}
+
+}  // namespace fedhive::clients

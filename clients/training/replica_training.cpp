@@ -1,0 +1,50 @@
+#include "clients/training/replica_training.h"
+
+#include "aggregation/base/clock.h"
+#include "aggregation/base/random.h"
+#include "aggregation/math/vector_ops.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace fedhive::clients {
+
+ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_ranks, const LocalTraining& plan,
+                           std::uint32_t round, const Rank& rank, std::size_t num_examples, aggregation::ConstParamSpan global,
+                           aggregation::ParamSpan model, aggregation::ParamSpan velocity) {
+    const std::int64_t start_ns = now_ns();
+    ClientResult result;
+    ClientStart start;
+    start.global = global;
+    start.dropout_seed = Stream(plan.seed, Purpose::Dropout, round, rank.index).next_u64();
+    start.velocity = velocity;
+    std::uint64_t seen = 0;
+
+    step.begin(start);
+    for (std::uint64_t pass = 0; pass < plan.local_epochs; ++pass) {
+        const auto epoch = static_cast<std::uint32_t>(round * plan.local_epochs + pass);
+        const std::vector<std::uint32_t> sample = distributed_sample(num_examples, plan.seed, epoch, rank);
+        for (std::size_t first = 0; first < sample.size(); first += plan.batch_size) {
+            step.compute_gradient(
+                std::span(sample).subspan(first, std::min<std::size_t>(plan.batch_size, sample.size() - first)));
+            sum_over_ranks(step.gradient());
+            aggregation::scale(step.gradient(), step.gradient(), 1.0 / rank.size);
+            step.apply_gradient();
+            ++result.steps;
+        }
+        seen += sample.size();
+    }
+    result.train_loss = step.loss_sum() / static_cast<double>(seen);
+
+    aggregation::copy(velocity, step.velocity());
+    aggregation::copy(model, step.parameters());
+    // The local model is not needed any more: it takes the difference.
+    const aggregation::UpdateSummary summary = aggregation::write_update(step.parameters(), model, global);
+    result.finite = summary.finite ? 1 : 0;
+    result.update_norm = summary.norm;
+    result.update_hash = summary.hash;
+    result.seconds = seconds_between(start_ns, now_ns());
+    return result;
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,125 @@
+#include "clients/training/split_step.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
+#include "clients/training/libtorch_guard.h"
+
+namespace fedhive::clients {
+
+namespace {
+
+/// A tensor over the beginning of a channel's region. Kernels may round differently on memory aligned otherwise than a tensor's own.
+torch::Tensor view_of(aggregation::ParamSpan region, at::IntArrayRef sizes, const FlatModel& model) {
+    FEDHIVE_CHECK(region.space == model.parameters().space && reinterpret_cast<std::uintptr_t>(region.data) % 64 == 0,
+                  "a channel's region lies in another memory space than the model, or is not aligned");
+    FEDHIVE_CHECK(static_cast<std::size_t>(c10::multiply_integers(sizes)) <= region.size,
+                  "{} floats do not fit into a channel's region of {}", c10::multiply_integers(sizes), region.size);
+    return torch::from_blob(region.data, sizes, torch::TensorOptions().dtype(torch::kFloat32).device(model.device()));
+}
+
+}  // namespace
+
+ModelHalf::ModelHalf(aggregation::ParamSpan parameters, aggregation::ParamSpan gradient,
+                     const aggregation::SgdOptions& optimizer)
+    : parameters_(parameters), gradient_(gradient), optimizer_(optimizer) {
+    if (optimizer.momentum > 0.0F) velocity_ = aggregation::ParamBuffer(parameters.size, parameters.space);
+}
+
+void ModelHalf::begin(const ClientStart& start) {
+    start_ = start;
+    aggregation::copy(parameters_, start.global);
+    if (optimizer_.momentum > 0.0F) aggregation::set_zero(velocity_);
+}
+
+void ModelHalf::add_objective() const {
+    if (start_.objective.proximal_mu != 0.0F)
+        aggregation::add_proximal_gradient(gradient_, parameters_, start_.global, start_.objective.proximal_mu);
+}
+
+void ModelHalf::descend() const { aggregation::sgd_step(parameters_, gradient_, velocity_, optimizer_); }
+
+SplitClientStep::SplitClientStep(FlatModel& model, const Cut& cut, const ExamplesView& train,
+                                 const Normalization& normalization, const aggregation::SgdOptions& optimizer,
+                                 SplitChannel& channel)
+    : model_(model),
+      cut_(cut),
+      train_(train),
+      batches_(train.shape, normalization, model.device()),
+      half_(cut.client_part(model.parameters()), cut.client_part(model.gradient()), optimizer),
+      channel_(channel) {}
+
+void SplitClientStep::begin(const ClientStart& start) {
+    model_.module().train();
+    half_.begin(start);
+    seed_generator(model_.device(), start.dropout_seed);
+}
+
+void SplitClientStep::compute_gradient(std::span<const std::uint32_t> batch) {
+    translated([&] {
+        half_.zero_gradient();
+        const torch::Tensor examples = batches_.gather(train_, batch).examples;
+        const torch::Tensor activations = model_.module().forward_layers(examples, 0, cut_.num_layers);
+        view_of(channel_.activations(), activations.sizes(), model_).copy_(activations.detach());
+        aggregation::synchronize(half_.parameters().space);
+        channel_.send_activations(batch.size());
+        FEDHIVE_CHECK_EQ(channel_.receive_gradient(), batch.size());
+        activations.backward(view_of(channel_.gradient(), activations.sizes(), model_));
+        half_.add_objective();
+    });
+}
+
+SplitServerStep::SplitServerStep(FlatModel& model, const Cut& cut, const ExamplesView& train,
+                                 const aggregation::SgdOptions& optimizer, SplitChannel& channel)
+    : model_(model),
+      cut_(cut),
+      labels_(train.labels),
+      activation_shape_(model.module().activation_shape(train.shape, cut.num_layers)),
+      half_(cut.server_part(model.parameters()), cut.server_part(model.gradient()), optimizer),
+      channel_(channel),
+      loss_sum_(torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat64).device(model.device()))) {}
+
+void SplitServerStep::begin(const ClientStart& start) {
+    model_.module().train();
+    half_.begin(start);
+    loss_sum_.zero_();
+    // From the client's own seed, both halves would draw the same masks.
+    seed_generator(model_.device(), Stream(start.dropout_seed, Purpose::ServerDropout).next_u64());
+}
+
+void SplitServerStep::compute_gradient(std::span<const std::uint32_t> batch) {
+    translated([&] {
+        half_.zero_gradient();
+        std::vector<std::int64_t> sizes{static_cast<std::int64_t>(batch.size())};
+        sizes.insert(sizes.end(), activation_shape_.begin(), activation_shape_.end());
+        const torch::Tensor labels = labels_of(batch);
+
+        FEDHIVE_CHECK_EQ(channel_.receive_activations(), batch.size());
+        const torch::Tensor activations = view_of(channel_.activations(), sizes, model_).set_requires_grad(true);
+        Classifier& model = model_.module();
+        const torch::Tensor loss = torch::nn::functional::cross_entropy(
+            model.forward_layers(activations, cut_.num_layers, model.num_layers()), labels);
+        loss.backward();
+        view_of(channel_.gradient(), sizes, model_).copy_(activations.grad());
+        aggregation::synchronize(half_.parameters().space);
+        channel_.send_gradient(batch.size());
+
+        half_.add_objective();
+        loss_sum_.add_(loss.detach(), static_cast<double>(batch.size()));
+    });
+}
+
+double SplitServerStep::loss_sum() {
+    return translated([&] { return loss_sum_.item<double>(); });
+}
+
+torch::Tensor SplitServerStep::labels_of(std::span<const std::uint32_t> batch) const {
+    torch::Tensor labels = torch::empty({static_cast<std::int64_t>(batch.size())}, torch::kInt64);
+    auto* to = labels.data_ptr<std::int64_t>();
+    for (const std::uint32_t index : batch) {
+        FEDHIVE_CHECK(index < labels_.size(), "example {} of {}", index, labels_.size());
+        *to++ = labels_[index];
+    }
+    return labels.to(model_.device());
+}
+
+}  // namespace fedhive::clients

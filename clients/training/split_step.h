@@ -1,0 +1,95 @@
+// Split learning: one client's model in two halves that train as one. In every local step the client's half sends the activations of the
+// batch up, the server's half sends their gradient down, and each steps its own part of the parameters. Both are training steps, so the
+// client's screen (local_training.h) runs in either process, over spans of that half's part; since it shuffles by the same keys in both,
+// neither examples nor labels travel.
+//
+//   client's half                          channel                         server's half
+//   examples ─▶ layers below the cut ──▶ activations [B, F] ──▶ layers above the cut ─▶ logits ─▶ loss ◀─ labels
+//               backward, sgd_step   ◀──  gradient   [B, F] ◀── backward, sgd_step
+//
+// Source   Gupta and Raskar 2018 (arXiv:1810.06060), with labels at the server; Thapa et al. 2020 (arXiv:2004.12088).
+#pragma once
+
+#include "clients/models/cut.h"
+#include "clients/training/libtorch_step.h"
+#include "clients/training/split_channel.h"
+
+namespace fedhive::clients {
+
+/// One half's part of the flat parameters, with an optimiser of its own.
+class ModelHalf {
+public:
+    ModelHalf(aggregation::ParamSpan parameters, aggregation::ParamSpan gradient, const aggregation::SgdOptions& optimizer);
+
+    aggregation::ParamSpan parameters() const { return parameters_; }
+    void begin(const ClientStart& start);
+    void zero_gradient() const { aggregation::set_zero(gradient_); }
+    aggregation::ParamSpan gradient() const { return gradient_; }
+    aggregation::ParamSpan velocity() const { return velocity_; }
+    void add_objective() const;
+    void descend() const;
+
+private:
+    aggregation::ParamSpan parameters_;
+    aggregation::ParamSpan gradient_;
+    aggregation::SgdOptions optimizer_;
+    aggregation::ParamBuffer velocity_;  // empty when momentum is 0
+    ClientStart start_;
+};
+
+/// The layers below the cut. parameters() and ClientStart::global are the client's part; the other part of the model is never touched.
+///
+/// Order    the same bits as an uncut LibtorchStep on the same machine, as long as the server's half draws no dropout: the halves draw from
+///          streams of their own, the client's being the uncut model's.
+class SplitClientStep final : public TrainingStep {
+public:
+    /// The references and the examples must outlive the step.
+    SplitClientStep(FlatModel& model, const Cut& cut, const ExamplesView& train, const Normalization& normalization,
+                    const aggregation::SgdOptions& optimizer, SplitChannel& channel);
+
+    aggregation::ParamSpan parameters() override { return half_.parameters(); }
+    aggregation::ParamSpan gradient() override { return half_.gradient(); }
+    aggregation::ParamSpan velocity() override { return half_.velocity(); }
+    void begin(const ClientStart& start) override;
+    void compute_gradient(std::span<const std::uint32_t> batch) override;
+    void apply_gradient() override { half_.descend(); }
+    double loss_sum() override { return 0.0; }  // the server's half knows it
+
+private:
+    FlatModel& model_;
+    Cut cut_;
+    ExamplesView train_;
+    BatchTensors batches_;
+    ModelHalf half_;
+    SplitChannel& channel_;
+};
+
+/// The layers above the cut, and the loss. parameters() and ClientStart::global are the server's part. Of the examples it reads shape and
+/// labels. Same bits as SplitClientStep says.
+class SplitServerStep final : public TrainingStep {
+public:
+    /// The references and the labels must outlive the step.
+    SplitServerStep(FlatModel& model, const Cut& cut, const ExamplesView& train, const aggregation::SgdOptions& optimizer,
+                    SplitChannel& channel);
+
+    aggregation::ParamSpan parameters() override { return half_.parameters(); }
+    aggregation::ParamSpan gradient() override { return half_.gradient(); }
+    aggregation::ParamSpan velocity() override { return half_.velocity(); }
+    void begin(const ClientStart& start) override;
+    void compute_gradient(std::span<const std::uint32_t> batch) override;
+    void apply_gradient() override { half_.descend(); }
+    double loss_sum() override;
+
+private:
+    torch::Tensor labels_of(std::span<const std::uint32_t> batch) const;
+
+    FlatModel& model_;
+    Cut cut_;
+    std::span<const std::int32_t> labels_;
+    std::vector<std::int64_t> activation_shape_;  // of one example
+    ModelHalf half_;
+    SplitChannel& channel_;
+    torch::Tensor loss_sum_;  // f64 scalar on the device
+};
+
+}  // namespace fedhive::clients

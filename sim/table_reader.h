@@ -1,0 +1,64 @@
+// A CSV table that this program wrote, row by row, cells by the names of their columns.
+#pragma once
+
+#include "aggregation/base/error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace fedhive::sim {
+
+/// Throws ConfigError naming file and line. A torn last line counts as not there.
+class TableReader {
+public:
+    explicit TableReader(std::filesystem::path file) : file_(std::move(file)), stream_(file_) {
+        if (!stream_) throw ConfigError(file_.string() + ": cannot be read");
+        next();
+        names_ = cells_;
+    }
+
+    /// Goes to the next whole line; false where there is none.
+    bool next() {
+        std::string line;
+        if (!std::getline(stream_, line) || stream_.eof()) return false;
+        ++line_;
+        cells_.clear();
+        std::istringstream cells(line + ",");
+        for (std::string cell; std::getline(cells, cell, ',');) cells_.push_back(cell);
+        return true;
+    }
+
+    const std::string& text(const char* column) const {
+        const auto name = std::find(names_.begin(), names_.end(), column);
+        if (name == names_.end() || cells_.size() != names_.size()) refuse(fmt::format("no value of column '{}'", column));
+        return cells_[static_cast<std::size_t>(name - names_.begin())];
+    }
+
+    std::uint64_t number(const char* column, int base = 10) const {
+        const std::string& value = text(column);
+        std::uint64_t result = 0;
+        const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result, base);
+        if (error != std::errc() || end != value.data() + value.size())
+            refuse(fmt::format("{} '{}' is not a number", column, value));
+        return result;
+    }
+
+    [[noreturn]] void refuse(const std::string& problem) const {
+        throw ConfigError(fmt::format("{}:{}: {}", file_.string(), line_, problem));
+    }
+
+private:
+    std::filesystem::path file_;
+    std::ifstream stream_;
+    std::vector<std::string> names_;
+    std::vector<std::string> cells_;
+    int line_ = 0;
+};
+
+}  // namespace fedhive::sim

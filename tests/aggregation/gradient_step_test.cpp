@@ -1,0 +1,61 @@
+#include "aggregation/math/gradient_step.h"
+
+#include "tests/aggregation/spans.h"
+#include "tests/support/skip.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::aggregation;
+using testing::Floats;
+
+namespace {
+
+void gradient_step_conforms(MemorySpace space) {
+    constexpr std::size_t kSize = 1000;
+    for (const float momentum : {0.0F, 0.9F}) {
+        const SgdOptions options{.lr = 0.3F, .momentum = momentum, .weight_decay = 0.01F};
+        const auto optimizer = make_gradient_step(options);
+        ParamBuffer global = testing::upload(testing::random_floats(kSize, 1), space);
+        const ParamBuffer expected = testing::upload(testing::random_floats(kSize, 1), space);
+        const ParamBuffer velocity = testing::upload(Floats(momentum == 0.0F ? 0 : kSize, 0.0F), space);
+        for (std::uint32_t step = 0; step < 3; ++step) {
+            const ParamBuffer gradient = testing::upload(testing::random_floats(kSize, 2 + step), space);
+            ParamBuffer next = testing::poisoned(kSize, space);
+            optimizer->step(next, global, {gradient, 1.0, 1});
+            sgd_step(expected, gradient, velocity, options);
+            CHECK(testing::same_bits(testing::download(next), testing::download(expected)));
+            global = std::move(next);
+        }
+        const auto moments = optimizer->moments(kSize, space);
+        REQUIRE(moments.size() == (momentum == 0.0F ? 0 : 1));
+        if (!moments.empty()) CHECK(testing::same_bits(testing::download(moments[0].values), testing::download(velocity)));
+    }
+    const ParamBuffer some(16, space);
+    const ParamBuffer same(16, space);
+    const ParamBuffer more(32, space);
+    CHECK_THROWS_AS(make_gradient_step({})->step(some, same, {more, 1.0, 1}), ShapeError);
+    CHECK_THROWS_AS(make_gradient_step({})->step(some, some, {same, 1.0, 1}), ShapeError);
+}
+
+}  // namespace
+
+TEST_SUITE("GradientStep") {
+    TEST_CASE("GradientStepOnTheHostIsSgdStep") { gradient_step_conforms(MemorySpace::Host); }
+
+    TEST_CASE("Gpu: GradientStepIsSgdStep") {
+        if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
+        gradient_step_conforms(MemorySpace::Cuda);
+    }
+
+    TEST_CASE("GradientStepSmallNumbersAreExact") {
+        const auto optimizer = make_gradient_step({.lr = 0.5F, .momentum = 0.5F});
+        const Floats global{8.0F};
+        const Floats gradient{4.0F};
+        Floats next(1);
+        optimizer->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(gradient)});
+        CHECK(next == Floats{6.0F});
+        optimizer->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(gradient)});
+        CHECK(next == Floats{5.0F});  // v = 0.5 * 4 + 4
+    }
+}

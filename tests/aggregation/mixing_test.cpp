@@ -1,0 +1,77 @@
+#include "aggregation/math/mixing.h"
+
+#include "tests/aggregation/spans.h"
+#include "tests/support/skip.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::aggregation;
+using testing::Floats;
+
+namespace {
+
+void mixing_conforms(MemorySpace space) {
+    const auto mixed = [&](double alpha, double discount, const Floats& global, const Floats& local) {
+        const ParamBuffer next = testing::poisoned(global.size(), space);
+        const ParamBuffer newest = testing::upload(local, space);
+        const ParamBuffer present = testing::upload(global, space);
+        make_server_mix(alpha)->step(next, present, {newest, discount, 1});
+        return testing::download(next);
+    };
+    CHECK(mixed(0.5, 1.0, {8.0F, -4.0F}, {4.0F, 2.0F}) == Floats{6.0F, -1.0F});
+    CHECK(mixed(0.5, 0.5, {8.0F, -4.0F}, {4.0F, 4.0F}) == Floats{7.0F, -2.0F});
+    // Rate 1 copies: -0.0 stays, and so does what 0 * infinity would spoil.
+    const Floats zeros(3, -0.0F);
+    const Floats infinite(3, std::numeric_limits<float>::infinity());
+    CHECK(testing::same_bits(mixed(1.0, 1.0, infinite, zeros), zeros));
+    const Floats global = testing::random_floats(1000, 1);
+    const Floats local = testing::random_floats(1000, 2);
+    Floats expected(1000);
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = (1.0F - 0.15F) * global[i] + 0.15F * local[i];
+    CHECK(testing::same_bits(mixed(0.6, 0.25, global, local), expected));
+
+    const ParamBuffer some(16, space);
+    const ParamBuffer same(16, space);
+    const ParamBuffer more(32, space);
+    CHECK_THROWS_AS(make_server_mix(0.5)->step(some, same, {more, 1.0, 1}), ShapeError);
+    CHECK_THROWS_AS(make_server_mix(0.5)->step(some, some, {same, 1.0, 1}), ShapeError);
+    CHECK(make_server_mix(0.5)->moments(16, space).empty());
+}
+
+}  // namespace
+
+TEST_SUITE("Mixing") {
+    TEST_CASE("MixingOnTheHostConforms") { mixing_conforms(MemorySpace::Host); }
+
+    TEST_CASE("Gpu: MixingConforms") {
+        if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
+        mixing_conforms(MemorySpace::Cuda);
+    }
+
+    TEST_CASE("NewestIsTheOneArrivalWithItsDiscount") {
+        const auto newest = make_newest();
+        CHECK(newest->needs_single_updates());
+        const Floats values{1.0F, 2.0F};
+        const Update arrival{ConstParamSpan(values), 0, 2.5, 10.0, 1};
+        newest->zero_init(2, MemorySpace::Host);
+        newest->aggregate(arrival);
+        const Aggregate aggregate = newest->finish();
+        CHECK(aggregate.values.data == values.data());
+        CHECK(aggregate.weight == 0.25);
+        CHECK(aggregate.clients == 1);
+    }
+
+    TEST_CASE("NoneOrTwoOrWeightlessArrivalsAreAFault") {
+        const auto newest = make_newest();
+        const Floats values{1.0F, 2.0F};
+        newest->zero_init(2, MemorySpace::Host);
+        CHECK_THROWS_WITH_AS(newest->finish(), doctest::Contains("nothing to aggregate"), Fault);
+        newest->aggregate({ConstParamSpan(values), 0});
+        newest->aggregate({ConstParamSpan(values), 1});
+        CHECK_THROWS_WITH_AS(newest->finish(), doctest::Contains("2 arrivals to mix in one step"), Fault);
+        newest->zero_init(2, MemorySpace::Host);
+        newest->aggregate({ConstParamSpan(values), 0, 0.0, 0.0, 1});
+        CHECK_THROWS_WITH_AS(newest->finish(), doctest::Contains("weight 0"), Fault);
+    }
+}

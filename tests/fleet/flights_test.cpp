@@ -1,0 +1,151 @@
+// Clients in flight over many rounds, with real worker processes and the toy that counts steps.
+#include "sim/fleet.h"
+
+#include "aggregation/memory/host_arena.h"
+#include "clients/data/synthetic.h"
+#include "tests/fleet/toy_trainer.h"
+
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+/// Eight clients in flight, of 12 with three steps each; client k takes (k * 5 % 12) + 1 simulated seconds.
+struct FlyingRun {
+    FlyingRun(std::uint32_t workers, std::size_t quorum, bool late_join, FleetOptions options = {})
+        : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
+                                                 clients::partition_contiguous(120, 12))),
+          arena({.num_floats = 64, .num_slots = 8, .num_globals = 10}),
+          server(arena),
+          strategy(make_strategy("fedavg", {}, Weighting::Uniform)) {
+        setenv("TOY_FAULT", "", 1);
+        setenv("TOY_CLIENT", "", 1);
+        options.workers = workers;
+        options.mode.in_flight = 8;
+        options.mode.quorum = quorum;
+        options.mode.late_join = late_join;
+        options.round_trip_s = [](std::uint32_t client, std::uint64_t, const Traffic&) { return client * 5 % 12 + 1.0; };
+        clients::WorkerPlan plan;
+        plan.training = {1, 1, 4};
+        plan.arena = arena.geometry();
+        plan.arena_descriptor = arena.descriptor();
+        plan.data_descriptor = dataset.descriptor();
+        plan.data = dataset.map();
+        fleet = std::make_unique<Fleet>(options, plan, arena, dataset, testing::make_toy_trainer);
+    }
+
+    Arrivals round(const Cohort& cohort) {
+        fleet->pull_down(cohort, server, strategy);
+        fleet->train();
+        Arrivals arrived = fleet->barrier(server);
+        for (const auto& update : arrived.updates) CHECK(update.values.data[63] == 3.0F);
+        auto& sum = *strategy.aggregator;
+        sum.zero_init(64, aggregation::MemorySpace::Host);
+        for (const auto& update : arrived.updates) sum.aggregate(update);
+        if (!arrived.updates.empty()) server.server_step(*strategy.server_optimizer, sum.finish());
+        fleet->release(arrived, server);
+        ++server.round;
+        return arrived;
+    }
+
+    clients::SharedDataset dataset;
+    aggregation::HostArena arena;
+    ServerState server;
+    Strategy strategy;
+    std::unique_ptr<Fleet> fleet;
+};
+
+std::vector<std::uint32_t> who(const Arrivals& arrived) {
+    std::vector<std::uint32_t> clients;
+    for (const ClientReport& client : arrived.clients)
+        if (!client.failure) clients.push_back(client.client_id);
+    return clients;
+}
+
+const Cohort kEight{0, 1, 2, 3, 4, 5, 6, 7};  // arrive at 1, 6, 11, 4, 9, 2, 7, 12
+
+}  // namespace
+
+TEST_SUITE("FleetFlights") {
+    TEST_CASE("ArrivalsComeInOrderOfSimulatedTimeForAnyNumberOfWorkers") {
+        for (const std::uint32_t workers : {0U, 1U, 3U}) {
+            FlyingRun run(workers, 2, true);
+            CHECK(who(run.round(kEight)) == Cohort{0, 5});
+            CHECK(run.server.now_s == 2.0);
+            const Arrivals second = run.round({8, 9});  // at 2 + 5, 2 + 10
+            CHECK(who(second) == Cohort{1, 3});
+            CHECK(second.clients[0].staleness == 1);
+            CHECK(second.clients[0].sent_round == 0);
+            CHECK(who(run.round({})) == Cohort{6, 8});
+            CHECK(run.server.now_s == 7.0);
+            const Arrivals fourth = run.round({});
+            CHECK(who(fourth) == Cohort{2, 4});
+            CHECK(fourth.clients[0].staleness == 3);
+            CHECK(fourth.staleness_mean() == 3.0);
+            CHECK(who(run.round({})) == Cohort{7, 9});
+            CHECK(run.fleet->in_flight().empty());
+            for (const std::uint32_t readers : run.server.readers) CHECK(readers == 0);
+        }
+    }
+
+    TEST_CASE("WhoComesAfterTheQuorumIsLeftBehindAndNeverTrained") {
+        for (const std::uint32_t workers : {0U, 2U}) {
+            FlyingRun run(workers, 3, false);
+            const Arrivals arrived = run.round(kEight);
+            CHECK(who(arrived) == Cohort{0, 3, 5});
+            CHECK(arrived.left_behind() == 5);
+            CHECK(arrived.accepted() == 3);
+            CHECK(run.server.now_s == 4.0);
+            CHECK(run.fleet->tasks_done().first == 3);
+            CHECK(run.fleet->in_flight().empty());
+            CHECK(run.round(kEight).accepted() == 3);
+        }
+    }
+
+    TEST_CASE("WorkerKilledWhileItsClientFliesChangesNoArrival") {
+        FleetOptions options;
+        options.failures.policy = "retry";
+        FaultConfig kill;
+        kill.kind = "kill";
+        kill.client = 5;
+        options.faults = FaultSchedule({kill}, 1);
+        FlyingRun run(2, 2, true, options);
+        CHECK(who(run.round(kEight)) == Cohort{0, 5});
+        CHECK(run.fleet->failure_counts().workers_replaced == 1);
+    }
+
+    TEST_CASE("DroppedClientCountsTowardsTheQuorum") {
+        FleetOptions options;
+        options.failures.policy = "drop";
+        FaultConfig drop;
+        drop.kind = "drop";
+        drop.client = 5;
+        options.faults = FaultSchedule({drop}, 1);
+        FlyingRun run(2, 2, true, options);
+        const Arrivals arrived = run.round(kEight);
+        CHECK(who(arrived) == Cohort{0});
+        CHECK(arrived.clients.size() == 2);
+        CHECK(who(run.round({})) == Cohort{1, 3});
+    }
+
+    TEST_CASE("SlotsAndReadersAreFreeAgainAfterManyRounds") {
+        FlyingRun run(2, 3, true);
+        for (std::uint32_t round = 0; round < 200; ++round) {
+            std::vector<bool> busy(12, false);
+            for (const InFlight& client : run.fleet->in_flight()) busy[client.client_id] = true;
+            Cohort cohort;
+            for (std::uint32_t client = 0; client < 12 && cohort.size() + run.fleet->in_flight().size() < 8; ++client)
+                if (!busy[(client + round) % 12]) cohort.push_back((client + round) % 12);
+            std::sort(cohort.begin(), cohort.end());
+            REQUIRE(run.round(cohort).accepted() == 3);
+            REQUIRE(run.fleet->in_flight().size() == 5);
+        }
+        std::uint32_t readers = 0;
+        for (const std::uint32_t some : run.server.readers) readers += some;
+        CHECK(readers == 5);
+    }
+}

@@ -1,0 +1,108 @@
+// Configs with random values that go together.
+#pragma once
+
+#include "sim/config/fields.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace fedhive::sim::testing {
+
+/// Gives every key that applies a random value from its range, by the description itself: a new key is covered without a line here.
+class Randomize : public Visitor {
+public:
+    explicit Randomize(unsigned seed) : random_(seed) {}
+    void begin(const Section&) override {}
+    void end() override {}
+    void items(const ItemList& list) override {
+        list.resize(random_() % 4);
+        for (std::size_t i = 0; i < list.size(); ++i) list.item(*this, i);
+    }
+    void field(const Field& field) override {
+        if (field.when && !field.when->holds()) return;
+        std::visit([&](auto* target) { draw(field, *target); }, field.target);
+    }
+
+private:
+    double uniform() { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
+
+    void draw(const Field& field, std::string& value) {
+        static const std::vector<std::string> names = {"null", "true", "1e3", "0x1", "a-b_c.d", "NULL", "3", "_x"};
+        const std::vector<std::string>& words = field.choices.empty() ? names : field.choices;
+        value = words[random_() % words.size()];
+    }
+    void draw(const Field& field, std::filesystem::path& value) {
+        static const std::vector<std::string> paths = {"/data/mnist",  "/with space/x: y",   "/quote\"back\\slash",
+                                                       "/#no comment", "/\xC3\xA9t\xC3\xA9", "/{a, b}",
+                                                       "/tab\there"};
+        value = field.required || uniform() < 0.5 ? paths[random_() % paths.size()] : "";
+    }
+    void draw(const Field& field, double& value) {
+        const double low = std::max(field.range.low, -1000.0);
+        const double high = std::min(field.range.high, 1000.0);
+        do {
+            value = low + (high - low) * uniform() * (uniform() < 0.5 ? 1e-6 : 1.0);
+        } while (!field.range.contains(value) || !field.range.contains(static_cast<float>(value)));
+    }
+    void draw(const Field& field, std::int64_t& value) {
+        double real = 0.0;
+        draw(field, real);
+        value = std::max(static_cast<std::int64_t>(real), static_cast<std::int64_t>(field.range.low));
+    }
+    void draw(const Field&, std::uint64_t& value) { value = (static_cast<std::uint64_t>(random_()) << 32U) | random_(); }
+    void draw(const Field&, bool& value) { value = uniform() < 0.5; }
+    void draw(const Field&, std::vector<double>& values) { values.clear(); }
+    template <class Value>
+    void draw(const Field& field, std::optional<Value>& value) {
+        value.reset();
+        if (uniform() < 0.5) draw(field, value.emplace());
+    }
+
+    std::mt19937 random_;
+};
+
+/// Values that depend on each other, made to fit.
+inline void reconcile(RunConfig& run, unsigned seed) {
+    if (seed % 2 == 0) run.data.partition.clients = 1 + seed % 7;
+    const std::int64_t clients = run.data.partition.clients;
+    if (run.data.partition.scheme == "iid" && seed % 2 == 0)
+        run.data.partition.sizes.assign(static_cast<std::size_t>(clients), 0.9 / static_cast<double>(clients));
+    if (seed % 3 == 0) run.data.normalize = {.mean = {0.1, 1.0 / 3.0}, .std = {0.3, 2.0 / 3.0}};
+    if (run.training.participation)
+        run.training.cohort.reset();
+    else
+        run.training.cohort = std::min(run.training.cohort.value_or(clients), clients);
+    run.training.clients_per_slot = run.strategy.name == "median" ? 1 : std::int64_t{1} << (seed % 5);
+    if (run.training.optimizer.momentum == 0.0) run.training.optimizer.nesterov = false;
+    const auto& modes = find_strategy(run.strategy.name)->modes;
+    if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end()) run.mode = {};
+    if (run.mode.name == "semi_async" && !run.mode.quorum) run.mode.quorum = 1;
+    if (run.mode.quorum) run.mode.quorum = std::min(*run.mode.quorum, run.cohort_size());
+    const bool by_gradients =
+        run.mode.name == "gradient_averaging" || run.mode.name == "parameter_server" || run.mode.name == "hogwild";
+    if (by_gradients) run.strategy.weighting = Weighting::Examples;
+    if (by_gradients) run.failures.policy = "abort";
+    if (run.mode.name == "gradient_averaging") {
+        run.devices.availability = {};
+        run.data.partition = {};
+        run.data.partition.clients = clients;
+        run.training.participation.reset();
+        run.training.cohort = clients;
+    }
+    if (run.mode.name != "synchronous" || run.mode.quorum) run.training.clients_per_slot = 1;
+    if ((by_gradients || run.mode.name == "async") && run.strategy.parameters.contains("server_lr"))
+        run.strategy.parameters["server_lr"] = 1.0;
+    const std::int64_t arrivals =
+        run.mode.name == "async" || run.mode.name == "parameter_server" ? 1 : run.mode.quorum.value_or(run.cohort_size());
+    run.failures.min_updates = std::min(run.failures.min_updates, arrivals);
+    for (FaultConfig& fault : run.faults) {
+        if (fault.client) *fault.client %= clients;
+        if (fault.round) *fault.round = 1 + *fault.round % run.rounds;
+    }
+}
+
+}  // namespace fedhive::sim::testing

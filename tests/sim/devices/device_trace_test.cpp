@@ -1,0 +1,186 @@
+// CSV traces of devices: what is read, and every message that a mistake in one gives.
+#include "sim/device_trace.h"
+
+#include "aggregation/base/error.h"
+#include "tests/support/temporary_folder.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+struct Row {
+    std::string text;
+    std::string error;
+};
+
+std::filesystem::path write(const testing::TemporaryFolder& folder, const std::string& text) {
+    std::ofstream(folder.path() / "t.csv", std::ios::binary) << text;
+    return folder.path() / "t.csv";
+}
+
+/// The ConfigError's text from the file's name on, or "" without one.
+template <typename Read>
+std::string error_of(const std::string& text, Read read) {
+    const testing::TemporaryFolder folder;
+    try {
+        read(write(folder, text), 3);
+    } catch (const ConfigError& error) {
+        return std::string(error.what()).substr(folder.path().string().size() + 1);
+    }
+    return "";
+}
+
+template <typename Read>
+void check(const std::vector<Row>& rows, const std::string& before, Read read) {
+    for (const Row& row : rows) {
+        CAPTURE(row.text);
+        CHECK_EQ(error_of(before + row.text, read), row.error);
+    }
+}
+
+const std::string kSpeeds = "client,seconds_per_example,upload,download\n";
+const std::string kTimes = "client,start_s,end_s\n";
+
+std::vector<DeviceSpeed> speeds_of(const std::string& text) {
+    const testing::TemporaryFolder folder;
+    return read_device_trace(write(folder, text), 3);
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("DeviceTrace");
+
+TEST_CASE("RowsOfSpeedsInAnyOrderAreReadByClient") {
+    const std::vector<DeviceSpeed> speeds = speeds_of(kSpeeds + "2,0.5,100,400\n0,1e-3,1e6,4e6\n1,1000000,1,1e12\n");
+    REQUIRE(speeds.size() == 3);
+    CHECK(speeds[0].seconds_per_example == 0.001);
+    CHECK(speeds[0].upload == 1e6);
+    CHECK(speeds[0].download == 4e6);
+    CHECK(speeds[1].seconds_per_example == 1e6);
+    CHECK(speeds[1].upload == 1.0);
+    CHECK(speeds[1].download == 1e12);
+    CHECK(speeds[2].seconds_per_example == 0.5);
+    CHECK(speeds[2].upload == 100.0);
+    CHECK(speeds[2].download == 400.0);
+}
+
+TEST_CASE("ByteOrderMarkCrlfAndNoNewlineAtTheEndAreBorne") {
+    const std::string rows = "0,1,2,3\r\n1,1,2,3\r\n2,4,5,6";
+    const std::vector<DeviceSpeed> speeds = speeds_of(
+        "\xEF\xBB\xBF"
+        "client,seconds_per_example,upload,download\r\n" +
+        rows);
+    REQUIRE(speeds.size() == 3);
+    CHECK(speeds[2].download == 6.0);
+    CHECK(speeds_of(kSpeeds + rows + "\r\n")[2].seconds_per_example == 4.0);
+}
+
+TEST_CASE("IntervalsMayTouchAndClientsMayAlternate") {
+    const testing::TemporaryFolder folder;
+    const auto intervals = read_availability_trace(write(folder, kTimes + "1,0,10\n0,5,7.5\n1,10,11\n2,3,1e9\n0,8,9\n"), 3);
+    REQUIRE(intervals.size() == 3);
+    REQUIRE(intervals[0].size() == 2);
+    CHECK(intervals[0][0].start_s == 5.0);
+    CHECK(intervals[0][0].end_s == 7.5);
+    CHECK(intervals[0][1].start_s == 8.0);
+    REQUIRE(intervals[1].size() == 2);
+    CHECK(intervals[1][1].end_s == 11.0);
+    REQUIRE(intervals[2].size() == 1);
+    CHECK(intervals[2][0].end_s == 1e9);
+}
+
+TEST_CASE("FilesThatAreNone") {
+    const testing::TemporaryFolder folder;
+    CHECK_THROWS_WITH_AS(read_device_trace(folder.path() / "no.csv", 3),
+                         doctest::Contains("/no.csv: there is no such file; wanted: a CSV file that begins with "
+                                           "client,seconds_per_example,upload,download"),
+                         ConfigError);
+    CHECK_THROWS_WITH_AS(read_availability_trace(folder.path(), 3), doctest::Contains(": is not a file"), ConfigError);
+}
+
+TEST_CASE("WrongHeaders") {
+    const std::string wanted = "; allowed: client,seconds_per_example,upload,download";
+    check({{"", "t.csv:1: is empty; wanted: client,seconds_per_example,upload,download"},
+           {"\n", "t.csv:1: the header is nothing" + wanted},
+           {"client,seconds_per_example,upload\n", "t.csv:1: the header is 'client,seconds_per_example,upload'" + wanted},
+           {"client,seconds_per_example,download,upload\n",
+            "t.csv:1: the header is 'client,seconds_per_example,download,upload'" + wanted},
+           {"Client,seconds_per_example,upload,download\n",
+            "t.csv:1: the header is 'Client,seconds_per_example,upload,download'" + wanted},
+           {"client;a\tb\n", "t.csv:1: the header is 'client;a?b'" + wanted},
+           {"0,1,2,3\n", "t.csv:1: the header is '0,1,2,3'" + wanted}},
+          "", read_device_trace);
+    check({{kSpeeds, "t.csv:1: the header is 'client,seconds_per_example,upload,download'; allowed: client,start_s,end_s"}}, "",
+          read_availability_trace);
+}
+
+TEST_CASE("WrongNumbersOfCells") {
+    const std::string columns = " cells; allowed: 4, client,seconds_per_example,upload,download";
+    check({{"0,1,2\n", "t.csv:2: has 3" + columns},
+           {"0,1,2,3\n1,1,2,3,4\n", "t.csv:3: has 5" + columns},
+           {"0,1,2,3,\n", "t.csv:2: has 5" + columns},
+           {"0;1;2;3\n", "t.csv:2: has 1" + columns},
+           {"0,1,2,3\n\n1,1,2,3\n", "t.csv:3: is empty; take the line out"},
+           {"0,1,2,3\n1,1,2,3\n2,1,2,3\n\r\n", "t.csv:5: is empty; take the line out"}},
+          kSpeeds, read_device_trace);
+    check({{"0,1\n", "t.csv:2: has 2 cells; allowed: 3, client,start_s,end_s"}}, kTimes, read_availability_trace);
+}
+
+TEST_CASE("WrongClients") {
+    check({{"3,1,2,3\n", "t.csv:2: client: there is no client 3; allowed: 0 to 2"},
+           {"99999999999999999999,1,2,3\n", "t.csv:2: client: there is no client 99999999999999999999; allowed: 0 to 2"},
+           {"-1,1,2,3\n", "t.csv:2: client: wants a client, found '-1'; allowed: 0 to 2"},
+           {"a,1,2,3\n", "t.csv:2: client: wants a client, found 'a'; allowed: 0 to 2"},
+           {"1.0,1,2,3\n", "t.csv:2: client: wants a client, found '1.0'; allowed: 0 to 2"},
+           {"\"1\",1,2,3\n", "t.csv:2: client: wants a client, found '\"1\"'; allowed: 0 to 2"},
+           {",1,2,3\n", "t.csv:2: client: wants a client, found nothing; allowed: 0 to 2"},
+           {"2,1,2,3\n0,1,2,3\n2,1,2,3\n", "t.csv:4: client: client 2 is given twice, first on line 2; keep one"},
+           {"2,1,2,3\n0,1,2,3\n", "t.csv:3: client: the file ends without client 1; wanted: one row for each, 0 to 2"},
+           {"", "t.csv:1: client: the file ends without client 0 and 2 more; wanted: one row for each, 0 to 2"}},
+          kSpeeds, read_device_trace);
+    check({{"3,1,2\n", "t.csv:2: client: there is no client 3; allowed: 0 to 2"},
+           {"0,1,2\n2,1,2\n", "t.csv:3: client: the file ends without client 1; wanted: one row or more for each, 0 to 2"}},
+          kTimes, read_availability_trace);
+}
+
+TEST_CASE("WrongSpeeds") {
+    const std::string seconds = "; allowed: above 0, at most 1000000";
+    const std::string rate = "; allowed: 1 to 1e+12";
+    check({{"0,0,2,3\n", "t.csv:2: seconds_per_example: 0 is out of range" + seconds},
+           {"0,-1,2,3\n", "t.csv:2: seconds_per_example: -1 is out of range" + seconds},
+           {"0,1e7,2,3\n", "t.csv:2: seconds_per_example: 1e7 is out of range" + seconds},
+           {"0,1e-999,2,3\n", "t.csv:2: seconds_per_example: 1e-999 is out of range" + seconds},
+           {"0,,2,3\n", "t.csv:2: seconds_per_example: wants a finite number, found nothing" + seconds},
+           {"0,fast,2,3\n", "t.csv:2: seconds_per_example: wants a finite number, found 'fast'" + seconds},
+           {"0,1s,2,3\n", "t.csv:2: seconds_per_example: wants a finite number, found '1s'" + seconds},
+           {"0, 1,2,3\n", "t.csv:2: seconds_per_example: wants a finite number, found ' 1'" + seconds},
+           {"0,nan,2,3\n", "t.csv:2: seconds_per_example: wants a finite number, found 'nan'" + seconds},
+           {"0,1,2,3\n1,1,inf,3\n", "t.csv:3: upload: wants a finite number, found 'inf'" + rate},
+           {"0,1,-inf,3\n", "t.csv:2: upload: wants a finite number, found '-inf'" + rate},
+           {"0,1,0,3\n", "t.csv:2: upload: 0 is out of range" + rate},
+           {"0,1,0.5,3\n", "t.csv:2: upload: 0.5 is out of range" + rate},
+           {"0,1,2,-3\n", "t.csv:2: download: -3 is out of range" + rate},
+           {"0,1,2,1e13\n", "t.csv:2: download: 1e13 is out of range" + rate},
+           {"0,1,2,1e999\n", "t.csv:2: download: 1e999 is out of range" + rate},
+           {"0,1,2,\n", "t.csv:2: download: wants a finite number, found nothing" + rate}},
+          kSpeeds, read_device_trace);
+}
+
+TEST_CASE("WrongTimes") {
+    check({{"0,-1,2\n", "t.csv:2: start_s: -1 is out of range; allowed: 0 or more"},
+           {"0,1,inf\n", "t.csv:2: end_s: wants a finite number, found 'inf'; allowed: 0 or more"},
+           {"0,x,2\n", "t.csv:2: start_s: wants a finite number, found 'x'; allowed: 0 or more"},
+           {"0,1,\n", "t.csv:2: end_s: wants a finite number, found nothing; allowed: 0 or more"},
+           {"0,2,2\n", "t.csv:2: end_s: 2 is not after start_s; allowed: above 2"},
+           {"0,2,1\n", "t.csv:2: end_s: 1 is not after start_s; allowed: above 2"},
+           {"0,0,10\n1,0,5\n0,9,20\n", "t.csv:4: start_s: 9 is before client 0's last interval ends; allowed: 10 or more"},
+           {"0,5,10\n0,1,2\n", "t.csv:3: start_s: 1 is before client 0's last interval ends; allowed: 10 or more"}},
+          kTimes, read_availability_trace);
+}
+
+TEST_SUITE_END();
