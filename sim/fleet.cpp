@@ -103,6 +103,7 @@ void Fleet::send(std::size_t slot, const Flight& flight, ServerState& server) {
     task.first = member_index(slot, 0);
     task.count = flight.clients.size();
     flights_[slot]->waiting = options_.mode.by_steps();
+    flights_[slot]->waits_since = server.version;
     if (!flights_[slot]->waiting) ++server.readers[task.global_index];
     for (std::size_t i = 0; i < flight.clients.size(); ++i) {
         block_.members()[member_index(slot, i)] = {
@@ -114,8 +115,9 @@ void Fleet::send(std::size_t slot, const Flight& flight, ServerState& server) {
 void Fleet::train() {
     std::vector<InAir> waiting = air();
     // Who will be left behind anyway need not train.
+    const std::size_t quorum = std::min(slots_of_quorum(), waiting.size());
     if (order_is_known() && !options_.mode.late_join && !options_.mode.by_steps())
-        waiting = first_to_arrive(std::move(waiting), std::min(slots_of_quorum(), waiting.size()));
+        waiting = first_to_arrive(std::move(waiting), quorum);
     if (options_.mode.one_group())
         for (clients::RankCell& cell : block_.ranks()) cell.reset();
     for (const InAir& one : waiting) {
@@ -255,7 +257,7 @@ Arrivals Fleet::barrier(ServerState& server) {
     std::vector<InAir> candidates = air();
     if (options_.mode.max_staleness)
         candidates = allowed_next(std::move(candidates), server.version, *options_.mode.max_staleness);
-    std::size_t quorum = std::min(slots_of_quorum(), candidates.size());
+    const std::size_t quorum = std::min(slots_of_quorum(), candidates.size());
     if (order_is_known()) candidates = first_to_arrive(std::move(candidates), quorum);
     const auto awaited = [&] {
         Awaited next{{}, quorum};

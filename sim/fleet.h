@@ -148,7 +148,7 @@ private:
     Arrivals collect(const std::vector<InAir>& arrivals, ServerState& server);
     void add_arrival(Arrivals& arrived, std::size_t position, std::size_t slot, const ServerState& server);
     ClientReport report_of(const Flight& flight, std::size_t slot, std::size_t i) const;
-    void take_next_step(std::size_t slot);
+    void take_next_step(std::size_t slot, const ServerState& server);
     void pull_waiting(ServerState& server);
     void leave_behind(Arrivals& arrived, std::size_t slot, ServerState& server);
     std::size_t member_index(std::size_t slot, std::size_t i) const { return slot * options_.clients_per_slot + i; }

@@ -105,7 +105,7 @@ bool Fleet::release(const Arrivals& arrived, ServerState& server) {
     for (const std::size_t slot : arrived.slots) {
         --server.readers[flights_[slot]->task.global_index];
         if (flights_[slot]->steps_left > 0 && wanted(*flights_[slot]))
-            take_next_step(slot);
+            take_next_step(slot, server);
         else
             flights_[slot].reset();
     }
@@ -124,12 +124,13 @@ bool Fleet::release(const Arrivals& arrived, ServerState& server) {
     return options_.mode.by_steps() && std::any_of(flights_.begin(), flights_.end(), on_its_way);
 }
 
-void Fleet::take_next_step(std::size_t slot) {
+void Fleet::take_next_step(std::size_t slot, const ServerState& server) {
     Flight& flight = *flights_[slot];
     flight.examples_before += examples_of(flight, flight.clients.front().client_id);
     --flight.steps_left;
     ++flight.task.step;
     flight.waiting = true;
+    flight.waits_since = server.version;
     flight.put = false;
     flight.clients.front().attempts.attempt = 1;
     flight.clients.front().attempts.forgiven = 0;
@@ -141,7 +142,8 @@ void Fleet::pull_waiting(ServerState& server) {
     std::vector<InAir> waiting;
     for (std::size_t slot = 0; slot < flights_.size(); ++slot)
         if (flights_[slot] && flights_[slot]->waiting)
-            waiting.push_back({slot, flights_[slot]->clients.front().client_id, 0, flights_[slot]->arrives_s});
+            waiting.push_back(
+                {slot, flights_[slot]->clients.front().client_id, 0, static_cast<double>(flights_[slot]->waits_since)});
     const std::size_t most = options_.mode.max_staleness ? *options_.mode.max_staleness + 1 : flights_.size();
     const std::size_t pulled = air().size();
     for (const InAir& one : first_by_time(std::move(waiting), most - std::min(most, pulled))) {

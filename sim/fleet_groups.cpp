@@ -17,8 +17,8 @@ void Fleet::recall_group(std::size_t slot, std::vector<FoundFailure>& found) {
     const auto in_group = [&](const FoundFailure& one) {
         return one.cell && std::find(cells.begin(), cells.end(), *one.cell) != cells.end();
     };
-    std::vector<std::uint32_t> workers;
-    for (const std::size_t cell : cells) workers.push_back(barrier_.worker_of(cell));
+    std::vector<std::uint32_t> workers(cells.size());
+    std::transform(cells.begin(), cells.end(), workers.begin(), [this](std::size_t cell) { return barrier_.worker_of(cell); });
     barrier_.withdraw(cells);
     for (;;) {
         const std::vector<FoundFailure> more = barrier_.wait_until_let_go(cells);

@@ -39,7 +39,8 @@ struct Flight {
     double arrives_s = 0.0;             // simulated time
     std::uint64_t steps_left = 0;       // after this one, where each step arrives by itself
     std::uint64_t examples_before = 0;  // this one
-    bool waiting = false;               // for its turn to pull the model (bounded staleness)
+    bool waiting = false;               // for its turn to pull the model (bounded staleness) …
+    std::uint64_t waits_since = 0;      // … since the server had made so many steps
     bool put = false;                   // on the board
     std::vector<Passenger> clients;     // ascending ids
 };

@@ -26,7 +26,9 @@ std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_float
     std::uint64_t vectors = 2;
     if (run.training.optimizer.momentum > 0.0) ++vectors;
     if (run.training.optimizer.momentum > 0.0 && run.mode.name == "gradient_averaging") ++vectors;  // handed over at the end
-    if (run.mode.name == "parameter_server" || run.mode.name == "split") ++vectors;                 // zeros, for a summary
+    const bool summary =
+        run.mode.name == "parameter_server" || run.mode.name == "split" || run.mode.name == "gradient_averaging";
+    if (summary) ++vectors;  // zeros, to take it with
     const auto per_slot = static_cast<std::uint64_t>(run.training.clients_per_slot);
     if (per_slot > 1) vectors += 1 + static_cast<std::uint64_t>(std::bit_width(per_slot));
     return kProcessBytes + vectors * num_floats * sizeof(float);

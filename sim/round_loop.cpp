@@ -31,8 +31,8 @@ Cohort next_cohort(Experiment& run, const Fleet& fleet) {
 void take_in(Experiment& run, const Arrivals& arrived, RoundRecord& round) {
     Strategy& strategy = run.strategy;
     ServerState& server = run.server;
+    if (run.mode.in_place()) return server.stepped_in_place();  // what was written stays, however little it is
     if (arrived.num_arrived < static_cast<std::uint64_t>(run.config.failures.min_updates)) return;
-    if (run.mode.in_place()) return server.stepped_in_place();
     aggregation::Aggregator& sum = *strategy.aggregator;
     sum.zero_init(run.layout.num_floats(), run.space);
     for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);

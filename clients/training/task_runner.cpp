@@ -143,8 +143,8 @@ void TaskRunner::accept(std::uint64_t member, const ClientResult& result) {
 }
 
 aggregation::UpdateSummary TaskRunner::summary_of(aggregation::ParamSpan slot) {
-    if (zeros_.span().size == 0) zeros_ = aggregation::ParamBuffer(slot.size, slot.space);
-    return aggregation::write_update(slot, slot, zeros_);
+    if (zeros_.span().size < slot.size) zeros_ = aggregation::ParamBuffer(slot.size, slot.space);
+    return aggregation::write_update(slot, slot, zeros_.span().first(slot.size));
 }
 
 /// The batch of one of the client's local steps, in the order that train_client would take them.

@@ -14,16 +14,6 @@ namespace {
 
 using Options = std::vector<std::string>;
 
-/// "rounds=5" becomes "--set", "rounds=5".
-Options set(const std::vector<std::string>& assignments) {
-    Options options;
-    for (const std::string& assignment : assignments) {
-        options.emplace_back("--set");
-        options.push_back(assignment);
-    }
-    return options;
-}
-
 std::string final_hash(const std::vector<std::string>& assignments) {
     FedhiveRun run(small_config(), set(assignments));
     const std::string end = run.end();

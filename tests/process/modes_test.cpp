@@ -10,15 +10,6 @@ namespace {
 
 using Options = std::vector<std::string>;
 
-Options set(const std::vector<std::string>& assignments) {
-    Options options;
-    for (const std::string& assignment : assignments) {
-        options.emplace_back("--set");
-        options.push_back(assignment);
-    }
-    return options;
-}
-
 const std::vector<std::string>& late_modes() {
     static const std::vector<std::string> modes{"mode={name: semi_async, quorum: 3}", "mode={name: async, alpha: 0.5}"};
     return modes;

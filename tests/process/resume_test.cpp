@@ -14,15 +14,6 @@ namespace {
 
 using Options = std::vector<std::string>;
 
-Options set(const std::vector<std::string>& assignments) {
-    Options options;
-    for (const std::string& assignment : assignments) {
-        options.emplace_back("--set");
-        options.push_back(assignment);
-    }
-    return options;
-}
-
 Options resume(const FedhiveRun& run, const Options& more = {}) {
     Options arguments{"run", "--resume", run.out().string()};
     arguments.insert(arguments.end(), more.begin(), more.end());

@@ -114,4 +114,14 @@ training: {cohort: 11, local_epochs: 1, batch_size: 16, optimizer: {name: sgd, l
 )";
 }
 
+/// The options that change these keys: "rounds=3" → --set rounds=3.
+inline std::vector<std::string> set(const std::vector<std::string>& assignments) {
+    std::vector<std::string> options;
+    for (const std::string& assignment : assignments) {
+        options.emplace_back("--set");
+        options.push_back(assignment);
+    }
+    return options;
+}
+
 }  // namespace fedhive::testing

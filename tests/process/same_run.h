@@ -24,7 +24,7 @@ inline std::string comparable(const std::filesystem::path& table) {
         const auto values = cells(line);
         for (std::size_t i = 0; i < std::max(names.size(), values.size()); ++i) {
             const std::string name = i < names.size() ? names[i] : "";
-            const bool timing = name.ends_with("_s") || name == "seconds" || name == "worker";
+            const bool timing = (name.ends_with("_s") && name != "virtual_s") || name == "seconds" || name == "worker";
             if (!timing || &line == &lines[0]) text += (i < values.size() ? values[i] : "(missing)") + ",";
         }
         text += "\n";

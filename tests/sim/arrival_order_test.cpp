@@ -1,5 +1,7 @@
 #include "sim/arrival_order.h"
 
+#include "aggregation/base/error.h"
+
 #include "aggregation/base/random.h"
 
 #include <doctest/doctest.h>
@@ -40,6 +42,15 @@ TEST_SUITE("ArrivalOrder") {
         CHECK(slots_of(first_by_time(in_air, 3)) == std::vector<std::size_t>{1, 4, 2});
         CHECK(slots_of(first_by_time(in_air, 9)) == std::vector<std::size_t>{1, 4, 2, 0, 3});
         CHECK(first_by_time(in_air, 0).empty());
+    }
+
+    TEST_CASE("NextRecordedAreThoseOfTheRecordInItsOrder") {
+        const std::vector<InAir> in_air{{0, 9, 0, 2.0}, {1, 4, 0, 1.0}, {2, 3, 0, 2.0}};
+        CHECK(slots_of(next_recorded(in_air, {3, 9, 4}, 0, 2)) == std::vector<std::size_t>{2, 0});
+        CHECK(slots_of(next_recorded(in_air, {3, 9, 4}, 2, 1)) == std::vector<std::size_t>{1});
+        CHECK_THROWS_WITH_AS(next_recorded(in_air, {3, 9, 4}, 2, 2), doctest::Contains("have 3 in this round, 4 are wanted"),
+                             Fault);
+        CHECK_THROWS_WITH_AS(next_recorded(in_air, {5}, 0, 1), doctest::Contains("client 5, which is not on its way"), Fault);
     }
 
     TEST_CASE("AllowedNextAreThoseThatSomeOrderBeginsWith") {

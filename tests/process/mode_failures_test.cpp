@@ -1,0 +1,70 @@
+// Failures of workers that work together, or of whom each step counts: tried again, the model is the one of a run in which nothing failed.
+#include "tests/process/mode_runs.h"
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+using Options = std::vector<std::string>;
+
+Options operator+(Options options, const Options& more) {
+    options.insert(options.end(), more.begin(), more.end());
+    return options;
+}
+
+Options averaging(const std::string& all_reduce = "tree") {
+    return {"mode={name: gradient_averaging, all_reduce: " + all_reduce + "}", "workers=4"};
+}
+const Options kSplit{"mode={name: split, cut: fc1}", "workers=3"};
+const Options kServer{"mode={name: parameter_server, max_staleness: 1}", "workers=3"};
+
+/// Every kind of failure, each in a round of its own, for another client.
+void check_retried(const Options& mode) {
+    const Options more = mode + Options{"rounds=5"};
+    const std::string expected = mode_hash(more);
+    const ModeRun run(more + Options{"failures={policy: retry, deadline_s: 2}",
+                                     "faults=[{kind: kill, round: 1, client: 0}, {kind: throw, round: 2, client: 1}, {kind: "
+                                     "nan, round: 3, client: 2}, {kind: hang, round: 4, client: 3}, {kind: kill, round: 5, "
+                                     "client: 1, at: update}]"});
+    CHECK(run.hash() == expected);
+    CHECK(run.events_with("\"retried\"") == 5);
+    for (const char* failure : {R"(0,"kind":"signalled")", R"(1,"kind":"exception")", R"(2,"kind":"non_finite")",
+                                R"(3,"kind":"hung")", R"(1,"kind":"signalled")"})
+        CHECK_MESSAGE(run.events_with(fmt::format("\"client\":{}", failure)) == 1, read_text(run.out() / "events.jsonl"));
+}
+
+/// Ends with status 1 and names client 2 of round 2, and leaves the round before.
+void check_aborted(const Options& mode, const std::string& fault) {
+    FedhiveRun run(mode_config(), set(mode + Options{"failures={policy: abort, deadline_s: 2}",
+                                                     "faults=[{kind: " + fault + ", round: 2, client: 2}]"}));
+    CHECK(run.end() == "exited with status 1");
+    CHECK_MESSAGE(run.output().find("(client 2, round 2)") != std::string::npos, run.output());
+    CHECK(run.manifest()["exit_status"].get<std::string>().find("failed") == 0);
+    CHECK(run.rounds() == 1);
+    CHECK_FALSE(std::filesystem::exists(run.out() / "model.safetensors"));
+}
+
+}  // namespace
+
+TEST_SUITE("ModesFailures") {
+    TEST_CASE("ReplicasTriedAgainGiveTheSameBits") { check_retried(averaging()); }
+    TEST_CASE("HalvesTriedAgainGiveTheSameBits") { check_retried(kSplit); }
+    TEST_CASE("GradientsTriedAgainGiveTheSameBits") { check_retried(kServer); }
+
+    TEST_CASE("AbortNamesTheClient") {
+        check_aborted(averaging(), "kill");
+        check_aborted(averaging("ring"), "nan");
+        check_aborted(kSplit, "throw");
+        check_aborted(kServer, "kill");
+        check_aborted({"mode.name=hogwild"}, "kill");
+    }
+
+    TEST_CASE("ClientOfTwoHalvesIsDroppedAndTheOthersGoOn") {
+        const ModeRun run(kSplit + Options{"failures.policy=drop", "faults=[{kind: kill, round: 2, client: 2}]"});
+        CHECK(run.column("rounds.csv", "accepted") == std::vector<std::string>{"4", "3", "4"});
+        CHECK(run.column("clients.csv", "failure")[4 + 2] == "signalled");
+        // The same model as without the halves.
+        CHECK(run.hash() == mode_hash({"failures.policy=drop", "faults=[{kind: drop, round: 2, client: 2}]"}));
+    }
+}

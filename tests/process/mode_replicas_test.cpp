@@ -1,0 +1,99 @@
+// Mode gradient_averaging: replicas in processes of their own take the steps of one process that has all their batches.
+#include "aggregation/math/mean.h"
+#include "clients/data/distributed_sampler.h"
+#include "tests/process/mode_runs.h"
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+using Options = std::vector<std::string>;
+
+Options averaging(const std::string& workers, const Options& more = {}) {
+    Options all{"mode={name: gradient_averaging}", "workers=" + workers};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+}
+
+/// One model, one optimiser: in every step the gradients of all replicas' batches, added in the tree's order.
+std::vector<float> accumulated(const Options& assignments) {
+    const Rehearsal rehearsal(assignments);
+    const auto& plan = rehearsal.run.worker_plan.training;
+    const std::size_t num_train = rehearsal.run.dataset.map().num_train;
+    const auto ranks = static_cast<std::uint32_t>(rehearsal.run.dataset.map().num_clients);
+    const auto passes = static_cast<std::uint32_t>(rehearsal.run.config.rounds * rehearsal.run.config.training.local_epochs);
+    clients::TrainingStep& step = rehearsal.begin();
+    aggregation::SlotSum sum(step.gradient().size, aggregation::MemorySpace::Host);
+    for (std::uint32_t pass = 0; pass < passes; ++pass) {
+        std::vector<Batches> of_rank;
+        for (std::uint32_t rank = 0; rank < ranks; ++rank)
+            of_rank.push_back(
+                batches_of(clients::distributed_sample(num_train, plan.seed, pass, {rank, ranks}), plan.batch_size));
+        for (std::size_t i = 0; i < of_rank.front().size(); ++i) {
+            sum.zero_init();
+            for (const Batches& batches : of_rank) {
+                step.compute_gradient(batches[i]);
+                sum.add(step.gradient(), 1.0);
+            }
+            sum.finish(step.gradient());
+            aggregation::scale(step.gradient(), step.gradient(), 1.0 / ranks);
+            step.apply_gradient();
+        }
+    }
+    return rehearsal.parameters();
+}
+
+/// Returns the hash of the model that a run leaves, and that is the one made here.
+std::string check_accumulated(const Options& assignments) {
+    const auto expected = accumulated(assignments);
+    const Rehearsal rehearsal(assignments);
+    const ModeRun run(assignments);
+    CHECK((run.model(rehearsal.run.layout) == expected));
+    CHECK((expected != rehearsal.model));
+    return run.hash();
+}
+
+}  // namespace
+
+TEST_SUITE("ModesReplicas") {
+    TEST_CASE("EqualsOneProcessThatAccumulatesForAnyNumberOfWorkersAndRepeatsForARing") {
+        const std::string tree = check_accumulated(averaging("4"));
+        CHECK(mode_hash(averaging("5")) == tree);
+        CHECK(mode_hash(averaging("6", {"mode.all_reduce=star"})) == tree);
+        const std::string ring = mode_hash(averaging("4", {"mode.all_reduce=ring"}));
+        CHECK(ring != tree);
+        CHECK(mode_hash(averaging("5", {"mode.all_reduce=ring"})) == ring);
+    }
+
+    TEST_CASE("EqualsOneProcessThatAccumulatesWithOtherOptimisersModelsAndNumbersOfReplicas") {
+        check_accumulated(
+            averaging("3", {"data.partition.clients=3", "training.optimizer={lr: 0.1, momentum: 0, weight_decay: 0.01}"}));
+        check_accumulated(
+            averaging("2", {"data.partition.clients=2", "model={name: mnist_cnn, dropout: false}", "rounds=2",
+                            "training.local_epochs=2", "training.optimizer={lr: 0.05, momentum: 0.9, nesterov: true}"}));
+    }
+
+    TEST_CASE("OneReplicaIsPlainSgd") {
+        for (const char* workers : {"0", "2"}) check_accumulated(averaging(workers, {"data.partition.clients=1"}));
+    }
+
+    TEST_CASE("EveryReplicaHasItsOwnLossAndTheSameModel") {
+        const ModeRun run(averaging("4", {"rounds=1", "mode.all_reduce=ring"}));
+        CHECK(run.column("clients.csv", "client_id") == std::vector<std::string>{"0", "1", "2", "3"});
+        CHECK(run.column("clients.csv", "steps") == std::vector<std::string>(4, "10"));  // 151 examples in batches of 16
+        CHECK(run.column("clients.csv", "num_examples") == std::vector<std::string>(4, "151"));
+        const auto hashes = run.column("clients.csv", "update_hash");
+        CHECK(hashes == std::vector<std::string>(4, hashes.front()));
+        const auto losses = run.column("clients.csv", "train_loss");
+        CHECK(losses[0] != losses[1]);
+    }
+
+    TEST_CASE("ReplicasKilledInARoundEndAsThoseThatWereNot") {
+        // The momentum is in the checkpoint.
+        const Options options = averaging("4", {"rounds=12", "training.local_epochs=5", "checkpoint.every=2"});
+        const ModeRun whole(options);
+        const KilledRun killed(options, 3);
+        check_same_run(killed.out(), whole.out());
+    }
+}

@@ -1,0 +1,101 @@
+// Real signals in the middle of a round: workers that wait for each other notice it, are replaced or leave, and none is left.
+#include "aggregation/base/random.h"
+#include "tests/process/mode_runs.h"
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+using Options = std::vector<std::string>;
+
+struct Discipline {
+    std::string mode;
+    std::size_t workers;
+};
+
+Options options_of(const Discipline& discipline, const Options& more) {
+    Options all{"mode=" + discipline.mode, fmt::format("workers={}", discipline.workers)};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+}
+
+const Discipline kRing{"{name: gradient_averaging, all_reduce: ring}", 4};
+
+/// All workers, some time after the round has begun.
+std::vector<pid_t> workers_at_work(const FedhiveRun& run, std::size_t count, int milliseconds) {
+    REQUIRE(eventually(30.0, [&] { return run.rounds() >= 1; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    auto workers = run.workers();
+    REQUIRE(workers.size() == count);
+    return workers;
+}
+
+void check_nothing_left(const std::vector<pid_t>& workers) {
+    CHECK(eventually(1.0, [&] { return std::none_of(workers.begin(), workers.end(), alive); }));
+}
+
+/// Round 1 passes, then one of the workers is lost in the next, which takes some tenths of a second.
+void check_replaced(const Discipline& discipline, const std::string& epochs, std::uint32_t drawn) {
+    CAPTURE(discipline.mode);
+    const Options options = options_of(discipline, {"rounds=3", "training.local_epochs=" + epochs, "failures.policy=retry"});
+    const std::string expected = mode_hash(options);
+    FedhiveRun run(mode_config(), set(options));
+    const auto workers = workers_at_work(run, discipline.workers, 50);
+    Stream stream(drawn, Purpose::Faults);
+    kill(workers[stream.below(workers.size())], SIGKILL);
+    const std::string ended = run.end();
+    REQUIRE_MESSAGE(ended == "exited with status 0", run.output());
+    CHECK(run.manifest()["model_sha256"] == expected);
+    CHECK(run.manifest()["failures"]["workers_replaced"] == 1);
+    check_nothing_left(workers);
+}
+
+/// A rank of a ring gets a signal in one of many rounds; the run ends within that many seconds, and tells who it was.
+void check_named(int number, const char* kind, double within) {
+    FedhiveRun run(
+        mode_config(),
+        set(options_of(kRing, {"training.local_epochs=20", "rounds=10000", "failures={policy: abort, deadline_s: 2}"})));
+    const auto workers = workers_at_work(run, 4, 50);
+    const std::int64_t start = now_ns();
+    kill(workers[2], number);
+    CHECK(run.end(within + 10.0) == "exited with status 1");
+    CHECK(seconds_between(start, now_ns()) < within);
+    const std::string events = read_text(run.out() / "events.jsonl");
+    CHECK_MESSAGE(events.find("\"worker\":2") != std::string::npos, events);
+    CHECK_MESSAGE(events.find(fmt::format("\"kind\":\"{}\"", kind)) != std::string::npos, events);
+    check_nothing_left(workers);
+}
+
+}  // namespace
+
+TEST_SUITE("ModesSignals") {
+    TEST_CASE("KilledWorkerIsReplacedAndTheModelIsTheSame") {
+        check_replaced({"{name: gradient_averaging}", 4}, "12", 1);
+        check_replaced({"{name: split, cut: fc1}", 3}, "12", 2);
+        check_replaced({"{name: parameter_server}", 2}, "12", 3);
+    }
+
+    TEST_CASE("DeadRankOfARingIsNamedAndEverybodyLeaves") { check_named(SIGKILL, "signalled", 2.0); }
+    TEST_CASE("StoppedRankOfARingIsNamedAndEverybodyLeaves") { check_named(SIGSTOP, "hung", 5.0); }
+
+    TEST_CASE("InterruptInARoundEndsTheOtherModesAtOnceToo") {
+        const std::vector<Discipline> disciplines{
+            {"{name: semi_async, quorum: 2}", 2}, {"{name: async}", 2},   kRing,
+            {"{name: parameter_server}", 2},      {"{name: hogwild}", 2}, {"{name: split, cut: fc2}", 2}};
+        for (const Discipline& discipline : disciplines) {
+            CAPTURE(discipline.mode);
+            FedhiveRun run(mode_config(), set(options_of(discipline, {"training.local_epochs=1000000"})));
+            REQUIRE(eventually(30.0, [&] { return run.workers().size() == discipline.workers; }));
+            std::this_thread::sleep_for(std::chrono::milliseconds(700));
+            const auto workers = run.workers();
+            const std::int64_t start = now_ns();
+            kill(run.pid(), SIGINT);
+            CHECK(run.end(10.0) == "exited with status 130");
+            CHECK(seconds_between(start, now_ns()) < 3.0);
+            CHECK(run.rounds() == 0);
+            CHECK(run.manifest()["exit_status"].get<std::string>().find("interrupted") == 0);
+            check_nothing_left(workers);
+        }
+    }
+}
