@@ -81,7 +81,8 @@ void Console::show_plan(const Experiment& run, const std::string& folder) const 
     const std::string workers = run.num_workers == 0 ? "none: the coordinator trains"
                                                      : fmt::format("{} processes, {} thread{} each", run.num_workers,
                                                                    config.threads, config.threads == 1 ? "" : "s");
-    print("run         {} · {} · {} rounds · seed {}\n", config.name, config.strategy.name, config.rounds, config.seed);
+    const std::string mode = config.mode.name == "synchronous" ? "" : " · " + config.mode.name;
+    print("run         {} · {}{} · {} rounds · seed {}\n", config.name, config.strategy.name, mode, config.rounds, config.seed);
     print("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
     print("model       {} · {} parameters · input {}x{}x{}\n", config.model.name, run.layout.num_values(), data.shape.channels,
           data.shape.height, data.shape.width);

@@ -38,6 +38,23 @@ TEST_SUITE("Gpu") {
             CHECK(sha_on_cuda({"strategy={name: " + name + "}"}).size() == 64);
     }
 
+    TEST_CASE("Gpu: EveryModeRunsOnCudaWithTheSameBitsForOtherWorkers") {
+        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        const std::vector<std::string> four{"data.partition={scheme: iid, clients: 4}", "training.cohort=4"};
+        const auto sha = [&](std::vector<std::string> overrides) {
+            overrides.insert(overrides.end(), four.begin(), four.end());
+            return sha_on_cuda(overrides);
+        };
+        for (const std::string mode : {"{name: synchronous, quorum: 3}", "{name: semi_async, quorum: 3}", "{name: async}",
+                                       "{name: parameter_server, max_staleness: 2}", "{name: gradient_averaging}",
+                                       "{name: gradient_averaging, all_reduce: ring}"}) {
+            CAPTURE(mode);
+            CHECK(sha({"mode=" + mode, "workers=4"}) == sha({"mode=" + mode, "workers=6"}));
+        }
+        CHECK(sha({"mode={name: split, cut: fc1}", "workers=4"}) == sha({}));
+        CHECK(sha({"mode={name: hogwild}", "workers=4"}).size() == 64);
+    }
+
     TEST_CASE("Gpu: WorkerKilledWhileTrainingOnCudaEndsTheRun") {
         if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
         FedhiveRun run(small_config(), {"--set", "device=cuda", "--set", "rounds=100000"});
