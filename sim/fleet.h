@@ -171,7 +171,7 @@ private:
     void tell(const clients::ClientFailure& failure, FailureAction action);
 
     // Workers that work together: fleet_groups.cpp.
-    void recall_group(std::size_t slot, std::vector<clients::FoundFailure>& found);
+    clients::FoundFailure recall_group(const clients::FoundFailure& first, std::vector<clients::FoundFailure>& others);
     std::vector<std::size_t> group_cells(std::size_t slot) const;
     void others_try_again(std::size_t slot);
     void put_group(std::size_t slot);

@@ -23,7 +23,9 @@ std::vector<InAir> Fleet::first_finished(std::vector<InAir> candidates, std::siz
 
 Arrivals Fleet::collect(const std::vector<InAir>& arrivals, ServerState& server) {
     Arrivals arrived;
+    std::vector<bool> here(flights_.size());
     for (const InAir& one : arrivals) {
+        here[one.slot] = true;
         arrived.slots.push_back(one.slot);
         arrived.order.push_back(one.client_id);
         if (options_.round_trip_s) server.now_s = std::max(server.now_s, one.arrives_s);
@@ -33,7 +35,7 @@ Arrivals Fleet::collect(const std::vector<InAir>& arrivals, ServerState& server)
     std::sort(cohort.begin(), cohort.end(), [](const InAir& a, const InAir& b) { return a.client_id < b.client_id; });
     for (std::size_t position = 0; position < cohort.size(); ++position) {
         const std::size_t slot = cohort[position].slot;
-        if (std::find(arrived.slots.begin(), arrived.slots.end(), slot) != arrived.slots.end())
+        if (here[slot])
             add_arrival(arrived, position, slot, server);
         else
             leave_behind(arrived, slot, server);

@@ -66,11 +66,13 @@ void Fleet::take_part(std::size_t slot, std::size_t passenger) {
 }
 
 void Fleet::resolve(std::vector<clients::FoundFailure> found) {
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        const auto cell = found[i].cell;
-        const bool of_group = options_.mode.group_size() > 1 && cell && *cell < first_chunk() && flights_[slot_of(*cell)];
-        if (of_group) recall_group(slot_of(*cell), found);
-        resolve_one(found[i]);
+    while (!found.empty()) {
+        clients::FoundFailure next = found.front();
+        found.erase(found.begin());
+        const bool of_group =
+            options_.mode.group_size() > 1 && next.cell && *next.cell < first_chunk() && flights_[slot_of(*next.cell)];
+        if (of_group) next = recall_group(next, found);
+        resolve_one(next);
     }
 }
 
@@ -137,21 +139,21 @@ void Fleet::replace_worker(const clients::FoundFailure& found, bool needed) {
     barrier_.worker_replaced(worker);
 }
 
-/// Half of the workers go, so that the memory they hold is there for the others. False when there is but one.
+/// Half of the workers go, so that the memory they hold is there for the others. False when there is but one, or where workers work together:
+/// whoever went would take the work of others along.
 bool Fleet::leave_fewer_workers(ClientFailure& failure) {
-    if (active_.size() <= options_.mode.group_size()) {
+    if (active_.size() <= 1 || options_.mode.group_size() > 1) {
         failure.message += fmt::format("; {}, {} of memory are available on the host",
                                        active_.size() > 1 ? "none of the workers can be spared" : "nobody else was at work",
                                        human_bytes(this_machine().available_memory));
         return false;
     }
-    const std::size_t least = std::max<std::size_t>(options_.mode.group_size(), (options_.workers + 1) / 2);
-    while (active_.size() > least) {
+    while (active_.size() > 1 && active_.size() > (options_.workers + 1) / 2) {
         const auto cell = barrier_.retire(active_.back());
         active_.pop_back();
         if (!cell) continue;
         if (*cell >= first_chunk()) barrier_.put(*cell, chunks_[*cell - first_chunk()]);
-        if (*cell < first_chunk() && flights_[slot_of(*cell)]) put_group(slot_of(*cell));
+        if (*cell < first_chunk() && flights_[slot_of(*cell)]) put(slot_of(*cell));
     }
     barrier_.ring();
     options_.workers = static_cast<std::uint32_t>(active_.size());

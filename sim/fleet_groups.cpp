@@ -11,37 +11,36 @@ using clients::ClientFailure;
 using clients::FailureKind;
 using clients::FoundFailure;
 
-/// Calls back everybody of the group and leaves in `found` one failure of it: what really went wrong. The others only waited in vain.
-void Fleet::recall_group(std::size_t slot, std::vector<FoundFailure>& found) {
+/// Calls back everybody of the group in which `first` went wrong. Returns what really did; the others only waited in vain. What else is found
+/// meanwhile joins `others`, and what they know of this group leaves them.
+FoundFailure Fleet::recall_group(const FoundFailure& first, std::vector<FoundFailure>& others) {
+    const std::size_t slot = slot_of(*first.cell);
     const std::vector<std::size_t> cells = group_cells(slot);
-    const auto in_group = [&](const FoundFailure& one) {
-        return one.cell && std::find(cells.begin(), cells.end(), *one.cell) != cells.end();
+    const auto elsewhere = [&](const FoundFailure& one) {
+        return !one.cell || std::find(cells.begin(), cells.end(), *one.cell) == cells.end();
     };
-    std::vector<std::uint32_t> workers(cells.size());
-    std::transform(cells.begin(), cells.end(), workers.begin(), [this](std::size_t cell) { return barrier_.worker_of(cell); });
     barrier_.withdraw(cells);
     for (;;) {
         const std::vector<FoundFailure> more = barrier_.wait_until_let_go(cells);
-        found.insert(found.end(), more.begin(), more.end());
+        others.insert(others.end(), more.begin(), more.end());
         if (more.empty()) break;
     }
-    std::vector<FoundFailure> of_group;
-    std::copy_if(found.begin(), found.end(), std::back_inserter(of_group), in_group);
-    found.erase(std::remove_if(found.begin(), found.end(), in_group), found.end());
+    std::vector<FoundFailure> of_group{first};
+    const auto begin = std::stable_partition(others.begin(), others.end(), elsewhere);
+    of_group.insert(of_group.end(), begin, others.end());
+    others.erase(begin, others.end());
     const auto cause =
         std::find_if(of_group.begin(), of_group.end(), [](const FoundFailure& one) { return !one.missing_rank; });
     FoundFailure culprit = cause != of_group.end() ? *cause : of_group.front();
     for (const FoundFailure& one : of_group)
         if (one.worker_lost && one.failure.worker != culprit.failure.worker) replace_worker(one);
     if (culprit.missing_rank && *culprit.missing_rank < cells.size()) {
-        // Nobody has died or thrown: the one that did not come is at fault, and not to be relied on.
+        // Nobody has died or thrown, and a hung one would have been killed by now: the one that was waited for is only too slow.
         culprit.cell = cells[*culprit.missing_rank];
-        culprit.failure.worker = workers[*culprit.missing_rank];
+        culprit.failure.kind = FailureKind::Late;
         culprit.failure.client_id = flights_[slot_of(*culprit.cell)]->clients.front().client_id;
-        barrier_.retire(static_cast<std::size_t>(culprit.failure.worker));
-        culprit.worker_lost = true;
     }
-    found.insert(found.begin(), culprit);
+    return culprit;
 }
 
 std::vector<std::size_t> Fleet::group_cells(std::size_t slot) const {

@@ -76,6 +76,28 @@ TEST_SUITE("ModesSignals") {
         check_replaced({"{name: parameter_server}", 2}, "12", 3);
     }
 
+    TEST_CASE("WorkersOfTwoPairsLostAtOnceAreReplacedAndTheModelIsTheSame") {
+        const Options options{"mode={name: split, cut: fc1}", "workers=4", "rounds=3", "training.local_epochs=24",
+                              "failures.policy=retry"};
+        const std::string expected = mode_hash(options);
+        FedhiveRun run(mode_config(), set(options));
+        const auto workers = workers_at_work(run, 4, 50);
+        kill(run.pid(), SIGSTOP);  // so that both are found at one look
+        for (const pid_t worker : workers) kill(worker, SIGKILL);
+        kill(run.pid(), SIGCONT);
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        CHECK(run.manifest()["model_sha256"] == expected);
+        CHECK(run.manifest()["failures"]["workers_replaced"] == 4);
+        check_nothing_left(workers);
+    }
+
+    TEST_CASE("ClientWithoutMemoryInOneOfTwoPairsIsTriedAgain") {
+        const Options options{"mode={name: split, cut: fc1}", "workers=4", "rounds=3", "failures.policy=retry"};
+        Options faults = options;
+        faults.emplace_back("faults=[{kind: oom, round: 2, client: 1}]");
+        CHECK(mode_hash(faults) == mode_hash(options));
+    }
+
     TEST_CASE("DeadRankOfARingIsNamedAndEverybodyLeaves") { check_named(SIGKILL, "signalled", 2.0); }
     TEST_CASE("StoppedRankOfARingIsNamedAndEverybodyLeaves") { check_named(SIGSTOP, "hung", 5.0); }
 
