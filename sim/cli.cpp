@@ -53,6 +53,9 @@ int run_cli(int argc, char** argv) {
                               ->excludes(log);
     run_app->add_flag("--allow-other-bits", run.allow_other_bits, "resume on another LibTorch, CPU capability or device")
         ->needs(resume);
+    run_app->add_option("--until", run.until, "pause after this round, with a checkpoint; --resume goes on")
+        ->type_name("ROUND")
+        ->check(CLI::Range(std::int64_t{1}, kNoRound).description("1 or more"));
     run_app->add_flag("--quiet", run.quiet, "print nothing but errors");
     run_app->callback([&] {
         if (run.config.empty() && run.resume.empty()) throw CLI::RequiredError("config, or --resume DIR,");

@@ -20,22 +20,27 @@ namespace fedhive::sim {
 
 namespace {
 
-/// The fleet lives inside: when this returns, no worker is left.
-void run_all_rounds(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const std::filesystem::path& logs) {
+/// True when no round is left after it. The fleet lives inside: when this returns, no worker is left.
+bool run_with_fleet(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const std::filesystem::path& logs,
+                    std::int64_t until) {
     FleetOptions options = run.fleet_options();
     options.logs = logs;
     Fleet fleet(options, run.worker_plan, *run.arena, run.dataset);
     const Console::LiveLine live = reporter.start_rounds(fleet);
     for (const InFlight& client : std::vector(run.server.in_flight)) fleet.take_up(client, run.server, run.strategy);
-    run_rounds(run, fleet, reporter, checkpoints);
+    return run_rounds(run, fleet, reporter, checkpoints, until);
 }
 
 /// `over`: no round is left, only the end is to be written down.
-int run_to_the_end(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const RunFolder& folder, bool over) {
+int run_to_the_end(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const RunFolder& folder, bool over,
+                   std::int64_t until) {
     try {
-        if (!over) run_all_rounds(run, reporter, checkpoints, folder.logs());
+        if (!over && run.server.round < until) over = run_with_fleet(run, reporter, checkpoints, folder.logs(), until);
         checkpoints.write_if_older();
-        reporter.finish();
+        if (over)
+            reporter.finish();
+        else
+            reporter.paused();
         return 0;
     } catch (const clients::Interrupted& interrupted) {
         if (interrupted.consistent) checkpoints.write_if_older();
@@ -44,9 +49,10 @@ int run_to_the_end(Experiment& run, Reporter& reporter, Checkpointer& checkpoint
     }
 }
 
-int run_and_record(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const RunFolder& folder, bool over) {
+int run_and_record(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const RunFolder& folder, bool over,
+                   std::int64_t until) {
     try {
-        return run_to_the_end(run, reporter, checkpoints, folder, over);
+        return run_to_the_end(run, reporter, checkpoints, folder, over, until);
     } catch (const std::exception& error) {
         reporter.failed(error.what());
         throw;
@@ -67,7 +73,7 @@ int start_run(const RunOptions& options) {
     Reporter reporter(run, folder, options.quiet);
     reporter.start();
     Checkpointer checkpoints(run, folder, reporter, std::nullopt);
-    return run_and_record(run, reporter, checkpoints, folder, false);
+    return run_and_record(run, reporter, checkpoints, folder, false, options.until);
 }
 
 int resume_run(const RunOptions& options) {
@@ -89,7 +95,7 @@ int resume_run(const RunOptions& options) {
     const auto newest = resumption.from ? std::optional(resumption.point.round) : std::nullopt;
     resumption.from.reset();  // the file's bytes are not needed any more
     Checkpointer checkpoints(run, folder, reporter, newest);
-    return run_and_record(run, reporter, checkpoints, folder, resumption.over);
+    return run_and_record(run, reporter, checkpoints, folder, resumption.over, options.until);
 }
 
 }  // namespace

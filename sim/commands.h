@@ -3,11 +3,16 @@
 
 #include "sim/replay.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace fedhive::sim {
+
+/// Later than any round.
+inline constexpr std::int64_t kNoRound = std::numeric_limits<std::int64_t>::max();
 
 struct RunOptions {
     std::filesystem::path config;        // may be empty with `resume`
@@ -15,6 +20,7 @@ struct RunOptions {
     std::filesystem::path out;           // empty: make_default_run_folder()
     std::filesystem::path resume;        // folder of a run to go on with; empty: a new run
     bool allow_other_bits = false;       // of a resumed run
+    std::int64_t until = kNoRound;       // pause after this round
     bool overwrite = false;
     bool quiet = false;
 };

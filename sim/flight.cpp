@@ -13,6 +13,7 @@ clients::ClientResult with_step(const clients::ClientResult& sum, const clients:
     result.train_loss = (sum.train_loss * before + step.train_loss * now) / (before + now);
     result.update_hash += sum.update_hash;
     result.seconds += sum.seconds;
+    if (sum.steps > 0) result.start_ns = sum.start_ns;
     return result;
 }
 

@@ -5,6 +5,8 @@
 #include "sim/model_file.h"
 #include "sim/version.h"
 
+#include <cmath>
+
 namespace fedhive::sim {
 
 namespace {
@@ -35,6 +37,7 @@ Reporter::Reporter(const Experiment& run, RunFolder& folder, bool quiet, Past pa
 
 void Reporter::start() {
     write_manifest("running");
+    folder_.write_partition(run_.dataset);
     folder_.add_event("started", {{"rounds", run_.config.rounds}, {"workers", run_.num_workers}});
     console_.show_plan(run_, folder_.path().string());
 }
@@ -42,6 +45,7 @@ void Reporter::start() {
 void Reporter::resume(const ResumePoint& point) {
     write_manifest("running");
     folder_.go_back_to(point.tables);
+    folder_.write_partition(run_.dataset);  // whoever was killed at the start has not
     for (const std::string& message : point.damaged) folder_.add_event("damaged_checkpoint", {{"message", message}});
     folder_.add_event("resumed",
                       {{"round", point.round},
@@ -69,6 +73,7 @@ Console::LiveLine Reporter::start_rounds(Fleet& fleet) {
 RoundRecord Reporter::begin(const ServerState& server) const {
     RoundRecord record;
     record.round = server.round + 1;
+    record.origin_ns = start_ns_ - std::llround(past_.progress.wall_s * 1e9);
     return record;
 }
 
@@ -120,6 +125,11 @@ void Reporter::note_failure(const clients::ClientFailure& failure, FailureAction
 std::string Reporter::how_to_go_on(const std::string& what) const {
     return fmt::format("{} after {} of {} rounds; go on with: fedhive run --resume {}", what, run_.server.round,
                        run_.config.rounds, folder_.path().string());
+}
+
+void Reporter::paused() {
+    stopped(fmt::format("paused after round {}", run_.server.round));
+    console_.say(how_to_go_on("paused"));
 }
 
 void Reporter::interrupted(const std::string& signal) {

@@ -46,6 +46,9 @@ public:
     /// Writes the model and the last manifest, says where the results are.
     void finish();
 
+    /// Where the run was to go no further for now.
+    void paused();
+
     /// After an interrupt, or an error that ends the run: the event and the manifest; the tables keep what was reported before.
     void interrupted(const std::string& signal);
     void failed(const std::string& error);

@@ -62,10 +62,11 @@ Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
     return arrived;
 }
 
-void run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter, Checkpointer& checkpoints) {
+bool run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter, Checkpointer& checkpoints, std::int64_t until) {
     const RunConfig& config = run.config;
     ServerState& server = run.server;
-    for (bool stop = false; server.round < config.rounds && !stop;) {
+    bool stop = false;
+    while (server.round < std::min(config.rounds, until) && !stop) {
         fleet.throw_if_interrupted();
         RoundRecord round = reporter.begin(server);
         const Arrivals arrived = run_round(run, fleet, round);
@@ -76,6 +77,7 @@ void run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter, Checkpointer&
         checkpoints.round_ended(server);
         stop = stop_reached(config, round);
     }
+    return stop || server.round >= config.rounds;
 }
 
 }  // namespace fedhive::sim

@@ -21,6 +21,7 @@ struct RoundRecord {
     std::int64_t round = 0;  // from 1
     std::int64_t start_ns = now_ns();
     std::int64_t lap_ns = start_ns;  // end of the last phase
+    std::int64_t origin_ns = 0;      // when the run began, were it never interrupted
     std::array<double, kNumPhases> seconds{};
     std::optional<Metrics> test;      // empty where the round was not evaluated
     std::optional<double> virtual_s;  // simulated time at its end; empty on the wall clock

@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <fstream>
@@ -23,9 +24,10 @@ namespace {
 
 constexpr std::string_view kRoundColumns =
     "round,version,cohort,accepted,failed,train_loss,test_loss,test_accuracy,bytes_down,bytes_up,staleness_mean,wall_s,"
-    "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s,left_behind,in_flight,virtual_s\n";
+    "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s,left_behind,in_flight,virtual_s,started_s\n";
 constexpr std::string_view kClientColumns =
-    "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure,sent_round,staleness\n";
+    "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure,sent_round,staleness,"
+    "started_s\n";
 
 constexpr std::string_view kArrivalColumns = "round,client_id\n";
 
@@ -68,11 +70,11 @@ std::string optional_text(const std::optional<double>& value) { return value ? f
 std::string client_row(const RoundRecord& round, const ClientReport& client) {
     std::string row =
         fmt::format("{},{},{},{},{},", round.round, client.client_id, client.worker, client.slot, client.num_examples);
-    const std::string origin = fmt::format("{},{}\n", client.sent_round + 1, client.staleness);
-    if (client.failure) return row + fmt::format(",,,,,{},{}", to_string(*client.failure), origin);
+    const std::string origin = fmt::format("{},{}", client.sent_round + 1, client.staleness);
+    if (client.failure) return row + fmt::format(",,,,,{},{},\n", to_string(*client.failure), origin);
     const clients::ClientResult& result = client.result;
-    return row + fmt::format("{},{},{},{:016x},{:.6f},,{}", result.steps, result.train_loss, result.update_norm,
-                             result.update_hash, result.seconds, origin);
+    return row + fmt::format("{},{},{},{:016x},{:.6f},,{},{:.6f}\n", result.steps, result.train_loss, result.update_norm,
+                             result.update_hash, result.seconds, origin, seconds_between(round.origin_ns, result.start_ns));
 }
 
 void check_table(const fs::path& file, std::uint64_t size, std::string_view columns, std::int64_t rounds) {
@@ -153,7 +155,8 @@ void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, con
                     cohort - accepted - left_behind, optional_text(arrived.train_loss()), test, arrived.traffic.down,
                     arrived.traffic.up, arrived.staleness_mean(), seconds_between(round.start_ns, round.lap_ns));
     for (const double seconds : round.seconds) row += fmt::format(",{:.6f}", seconds);
-    rounds_.append(fmt::format("{},{},{},{}\n", row, left_behind, server.in_flight.size(), optional_text(round.virtual_s)));
+    rounds_.append(fmt::format("{},{},{},{},{:.6f}\n", row, left_behind, server.in_flight.size(),
+                               optional_text(round.virtual_s), seconds_between(round.origin_ns, round.start_ns)));
 }
 
 void RunFolder::add_event(const std::string& event, const nlohmann::json& details) {
@@ -168,6 +171,21 @@ void RunFolder::write_manifest(const nlohmann::ordered_json& manifest) const {
 }
 
 void RunFolder::write_config(const RunConfig& config) const { write_file(path() / "config.yaml", to_yaml(config)); }
+
+void RunFolder::write_partition(const clients::SharedDataset& dataset) const {
+    const auto num_classes = static_cast<std::size_t>(dataset.map().num_classes);
+    std::string text = "client_id,num_examples";
+    for (std::size_t label = 0; label < num_classes; ++label) text += fmt::format(",label_{}", label);
+    text += "\n";
+    std::vector<std::size_t> counts(num_classes);
+    for (std::size_t client = 0; client < std::min<std::size_t>(dataset.map().num_clients, kMostPartitioned); ++client) {
+        std::fill(counts.begin(), counts.end(), 0);
+        for (const std::uint32_t example : dataset.shard(client))
+            ++counts[static_cast<std::size_t>(dataset.train().labels[example])];
+        text += fmt::format("{},{},{}\n", client, dataset.shard(client).size(), fmt::join(counts, ","));
+    }
+    write_file(path() / "partition.csv", text);
+}
 
 TablePositions RunFolder::sync_tables() {
     clients_.sync();

@@ -18,6 +18,9 @@ namespace fedhive::sim {
 /// Version of the files' schema, in the manifest: columns are only ever added at the end.
 inline constexpr int kResultSchema = 1;
 
+/// Clients in partition.csv: enough to see how examples are dealt; with a million of them it would only be large.
+inline constexpr std::size_t kMostPartitioned = 10000;
+
 class RunFolder {
 public:
     /// A new run's: writes config.yaml before anything else, so that a run can be resumed from its first file on, and empty tables. Where
@@ -41,6 +44,9 @@ public:
     void add_event(const std::string& event, const nlohmann::json& details);
     void write_manifest(const nlohmann::ordered_json& manifest) const;
     void write_config(const RunConfig& config) const;
+
+    /// partition.csv: how many examples of each label the first kMostPartitioned clients hold.
+    void write_partition(const clients::SharedDataset& dataset) const;
 
     /// Where the tables end, once all of that is on the disk.
     TablePositions sync_tables();

@@ -70,6 +70,7 @@ struct ClientResult {
     std::uint64_t update_hash = 0;
     std::uint32_t finite = 1;
     double seconds = 0.0;
+    std::int64_t start_ns = 0;  // now_ns() when it began
 };
 
 /// Sums over one evaluated chunk.

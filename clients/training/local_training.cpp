@@ -48,6 +48,7 @@ ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const O
     result.finite = summary.finite ? 1 : 0;
     result.update_norm = summary.norm;
     result.update_hash = summary.hash;
+    result.start_ns = start_ns;
     result.seconds = seconds_between(start_ns, now_ns());
     return result;
 }
@@ -61,6 +62,7 @@ ClientResult train_hogwild(TrainingStep& step, const LocalTraining& plan, std::u
     ClientResult result = run_epochs(step, plan, start, round, client_id, shard);
 
     result.finite = std::isfinite(result.train_loss) ? 1 : 0;
+    result.start_ns = start_ns;
     result.seconds = seconds_between(start_ns, now_ns());
     return result;
 }

@@ -43,6 +43,7 @@ ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_rank
     result.finite = summary.finite ? 1 : 0;
     result.update_norm = summary.norm;
     result.update_hash = summary.hash;
+    result.start_ns = start_ns;
     result.seconds = seconds_between(start_ns, now_ns());
     return result;
 }

@@ -187,7 +187,8 @@ void TaskRunner::compute_gradient(const Task& task) {
                         .update_norm = summary.norm,
                         .update_hash = summary.hash,
                         .finite = summary.finite ? 1U : 0U,
-                        .seconds = seconds_between(start_ns, now_ns())});
+                        .seconds = seconds_between(start_ns, now_ns()),
+                        .start_ns = start_ns});
     step_.update_written();
 }
 

@@ -39,10 +39,11 @@ TEST_SUITE("Results") {
         CHECK(
             read_lines(run.out() / "rounds.csv")[0] ==
             "round,version,cohort,accepted,failed,train_loss,test_loss,test_accuracy,bytes_down,bytes_up,staleness_mean,wall_s,"
-            "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s,left_behind,in_flight,virtual_s");
+            "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s,left_behind,in_flight,virtual_s,"
+            "started_s");
         CHECK(read_lines(run.out() / "clients.csv")[0] ==
               "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure,sent_round,"
-              "staleness");
+              "staleness,started_s");
         const auto rounds = read_csv(run.out() / "rounds.csv");
         REQUIRE(rounds.size() == 3);
         for (std::size_t i = 0; i < 3; ++i) {
@@ -73,6 +74,49 @@ TEST_SUITE("Results") {
             }
             CHECK(sum == doctest::Approx(std::stod(row.at("wall_s"))).epsilon(1e-3).scale(0.001));
         }
+    }
+
+    TEST_CASE("StartsAreInsideTheirRoundAndOneAfterTheOther") {
+        FedhiveRun run(small_config(),
+                       {"--set", "faults=[{kind: drop, round: 2, client: 3}]", "--set", "failures.policy=drop"});
+        REQUIRE(run.end() == "exited with status 0");
+        const auto rounds = read_csv(run.out() / "rounds.csv");
+        double end = 0.0;
+        for (const auto& round : rounds) {
+            CHECK(std::stod(round.at("started_s")) >= end);
+            end = std::stod(round.at("started_s")) + std::stod(round.at("wall_s"));
+        }
+        CHECK(end <= run.manifest()["wall_s"]["total"].get<double>());
+        std::size_t started = 0;
+        for (const auto& client : read_csv(run.out() / "clients.csv")) {
+            CHECK(client.at("started_s").empty() == !client.at("failure").empty());
+            if (client.at("started_s").empty()) continue;
+            const auto& round = rounds.at(static_cast<std::size_t>(std::stoi(client.at("round")) - 1));
+            const double start = std::stod(client.at("started_s"));
+            const double finish = start + std::stod(client.at("seconds"));
+            CHECK(start >= std::stod(round.at("started_s")) - 1e-6);
+            CHECK(finish <= std::stod(round.at("started_s")) + std::stod(round.at("wall_s")) + 1e-6);
+            ++started;
+        }
+        CHECK(started >= 30);
+    }
+
+    TEST_CASE("PartitionTableAddsUpToTheTrainingExamples") {
+        FedhiveRun run(small_config());
+        REQUIRE(run.end() == "exited with status 0");
+        const auto clients = read_csv(run.out() / "partition.csv");
+        REQUIRE(clients.size() == 13);
+        int all = 0;
+        for (const auto& client : clients) {
+            int of_client = 0;
+            for (int label = 0; label < 5; ++label) of_client += std::stoi(client.at(fmt::format("label_{}", label)));
+            CHECK(of_client == std::stoi(client.at("num_examples")));
+            all += of_client;
+        }
+        CHECK(all == 600);
+        for (const auto& row : read_csv(run.out() / "clients.csv"))
+            CHECK(row.at("num_examples") ==
+                  clients.at(static_cast<std::size_t>(std::stoi(row.at("client_id")))).at("num_examples"));
     }
 
     TEST_CASE("ManifestNamesWhatAResultDependsOn") {

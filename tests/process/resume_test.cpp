@@ -97,6 +97,26 @@ TEST_SUITE("Resume") {
         CHECK(said(run, "interrupted after 2 of 4 rounds"));
     }
 
+    TEST_CASE("RunPausedAndResumedHasTheTablesOfTheWholeOne") {
+        const Options options = set({"rounds=7", "evaluation.every=3"});
+        FedhiveRun whole(small_config(), options);
+        REQUIRE(whole.end() == "exited with status 0");
+        Options until = options;
+        until.insert(until.end(), {"--until", "2"});
+        FedhiveRun run(small_config(), until);
+        REQUIRE(run.end() == "exited with status 0");
+        CHECK(run.rounds() == 2);
+        CHECK(run.manifest()["exit_status"] == "paused after round 2");
+        CHECK(said(run, "paused after 2 of 7 rounds; go on with: fedhive run --resume"));
+        CHECK_FALSE(std::filesystem::exists(run.out() / "model.safetensors"));
+        finish(run, {"--until", "5"});
+        CHECK(run.manifest()["exit_status"] == "paused after round 5");
+        finish(run, {"--until", "4"});  // was there already
+        CHECK(run.manifest()["exit_status"] == "paused after round 5");
+        finish(run, {"--until", "7"});
+        check_same_run(run.out(), whole.out());
+    }
+
     TEST_CASE("QuietInterruptPrintsNothing") {
         FedhiveRun run(small_config(), {"--quiet", "--set", "rounds=100000"});
         signal_after(run, 3, SIGINT);

@@ -36,7 +36,8 @@ TEST_SUITE("WallClock") {
                 options.push_back(option);
             FedhiveRun run(small_config(), options);
             REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
-            CHECK(read_lines(run.out() / "rounds.csv")[1].ends_with(','));  // no virtual_s
+            const std::string row = read_lines(run.out() / "rounds.csv")[1];
+            CHECK(row[row.rfind(',') - 1] == ',');  // no virtual_s
             for (const char* workers : {"0", "2"}) follow(run, mode, workers);
         }
     }
