@@ -26,6 +26,7 @@ enum class Purpose : std::uint32_t {
     Availability = 10,
     EpochOrder = 11,
     ServerDropout = 12,
+    SweepDraws = 13,
 };
 
 /// Counter-based stream: block i of the stream is Philox4x32-10(key = seed, counter = (i, purpose, round, client)).

@@ -8,23 +8,17 @@ namespace fedhive::sim {
 
 namespace {
 
-struct Value {
-    std::string key;
-    std::string text;
-    bool may_change;
-};
-
 /// All keys that apply, with their values, in file order.
 class Flattener : public Visitor {
 public:
-    std::vector<Value> values;
+    std::vector<Leaf> leaves;
 
     void begin(const Section& section) override { path_.push_back(section.name); }
     void end() override { path_.pop_back(); }
     void field(const Field& field) override {
         if (field.when && !field.when->holds()) return;
         const std::string text = text_of(field);
-        if (!text.empty()) values.push_back({path_to(field), text, field.may_change});
+        if (!text.empty()) leaves.push_back({path_to(field), text, field.may_change});
     }
     void items(const ItemList& list) override {
         for (std::size_t i = 0; i < list.size(); ++i) {
@@ -43,34 +37,34 @@ private:
     std::vector<std::string> path_;
 };
 
-std::vector<Value> flattened(RunConfig run) {
-    Flattener flattener;
-    describe(flattener, run);
-    return flattener.values;
-}
-
-const Value* find(const std::vector<Value>& values, const std::string& key) {
-    const auto found = std::find_if(values.begin(), values.end(), [&](const Value& one) { return one.key == key; });
-    return found == values.end() ? nullptr : &*found;
+const Leaf* find(const std::vector<Leaf>& leaves, const std::string& key) {
+    const auto found = std::find_if(leaves.begin(), leaves.end(), [&](const Leaf& one) { return one.key == key; });
+    return found == leaves.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
+std::vector<Leaf> leaves_of(RunConfig run) {
+    Flattener flattener;
+    describe(flattener, run);
+    return flattener.leaves;
+}
+
 std::vector<ConfigChange> changes(const RunConfig& before, const RunConfig& after) {
-    const std::vector<Value> old_values = flattened(before);
-    const std::vector<Value> new_values = flattened(after);
+    const std::vector<Leaf> old_leaves = leaves_of(before);
+    const std::vector<Leaf> new_leaves = leaves_of(after);
     // With drain, who is sent in the last rounds depends on how many rounds are left.
-    const auto allowed = [&](const Value& value) {
-        return value.may_change && !(value.key == "rounds" && before.mode.at_end == "drain");
+    const auto allowed = [&](const Leaf& leaf) {
+        return leaf.may_change && !(leaf.key == "rounds" && before.mode.at_end == "drain");
     };
     std::vector<ConfigChange> result;
-    for (const Value& value : old_values) {
-        const Value* other = find(new_values, value.key);
-        if (other == nullptr || other->text != value.text)
-            result.push_back({value.key, value.text, other == nullptr ? "" : other->text, allowed(value)});
+    for (const Leaf& leaf : old_leaves) {
+        const Leaf* other = find(new_leaves, leaf.key);
+        if (other == nullptr || other->text != leaf.text)
+            result.push_back({leaf.key, leaf.text, other == nullptr ? "" : other->text, allowed(leaf)});
     }
-    for (const Value& value : new_values)
-        if (find(old_values, value.key) == nullptr) result.push_back({value.key, "", value.text, value.may_change});
+    for (const Leaf& leaf : new_leaves)
+        if (find(old_leaves, leaf.key) == nullptr) result.push_back({leaf.key, "", leaf.text, leaf.may_change});
     return result;
 }
 
@@ -78,13 +72,13 @@ std::vector<std::string> keys_that_may_change() {
     class Collector : public Flattener {
     public:
         void field(const Field& field) override {
-            if (field.may_change) values.push_back({path_to(field), "", true});
+            if (field.may_change) leaves.push_back({path_to(field), "", true});
         }
     } collector;
     RunConfig defaults;
     describe(collector, defaults);
     std::vector<std::string> keys;
-    for (const Value& value : collector.values) keys.push_back(value.key);
+    for (const Leaf& leaf : collector.leaves) keys.push_back(leaf.key);
     return keys;
 }
 

@@ -1,5 +1,7 @@
 #include "sim/config/config.h"
 
+#include "sim/config/fields.h"
+#include "sim/config/load_tree.h"
 #include "sim/config/reader.h"
 #include "sim/config/rules.h"
 
@@ -27,8 +29,8 @@ public:
             node = child;
             rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
         }
-        // A key left out of a section that --set gave as a whole is missing there; any other is missing in the file.
-        const std::string where = rest.empty() || node->from_override() ? node->where() : root_.origin;
+        // A key left out of a section that --set or a sweep gave as a whole is missing there; any other is missing in the file.
+        const std::string where = rest.empty() || node->grafted ? node->where() : root_.origin;
         return ConfigError(fmt::format("{}: {}: {}", where, key_path, problem));
     }
 
@@ -42,33 +44,11 @@ private:
     Node root_;
 };
 
-/// The file's name as a run's name: characters a name may not have become '_'.
-std::string name_of(const std::filesystem::path& file) {
-    std::string name = file.stem().string();
-    for (char& c : name)
-        if (std::isalnum(static_cast<unsigned char>(c)) == 0 && std::string("._-").find(c) == std::string::npos) c = '_';
-    if (name.empty() || name[0] == '.' || name[0] == '-') return fmt::format("_{}", name);
-    return name;
-}
-
 /// Defaults that depend on other keys.
-void complete(RunConfig& run, const StrategySpec& strategy, const TreeSource& source, const std::filesystem::path& file) {
-    if (!source.gives("", "name")) run.name = name_of(file);
+void complete(RunConfig& run, const StrategySpec& strategy, const TreeSource& source, const std::string& origin) {
+    if (!source.gives("", "name")) run.name = name_of(origin);
     if (!source.gives("strategy", "weighting")) run.strategy.weighting = strategy.default_weighting;
     if (!run.training.cohort && !run.training.participation) run.training.cohort = run.data.partition.clients;
-}
-
-LoadedConfig load(Node root, const std::filesystem::path& file, const std::vector<std::string>& overrides) {
-    for (const std::string& assignment : overrides) apply_override(root, assignment);
-
-    LoadedConfig loaded;
-    read_fields(loaded.run, root, std::filesystem::absolute(file).parent_path());
-    const auto source = std::make_shared<TreeSource>(std::move(root));
-    const StrategySpec& strategy = *find_strategy(loaded.run.strategy.name);
-    complete(loaded.run, strategy, *source, file);
-    check_rules(loaded.run, strategy, *source);
-    loaded.source = source;
-    return loaded;
 }
 
 }  // namespace
@@ -81,11 +61,31 @@ std::int64_t RunConfig::cohort_size() const {
 }
 
 LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
-    return load(read_tree(file), file, overrides);
+    Node root = read_tree(file);
+    for (const std::string& assignment : overrides) apply_override(root, assignment);
+    return load_tree(std::move(root));
 }
 
-RunConfig from_yaml(const std::string& text, const std::string& origin) {
-    return load(parse_tree(text, origin), origin, {}).run;
+RunConfig from_yaml(const std::string& text, const std::string& origin) { return load_tree(parse_tree(text, origin)).run; }
+
+LoadedConfig load_tree(Node root) {
+    LoadedConfig loaded;
+    read_described(root, [&](Visitor& reader) { describe(reader, loaded.run); });
+    const std::string origin = root.origin;
+    const auto source = std::make_shared<TreeSource>(std::move(root));
+    const StrategySpec& strategy = *find_strategy(loaded.run.strategy.name);
+    complete(loaded.run, strategy, *source, origin);
+    check_rules(loaded.run, strategy, *source);
+    loaded.source = source;
+    return loaded;
+}
+
+std::string name_of(const std::filesystem::path& file) {
+    std::string name = file.stem().string();
+    for (char& c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0 && std::string("._-").find(c) == std::string::npos) c = '_';
+    if (name.empty() || name[0] == '.' || name[0] == '-') return fmt::format("_{}", name);
+    return name;
 }
 
 }  // namespace fedhive::sim

@@ -84,6 +84,8 @@ public:
     virtual void field(const Field& field) = 0;
     virtual void end() = 0;
     virtual void items(const ItemList& list) = 0;
+    /// A key whose value is read elsewhere: the blocks of a sweep file.
+    virtual void other(const std::string&) {}
 
     /// Whether it is shown a section whose condition does not hold, too.
     virtual bool wants_all() const { return false; }
@@ -95,6 +97,15 @@ void describe(Visitor& visitor, RunConfig& run);
 
 /// A field's value as it is written in YAML; empty for a key left out.
 std::string text_of(const Field& field);
+
+/// A key that applies and is not left out; those of a list's items are "faults[0].kind".
+struct Leaf {
+    std::string key;
+    std::string text;
+    bool may_change;
+};
+/// In file order.
+std::vector<Leaf> leaves_of(RunConfig run);
 
 Range range_of(const ParameterSpec& parameter);
 

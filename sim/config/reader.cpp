@@ -26,22 +26,6 @@ std::string printable(std::string text) {
     return text;
 }
 
-std::string found(const Node& node) {
-    switch (node.kind) {
-        case Node::Kind::Null:
-            return "nothing";
-        case Node::Kind::Plain:
-            return fmt::format("'{}'", printable(node.text));
-        case Node::Kind::Quoted:
-            return fmt::format("the string \"{}\"", printable(node.text));
-        case Node::Kind::List:
-            return "a list";
-        case Node::Kind::Map:
-            break;
-    }
-    return "a map";
-}
-
 bool is_integer(const std::string& text) {
     const std::size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
     const bool digits = text.size() > sign && text.find_first_not_of("0123456789", sign) == std::string::npos;
@@ -71,7 +55,7 @@ bool fits_float(double value) { return value == 0.0 || (std::abs(value) <= FLT_M
 
 class Reader : public Visitor {
 public:
-    Reader(const Node& root, std::filesystem::path folder) : folder_(std::move(folder)) { levels_.push_back({&root, "", {}}); }
+    explicit Reader(const Node& root) { levels_.push_back({&root, "", {}}); }
 
     void begin(const Section& section) override {
         levels_.back().known.push_back({section.name, section.when});
@@ -113,6 +97,8 @@ public:
         }
     }
 
+    void other(const std::string& name) override { levels_.back().known.push_back({name, {}}); }
+
     bool wants_all() const override { return true; }  // to know whose keys they are
 
     void field(const Field& field) override {
@@ -134,7 +120,9 @@ public:
         const auto first = std::min_element(problems_.begin(), problems_.end(), [](const Problem& left, const Problem& right) {
             return left.rank != right.rank ? left.rank < right.rank : left.line < right.line;
         });
-        if (first != problems_.end()) throw ConfigError(first->text);
+        if (first == problems_.end()) return;
+        if (first->rank == kUnknown || first->rank == kValue) throw KeyError(first->text);
+        throw ConfigError(first->text);
     }
 
 private:
@@ -174,15 +162,20 @@ private:
         problems_.push_back({rank, node.line, fmt::format("{}: {}: {}", node.where(), path, problem)});
     }
 
-    /// The file as a whole is to blame, or the --set that gave the section.
+    /// The file as a whole is to blame, or who put the section, or the choice that needs the key, over it.
     void add_missing(const Field& field) {
         const Node* section = levels_.back().node;
+        const Node* choice = field.when ? present(field.when->key) : nullptr;
         const bool in_list = levels_.back().path.ends_with("]");
-        const Node& blamed = section != nullptr && (section->from_override() || in_list) ? *section : *levels_.front().node;
+        const Node* blamed = levels_.front().node;
+        if (section != nullptr && (section->grafted || in_list))
+            blamed = section;
+        else if (choice != nullptr && choice->grafted)
+            blamed = choice;
         std::string problem = "is missing";
         if (field.when) problem += fmt::format("; {} '{}' needs it", chooser(field.when->key), *field.when->value);
         if (!field.choices.empty()) problem += "; allowed: " + joined(field.choices);
-        const std::string where = in_list ? blamed.where() : blamed.origin;
+        const std::string where = in_list || blamed->grafted ? blamed->where() : blamed->origin;
         problems_.push_back({kMissing, 0, fmt::format("{}: {}: {}", where, path_of(field.name), problem)});
     }
 
@@ -217,8 +210,8 @@ private:
         for (const Known& known : levels_.back().known)
             if (known.name == node.key) owners.insert(owners.end(), known.when->values.begin(), known.when->values.end());
         const Node* chosen = present(when.key);
-        const bool by_override = chosen != nullptr && chosen->from_override() && chosen->origin != node.origin;
-        const std::string by = by_override ? fmt::format(" ({})", chosen->origin) : "";
+        const bool by_other = chosen != nullptr && chosen->grafted && chosen->where() != node.where();
+        const std::string by = by_other ? fmt::format(" ({})", chosen->where()) : "";
         add(kOtherChoice, node, path_of(node.key),
             fmt::format("'{}' belongs to {} '{}'; the {} here is '{}'{}; known keys: {}", node.key, chooser(when.key),
                         joined(owners, "' or '"), chooser(when.key), *when.value, by, joined(here)));
@@ -311,8 +304,8 @@ private:
     void read(const Node& node, const std::string& path, const Field&, std::filesystem::path& target) {
         if (node.kind != Node::Kind::Plain && node.kind != Node::Kind::Quoted) return wrong_type(node, path, "a path", "");
         if (node.text.empty()) return add(kValue, node, path, "is empty; write a path");
-        const std::filesystem::path base = node.from_override() ? std::filesystem::current_path() : folder_;
-        target = (base / node.text).lexically_normal();
+        const std::filesystem::path file = node.from_override() ? "" : node.origin;
+        target = (std::filesystem::current_path() / file.parent_path() / node.text).lexically_normal();
     }
 
     void read(const Node& node, const std::string& path, const Field& field, std::vector<double>& target) {
@@ -335,7 +328,6 @@ private:
         target = value;
     }
 
-    std::filesystem::path folder_;
     std::vector<Level> levels_;
     std::set<std::string> all_paths_;
     std::vector<Unknown> unknown_;
@@ -344,9 +336,25 @@ private:
 
 }  // namespace
 
-void read_fields(RunConfig& run, const Node& root, const std::filesystem::path& folder) {
-    Reader reader(root, folder);
-    describe(reader, run);
+std::string found(const Node& node) {
+    switch (node.kind) {
+        case Node::Kind::Null:
+            return "nothing";
+        case Node::Kind::Plain:
+            return fmt::format("'{}'", printable(node.text));
+        case Node::Kind::Quoted:
+            return fmt::format("the string \"{}\"", printable(node.text));
+        case Node::Kind::List:
+            return "a list";
+        case Node::Kind::Map:
+            break;
+    }
+    return "a map";
+}
+
+void read_described(const Node& root, const std::function<void(Visitor&)>& description) {
+    Reader reader(root);
+    description(reader);
     reader.finish();
 }
 

@@ -11,16 +11,6 @@ namespace fedhive::sim {
 
 namespace {
 
-void check_name(const std::string& name, const ConfigSource& source) {
-    const bool allowed = std::all_of(name.begin(), name.end(), [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
-    });
-    if (name.empty() || name.size() > 100 || !allowed || name[0] == '.' || name[0] == '-')
-        throw source.error(
-            "name",
-            fmt::format("'{}' cannot name a folder; allowed: 1 to 100 of A-Z a-z 0-9 . _ -, not beginning with . or -", name));
-}
-
 void check_data(const DataConfig& data, const ConfigSource& source) {
     const std::size_t means = data.normalize.mean.size();
     const std::size_t stds = data.normalize.std.size();
@@ -134,12 +124,20 @@ void check_failures(const RunConfig& run, const ConfigSource& source) {
 }  // namespace
 
 void check_rules(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
-    check_name(run.name, source);
+    if (const std::string problem = name_problem(run.name); !problem.empty()) throw source.error("name", problem);
     check_data(run.data, source);
     check_training(run.training, run.data.partition.clients, source);
     check_strategy(run, strategy, source);
     check_mode(run, source);
     check_failures(run, source);
+}
+
+std::string name_problem(const std::string& name) {
+    const bool allowed = std::all_of(name.begin(), name.end(), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+    });
+    if (!name.empty() && name.size() <= 100 && allowed && name[0] != '.' && name[0] != '-') return "";
+    return fmt::format("'{}' cannot name a folder; allowed: 1 to 100 of A-Z a-z 0-9 . _ -, not beginning with . or -", name);
 }
 
 }  // namespace fedhive::sim

@@ -184,6 +184,11 @@ std::string read_text(const std::filesystem::path& file) {
     return text.str();
 }
 
+void mark_grafted(Node& node) {
+    node.grafted = true;
+    for (Node& child : node.children) mark_grafted(child);
+}
+
 std::size_t edit_distance(const std::string& left, const std::string& right) {
     std::vector<std::size_t> before_last(right.size() + 1), last(right.size() + 1), row(right.size() + 1);
     for (std::size_t j = 0; j <= right.size(); ++j) last[j] = j;
@@ -209,15 +214,42 @@ const Node* Node::find(const std::string& child_key) const {
     return kind == Kind::Map && found != children.end() ? &*found : nullptr;
 }
 
-Node read_tree(const std::filesystem::path& file) { return parse_tree(read_text(file), file.string()); }
+Node read_tree(const std::filesystem::path& file, const std::string& shortest) {
+    return parse_tree(read_text(file), file.string(), shortest);
+}
 
-Node parse_tree(const std::string& text, const std::string& origin) {
+Node parse_tree(const std::string& text, const std::string& origin, const std::string& shortest) {
     refuse_tabs(text, origin);
     Node root = parse(text, origin, true, "");
-    if (root.kind == Node::Kind::Null)
-        throw ConfigError(origin + ": is empty; the shortest config has data.format and model.name");
+    if (root.kind == Node::Kind::Null) throw ConfigError(origin + ": is empty; " + shortest);
     if (root.kind != Node::Kind::Map) throw ConfigError(root.where() + ": wants keys with values, such as `seed: 1`");
     return root;
+}
+
+void graft(Node& root, const std::string& path, Node value) {
+    mark_grafted(value);
+    Node* node = &root;
+    std::istringstream keys(path);
+    std::string key;
+    while (std::getline(keys, key, '.')) {
+        if (node->kind == Node::Kind::Null) node->kind = Node::Kind::Map;
+        if (node->kind != Node::Kind::Map)
+            throw ConfigError(fmt::format("{}: {}: '{}' ({}) is not a section, it has no keys", value.where(), path, node->key,
+                                          node->where()));
+        auto child =
+            std::find_if(node->children.begin(), node->children.end(), [&](const Node& other) { return other.key == key; });
+        if (child == node->children.end()) {
+            Node created;
+            created.key = key;
+            created.origin = value.origin;
+            created.line = value.line;
+            created.grafted = true;
+            child = node->children.insert(node->children.end(), std::move(created));
+        }
+        node = &*child;
+    }
+    value.key = node->key;
+    *node = std::move(value);
 }
 
 void apply_override(Node& root, const std::string& assignment) {
@@ -231,28 +263,9 @@ void apply_override(Node& root, const std::string& assignment) {
         throw ConfigError(
             fmt::format("{}: {}: no value after '='; write {}=null to take the key out of the file", origin, path, path));
 
-    Node* node = &root;
-    std::istringstream keys(path);
-    std::string key;
-    while (std::getline(keys, key, '.')) {
-        if (node->kind == Node::Kind::Null) node->kind = Node::Kind::Map;
-        if (node->kind != Node::Kind::Map)
-            throw ConfigError(
-                fmt::format("{}: {}: '{}' ({}) is not a section, it has no keys", origin, path, node->key, node->where()));
-        auto child =
-            std::find_if(node->children.begin(), node->children.end(), [&](const Node& other) { return other.key == key; });
-        if (child == node->children.end()) {
-            Node created;
-            created.key = key;
-            created.origin = origin;
-            child = node->children.insert(node->children.end(), std::move(created));
-        }
-        node = &*child;
-    }
-    const std::string own_key = node->key;
-    *node = parse(text, origin, false, path);
-    node->key = own_key;
-    node->origin = origin;
+    Node value = parse(text, origin, false, path);
+    value.origin = origin;  // of no document at all, too
+    graft(root, path, std::move(value));
 }
 
 std::string nearest_word(const std::string& typed, const std::vector<std::string>& words) {

@@ -67,7 +67,7 @@ TEST_CASE("OverrideErrors") {
         {{"training.cohort=9"},
          "--set training.cohort=9: training.cohort: 9 is more than data.partition.clients; allowed: 1 to 4"},
         {{"model.name=null"}, "c.yaml: model.name: is missing; allowed: lr, mlp, mnist_cnn, cnn_m"},
-        {{"data.format=idx"}, "c.yaml: data.root: is missing; format 'idx' needs it"},
+        {{"data.format=idx"}, "--set data.format=idx: data.root: is missing; format 'idx' needs it"},
         {{"data={format: idx}"}, "--set data={format: idx}: data.root: is missing; format 'idx' needs it"},
     };
     for (const Row& row : rows) {

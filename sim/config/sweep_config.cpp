@@ -1,0 +1,227 @@
+#include "sim/config/sweep_config.h"
+
+#include "sim/config/fields.h"
+#include "sim/config/load_tree.h"
+#include "sim/config/reader.h"
+#include "sim/config/run_keys.h"
+#include "sim/config/sweep_axes.h"
+#include "sim/config/sweep_ids.h"
+#include "sim/config/sweep_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+namespace fedhive::sim {
+
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+/// The options of each axis, made.
+using Options = std::vector<std::vector<std::vector<Change>>>;
+
+Options made(const std::vector<Axis>& axes) {
+    Options options;
+    for (const Axis& axis : axes) {
+        options.emplace_back();
+        for (std::uint64_t i = 0; i < axis.size; ++i) options.back().push_back(axis.option(i));
+    }
+    return options;
+}
+
+/// The option that run `index` takes of each axis; the last axis varies fastest.
+std::vector<std::size_t> choices_of(const Options& options, std::uint64_t index) {
+    std::vector<std::size_t> choices(options.size());
+    for (std::size_t a = options.size(); a-- > 0; index /= options[a].size()) choices[a] = index % options[a].size();
+    return choices;
+}
+
+/// A section counts as the keys that are given in it; `seed` does not count.
+void add_keys(const std::string& key, const Node& value, std::vector<std::string>& keys) {
+    if (value.kind == Node::Kind::Map) {
+        for (const Node& child : value.children) add_keys(key + "." + child.key, child, keys);
+    } else if (key != "seed" && std::find(keys.begin(), keys.end(), key) == keys.end()) {
+        keys.push_back(key);
+    }
+}
+
+std::vector<std::string> given_keys(const std::vector<Axis>& axes, const Options& options) {
+    std::vector<std::string> keys;
+    for (std::size_t a = 0; a < axes.size(); ++a)
+        for (const AxisKey& key : axes[a].keys)
+            for (const std::vector<Change>& option : options[a])
+                for (const Change& change : option)
+                    if (change.key == key.key) add_keys(change.key, change.value, keys);
+    return keys;
+}
+
+/// A section that some runs leave out as a whole (`stop: null`) varies by the keys that others have in it.
+std::vector<std::string> without_sections(const std::vector<std::string>& given, const std::vector<SweepRun>& runs) {
+    std::vector<std::string> keys;
+    for (const std::string& key : given) {
+        if (run_keys().count(key) > 0) {
+            keys.push_back(key);
+            continue;
+        }
+        for (const SweepRun& run : runs)
+            for (const Leaf& leaf : leaves_of(run.config))
+                if (lies_in(leaf.key, key) && std::find(keys.begin(), keys.end(), leaf.key) == keys.end())
+                    keys.push_back(leaf.key);
+    }
+    return keys;
+}
+
+/// Every key that applies; a list of maps as one text.
+Values values_of(const RunConfig& run) {
+    Values values;
+    std::string last_item;
+    for (const Leaf& leaf : leaves_of(run)) {
+        const std::size_t bracket = leaf.key.find('[');
+        std::string& text = values[leaf.key.substr(0, bracket)];
+        if (bracket == std::string::npos) {
+            text = leaf.text;
+            continue;
+        }
+        const std::string item = leaf.key.substr(0, leaf.key.rfind('.'));
+        const std::string entry = fmt::format("{}: {}", leaf.key.substr(item.size() + 1), leaf.text);
+        if (item == last_item)
+            text.insert(text.size() - 2, ", " + entry);
+        else
+            text = fmt::format("{}{{{}}}]", text.empty() ? "[" : text.substr(0, text.size() - 1) + ", ", entry);
+        last_item = item;
+    }
+    return values;
+}
+
+std::vector<Setting> settings_of(const std::vector<std::string>& keys, const Values& values) {
+    std::vector<Setting> settings;
+    for (const std::string& key : keys) {
+        const auto value = values.find(key);
+        settings.push_back({key, value == values.end() ? "" : value->second});
+    }
+    return settings;
+}
+
+/// What values_of would give, as far as a tree that cannot be read shows it.
+void add_texts(const std::string& path, const Node& node, Values& values) {
+    if (node.kind != Node::Kind::Map && !path.empty()) values[path] = node.text;
+    for (const Node& child : node.children)
+        if (node.kind == Node::Kind::Map) add_texts(path.empty() ? child.key : path + "." + child.key, child, values);
+}
+
+class Expansion {
+public:
+    Expansion(const std::vector<Axis>& axes, Node base) : axes_(axes), base_(std::move(base)), options_(made(axes)) {
+        keys_ = given_keys(axes_, options_);
+        for (const Axis& axis : axes)
+            for (const AxisKey& key : axis.keys) with_seed_ = with_seed_ || (key.key == "seed" && axis.size > 1);
+    }
+
+    /// Fills keys and runs.
+    void expand(std::uint64_t count, SweepConfig& sweep) {
+        for (std::uint64_t i = 0; i < count; ++i) sweep.runs.push_back(load(choices_of(options_, i)));
+        sweep.keys = without_sections(keys_, sweep.runs);
+        const std::vector<std::string> names = short_names(sweep.keys);
+        for (SweepRun& run : sweep.runs) {
+            run.settings = settings_of(sweep.keys, values_of(run.config));
+            run.id = run_id(names, run.settings, run.config.seed, with_seed_);
+        }
+        refuse_equal_runs(sweep.runs);
+        set_ids_apart(sweep.runs);
+    }
+
+private:
+    SweepRun load(const std::vector<std::size_t>& choices) const {
+        Node root = base_;
+        for (std::size_t a = 0; a < choices.size(); ++a)
+            for (const Change& change : options_[a][choices[a]]) graft(root, change.key, change.value);
+        const Node* workers = root.find("workers");
+        const bool workers_given = workers != nullptr && workers->grafted;
+        Values texts;
+        add_texts("", root, texts);
+        try {
+            LoadedConfig loaded = load_tree(std::move(root));
+            SweepRun run;
+            run.workers_given = workers_given && loaded.run.workers.has_value();
+            run.config = std::move(loaded.run);
+            run.source = std::move(loaded.source);
+            return run;
+        } catch (const KeyError&) {
+            throw;
+        } catch (const ConfigError& error) {
+            throw ConfigError(fmt::format("{} (in run '{}')", error.what(), provisional_id(texts)));
+        }
+    }
+
+    /// The id that a run would have, if it could be read.
+    std::string provisional_id(const Values& texts) const {
+        std::uint64_t seed = RunConfig().seed;
+        if (const auto given = texts.find("seed"); given != texts.end())
+            std::from_chars(given->second.data(), given->second.data() + given->second.size(), seed);
+        return run_id(short_names(keys_), settings_of(keys_, texts), seed, with_seed_);
+    }
+
+    void refuse_equal_runs(const std::vector<SweepRun>& runs) const {
+        std::map<std::string, std::size_t> first;
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            const auto [before, is_new] = first.emplace(to_yaml(runs[i].config), i);
+            if (is_new) continue;
+            const std::vector<std::size_t> left = choices_of(options_, before->second);
+            const std::vector<std::size_t> right = choices_of(options_, i);
+            std::size_t a = 0;
+            while (left[a] == right[a]) ++a;
+            throw ConfigError(fmt::format("{}: {}: makes the same run as {} ({}), '{}'; {}", where(a, right[a]),
+                                          place(a, right[a]), place(a, left[a]), where(a, left[a]), runs[i].id,
+                                          axes_[a].is_random ? "draw fewer runs, or from more values" : "keep one"));
+        }
+    }
+
+    std::string place(std::size_t axis, std::size_t option) const { return fmt::format("{}[{}]", axes_[axis].path, option); }
+    std::string where(std::size_t axis, std::size_t option) const {
+        const std::vector<Change>& changes = options_[axis][option];
+        return changes.empty() ? axes_[axis].where : changes.front().value.where();
+    }
+
+    /// Runs whose settings are alike differ in what a section that was replaced no longer says.
+    static void set_ids_apart(std::vector<SweepRun>& runs) {
+        std::map<std::string, int> uses;
+        for (const SweepRun& run : runs) ++uses[run.id];
+        std::set<std::string> ids;
+        for (SweepRun& run : runs) {
+            if (uses[run.id] > 1) run.id = hashed_id(run.id, to_yaml(run.config));
+            FEDHIVE_CHECK(ids.insert(run.id).second, "two runs have the id {}", run.id);
+        }
+    }
+
+    const std::vector<Axis>& axes_;
+    Node base_;
+    Options options_;
+    std::vector<std::string> keys_;
+    bool with_seed_ = false;
+};
+
+}  // namespace
+
+SweepConfig load_sweep(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+    const SweepFile sweep = read_sweep_file(file);
+    Node base = read_base(sweep);
+    for (const std::string& assignment : overrides) apply_override(base, assignment);
+    const std::vector<Axis> axes = axes_of(sweep, base);
+    check_not_varied(axes, sweep, overrides);
+    const std::uint64_t count = count_runs(axes, sweep);
+
+    SweepConfig config;
+    config.name = sweep.name;
+    config.file = std::filesystem::absolute(file).lexically_normal();
+    config.target_accuracy = sweep.target_accuracy;
+    config.early_stopping = sweep.early_stopping;
+    Expansion(axes, std::move(base)).expand(count, config);
+    check_early_stopping(config, sweep.root);
+    return config;
+}
+
+}  // namespace fedhive::sim

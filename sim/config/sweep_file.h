@@ -1,0 +1,41 @@
+// What stands in a sweep file beside its axes, and its base. Private to sim/config.
+#pragma once
+
+#include "sim/config/sweep_config.h"
+#include "sim/config/tree.h"
+
+namespace fedhive::sim {
+
+struct SweepFile {
+    Node root;
+    std::string name;
+    std::filesystem::path base;
+    std::int64_t max_runs = 1000;
+    std::optional<double> target_accuracy;
+    EarlyStoppingConfig early_stopping;
+    std::int64_t draws = 0;       // random.runs
+    std::uint64_t draw_seed = 1;  // random.seed
+};
+
+/// A key in a sweep file and the node that has its value.
+struct KeyNode {
+    std::string key;  // dotted
+    const Node* node;
+};
+
+/// Throws ConfigError: what load_tree would, and an unknown key. Does not look into the axes.
+SweepFile read_sweep_file(const std::filesystem::path& file);
+
+/// The tree of the base with `set` in it. Throws ConfigError: no such file, a sweep file itself.
+Node read_base(const SweepFile& sweep);
+
+/// The keys below a map in which nested maps and dotted keys are the same, in file order. Throws ConfigError: not a map, a key twice.
+std::vector<KeyNode> nested_keys(const Node& map, const std::string& path);
+
+/// The same of a map whose values may be maps themselves.
+std::vector<KeyNode> direct_keys(const Node& map, const std::string& path);
+
+/// "sweeps/x.yaml:7: grid.rounds: <problem>".
+ConfigError sweep_error(const Node& node, const std::string& path, const std::string& problem);
+
+}  // namespace fedhive::sim

@@ -1,0 +1,48 @@
+#include "sim/config/sweep_rules.h"
+
+#include "sim/config/sweep_file.h"
+
+#include <fmt/format.h>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// Why a run that was paused may go on with other bits; empty where it gives the same. docs/modes.md has the table.
+std::string resume_problem(const RunConfig& run) {
+    const std::string& mode = run.mode.name;
+    if (mode == "hogwild") return "mode hogwild never promises the same bits again";
+    const bool by_arrival = mode == "semi_async" || mode == "async" || mode == "parameter_server" ||
+                            (mode == "synchronous" && run.mode.quorum.value_or(run.cohort_size()) < run.cohort_size());
+    if (run.clock == "wall" && run.arrivals.empty() && by_arrival)
+        return "on the wall clock the order of arrival is another one each time; write clock: virtual";
+    return "";
+}
+
+void check_run(const SweepRun& run, std::int64_t first_round, const Node& section) {
+    const Node* given = section.find("first_round");
+    const Node& blamed = given != nullptr ? *given : section;
+    const auto fail = [&](const std::string& problem) {
+        return sweep_error(blamed, "early_stopping.first_round", fmt::format("{} {} (run '{}')", first_round, problem, run.id));
+    };
+    if (const std::string problem = resume_problem(run.config); !problem.empty()) {
+        const Node* rule = section.find("rule");
+        throw sweep_error(
+            rule != nullptr ? *rule : section, "early_stopping.rule",
+            fmt::format("pauses runs and resumes them, which has to give the same result: {} (run '{}')", problem, run.id));
+    }
+    if (first_round >= run.config.rounds)
+        throw fail(fmt::format("is not before the last round; the run has {}", run.config.rounds));
+    if (first_round < run.config.evaluation.every)
+        throw fail(fmt::format("is before the first evaluation, so there is nothing to compare; evaluation.every is {}",
+                               run.config.evaluation.every));
+}
+
+}  // namespace
+
+void check_early_stopping(const SweepConfig& sweep, const Node& root) {
+    if (sweep.early_stopping.rule == "none") return;
+    for (const SweepRun& run : sweep.runs) check_run(run, sweep.early_stopping.first_round, *root.find("early_stopping"));
+}
+
+}  // namespace fedhive::sim
