@@ -109,7 +109,7 @@ def floors(tree, _options):
                     found.append(f"{at}: {floor} may not include {target}: a floor includes itself and floors below")
                 found += [f"{at}: {target}: {why}" for holds, forbidden, why in INCLUDE_RULES if holds(name) and forbidden.search(target)]
             elif floor in FLOORS and PRINTING.search(line) and not MAY_PRINT.search(name):
-                found.append(f"{at}: prints; only the reporter, the console, the command line and the doctor do")
+                found.append(f"{at}: prints; only the reporter, the screen, the command line and the doctor do")
     return found
 
 

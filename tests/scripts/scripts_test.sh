@@ -19,14 +19,14 @@ expect() {
 says() { [[ $output == *"$1"* ]] || fail "expected '$1' in: $output"; }
 
 HelpSaysHow() {
-    for script in setup run test check data; do
+    for script in setup run test check data report; do
         expect 0 "$root/scripts/$script" -h
         says "usage: scripts/$script"
     done
 }
 
 WrongUsageEndsWithTwo() {
-    for script in setup test check data; do
+    for script in setup test check data report; do
         expect 2 "$root/scripts/$script" --no-such-flag
         says "--no-such-flag"
         says "usage: scripts/$script"
@@ -42,6 +42,9 @@ WrongUsageEndsWithTwo() {
     says "no_such_target"
     expect 2 "$root/scripts/test" -R
     expect 2 "$root/scripts/setup" --cpu --cuda
+    expect 2 "$root/scripts/report"
+    expect 2 "$root/scripts/report" /no/such/folder
+    says "there is no folder /no/such/folder"
 }
 
 # A copy of the scripts, so that data/ of the checkout stays as it is.

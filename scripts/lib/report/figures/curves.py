@@ -1,0 +1,274 @@
+"""Accuracy and loss against rounds, seconds, simulated seconds and bytes."""
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
+
+from report.figures import Drawing, style
+from report.figures.groups import (CRASHED, MANY, best_median_worst, column, finite, groups_of, mean_interval, number_of, plural, wrapped)
+from report.load import short_keys
+
+GRID_POINTS = 200      # of a mean over runs whose x differ
+LINE_POINTS = 300      # of one line; more are thinned
+ALL_POINTS = 6000      # of one panel
+PANELS = {"test_accuracy": "test accuracy", "test_loss": "test loss", "train_loss": "training loss"}
+
+
+@dataclass
+class Axis:
+    name: str
+    label: str
+    title: str
+    of: object        # rounds -> x of each row
+    units: tuple      # (size, name), ascending
+
+
+AXES = (
+    Axis("rounds", "round", "rounds", lambda rounds: column(rounds, "round"), ()),
+    Axis("wall", "wall time", "wall time", lambda rounds: np.cumsum(np.nan_to_num(column(rounds, "wall_s"))),
+         ((1, "s"), (60, "min"), (3600, "h"))),
+    Axis("virtual", "simulated time", "simulated time", lambda rounds: column(rounds, "virtual_s"), ((1, "s"), (60, "min"), (3600, "h"))),
+    Axis("bytes", "bytes down and up", "communication",
+         lambda rounds: np.cumsum(np.nan_to_num(column(rounds, "bytes_down") + column(rounds, "bytes_up"))),
+         ((1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))),
+)
+
+
+def points(run, axis, name):
+    """x and y of the rounds in which both are known; of a round that a damaged table holds twice the last row."""
+    x, y = axis.of(run.rounds), column(run.rounds, name)
+    known = np.isfinite(x) & np.isfinite(y)
+    if axis.name == "rounds":
+        x, last = np.unique(x[known][::-1], return_index=True)
+        return x, y[known][::-1][last]
+    return x[known], y[known]
+
+
+def mean_curve(runs, axis, name):
+    """(x, mean, half an interval, n) over runs; None where they have nothing in common. Where their x differ in the rounds, values in
+    between are interpolated linearly, from where the last run begins to where the first one ends: n is the same all along."""
+    curves = [curve for curve in (points(run, axis, name) for run in runs) if len(curve[0])]
+    if not curves:
+        return None
+    if axis.name == "rounds" or all(np.array_equal(curve[0], curves[0][0]) for curve in curves):
+        x = curves[0][0]
+        for other, _ in curves[1:]:
+            x = np.intersect1d(x, other)
+        rows = [values[np.isin(own, x)] for own, values in curves]
+    else:
+        x = np.unique(np.concatenate([own for own, _ in curves]))
+        x = x[(x >= max(own[0] for own, _ in curves)) & (x <= min(own[-1] for own, _ in curves))]
+        if len(x) > GRID_POINTS:
+            x = np.linspace(x[0], x[-1], GRID_POINTS)
+        rows = [np.interp(x, own, values) for own, values in curves]
+    if not len(x):
+        return None
+    mean, half = mean_interval(np.array(rows))
+    return x, mean, half, len(curves)
+
+
+def thinned(limit, *arrays):
+    """At most `limit` of the points, evenly, the first and the last among them."""
+    if len(arrays[0]) <= limit:
+        return arrays
+    kept = np.unique(np.linspace(0, len(arrays[0]) - 1, limit).round().astype(int))
+    return tuple(array[kept] for array in arrays)
+
+
+class Plot:
+    """One figure: a panel for each quantity that is known, over one x axis."""
+
+    def __init__(self, report, axis, names):
+        self.groups, self.axis, self.names = groups_of(report), axis, names
+        self.axes_keys = report.axes
+        self.figure = style.new_figure(style.NARROW, 0.9 + 1.7 * len(names) + 0.13 * min(len(self.groups), MANY))
+        panels = self.figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
+        self.panels = dict(zip(names, panels))
+        most = max((values.max() for values in (finite(axis.of(run.rounds)) for run in report.runs) if len(values)), default=0)
+        self.scale, self.unit = max(((size, unit) for size, unit in axis.units if size * 2 <= most), default=axis.units[:1] and axis.units[0]
+                                    or (1, ""))
+        self.most = most / self.scale
+        self.line_points = max(20, min(LINE_POINTS, ALL_POINTS // max(1, len(report.runs))))
+        self.many = len(self.groups) > MANY
+        self.handles, self.notes, self.bar = [], [], None
+
+    def line(self, panel, x, y, **look):
+        if len(x) > self.line_points:
+            self.notes.append("thinned")
+        x, y = thinned(self.line_points, x / self.scale, y)
+        marker = {"marker": "o", "markersize": 3} if len(x) == 1 else {}
+        return panel.plot(x, y, **{**marker, **look})[0]
+
+    def mean_of(self, group, colour, dashes, width=1.3, band=True, **more):
+        """A group's mean in every panel, with its interval. Returns n of the mean."""
+        n = 0
+        for name, panel in self.panels.items():
+            curve = mean_curve(group.finished(), self.axis, name)
+            if curve is None:
+                continue
+            x, mean, half, count = curve
+            n = max(n, count)
+            if count > 1 and not np.isin(x, points(group.finished()[0], self.axis, name)[0]).all():
+                self.notes.append("interpolated")
+            self.line(panel, x, mean, color=colour, linestyle=dashes, linewidth=width, gid=f"mean {name} {group.label}", **more)
+            if band and count > 1:
+                x, low, high = thinned(self.line_points, x / self.scale, mean - half, mean + half)
+                panel.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0, gid=f"interval {name} {group.label}")
+        return n
+
+    def training_loss(self, group, colour):
+        curve = mean_curve(group.finished(), self.axis, "train_loss")
+        if curve is not None and "test_loss" in self.panels:
+            self.line(self.panels["test_loss"], *curve[:2], color=colour, linestyle=":", linewidth=0.9, gid=f"training {group.label}")
+
+    def unfinished(self, group, colour):
+        """Runs that did not finish, each to where it got, with its end marked."""
+        for run in group.runs:
+            if run.status == "finished":
+                continue
+            mark = "x" if run.status in CRASHED else "o" if run.status == "stopped" else ""
+            for name, panel in self.panels.items():
+                x, y = points(run, self.axis, name)
+                if not len(x):
+                    continue
+                self.line(panel, x, y, color=colour, linewidth=0.6, alpha=0.8, gid=f"unfinished {name} {run.label}")
+                if mark:
+                    panel.plot(x[-1:] / self.scale, y[-1:], marker=mark, color=colour, markersize=5, markerfacecolor="none", linestyle="",
+                               gid=f"end {name} {run.label}", zorder=4)
+
+    def failures(self):
+        """A tick on the lowest axis where clients failed in a round; of many groups they would fill it."""
+        if self.many:
+            return
+        panel = list(self.panels.values())[-1]
+        for index, group in enumerate(self.groups):
+            x = np.concatenate([self.axis.of(run.rounds)[column(run.rounds, "failed") > 0] for run in group.runs] or [[]])
+            x = np.unique((finite(x) / max(self.scale * self.most, 1e-300) * 400).round()) / 400 * self.most
+            if not len(x):
+                continue
+            colour = style.FAILURE if len(self.groups) == 1 else style.colour_of(index)
+            panel.add_collection(LineCollection([[(at, 0), (at, 0.05)] for at in x], colors=colour, linewidths=0.8, clip_on=False,
+                                                transform=panel.get_xaxis_transform(), gid=f"failures {group.label}"), autolim=False)
+            if "ticks" not in self.notes:
+                self.notes.append("ticks")
+
+    def few_groups(self):
+        alone = len(self.groups) == 1
+        for index, group in enumerate(self.groups):
+            colour, dashes = style.colour_of(index), style.dashes_of(index)
+            n = self.mean_of(group, colour, dashes)
+            self.training_loss(group, colour)
+            self.unfinished(group, colour)
+            count = f"n = {n}" if n == len(group.runs) else f"n = {n} of {len(group.runs)}"
+            self.handles.append(Line2D([], [], color=colour, linestyle=dashes, label=wrapped(group.label, count)))
+        if any(str(line.get_gid()).startswith("training") for panel in self.panels.values() for line in panel.lines):
+            colour = style.colour_of(0) if alone else style.MUTED
+            self.handles.append(Line2D([], [], color=colour, linestyle=":", linewidth=0.9, label="training loss"))
+
+    def many_groups(self):
+        """Coloured by the first numeric axis; without one only the best, the median and the worst stand out."""
+        key = next((key for key in self.axes_keys if len({group.settings().get(key) for group in self.groups}) > 2
+                    and sum(number_of(group.settings().get(key)) is not None for group in self.groups) * 2 > len(self.groups)), None)
+        if key is not None:
+            values = [number_of(group.settings().get(key)) for group in self.groups]
+            norm = style.norm([value for value in values if value is not None])
+            for group, value in zip(self.groups, values):
+                colour = style.MUTED if value is None else style.SEQUENTIAL(norm(value))
+                self.mean_of(group, colour, "-", width=0.8, band=False)
+                self.unfinished(group, colour)
+            self.bar = (norm, short_keys(self.axes_keys)[key], values)
+            return
+        best = best_median_worst(self.groups)
+        for group in self.groups:
+            if group not in best:
+                self.mean_of(group, style.MUTED, "-", width=0.5, band=False, alpha=0.6)
+                self.unfinished(group, style.MUTED)
+        for index, (group, word) in enumerate(zip(best, ("best", "median", "worst"))):
+            n = self.mean_of(group, style.colour_of(index), style.dashes_of(index), zorder=3)
+            self.handles.append(Line2D([], [], color=style.colour_of(index), linestyle=style.dashes_of(index),
+                                       label=wrapped(f"{word}: {group.label}", f"n = {n}")))
+        self.handles.append(Line2D([], [], color=style.MUTED, linewidth=0.5, label=f"{len(self.groups) - len(best)} other groups"))
+
+    def limits(self, name, panel):
+        """Lines take at least 40 % of the height: a wide interval of two seeds is cut off instead of flattening everything."""
+        drawn = finite(np.concatenate([line.get_ydata() for line in panel.lines if line.get_transform() == panel.transData] or [[]]))
+        if not len(drawn):
+            return
+        low, high = panel.get_ylim()
+        room = max(drawn.max() - drawn.min(), 0.02 if name == "test_accuracy" else 1e-3)
+        lowest, highest = max(low, drawn.min() - 0.75 * room), min(high, drawn.max() + 0.75 * room)
+        if (lowest, highest) != (low, high) and any(str(item.get_gid()).startswith("interval") for item in panel.collections):
+            self.notes.append("cut")
+        if name == "test_accuracy":
+            lowest, highest = max(lowest, -0.02), min(highest, 1.02)
+        elif style.log_suits(drawn) and drawn.max() / drawn.min() >= 50:
+            panel.set_yscale("log")
+            lowest, highest = drawn.min() / 1.3, drawn.max() * 1.3
+        else:
+            lowest = max(lowest, -0.02 * highest)
+        panel.set_ylim(lowest, highest)
+
+    def finish(self):
+        for name, panel in self.panels.items():
+            self.limits(name, panel)
+            panel.set_ylabel("loss" if name == "test_loss" and not self.many else PANELS[name])
+        lowest = list(self.panels.values())[-1]
+        lowest.set_xlabel(self.axis.label + (f" ({self.unit})" if self.unit else ""))
+        (style.whole_numbers if self.axis.name == "rounds" else style.plain_numbers)(lowest.xaxis)
+        self.figure.align_ylabels(list(self.panels.values()))
+        if self.bar:
+            bar = self.figure.colorbar(ScalarMappable(self.bar[0], style.SEQUENTIAL), ax=list(self.panels.values()), location="bottom",
+                                       label=self.bar[1], aspect=30, pad=0.02)
+            style.number_axis(bar.ax, "x", [value for value in self.bar[2] if value is not None])
+            bar.outline.set_visible(False)
+            bar.ax.grid(False)
+        style.legend_below(self.figure, self.handles)
+
+    def caption(self):
+        statuses = [run.status for group in self.groups for run in group.runs]
+        means = [len(group.finished()) for group in self.groups]
+        text = "Test accuracy (fraction of the test examples that are right)" if "test_accuracy" in self.names else ""
+        if "test_loss" in self.names or "train_loss" in self.names:
+            text += (" and cross-entropy loss" if text else "Cross-entropy loss") + " (mean per example)"
+        text += f" against {self.axis.label}{f' ({self.unit})' if self.unit else ''}"
+        text += {"wall": ", the sum of the rounds' wall_s", "bytes": ", summed over rounds"}.get(self.axis.name, "") + ". "
+        text += "Vertical axes need not begin at 0. "
+        if max(means) > 1:
+            text += "Lines are means over the seeds that finished" + ("" if self.many else "; bands their 95 % intervals (Student's t)") + ". "
+            if "interpolated" in self.notes:
+                text += "Where the seeds' x differ, values between rounds are interpolated linearly, as far as all of them got. "
+        if any(sum(run.status == "finished" for run in group.runs) > len(group.finished()) for group in self.groups):
+            text += "Finished runs that repeat a seed of their group count once. "
+        if "thinned" in self.notes:
+            text += f"Of longer lines {self.line_points} points are drawn, evenly chosen. "
+        if "cut" in self.notes:
+            text += "Bands that are much wider than the lines' range are cut off by the frame. "
+        if self.many:
+            text += f"{len(self.groups)} groups of runs; "
+            text += "intervals, " if self.bar else "all but the best, the median and the worst by final accuracy are grey, without intervals; "
+            text += "training loss and marks of failures are left out. "
+        crashed, stopped = sum(status in CRASHED for status in statuses), statuses.count("stopped")
+        others = sum(status in ("running", "paused", "interrupted") for status in statuses)
+        if crashed or stopped or others:
+            ends = [f"{plural(crashed, 'run')} that failed or {'were' if crashed > 1 else 'was'} killed (×)"] if crashed else []
+            ends += [f"{plural(stopped, 'run')} stopped early (○)"] if stopped else []
+            ends += [f"{plural(others, 'run')} not at the end yet"] if others else []
+            text += "In no mean, but drawn thin to where they got: " + ", ".join(ends) + ". "
+        if "ticks" in self.notes:
+            text += "Ticks on the lower axis: rounds in which clients failed. "
+        return text.strip()
+
+
+def draw(report):
+    known = [name for name in PANELS if any(len(finite(column(run.rounds, name))) for run in report.runs)]
+    names = [name for name in known if name != "train_loss"] or known  # a panel of its own only where nothing was evaluated
+    for axis in AXES:
+        if not any(len(points(run, axis, name)[0]) for run in report.runs for name in names):
+            continue
+        plot = Plot(report, axis, names)
+        plot.many_groups() if plot.many else plot.few_groups()
+        plot.failures()
+        plot.finish()
+        yield Drawing(f"curves_{axis.name}", f"Accuracy and loss against {axis.title}", plot.caption(), plot.figure)

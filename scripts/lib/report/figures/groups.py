@@ -1,0 +1,138 @@
+"""What the figures compute from the tables: groups of runs that differ in their seed only, final values, means with intervals."""
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+CRASHED = ("failed", "killed", "damaged")
+MANY = 8  # groups; more than these are not told apart by colours of their own
+
+
+@dataclass
+class Group:
+    label: str
+    runs: list
+
+    def settings(self):
+        return self.runs[0].settings
+
+    def finished(self):
+        """Its finished runs, one a seed: a repeated run gives the same bits, and would make the interval too narrow."""
+        by_seed = {}
+        for number, run in enumerate(self.runs):
+            if run.status == "finished":
+                by_seed.setdefault(run.seed if run.seed is not None else f"run {number}", run)
+        return list(by_seed.values())
+
+    def final(self):
+        """Last test accuracy of each finished run."""
+        return finite([final_accuracy(run) for run in self.finished()])
+
+
+def groups_of(report):
+    groups = {}
+    for run in report.runs:
+        groups.setdefault(run.group, Group(run.group, [])).runs.append(run)
+    return list(groups.values())
+
+
+def column(table, name):
+    """A column as floats; NaN where the table does not have it, or not that value. Infinite values are NaN too."""
+    if name not in table.columns:
+        return np.full(len(table), np.nan)
+    values = table[name].to_numpy(dtype=float, na_value=np.nan)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def failures_of(table):
+    return table["failure"].fillna("").astype(str) if "failure" in table.columns else table.index.to_series().map(lambda _: "")
+
+
+def finite(values):
+    values = np.asarray(values, dtype=float)
+    return values[np.isfinite(values)]
+
+
+def final_accuracy(run):
+    known = finite(column(run.rounds, "test_accuracy"))
+    return known[-1] if len(known) else np.nan
+
+
+def best_accuracy(run):
+    known = finite(column(run.rounds, "test_accuracy"))
+    return known.max() if len(known) else np.nan
+
+
+def mean_interval(values):
+    """Mean over the first axis and half the width of its 95 % interval (Student's t); that is NaN for a single value."""
+    values = np.asarray(values, dtype=float)
+    n = len(values)
+    if n < 2:
+        return values.mean(axis=0), np.full(values.shape[1:], np.nan)
+    half = stats.t.ppf(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
+    return values.mean(axis=0), half
+
+
+def ranked(groups):
+    """Those with a final accuracy, the best first."""
+    scored = [(group.final().mean(), group) for group in groups if len(group.final())]
+    return [group for _, group in sorted(scored, key=lambda pair: -pair[0])]
+
+
+def best_median_worst(groups):
+    order = ranked(groups)
+    return [order[0], order[len(order) // 2], order[-1]] if len(order) >= 3 else order
+
+
+def a_few(groups):
+    """(the groups that a figure has room for, what its caption says about the others)"""
+    if len(groups) <= MANY:
+        return groups, ""
+    few = best_median_worst(groups) or groups[:3]
+    which = "the best, the median and the worst by final test accuracy" if ranked(groups) else f"the first {len(few)}"
+    return few, f" Of {len(groups)} groups of runs only {which} are shown."
+
+
+def shown_runs(report, usable, limit=3):
+    """(runs that get a figure of their own, what a caption says about the others). Few runs: all; more: the one of median duration."""
+    runs = [run for run in report.runs if usable(run)]
+    if len(runs) <= limit:
+        return runs, ""
+    order = sorted(runs, key=lambda run: np.nansum(column(run.rounds, "wall_s")))
+    return [order[len(order) // 2]], f" Of {len(runs)} runs the one of median duration is shown."
+
+
+def number_of(text):
+    """The value of a setting as a number, None where it is none."""
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        return None
+    return value if np.isfinite(value) else None
+
+
+def sorted_values(texts):
+    """Each value once: numbers by size, before words in their order of appearance; what does not apply (empty) last."""
+    texts = list(dict.fromkeys(texts))
+    numbers = sorted((text for text in texts if number_of(text) is not None), key=number_of)
+    words = [text for text in texts if number_of(text) is None and text != ""]
+    return numbers + words + [text for text in texts if text == ""]
+
+
+def numeric(texts):
+    return all(number_of(text) is not None for text in texts)
+
+
+def plural(count, word):
+    return f"{count} {word}" + ("" if count == 1 else "s")
+
+
+def wrapped(label, count, width=46):
+    """A group's label and, in brackets, a count; long ones on several lines, broken at the label's commas."""
+    lines = [""]
+    for part in [*label.replace(",", ",\n").split("\n"), f"({count})"]:
+        if lines[-1] and len(lines[-1]) + len(part) + 1 > width:
+            lines.append(part)
+        else:
+            lines[-1] += (" " if lines[-1] else "") + part
+    return "\n".join(lines)

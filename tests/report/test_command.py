@@ -1,0 +1,74 @@
+"""scripts/report as somebody calls it; and what docs/reading.md tells readers to type."""
+import os
+import re
+import subprocess
+import sys
+
+from support import ROOT, TemporaryFolder
+
+
+def report(*arguments):
+    return subprocess.run([ROOT / "scripts/report", *arguments], capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL)
+
+
+class Command(TemporaryFolder):
+    def test_all_that_is_asked_for_is_written_beside_the_first_folder(self):
+        first, second = self.make("a", rounds=3), self.make("b", rounds=3, seed=2)
+        done = report(first, second, "--markdown", "--latex", "--tensorboard", "--parquet", "--title", "Two <seeds>")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stderr)
+        self.assertIn(f"2 runs: {first}/report.html", done.stdout)
+        text = (first / "report.html").read_text()
+        self.assertIn("<title>Two &lt;seeds&gt;</title>", text)
+        for name in ("tables.md", "tables.tex", "tensorboard/a", "tensorboard/b", "parquet/rounds.parquet", "figures/curves_rounds.svg",
+                     "figures/curves_rounds.png"):
+            self.assertTrue((first / name).exists(), name)
+        for name in re.findall(r'href="(figures/[^"]+)"', text):
+            self.assertTrue((first / name).exists(), name)
+        self.assertFalse((second / "report.html").exists())
+        self.assertEqual(list(first.rglob("*.part")), [])
+        self.assertEqual([*(ROOT / "scripts").rglob("__pycache__")], [])
+
+    def test_out_names_another_folder_and_figures_can_be_left_out(self):
+        done = report(self.make("a", rounds=2), f"--out={self.folder}/x/y", "--no-figures")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([child.name for child in (self.folder / "x/y").iterdir()], ["report.html"])
+
+    def test_every_kind_of_broken_run_at_once_still_gives_a_report(self):
+        fates = ["finished", "stopped", "failed", "killed", "interrupted", "paused", "waiting"]
+        sweep = self.make_sweep(fates=fates, rounds=5)
+        (next((sweep / "runs").glob("*seed=1")) / "manifest.json").write_text("{")
+        done = report(sweep, "--out", self.folder / "out")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = (self.folder / "out/report.html").read_text()
+        for status in [*fates, "damaged"]:
+            self.assertIn(f'class="status {status}"', text)
+
+    def test_wrong_usage_ends_with_two(self):
+        (self.folder / "empty").mkdir()
+        for arguments, said in (((), "usage: scripts/report"), (("--no-such-flag",), "--no-such-flag"), (("x", "--out"), "there is no folder x"),
+                                ((self.folder, "--out"), "--out needs a value"), ((self.folder / "empty",), "neither a run")):
+            done = report(*arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn(said, done.stderr)
+        self.assertEqual(report("-h").returncode, 0)
+
+    def test_folder_that_cannot_be_written_is_named(self):
+        (self.folder / "file").touch()
+        done = report(self.make("a", rounds=2), "--out", self.folder / "file")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"{self.folder}/file: File exists. --out names another folder", done.stderr)
+
+
+class Reading(TemporaryFolder):
+    def test_what_the_document_tells_pandas_users_works(self):
+        text = (ROOT / "docs/reading.md").read_text(encoding="utf-8")
+        snippets = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        self.assertGreaterEqual(len(snippets), 3)
+        sweep = self.make_sweep(rates=(0.05, 0.1), alphas=(None,), seeds=2, rounds=4)
+        self.make("DIR", rounds=4)
+        report(sweep, "--no-figures", "--parquet", "--out", sweep)
+        (self.folder / "SWEEP").symlink_to(sweep)
+        (self.folder / "all.py").write_text("\n".join(snippets), encoding="utf-8")
+        done = subprocess.run([sys.executable, "-B", "-W", "error", "all.py"], cwd=self.folder, capture_output=True, text=True, timeout=120,
+                              env={**os.environ, "PYTHONPATH": str(ROOT / ".deps/report"), "MPLBACKEND": "agg"})
+        self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,0 +1,190 @@
+"""What load() makes of folders: whole, torn, half-written, under way, given up."""
+import fcntl
+import json
+import shutil
+import unittest
+
+import make_runs
+import yaml
+from report.load import LoadError, load, short_keys
+from report.run import ConfigLoader, lock_holder, read_run
+from support import TemporaryFolder
+
+
+class OneRun(TemporaryFolder):
+    def test_finished_run_is_read_whole(self):
+        run = read_run(self.make(rounds=3, clients=2, seed=7), "a")
+        self.assertEqual((run.status, run.problems, run.seed, run.planned_rounds), ("finished", [], 7, 3))
+        self.assertEqual(list(run.rounds["round"]), [1, 2, 3])
+        self.assertEqual(len(run.clients), 6)
+        self.assertEqual(len(run.partition), 2)
+        self.assertEqual(run.config["training"]["optimizer"]["lr"], 0.05)
+        self.assertTrue(all(len(text) in (0, 16) for text in run.clients["update_hash"]))
+        self.assertEqual(run.events[0]["event"], "started")
+
+    def test_hash_of_digits_stays_text_and_no_failure_is_an_empty_text(self):
+        folder = self.make(rounds=1, clients=1)
+        (folder / "clients.csv").write_text("round,client_id,update_hash,failure\n1,0,0000000000000012,\n2,0,,late\n")
+        clients = read_run(folder, "a").clients
+        self.assertEqual(list(clients["update_hash"]), ["0000000000000012", ""])
+        self.assertEqual(list(clients["failure"]), ["", "late"])
+
+    def test_torn_lines_are_skipped_and_counted(self):
+        folder = self.make(rounds=3)
+        file = folder / "rounds.csv"
+        whole = file.read_text().splitlines()
+        # One cut among its columns, one cut in its last number, which has all its commas; one short, one overwritten with zeros within.
+        for damaged, rounds in (("\n".join(whole)[:-40], [1, 2]), ("\n".join(whole), [1, 2]),
+                                ("\n".join([*whole[:2], "2,2,4", *whole[3:]]) + "\n", [1, 3]),
+                                ("\n".join([*whole[:2], "\0" * 30, *whole[3:]]) + "\n", [1, 3])):
+            file.write_text(damaged)
+            run = read_run(folder, "a")
+            self.assertEqual(list(run.rounds["round"]), rounds)
+            self.assertEqual(run.problems, ["rounds.csv: 1 torn line skipped"])
+
+    def test_words_where_numbers_belong_make_a_line_torn(self):
+        folder = self.make(rounds=3)
+        file = folder / "rounds.csv"
+        whole = file.read_text()
+        for word in ("zwei", '"', '2"'):
+            file.write_text(whole.replace("\n2,2,4", f"\n2,{word},4"))
+            run = read_run(folder, "a")
+            self.assertEqual(list(run.rounds["version"]), [1, 3])
+            self.assertEqual(run.problems, ["rounds.csv: 1 torn line skipped"])
+
+    def test_each_manifest_has_its_status(self):
+        for exit_status, status, reason in (("finished", "finished", ""), ("paused after round 2", "paused", "paused after round 2"),
+                                            ("interrupted by SIGINT", "interrupted", "interrupted by SIGINT"),
+                                            ("failed: no memory", "failed", "no memory"),
+                                            ("dreaming", "damaged", "manifest.json has an unknown exit_status: dreaming")):
+            run = read_run(self.make(status, exit_status, 2), "a")
+            self.assertEqual((run.status, run.reason), (status, reason))
+
+    def test_running_is_running_only_while_somebody_holds_the_lock(self):
+        folder = self.make("run", "running", 2)
+        self.assertEqual(read_run(folder, "a").status, "killed")
+        with open(folder / ".lock", "w") as lock:
+            self.assertEqual(read_run(folder, "a").status, "killed")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.assertEqual(read_run(folder, "a").status, "running")
+            self.assertGreater(lock_holder(folder), 0)
+
+    def test_without_a_table_of_locks_it_says_that_it_does_not_know(self):
+        folder = self.make("run", "running", 2)
+        (folder / ".lock").touch()
+        self.assertIsNone(lock_holder(folder, self.folder / "nowhere"))
+
+    def test_what_is_missing_or_broken_is_a_problem_and_not_the_end(self):
+        folder = self.make(rounds=2)
+        (folder / "manifest.json").write_text('{"schema": 1, "exit')
+        (folder / "clients.csv").unlink()
+        (folder / "events.jsonl").write_text('{"event": "started"}\n{"event": "fail')
+        (folder / "config.yaml").write_text("a: [1")
+        run = read_run(folder, "a")
+        self.assertEqual(run.status, "damaged")
+        self.assertEqual((len(run.rounds), len(run.clients), len(run.events), run.config), (2, 0, 1, {}))
+        said = "; ".join(run.problems)
+        for part in ("manifest.json cannot be read", "config.yaml cannot be read", "events.jsonl: 1 torn line skipped"):
+            self.assertIn(part, said)
+
+    def test_finished_without_rows_is_damaged(self):
+        folder = self.make(rounds=2)
+        (folder / "rounds.csv").write_text("")
+        run = read_run(folder, "a")
+        self.assertEqual(run.status, "damaged")
+        self.assertIn("rounds.csv: no whole line", run.problems)
+
+    def test_run_of_an_older_version_loads_without_what_it_lacks(self):
+        run = read_run(self.make(bare=True), "a")
+        self.assertNotIn("started_s", run.clients)
+        self.assertTrue(run.partition.empty)
+        self.assertEqual((run.status, run.problems), ("finished", []))
+
+    def test_numbers_and_words_are_those_of_the_program(self):
+        found = yaml.load("a: 1e-05\nb: 1e3\nc: no\nd: true\ne: 2026-11-21\nf: 0.5", ConfigLoader)
+        self.assertEqual(found, {"a": 1e-05, "b": 1000.0, "c": "no", "d": True, "e": "2026-11-21", "f": 0.5})
+
+
+class Sweeps(TemporaryFolder):
+    def test_runs_come_in_the_order_of_the_sweep_with_what_became_of_them(self):
+        fates = list(make_runs.FATES)
+        self.make_sweep(rates=(0.1, 0.05), alphas=(None, 0.5), seeds=2, fates=fates)
+        report = load([self.folder / "sweep"])
+        self.assertEqual(report.axes, ["training.optimizer.lr", "data.partition.scheme", "data.partition.alpha"])
+        self.assertEqual([run.status for run in report.runs], ["finished", "stopped", "failed", "killed", "interrupted", "paused", "waiting",
+                                                               "finished"])
+        self.assertEqual(report.runs[0].label, "lr=0.1,scheme=iid,seed=1")
+        self.assertEqual(report.runs[1].reason, "rank 7 of 9 after round 3")
+        self.assertEqual([run.group for run in report.runs[:3]], ["lr=0.1,scheme=iid"] * 2 + ["lr=0.1,scheme=dirichlet,alpha=0.5"])
+        waiting = report.runs[6]
+        self.assertEqual((len(waiting.rounds), waiting.config["seed"], waiting.planned_rounds), (0, 1, 10))
+        self.assertEqual(report.runs[3].problems, ["rounds.csv: 1 torn line skipped", "clients.csv: 1 torn line skipped"])
+
+    def test_run_whose_folder_is_gone_is_damaged(self):
+        self.make_sweep(rates=(0.1,), alphas=(None,), seeds=2)
+        shutil.rmtree(self.folder / "sweep/runs/lr=0.1,scheme=iid,seed=2")
+        self.assertEqual([run.status for run in load([self.folder / "sweep"]).runs], ["finished", "damaged"])
+
+    def test_run_that_was_just_started_is_killed_unless_the_sweep_is_at_work(self):
+        sweep = self.folder / "sweep"
+        self.make_sweep(rates=(0.1,), alphas=(None,), seeds=1, fates=["waiting"])
+        said = json.loads((sweep / "sweep.json").read_text())
+        said["runs"][0]["status"] = "running"
+        (sweep / "sweep.json").write_text(json.dumps(said))
+        self.assertEqual(load([sweep]).runs[0].status, "killed")
+        with open(sweep / ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.assertEqual(load([sweep]).runs[0].status, "running")
+
+    def test_broken_sweep_json_is_refused(self):
+        for text, said in (('{"runs": [', "sweep.json cannot be read"), ('{"runs": [{"seed": 1}]}', "it has no list of runs")):
+            (self.folder / "sweep.json").write_text(text)
+            with self.assertRaisesRegex(LoadError, f"sweep.json is no sweep: {said}"):
+                load([self.folder])
+
+
+class SeveralFolders(TemporaryFolder):
+    def test_runs_that_differ_in_their_seed_are_one_group(self):
+        report = load([self.make("a", seed=1), self.make("b", seed=2)])
+        self.assertEqual((report.axes, report.sweep, report.title), ([], None, "made_up"))
+        self.assertEqual([run.group for run in report.runs], ["made_up", "made_up"])
+        self.assertEqual([run.label for run in report.runs], ["a", "b"])
+
+    def test_keys_that_differ_are_axes_and_names_of_groups(self):
+        report = load([self.make("a", lr=0.1), self.make("b", lr=0.1, seed=2), self.make("c", lr=0.5, mode="async")])
+        self.assertEqual(report.axes, ["training.optimizer.lr", "mode.name"])
+        self.assertEqual([run.group for run in report.runs], ["lr=0.1,name=synchronous"] * 2 + ["lr=0.5,name=async"])
+        self.assertEqual(report.runs[2].settings, {"training.optimizer.lr": "0.5", "mode.name": "async"})
+
+    def test_same_names_are_told_apart_by_the_folders_above(self):
+        report = load([self.make("one/run"), self.make("two/run")])
+        self.assertEqual([run.label for run in report.runs], ["one/run", "two/run"])
+
+    def test_two_sweeps_and_a_run_go_together(self):
+        for name in ("x", "y"):
+            self.make_sweep(name, rates=(0.1,), alphas=(None,), seeds=2)
+        report = load([self.folder / "x", self.folder / "y", self.make("z", workers=7)])
+        self.assertEqual(len({run.label for run in report.runs}), 5)
+        self.assertIsNone(report.sweep)
+        self.assertNotIn("workers", report.axes)
+
+    def test_folder_named_twice_counts_once(self):
+        folder = self.make("a")
+        self.assertEqual(len(load([folder, folder, f"{folder}/"]).runs), 1)
+
+    def test_folder_that_is_neither_is_refused_with_what_was_expected(self):
+        (self.folder / "empty").mkdir()
+        with self.assertRaisesRegex(LoadError, r"empty is neither a run \(config.yaml.*nor a sweep \(sweep.json\): it is empty"):
+            load([self.folder / "empty"])
+        self.make("within")
+        with self.assertRaisesRegex(LoadError, "it holds 1 run or sweeps, such as within: name them"):
+            load([self.folder])
+        with self.assertRaisesRegex(LoadError, "there is no such folder"):
+            load([self.folder / "nowhere"])
+
+
+class Names(unittest.TestCase):
+    def test_keys_are_as_short_as_they_can_be(self):
+        self.assertEqual(short_keys(["training.optimizer.lr", "strategy.name", "model.name", "seed"]),
+                         {"training.optimizer.lr": "lr", "strategy.name": "strategy.name", "model.name": "model.name", "seed": "seed"})
+
