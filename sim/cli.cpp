@@ -2,6 +2,9 @@
 
 #include "clients/training/worker.h"
 #include "sim/commands.h"
+#include "sim/report_command.h"
+#include "sim/screen/watch.h"
+#include "sim/sweep_command.h"
 #include "sim/version.h"
 
 #include <CLI/CLI.hpp>
@@ -13,6 +16,31 @@ namespace {
 
 /// CLI11 answers bad usage with codes above 100; everything a user can mend is 2 here.
 int parse_exit_code(int code) { return code == 0 ? 0 : 2; }
+
+void add_sweep(CLI::App& app, SweepCommand& sweep, int& exit_code) {
+    CLI::App* command = app.add_subcommand("sweep", "run all experiments that a sweep file describes");
+    command->add_option("file", sweep.file, "a base config and what varies in it, a YAML file");
+    command->add_option("--set", sweep.overrides, "change a key of the base, such as rounds=5; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    CLI::Option* out =
+        command->add_option("--out", sweep.out, "folder for the results; default results/runs/<name>-<date>-<time>")
+            ->type_name("DIR");
+    command
+        ->add_option("--resume", sweep.resume,
+                     "go on with the sweep in this folder; with a file: with its runs as they are now")
+        ->type_name("DIR")
+        ->excludes(out);
+    command->add_option("--jobs", sweep.jobs, "runs at a time; default: as many as cores and memory allow")
+        ->type_name("N")
+        ->check(CLI::Range(1, 10000).description("1 to 10000"));
+    command->add_flag("--dry-run", sweep.dry_run, "print the runs and the estimated time, and start nothing");
+    command->add_flag("--quiet", sweep.quiet, "print nothing but errors");
+    command->callback([&sweep, &exit_code] {
+        if (sweep.file.empty() && sweep.resume.empty()) throw CLI::RequiredError("file, or --resume DIR,");
+        exit_code = sweep_command(sweep);
+    });
+}
 
 }  // namespace
 
@@ -65,6 +93,13 @@ int run_cli(int argc, char** argv) {
         exit_code = run_command(run);
     });
 
+    SweepCommand sweep;
+    add_sweep(app, sweep, exit_code);
+    CLI::App* report =
+        app.add_subcommand("report", "draw a report of runs and sweeps; fedhive report -h says more")->prefix_command();
+    report->set_help_flag("");
+    report->callback([&] { report_command(report->remaining()); });
+
     CLI::App* validate = app.add_subcommand("validate", "check a config, its data and its memory without running it");
     add_config(validate)->required();
     validate->callback([&] { exit_code = validate_command(run.config, run.overrides); });
@@ -76,6 +111,10 @@ int run_cli(int argc, char** argv) {
     CLI::App* evaluate = app.add_subcommand("evaluate", "print the metrics of a run's saved model");
     evaluate->add_option("run", folder, "folder of a finished run")->required();
     evaluate->callback([&] { exit_code = evaluate_command(folder); });
+
+    CLI::App* watch = app.add_subcommand("watch", "follow a run or a sweep from another terminal, until it ends");
+    watch->add_option("folder", folder, "folder of a run or of a sweep")->required();
+    watch->callback([&] { exit_code = watch_command(folder); });
 
     ReplayOptions options;
     CLI::App* replay = app.add_subcommand("replay", "run one client's training of one round of a run again, step by step");

@@ -1,11 +1,11 @@
-// What a run shows: the plan, one aligned row per round, on a terminal also a live line with rate and ETA. Piped, plain lines; quiet, nothing.
+// What a run shows: what it says, one aligned row per round, on a terminal also a live line. Piped, plain lines; quiet, nothing.
 #pragma once
 
-#include "sim/experiment.h"
 #include "sim/round_record.h"
+#include "sim/screen/screen_text.h"
+#include "sim/screen/terminal.h"
 
 #include <condition_variable>
-#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -14,11 +14,9 @@ namespace fedhive::sim {
 
 class Console {
 public:
-    explicit Console(bool quiet);
+    explicit Console(bool quiet) : quiet_(quiet) {}
     Console(const Console&) = delete;
     Console& operator=(const Console&) = delete;
-
-    void show_plan(const Experiment& run, const std::string& folder) const;
 
     /// Ends the live line when it goes out of scope: what the line is fed from must live longer.
     class LiveLine {
@@ -32,31 +30,30 @@ public:
         Console& console_;
     };
 
-    /// On a terminal: starts the live line of a run that has `done` of its `rounds` behind it. `tasks_done` gives finished and all tasks of
-    /// the current hand-out; called from another thread.
-    [[nodiscard]] LiveLine start_rounds(std::int64_t done, std::int64_t rounds,
-                                        std::function<std::pair<std::size_t, std::size_t>()> tasks_done);
+    /// Shows the table's head and, on a terminal, starts the live line of a run that has `done` of its `rounds` behind it; another thread asks
+    /// the fleet how far it is.
+    [[nodiscard]] LiveLine start_rounds(std::int64_t done, std::int64_t rounds, const Fleet& fleet);
     void show_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server);
-    void say(const std::string& line);
+    void say(const std::string& text, Tone tone = Tone::Plain);
 
 private:
     void stop_rounds();
     void redraw_loop();
     void draw_live_line();
-    void erase_live_line() const;
 
     bool quiet_;
-    bool terminal_;
+    Terminal terminal_;
     std::mutex mutex_;
     std::condition_variable changed_;
     bool live_ = false;
+    std::size_t table_width_ = 0;
     std::int64_t rounds_ = 0;
     std::int64_t first_ = 0;  // rounds done before this process
     std::int64_t rounds_done_ = 0;
     double shown_ = 0.0;  // rounds, the one at work in part
     std::int64_t start_ns_ = 0;
-    std::string last_metrics_;
-    std::function<std::pair<std::size_t, std::size_t>()> tasks_done_;
+    std::optional<double> accuracy_;
+    const Fleet* fleet_ = nullptr;  // while the line is live
     std::thread redrawer_;
 };
 

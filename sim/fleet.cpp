@@ -54,6 +54,7 @@ Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const
     pool_ = std::make_unique<WorkerPool>(options_.workers, block_, watcher_, plan_, options_.logs);
     active_.resize(options_.workers);
     std::iota(active_.begin(), active_.end(), std::size_t{0});
+    num_active_ = active_.size();
 }
 
 Fleet::~Fleet() = default;
@@ -321,6 +322,16 @@ void Fleet::throw_if_interrupted() const {
 std::pair<std::size_t, std::size_t> Fleet::tasks_done() const {
     const std::uint32_t finished = block_.header().finished.load(std::memory_order_relaxed);
     return {finished - finished_before_.load(), awaited_.load()};
+}
+
+std::pair<std::size_t, std::size_t> Fleet::workers_busy() const {
+    std::size_t busy = 0;
+    const std::uint32_t cells = block_.header().num_tasks.load(std::memory_order_relaxed);
+    for (std::uint32_t cell = 0; cell < cells; ++cell) {
+        const std::uint64_t word = block_.task(cell).state.load(std::memory_order_relaxed);
+        if (clients::TaskState::unpack(word).phase == clients::TaskPhase::Claimed) ++busy;
+    }
+    return {busy, num_active_.load()};
 }
 
 void Fleet::empty_round(std::size_t count) {

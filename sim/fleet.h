@@ -119,6 +119,9 @@ public:
     /// Finished and awaited tasks of the current wait; a hint for progress lines, from any thread.
     std::pair<std::size_t, std::size_t> tasks_done() const;
 
+    /// Workers that have a task at this moment, and all that are left; from any thread. Cost: a look at every place of the board.
+    std::pair<std::size_t, std::size_t> workers_busy() const;
+
     /// A round of `count` empty tasks, at most one a slot: what handing over costs by itself.
     void empty_round(std::size_t count);
 
@@ -197,6 +200,7 @@ private:
     std::size_t arrived_in_round_ = 0;            // … and how many slots have arrived since
     std::vector<clients::Task> chunks_;           // of the evaluation
     std::vector<Attempts> chunk_attempts_;
+    std::atomic<std::size_t> num_active_{0};         // size of active_, for other threads
     std::atomic<std::uint32_t> finished_before_{0};  // of the block's count, when this hand-out began …
     std::atomic<std::uint32_t> awaited_{0};          // … and how many it waits for
 };

@@ -151,6 +151,7 @@ bool Fleet::leave_fewer_workers(ClientFailure& failure) {
     while (active_.size() > 1 && active_.size() > (options_.workers + 1) / 2) {
         const auto cell = barrier_.retire(active_.back());
         active_.pop_back();
+        num_active_ = active_.size();
         if (!cell) continue;
         if (*cell >= first_chunk()) barrier_.put(*cell, chunks_[*cell - first_chunk()]);
         if (*cell < first_chunk() && flights_[slot_of(*cell)]) put(slot_of(*cell));

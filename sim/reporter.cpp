@@ -3,6 +3,7 @@
 #include "clients/training/libtorch_info.h"
 #include "sim/machine.h"
 #include "sim/model_file.h"
+#include "sim/run_plan.h"
 #include "sim/version.h"
 
 #include <cmath>
@@ -39,7 +40,7 @@ void Reporter::start() {
     write_manifest("running");
     folder_.write_partition(run_.dataset);
     folder_.add_event("started", {{"rounds", run_.config.rounds}, {"workers", run_.num_workers}});
-    console_.show_plan(run_, folder_.path().string());
+    console_.say(describe_plan(run_, folder_.path().string()));
 }
 
 void Reporter::resume(const ResumePoint& point) {
@@ -60,14 +61,14 @@ void Reporter::resume(const ResumePoint& point) {
             ? fmt::format("resumed     from the beginning: {}",
                           point.damaged.empty() ? "there is no checkpoint yet" : "no checkpoint can be used")
             : fmt::format("resumed     after round {} of {}, from {}", point.round, run_.config.rounds, point.checkpoint));
-    console_.show_plan(run_, folder_.path().string());
+    console_.say(describe_plan(run_, folder_.path().string()));
 }
 
 Console::LiveLine Reporter::start_rounds(Fleet& fleet) {
     fleet_ = &fleet;
     fleet.restore(past_.progress.failures);
     fleet.on_failure([this](const clients::ClientFailure& failure, FailureAction action) { note_failure(failure, action); });
-    return console_.start_rounds(run_.server.round, run_.config.rounds, [&fleet] { return fleet.tasks_done(); });
+    return console_.start_rounds(run_.server.round, run_.config.rounds, fleet);
 }
 
 RoundRecord Reporter::begin(const ServerState& server) const {
@@ -103,8 +104,8 @@ void Reporter::finish() {
     write_manifest("finished");  // last: what says that a run has finished is true of all its files
     const std::optional<Metrics>& test = past_.progress.test;
     const std::string accuracy = test ? fmt::format("test accuracy {:.4f}, ", test->test_accuracy) : "";
-    console_.say(fmt::format("\n{}{} server steps in {:.1f} s\nmodel_sha256 {}\nresults in {}", accuracy, run_.server.version,
-                             progress().wall_s, model_sha256(run_.layout, model), folder_.path().string()));
+    console_.say(fmt::format("\n{}{} server steps in {:.1f} s", accuracy, run_.server.version, progress().wall_s), Tone::Good);
+    console_.say(fmt::format("model_sha256 {}\nresults in {}", model_sha256(run_.layout, model), folder_.path().string()));
 }
 
 void Reporter::note_failure(const clients::ClientFailure& failure, FailureAction action) {
@@ -118,7 +119,8 @@ void Reporter::note_failure(const clients::ClientFailure& failure, FailureAction
                                   {"message", failure.message}});
     // An aborted run ends with this message anyway; a client that did not take part is no news.
     if (action == FailureAction::Aborted || failure.kind == clients::FailureKind::Dropped) return;
-    if (++failures_shown_ <= kMostFailuresShown) console_.say(fmt::format("{}: {}", to_string(action), failure.describe()));
+    if (++failures_shown_ <= kMostFailuresShown)
+        console_.say(fmt::format("{}: {}", to_string(action), failure.describe()), Tone::Bad);
     if (failures_shown_ == kMostFailuresShown) console_.say("(further failures are in events.jsonl)");
 }
 
@@ -143,7 +145,7 @@ void Reporter::failed(const std::string& error) {
     } catch (const std::exception&) {
         // Where the disk is full or gone, this cannot be written either; the run's own error is what counts.
     }
-    console_.say(how_to_go_on("stopped"));
+    console_.say(how_to_go_on("stopped"), Tone::Bad);
 }
 
 void Reporter::stopped(const std::string& exit_status) {

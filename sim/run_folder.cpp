@@ -10,8 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -94,14 +92,6 @@ void check_table(const fs::path& file, std::uint64_t size, std::string_view colu
 }
 
 }  // namespace
-
-std::string utc_time() {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    gmtime_r(&now, &parts);
-    std::array<char, 32> text{};
-    return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
 
 RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& first_checkpoint)
     : lock_(write_first_files(std::move(lock), config, first_checkpoint)),

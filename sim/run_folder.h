@@ -7,6 +7,7 @@
 #include "sim/config/config.h"
 #include "sim/round_record.h"
 #include "sim/run_lock.h"
+#include "sim/utc_time.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -64,8 +65,5 @@ private:
 /// Throws ConfigError where the tables in a folder cannot be cut back to `tables`: their columns, or the rows up to there, are not those
 /// of a run that had finished `rounds` rounds, at least one.
 void check_tables(const std::filesystem::path& folder, const TablePositions& tables, std::int64_t rounds);
-
-/// 2026-11-21T04:05:06Z
-std::string utc_time();
 
 }  // namespace fedhive::sim

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,6 +49,7 @@ struct Birth {
     const char* log;
     std::span<const int> inherited;
     pid_t parent;
+    bool own_group;
 };
 
 bool open_as(int descriptor, const char* file, int flags) {
@@ -64,6 +66,7 @@ void become(const Birth& birth) {
     // Before exec, which keeps it: loading LibTorch takes a while, and until then nothing of ours would run.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != birth.parent) _exit(127);
+    if (birth.own_group && setpgid(0, 0) != 0) return;
     for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
     if (!open_as(STDIN_FILENO, "/dev/null", O_RDONLY)) return;
     if (!open_as(STDOUT_FILENO, birth.log, O_WRONLY | O_CREAT | O_APPEND)) return;
@@ -103,6 +106,8 @@ pid_t give_birth(const Birth& birth) {
     throw Fault(fmt::format("cannot start {}: {}", birth.executable, std::strerror(error)));
 }
 
+double seconds_of(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; }
+
 }  // namespace
 
 ChildProcess::ChildProcess(const SpawnOptions& options) {
@@ -111,7 +116,7 @@ ChildProcess::ChildProcess(const SpawnOptions& options) {
     std::vector<std::string> environment = merged_environment(options.environment);
     const std::string log = options.log.empty() ? "/dev/null" : options.log.string();
     pid_ = give_birth({options.executable.c_str(), pointers(arguments).data(), pointers(environment).data(), log.c_str(),
-                       options.inherited, getpid()});
+                       options.inherited, getpid(), options.own_group});
     pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
     if (pidfd_ < 0) {
         const Fault fault = os_fault("pidfd_open (needs Linux 5.3 or newer)");
@@ -136,14 +141,17 @@ ChildProcess::~ChildProcess() {
 
 std::optional<ChildProcess::End> ChildProcess::end() {
     int status = 0;
-    if (!end_ && waitpid(pid_, &status, WNOHANG) == pid_) {
+    rusage usage{};
+    if (!end_ && wait4(pid_, &status, WNOHANG, &usage) == pid_) {
+        const double cpu_s = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
         if (WIFSIGNALED(status)) {
             const int number = WTERMSIG(status);
             const char* name = sigabbrev_np(number);  // real-time signals have none
-            end_ = End{true, name == nullptr ? fmt::format("killed by signal {}", number)
-                                             : fmt::format("killed by SIG{} ({})", name, sigdescr_np(number))};
+            end_ = End{true, 0, cpu_s,
+                       name == nullptr ? fmt::format("killed by signal {}", number)
+                                       : fmt::format("killed by SIG{} ({})", name, sigdescr_np(number))};
         } else {
-            end_ = End{false, fmt::format("exited with status {}", WEXITSTATUS(status))};
+            end_ = End{false, WEXITSTATUS(status), cpu_s, fmt::format("exited with status {}", WEXITSTATUS(status))};
         }
     }
     return end_;

@@ -18,6 +18,7 @@ struct SpawnOptions {
     std::vector<std::pair<std::string, std::string>> environment;  // set on top of this process's own
     std::vector<int> inherited;                                    // descriptors that keep their number in the child
     std::filesystem::path log;                                     // stdout and stderr, appended; empty: /dev/null
+    bool own_group = false;                                        // a terminal's Ctrl-C does not reach it
 };
 
 /// Owns a child process: destroying it kills (SIGKILL) and reaps one that still runs.
@@ -36,6 +37,8 @@ public:
     /// "killed by SIGKILL (Killed)", "exited with status 3"; empty while it runs. Reaps.
     struct End {
         bool signalled = false;
+        int exit_status = 0;  // where it was not signalled
+        double cpu_s = 0.0;   // user and system time, with that of the children it waited for
         std::string text;
     };
     std::optional<End> end();

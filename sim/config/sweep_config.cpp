@@ -217,6 +217,7 @@ SweepConfig load_sweep(const std::filesystem::path& file, const std::vector<std:
     SweepConfig config;
     config.name = sweep.name;
     config.file = std::filesystem::absolute(file).lexically_normal();
+    config.overrides = overrides;
     config.target_accuracy = sweep.target_accuracy;
     config.early_stopping = sweep.early_stopping;
     Expansion(axes, std::move(base)).expand(count, config);

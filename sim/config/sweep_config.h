@@ -37,9 +37,10 @@ struct SweepRun {
 };
 
 struct SweepConfig {
-    std::string name;               // default: the file's name without .yaml
-    std::filesystem::path file;     // absolute
-    std::vector<std::string> keys;  // varied keys, in file order, sections as their keys; not `seed`
+    std::string name;                    // default: the file's name without .yaml
+    std::filesystem::path file;          // absolute
+    std::vector<std::string> overrides;  // as given
+    std::vector<std::string> keys;       // varied keys, in file order, sections as their keys; not `seed`
     std::optional<double> target_accuracy;
     EarlyStoppingConfig early_stopping;
     std::vector<SweepRun> runs;  // the first axis of the file varies slowest, seeds fastest

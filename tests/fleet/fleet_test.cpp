@@ -212,7 +212,15 @@ TEST_SUITE("FleetFailures") {
         const std::int64_t start = now_ns();
         {
             ToyRun run(2, 1, 1.0, "hang", "3");
+            std::pair<std::size_t, std::size_t> busy;
+            std::thread looking([&] {
+                std::this_thread::sleep_for(std::chrono::milliseconds(600));
+                busy = run.fleet->workers_busy();
+            });
             const auto failure = failure_of(run);
+            looking.join();
+            CHECK(busy.first == 1);
+            CHECK(busy.second == 2);
             CHECK(failure.kind == FailureKind::Hung);
             CHECK(failure.client_id == 3);
         }
@@ -345,6 +353,7 @@ TEST_SUITE("FleetFailures") {
         CHECK(num_children() == 2);
         CHECK(run.round({1, 2, 5}).accepted() == 3);
         CHECK(run.fleet->evaluate(run.server).size() == 3);
+        CHECK(run.fleet->workers_busy() == std::pair<std::size_t, std::size_t>(0, 2));
     }
 
     TEST_CASE("WorkersThatNeverStartEndTheRunAfterTwenty") {

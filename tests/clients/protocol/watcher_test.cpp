@@ -133,6 +133,23 @@ TEST_SUITE("ChildProcess") {
         CHECK(child.end()->text == "exited with status 3");
     }
 
+    TEST_CASE("EndTellsStatusAndCpuTime") {
+        ChildProcess child(shell("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 3"));
+        REQUIRE(child.wait_for(30.0));
+        CHECK(child.end()->exit_status == 3);
+        CHECK_FALSE(child.end()->signalled);
+        CHECK(child.end()->cpu_s > 0.01);
+        CHECK(child.end()->cpu_s < 30.0);
+    }
+
+    TEST_CASE("OwnGroupIsTheChildsOwn") {
+        SpawnOptions options = shell("sleep 60");
+        CHECK(getpgid(ChildProcess(options).pid()) == getpgid(0));
+        options.own_group = true;
+        const ChildProcess child(options);
+        CHECK(getpgid(child.pid()) == child.pid());
+    }
+
     TEST_CASE("EnvironmentIsChangedAndOutputGoesToTheLog") {
         const testing::TemporaryFolder folder;
         setenv("FEDHIVE_TEST_KEPT", "kept", 1);

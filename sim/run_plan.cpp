@@ -1,0 +1,79 @@
+#include "sim/run_plan.h"
+
+#include "sim/machine.h"
+#include "sim/memory_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// "600 examples each" or "from 12 to 1,204 examples, 600 on average".
+std::string shard_sizes(const clients::SharedDataset& dataset) {
+    std::size_t smallest = dataset.shard(0).size();
+    std::size_t largest = smallest;
+    std::size_t total = 0;
+    for (std::size_t client = 0; client < dataset.map().num_clients; ++client) {
+        const std::size_t size = dataset.shard(client).size();
+        smallest = std::min(smallest, size);
+        largest = std::max(largest, size);
+        total += size;
+    }
+    if (smallest == largest) return fmt::format("{} examples each", smallest);
+    return fmt::format("{} to {} examples, {:.0f} on average", smallest, largest,
+                       static_cast<double>(total) / static_cast<double>(dataset.map().num_clients));
+}
+
+/// One row of blocks a label, for the first few clients: how the labels are dealt.
+std::string histogram_rows(const clients::SharedDataset& dataset) {
+    static constexpr std::array blocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    constexpr std::size_t kMaxRows = 5;
+    const std::size_t rows = std::min<std::size_t>(kMaxRows, dataset.map().num_clients);
+    std::string text;
+    for (std::size_t client = 0; client < rows; ++client) {
+        std::vector<std::size_t> counts(static_cast<std::size_t>(dataset.map().num_classes));
+        for (const std::uint32_t index : dataset.shard(client))
+            ++counts[static_cast<std::size_t>(dataset.train().labels[index])];
+        const std::size_t most = std::max<std::size_t>(1, *std::max_element(counts.begin(), counts.end()));
+        text += fmt::format("{}client {:<3} |", client == 0 ? "" : "            ", client);
+        for (const std::size_t count : counts) text += blocks[(count * (blocks.size() - 1) + most - 1) / most];
+        text += fmt::format("| {}{}\n", dataset.shard(client).size(), client == 0 ? "   labels 0, 1, … (█: its largest)" : "");
+    }
+    if (rows < dataset.map().num_clients) text += fmt::format("            … and {} more\n", dataset.map().num_clients - rows);
+    return text;
+}
+
+}  // namespace
+
+std::string describe_plan(const Experiment& run, const std::string& folder) {
+    const clients::DatasetMap& data = run.dataset.map();
+    const RunConfig& config = run.config;
+    const std::string workers = run.num_workers == 0 ? "none: the coordinator trains"
+                                                     : fmt::format("{} processes, {} thread{} each", run.num_workers,
+                                                                   config.threads, config.threads == 1 ? "" : "s");
+    const std::string mode = config.mode.name == "synchronous" ? "" : " · " + config.mode.name;
+    std::string text = fmt::format("run         {} · {}{} · {} rounds · seed {}\n", config.name, config.strategy.name, mode,
+                                   config.rounds, config.seed);
+    text += fmt::format("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
+    text += fmt::format("model       {} · {} parameters · input {}x{}x{}\n", config.model.name, run.layout.num_values(),
+                        data.shape.channels, data.shape.height, data.shape.width);
+    text += fmt::format("data        {} · {} training and {} test examples · {} classes\n", config.data.format, data.num_train,
+                        data.num_test, data.num_classes);
+    text += fmt::format("clients     {} by {} · {} · {} per round\n", data.num_clients, config.data.partition.scheme,
+                        shard_sizes(run.dataset), run.mode.in_flight);
+    text += fmt::format("partition   {}", histogram_rows(run.dataset));
+    const std::string each =
+        run.num_workers == 0
+            ? ""
+            : fmt::format(" · about {} per worker", human_bytes(host_bytes_of_worker(config, run.layout.num_floats())));
+    text += fmt::format("memory      arena {} in {} slots · data {}{}\n", human_bytes(run.arena->geometry().total_bytes()),
+                        run.arena->geometry().num_slots, human_bytes(data.total_bytes()), each);
+    text += fmt::format("folder      {}\n", folder);
+    return text;
+}
+
+}  // namespace fedhive::sim

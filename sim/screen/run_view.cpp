@@ -1,0 +1,170 @@
+#include "sim/screen/run_view.h"
+
+#include "sim/screen/screen_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+namespace fedhive::sim {
+
+namespace {
+
+constexpr std::size_t kRecent = 10;  // rounds, of which the rate is taken
+
+/// False where the cell is no such number; an empty one is a value that is not there, as far as the type has such.
+template <class Number>
+bool parse(std::string_view cell, Number& value) {
+    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    return error == std::errc() && end == cell.data() + cell.size();
+}
+
+bool parse(std::string_view cell, std::optional<double>& value) {
+    double number = 0.0;
+    if (cell.empty()) return true;
+    if (!parse(cell, number)) return false;
+    value = number;
+    return true;
+}
+
+std::vector<std::string> cells_of(const std::string& line) {
+    std::vector<std::string> cells;
+    std::size_t begin = 0;
+    for (std::size_t end = 0; (end = line.find(',', begin)) != std::string::npos; begin = end + 1)
+        cells.push_back(line.substr(begin, end - begin));
+    cells.push_back(line.substr(begin));
+    return cells;
+}
+
+bool set_cell(RoundRow& row, const std::string& column, const std::string& cell) {
+    if (column == "round") return parse(cell, row.round);
+    if (column == "version") return parse(cell, row.version);
+    if (column == "cohort") return parse(cell, row.cohort);
+    if (column == "accepted") return parse(cell, row.accepted);
+    if (column == "failed") return parse(cell, row.failed);
+    if (column == "train_loss") return parse(cell, row.train_loss);
+    if (column == "test_loss") return parse(cell, row.test_loss);
+    if (column == "test_accuracy") return parse(cell, row.test_accuracy);
+    if (column == "wall_s") return parse(cell, row.wall_s);
+    if (column == "virtual_s") return parse(cell, row.virtual_s);
+    if (column == "bytes_down") return parse(cell, row.bytes_down);
+    if (column == "bytes_up") return parse(cell, row.bytes_up);
+    return true;
+}
+
+}  // namespace
+
+RunState state_without_process(const std::string& exit_status) {
+    if (exit_status.empty()) return RunState::Absent;
+    if (exit_status == "finished") return RunState::Finished;
+    if (exit_status.starts_with("paused")) return RunState::Paused;
+    if (exit_status.starts_with("interrupted")) return RunState::Interrupted;
+    return exit_status == "running" ? RunState::Killed : RunState::Failed;
+}
+
+RunView::RunView(std::filesystem::path folder)
+    : folder_(std::move(folder)),
+      manifest_(folder_ / "manifest.json"),
+      config_(folder_ / "config.yaml"),
+      table_(folder_ / "rounds.csv"),
+      name_(printable(folder_.filename().string())) {}
+
+void RunView::refresh() {
+    // The lock before the manifest, the manifest before the rows: who has let go of it, has written its end and all rows before.
+    lock_ = lock_holder(folder_);
+    read_manifest();
+    read_config();
+    read_rows();
+    state_ = state_without_process(exit_status_);
+    // A process that was killed before it wrote a manifest leaves a config; one that began between our two looks has the lock by now.
+    if (state_ == RunState::Absent && config_.written_s() > 0.0) state_ = RunState::Killed;
+    if (state_ == RunState::Killed && lock_.pid == 0) lock_ = lock_holder(folder_);
+    if (lock_.pid != 0) state_ = RunState::Running;
+    const double since = std::max({lock_.since_s, manifest_.written_s(), table_.written_s()});
+    at_work_s_ = state_ == RunState::Running ? std::max(0.0, time_s() - since) : 0.0;
+}
+
+void RunView::read_manifest() {
+    const auto text = manifest_.if_changed();
+    if (!text) return;
+    const auto manifest = nlohmann::json::parse(*text, nullptr, false);
+    if (!manifest.is_object()) return;
+    const auto string_at = [&](const char* key, std::string& value) {
+        if (manifest.contains(key) && manifest[key].is_string()) value = printable(manifest[key].get<std::string>());
+    };
+    string_at("exit_status", exit_status_);
+    string_at("name", name_);
+    if (manifest.contains("workers") && manifest["workers"].is_number_integer())
+        workers_ = manifest["workers"].get<std::int64_t>();
+}
+
+/// Only one key is wanted of the file, which has it as a line of its own: it was written by to_yaml().
+void RunView::read_config() {
+    const auto text = config_.if_changed();
+    if (!text) return;
+    const std::string key = "\nrounds: ";
+    const std::string lines = "\n" + *text;
+    const std::size_t at = lines.find(key);
+    if (at == std::string::npos) return;
+    const std::size_t begin = at + key.size();
+    parse(std::string_view(lines).substr(begin, lines.find('\n', begin) - begin), rounds_);
+}
+
+void RunView::read_rows() {
+    const GrowingTable::Added added = table_.read();
+    if (added.anew) {
+        columns_.clear();
+        rows_.clear();
+        torn_lines_ = 0;
+        accuracy_.reset();
+        done_s_ = 0.0;
+    }
+    for (const std::string& line : added.lines) columns_.empty() ? read_head(line) : add_row(line);
+}
+
+void RunView::read_head(const std::string& line) { columns_ = cells_of(line); }
+
+void RunView::add_row(const std::string& line) {
+    Row row;
+    const std::vector<std::string> cells = cells_of(line);
+    bool whole = cells.size() == columns_.size();
+    for (std::size_t i = 0; whole && i < cells.size(); ++i) whole = set_cell(row, columns_[i], cells[i]);
+    if (!whole) {
+        ++torn_lines_;
+        return;
+    }
+    rows_.push_back(row);
+    done_s_ += row.wall_s;
+    if (row.test_accuracy) accuracy_ = row.test_accuracy;
+}
+
+std::optional<double> RunView::rounds_per_s() const {
+    const std::size_t recent = std::min(kRecent, rows_.size());
+    double seconds = 0.0;
+    for (std::size_t i = rows_.size() - recent; i < rows_.size(); ++i) seconds += rows_[i].wall_s;
+    if (state_ != RunState::Running || seconds <= 0.0) return std::nullopt;
+    return static_cast<double>(recent) / seconds;
+}
+
+std::optional<double> RunView::eta_s() const {
+    const auto rate = rounds_per_s();
+    if (!rate || rounds_ == 0) return std::nullopt;
+    return std::max(0.0, static_cast<double>(rounds_ - round()) / *rate - at_work_s_);
+}
+
+RunProgress RunView::progress() const {
+    const std::int64_t at_work = round() + (state_ == RunState::Running ? 1 : 0);
+    return {.round = rounds_ > 0 ? std::min(at_work, rounds_) : at_work,
+            .rounds = rounds_,
+            .done = static_cast<double>(round()),
+            .elapsed_s = elapsed_s(),
+            .rounds_per_s = rounds_per_s(),
+            .eta_s = eta_s(),
+            .busy = std::nullopt,
+            .workers = static_cast<std::size_t>(std::max<std::int64_t>(0, workers_)),
+            .accuracy = accuracy_};
+}
+
+}  // namespace fedhive::sim

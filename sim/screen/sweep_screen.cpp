@@ -1,0 +1,44 @@
+#include "sim/screen/sweep_screen.h"
+
+#include "sim/screen/screen_text.h"
+
+#include <fmt/format.h>
+
+namespace fedhive::sim {
+
+void SweepScreen::show() {
+    sweep_.refresh();
+    if (terminal_.live())
+        terminal_.draw(sweep_lines(sweep_, terminal_.width(), terminal_.height(), terminal_.colour()));
+    else
+        say_changes();
+}
+
+void SweepScreen::say_changes() {
+    for (const SweepEntry& run : sweep_.runs()) {
+        std::string& before = statuses_[run.id];
+        if (before == run.status) continue;
+        if (run.status != "waiting" || !before.empty()) terminal_.say(run.id + "  " + outcome(run));
+        before = run.status;
+    }
+}
+
+void SweepScreen::show_end() {
+    sweep_.refresh();
+    terminal_.keep();
+    terminal_.say(paint(sweep_.state() == RunState::Finished ? Tone::Good : Tone::Bad, end(), terminal_.colour()));
+}
+
+std::string SweepScreen::end() const {
+    const std::string folder = sweep_.folder().string();
+    const std::string stopped = sweep_.count("stopped") > 0 ? fmt::format(", {} stopped early", sweep_.count("stopped")) : "";
+    const std::string runs = fmt::format("{} of {} runs{}", sweep_.count("finished"), sweep_.runs().size(), stopped);
+    if (sweep_.state() == RunState::Finished)
+        return fmt::format("finished: {} in {}; results in {}/summary.csv and summary.md; pictures: fedhive report {}", runs,
+                           clock_time(sweep_.elapsed_s()), folder, folder);
+    const std::string what = sweep_.state() == RunState::Killed ? "its process was killed" : sweep_.exit_status();
+    return fmt::format("{}; finished: {}; what went wrong is in {}/logs; go on with: fedhive sweep --resume {}", what, runs,
+                       folder, folder);
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,141 @@
+#include "sim/screen/sweep_view.h"
+
+#include "sim/screen/screen_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// What stands under a key, where it is of that type; else `otherwise`.
+std::string text_in(const nlohmann::json& object, const char* key, const std::string& otherwise) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? printable(found->get<std::string>()) : otherwise;
+}
+
+double number_in(const nlohmann::json& object, const char* key, double otherwise) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
+}
+
+SweepEntry read_entry(const nlohmann::json& run) {
+    SweepEntry entry;
+    entry.id = text_in(run, "id", "");
+    entry.status = text_in(run, "status", "waiting");
+    entry.reason = text_in(run, "reason", "");
+    entry.rounds = static_cast<std::int64_t>(number_in(run, "rounds", 0.0));
+    entry.workers = static_cast<std::int64_t>(number_in(run, "workers", 0.0));
+    entry.estimate_s = std::max(0.0, number_in(run, "estimate_s", 0.0));
+    return entry;
+}
+
+void copy_seen(const RunView& view, SweepEntry& entry) {
+    entry.round = view.round();
+    entry.accuracy = view.accuracy();
+    entry.rounds_per_s = view.rounds_per_s();
+    entry.eta_s = view.eta_s();
+    entry.ended_s = view.written_s();
+}
+
+}  // namespace
+
+double SweepEntry::work_done() const {
+    if (status == "finished") return estimate_s;
+    return rounds > 0 ? estimate_s * std::min(1.0, static_cast<double>(round) / static_cast<double>(rounds)) : 0.0;
+}
+
+double SweepEntry::work_left() const { return ended() ? 0.0 : estimate_s - work_done(); }
+
+SweepView::SweepView(std::filesystem::path folder)
+    : folder_(std::move(folder)), plan_(folder_ / "sweep.json"), name_(printable(folder_.filename().string())) {}
+
+void SweepView::refresh() {
+    // The lock before sweep.json: who has let go of it, has written its end.
+    LockHolder lock = lock_holder(folder_);
+    read_plan();
+    state_ = state_without_process(exit_status_);
+    if (state_ == RunState::Killed && lock.pid == 0) lock = lock_holder(folder_);  // it may have begun between the two
+    if (lock.pid != 0) state_ = RunState::Running;
+    const double since = std::max(plan_.written_s(), lock.since_s);
+    since_s_ = state_ == RunState::Running ? std::max(0.0, time_s() - since) : 0.0;
+    for (SweepEntry& entry : runs_)
+        if (entry.at_work()) look_at(entry);
+}
+
+void SweepView::read_plan() {
+    const auto text = plan_.if_changed();
+    if (!text) return;
+    const auto plan = nlohmann::json::parse(*text, nullptr, false);
+    if (!plan.is_object() || !plan.contains("runs") || !plan["runs"].is_array()) return;
+    const bool first_time = runs_.empty();
+    std::map<std::string, SweepEntry> before;
+    for (SweepEntry& entry : runs_) before.emplace(entry.id, entry);
+    exit_status_ = text_in(plan, "exit_status", exit_status_);
+    name_ = text_in(plan, "name", name_);
+    wall_s_ = number_in(plan, "wall_s", 0.0);
+    runs_.clear();
+    double all = 0.0;
+    for (const auto& run : plan["runs"]) {
+        if (!run.is_object()) continue;
+        SweepEntry entry = read_entry(run);
+        all += entry.estimate_s;
+        const auto known = before.find(entry.id);
+        if (known != before.end() && known->second.status == entry.status) {
+            entry.round = known->second.round;
+            entry.accuracy = known->second.accuracy;
+            entry.ended_s = known->second.ended_s;
+        } else if (!entry.at_work() && entry.status != "waiting") {
+            look_at(entry);
+            views_.erase(entry.id);
+            if (!first_time) entry.ended_s = time_s();
+        }
+        runs_.push_back(std::move(entry));
+    }
+    for (SweepEntry& entry : runs_)
+        if (all == 0.0) entry.estimate_s = 1.0;
+}
+
+void SweepView::look_at(SweepEntry& entry) {
+    std::unique_ptr<RunView>& view = views_[entry.id];
+    if (!view) view = std::make_unique<RunView>(folder_ / "runs" / entry.id);
+    view->refresh();
+    copy_seen(*view, entry);
+    if (!entry.at_work()) return;
+    // While the sweep is at work, it knows better: it may be about to start the process.
+    const bool killed = state_ != RunState::Running && view->state() != RunState::Running;
+    entry.status = killed ? "killed" : "running";
+}
+
+std::size_t SweepView::count(std::string_view status) const {
+    return static_cast<std::size_t>(
+        std::count_if(runs_.begin(), runs_.end(), [&](const SweepEntry& run) { return run.status == status; }));
+}
+
+double SweepView::fraction() const {
+    double done = 0.0;
+    double left = 0.0;
+    for (const SweepEntry& run : runs_) {
+        done += run.work_done();
+        left += run.work_left();
+    }
+    return done + left > 0.0 ? done / (done + left) : 0.0;
+}
+
+std::optional<double> SweepView::eta_s() const {
+    const double done = fraction();
+    if (state_ != RunState::Running || done <= 0.0) return std::nullopt;
+    return elapsed_s() * (1.0 - done) / done;
+}
+
+const SweepEntry* SweepView::best() const {
+    const SweepEntry* best = nullptr;
+    for (const SweepEntry& run : runs_)
+        if (run.accuracy && (best == nullptr || *run.accuracy > *best->accuracy)) best = &run;
+    return best;
+}
+
+}  // namespace fedhive::sim

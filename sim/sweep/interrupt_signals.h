@@ -1,0 +1,21 @@
+// SIGINT, SIGTERM and SIGHUP as a descriptor to poll. clients::block_interrupts() has to come before.
+#pragma once
+
+namespace fedhive::sim {
+
+class InterruptSignals {
+public:
+    InterruptSignals();
+    ~InterruptSignals();
+    InterruptSignals(const InterruptSignals&) = delete;
+    InterruptSignals& operator=(const InterruptSignals&) = delete;
+
+    int descriptor() const { return descriptor_; }
+    /// The number of one that has come, each once; 0 where there is none.
+    int take() const;
+
+private:
+    int descriptor_ = -1;
+};
+
+}  // namespace fedhive::sim

@@ -1,0 +1,18 @@
+// The mean over repetitions and how sure of it one may be.
+#pragma once
+
+#include <optional>
+#include <span>
+
+namespace fedhive::sim {
+
+struct MeanInterval {
+    double mean = 0.0;
+    std::optional<double> half_width;  // of the 95 % interval; empty for a single value
+};
+
+/// Mean and 95 % confidence interval, mean ± t(0.975, n - 1) · s / √n: Student's t, s the sample's standard deviation. `values` must not be
+/// empty.
+MeanInterval mean_interval(std::span<const double> values);
+
+}  // namespace fedhive::sim

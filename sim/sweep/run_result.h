@@ -1,0 +1,32 @@
+// What a run of a sweep came to, in numbers.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace fedhive::sim {
+
+/// What a run's own files say of it; empty where it has not got so far.
+struct RunResult {
+    std::int64_t rounds = 0;  // done
+    std::optional<std::uint64_t> version;
+    std::optional<double> final_loss;      // of the last evaluated round
+    std::optional<double> final_accuracy;  // of the same
+    std::optional<double> best_accuracy;
+    std::optional<std::int64_t> best_round;        // the first that has it
+    std::optional<std::int64_t> rounds_to_target;  // the first that reaches it
+    std::uint64_t failed = 0;                      // clients dropped, over all rounds
+    std::uint64_t bytes_down = 0;
+    std::uint64_t bytes_up = 0;
+    std::optional<double> virtual_s;
+    std::string model_sha256;
+    std::optional<double> wall_s;           // of the run, over resumes
+    std::optional<std::uint64_t> failures;  // all that were noticed, those got over included
+};
+
+/// Reads the folder of a run, whatever state it is in; lines that are torn are left out.
+RunResult read_result(const std::filesystem::path& run, const std::optional<double>& target_accuracy);
+
+}  // namespace fedhive::sim

@@ -1,0 +1,212 @@
+#include "sim/sweep/scheduler.h"
+
+#include "aggregation/base/clock.h"
+#include "aggregation/base/error.h"
+#include "sim/machine.h"
+#include "sim/utc_time.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <csignal>
+
+namespace fedhive::sim {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kTickMs = 200;
+constexpr int kMostKills = 2;  // a run killed from outside so often has failed
+constexpr int kInterruptedExit = 130;
+
+bool was_interrupted(const clients::ChildProcess::End& end) { return end.signalled || end.exit_status == kInterruptedExit; }
+
+/// "killed by SIGKILL", or the last that the run said.
+std::string reason_of(const clients::ChildProcess::End& end, const fs::path& log, std::uint64_t log_begin) {
+    if (end.signalled) return end.text.substr(0, end.text.find(" ("));
+    const std::string said = last_line(log, log_begin);
+    return said.empty() ? end.text : said;
+}
+
+std::uint64_t size_of(const fs::path& file) {
+    std::error_code missing;
+    const auto size = fs::file_size(file, missing);
+    return missing ? 0 : size;
+}
+
+SweepRecord begin_or_take_up(const SweepConfig& sweep, const std::vector<RunEstimate>& estimates, const SweepOptions& options) {
+    SweepRecord planned = plan_sweep(sweep, estimates);
+    if (!options.resume) return planned;
+    const SweepRecord before = read_sweep(options.folder);
+    const SweepChanges changes = find_changes(before, sweep);
+    if (!options.adopt && !changes.none())
+        throw ConfigError(fmt::format(
+            "{}: {} has changed since the sweep began: {}; to go on with the sweep as it is now: fedhive sweep {} --resume {}",
+            options.folder.string(), sweep.file.string(), changes.describe(), sweep.file.string(), options.folder.string()));
+    return take_up(options.folder, before, std::move(planned), changes);
+}
+
+}  // namespace
+
+int run_sweep(const SweepConfig& sweep, const std::vector<RunEstimate>& estimates, const SweepOptions& options) {
+    const RunLock lock = options.resume ? claim_sweep(options.folder) : claim_new_sweep(options.folder);
+    SweepRecord record = begin_or_take_up(sweep, estimates, options);
+    record.jobs = options.jobs;
+    record.cores = this_machine().cores;
+    write_sweep(options.folder, record);  // first: from here on the sweep can be taken up
+    write_inputs(options.folder, sweep);
+    return Scheduler(sweep, estimates, options, std::move(record)).run();
+}
+
+Scheduler::Scheduler(const SweepConfig& sweep, const std::vector<RunEstimate>& estimates, const SweepOptions& options,
+                     SweepRecord record)
+    : sweep_(sweep),
+      estimates_(estimates),
+      options_(options),
+      record_(std::move(record)),
+      has_device_(options.free_device_memory().has_value()),
+      summary_(options_.folder),
+      start_ns_(now_ns()),
+      wall_before_s_(record_.wall_s) {
+    for (std::size_t run = 0; run < record_.runs.size(); ++run) {
+        keys_.push_back(memory_key(sweep_.runs[run].config));
+        const RunRecord& past = record_.runs[run];
+        if (past.peak_bytes && past.workers) measurements_.note_host(keys_[run], *past.workers, *past.peak_bytes);
+    }
+}
+
+int Scheduler::run() {
+    try {
+        run_all();
+        return finish();
+    } catch (const std::exception& error) {
+        give_up(error.what());
+        throw;
+    }
+}
+
+void Scheduler::run_all() {
+    for (pause_who_is_there();;) {
+        take_interrupts();
+        collect_ended();
+        pass_rungs();  // where all have come to one: who goes on
+        if (all_done()) return;
+        start_what_fits();
+        look_at_memory();
+        if (options_.on_tick) options_.on_tick();
+        wait();  // for an end, a signal, the next tick
+    }
+}
+
+bool Scheduler::all_done() const { return at_work_.empty() && (interrupt_ != 0 || record_.count(RunStatus::Waiting) == 0); }
+
+void Scheduler::take_interrupts() {
+    while (const int number = signals_.take()) {
+        // The first asks the runs for a checkpoint and their end; the second waits for nothing.
+        for (AtWork& at_work : at_work_) kill(at_work.process.pid(), interrupt_ == 0 ? SIGINT : SIGKILL);
+        if (interrupt_ == 0) interrupt_ = number;
+    }
+}
+
+void Scheduler::collect_ended() {
+    for (auto at_work = at_work_.begin(); at_work != at_work_.end();) {
+        const auto end = at_work->process.end();
+        if (end) ended(*at_work, *end);
+        at_work = end ? at_work_.erase(at_work) : std::next(at_work);
+    }
+}
+
+void Scheduler::ended(const AtWork& at_work, const clients::ChildProcess::End& end) {
+    RunRecord& run = record_.runs[at_work.run];
+    run.wall_s += seconds_between(at_work.start_ns, now_ns());
+    run.cpu_s += end.cpu_s;
+    if (at_work.settled) run.peak_bytes = std::max(run.peak_bytes.value_or(0), at_work.peak_bytes);
+    free_device(at_work);
+    const RunRemains remains = remains_of(run_path(options_.folder, run.id));
+    const bool done = !end.signalled && end.exit_status == 0;
+    if (done && remains.finished()) {
+        run.status = RunStatus::Finished;
+    } else if (done && remains.paused_after() > 0) {
+        run.status = RunStatus::Paused;
+    } else if (to_be_tried_again(at_work.run, end)) {
+        run.status = RunStatus::Waiting;
+    } else {
+        run.status = RunStatus::Failed;
+        run.reason = reason_of(end, log_path(options_.folder, run.id), at_work.log_begin);
+    }
+    save();
+    summary_.write(to_json(record_));
+}
+
+bool Scheduler::to_be_tried_again(std::size_t run, const clients::ChildProcess::End& end) {
+    return was_interrupted(end) && (interrupt_ != 0 || ++kills_[run] < kMostKills);
+}
+
+void Scheduler::start_what_fits() {
+    if (interrupt_ != 0) return;
+    std::vector<Placed> placed_runs;
+    for (const AtWork& at_work : at_work_) placed_runs.push_back(placed(at_work));
+    std::vector<Waiting> waiting_runs;
+    for (std::size_t run = 0; run < record_.runs.size(); ++run)
+        if (record_.runs[run].status == RunStatus::Waiting) waiting_runs.push_back(waiting(run));
+    if (waiting_runs.empty()) return;
+    for (const Start& next : pack(room(), placed_runs, std::move(waiting_runs))) start(next);
+}
+
+void Scheduler::start(const Start& start) {
+    RunRecord& run = record_.runs[start.run];
+    RunOrder order{options_.folder, run.id, run.config_hash, {}, {}};
+    if (workers_are_free(sweep_.runs[start.run])) order.workers = start.workers;
+    if (rung() && *rung() < run.rounds) order.until = rung();
+    const fs::path log = log_path(options_.folder, run.id);
+    clients::SpawnOptions options;
+    options.executable = options_.executable;
+    options.arguments = run_arguments(order);
+    options.log = log;
+    options.own_group = true;
+    const auto device_free = on_device(start.run) ? options_.free_device_memory() : std::nullopt;
+    at_work_.push_back({start.run, start.cores, size_of(log), count_rounds(run_path(options_.folder, run.id)), device_free,
+                        clients::ChildProcess(options), now_ns()});
+    at_work_.back().measured = measurements_.device_bytes(keys_[start.run]).has_value();
+    run.status = RunStatus::Running;
+    run.workers = start.workers;
+    ++run.attempts;
+    save();
+}
+
+void Scheduler::wait() const {
+    std::vector<pollfd> polled{{signals_.descriptor(), POLLIN, 0}};
+    for (const AtWork& at_work : at_work_) polled.push_back({at_work.process.pidfd(), POLLIN, 0});
+    poll(polled.data(), polled.size(), kTickMs);
+}
+
+void Scheduler::give_up(const std::string& error) {
+    for (const AtWork& at_work : at_work_) record_.runs[at_work.run].status = RunStatus::Waiting;
+    record_.exit_status = "failed: " + error;
+    record_.finished = utc_time();
+    try {
+        save();
+    } catch (const std::exception&) {
+        // Where the disk is full or gone, this cannot be written either; the first error is what counts.
+    }
+}
+
+int Scheduler::finish() {
+    const std::size_t failed = record_.count(RunStatus::Failed);
+    record_.exit_status = interrupt_ != 0 ? fmt::format("interrupted by SIG{}", sigabbrev_np(interrupt_))
+                          : failed > 0    ? fmt::format("failed: {} of {} runs", failed, record_.runs.size())
+                                          : "finished";
+    record_.finished = utc_time();
+    save();
+    summary_.write(to_json(record_));
+    if (options_.on_tick) options_.on_tick();
+    return interrupt_ != 0 ? kInterruptedExit : failed > 0 ? 1 : 0;
+}
+
+void Scheduler::save() {
+    record_.wall_s = wall_before_s_ + seconds_between(start_ns_, now_ns());
+    write_sweep(options_.folder, record_);
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,51 @@
+#include "sim/sweep/scheduler.h"
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+std::optional<std::int64_t> Scheduler::rung() const {
+    std::int64_t most_rounds = 0;
+    for (const RunRecord& run : record_.runs) most_rounds = std::max(most_rounds, run.rounds);
+    return next_rung(record_.early_stopping, record_.decided, most_rounds);
+}
+
+void Scheduler::pass_rungs() {
+    while (interrupt_ == 0 && at_work_.empty() && record_.count(RunStatus::Waiting) == 0 &&
+           record_.count(RunStatus::Paused) > 0) {
+        compare_runs(rung().value());
+        pause_who_is_there();
+    }
+}
+
+/// One that has finished already counts too, until it loses once: then it has a reason, as those have that are stopped.
+void Scheduler::compare_runs(std::int64_t rung) {
+    std::vector<RunRecord*> runs;
+    std::vector<Accuracies> accuracies;
+    for (RunRecord& run : record_.runs) {
+        const bool in_the_race = run.status == RunStatus::Finished && run.reason.empty();
+        if (run.status != RunStatus::Paused && !in_the_race) continue;
+        runs.push_back(&run);
+        accuracies.push_back(read_accuracies(run_path(options_.folder, run.id), rung));
+    }
+    const std::vector<std::string> reasons = stopped_at(record_.early_stopping, rung, accuracies);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        runs[i]->reason = reasons[i];
+        if (runs[i]->status == RunStatus::Paused)
+            runs[i]->status = reasons[i].empty() ? RunStatus::Waiting : RunStatus::Stopped;
+    }
+    record_.decided = rung;
+    save();
+}
+
+/// A sweep that was taken up may have runs that have come to the next rung, or beyond it, before.
+void Scheduler::pause_who_is_there() {
+    if (!rung()) return;
+    for (RunRecord& run : record_.runs) {
+        if (run.status != RunStatus::Waiting) continue;
+        const RunRemains remains = remains_of(run_path(options_.folder, run.id));
+        if (remains.config_hash == run.config_hash && remains.paused_after() >= *rung()) run.status = RunStatus::Paused;
+    }
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,187 @@
+#include "sim/sweep/sweep_folder.h"
+
+#include "aggregation/base/error.h"
+#include "sim/durable_file.h"
+#include "sim/table_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+namespace fedhive::sim {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string read_text(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+void check_empty(const fs::path& folder) {
+    std::error_code none;
+    if (!fs::exists(folder, none)) return;
+    if (!fs::is_directory(folder, none)) throw ConfigError(fmt::format("--out {}: is not a folder", folder.string()));
+    for (const auto& entry : fs::directory_iterator(folder, none)) {
+        const fs::path name = entry.path().filename();
+        if (name == RunLock::kName || name == "sweep.json.part") continue;
+        const bool sweep = fs::exists(folder / "sweep.json");
+        throw ConfigError(
+            fmt::format("--out {}: the folder is not empty; choose another{}", folder.string(),
+                        sweep ? ", or go on with the sweep in it: fedhive sweep --resume " + folder.string() : ""));
+    }
+}
+
+/// Of rounds.csv, as far as it is whole; a run may be writing it.
+template <typename Visit>
+void visit_rounds(const fs::path& run, const Visit& visit) {
+    try {
+        for (TableReader table(run / "rounds.csv"); table.next();) visit(table);
+    } catch (const ConfigError&) {
+        return;  // missing or damaged: the run itself says what is wrong, when it is resumed
+    }
+}
+
+bool same_rule(const EarlyStoppingConfig& a, const EarlyStoppingConfig& b) {
+    return a.rule == b.rule && a.first_round == b.first_round && a.factor == b.factor;
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+RunRecord with_estimate(RunRecord run, double estimate_s) {
+    run.estimate_s = estimate_s;
+    return run;
+}
+
+/// Where a run of the plan stands, given what is known of it and what is left in its folder.
+RunStatus status_now(RunStatus known, const RunRemains& remains, bool anew) {
+    if (remains.finished()) return RunStatus::Finished;
+    const bool stopped = known == RunStatus::Stopped && remains.paused_after() > 0;
+    return stopped && !anew ? RunStatus::Stopped : RunStatus::Waiting;
+}
+
+}  // namespace
+
+fs::path config_path(const fs::path& sweep, const std::string& id) { return sweep / "configs" / (id + ".yaml"); }
+fs::path run_path(const fs::path& sweep, const std::string& id) { return sweep / "runs" / id; }
+fs::path log_path(const fs::path& sweep, const std::string& id) { return sweep / "logs" / (id + ".log"); }
+
+RunLock claim_new_sweep(const fs::path& folder) {
+    check_empty(folder);
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) throw ConfigError(fmt::format("--out {}: cannot be written: {}", folder.string(), error.message()));
+    RunLock lock(folder);
+    check_empty(folder);  // again: another process may have had the lock until now
+    return lock;
+}
+
+RunLock claim_sweep(const fs::path& folder) {
+    read_sweep(folder);
+    return RunLock(folder);
+}
+
+void write_inputs(const fs::path& folder, const SweepConfig& sweep) {
+    for (const char* name : {"configs", "runs", "logs"}) fs::create_directories(folder / name);
+    for (const SweepRun& run : sweep.runs) {
+        const std::string text = to_yaml(run.config);
+        if (read_text(config_path(folder, run.id)) != text) write_file(config_path(folder, run.id), text);
+    }
+    if (fs::exists(sweep.file)) write_file(folder / "sweep.yaml", read_text(sweep.file));
+}
+
+SweepRecord take_up(const fs::path& folder, const SweepRecord& before, SweepRecord now, const SweepChanges& changes) {
+    const bool anew = !changes.none() || !same_rule(before.early_stopping, now.early_stopping);
+    now.started = before.started;
+    now.wall_s = before.wall_s;
+    now.decided = anew ? 0 : before.decided;
+    std::map<std::string, const RunRecord*> known;
+    for (const RunRecord& run : before.runs) known[run.id] = &run;
+    for (RunRecord& run : now.runs) {
+        const auto old = known.find(run.id);
+        if (old != known.end() && old->second->config_hash == run.config_hash)
+            run = with_estimate(*old->second, run.estimate_s);
+        const RunRemains remains = remains_of(run_path(folder, run.id));
+        run.status = remains.config_hash == run.config_hash ? status_now(run.status, remains, anew) : RunStatus::Waiting;
+        if (anew || run.status == RunStatus::Waiting) run.reason.clear();
+    }
+    now.gone = before.gone;
+    std::erase_if(now.gone, [&](const std::string& id) { return contains(changes.added, id); });
+    now.gone.insert(now.gone.end(), changes.gone.begin(), changes.gone.end());
+    return now;
+}
+
+std::int64_t RunRemains::paused_after() const {
+    constexpr std::string_view kPaused = "paused after round ";
+    std::int64_t round = 0;
+    if (exit_status.starts_with(kPaused))
+        std::from_chars(exit_status.data() + kPaused.size(), exit_status.data() + exit_status.size(), round);
+    return round;
+}
+
+RunRemains remains_of(const fs::path& run) {
+    RunRemains remains;
+    const std::string config = read_text(run / "config.yaml");
+    remains.begun = fs::exists(run / "config.yaml");
+    try {
+        if (remains.begun) remains.config_hash = config_hash(from_yaml(config, (run / "config.yaml").string()));
+    } catch (const ConfigError&) {
+        remains.config_hash.clear();
+    }
+    const auto manifest = nlohmann::json::parse(read_text(run / "manifest.json"), nullptr, false);
+    if (manifest.is_object() && manifest.contains("exit_status") && manifest["exit_status"].is_string())
+        remains.exit_status = manifest["exit_status"];
+    return remains;
+}
+
+Accuracies read_accuracies(const fs::path& run, std::int64_t round) {
+    Accuracies accuracies;
+    visit_rounds(run, [&](const TableReader& table) {
+        double accuracy = 0.0;
+        const std::string& text = table.text("test_accuracy");
+        const bool evaluated = std::from_chars(text.data(), text.data() + text.size(), accuracy).ec == std::errc();
+        if (evaluated && static_cast<std::int64_t>(table.number("round")) <= round) accuracies.push_back(accuracy);
+    });
+    return accuracies;
+}
+
+std::int64_t count_rounds(const fs::path& run) {
+    std::int64_t rounds = 0;
+    visit_rounds(run, [&](const TableReader&) { ++rounds; });
+    return rounds;
+}
+
+std::vector<std::string> run_arguments(const RunOrder& order) {
+    const fs::path folder = run_path(order.sweep, order.id);
+    const RunRemains remains = remains_of(folder);
+    std::vector<std::string> arguments{"run"};
+    if (remains.begun && remains.config_hash == order.config_hash) {
+        arguments.insert(arguments.end(), {"--resume", folder.string()});
+    } else {
+        arguments.insert(arguments.end(), {config_path(order.sweep, order.id).string(), "--out", folder.string()});
+        if (remains.begun) arguments.emplace_back("--overwrite");
+    }
+    arguments.emplace_back("--quiet");
+    if (order.workers) arguments.insert(arguments.end(), {"--set", fmt::format("workers={}", *order.workers)});
+    if (order.until) arguments.insert(arguments.end(), {"--until", std::to_string(*order.until)});
+    return arguments;
+}
+
+std::string last_line(const fs::path& log, std::uint64_t begin) {
+    constexpr std::size_t kMostCharacters = 200;
+    std::ifstream stream(log);
+    stream.seekg(static_cast<std::streamoff>(begin));
+    std::string last;
+    for (std::string line; std::getline(stream, line);)
+        if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+    return last.substr(0, kMostCharacters);
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,127 @@
+// A sweep that is killed, interrupted or changed, or loses a run, and is taken up again.
+#include "sim/machine.h"
+#include "tests/process/sweeps_at_work.h"
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace fs = std::filesystem;
+
+TEST_SUITE("Sweep") {
+    TEST_CASE("KilledSweepLeavesNothingAndIsTakenUp") {
+        Sweeps sweep;
+        const std::vector<PlannedRun> runs = longer(kFour, 400);
+        sweep.start(runs, with_jobs(2));
+        // When the first has ended, the third is at work.
+        REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("lr=0.02") + sweep.rounds("seed=2") >= 3; }));
+        std::set<std::string> finished;
+        for (const auto& run : sweep.runs())
+            if (run["status"] == "finished") finished.insert(run["id"]);
+        CHECK(num_processes_of(sweep.path()) >= 1);
+        kill(sweep.pid(), SIGKILL);
+        CHECK(sweep.end() == -SIGKILL);
+        CHECK(eventually(5.0, [&] { return num_processes_of(sweep.path()) == 0; }));
+        CHECK(sweep.json()["exit_status"] == "running");
+        REQUIRE_MESSAGE(sweep.run(runs, resumed()) == 0, sweep.error());
+        CHECK_FALSE(finished.empty());
+        for (const std::string& id : finished) CHECK(sweep.beginnings(id) == 1);
+        CHECK(sweep.json()["exit_status"] == "finished");
+        for (const auto& run : sweep.runs()) CHECK(run["peak_bytes"] > 20'000'000);
+        check_all_as_alone(sweep, runs);
+    }
+
+    TEST_CASE("InterruptedSweepIsTakenUp") {
+        for (const int number : {SIGINT, SIGTERM}) {
+            Sweeps sweep;
+            const std::vector<PlannedRun> runs = longer({kFour[0], kFour[3]}, 300);
+            sweep.start(runs, with_jobs(2));
+            REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("lr=0.05") >= 20 && sweep.rounds("seed=2") >= 20; }));
+            kill(sweep.pid(), number);
+            CHECK(sweep.end() == 130);
+            CHECK(num_processes_of(sweep.path()) == 0);
+            CHECK(sweep.json()["exit_status"] == (number == SIGINT ? "interrupted by SIGINT" : "interrupted by SIGTERM"));
+            for (const PlannedRun& run : runs) {
+                CHECK(sweep.json(run.id)["status"] == "waiting");
+                CHECK(manifest_of(sweep.of(run.id))["exit_status"] == "interrupted by SIGINT");
+            }
+            REQUIRE_MESSAGE(sweep.run(runs, resumed()) == 0, sweep.error());
+            check_all_as_alone(sweep, runs);
+        }
+    }
+
+    TEST_CASE("SecondInterruptWaitsForNobody") {
+        Sweeps sweep;
+        const std::vector<PlannedRun> runs{{"hangs", {"faults=[{kind: hang, round: 2, client: 3}]"}}};
+        sweep.start(runs);
+        REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("hangs") == 1; }));
+        const auto runs_now = children_of(sweep.pid());
+        REQUIRE(runs_now.size() == 1);
+        kill(runs_now[0], SIGSTOP);  // it cannot answer the first
+        kill(sweep.pid(), SIGINT);
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+        CHECK(alive(sweep.pid()));
+        const std::int64_t start = now_ns();
+        kill(sweep.pid(), SIGINT);
+        CHECK(sweep.end() == 130);
+        CHECK(seconds_between(start, now_ns()) < 2.0);
+        CHECK(sweep.json("hangs")["status"] == "waiting");
+        CHECK(eventually(5.0, [&] { return num_processes_of(sweep.path()) == 0; }));
+    }
+
+    TEST_CASE("TerminalsInterruptReachesTheSweepAlone") {
+        Sweeps sweep;
+        sweep.start(longer({kFour[0]}, 2000));
+        REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("lr=0.05") >= 1; }));
+        const auto runs = children_of(sweep.pid());
+        REQUIRE(runs.size() == 1);
+        CHECK(getpgid(runs[0]) == runs[0]);
+        CHECK(getpgid(sweep.pid()) != runs[0]);
+        // The only run has all cores, as far as it has clients for them.
+        CHECK(sweep.json("lr=0.05")["workers"] == std::min(sim::this_machine().cores, 11));
+        kill(sweep.pid(), SIGINT);
+        CHECK(sweep.end() == 130);
+    }
+
+    TEST_CASE("RunKilledFromOutsideIsTriedOnceMore") {
+        Sweeps sweep;
+        const std::vector<PlannedRun> runs = longer({kFour[0], kFour[3]}, 300);
+        sweep.start(runs, with_jobs(1));
+        REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("lr=0.05") >= 50; }));
+        REQUIRE(children_of(sweep.pid()).size() == 1);
+        kill(children_of(sweep.pid())[0], SIGKILL);
+        // The other one twice.
+        REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("seed=2") >= 10; }));
+        kill(children_of(sweep.pid())[0], SIGKILL);
+        REQUIRE(eventually(kPatienceS, [&] { return sweep.beginnings("seed=2") == 2 && sweep.rounds("seed=2") >= 10; }));
+        kill(children_of(sweep.pid())[0], SIGKILL);
+        CHECK(sweep.end() == 1);
+        CHECK(sweep.json("lr=0.05")["status"] == "finished");
+        CHECK(sweep.json("lr=0.05")["attempts"] == 2);
+        CHECK(sweep.beginnings("lr=0.05") == 2);
+        CHECK(manifest_of(sweep.of("lr=0.05"))["model_sha256"] == sha_alone(runs[0]));
+        CHECK(sweep.json("seed=2")["status"] == "failed");
+        CHECK(sweep.json("seed=2")["reason"] == "killed by SIGKILL");
+        REQUIRE(sweep.run(runs, resumed()) == 0);
+        check_all_as_alone(sweep, runs);
+    }
+
+    TEST_CASE("ChangedSweepIsRefusedUntilItIsAdopted") {
+        Sweeps sweep;
+        REQUIRE(sweep.run({kFour[0], kFour[1], kFour[3]}) == 0);
+        const std::string before = read_text(sweep.path() / "sweep.json");
+        std::vector<PlannedRun> runs{kFour[0], {"lr=0.1", {"training.optimizer.lr=0.1", "rounds=4"}}, {"seed=3", {"seed=3"}}};
+        CHECK(sweep.run(runs, resumed()) == 2);
+        CHECK_MESSAGE(
+            sweep.error().find("has changed since the sweep began: 1 run is new (seed=3), 1 run is gone (seed=2), 1 run is "
+                               "changed (lr=0.1); to go on with the sweep as it is now: fedhive sweep ") != std::string::npos,
+            sweep.error());
+        CHECK(read_text(sweep.path() / "sweep.json") == before);
+        REQUIRE_MESSAGE(sweep.run(runs, adopted()) == 0, sweep.error());
+        check_all_as_alone(sweep, runs);
+        CHECK(sweep.beginnings("lr=0.05") == 1);
+        CHECK(sweep.rounds("lr=0.1") == 4);
+        CHECK(sweep.json()["gone"] == nlohmann::json{"seed=2"});
+        CHECK(manifest_of(sweep.of("seed=2"))["exit_status"] == "finished");
+        CHECK(sweep.run(runs, resumed()) == 0);
+    }
+}

@@ -1,0 +1,27 @@
+#include "sim/sweep/interval.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace fedhive::sim;
+
+TEST_SUITE("Interval") {
+    TEST_CASE("SingleValueHasNoInterval") {
+        const MeanInterval one = mean_interval(std::vector{0.25});
+        CHECK(one.mean == 0.25);
+        CHECK_FALSE(one.half_width.has_value());
+    }
+
+    TEST_CASE("IntervalIsThatOfTheTables") {
+        // t(0.975): 12.7062 with 1, 2.77645 with 4 degrees of freedom.
+        const MeanInterval two = mean_interval(std::vector{1.0, 3.0});
+        CHECK(two.mean == 2.0);
+        CHECK(*two.half_width == doctest::Approx(12.7062).epsilon(1e-5));
+        const MeanInterval five = mean_interval(std::vector{1.0, 2.0, 3.0, 4.0, 5.0});
+        CHECK(five.mean == 3.0);
+        CHECK(*five.half_width == doctest::Approx(2.77645 * 1.5811388 / 2.2360680).epsilon(1e-5));
+    }
+
+    TEST_CASE("EqualValuesHaveAnIntervalOfNoWidth") { CHECK(*mean_interval(std::vector{0.5, 0.5, 0.5}).half_width == 0.0); }
+}

@@ -1,0 +1,83 @@
+#include "sim/sweep/process_memory.h"
+
+#include "clients/protocol/process.h"
+
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+clients::SpawnOptions shell(const std::string& command) {
+    clients::SpawnOptions options;
+    options.executable = "/bin/sh";
+    options.arguments = {"-c", command};
+    return options;
+}
+
+bool eventually(const std::function<bool()>& condition) {
+    for (int i = 0; i < 1000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return condition();
+}
+
+}  // namespace
+
+TEST_SUITE("ProcessMemory") {
+    TEST_CASE("TreeHoldsChildrenAndTheirs") {
+        const clients::ChildProcess child(shell("(sleep 60; true) & sleep 60; true"));
+        CHECK(eventually([&] { return process_tree(child.pid()).size() == 4; }));  // two shells, two sleeps
+        CHECK(process_tree(child.pid())[0] == child.pid());
+    }
+
+    TEST_CASE("MemoryGrowsWithWhatAProcessTouches") {
+        const std::uint64_t before = tree_memory(getpid());
+        CHECK(before > 100'000);
+        constexpr std::size_t kBytes = 64U << 20U;
+        const std::vector<char> touched(kBytes, 1);
+        const std::uint64_t after = tree_memory(getpid());
+        CHECK(after > before + kBytes / 2);
+        CHECK(after < before + 2 * kBytes);
+        CHECK(touched[kBytes / 2] == 1);
+    }
+
+    TEST_CASE("MemoryOfDescendantsCounts") {
+        // Each shell holds a text of 8 MB, the inner one a copy of its own.
+        const std::string grow = "x=0; i=0; while [ $i -lt 23 ]; do x=$x$x; i=$((i+1)); done; ";
+        const clients::ChildProcess alone(shell(grow + "sleep 60; true"));
+        const clients::ChildProcess both(shell(grow + "(" + grow + "sleep 60; true) & sleep 60; true"));
+        CHECK(eventually([&] { return tree_memory(alone.pid()) > 8'000'000; }));
+        CHECK(eventually([&] { return process_tree(both.pid()).size() == 4 && tree_memory(both.pid()) > 16'000'000; }));
+    }
+
+    TEST_CASE("EndedProcessTakesNothing") {
+        clients::ChildProcess child(shell("exit 0"));
+        REQUIRE(child.wait_for(5.0));
+        CHECK(process_tree(child.pid()).empty());
+        CHECK(tree_memory(child.pid()) == 0);
+    }
+
+    TEST_CASE("MissingNvmlKnowsNothing") {
+        CHECK_FALSE(nvml_free_memory("libnvidia-ml-of-another-world.so.1")());
+        CHECK_FALSE(nvml_free_memory("libm.so.6")());  // a library, but not that one
+    }
+
+    TEST_CASE("FreeMemoryIsOfTheFirstVisibleDevice") {
+        unsetenv("CUDA_VISIBLE_DEVICES");
+        CHECK(nvml_free_memory(FEDHIVE_FAKE_NVML)() == 100);
+        setenv("CUDA_VISIBLE_DEVICES", "2,0", 1);
+        CHECK(nvml_free_memory(FEDHIVE_FAKE_NVML)() == 102);
+        setenv("CUDA_VISIBLE_DEVICES", "GPU-fake", 1);
+        CHECK(nvml_free_memory(FEDHIVE_FAKE_NVML)() == 177);
+        setenv("CUDA_VISIBLE_DEVICES", "GPU-other", 1);
+        CHECK_FALSE(nvml_free_memory(FEDHIVE_FAKE_NVML)());
+        setenv("CUDA_VISIBLE_DEVICES", "", 1);
+        CHECK_FALSE(nvml_free_memory(FEDHIVE_FAKE_NVML)());
+        unsetenv("CUDA_VISIBLE_DEVICES");
+    }
+}

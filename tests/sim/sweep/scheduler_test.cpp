@@ -1,0 +1,31 @@
+#include "sim/sweep/scheduler.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive::sim;
+
+namespace {
+
+SweepRun run_in(const std::string& mode, const std::string& clock) {
+    SweepRun run;
+    run.config.mode.name = mode;
+    run.config.clock = clock;
+    return run;
+}
+
+}  // namespace
+
+TEST_SUITE("Scheduler") {
+    TEST_CASE("WorkersAreChosenWhereTheyChangeNoResult") {
+        for (const char* mode : {"synchronous", "semi_async", "async", "parameter_server"})
+            CHECK(workers_are_free(run_in(mode, "virtual")));
+        for (const char* mode : {"hogwild", "gradient_averaging", "split"})
+            CHECK_FALSE(workers_are_free(run_in(mode, "virtual")));
+        CHECK(workers_are_free(run_in("synchronous", "wall")));
+        for (const char* mode : {"semi_async", "async", "parameter_server"})
+            CHECK_FALSE(workers_are_free(run_in(mode, "wall")));
+        SweepRun given = run_in("synchronous", "virtual");
+        given.workers_given = true;
+        CHECK_FALSE(workers_are_free(given));
+    }
+}

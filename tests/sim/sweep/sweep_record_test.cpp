@@ -1,0 +1,114 @@
+#include "sim/sweep/sweep_record.h"
+
+#include "aggregation/base/error.h"
+#include "tests/sim/sweep/sweeps.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+using namespace fedhive::testing;
+
+namespace {
+
+constexpr const char* kBase = R"(
+rounds: 4
+data: {format: synthetic, num_train: 60, num_test: 10}
+model: {name: lr}
+)";
+
+struct Planned {
+    Planned() { write_text(base, kBase); }
+    SweepConfig sweep(const std::vector<PlannedRun>& runs) const { return sweep_of(base, runs); }
+
+    TemporaryFolder folder;
+    std::filesystem::path base = folder.path() / "base.yaml";
+};
+
+}  // namespace
+
+TEST_SUITE("SweepRecord") {
+    TEST_CASE("HashIsOfAllButTheWorkers") {
+        const Planned planned;
+        const SweepConfig sweep = planned.sweep({{"a", {}}, {"b", {"workers=3"}}, {"c", {"seed=2"}}});
+        CHECK(config_hash(sweep.runs[0].config) == config_hash(sweep.runs[1].config));
+        CHECK(config_hash(sweep.runs[0].config) != config_hash(sweep.runs[2].config));
+        CHECK(config_hash(sweep.runs[0].config).size() == 64);
+    }
+
+    TEST_CASE("WhatIsWrittenIsReadBack") {
+        const Planned planned;
+        SweepConfig sweep = planned.sweep({{"a", {}}, {"b", {"training.optimizer.lr=0.5", "seed=9"}}});
+        sweep.target_accuracy = 0.75;
+        sweep.early_stopping = {"halving", 2, 4};
+        SweepRecord record = plan_sweep(sweep, {{100, 1.5}, {200, 2.5}});
+        record.decided = 8;
+        record.wall_s = 12.25;
+        record.jobs = 3;
+        record.gone = {"old"};
+        record.runs[1].status = RunStatus::Failed;
+        record.runs[1].reason = "fedhive: \xff is not UTF-8";
+        record.runs[1].workers = 2;
+        record.runs[1].peak_bytes = 1U << 20U;
+        write_sweep(planned.folder.path(), record);
+        const SweepRecord read = read_sweep(planned.folder.path());
+        CHECK(read.runs[1].reason == "fedhive: \uFFFD is not UTF-8");
+        record.runs[1].reason = read.runs[1].reason;
+        CHECK(to_json(read) == to_json(record));
+        CHECK(read.count(RunStatus::Waiting) == 1);
+
+        const auto json = to_json(record);
+        CHECK(json["kind"] == "sweep");
+        CHECK(json["schema"] == 1);
+        CHECK(json["exit_status"] == "running");
+        CHECK(json["finished"].is_null());
+        CHECK(json["early_stopping"].dump() == R"({"rule":"halving","first_round":2,"factor":4,"decided":8})");
+        CHECK(json["runs"][0]["workers"].is_null());
+        CHECK(json["runs"][0]["estimate_s"] == 1.5);
+        CHECK(json["runs"][1]["status"] == "failed");
+        CHECK(json["runs"][1]["seed"] == 9);
+        CHECK(json["runs"][1]["settings"].dump() == R"({"training.optimizer.lr":"0.5"})");
+    }
+
+    TEST_CASE("EveryStatusHasItsWord") {
+        for (const auto& [status, word] : std::vector<std::pair<RunStatus, std::string>>{{RunStatus::Waiting, "waiting"},
+                                                                                         {RunStatus::Running, "running"},
+                                                                                         {RunStatus::Paused, "paused"},
+                                                                                         {RunStatus::Finished, "finished"},
+                                                                                         {RunStatus::Stopped, "stopped"},
+                                                                                         {RunStatus::Failed, "failed"}})
+            CHECK(to_string(status) == word);
+    }
+
+    TEST_CASE("FolderWithoutASweepIsRefused") {
+        const Planned planned;
+        const auto refused = [&](const char* text, const char* part) {
+            write_text(planned.folder.path() / "sweep.json", text);
+            CHECK_THROWS_WITH_AS(read_sweep(planned.folder.path()), doctest::Contains(part), ConfigError);
+        };
+        CHECK_THROWS_WITH_AS(read_sweep(planned.folder.path()), doctest::Contains("is not the folder of a sweep"), ConfigError);
+        refused("{", "sweep.json: is damaged");
+        refused("[]", "sweep.json: is damaged");
+        refused(R"({"schema": 2})", "has schema 2, this fedhive reads and writes 1");
+        auto json = to_json(plan_sweep(planned.sweep({{"a", {}}}), {{}}));
+        json["runs"][0]["status"] = "lost";
+        refused(json.dump().c_str(), "status 'lost' is unknown");
+        json["runs"][0].erase("status");
+        refused(json.dump().c_str(), "key 'status' not found");
+    }
+
+    TEST_CASE("ChangesAreTold") {
+        const Planned planned;
+        const SweepConfig before = planned.sweep({{"a", {}}, {"b", {"seed=2"}}, {"c", {"seed=3"}}});
+        const SweepRecord record = plan_sweep(before, {{}, {}, {}});
+        CHECK(find_changes(record, before).none());
+        CHECK(find_changes(record, planned.sweep({{"c", {"seed=3"}}, {"a", {"workers=2"}}, {"b", {"seed=2"}}})).none());
+        const SweepChanges changes = find_changes(record, planned.sweep({{"a", {}}, {"c", {"seed=4"}}, {"d", {}}, {"e", {}}}));
+        CHECK(changes.added == std::vector<std::string>{"d", "e"});
+        CHECK(changes.gone == std::vector<std::string>{"b"});
+        CHECK(changes.changed == std::vector<std::string>{"c"});
+        CHECK(changes.describe() == "2 runs are new (d; e), 1 run is gone (b), 1 run is changed (c)");
+        const SweepChanges many{{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"}, {}, {}};
+        CHECK(many.describe() == "11 runs are new (0; 1; 2; 3; 4; 5; 6; 7; 8; 9; …)");
+    }
+}
