@@ -62,6 +62,9 @@ std::int64_t RunConfig::cohort_size() const {
 
 LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
     Node root = read_tree(file);
+    if (const Node* base = root.find("base"))
+        throw ConfigError(fmt::format("{}: base: belongs to a sweep, which is more than one run; call: fedhive sweep {}",
+                                      base->where(), file.string()));
     for (const std::string& assignment : overrides) apply_override(root, assignment);
     return load_tree(std::move(root));
 }

@@ -60,6 +60,7 @@ TEST_CASE("DuplicateKeys") {
             {"seed: 2\n", "c.yaml:7: seed: given twice, first on line 1; keep one"},
             {"training:\n  batch_size: 1\n  cohort: 2\n  batch_size: 1\n",
              "c.yaml:10: training.batch_size: given twice, first on line 8; keep one"},
+            {"base: mnist.yaml\n", "c.yaml:7: base: belongs to a sweep, which is more than one run; call: fedhive sweep"},
             {"mode: {name: synchronous, name: synchronous}\n", "c.yaml:7: mode.name: given twice, first on line 7; keep one"},
             {"data: {format: idx}\n", "c.yaml:7: data: given twice, first on line 2; keep one"},
         },
