@@ -1,7 +1,6 @@
 #include "sim/estimate.h"
 
 #include "aggregation/base/clock.h"
-#include "clients/training/libtorch_info.h"
 #include "clients/training/worker.h"
 #include "sim/experiment.h"
 #include "sim/memory_plan.h"
@@ -78,7 +77,6 @@ double core_seconds(const Experiment& run) {
 }
 
 RunEstimate make_real(LoadedConfig loaded) {
-    if (loaded.run.device == "cuda" && clients::libtorch_info().cuda_devices == 0) Experiment{loaded};  // says why it cannot be
     loaded.run.device = "cpu";
     const Experiment run(loaded);
     run.check_recorded_rounds(loaded);

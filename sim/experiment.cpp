@@ -36,6 +36,8 @@ MemorySpace choose_device(const LoadedConfig& loaded) {
     return MemorySpace::Host;
 }
 
+const char* name_of(MemorySpace space) { return space == MemorySpace::Host ? "cpu" : "cuda"; }
+
 /// auto: as many processes as cores, but no more than there are tasks, and no fewer than must work at the same time.
 std::uint32_t choose_workers(const LoadedConfig& loaded) {
     const RunConfig& run = loaded.run;
@@ -125,6 +127,8 @@ auto blame(const LoadedConfig& loaded, const std::string& key, Make make) {
 
 }  // namespace
 
+std::string resolve_device(const LoadedConfig& loaded) { return name_of(choose_device(loaded)); }
+
 Experiment::Experiment(const LoadedConfig& loaded)
     : config(loaded.run),
       space(choose_device(loaded)),
@@ -142,7 +146,7 @@ Experiment::Experiment(const LoadedConfig& loaded)
       worker_plan(plan_workers()) {
     if (mode.velocity_shared) server.readers[Mode::kVelocityRegion] = 1;  // never one for a model
     // What is stored with the run names the device that was used, so that running it again asks for the same.
-    config.device = space == MemorySpace::Host ? "cpu" : "cuda";
+    config.device = name_of(space);
     num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats()),
                                    this_machine().available_memory, "host");
     clients::throw_if_interrupted();

@@ -18,6 +18,9 @@
 
 namespace fedhive::sim {
 
+/// What `device` comes to on this machine, "cpu" or "cuda". Throws ConfigError where there is no usable GPU and one is asked for.
+std::string resolve_device(const LoadedConfig& loaded);
+
 struct Experiment {
     /// Throws ConfigError (data, shapes, device, memory), with file and line where a key is to blame.
     explicit Experiment(const LoadedConfig& loaded);

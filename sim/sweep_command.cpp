@@ -4,6 +4,7 @@
 #include "clients/protocol/watcher.h"
 #include "sim/config/sweep_config.h"
 #include "sim/estimate.h"
+#include "sim/experiment.h"
 #include "sim/machine.h"
 #include "sim/run_files.h"
 #include "sim/screen/screen_text.h"
@@ -12,13 +13,23 @@
 #include "sim/sweep/sweep_record.h"
 
 #include <algorithm>
-#include <numeric>
+#include <map>
 
 namespace fedhive::sim {
 
 namespace {
 
 constexpr std::size_t kMostValuesShown = 8;
+
+/// `auto` becomes what it is on this machine, as in a run's own config.yaml, so that the two can be compared.
+void resolve_devices(SweepConfig& sweep) {
+    std::map<std::string, std::string> resolved;
+    for (SweepRun& run : sweep.runs) {
+        std::string& device = resolved[run.config.device];
+        if (device.empty()) device = resolve_device({run.config, run.source});
+        run.config.device = device;
+    }
+}
 
 std::vector<LoadedConfig> configs_of(const SweepConfig& sweep) {
     std::vector<LoadedConfig> configs;
@@ -102,7 +113,8 @@ SweepConfig load(const SweepCommand& command) {
 
 int sweep_command(const SweepCommand& command) {
     clients::block_interrupts();
-    const SweepConfig sweep = load(command);
+    SweepConfig sweep = load(command);
+    resolve_devices(sweep);
     const Estimates estimates = estimate(configs_of(sweep));
     clients::throw_if_interrupted();
     Terminal terminal;
