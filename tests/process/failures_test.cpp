@@ -101,7 +101,8 @@ TEST_SUITE("Failures") {
             CHECK(run.end(5.0) == "exited with status 130");
             CHECK(run.manifest()["exit_status"].get<std::string>().find("interrupted") == 0);
             const auto lines = read_lines(run.out() / "rounds.csv");
-            for (const std::string& line : lines) CHECK(std::count(line.begin(), line.end(), ',') == 20);
+            for (const std::string& line : lines)
+                CHECK(std::count(line.begin(), line.end(), ',') == std::count(lines[0].begin(), lines[0].end(), ','));
             check_nothing_left(workers);
         }
     }

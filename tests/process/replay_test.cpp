@@ -22,7 +22,7 @@ std::vector<Row> rows_of(const std::filesystem::path& run) {
         std::vector<std::string> cells;
         std::istringstream stream(line + ",");
         for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
-        REQUIRE(cells.size() == 13);
+        REQUIRE(cells.size() == 14);
         if (cells[0] != "round") rows.push_back({cells[0], cells[1], cells[5], cells[10]});
     }
     return rows;
