@@ -29,6 +29,7 @@ void report_command(const std::vector<std::string>& arguments) {
     std::vector<std::string> all{script};
     all.insert(all.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;
+    pointers.reserve(all.size() + 1);
     for (std::string& argument : all) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
     execv(script.c_str(), pointers.data());
