@@ -2,6 +2,7 @@
 // 1,199,882 parameters on MNIST shapes (fc 9216->128), 1,626,442 on CIFAR shapes (fc 12544->128).
 #include "aggregation/base/error.h"
 #include "clients/models/classifier.h"
+#include "clients/models/relu_max_pool.h"
 
 namespace fedhive::clients {
 
@@ -23,7 +24,7 @@ struct CnnM final : Classifier {
             case 0:
                 return torch::relu(conv1->forward(x));
             case 1: {
-                const torch::Tensor maps = torch::max_pool2d(torch::relu(conv2->forward(x)), 2);
+                const torch::Tensor maps = relu_max_pool(conv2->forward(x));
                 return dropout ? torch::dropout(maps, 0.25, is_training()) : maps;
             }
             case 2: {

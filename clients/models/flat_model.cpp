@@ -1,6 +1,7 @@
 #include "clients/models/flat_model.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/math/vector_ops.h"
 
 namespace fedhive::clients {
 
@@ -59,10 +60,31 @@ FlatModel::FlatModel(const ModelSpec& spec, MemorySpace space)
     for (auto& item : module_->named_parameters()) {
         const LayoutEntry& entry = layout_.entries()[index++];
         item.value().set_data(view_of(entry, parameters_, device_));
-        item.value().mutable_grad() = view_of(entry, gradient_, device_);
+        tensors_.push_back(item.value());
     }
     for (auto& item : module_->named_buffers())
         item.value().set_data(view_of(layout_.entries()[index++], parameters_, device_));
+}
+
+void FlatModel::collect_gradient() {
+    const ParamSpan whole = gradient_;
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+        const LayoutEntry& entry = layout_.entries()[i];
+        const auto size = static_cast<std::size_t>(tensors_[i].numel());
+        const ParamSpan part{whole.data + entry.offset, size, whole.space};
+        torch::Tensor& gradient = tensors_[i].mutable_grad();
+        if (!gradient.defined()) {
+            aggregation::set_zero(part);
+            continue;
+        }
+        const torch::Tensor values = gradient.contiguous();
+        aggregation::copy(part, {values.const_data_ptr<float>(), size, whole.space});
+        gradient.reset();
+    }
+}
+
+void FlatModel::drop_gradient() {
+    for (torch::Tensor& tensor : tensors_) tensor.mutable_grad().reset();
 }
 
 }  // namespace fedhive::clients

@@ -1,5 +1,5 @@
-// A LibTorch module whose tensors are views of one flat vector of parameters, and whose gradients are views of one flat gradient, so that
-// pulling down, stepping and sending up are one pass over [P] each.
+// A LibTorch module whose tensors are views of one flat vector of parameters, and whose gradients are brought into one flat gradient, so
+// that pulling down, stepping and sending up are one pass over [P] each.
 #pragma once
 
 #include "aggregation/memory/layout.h"
@@ -27,12 +27,20 @@ public:
     Classifier& module() const { return *module_; }
     torch::Device device() const { return device_; }
 
+    /// After backward(): what it left at each tensor goes into gradient(), and the tensors have none again; zero for a tensor that the loss
+    /// does not depend on. Cheaper than gradients that are views: those would have to be zeroed, read and written once more.
+    void collect_gradient();
+
+    /// Forgets what a backward() left that did not get to collect_gradient(); the next one would add to it.
+    void drop_gradient();
+
 private:
     torch::Device device_;
     std::shared_ptr<Classifier> module_;
     aggregation::Layout layout_;
     aggregation::ParamBuffer parameters_;
     aggregation::ParamBuffer gradient_;
+    std::vector<torch::Tensor> tensors_;  // the trainable ones, in layout order
 };
 
 }  // namespace fedhive::clients

@@ -2,6 +2,7 @@
 // 21,840 parameters. The flattened size is fixed by 1 x 28 x 28 inputs.
 #include "aggregation/base/error.h"
 #include "clients/models/classifier.h"
+#include "clients/models/relu_max_pool.h"
 
 namespace fedhive::clients {
 
@@ -18,11 +19,11 @@ struct MnistCnn final : Classifier {
     torch::Tensor forward_layer(std::size_t layer, const torch::Tensor& x) override {
         switch (layer) {
             case 0:
-                return torch::relu(torch::max_pool2d(conv1->forward(x), 2));
+                return relu_max_pool(conv1->forward(x));
             case 1: {
                 torch::Tensor maps = conv2->forward(x);
                 if (dropout) maps = torch::feature_dropout(maps, 0.5, is_training());
-                return torch::relu(torch::max_pool2d(maps, 2)).flatten(1);
+                return relu_max_pool(maps).flatten(1);
             }
             case 2: {
                 const torch::Tensor units = torch::relu(fc1->forward(x));

@@ -25,25 +25,44 @@ BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, std::span<con
     return {examples_.narrow(0, 0, rows).to(device_), labels_.narrow(0, 0, rows).to(device_)};
 }
 
+LossSum::LossSum(torch::Device device) {
+    if (!device.is_cpu()) on_device_ = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat64).device(device));
+}
+
+void LossSum::reset() {
+    on_host_ = 0.0;
+    if (on_device_.defined()) on_device_.zero_();
+}
+
+void LossSum::add(const torch::Tensor& mean, std::size_t examples) {
+    if (on_device_.defined())
+        on_device_.add_(mean.detach(), static_cast<double>(examples));
+    else
+        on_host_ += static_cast<double>(mean.item<float>()) * static_cast<double>(examples);
+}
+
+double LossSum::sum() const { return on_device_.defined() ? on_device_.item<double>() : on_host_; }
+
 LibtorchStep::LibtorchStep(FlatModel& model, const ExamplesView& train, const Normalization& normalization,
                            const aggregation::SgdOptions& optimizer)
     : model_(model),
       train_(train),
       optimizer_(optimizer),
       batches_(train.shape, normalization, model.device()),
-      loss_sum_(torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat64).device(model.device()))) {
+      losses_(model.device()) {
     if (optimizer.momentum > 0.0F) velocity_ = aggregation::ParamBuffer(model.trainable().size, model.parameters().space);
 }
 
 void LibtorchStep::begin(const ClientStart& start) {
     start_ = start;
-    model_.module().train();
+    if (!model_.module().is_training()) model_.module().train();
     aggregation::copy(model_.parameters(), start.global);
     if (start.velocity.size > 0)
         aggregation::copy(velocity_, start.velocity);
     else
         aggregation::set_zero(velocity_);
-    loss_sum_.zero_();
+    model_.drop_gradient();
+    losses_.reset();
     seed_generator(model_.device(), start.dropout_seed);
 }
 
@@ -54,15 +73,14 @@ void LibtorchStep::compute_gradient(std::span<const std::uint32_t> batch) {
 void LibtorchStep::compute_untranslated(std::span<const std::uint32_t> batch) {
     if (start_.shared) start_.shared.read(model_.trainable());
     const auto [examples, labels] = batches_.gather(train_, batch);
-    // Not zero_grad(): it would detach the flat gradient.
-    aggregation::set_zero(model_.gradient());
-    const torch::Tensor loss = torch::nn::functional::cross_entropy(model_.module().forward(examples), labels);
+    const torch::Tensor loss = torch::cross_entropy_loss(model_.module().forward(examples), labels);
     loss.backward();
+    model_.collect_gradient();
     if (start_.objective.proximal_mu != 0.0F)
         aggregation::add_proximal_gradient(model_.gradient(), model_.trainable(),
                                            {start_.global.data, model_.trainable().size, start_.global.space},
                                            start_.objective.proximal_mu);
-    loss_sum_.add_(loss.detach(), static_cast<double>(batch.size()));
+    losses_.add(loss, batch.size());
 }
 
 void LibtorchStep::apply_gradient() {
@@ -71,7 +89,7 @@ void LibtorchStep::apply_gradient() {
 }
 
 double LibtorchStep::loss_sum() {
-    return translated([&] { return loss_sum_.item<double>(); });
+    return translated([&] { return losses_.sum(); });
 }
 
 LibtorchEvaluation::LibtorchEvaluation(FlatModel& model, const ExamplesView& test, const Normalization& normalization)

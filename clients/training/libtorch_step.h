@@ -30,6 +30,23 @@ private:
     torch::Tensor labels_;
 };
 
+/// The sum of a client's losses, in f64: on the device where there is one, so that no step waits for it.
+class LossSum {
+public:
+    explicit LossSum(torch::Device device);
+    void reset();
+
+    /// mean: f32 scalar, the mean loss of a batch of so many examples.
+    void add(const torch::Tensor& mean, std::size_t examples);
+
+    /// Waits for the device.
+    double sum() const;
+
+private:
+    double on_host_ = 0.0;
+    torch::Tensor on_device_;  // f64 scalar; not defined on the CPU
+};
+
 class LibtorchStep final : public TrainingStep {
 public:
     /// The model and the examples must outlive the step.
@@ -53,7 +70,7 @@ private:
     BatchTensors batches_;
     aggregation::ParamBuffer velocity_;  // [trainable], empty when momentum is 0
     ClientStart start_;
-    torch::Tensor loss_sum_;  // f64 scalar on the device, so that no step waits for it
+    LossSum losses_;
 };
 
 class LibtorchEvaluation final : public Evaluation {

@@ -50,13 +50,13 @@ SplitClientStep::SplitClientStep(FlatModel& model, const Cut& cut, const Example
 
 void SplitClientStep::begin(const ClientStart& start) {
     model_.module().train();
+    model_.drop_gradient();
     half_.begin(start);
     seed_generator(model_.device(), start.dropout_seed);
 }
 
 void SplitClientStep::compute_gradient(std::span<const std::uint32_t> batch) {
     translated([&] {
-        half_.zero_gradient();
         const torch::Tensor examples = batches_.gather(train_, batch).examples;
         const torch::Tensor activations = model_.module().forward_layers(examples, 0, cut_.num_layers);
         view_of(channel_.activations(), activations.sizes(), model_).copy_(activations.detach());
@@ -64,6 +64,7 @@ void SplitClientStep::compute_gradient(std::span<const std::uint32_t> batch) {
         channel_.send_activations(batch.size());
         FEDHIVE_CHECK_EQ(channel_.receive_gradient(), batch.size());
         activations.backward(view_of(channel_.gradient(), activations.sizes(), model_));
+        model_.collect_gradient();
         half_.add_objective();
     });
 }
@@ -76,19 +77,19 @@ SplitServerStep::SplitServerStep(FlatModel& model, const Cut& cut, const Example
       activation_shape_(model.module().activation_shape(train.shape, cut.num_layers)),
       half_(cut.server_part(model.parameters()), cut.server_part(model.gradient()), optimizer),
       channel_(channel),
-      loss_sum_(torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat64).device(model.device()))) {}
+      losses_(model.device()) {}
 
 void SplitServerStep::begin(const ClientStart& start) {
     model_.module().train();
+    model_.drop_gradient();
     half_.begin(start);
-    loss_sum_.zero_();
+    losses_.reset();
     // From the client's own seed, both halves would draw the same masks.
     seed_generator(model_.device(), Stream(start.dropout_seed, Purpose::ServerDropout).next_u64());
 }
 
 void SplitServerStep::compute_gradient(std::span<const std::uint32_t> batch) {
     translated([&] {
-        half_.zero_gradient();
         std::vector<std::int64_t> sizes{static_cast<std::int64_t>(batch.size())};
         sizes.insert(sizes.end(), activation_shape_.begin(), activation_shape_.end());
         const torch::Tensor labels = labels_of(batch);
@@ -96,20 +97,21 @@ void SplitServerStep::compute_gradient(std::span<const std::uint32_t> batch) {
         FEDHIVE_CHECK_EQ(channel_.receive_activations(), batch.size());
         const torch::Tensor activations = view_of(channel_.activations(), sizes, model_).set_requires_grad(true);
         Classifier& model = model_.module();
-        const torch::Tensor loss = torch::nn::functional::cross_entropy(
-            model.forward_layers(activations, cut_.num_layers, model.num_layers()), labels);
+        const torch::Tensor loss =
+            torch::cross_entropy_loss(model.forward_layers(activations, cut_.num_layers, model.num_layers()), labels);
         loss.backward();
+        model_.collect_gradient();
         view_of(channel_.gradient(), sizes, model_).copy_(activations.grad());
         aggregation::synchronize(half_.parameters().space);
         channel_.send_gradient(batch.size());
 
         half_.add_objective();
-        loss_sum_.add_(loss.detach(), static_cast<double>(batch.size()));
+        losses_.add(loss, batch.size());
     });
 }
 
 double SplitServerStep::loss_sum() {
-    return translated([&] { return loss_sum_.item<double>(); });
+    return translated([&] { return losses_.sum(); });
 }
 
 torch::Tensor SplitServerStep::labels_of(std::span<const std::uint32_t> batch) const {

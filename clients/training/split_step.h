@@ -23,7 +23,6 @@ public:
 
     aggregation::ParamSpan parameters() const { return parameters_; }
     void begin(const ClientStart& start);
-    void zero_gradient() const { aggregation::set_zero(gradient_); }
     aggregation::ParamSpan gradient() const { return gradient_; }
     aggregation::ParamSpan velocity() const { return velocity_; }
     void add_objective() const;
@@ -89,7 +88,7 @@ private:
     std::vector<std::int64_t> activation_shape_;  // of one example
     ModelHalf half_;
     SplitChannel& channel_;
-    torch::Tensor loss_sum_;  // f64 scalar on the device
+    LossSum losses_;
 };
 
 }  // namespace fedhive::clients

@@ -85,18 +85,53 @@ TEST_SUITE("Models") {
 }
 
 TEST_SUITE("FlatModel") {
-    TEST_CASE("ParametersAndGradientsAreViewsAndStayViewsAfterBackward") {
-        const FlatModel model(spec_of("mnist_cnn"), aggregation::MemorySpace::Host);
+    TEST_CASE("ParametersAreViewsAndWhatBackwardLeavesIsCollectedInTheirPlaces") {
+        FlatModel model(spec_of("mnist_cnn"), aggregation::MemorySpace::Host);
         initial_parameters(spec_of("mnist_cnn"), model.layout(), 1, model.parameters());
-        model.module().forward(torch::ones({2, 1, 28, 28})).sum().backward();
+        const auto backward = [&] { model.module().forward(torch::ones({2, 1, 28, 28})).sum().backward(); };
+        model.module().eval();
+        backward();
+        std::vector<torch::Tensor> gradients;
+        for (const auto& item : model.module().named_parameters()) gradients.push_back(item.value().grad().clone());
+        model.collect_gradient();
         std::size_t index = 0;
         for (const auto& item : model.module().named_parameters()) {
-            const auto& entry = model.layout().entries()[index++];
+            const auto& entry = model.layout().entries()[index];
             CHECK(item.value().data_ptr<float>() == model.parameters().data + entry.offset);
-            REQUIRE(item.value().grad().defined());
-            CHECK(item.value().grad().data_ptr<float>() == model.gradient().data + entry.offset);
-            CHECK(item.value().grad().abs().sum().item<float>() > 0.0F);
+            CHECK_FALSE(item.value().grad().defined());
+            CHECK(gradients[index].abs().sum().item<float>() > 0.0F);
+            CHECK(torch::from_blob(model.gradient().data + entry.offset, entry.shape).equal(gradients[index]));
+            ++index;
         }
+        const std::vector<float> once(model.gradient().host().begin(), model.gradient().host().end());
+        backward();
+        model.collect_gradient();
+        CHECK(std::equal(once.begin(), once.end(), model.gradient().host().begin()));
+    }
+
+    TEST_CASE("AGradientThatNobodyCollectedIsDropped") {
+        FlatModel model(spec_of("lr"), aggregation::MemorySpace::Host);
+        const auto backward = [&] { model.module().forward(torch::ones({2, 1, 28, 28})).sum().backward(); };
+        backward();
+        model.collect_gradient();
+        const float once = model.gradient().data[0];
+        backward();
+        model.drop_gradient();
+        backward();
+        model.collect_gradient();
+        CHECK(once == 2.0F);
+        CHECK(model.gradient().data[0] == once);
+    }
+
+    TEST_CASE("ATensorThatTheLossDoesNotDependOnHasGradientZero") {
+        FlatModel model(spec_of("mlp"), aggregation::MemorySpace::Host);
+        model.module().forward(torch::ones({2, 1, 28, 28})).sum().backward();
+        model.collect_gradient();
+        const auto& bias = model.layout().entries().back();
+        CHECK(model.gradient().data[bias.offset] == 2.0F);
+        model.module().forward_layers(torch::ones({2, 1, 28, 28}), 0, 1).sum().backward();
+        model.collect_gradient();
+        CHECK(model.gradient().data[bias.offset] == 0.0F);
     }
 
     TEST_CASE("WritingTheFlatParametersChangesTheModel") {
