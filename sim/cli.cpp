@@ -2,6 +2,7 @@
 
 #include "clients/training/worker.h"
 #include "sim/commands.h"
+#include "sim/mps.h"
 #include "sim/report_command.h"
 #include "sim/screen/watch.h"
 #include "sim/sweep_command.h"
@@ -145,6 +146,16 @@ int run_cli(int argc, char** argv) {
     probe->add_option("handle", handle)->required();
     probe->add_option("floats", num_floats)->required();
     probe->callback([&] { exit_code = ipc_probe_command(handle, num_floats); });
+
+    int lifeline = -1;
+    int answer = -1;
+    int lock = -1;
+    CLI::App* keeper = app.add_subcommand("mps-keeper")->group("");
+    keeper->add_option("--folder", folder)->required();
+    keeper->add_option("--lifeline", lifeline)->required();
+    keeper->add_option("--answer", answer)->required();
+    keeper->add_option("--lock", lock)->required();
+    keeper->callback([&] { exit_code = mps_keeper_command(folder, lifeline, answer, lock); });
 
     try {
         app.parse(argc, argv);

@@ -7,14 +7,18 @@
 #include "sim/evaluate.h"
 #include "sim/experiment.h"
 #include "sim/model_file.h"
+#include "sim/mps.h"
 #include "sim/reporter.h"
 #include "sim/resume.h"
 #include "sim/round_loop.h"
 #include "sim/run_files.h"
 #include "sim/run_folder.h"
+#include "sim/worker_probe.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 
 namespace fedhive::sim {
 
@@ -25,6 +29,8 @@ bool run_with_fleet(Experiment& run, Reporter& reporter, Checkpointer& checkpoin
                     std::int64_t until) {
     FleetOptions options = run.fleet_options();
     options.logs = logs;
+    std::optional<MpsDaemon> mps;  // outlives its clients
+    if (run.workers.mps) options.worker_environment = mps.emplace().environment();
     Fleet fleet(options, run.worker_plan, *run.arena, run.dataset);
     const Console::LiveLine live = reporter.start_rounds(fleet);
     for (const InFlight& client : std::vector(run.server.in_flight)) fleet.take_up(client, run.server, run.strategy);
@@ -59,12 +65,18 @@ int run_and_record(Experiment& run, Reporter& reporter, Checkpointer& checkpoint
     }
 }
 
+void settle_workers(Experiment& run, std::int64_t until, const std::optional<WorkerChoice>& before) {
+    run.workers = choose_workers(run, std::min(until, run.config.rounds) - run.server.round, before);
+    run.num_workers = run.workers.workers;
+}
+
 int start_run(const RunOptions& options) {
     const LoadedConfig loaded = load_config(options.config, options.overrides);
     Experiment run(loaded);
     run.check_recorded_rounds(loaded);
     run.load_first_model(loaded);
     run.fit_device(loaded);
+    settle_workers(run, options.until, std::nullopt);
     clients::throw_if_interrupted();
     const bool from_file = !run.config.model.init.empty();
     RunFolder folder(
@@ -87,6 +99,7 @@ int resume_run(const RunOptions& options) {
     run.check_recorded_rounds(resumption.loaded);
     take_up(run, resumption, options.allow_other_bits);
     run.fit_device(resumption.loaded);
+    settle_workers(run, options.until, resumption.workers);
     clients::throw_if_interrupted();
     RunFolder folder(std::move(lock));
     if (resumption.config_changed) folder.write_config(run.config);

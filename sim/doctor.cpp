@@ -5,6 +5,7 @@
 #include "sim/commands.h"
 #include "sim/ipc_probe.h"
 #include "sim/machine.h"
+#include "sim/mps.h"
 #include "sim/version.h"
 
 #include <fmt/format.h>
@@ -59,7 +60,9 @@ void print_gpu(const clients::LibtorchInfo& torch) {
                    ? fmt::format("LibTorch with CUDA, {} usable device(s)", torch.cuda_devices)
                    : "LibTorch without CUDA: training runs on the CPU (scripts/setup --cuda brings the CUDA build)");
     const IpcFacts facts = collect_facts();
-    fmt::print("mps         {}\n", facts.mps_active ? "running, pipe " + mps_pipe() : "not running");
+    const std::string why_not = why_no_mps(versions.devices > 0);
+    fmt::print("mps         {}; {}\n", facts.mps_active ? "running, pipe " + mps_pipe() : "not running",
+               why_not.empty() ? "a run can have a daemon of its own (mps: on)" : "none for a run: " + why_not);
     if (versions.devices == 0) {
         fmt::print("ipc         not probed: there is no CUDA device; host memory is used\n");
         return;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <functional>
 #include <map>
 
@@ -16,19 +17,6 @@ namespace {
 
 constexpr double kTiming_s = 0.25;  // for local steps, and again for evaluation
 constexpr double kStart_s = 0.6;    // of a run's processes
-
-/// What the cost depends on, as text: the config without what costs nothing.
-std::string cost_key(RunConfig run) {
-    run.name.clear();
-    run.seed = 1;
-    run.workers = 1;
-    run.faults.clear();
-    run.training.optimizer.lr = 1.0;
-    run.training.optimizer.weight_decay = 0.0;
-    run.strategy = {};
-    run.stop = {};
-    return to_yaml(run);
-}
 
 /// The median time of `work`, after a first time that does not count.
 double seconds_each(const std::function<void()>& work) {
@@ -44,29 +32,20 @@ double seconds_each(const std::function<void()>& work) {
     return times[times.size() / 2];
 }
 
-double steps_per_round(const Experiment& run) {
-    const clients::DatasetMap& data = run.dataset.map();
-    const auto batch = static_cast<double>(run.config.training.batch_size);
-    const auto steps = [&](std::uint64_t examples) { return std::ceil(static_cast<double>(examples) / batch); };
-    const auto epochs = static_cast<double>(run.config.training.local_epochs);
-    if (run.mode.one_group()) return epochs * steps(data.num_train);  // all replicas together
-    const auto clients = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
-    if (run.worker_plan.all_examples) return epochs * clients * steps(data.num_train);
-    double of_all = 0.0;
-    for (std::size_t client = 0; client < data.num_clients; ++client) of_all += steps(run.dataset.shard(client).size());
-    return epochs * clients * of_all / static_cast<double>(data.num_clients);
+/// A local step of the first client, ready to be taken.
+std::function<void()> first_step(const Experiment& run, clients::TrainingStep& step) {
+    const std::span<const std::uint32_t> shard = run.dataset.shard(0);
+    const auto batch = shard.first(std::min(shard.size(), static_cast<std::size_t>(run.config.training.batch_size)));
+    clients::ClientStart start;
+    start.global = run.server.model();
+    step.begin(start);
+    return [&step, batch] { step.step(batch); };
 }
 
 double core_seconds(const Experiment& run) {
     const auto trainer = clients::make_libtorch_trainer(run.worker_plan, run.dataset);
-    clients::TrainingStep& step = trainer->step();
-    const std::span<const std::uint32_t> shard = run.dataset.shard(0);
-    const auto batch = shard.first(std::min(shard.size(), static_cast<std::size_t>(run.config.training.batch_size)));
+    const double one_step = seconds_each(first_step(run, trainer->step()));
     const aggregation::ConstParamSpan global = run.server.model();
-    clients::ClientStart start;
-    start.global = global;
-    step.begin(start);
-    const double one_step = seconds_each([&] { step.step(batch); });
     const std::uint64_t num_test = run.dataset.map().num_test;
     const std::uint64_t chunk = std::min(num_test, static_cast<std::uint64_t>(run.config.evaluation.chunk_size));
     const double one_chunk = seconds_each([&] { trainer->evaluation().evaluate(global, 0, chunk); });
@@ -97,6 +76,46 @@ RunEstimate mean_of(const std::map<std::string, RunEstimate>& known) {
 }
 
 }  // namespace
+
+std::string cost_key(RunConfig run) {
+    run.name.clear();
+    run.seed = 1;
+    run.workers = 1;
+    run.mps = "off";
+    run.faults.clear();
+    run.training.optimizer.lr = 1.0;
+    run.training.optimizer.weight_decay = 0.0;
+    run.strategy = {};
+    run.stop = {};
+    return to_yaml(run);
+}
+
+double steps_per_round(const Experiment& run) {
+    const clients::DatasetMap& data = run.dataset.map();
+    const auto batch = static_cast<double>(run.config.training.batch_size);
+    const auto steps = [&](std::uint64_t examples) { return std::ceil(static_cast<double>(examples) / batch); };
+    const auto epochs = static_cast<double>(run.config.training.local_epochs);
+    if (run.mode.one_group()) return epochs * steps(data.num_train);  // all replicas together
+    const auto clients = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
+    if (run.worker_plan.all_examples) return epochs * clients * steps(data.num_train);
+    double of_all = 0.0;
+    for (std::size_t client = 0; client < data.num_clients; ++client) of_all += steps(run.dataset.shard(client).size());
+    return epochs * clients * of_all / static_cast<double>(data.num_clients);
+}
+
+StepTime time_of_step(const Experiment& run, double short_s) {
+    const auto trainer = clients::make_libtorch_trainer(run.worker_plan, run.dataset);
+    const std::function<void()> step = first_step(run, trainer->step());
+    const std::int64_t start_ns = now_ns();
+    step();
+    const double first_s = seconds_between(start_ns, now_ns());
+    if (first_s < short_s) return {first_s, false};
+    const std::int64_t timed_ns = now_ns();
+    const std::clock_t cpu = std::clock();
+    const double seconds = seconds_each(step);
+    const double cpu_s = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
+    return {seconds, cpu_s < 0.8 * seconds_between(timed_ns, now_ns())};
+}
 
 Estimates estimate(std::span<const LoadedConfig> configs) {
     Estimates estimates;

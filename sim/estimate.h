@@ -6,12 +6,29 @@
 #include "sim/sweep/sweep_record.h"
 
 #include <span>
+#include <string>
 #include <vector>
 
 namespace fedhive::sim {
 
+struct Experiment;
+
 /// Kept small: it is a look, not a benchmark.
 inline constexpr double kEstimateBudget_s = 10.0;
+
+/// What the cost of a local step depends on, as text: the config without what costs nothing.
+std::string cost_key(RunConfig run);
+
+/// Local steps of all clients of a round.
+double steps_per_round(const Experiment& run);
+
+struct StepTime {
+    double seconds = 0.0;
+    bool disturbed = false;  // others used this core for more than a fifth of the time
+};
+
+/// One local step in this process; where already the first one, which is slower than those after it, took less than `short_s`, that.
+StepTime time_of_step(const Experiment& run, double short_s);
 
 struct Estimates {
     std::vector<RunEstimate> runs;  // one for each config, in order

@@ -14,6 +14,7 @@
 #include "sim/machine.h"
 #include "sim/memory_plan.h"
 #include "sim/model_file.h"
+#include "sim/mps.h"
 #include "sim/run_record.h"
 
 #include <algorithm>
@@ -38,7 +39,13 @@ MemorySpace choose_device(const LoadedConfig& loaded) {
 
 const char* name_of(MemorySpace space) { return space == MemorySpace::Host ? "cpu" : "cuda"; }
 
-/// auto: as many processes as cores, but no more than there are tasks, and no fewer than must work at the same time.
+std::int64_t num_tasks(const RunConfig& run, const Mode& mode) {
+    const auto slots = static_cast<std::int64_t>(mode.num_slots(static_cast<std::uint64_t>(run.training.clients_per_slot)));
+    return mode.in_halves() ? 2 * slots : slots;
+}
+
+/// auto: as many processes as the cores have room for, each with its threads, but no more than there are tasks, and no fewer than must work
+/// at the same time.
 std::uint32_t choose_workers(const LoadedConfig& loaded) {
     const RunConfig& run = loaded.run;
     const Mode mode = make_mode(run);
@@ -50,9 +57,8 @@ std::uint32_t choose_workers(const LoadedConfig& loaded) {
                                        *run.workers, run.mode.name, least, least));
         return static_cast<std::uint32_t>(*run.workers);
     }
-    const auto slots = static_cast<std::int64_t>(mode.num_slots(static_cast<std::uint64_t>(run.training.clients_per_slot)));
-    const std::int64_t tasks = mode.in_halves() ? 2 * slots : slots;
-    return static_cast<std::uint32_t>(std::max(least, std::clamp<std::int64_t>(this_machine().cores, 1, tasks)));
+    return static_cast<std::uint32_t>(
+        std::max(least, std::clamp<std::int64_t>(this_machine().cores / run.threads, 1, num_tasks(run, mode))));
 }
 
 /// Activations of a batch and their gradient, on the boundary of a cache line.
@@ -149,7 +155,18 @@ Experiment::Experiment(const LoadedConfig& loaded)
     config.device = name_of(space);
     num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats()),
                                    this_machine().available_memory, "host");
+    most_workers = num_workers;
+    check_mps(loaded);
     clients::throw_if_interrupted();
+}
+
+void Experiment::check_mps(const LoadedConfig& loaded) const {
+    if (config.mps != "on") return;
+    if (const std::string why = why_no_mps(space == MemorySpace::Cuda); !why.empty())
+        throw loaded.source->error("mps", fmt::format("cannot be on: {}; allowed here: auto, off", why));
+    if (config.workers && num_workers > kMostMpsWorkers)
+        throw loaded.source->error("workers", fmt::format("{} is more than MPS takes; allowed with mps: on: 0 to {}, or auto",
+                                                          num_workers, kMostMpsWorkers));
 }
 
 void Experiment::check_recorded_rounds(const LoadedConfig& loaded) const {
@@ -162,7 +179,14 @@ void Experiment::check_recorded_rounds(const LoadedConfig& loaded) const {
 void Experiment::fit_device(const LoadedConfig& loaded) {
     if (space != MemorySpace::Cuda || num_workers == 0) return;
     const auto free_bytes = [] { return aggregation::cuda_driver().free_bytes(); };
-    num_workers = workers_that_fit(loaded, num_workers, rehearse_worker(*this, free_bytes), free_bytes(), "device");
+    const Rehearsal one = rehearse_worker(*this, free_bytes);
+    rehearsed_step_s = one.step_s;
+    num_workers = workers_that_fit(loaded, num_workers, one.bytes, free_bytes(), "device");
+    if (config.workers) return;
+    // What a worker does on a GPU leaves its core idle for a part of the time.
+    const std::int64_t worth_a_try = std::min<std::int64_t>(2 * this_machine().cores, num_tasks(config, mode));
+    most_workers = workers_that_fit(loaded, std::max(num_workers, static_cast<std::uint32_t>(worth_a_try)), one.bytes,
+                                    free_bytes(), "device");
 }
 
 void Experiment::load_first_model(const LoadedConfig& loaded) const {

@@ -12,6 +12,7 @@
 #include "sim/fleet.h"
 #include "sim/mode.h"
 #include "sim/server_state.h"
+#include "sim/worker_choice.h"
 
 #include <memory>
 #include <vector>
@@ -30,6 +31,9 @@ struct Experiment {
     RunConfig config;
     aggregation::MemorySpace space;
     std::uint32_t num_workers;
+    std::uint32_t most_workers = 0;  // that memory allows and there is work for, where the config leaves their number open
+    WorkerChoice workers;            // how num_workers came about
+    double rehearsed_step_s = 0.0;   // a local step on a GPU
     std::uint64_t data_fingerprint = 0;
     clients::SharedDataset dataset;
     clients::ModelSpec model;
@@ -59,6 +63,7 @@ struct Experiment {
     std::vector<float> global_model() const;
 
 private:
+    void check_mps(const LoadedConfig& loaded) const;
     clients::SharedDataset load_data(const LoadedConfig& loaded);
     aggregation::Layout lay_out(const LoadedConfig& loaded) const;
     clients::Cut make_cut(const LoadedConfig& loaded) const;

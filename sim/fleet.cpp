@@ -51,7 +51,7 @@ Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const
             block_, 0, arena_, dataset_, plan_, *trainer_, [this] { return watcher_.interrupt() != 0; }, false);
         return;
     }
-    pool_ = std::make_unique<WorkerPool>(options_.workers, block_, watcher_, plan_, options_.logs);
+    pool_ = std::make_unique<WorkerPool>(options_.workers, block_, watcher_, plan_, options_.logs, options_.worker_environment);
     active_.resize(options_.workers);
     std::iota(active_.begin(), active_.end(), std::size_t{0});
     num_active_ = active_.size();

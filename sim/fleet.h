@@ -67,7 +67,8 @@ struct FleetOptions {
         recorded_arrivals;  // per round, to be followed on the wall clock; empty: as they come
     FailuresConfig failures;
     FaultSchedule faults;
-    std::filesystem::path logs;  // folder for worker-N.log; empty: none are kept
+    std::filesystem::path logs;                                           // folder for worker-N.log; empty: none are kept
+    std::vector<std::pair<std::string, std::string>> worker_environment;  // on top of this process's own
 };
 
 class Fleet {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -61,6 +62,7 @@ Machine this_machine() {
     Machine machine;
     machine.cores = std::max(1, static_cast<int>(std::min<double>(affinity_cores(), std::floor(cgroup_cores() + 0.01))));
     machine.available_memory = aggregation::available_memory_bytes();
+    machine.memory = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
     machine.cpu = cpu_name();
     return machine;
 }

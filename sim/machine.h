@@ -9,6 +9,7 @@ namespace fedhive::sim {
 struct Machine {
     int cores = 1;                       // usable at once, at least 1
     std::uint64_t available_memory = 0;  // bytes
+    std::uint64_t memory = 0;            // bytes, in use or not, of the whole machine
     std::string cpu;                     // model name
 };
 

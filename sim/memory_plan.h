@@ -1,6 +1,7 @@
 // What the workers of a run take, known or measured before round 1, so that a run that cannot fit is refused and not killed half-way.
 #pragma once
 
+#include "clients/data/shared_dataset.h"
 #include "sim/config/config.h"
 
 #include <cstdint>
@@ -19,8 +20,15 @@ std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_float
 std::uint32_t workers_that_fit(const LoadedConfig& loaded, std::uint32_t wanted, std::uint64_t bytes_each,
                                std::uint64_t available_bytes, const std::string& where);
 
-/// Bytes of device memory that one worker takes: its context, its model, and the activations of one local step of the largest client and
-/// of the evaluation. Found by doing that in a fleet of one worker; `free_bytes` tells what is free on the device.
-std::uint64_t rehearse_worker(const Experiment& run, const std::function<std::uint64_t()>& free_bytes);
+/// The client with the most examples, the first of several.
+std::uint32_t largest_client(const clients::SharedDataset& dataset);
+
+struct Rehearsal {
+    std::uint64_t bytes = 0;  // of device memory: a worker's context, its model, its activations
+    double step_s = 0.0;      // one local step
+};
+
+/// A few local steps of the largest client, and the evaluation, in a fleet of one worker; `free_bytes` tells what is free on the device.
+Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64_t()>& free_bytes);
 
 }  // namespace fedhive::sim

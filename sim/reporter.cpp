@@ -171,6 +171,8 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["finished"] = over ? nlohmann::json(utc_time()) : nlohmann::json(nullptr);
     add_surroundings(manifest, run_);
     manifest["workers"] = run_.num_workers;
+    manifest["mps"] = run_.workers.mps;
+    manifest["workers_auto"] = to_json(run_.workers);
     manifest["threads"] = run_.config.threads;
     manifest["seed"] = run_.config.seed;
     manifest["strategy"] = run_.config.strategy.name;

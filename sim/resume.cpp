@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "sim/checkpointer.h"
+#include "sim/machine.h"
 #include "sim/run_files.h"
 #include "sim/run_folder.h"
 
@@ -42,6 +43,17 @@ void read_past(const nlohmann::json& manifest, Past& past) {
         past.resumed += manifest["resumed"].get<std::int64_t>();
     for (const nlohmann::json& one : manifest.value("other_bits", nlohmann::json::array()))
         if (one.is_string()) past.other_bits.push_back(one.get<std::string>());
+}
+
+/// The number of workers that auto came to, if that was on a machine like this one.
+std::optional<WorkerChoice> workers_before(const nlohmann::json& manifest) {
+    const Machine machine = this_machine();
+    if (!manifest.is_object() || text_in(manifest, "cpu") != machine.cpu ||
+        manifest.value("cores", nlohmann::json()) != machine.cores)
+        return std::nullopt;
+    const nlohmann::json workers = manifest.value("workers", nlohmann::json());
+    if (!workers.is_number_unsigned()) return std::nullopt;
+    return choice_from(manifest.value("workers_auto", nlohmann::json()), workers.get<std::uint32_t>());
 }
 
 std::string shown(const std::string& value) { return value.empty() ? "(not given)" : value; }
@@ -156,6 +168,7 @@ Resumption find_resumption(const ResumeOptions& options) {
     found.point.changed = check_changes(differing, folder);
     found.config_changed = !changes(stored, wanted).empty();
     found.data_fingerprint = text_in(manifest, "data_fingerprint");
+    found.workers = workers_before(manifest);
     read_past(manifest, found.past);
     if (found.from) {
         const Checkpoint& checkpoint = found.from->checkpoint;

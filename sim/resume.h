@@ -23,11 +23,12 @@ struct ResumeOptions {
 struct Resumption {
     std::filesystem::path folder;
     LoadedConfig loaded;
-    bool config_changed = false;         // against config.yaml
-    std::optional<CheckpointFile> from;  // empty: from the beginning
-    bool over = false;                   // no round is left: only the end is to be written down
-    std::string finished;                // why there is nothing to do at all; empty where there is
-    std::string data_fingerprint;        // of the run so far, as in the manifest; empty: not known
+    bool config_changed = false;          // against config.yaml
+    std::optional<CheckpointFile> from;   // empty: from the beginning
+    bool over = false;                    // no round is left: only the end is to be written down
+    std::string finished;                 // why there is nothing to do at all; empty where there is
+    std::optional<WorkerChoice> workers;  // of the run so far, where auto was chosen on this machine
+    std::string data_fingerprint;         // of the run so far, as in the manifest; empty: not known
     ResumePoint point;
     Past past;
 };

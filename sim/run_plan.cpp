@@ -52,9 +52,13 @@ std::string histogram_rows(const clients::SharedDataset& dataset) {
 std::string describe_plan(const Experiment& run, const std::string& folder) {
     const clients::DatasetMap& data = run.dataset.map();
     const RunConfig& config = run.config;
+    const std::string measured = describe(run.workers);
     const std::string workers = run.num_workers == 0 ? "none: the coordinator trains"
-                                                     : fmt::format("{} processes, {} thread{} each", run.num_workers,
-                                                                   config.threads, config.threads == 1 ? "" : "s");
+                                                     : fmt::format("{} process{}{}, {} thread{} each", run.num_workers,
+                                                                   run.num_workers == 1 ? "" : "es",
+                                                                   measured.empty() ? "" : fmt::format(" (auto: {})", measured),
+                                                                   config.threads, config.threads == 1 ? "" : "s") +
+                                                           (run.workers.mps ? ", sharing the GPU by MPS" : "");
     const std::string mode = config.mode.name == "synchronous" ? "" : " · " + config.mode.name;
     std::string text = fmt::format("run         {} · {}{} · {} rounds · seed {}\n", config.name, config.strategy.name, mode,
                                    config.rounds, config.seed);

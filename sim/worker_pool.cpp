@@ -30,8 +30,15 @@ std::vector<std::pair<std::string, std::string>> worker_environment(int threads)
 }  // namespace
 
 WorkerPool::WorkerPool(std::uint32_t count, const clients::ControlBlock& block, clients::Watcher& watcher,
-                       const clients::WorkerPlan& plan, std::filesystem::path logs)
-    : block_(block), watcher_(watcher), plan_(plan), logs_(std::move(logs)), oom_kills_(num_oom_kills()), processes_(count) {
+                       const clients::WorkerPlan& plan, std::filesystem::path logs,
+                       std::vector<std::pair<std::string, std::string>> environment)
+    : block_(block),
+      watcher_(watcher),
+      plan_(plan),
+      logs_(std::move(logs)),
+      environment_(std::move(environment)),
+      oom_kills_(num_oom_kills()),
+      processes_(count) {
     for (std::uint32_t worker = 0; worker < count; ++worker) spawn(worker);
 }
 
@@ -52,6 +59,7 @@ void WorkerPool::spawn(std::uint32_t worker) {
                        "--coordinator",
                        std::to_string(getpid())};
     spawn.environment = worker_environment(plan_.threads);
+    spawn.environment.insert(spawn.environment.end(), environment_.begin(), environment_.end());
     spawn.inherited = {block_.descriptor(), plan_.data_descriptor};
     if (plan_.arena_descriptor >= 0) spawn.inherited.push_back(plan_.arena_descriptor);
     if (!logs_.empty()) spawn.log = logs_ / fmt::format("worker-{}.log", worker);

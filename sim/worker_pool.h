@@ -10,16 +10,19 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace fedhive::sim {
 
 class WorkerPool {
 public:
-    /// Starts `count` workers; they get ready while the caller goes on. `logs`: folder for worker-N.log; empty: none are kept. Throws Fault
-    /// when a process cannot be started. The block and the watcher must outlive the pool.
+    /// Starts `count` workers; they get ready while the caller goes on. `logs`: folder for worker-N.log; empty: none are kept.
+    /// `environment`: set in each on top of this process's own. Throws Fault when a process cannot be started. The block and the watcher must outlive the pool.
     WorkerPool(std::uint32_t count, const clients::ControlBlock& block, clients::Watcher& watcher,
-               const clients::WorkerPlan& plan, std::filesystem::path logs);
+               const clients::WorkerPlan& plan, std::filesystem::path logs,
+               std::vector<std::pair<std::string, std::string>> environment);
 
     /// Stops the workers: asks first, kills what has not stopped within a second (at once after a second interrupt). Nothing is left behind.
     ~WorkerPool();
@@ -42,6 +45,7 @@ private:
     clients::Watcher& watcher_;
     clients::WorkerPlan plan_;
     std::filesystem::path logs_;
+    std::vector<std::pair<std::string, std::string>> environment_;
     std::uint64_t oom_kills_;  // by the kernel, when last looked
     std::vector<std::unique_ptr<clients::ChildProcess>> processes_;
 };

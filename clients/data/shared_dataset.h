@@ -20,6 +20,7 @@ struct DatasetMap {
     std::uint64_t num_test = 0;
     std::uint64_t num_indices = 0;
     std::uint64_t num_clients = 0;
+    std::uint64_t most_of_shard = 0;  // examples of a client that are trained on, where work is only timed; 0: all
 
     std::uint64_t train_values() const { return 0; }
     std::uint64_t train_labels() const { return aligned(num_train * shape.num_values()); }

@@ -159,6 +159,7 @@ struct RunConfig {
     std::int64_t rounds = 10;
     std::string device = "auto";          // auto | cpu | cuda
     std::optional<std::int64_t> workers;  // empty: auto
+    std::string mps = "auto";             // auto | on | off
     std::int64_t threads = 1;
     std::string clock = "virtual";   // virtual | wall
     std::filesystem::path arrivals;  // clock wall: arrivals.csv of a run to follow; empty: as they come; absolute once loaded

@@ -29,8 +29,11 @@ void describe_run(Visitor& visitor, RunConfig& run) {
     visitor.field({.name = "device", .target = &run.device, .choices = {"auto", "cpu", "cuda"},
                    .doc = "Where parameters live and clients train; auto is cuda where a usable GPU is found, else cpu."});
     visitor.field({.name = "workers", .target = &run.workers, .range = between(0, 1024), .empty_word = "auto", .may_change = true,
-                   .doc = "Processes that train clients; auto is one per usable core, at most one per slot; 0 trains in the coordinator, for a debugger. "
-                          "Never changes a result."});
+                   .doc = "Processes that train clients; auto is what a short probe before a long run finds fastest, else one per usable core and thread, at "
+                          "most one per slot; 0 trains in the coordinator, for a debugger. Never changes a result."});
+    visitor.field({.name = "mps", .target = &run.mps, .choices = {"auto", "on", "off"}, .may_change = true,
+                   .doc = "NVIDIA's Multi-Process Service, which lets workers use the GPU at the same time, by a daemon of the run's own; auto is "
+                          "on where the probe finds that faster. Never changes a result."});
     visitor.field({.name = "threads", .target = &run.threads, .range = between(1, 1024),
                    .doc = "Threads inside each worker; 1 is best as long as there are as many clients as cores. Can change the last bit."});
     visitor.field({.name = "clock", .target = &run.clock, .choices = {"virtual", "wall"},

@@ -59,7 +59,10 @@ TEST_SUITE("MemoryPlan") {
             free.pop_back();
             return now;
         };
-        CHECK(rehearse_worker(run, free_bytes) == 300);
+        const Rehearsal one = rehearse_worker(run, free_bytes);
+        CHECK(one.bytes == 300);
+        CHECK(one.step_s > 0.0);
+        CHECK(one.step_s < 1.0);
         CHECK(free.empty());
         CHECK(run.global_model() == before);
         CHECK(run.server.round == 0);

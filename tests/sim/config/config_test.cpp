@@ -97,7 +97,7 @@ TEST_CASE("KeysLeftOutHaveTheirDefaults") {
 
 TEST_CASE("EveryKeyIsRead") {
     const RunConfig run = loaded(
-        "name: n\nseed: 18446744073709551615\nrounds: 2\ndevice: cpu\nworkers: 0\nthreads: 3\nclock: virtual\n"
+        "name: n\nseed: 18446744073709551615\nrounds: 2\ndevice: cpu\nworkers: 0\nmps: off\nthreads: 3\nclock: virtual\n"
         "data:\n  format: idx\n  root: /r\n  classes: 7\n  normalize: {mean: [0.25, -1], std: [0.5, 2]}\n"
         "  partition: {scheme: dirichlet, clients: 9, alpha: 0.125, min_examples: 5}\n"
         "model: {name: cnn_m, dropout: false}\n"
@@ -111,30 +111,31 @@ TEST_CASE("EveryKeyIsRead") {
         "devices:\n  compute: {distribution: zipf, exponent: 2, seconds_per_example: 0.5}\n"
         "  link: {distribution: lognormal, sigma: 0.25, upload: 16, download: 64}\n"
         "  availability: {scheme: probability, probability: 0.5, period_s: 8}\n");
-    CHECK_EQ(dump(run),
-             "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nthreads 3\nclock virtual\narrivals \n"
-             "data {\nformat idx\nroot /r\nclasses 7\nnum_train 6000\nnum_test 1000\nnum_classes 10\nnum_features "
-             "20\nseparation 0x1p+1\n"
-             "normalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n}\n"
-             "partition {\nscheme dirichlet\nclients 9\nsizes \nshards_per_client 2\nalpha 0x1p-3\nmin_examples 5\n}\n}\n"
-             "model {\nname cnn_m\ndropout false\nhidden 200\ninit \n}\n"
-             "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nbatch_size 16\nclients_per_slot 2\n"
-             "optimizer {\nname sgd\nlr 0x1p-1\nmomentum 0x1.8p-1\nweight_decay 0x1p-2\nnesterov true\n}\n}\n"
-             "strategy {\nname fedadam\nweighting uniform\nserver_lr 0x1p+0\nserver_lr 0x1p+0\nserver_momentum "
-             "0x1.ccccccccccccdp-1\n"
-             "proximal_mu 0x1.47ae147ae147bp-7\nserver_lr 0x1p+1\nbeta1 0x0p+0\nbeta2 0x1p-1\ntau 0x1p+2\n}\n"
-             "mode {\nname synchronous\nquorum none\nalpha 0x1.3333333333333p-1\nstaleness polynomial\nstaleness_a "
-             "0x1p-1\nstaleness_b "
-             "0x1p+2\nat_end drop\nall_reduce tree\nmax_staleness none\ndata partitioned\ncut \n}\nevaluation {\nevery "
-             "3\nchunk_size 50\n}\nstop {\ntest_accuracy 0x1p-1\n}\n"
-             "failures {\npolicy retry\nattempts 4\nmin_updates 2\ndeadline_s none\nmax_update_norm 0x1p+3\n}\n"
-             "checkpoint {\nevery 5\nkeep 3\n}\n"
-             "faults {\nkind slow\nround 2\nclient 3\nrate 0x1p-1\nattempts all\nat update\nseconds 0x1p+2\n}\n"
-             "faults {\nkind nan\nround none\nclient none\nrate 0x1p+0\nattempts first\nat training\nseconds 0x1p+0\n}\n"
-             "devices {\ntrace \n"
-             "compute {\ndistribution zipf\nsigma 0x1p-1\nexponent 0x1p+1\nseconds_per_example 0x1p-1\n}\n"
-             "link {\ndistribution lognormal\nsigma 0x1p-2\nexponent 0x1p+0\nupload 0x1p+4\ndownload 0x1p+6\n}\n"
-             "availability {\nscheme probability\nprobability 0x1p-1\nperiod_s 0x1p+3\ntrace \n}\n}\n");
+    CHECK_EQ(
+        dump(run),
+        "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nmps off\nthreads 3\nclock virtual\narrivals \n"
+        "data {\nformat idx\nroot /r\nclasses 7\nnum_train 6000\nnum_test 1000\nnum_classes 10\nnum_features "
+        "20\nseparation 0x1p+1\n"
+        "normalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n}\n"
+        "partition {\nscheme dirichlet\nclients 9\nsizes \nshards_per_client 2\nalpha 0x1p-3\nmin_examples 5\n}\n}\n"
+        "model {\nname cnn_m\ndropout false\nhidden 200\ninit \n}\n"
+        "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nbatch_size 16\nclients_per_slot 2\n"
+        "optimizer {\nname sgd\nlr 0x1p-1\nmomentum 0x1.8p-1\nweight_decay 0x1p-2\nnesterov true\n}\n}\n"
+        "strategy {\nname fedadam\nweighting uniform\nserver_lr 0x1p+0\nserver_lr 0x1p+0\nserver_momentum "
+        "0x1.ccccccccccccdp-1\n"
+        "proximal_mu 0x1.47ae147ae147bp-7\nserver_lr 0x1p+1\nbeta1 0x0p+0\nbeta2 0x1p-1\ntau 0x1p+2\n}\n"
+        "mode {\nname synchronous\nquorum none\nalpha 0x1.3333333333333p-1\nstaleness polynomial\nstaleness_a "
+        "0x1p-1\nstaleness_b "
+        "0x1p+2\nat_end drop\nall_reduce tree\nmax_staleness none\ndata partitioned\ncut \n}\nevaluation {\nevery "
+        "3\nchunk_size 50\n}\nstop {\ntest_accuracy 0x1p-1\n}\n"
+        "failures {\npolicy retry\nattempts 4\nmin_updates 2\ndeadline_s none\nmax_update_norm 0x1p+3\n}\n"
+        "checkpoint {\nevery 5\nkeep 3\n}\n"
+        "faults {\nkind slow\nround 2\nclient 3\nrate 0x1p-1\nattempts all\nat update\nseconds 0x1p+2\n}\n"
+        "faults {\nkind nan\nround none\nclient none\nrate 0x1p+0\nattempts first\nat training\nseconds 0x1p+0\n}\n"
+        "devices {\ntrace \n"
+        "compute {\ndistribution zipf\nsigma 0x1p-1\nexponent 0x1p+1\nseconds_per_example 0x1p-1\n}\n"
+        "link {\ndistribution lognormal\nsigma 0x1p-2\nexponent 0x1p+0\nupload 0x1p+4\ndownload 0x1p+6\n}\n"
+        "availability {\nscheme probability\nprobability 0x1p-1\nperiod_s 0x1p+3\ntrace \n}\n}\n");
     const RunConfig other = loaded(
         "data:\n  format: synthetic\n  num_train: 11\n  num_test: 12\n  num_classes: 13\n  num_features: 14\n  separation: 8\n"
         "  partition: {scheme: iid, clients: 2, sizes: [0.25, 0.5]}\n"
@@ -211,7 +212,7 @@ TEST_CASE("CohortSize") {
 TEST_CASE("ResolvedFormToTheLetter") {
     CHECK_EQ(
         to_yaml(loaded(kMinimal + "strategy: {name: fedadam}\nstop: {test_accuracy: 0.9}\n", {"training.participation=0.5"})),
-        "name: c\nseed: 1\nrounds: 10\ndevice: auto\nworkers: auto\nthreads: 1\nclock: virtual\n\n"
+        "name: c\nseed: 1\nrounds: 10\ndevice: auto\nworkers: auto\nmps: auto\nthreads: 1\nclock: virtual\n\n"
         "data:\n    format: glyphs\n    num_train: 6000\n    num_test: 1000\n    partition: {scheme: iid, clients: 4}\n\n"
         "model: {name: lr}\n\n"
         "training:\n    participation: 0.5\n    local_epochs: 1\n    batch_size: 32\n    clients_per_slot: 1\n"

@@ -38,7 +38,7 @@ TEST_CASE("UnknownKeys") {
             {"batch_size: 3\n", "c.yaml:7: batch_size: unknown key; did you mean 'training.batch_size'?"},
             {"stop: {zzz: 3}\n", "c.yaml:7: stop.zzz: unknown key; known keys: test_accuracy"},
             {"zzz: 3\n",
-             "c.yaml:7: zzz: unknown key; known keys: name, seed, rounds, device, workers, threads, clock, data, model, "
+             "c.yaml:7: zzz: unknown key; known keys: name, seed, rounds, device, workers, mps, threads, clock, data, model, "
              "training, strategy, mode, evaluation, stop, failures, checkpoint, faults, devices"},
             {"strategy: {name: fedprox, mu_x: 1}\n",
              "c.yaml:7: strategy.mu_x: unknown key; known keys: name, weighting, proximal_mu"},
@@ -83,6 +83,7 @@ TEST_CASE("WrongTypes") {
             {"rounds:\n", "c.yaml:7: rounds: wants an integer, found nothing; allowed: 1 to 1e9"},
             {"rounds: [3]\n", "c.yaml:7: rounds: wants an integer, found a list; allowed: 1 to 1e9"},
             {"rounds: {x: 3}\n", "c.yaml:7: rounds: wants an integer, found a map; allowed: 1 to 1e9"},
+            {"mps: 1\n", "c.yaml:7: mps: unknown value '1'; allowed: auto, on, off"},
             {"workers: some\n", "c.yaml:7: workers: wants an integer, found 'some'; allowed: auto, 0 to 1024"},
             {"training: 3\n", "c.yaml:7: training: wants keys below it, found '3'"},
             {"training:\n", "c.yaml:7: training: wants keys below it, found nothing; write them or take the line out"},
@@ -272,7 +273,7 @@ TEST_CASE("KeysOfAnotherChoice") {
           "weighting, server_lr"},
          {"clock: wall\ndevices:\n  compute: {seconds_per_example: 0}\n",
           "c.yaml:8: devices: 'devices' belongs to clock 'virtual'; the clock here is 'wall'; known keys: name, seed, rounds, "
-          "device, workers, threads, clock, arrivals, data, model, training, strategy, mode, evaluation, stop, failures, "
+          "device, workers, mps, threads, clock, arrivals, data, model, training, strategy, mode, evaluation, stop, failures, "
           "checkpoint, "
           "faults"},
          {"devices:\n  trace: x.csv\n  link: {upload: 5}\n",

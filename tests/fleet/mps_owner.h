@@ -1,0 +1,21 @@
+// A process that has an MPS daemon and is killed.
+#pragma once
+
+#include "sim/mps.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace fedhive::testing {
+
+/// Says where its daemon is, in a file that appears whole, and waits for its end.
+inline int own_a_daemon(const std::filesystem::path& file) {
+    const sim::MpsDaemon daemon;
+    std::ofstream(file.string() + ".part") << daemon.folder().string();
+    std::filesystem::rename(file.string() + ".part", file);
+    for (;;) pause();
+}
+
+}  // namespace fedhive::testing

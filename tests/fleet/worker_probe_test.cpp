@@ -1,0 +1,144 @@
+// The race before round 1, with real processes; the workers are the toy's.
+#include "sim/worker_probe.h"
+
+#include "sim/choice_cache.h"
+#include "tests/support/skip.h"
+#include "tests/support/temporary_folder.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+struct Probed {
+    explicit Probed(const std::vector<std::string>& overrides = {}) : loaded(load(overrides)), run(loaded) {
+        unsetenv("TOY_FAULT");
+        setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
+        run.load_first_model(loaded);
+        run.num_workers = run.most_workers = 3;  // on any machine
+    }
+    ~Probed() { unsetenv("XDG_CACHE_HOME"); }
+
+    LoadedConfig load(const std::vector<std::string>& overrides) const {
+        const auto file = folder.path() / "auto.yaml";
+        std::ofstream(file) << "data: {format: synthetic, num_train: 300, num_test: 20, num_features: 4, partition: {scheme: "
+                               "contiguous, clients: 3}}\nmodel: {name: lr}\ndevice: cpu\n";
+        return load_config(file, overrides);
+    }
+    bool cached() const { return std::filesystem::exists(folder.path() / "fedhive"); }
+
+    testing::TemporaryFolder folder;
+    LoadedConfig loaded;
+    Experiment run;
+};
+
+constexpr std::int64_t kManyRounds = 100'000'000;
+
+}  // namespace
+
+TEST_SUITE("WorkerProbe") {
+    TEST_CASE("RaceMeasuresEachCandidateAndLeavesTheModelAlone") {
+        const Probed probed;
+        const std::vector<float> before = probed.run.global_model();
+        const std::vector<Throughput> measured = race_workers(probed.run, {3, 1}, 1e-3, 3.0, false);
+        REQUIRE(measured.size() == 2);
+        CHECK(measured[0].workers == 3);
+        CHECK(measured[1].workers == 1);
+        CHECK(measured[1].steps_per_s > 0.0);
+        CHECK(probed.run.global_model() == before);
+        CHECK(race_workers(probed.run, {3, 1}, 1e-3, 0.0, false).empty());
+    }
+
+    TEST_CASE("LongRunIsProbedOnceAndTheNextOneKnows") {
+        const Probed probed;
+        const WorkerChoice first = choose_workers(probed.run, kManyRounds, std::nullopt);
+        if (first.by == ChosenBy::Cores && first.cost_s > 0.0)
+            FEDHIVE_SKIP("the machine is too busy for a probe to fit into its budget");
+        CHECK(first.by == ChosenBy::Probe);
+        CHECK(first.cost_s > 0.0);
+        CHECK(first.measured.size() == candidates_on_cores(3).size());
+        CHECK(first.workers == fewest_of_the_fastest(first.measured).workers);
+        if (!probed.cached()) FEDHIVE_SKIP("other programs use the cores, so that what is measured is not kept");
+        const WorkerChoice second = choose_workers(probed.run, kManyRounds, std::nullopt);
+        CHECK(second.by == ChosenBy::Cache);
+        CHECK(second.workers == first.workers);
+        CHECK(second.cost_s == 0.0);
+    }
+
+    TEST_CASE("KnownChoiceIsTakenUnlessItIsImpossibleNow") {
+        const Probed probed;
+        WorkerChoice known{.by = ChosenBy::Probe, .workers = 2, .mps = false, .measured = {{2, false, 7.0}}, .cost_s = 1.0};
+        ChoiceCache(race_key(probed.run)).write(known);
+        const WorkerChoice choice = choose_workers(probed.run, 10, std::nullopt);
+        CHECK(choice.by == ChosenBy::Cache);
+        CHECK(choice.workers == 2);
+        known.workers = 4;
+        ChoiceCache(race_key(probed.run)).write(known);
+        CHECK(choose_workers(probed.run, 10, std::nullopt).by == ChosenBy::Cores);
+    }
+
+    TEST_CASE("ShortRunIsNotProbed") {
+        const Probed probed;
+        const WorkerChoice choice = choose_workers(probed.run, 10, std::nullopt);
+        CHECK(choice.by == ChosenBy::Cores);
+        CHECK(choice.workers == 3);
+        CHECK_FALSE(probed.cached());
+    }
+
+    TEST_CASE("GivenNumberStaysAndSoDoModesInWhichItMattersForMore") {
+        for (const char* given : {"workers=3", "clock=wall"}) {
+            std::vector<std::string> overrides{given};
+            if (std::string(given) == "clock=wall") overrides.emplace_back("mode={name: async}");
+            const Probed probed(overrides);
+            const WorkerChoice choice = choose_workers(probed.run, kManyRounds, std::nullopt);
+            CHECK(choice.by == (overrides.size() == 1 ? ChosenBy::Config : ChosenBy::Cores));
+            CHECK(choice.workers == 3);
+            CHECK_FALSE(probed.cached());
+        }
+    }
+
+    TEST_CASE("ResumedRunKeepsItsNumberWhereItIsStillPossible") {
+        const Probed probed;
+        WorkerChoice before{.by = ChosenBy::Probe, .workers = 2, .mps = false, .measured = {{3, false, 5.0}}, .cost_s = 1.0};
+        const WorkerChoice kept = choose_workers(probed.run, 10, before);
+        CHECK(kept.by == ChosenBy::Before);
+        CHECK(kept.workers == 2);
+        CHECK(kept.measured.size() == 1);
+        CHECK(kept.cost_s == 0.0);
+        before.workers = 4;
+        CHECK(choose_workers(probed.run, 10, before).by == ChosenBy::Cores);
+        before.workers = 2;
+        before.mps = true;
+        CHECK(choose_workers(probed.run, 10, before).by == ChosenBy::Cores);
+    }
+
+    TEST_CASE("FailingClientLeavesTheChoiceToTheCores") {
+        const Probed probed;
+        setenv("TOY_FAULT", "throw", 1);
+        setenv("TOY_CLIENT", "0", 1);
+        const WorkerChoice choice = choose_workers(probed.run, kManyRounds, std::nullopt);
+        unsetenv("TOY_FAULT");
+        CHECK(choice.by == ChosenBy::Cores);
+        CHECK(choice.workers == 3);
+        CHECK_FALSE(probed.cached());
+    }
+
+    TEST_CASE("KeyOfARaceFollowsWhatCostsTimeOnly") {
+        const std::string key = race_key(Probed().run);
+        CHECK(race_key(Probed({"seed=7", "rounds=99", "evaluation.every=5", "training.optimizer.lr=0.5"}).run) == key);
+        for (const char* other : {"training.batch_size=8", "threads=2", "data.num_features=5", "training.clients_per_slot=2"})
+            CHECK_MESSAGE(race_key(Probed({other}).run) != key, other);
+    }
+
+    TEST_CASE("MpsThatIsAskedForAndImpossibleIsRefused") {
+        CHECK_THROWS_WITH_AS(Probed({"mps=on"}),
+                             "--set mps=on: mps: cannot be on: the device is cpu, and MPS is for workers that share a GPU; "
+                             "allowed here: auto, off",
+                             ConfigError);
+    }
+}
