@@ -3,8 +3,8 @@
 #include "clients/training/worker.h"
 #include "sim/commands.h"
 #include "sim/mps.h"
-#include "sim/report_command.h"
 #include "sim/screen/watch.h"
+#include "sim/script_command.h"
 #include "sim/sweep_command.h"
 #include "sim/version.h"
 
@@ -41,6 +41,13 @@ void add_sweep(CLI::App& app, SweepCommand& sweep, int& exit_code) {
         if (sweep.file.empty() && sweep.resume.empty()) throw CLI::RequiredError("file, or --resume DIR,");
         exit_code = sweep_command(sweep);
     });
+}
+
+/// The script of that name has arguments and a help of its own.
+void add_script(CLI::App& app, const std::string& name, const std::string& description) {
+    CLI::App* command = app.add_subcommand(name, description)->prefix_command();
+    command->set_help_flag("");
+    command->callback([command, name] { script_command(name, command->remaining()); });
 }
 
 }  // namespace
@@ -96,10 +103,8 @@ int run_cli(int argc, char** argv) {
 
     SweepCommand sweep;
     add_sweep(app, sweep, exit_code);
-    CLI::App* report =
-        app.add_subcommand("report", "draw a report of runs and sweeps; fedhive report -h says more")->prefix_command();
-    report->set_help_flag("");
-    report->callback([&] { report_command(report->remaining()); });
+    add_script(app, "report", "draw a report of runs and sweeps; fedhive report -h says more");
+    add_script(app, "bench", "measure how fast this is against other programs; fedhive bench -h says more");
 
     CLI::App* validate = app.add_subcommand("validate", "check a config, its data and its memory without running it");
     add_config(validate)->required();

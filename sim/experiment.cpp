@@ -67,13 +67,20 @@ std::uint64_t exchange_floats(const clients::Cut& cut, const RunConfig& run) {
     return 2 * ((floats + 15) / 16 * 16);
 }
 
+/// Of drawn examples.
+clients::ExampleShape shape_of(const DataConfig& data) {
+    if (data.format == "glyphs") return {1, 28, 28};
+    if (data.shape.empty()) return {data.num_features, 1, 1};
+    const auto side = [&](std::size_t i) { return static_cast<std::int64_t>(data.shape[i]); };
+    return {side(0), side(1), side(2)};
+}
+
 /// Drawn data are asked for by number, so their size is known before the first one is drawn. They exist twice while they move into the
 /// shared segment.
 void require_memory(const RunConfig& run) {
     const DataConfig& data = run.data;
-    const auto values = static_cast<std::uint64_t>(data.format == "glyphs" ? 28 * 28 : data.num_features);
     const std::uint64_t wanted =
-        2 * static_cast<std::uint64_t>(data.num_train + data.num_test) * (values + sizeof(std::int32_t));
+        2 * static_cast<std::uint64_t>(data.num_train + data.num_test) * (shape_of(data).num_values() + sizeof(std::int32_t));
     const std::uint64_t available = this_machine().available_memory;
     if (wanted > available)
         throw ConfigError(fmt::format("{} examples need {} bytes ({}), {} bytes ({}) are available; use fewer",
@@ -88,8 +95,14 @@ clients::Dataset read_dataset(const RunConfig& run) {
     const auto num_test = static_cast<std::size_t>(data.num_test);
     require_memory(run);
     if (data.format == "glyphs") return clients::draw_glyphs(num_train, num_test, run.seed);
-    if (data.format == "synthetic")
-        return clients::draw_synthetic({num_train, num_test, data.num_classes, data.num_features, data.separation}, run.seed);
+    if (data.format == "synthetic") {
+        const clients::ExampleShape shape = shape_of(data);
+        const auto num_features = static_cast<std::int64_t>(shape.num_values());
+        clients::Dataset drawn =
+            clients::draw_synthetic({num_train, num_test, data.num_classes, num_features, data.separation}, run.seed);
+        drawn.train.shape = drawn.test.shape = shape;  // the same features, as pixels
+        return drawn;
+    }
     throw Fault(fmt::format("nobody reads data of format '{}'", data.format));
 }
 

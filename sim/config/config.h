@@ -32,6 +32,7 @@ struct DataConfig {
     std::int64_t num_test = 1000;    // glyphs, synthetic
     std::int64_t num_classes = 10;   // synthetic
     std::int64_t num_features = 20;  // synthetic
+    std::vector<double> shape;       // synthetic: channels, height, width, whole numbers; empty: num_features of 1 x 1
     double separation = 2.0;         // synthetic
     clients::Normalization normalize;
     PartitionConfig partition;

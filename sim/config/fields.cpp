@@ -81,7 +81,9 @@ void describe_data(Visitor& visitor, DataConfig& data) {
     visitor.field({.name = "num_classes", .target = &data.num_classes, .range = between(2, kWide), .when = when({"synthetic"}),
                    .doc = "Classes to draw."});
     visitor.field({.name = "num_features", .target = &data.num_features, .range = between(1, kWide), .when = when({"synthetic"}),
-                   .doc = "Values of an example."});
+                   .doc = "Values of an example, as channels of 1 × 1; not looked at where shape is given."});
+    visitor.field({.name = "shape", .target = &data.shape, .range = between(1, kWide), .when = when({"synthetic"}), .default_note = "–",
+                   .doc = "Channels, height and width of an example in place of num_features, `[3, 32, 32]`: for models that take images."});
     visitor.field({.name = "separation", .target = &data.separation, .range = above(0), .when = when({"synthetic"}),
                    .doc = "Distance scale of the class centres, in standard deviations of the noise; 2 is learnable but not trivial."});
     visitor.begin({.name = "normalize", .flow = true, .doc = "Pixels become (byte / 255 − mean) / std when a batch is gathered."});

@@ -1,15 +1,32 @@
 #include "sim/config/rules.h"
 
+#include "sim/config/ranges.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <cctype>
+#include <cmath>
 #include <numeric>
 
 namespace fedhive::sim {
 
 namespace {
+
+void check_shape(const std::vector<double>& shape, const ConfigSource& source) {
+    if (shape.empty()) return;
+    if (shape.size() != 3)
+        throw source.error("data.shape", fmt::format("has {} numbers; give three: channels, height, width", shape.size()));
+    double values = 1.0;
+    for (const double side : shape) {
+        if (side != std::floor(side))
+            throw source.error("data.shape", fmt::format("{} is not an integer; give channels, height, width", side));
+        values *= side;
+    }
+    if (values > kWide)
+        throw source.error("data.shape", fmt::format("an example would have {} values; allowed: at most {}", values, kWide));
+}
 
 void check_data(const DataConfig& data, const ConfigSource& source) {
     const std::size_t means = data.normalize.mean.size();
@@ -18,6 +35,7 @@ void check_data(const DataConfig& data, const ConfigSource& source) {
         throw source.error(means > stds ? "data.normalize.mean" : "data.normalize.std",
                            fmt::format("mean has {} numbers, std has {}; give each as many", means, stds));
 
+    check_shape(data.shape, source);
     const std::vector<double>& sizes = data.partition.sizes;
     if (sizes.empty()) return;
     if (static_cast<std::int64_t>(sizes.size()) != data.partition.clients)

@@ -1,11 +1,10 @@
-// The ideal loop: what an expert would write by hand for one workload and nothing more; the denominator of speed figures. Two pinned processes,
-// one thread each, LibTorch eager, data resident as one tensor, narrow for batches, gradients reset to undefined, SGD in place, the model
-// reset by one copy per client, a running weighted sum, an atomic next-client counter, raised allocator thresholds. No evaluation, no logging,
-// no determinism, no fault handling.
+// The ideal loop: what an expert would write by hand for one workload and nothing more; the denominator of speed figures. Pinned processes,
+// one thread each, LibTorch eager, data resident as one tensor that all share, narrow for batches, gradients reset to undefined, SGD in
+// place, the model reset by one copy per client, a running weighted sum, an atomic next-client counter, raised allocator thresholds.
+// No shuffling, no evaluation, no logging, no repeatability, no fault handling.
 //
-//   ideal_loop MODEL ROUNDS CLIENTS EXAMPLES_PER_CLIENT COHORT BATCH        prints one line per round: seconds
-#include "clients/models/classifier.h"
-#include "clients/models/flat_model.h"
+//   ideal_loop PROCESSES WORKLOAD.json        prints after every round {"round_s": seconds}; docs/speed.md describes the file
+#include "tests/bench/ideal_models.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -13,121 +12,163 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-
-using namespace fedhive::clients;
+#include <fstream>
+#include <numeric>
 
 namespace {
 
-constexpr int kProcesses = 2;
-constexpr double kRate = 0.05;
-
-struct Shared {
-    pthread_barrier_t barrier;
-    std::atomic<long> next{0};
-};
+using fedhive::bench::Model;
+using Seconds = std::chrono::duration<double>;
 
 struct Workload {
-    const char* model;
-    long rounds, clients, examples, cohort, batch;
+    std::string model;
+    std::vector<std::int64_t> shape, examples;
+    std::int64_t classes = 0, clients = 0, cohort = 0, rounds = 0, batch_size = 0, local_epochs = 0;
+    double lr = 0.0, momentum = 0.0;
+    bool dropout = false;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Workload, model, shape, examples, classes, clients, cohort, rounds, batch_size, local_epochs,
+                                   lr, momentum, dropout)
+
+struct Shared {
+    pthread_barrier_t barrier{};
+    std::atomic<std::int64_t> next{0};
 };
 
-double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-ModelSpec spec_of(const Workload& work) {
-    ModelSpec spec;
-    spec.name.set(work.model);
-    spec.input = {1, 28, 28};
-    spec.num_classes = 10;
-    spec.dropout = false;
-    return spec;
+/// Process `rank` has the rank-th of the processors that this program may use.
+void pin(int rank) {
+    cpu_set_t allowed, mine;
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    CPU_ZERO(&mine);
+    for (int cpu = 0, left = rank % CPU_COUNT(&allowed); cpu < CPU_SETSIZE; ++cpu)
+        if (CPU_ISSET(cpu, &allowed) && left-- == 0) CPU_SET(cpu, &mine);
+    sched_setaffinity(0, sizeof mine, &mine);
 }
 
-/// One epoch over a client's examples, starting at `first`.
-void train_client(Classifier& model, const torch::Tensor& x, const torch::Tensor& y, long first, const Workload& work) {
-    auto parameters = model.parameters();
-    for (long start = 0; start < work.examples; start += work.batch) {
-        const long count = std::min(work.batch, work.examples - start);
-        for (auto& parameter : parameters) parameter.mutable_grad() = torch::Tensor();
-        torch::nn::functional::cross_entropy(model.forward(x.narrow(0, first + start, count)),
-                                             y.narrow(0, first + start, count))
-            .backward();
-        const torch::NoGradGuard no_grad;
-        for (auto& parameter : parameters) parameter.add_(parameter.grad(), -kRate);
+/// Momentum as in torch.optim.SGD: the first gradient is the first velocity.
+void step(Model& model, std::vector<torch::Tensor>& velocity, const Workload& work) {
+    const torch::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < model.parameters.size(); ++i) {
+        torch::Tensor& gradient = model.parameters[i].mutable_grad();
+        if (work.momentum > 0.0)
+            gradient = velocity[i] = velocity[i].defined() ? velocity[i].mul_(work.momentum).add_(gradient) : gradient;
+        model.parameters[i].add_(gradient, -work.lr);
+        gradient = torch::Tensor();
     }
 }
 
-void run_process(int rank, Shared& shared, float* global, float* sums, std::size_t size, const Workload& work) {
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    CPU_SET(rank, &cpus);
-    sched_setaffinity(0, sizeof cpus, &cpus);
+/// The client whose `num_examples` begin at `first`.
+void train_client(Model& model, const torch::Tensor& x, const torch::Tensor& y, std::int64_t first, std::int64_t num_examples,
+                  const Workload& work) {
+    std::vector<torch::Tensor> velocity(model.parameters.size());
+    for (std::int64_t epoch = 0; epoch < work.local_epochs; ++epoch) {
+        for (std::int64_t start = 0; start < num_examples; start += work.batch_size) {
+            const std::int64_t count = std::min(work.batch_size, num_examples - start);
+            torch::cross_entropy_loss(model.parts.forward(model.parameters, x.narrow(0, first + start, count), work.dropout),
+                                      y.narrow(0, first + start, count))
+                .backward();
+            step(model, velocity, work);
+        }
+    }
+}
+
+struct Resident {
+    torch::Tensor x, y;                 // [examples, shape] f32, [examples]
+    std::vector<std::int64_t> offsets;  // of the clients' first examples
+};
+
+Resident draw(const Workload& work, bool flat) {
+    Resident data;
+    data.offsets.resize(work.examples.size() + 1);
+    std::partial_sum(work.examples.begin(), work.examples.end(), data.offsets.begin() + 1);
+    std::vector<std::int64_t> shape = work.shape;
+    if (flat) shape = {c10::multiply_integers(work.shape)};
+    shape.insert(shape.begin(), data.offsets.back());
+    data.x = torch::randn(shape);
+    data.y = torch::randint(0, work.classes, {data.offsets.back()}, torch::kInt64);
+    return data;
+}
+
+/// The clients of a round that this process gets hold of.
+void train_clients(Model& model, Shared& shared, const Resident& data, const torch::Tensor& server, torch::Tensor& sum,
+                   std::int64_t round, const Workload& work) {
+    const auto client_at = [&](std::int64_t i) { return static_cast<std::size_t>((round * work.cohort + i) % work.clients); };
+    std::int64_t total = 0;
+    for (std::int64_t i = 0; i < work.cohort; ++i) total += work.examples[client_at(i)];
+    sum.zero_();
+    for (std::int64_t i = shared.next.fetch_add(1); i < work.cohort; i = shared.next.fetch_add(1)) {
+        const std::size_t client = client_at(i);
+        model.flat.copy_(server);
+        train_client(model, data.x, data.y, data.offsets[client], work.examples[client], work);
+        sum.add_(model.flat, static_cast<double>(work.examples[client]) / static_cast<double>(total));
+    }
+}
+
+void run_process(int rank, Shared& shared, Model& model, const Resident& data, torch::Tensor& server, torch::Tensor& sums,
+                 const Workload& work) {
+    pin(rank);
+    torch::Tensor mine = sums[rank];
+    for (std::int64_t round = 0; round < work.rounds; ++round) {
+        pthread_barrier_wait(&shared.barrier);
+        const auto start = std::chrono::steady_clock::now();
+        train_clients(model, shared, data, server, mine, round, work);
+        pthread_barrier_wait(&shared.barrier);
+        if (rank != 0) continue;
+        server.copy_(mine);
+        for (std::int64_t other = 1; other < sums.size(0); ++other) server.add_(sums[other]);
+        shared.next = 0;
+        std::printf("{\"round_s\": %.7f}\n", Seconds(std::chrono::steady_clock::now() - start).count());
+        std::fflush(stdout);
+    }
+}
+
+int run(int processes, const Workload& work) {
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_TOP_PAD, 16 << 20);
     at::set_num_threads(1);
-    torch::manual_seed(1);
-    const torch::Tensor x = torch::randn({work.clients * work.examples, 1, 28, 28});
-    const torch::Tensor y = torch::randint(0, 10, {work.clients * work.examples}, torch::kInt64);
-    const FlatModel model(spec_of(work), fedhive::aggregation::MemorySpace::Host);
-    torch::Tensor local = torch::from_blob(model.parameters().data, {static_cast<long>(size)});
-    torch::Tensor server = torch::from_blob(global, {static_cast<long>(size)});
-    torch::Tensor mine = torch::from_blob(sums + static_cast<std::size_t>(rank) * size, {static_cast<long>(size)});
-    if (rank == 0) initial_parameters(spec_of(work), model.layout(), 1, {global, size});
-
-    for (long round = 0; round < work.rounds; ++round) {
-        pthread_barrier_wait(&shared.barrier);
-        const double start = seconds_now();
-        mine.zero_();
-        for (long client = shared.next.fetch_add(1); client < work.cohort; client = shared.next.fetch_add(1)) {
-            {
-                const torch::NoGradGuard no_grad;
-                local.copy_(server);
-            }
-            train_client(model.module(), x, y, (round * work.cohort + client) % work.clients * work.examples, work);
-            mine.add_(local, 1.0 / static_cast<double>(work.cohort));
-        }
-        pthread_barrier_wait(&shared.barrier);
-        if (rank == 0) {
-            server.copy_(mine).add_(torch::from_blob(sums + size, {static_cast<long>(size)}));
-            shared.next = 0;
-            std::printf("%.6f\n", seconds_now() - start);
-            std::fflush(stdout);
-        }
-    }
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-    if (argc != 7) {
-        std::fprintf(stderr, "usage: ideal_loop MODEL ROUNDS CLIENTS EXAMPLES_PER_CLIENT COHORT BATCH\n");
-        return 2;
-    }
-    const Workload work{argv[1],           std::atol(argv[2]), std::atol(argv[3]), std::atol(argv[4]), std::atol(argv[5]),
-                        std::atol(argv[6])};
-    const std::size_t size = model_layout(spec_of(work)).num_floats();
-    const std::size_t bytes = 4096 + (1 + kProcesses) * size * sizeof(float);
+    Model model(work.model, work.shape, work.classes);
+    const Resident data = draw(work, model.parts.flat);
+    const std::int64_t size = model.flat.size(0);
+    const std::size_t bytes = 4096 + static_cast<std::size_t>((1 + processes) * size) * sizeof(float);
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     auto* shared = new (memory) Shared;
     pthread_barrierattr_t attributes;
     pthread_barrierattr_init(&attributes);
     pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    pthread_barrier_init(&shared->barrier, &attributes, kProcesses);
-    auto* global = reinterpret_cast<float*>(static_cast<char*>(memory) + 4096);
-    // No parallel region has run yet, so a plain fork is safe here.
-    for (int rank = 0; rank < kProcesses; ++rank) {
-        if (fork() == 0) {
-            run_process(rank, *shared, global, global + size, size, work);
-            _exit(0);
-        }
+    pthread_barrier_init(&shared->barrier, &attributes, static_cast<unsigned>(processes));
+    auto* floats = reinterpret_cast<float*>(static_cast<char*>(memory) + 4096);
+    torch::Tensor server = torch::from_blob(floats, {size}).uniform_(-0.05, 0.05);
+    torch::Tensor sums = torch::from_blob(floats + size, {processes, size});
+    // With one thread LibTorch has started no other, so a plain fork is safe here.
+    int rank = 0;
+    for (int other = 1; other < processes && rank == 0; ++other)
+        if (fork() == 0) rank = other;
+    run_process(rank, *shared, model, data, server, sums, work);
+    if (rank != 0) _exit(0);
+    int status = 0, failed = 0;
+    while (wait(&status) > 0) failed |= status;
+    return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int processes = argc == 3 ? std::atoi(argv[1]) : 0;
+    if (processes < 1) {
+        std::fprintf(stderr, "usage: ideal_loop PROCESSES WORKLOAD.json\n");
+        return 2;
     }
-    int status = 0;
-    while (wait(&status) > 0) {
+    try {
+        std::ifstream file(argv[2]);
+        return run(processes, nlohmann::json::parse(file).get<Workload>());
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "ideal_loop: %s: %s\n", argv[2], error.what());
+        return 2;
     }
-    return status == 0 ? 0 : 1;
 }

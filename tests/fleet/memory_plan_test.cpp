@@ -47,6 +47,15 @@ TEST_SUITE("MemoryPlan") {
                              ConfigError);
     }
 
+    TEST_CASE("ShapeMakesPixelsOfTheSameFeatures") {
+        const Experiment flat(config({"data.num_features=48"}));
+        const Experiment pixels(config({"data.shape=[3, 8, 2]"}));
+        CHECK(flat.dataset.map().shape == clients::ExampleShape{48, 1, 1});
+        CHECK(pixels.dataset.map().shape == clients::ExampleShape{3, 8, 2});
+        const auto values = [](const Experiment& run) { return run.dataset.train().values; };
+        CHECK(std::ranges::equal(values(flat), values(pixels)));
+    }
+
     TEST_CASE("RehearsalMeasuresOneWorkerAndLeavesTheModelAlone") {
         const LoadedConfig loaded = config();
         const Experiment run(loaded);

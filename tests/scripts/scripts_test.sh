@@ -19,14 +19,14 @@ expect() {
 says() { [[ $output == *"$1"* ]] || fail "expected '$1' in: $output"; }
 
 HelpSaysHow() {
-    for script in setup run test check data report; do
+    for script in setup run test check data report bench; do
         expect 0 "$root/scripts/$script" -h
         says "usage: scripts/$script"
     done
 }
 
 WrongUsageEndsWithTwo() {
-    for script in setup test check data report; do
+    for script in setup test check data report bench; do
         expect 2 "$root/scripts/$script" --no-such-flag
         says "--no-such-flag"
         says "usage: scripts/$script"

@@ -115,7 +115,7 @@ TEST_CASE("EveryKeyIsRead") {
         dump(run),
         "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nmps off\nthreads 3\nclock virtual\narrivals \n"
         "data {\nformat idx\nroot /r\nclasses 7\nnum_train 6000\nnum_test 1000\nnum_classes 10\nnum_features "
-        "20\nseparation 0x1p+1\n"
+        "20\nshape \nseparation 0x1p+1\n"
         "normalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n}\n"
         "partition {\nscheme dirichlet\nclients 9\nsizes \nshards_per_client 2\nalpha 0x1p-3\nmin_examples 5\n}\n}\n"
         "model {\nname cnn_m\ndropout false\nhidden 200\ninit \n}\n"
@@ -137,13 +137,15 @@ TEST_CASE("EveryKeyIsRead") {
         "link {\ndistribution lognormal\nsigma 0x1p-2\nexponent 0x1p+0\nupload 0x1p+4\ndownload 0x1p+6\n}\n"
         "availability {\nscheme probability\nprobability 0x1p-1\nperiod_s 0x1p+3\ntrace \n}\n}\n");
     const RunConfig other = loaded(
-        "data:\n  format: synthetic\n  num_train: 11\n  num_test: 12\n  num_classes: 13\n  num_features: 14\n  separation: 8\n"
+        "data:\n  format: synthetic\n  num_train: 11\n  num_test: 12\n  num_classes: 13\n  num_features: 14\n  shape: [3, 4, "
+        "5]\n  separation: 8\n"
         "  partition: {scheme: iid, clients: 2, sizes: [0.25, 0.5]}\n"
         "model: {name: mlp, hidden: 15}\ntraining: {participation: 0.5}\n");
     CHECK_EQ(other.data.num_train, 11);
     CHECK_EQ(other.data.num_test, 12);
     CHECK_EQ(other.data.num_classes, 13);
     CHECK_EQ(other.data.num_features, 14);
+    CHECK(other.data.shape == std::vector<double>{3, 4, 5});
     CHECK_EQ(other.data.separation, 8.0);
     CHECK(other.data.partition.sizes == std::vector<double>{0.25, 0.5});
     CHECK_EQ(other.model.hidden, 15);

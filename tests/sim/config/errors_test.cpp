@@ -335,6 +335,16 @@ TEST_CASE("KeysThatDoNotGoTogether") {
     CHECK_EQ(error_of(data + "  partition: {clients: 4, sizes: [0.2, 0.4, 0.3, 0.1]}\n"), "");
 }
 
+TEST_CASE("ShapeThatNoExampleHas") {
+    const std::string data = "model: {name: lr}\ndata:\n  format: synthetic\n";
+    check({{"  shape: [3, 0, 4]\n", "c.yaml:4: data.shape[1]: 0 is out of range; allowed: 1 to 1000000"},
+           {"  shape: [3, 32]\n", "c.yaml:4: data.shape: has 2 numbers; give three: channels, height, width"},
+           {"  shape: [3, 1.5, 4]\n", "c.yaml:4: data.shape: 1.5 is not an integer; give channels, height, width"},
+           {"  shape: [3, 1000, 1000]\n",
+            "c.yaml:4: data.shape: an example would have 3000000 values; allowed: at most 1000000"}},
+          data);
+}
+
 TEST_CASE("StrategyThatDoesNotRunInTheMode") {
     const TemporaryFolder folder;
     const std::filesystem::path file = folder.write("c.yaml", kMinimal + "mode: {name: synchronous}\n");

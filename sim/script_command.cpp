@@ -1,4 +1,4 @@
-#include "sim/report_command.h"
+#include "sim/script_command.h"
 
 #include "aggregation/base/error.h"
 
@@ -13,19 +13,18 @@ namespace fs = std::filesystem;
 namespace {
 
 /// build/release/fedhive stands two folders below the checkout; an installed program has none above it.
-fs::path find_script() {
+fs::path find_script(const std::string& name) {
     const fs::path program = fs::read_symlink("/proc/self/exe");
     for (fs::path folder = program.parent_path(); folder != folder.root_path(); folder = folder.parent_path())
-        if (fs::exists(folder / "scripts" / "report") && fs::exists(folder / "sim")) return folder / "scripts" / "report";
-    throw ConfigError(
-        fmt::format("report: there is no scripts/report in a folder above {}; call that of the checkout: scripts/report DIR",
-                    program.string()));
+        if (fs::exists(folder / "scripts" / name) && fs::exists(folder / "sim")) return folder / "scripts" / name;
+    throw ConfigError(fmt::format("{0}: there is no scripts/{0} in a folder above {1}; call that of the checkout: scripts/{0}",
+                                  name, program.string()));
 }
 
 }  // namespace
 
-void report_command(const std::vector<std::string>& arguments) {
-    const std::string script = find_script().string();
+void script_command(const std::string& name, const std::vector<std::string>& arguments) {
+    const std::string script = find_script(name).string();
     std::vector<std::string> all{script};
     all.insert(all.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;

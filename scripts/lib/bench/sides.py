@@ -1,0 +1,92 @@
+"""Who is measured: fedhive, the ideal loop, and what else takes a workload. A side has a name, a note, and says whether it supports a workload;
+`run` gives {"round_s", "whole_s"} and, where there are, "accuracy" and "phases"."""
+import csv
+import json
+import statistics
+import tempfile
+from pathlib import Path
+
+from bench import measure, workloads
+
+PHASES = ("pull_down", "train", "barrier", "aggregate", "server_step")
+TOGETHER = 16  # clients in one batched step
+BATCHED = {"clients_per_slot": TOGETHER, "clients_at_once": TOGETHER}
+
+
+class Program:
+    """Takes WORKLOAD.json, prints its rounds: the ideal loop, and peers."""
+
+    def __init__(self, name, command, environment=None, supports=lambda workload: True):
+        self.name, self.note, self._command, self._environment, self.supports = name, "", command, environment, supports
+        self.missing = False
+
+    def run(self, workload, watch_memory=False):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "workload.json")
+            file.write_text(json.dumps(workload))
+            lines, whole_s, peak_mib = measure.run(self._command(file), self._environment, watch_memory)
+        rounds, accuracy = measure.rounds_of(lines, workload["rounds"])
+        return {"round_s": measure.steady(rounds), "whole_s": whole_s, "accuracy": accuracy, "peak_mib": peak_mib}
+
+
+class Fedhive:
+    def __init__(self, name, program, device="cpu", settings=None, supports=lambda workload: True, note="", missing=False):
+        self.name, self.note, self.program, self.device, self.settings, self.supports = name, note, program, device, settings, supports
+        self.missing = missing  # this program cannot do it: a row with its note, and no figures
+
+    def run(self, workload, watch_memory=False):
+        with tempfile.TemporaryDirectory() as folder:
+            config, out = Path(folder, "workload.yaml"), Path(folder, "run")
+            config.write_text(workloads.to_yaml(workload, self.device, self.settings))
+            _, whole_s, peak_mib = measure.run([self.program, "run", config, "--out", out, "--quiet"], None, watch_memory)
+            with open(out / "rounds.csv", newline="") as file:
+                rows = [{key: float(value or "nan") for key, value in row.items()} for row in csv.DictReader(file)]
+        accuracy = rows[-1]["test_accuracy"] if workload["evaluate_every"] else None
+        return {"round_s": measure.steady(round_seconds(rows)), "whole_s": whole_s, "accuracy": accuracy, "peak_mib": peak_mib,
+                "phases": phases(rows)}
+
+
+def round_seconds(rows):
+    """Of each row of rounds.csv: until the next round begins, so with what it takes to report it, but without evaluation. The last one has no
+    next: it ends with its phases."""
+    ends = [row["started_s"] for row in rows[1:]] + [rows[-1]["started_s"] + rows[-1]["wall_s"]]
+    return [end - row["started_s"] - row["evaluate_s"] for row, end in zip(rows, ends)]
+
+
+def phases(rows):
+    """Median seconds of each phase over the rounds but the first; `rest` is writing tables and checkpoints, `evaluate` is no part of a round here."""
+    later = rows[1:] or rows
+    found = {phase: statistics.median(row[f"{phase}_s"] for row in later) for phase in PHASES}
+    evaluated = [row["evaluate_s"] for row in later if row["test_accuracy"] == row["test_accuracy"]]  # NaN where it was not
+    found["evaluate"] = statistics.median(evaluated) if evaluated else 0.0
+    whole = list(zip(rows, round_seconds(rows)))[1:-1]
+    found["rest"] = statistics.median(seconds - (row["wall_s"] - row["evaluate_s"]) for row, seconds in whole) if whole else 0.0
+    return found
+
+
+def _has_key(fedhive, key):
+    return f"| `{key}` |" in "\n".join(measure.run([fedhive, "reference"])[0])
+
+
+def _fedhive_sides(fedhive, device):
+    """fedhive as everybody runs it, and with what this program knows besides."""
+    sides = [Fedhive("fedhive", fedhive, device)]
+    known = _has_key(fedhive, "clients_at_once")
+    sides.append(Fedhive("fedhive batched", fedhive, device, BATCHED, lambda workload: workload["model"] in ("lr", "mlp"),
+                         f"training.clients_at_once: {TOGETHER}" if known else "this program has no key training.clients_at_once", not known))
+    if device == "cuda" and _has_key(fedhive, "graph"):
+        sides.append(Fedhive("fedhive graph", fedhive, device, {"graph": True}, note="training.graph: true"))
+    return sides
+
+
+def make_sides(build, gpu, peers):
+    """(sides, name of the one that ratios refer to)"""
+    sides = _fedhive_sides(build / "fedhive", "cuda" if gpu else "cpu")
+    if gpu:
+        for form in ("eager", "graph", "batched"):
+            sides.append(Program(f"ideal loop, {form}", lambda file, form=form: [build / "ideal_gpu", form, file]))
+    else:
+        for processes, name in ((1, "ideal loop, 1 process"), (2, "ideal loop, 2 processes")):
+            sides.append(Program(name, lambda file, processes=processes: [build / "ideal_loop", processes, file]))
+    sides += [Program(peer.name, peer.command, peer.environment(), peer.supports) for peer in peers]
+    return sides, "ideal loop, eager" if gpu else "ideal loop, 2 processes"

@@ -1,0 +1,105 @@
+// Aggregation alone: each rule over K updates of P floats, against what this machine copies in the same minute.
+//
+//   aggregation_speed cpu|cuda RULE P K REPEATS        prints for each repeat {"rule_s": …, "copy_s": …}: seconds of the rule, and of a
+//                                                      copy of one thread that moves as many bytes, 4 * P * (K + 1), one after
+//                                                      the other. RULE: mean or median
+#include "aggregation/base/clock.h"
+#include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
+#include "aggregation/math/mean.h"
+#include "aggregation/math/median.h"
+#include "aggregation/math/vector_ops.h"
+#include "aggregation/memory/param_buffer.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+using namespace fedhive;
+using namespace fedhive::aggregation;
+
+namespace {
+
+using Buffers = std::vector<ParamBuffer>;
+
+std::unique_ptr<Aggregator> make(const std::string& rule) {
+    if (rule == "mean") return make_mean();
+    if (rule == "median") return make_median();
+    throw ConfigError(fmt::format("there is no rule '{}'; known: mean, median", rule));
+}
+
+MemorySpace space_of(const std::string& device) {
+    if (device == "cpu") return MemorySpace::Host;
+    if (device == "cuda") return MemorySpace::Cuda;
+    throw ConfigError(fmt::format("there is no device '{}'; known: cpu, cuda", device));
+}
+
+Buffers draw_updates(std::size_t num_floats, std::size_t clients, MemorySpace space) {
+    Buffers updates;
+    std::vector<float> drawn(num_floats);
+    for (std::size_t k = 0; k < clients; ++k) {
+        Stream stream(1, Purpose::TrainData, 0, static_cast<std::uint32_t>(k));
+        for (float& value : drawn) value = static_cast<float>(stream()) * 0x1p-32F - 0.5F;
+        updates.emplace_back(num_floats, space);
+        copy(updates.back(), drawn);
+    }
+    return updates;
+}
+
+/// Seconds until `work` is done, on the device too.
+template <typename Work>
+double seconds_of(MemorySpace space, Work work) {
+    synchronize(space);
+    const std::int64_t start = now_ns();
+    work();
+    synchronize(space);
+    return seconds_between(start, now_ns());
+}
+
+/// Half of the bytes are read, half written: (K + 1) / 2 updates copied, each to its own place.
+void copy_as_many(Buffers& to, const Buffers& from, std::size_t num_floats) {
+    std::size_t left = num_floats * (from.size() + 1) / 2;
+    for (std::size_t k = 0; left > 0; ++k) {
+        const std::size_t count = std::min(left, num_floats);
+        copy(to[k].span().first(count), from[k].span().first(count));
+        left -= count;
+    }
+}
+
+void measure(MemorySpace space, const std::string& rule, std::size_t num_floats, std::size_t clients, int repeats) {
+    const std::unique_ptr<Aggregator> aggregator = make(rule);
+    const Buffers updates = draw_updates(num_floats, clients, space);
+    Buffers copies;
+    for (std::size_t k = 0; k < clients / 2 + 1; ++k) copies.emplace_back(num_floats, space);
+    for (int repeat = 0; repeat <= repeats; ++repeat) {
+        const double rule_s = seconds_of(space, [&] {
+            aggregator->zero_init(num_floats, space);
+            for (std::size_t k = 0; k < clients; ++k) aggregator->aggregate({.values = updates[k], .position = k});
+            FEDHIVE_CHECK_EQ(aggregator->finish().clients, clients);
+        });
+        const double copy_s = seconds_of(space, [&] { copy_as_many(copies, updates, num_floats); });
+        if (repeat > 0) fmt::print("{{\"rule_s\": {:.9f}, \"copy_s\": {:.9f}}}\n", rule_s, copy_s);  // the first one warms up
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const long num_floats = argc == 6 ? std::atol(argv[3]) : 0;
+    const long clients = argc == 6 ? std::atol(argv[4]) : 0;
+    if (num_floats < 1 || clients < 2) {
+        fmt::print(stderr, "usage: aggregation_speed cpu|cuda RULE P K REPEATS, K from 2\n");
+        return 2;
+    }
+    try {
+        measure(space_of(argv[1]), argv[2], static_cast<std::size_t>(num_floats), static_cast<std::size_t>(clients),
+                std::atoi(argv[5]));
+    } catch (const ConfigError& error) {
+        fmt::print(stderr, "aggregation_speed: {}\n", error.what());
+        return 2;
+    }
+    return 0;
+}

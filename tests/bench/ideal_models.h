@@ -1,0 +1,78 @@
+// The catalog's models as an expert writes them for the ideal loop: functions over leaf tensors that are views of one flat vector, so that a
+// model is reset by one copy and summed by one call. In-place wherever autograd allows it. Same layers as clients/models.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace fedhive::bench {
+
+using Tensors = std::vector<torch::Tensor>;
+using Forward = torch::Tensor (*)(const Tensors& p, const torch::Tensor& x, bool dropout);
+
+inline torch::Tensor lr(const Tensors& p, const torch::Tensor& x, bool /*dropout*/) { return torch::linear(x, p[0], p[1]); }
+
+inline torch::Tensor mlp(const Tensors& p, const torch::Tensor& x, bool /*dropout*/) {
+    return torch::linear(torch::linear(torch::linear(x, p[0], p[1]).relu_(), p[2], p[3]).relu_(), p[4], p[5]);
+}
+
+inline torch::Tensor mnist_cnn(const Tensors& p, const torch::Tensor& x, bool dropout) {
+    torch::Tensor maps = torch::conv2d(torch::max_pool2d(torch::conv2d(x, p[0], p[1]), 2).relu_(), p[2], p[3]);
+    if (dropout) maps = torch::feature_dropout(maps, 0.5, true);
+    torch::Tensor units = torch::linear(torch::max_pool2d(maps, 2).relu_().flatten(1), p[4], p[5]).relu_();
+    if (dropout) units = torch::dropout(units, 0.5, true);
+    return torch::linear(units, p[6], p[7]);
+}
+
+inline torch::Tensor cnn_m(const Tensors& p, const torch::Tensor& x, bool dropout) {
+    // Pooled first: the maximum of what is cut off at zero is the maximum cut off at zero, for a quarter of the elements.
+    torch::Tensor maps = torch::max_pool2d(torch::conv2d(torch::conv2d(x, p[0], p[1]).relu_(), p[2], p[3]), 2).relu_();
+    if (dropout) maps = torch::dropout(maps, 0.25, true);
+    torch::Tensor units = torch::linear(maps.flatten(1), p[4], p[5]).relu_();
+    if (dropout) units = torch::dropout(units, 0.5, true);
+    return torch::linear(units, p[6], p[7]);
+}
+
+struct Architecture {
+    Forward forward;
+    bool flat;                                      // takes examples as vectors
+    std::vector<std::vector<std::int64_t>> shapes;  // of the parameters
+};
+
+inline Architecture architecture(const std::string& model, const std::vector<std::int64_t>& shape, std::int64_t classes) {
+    const std::int64_t channels = shape.at(0), height = shape.at(1), width = shape.at(2), values = channels * height * width;
+    if (model == "lr") return {lr, true, {{classes, values}, {classes}}};
+    if (model == "mlp") return {mlp, true, {{200, values}, {200}, {200, 200}, {200}, {classes, 200}, {classes}}};
+    if (model == "mnist_cnn")
+        return {mnist_cnn, false, {{10, 1, 5, 5}, {10}, {20, 10, 5, 5}, {20}, {50, 320}, {50}, {classes, 50}, {classes}}};
+    if (model == "cnn_m") {
+        const std::int64_t pooled = 64 * ((height - 4) / 2) * ((width - 4) / 2);
+        return {
+            cnn_m, false, {{32, channels, 3, 3}, {32}, {64, 32, 3, 3}, {64}, {128, pooled}, {128}, {classes, 128}, {classes}}};
+    }
+    throw std::runtime_error("there is no model '" + model + "'");
+}
+
+struct Model {
+    Architecture parts;
+    torch::Tensor flat;  // [P]
+    Tensors parameters;  // leaves, views of flat
+
+    Model(const std::string& name, const std::vector<std::int64_t>& shape, std::int64_t classes)
+        : parts(architecture(name, shape, classes)) {
+        std::int64_t size = 0;
+        for (const auto& each : parts.shapes) size += c10::multiply_integers(each);
+        flat = torch::empty({size});
+        std::int64_t offset = 0;
+        for (const auto& each : parts.shapes) {
+            const std::int64_t values = c10::multiply_integers(each);
+            parameters.push_back(flat.narrow(0, offset, values).view(each).detach().requires_grad_());
+            offset += values;
+        }
+    }
+};
+
+}  // namespace fedhive::bench

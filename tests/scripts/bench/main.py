@@ -1,0 +1,14 @@
+"""Runs the tests of scripts/bench in one module of this folder: python3 main.py test_tables [Case.method …]
+
+$FEDHIVE_BUILD names the folder with the programs; build/release unless given.
+"""
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    sys.path[:0] = [str(ROOT / "scripts/lib"), str(ROOT / "tests/scripts/bench")]
+    unittest.main(module=sys.argv[1], argv=[sys.argv[0], *sys.argv[2:]])

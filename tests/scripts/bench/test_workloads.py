@@ -1,0 +1,57 @@
+"""Workloads are what they say, and fedhive takes every one of them."""
+import json
+import subprocess
+
+import support
+from bench import sides, workloads
+
+
+class Workloads(support.TemporaryFolder):
+    def fedhive(self, *arguments):
+        return subprocess.run([support.BUILD / "fedhive", *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+    def test_each_has_a_size_for_each_client_and_a_cohort_that_fits(self):
+        for work in workloads.training(support.ROOT):
+            for each in (work, workloads.quick(work)):
+                with self.subTest(each["id"]):
+                    self.assertEqual(len(each["examples"]), each["clients"])
+                    self.assertLessEqual(each["cohort"], each["clients"])
+                    self.assertGreater(min(each["examples"]), 0)
+        sizes = workloads.training(support.ROOT)[3]["examples"]
+        self.assertEqual((min(sizes), max(sizes), len(sizes)), (10, 50, 1000))
+        self.assertEqual(workloads.training(support.ROOT, gpu=True)[-1]["rounds"], 1500)
+
+    def test_fedhive_makes_the_same_of_them(self):
+        for work in workloads.training(support.ROOT):
+            config, device = self.folder / f"{work['id']}.yaml", "cpu"
+            config.write_text(workloads.to_yaml({**work, "root": str(support.ROOT / "data/mnist")}, device))
+            with self.subTest(work["id"]):
+                shown = self.fedhive("show-config", config)
+                self.assertEqual(shown.returncode, 0, shown.stderr)
+                for said in (f"rounds: {work['rounds']}\n", f"batch_size: {work['batch_size']}\n", f"cohort: {work['cohort']}\n", "workers: 2\n",
+                             f"clients: {work['clients']}", f"lr: {work['lr']:g}", f"momentum: {work['momentum']:g}"):
+                    self.assertIn(said, shown.stdout)
+                if work["model"] in ("mnist_cnn", "cnn_m"):
+                    self.assertIn(f"dropout: {str(work['dropout']).lower()}", shown.stdout)
+
+    def test_shards_and_parameters_come_out_as_asked(self):
+        for index in (1, 3, 4, 5):
+            work = {**workloads.quick(workloads.training(support.ROOT)[index]), "rounds": 1}
+            config, run = self.folder / "c.yaml", self.folder / work["id"]
+            config.write_text(workloads.to_yaml(work))
+            done = self.fedhive("run", config, "--out", run, "--quiet")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            table = [row.split(",") for row in (run / "partition.csv").read_text().splitlines()]
+            column = table[0].index("num_examples") if "num_examples" in table[0] else None
+            sizes = [int(row[column]) if column is not None else sum(map(int, row[1:])) for row in table[1:]]
+            self.assertEqual(sizes, work["examples"])
+            self.assertEqual(json.loads((run / "manifest.json").read_text())["num_parameters"], workloads.parameters(work))
+
+    def test_keys_a_program_does_not_know_are_found_out(self):
+        reference = self.fedhive("reference").stdout
+        found = {side.name: side for side in sides.make_sides(support.BUILD, False, [])[0]}
+        self.assertEqual(found["fedhive batched"].missing, "`clients_at_once`" not in reference)
+        self.assertFalse(found["fedhive"].missing)
+        self.assertEqual([name for name in found if "ideal" in name], ["ideal loop, 1 process", "ideal loop, 2 processes"])
+        lr, cnn = workloads.training(support.ROOT)[3], workloads.training(support.ROOT)[1]
+        self.assertEqual([found["fedhive batched"].supports(work) for work in (lr, cnn)], [True, False])
