@@ -281,6 +281,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
     plan.data = dataset.map();
     plan.normalization = clients::NormalizationPlan::of(config.data.normalize);
     plan.threads = static_cast<int>(config.threads);
+    plan.clients_at_once = static_cast<std::uint64_t>(config.training.clients_at_once);
     return plan;
 }
 

@@ -163,7 +163,8 @@ double Fleet::deadline_of(const Flight& flight) const {
     for (const Passenger& client : flight.clients)
         seconds = std::max(seconds,
                            deadlines_.of_client(divide_up(examples_of(flight, client.client_id), plan_.training.batch_size)));
-    return seconds;
+    // Those who train at once have their time together.
+    return seconds * static_cast<double>(std::min<std::uint64_t>(plan_.clients_at_once, flight.clients.size()));
 }
 
 /// What a client goes through in one of its passes.

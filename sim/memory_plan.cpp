@@ -24,6 +24,8 @@ std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_float
         run.mode.name == "parameter_server" || run.mode.name == "split" || run.mode.name == "gradient_averaging";
     if (summary) ++vectors;  // zeros, to take it with
     const auto per_slot = static_cast<std::uint64_t>(run.training.clients_per_slot);
+    const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
+    if (at_once > 1) vectors += at_once * (run.training.optimizer.momentum > 0.0 ? 3 : 2);
     if (per_slot > 1) vectors += 1 + static_cast<std::uint64_t>(std::bit_width(per_slot));
     return kProcessBytes + vectors * num_floats * sizeof(float);
 }

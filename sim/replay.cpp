@@ -1,6 +1,7 @@
 #include "sim/replay.h"
 
 #include "aggregation/base/error.h"
+#include "clients/training/batched_training.h"
 #include "clients/training/local_training.h"
 #include "clients/training/worker.h"
 #include "sim/resume.h"
@@ -37,6 +38,35 @@ public:
 
 private:
     clients::TrainingStep& step_;
+    const Say& say_;
+    std::uint64_t count_ = 0;
+};
+
+/// The same of one row, where many clients are trained at once.
+class ToldRow final : public clients::BatchedStep {
+public:
+    ToldRow(clients::BatchedStep& step, std::size_t row, const Say& say) : step_(step), row_(row), say_(say) {}
+
+    std::size_t num_rows() const override { return step_.num_rows(); }
+    aggregation::ParamSpan parameters(std::size_t row) override { return step_.parameters(row); }
+    void begin(const clients::BatchedStart& start) override { step_.begin(start); }
+    void apply_gradients() override { step_.apply_gradients(); }
+    void loss_sums(std::span<double> sums) override { step_.loss_sums(sums); }
+    void compute_gradients(std::span<const clients::RowBatch> batches) override {
+        clients::throw_if_interrupted();
+        std::vector<double> before(batches.size()), after(batches.size());
+        step_.loss_sums(before);
+        step_.compute_gradients(batches);
+        step_.loss_sums(after);
+        const std::size_t size = batches[row_].size();
+        if (size == 0) return;
+        say_(fmt::format("step {:>6}  batch {:>5}  loss {:.6f}", ++count_, size,
+                         (after[row_] - before[row_]) / static_cast<double>(size)));
+    }
+
+private:
+    clients::BatchedStep& step_;
+    std::size_t row_;
     const Say& say_;
     std::uint64_t count_ = 0;
 };
@@ -114,13 +144,27 @@ std::string run_recorded_rounds(Experiment& run, const std::vector<RecordedRound
     return difference;
 }
 
-clients::ClientResult train_told(const Experiment& run, const ReplayOptions& options, std::int64_t sent_round, const Say& say) {
+/// Where clients are trained at once, with those of its cohort that it was trained with: they share a batched step's shape.
+clients::ClientResult train_told(const Experiment& run, const ReplayOptions& options, const std::vector<RecordedClient>& cohort,
+                                 std::int64_t sent_round, const Say& say) {
     const auto trainer = clients::make_libtorch_trainer(run.worker_plan, run.dataset);
+    const auto round = static_cast<std::uint32_t>(sent_round - 1);
+    std::size_t place = 0;
+    while (cohort[place].client_id != options.client) ++place;
+    const std::size_t first = place - place % run.worker_plan.clients_at_once;
+    std::vector<clients::RowClient> rows;
+    for (std::size_t i = first; i < std::min<std::size_t>(cohort.size(), first + run.worker_plan.clients_at_once); ++i) {
+        const std::uint32_t id = cohort[i].client_id;
+        rows.push_back({id, run.dataset.shard(id)});
+    }
+    if (rows.size() > 1) {
+        ToldRow step(trainer->batched_step(), place - first, say);
+        return clients::train_clients(step, run.worker_plan.training, run.strategy.objective, round, rows,
+                                      run.server.model())[place - first];
+    }
     ToldStep step(trainer->step(), say);
-    const auto client = static_cast<std::uint32_t>(options.client);
-    return clients::train_client(step, run.worker_plan.training, run.strategy.objective,
-                                 static_cast<std::uint32_t>(sent_round - 1), client, run.dataset.shard(client),
-                                 run.server.model(), run.arena->slot(0));
+    return clients::train_client(step, run.worker_plan.training, run.strategy.objective, round, rows[0].client_id,
+                                 rows[0].shard, run.server.model(), run.arena->slot(0));
 }
 
 }  // namespace
@@ -148,7 +192,8 @@ bool replay(const ReplayOptions& options, const Say& say) {
                         ? ""
                         : fmt::format(", rounds {} to {} run again", first + 1, recorded.sent_round - 1)));
     const std::string difference = run_recorded_rounds(run, record, recorded.sent_round - 1);
-    const clients::ClientResult result = train_told(run, options, recorded.sent_round, say);
+    const clients::ClientResult result =
+        train_told(run, options, record[static_cast<std::size_t>(options.round - 1)].clients, recorded.sent_round, say);
     if (result.update_hash == recorded.update_hash) {
         say(fmt::format("update_hash {:016x}: the bits of the run", result.update_hash));
         return true;

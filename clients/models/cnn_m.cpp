@@ -2,6 +2,7 @@
 // 1,199,882 parameters on MNIST shapes (fc 9216->128), 1,626,442 on CIFAR shapes (fc 12544->128).
 #include "aggregation/base/error.h"
 #include "clients/models/classifier.h"
+#include "clients/models/layers.h"
 #include "clients/models/relu_max_pool.h"
 
 namespace fedhive::clients {
@@ -22,17 +23,17 @@ struct CnnM final : Classifier {
     torch::Tensor forward_layer(std::size_t layer, const torch::Tensor& x) override {
         switch (layer) {
             case 0:
-                return torch::relu(conv1->forward(x));
+                return torch::relu(forward_conv2d(conv1, x));
             case 1: {
-                const torch::Tensor maps = relu_max_pool(conv2->forward(x));
+                const torch::Tensor maps = relu_max_pool(forward_conv2d(conv2, x));
                 return dropout ? torch::dropout(maps, 0.25, is_training()) : maps;
             }
             case 2: {
-                const torch::Tensor units = torch::relu(fc1->forward(x.flatten(1)));
+                const torch::Tensor units = torch::relu(forward_linear(fc1, x.flatten(1)));
                 return dropout ? torch::dropout(units, 0.5, is_training()) : units;
             }
             default:
-                return fc2->forward(x);
+                return forward_linear(fc2, x);
         }
     }
 

@@ -1,5 +1,6 @@
 // Multinomial logistic regression: one linear layer on the flattened example (784 -> 10 on MNIST: 7,850 parameters).
 #include "clients/models/classifier.h"
+#include "clients/models/layers.h"
 
 namespace fedhive::clients {
 
@@ -11,7 +12,7 @@ struct Lr final : Classifier {
                                  torch::nn::Linear(static_cast<std::int64_t>(spec.input.num_values()), spec.num_classes))) {}
 
     torch::Tensor forward_layer(std::size_t /*layer*/, const torch::Tensor& x) override {
-        return linear->forward(x.flatten(1));
+        return forward_linear(linear, x.flatten(1));
     }
 
     torch::nn::Linear linear;

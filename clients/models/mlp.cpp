@@ -1,5 +1,6 @@
 // Two hidden layers with ReLU; with 200 units each it is the "2NN" of McMahan et al. 2017 (arXiv:1602.05629), 199,210 parameters on MNIST.
 #include "clients/models/classifier.h"
+#include "clients/models/layers.h"
 
 namespace fedhive::clients {
 
@@ -14,11 +15,11 @@ struct Mlp final : Classifier {
     torch::Tensor forward_layer(std::size_t layer, const torch::Tensor& x) override {
         switch (layer) {
             case 0:
-                return torch::relu(fc1->forward(x.flatten(1)));
+                return torch::relu(forward_linear(fc1, x.flatten(1)));
             case 1:
-                return torch::relu(fc2->forward(x));
+                return torch::relu(forward_linear(fc2, x));
             default:
-                return fc3->forward(x);
+                return forward_linear(fc3, x);
         }
     }
 

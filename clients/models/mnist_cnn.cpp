@@ -2,6 +2,7 @@
 // 21,840 parameters. The flattened size is fixed by 1 x 28 x 28 inputs.
 #include "aggregation/base/error.h"
 #include "clients/models/classifier.h"
+#include "clients/models/layers.h"
 #include "clients/models/relu_max_pool.h"
 
 namespace fedhive::clients {
@@ -19,18 +20,18 @@ struct MnistCnn final : Classifier {
     torch::Tensor forward_layer(std::size_t layer, const torch::Tensor& x) override {
         switch (layer) {
             case 0:
-                return relu_max_pool(conv1->forward(x));
+                return relu_max_pool(forward_conv2d(conv1, x));
             case 1: {
-                torch::Tensor maps = conv2->forward(x);
+                torch::Tensor maps = forward_conv2d(conv2, x);
                 if (dropout) maps = torch::feature_dropout(maps, 0.5, is_training());
                 return relu_max_pool(maps).flatten(1);
             }
             case 2: {
-                const torch::Tensor units = torch::relu(fc1->forward(x));
+                const torch::Tensor units = torch::relu(forward_linear(fc1, x));
                 return dropout ? torch::dropout(units, 0.5, is_training()) : units;
             }
             default:
-                return fc2->forward(x);
+                return forward_linear(fc2, x);
         }
     }
 

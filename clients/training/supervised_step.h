@@ -2,7 +2,7 @@
 // failures that a config asks for (`faults:`). It wraps any step; the client's screen does not know of it.
 #pragma once
 
-#include "clients/protocol/control_block.h"
+#include "clients/training/supervision.h"
 #include "clients/training/training_step.h"
 
 #include <functional>
@@ -11,9 +11,8 @@ namespace fedhive::clients {
 
 class SupervisedStep final : public TrainingStep {
 public:
-    /// `stopping` is asked once in every local step, as soon as the gradient is there: in some modes the step ends elsewhere. In a process of
-    /// its own, kill and hang are real; in the coordinator (`workers: 0`) they are reported as if they had happened. All references must
-    /// outlive the step.
+    /// `stopping` is asked once in every local step, as soon as the gradient is there: in some modes the step ends elsewhere. It and
+    /// `own_process` are Supervision's. All references must outlive the step.
     SupervisedStep(TrainingStep& step, WorkerCell& self, std::function<bool()> stopping, bool own_process);
 
     /// What is to go wrong with the next client.
@@ -31,15 +30,10 @@ public:
     double loss_sum() override { return step_.loss_sum(); }
 
 private:
-    void beat() const;
     void fire();
-    void pause(double seconds) const;
-    void die(FailureKind kind, const char* what) const;
 
     TrainingStep& step_;
-    WorkerCell& self_;
-    std::function<bool()> stopping_;
-    bool own_process_;
+    Supervision supervision_;
     InjectedFault fault_;
 };
 

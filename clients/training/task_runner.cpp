@@ -4,6 +4,8 @@
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "aggregation/math/vector_ops.h"
+#include "clients/training/batched_training.h"
+#include "clients/training/supervised_batched_step.h"
 
 #include <algorithm>
 #include <numeric>
@@ -99,20 +101,28 @@ void TaskRunner::train(TaskCell& cell) {
         if (update_.span().size == 0) update_ = aggregation::ParamBuffer(slot.size, slot.space);
         slot_sum_.zero_init();
     }
-    for (std::uint64_t i = task.first; i < task.first + task.count; ++i) {
-        const Member& member = block_.members()[i];
+    const std::uint64_t at_once = std::max<std::uint64_t>(1, plan_.clients_at_once);
+    for (std::uint64_t done = 0; done < task.count; done += at_once) {
         cell.started_ns.store(now_ns(), std::memory_order_relaxed);  // the deadline is one client's, not the slot's
-        if (member.left_out != 0) {
-            slot_sum_.skip();
-        } else {
-            const aggregation::ParamSpan update = several ? update_.span() : slot;
-            train_member(task, i, update);
-            if (several) slot_sum_.add(update, member.weight);
-        }
-        cell.members_done.fetch_add(1, std::memory_order_relaxed);
+        const std::uint64_t count = std::min(at_once, task.count - done);
+        if (count > 1)
+            train_at_once(cell, done, count);
+        else
+            train_one(cell, done, several ? update_.span() : slot);
     }
     if (several) slot_sum_.finish(slot);
     aggregation::synchronize(slot.space);
+}
+
+void TaskRunner::train_one(TaskCell& cell, std::uint64_t place, aggregation::ParamSpan update) {
+    const Member& member = block_.members()[cell.task.first + place];
+    if (member.left_out != 0) {
+        slot_sum_.skip();
+    } else {
+        train_member(cell.task, cell.task.first + place, update);
+        if (cell.task.count > 1) slot_sum_.add(update, member.weight);
+    }
+    cell.members_done.store(place + 1, std::memory_order_relaxed);
 }
 
 void TaskRunner::train_member(const Task& task, std::uint64_t member, aggregation::ParamSpan update) {
@@ -122,6 +132,42 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member, aggregatio
                                 arena_.global(task.global_index), update));
     if (task.payload == Payload::Model) aggregation::copy(update, step_.parameters());
     step_.update_written();
+}
+
+/// Who is left out keeps its row, and is trained for nobody, so that the others' bits stay.
+void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count) {
+    const Task task = cell.task;
+    const std::span<const Member> members = block_.members().subspan(task.first + first, count);
+    const auto blame = [&cell, first](std::size_t row) { cell.members_done.store(first + row, std::memory_order_relaxed); };
+    std::vector<RowClient> clients;
+    std::vector<InjectedFault> faults;
+    for (std::uint64_t row = 0; row < count; ++row) {
+        const std::uint32_t client_id = client_of(task.first + first + row);
+        clients.push_back({client_id, dataset_.shard(client_id)});
+        faults.push_back(members[row].left_out != 0 ? InjectedFault{} : members[row].fault);
+    }
+    const auto wanted = std::find_if(members.begin(), members.end(), [](const Member& one) { return one.left_out == 0; });
+    if (wanted == members.end()) {
+        for (std::uint64_t row = 0; row < count; ++row) slot_sum_.skip();
+        return blame(count);
+    }
+    const auto home = static_cast<std::size_t>(wanted - members.begin());
+    blame(home);
+    SupervisedBatchedStep step(trainer_.batched_step(), self_, stopping_, own_process_);
+    step.expect(std::move(faults), home, blame);
+    const std::vector<ClientResult> results =
+        train_clients(step, plan_.training, task.objective, task.round, clients, arena_.global(task.global_index));
+    for (std::uint64_t row = 0; row < count; ++row) {
+        blame(row);
+        if (members[row].left_out != 0) {
+            slot_sum_.skip();
+            continue;
+        }
+        accept(task.first + first + row, results[row]);
+        slot_sum_.add(step.parameters(row), members[row].weight);
+        step.update_written(row);
+    }
+    blame(count);
 }
 
 std::uint32_t TaskRunner::client_of(std::uint64_t member) const {

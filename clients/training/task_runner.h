@@ -38,7 +38,9 @@ private:
     bool withdrawn() const;
     void run(TaskCell& cell);
     void train(TaskCell& cell);
+    void train_one(TaskCell& cell, std::uint64_t place, aggregation::ParamSpan update);
     void train_member(const Task& task, std::uint64_t member, aggregation::ParamSpan update);
+    void train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count);
     void compute_gradient(const Task& task);
     void train_in_place(const Task& task);
     std::function<bool()> stopping_or_gathering(TaskCell& cell, const bool& gathered) const;

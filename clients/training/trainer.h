@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aggregation/base/error.h"
+#include "clients/training/batched_step.h"
 #include "clients/training/split_channel.h"
 #include "clients/training/training_step.h"
 #include "clients/training/worker_plan.h"
@@ -20,6 +21,9 @@ struct Trainer {
     virtual ~Trainer() = default;
     virtual TrainingStep& step() = 0;
     virtual Evaluation& evaluation() = 0;
+
+    /// Of as many clients at once as the plan says.
+    virtual BatchedStep& batched_step() { throw Fault("this trainer trains one client at a time"); }
 
     /// One half of the model, cut where the plan says; the channel must outlive it.
     virtual std::unique_ptr<TrainingStep> half(Half, SplitChannel&) { throw Fault("this trainer has no model to cut"); }

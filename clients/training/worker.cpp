@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/protocol/process.h"
+#include "clients/training/libtorch_batched_step.h"
 #include "clients/training/libtorch_step.h"
 #include "clients/training/split_step.h"
 
@@ -40,6 +41,12 @@ public:
     }
     TrainingStep& step() override { return step_; }
     Evaluation& evaluation() override { return evaluation_; }
+    BatchedStep& batched_step() override {
+        if (!batched_step_)
+            batched_step_ = std::make_unique<LibtorchBatchedStep>(plan_.model, plan_.clients_at_once, plan_.space,
+                                                                  dataset_.train(), plan_.normalization.get(), plan_.optimizer);
+        return *batched_step_;
+    }
     std::unique_ptr<TrainingStep> half(Half half, SplitChannel& channel) override {
         if (half == Half::Upper)
             return std::make_unique<SplitServerStep>(model_, plan_.cut, dataset_.train(), plan_.optimizer, channel);
@@ -53,6 +60,7 @@ private:
     FlatModel model_;
     LibtorchStep step_;
     LibtorchEvaluation evaluation_;
+    std::unique_ptr<LibtorchBatchedStep> batched_step_;  // once it is asked for
 };
 
 std::unique_ptr<aggregation::Arena> open_arena(const WorkerPlan& plan) {

@@ -43,6 +43,7 @@ struct WorkerPlan {
     DatasetMap data;
     NormalizationPlan normalization;
     int threads = 1;
+    std::uint64_t clients_at_once = 1;  // members of a slot that are trained in one batched step
 };
 
 static_assert(std::is_trivially_copyable_v<WorkerPlan>);

@@ -59,6 +59,7 @@ struct TrainingConfig {
     std::int64_t local_epochs = 1;
     std::int64_t batch_size = 32;
     std::int64_t clients_per_slot = 1;  // a power of two
+    std::int64_t clients_at_once = 1;   // a power of two, at most clients_per_slot
     OptimizerConfig optimizer;
 };
 

@@ -126,6 +126,9 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
     visitor.field({.name = "clients_per_slot", .target = &training.clients_per_slot, .range = between(1, 1 << 20),
                    .doc = "Consecutive cohort members whose updates one slot sums, a power of two; more for thousands of tiny clients; "
                           "strategies that average only. Never changes a result."});
+    visitor.field({.name = "clients_at_once", .target = &training.clients_at_once, .range = between(1, 1 << 20),
+                   .doc = "Clients of one slot that are trained in one batched step, a power of two up to clients_per_slot; typically 16–64 for lr "
+                          "and clients of tens of examples, 1 for other models on a CPU. Other values differ in the last bits and in dropout."});
     visitor.begin({.name = "optimizer", .flow = true, .doc = "The client's optimiser; it starts fresh each round."});
     visitor.field({.name = "name", .target = &optimizer.name, .choices = {"sgd"}, .doc = "sgd: stochastic gradient descent."});
     visitor.field({.name = "lr", .target = &optimizer.lr, .range = above(0),

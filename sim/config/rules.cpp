@@ -61,6 +61,24 @@ void check_training(const TrainingConfig& training, std::int64_t clients, const 
         throw source.error("training.optimizer.nesterov", "needs momentum above 0, typically 0.9; the momentum here is 0");
 }
 
+/// Whatever it says of the mode, clients_per_slot has to say, too.
+void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mode, const ConfigSource& source) {
+    const auto at_once = static_cast<std::uint64_t>(training.clients_at_once);
+    if (at_once > 1 && (mode.name != "synchronous" || mode.quorum))
+        throw source.error("training.clients_at_once",
+                           "only a cohort that arrives as a whole can be trained at once (mode synchronous without a "
+                           "quorum); allowed: 1");
+    if (!std::has_single_bit(at_once))
+        throw source.error("training.clients_at_once",
+                           fmt::format("{} is not a power of two; allowed: 1, 2, 4, 8, ...; write {} or {}", at_once,
+                                       std::bit_floor(at_once), std::bit_ceil(at_once)));
+    if (training.clients_at_once > training.clients_per_slot)
+        throw source.error("training.clients_at_once",
+                           fmt::format("{} is more than training.clients_per_slot, and clients trained at once share a slot; "
+                                       "allowed: 1 to {}, or raise clients_per_slot",
+                                       at_once, training.clients_per_slot));
+}
+
 void check_strategy(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
     if (std::find(strategy.modes.begin(), strategy.modes.end(), run.mode.name) == strategy.modes.end())
         throw source.error("mode.name", fmt::format("strategy '{}' does not run in mode '{}'; allowed: {}", strategy.name,
@@ -145,6 +163,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     if (const std::string problem = name_problem(run.name); !problem.empty()) throw source.error("name", problem);
     check_data(run.data, source);
     check_training(run.training, run.data.partition.clients, source);
+    check_clients_at_once(run.training, run.mode, source);
     check_strategy(run, strategy, source);
     check_mode(run, source);
     check_failures(run, source);

@@ -32,6 +32,8 @@ TEST_SUITE("MemoryPlan") {
         CHECK(host_bytes_of_worker(run, 1000) == (64U << 20) + 3 * 4000);
         run.training.clients_per_slot = 8;  // one update and log2(8) + 1 partial sums
         CHECK(host_bytes_of_worker(run, 1000) == (64U << 20) + 8 * 4000);
+        run.training.clients_at_once = 4;  // of each a local model, a gradient and its momentum
+        CHECK(host_bytes_of_worker(run, 1000) == (64U << 20) + (8 + 4 * 3) * 4000);
     }
 
     TEST_CASE("AutoTakesWhatFitsAndANumberIsRefused") {

@@ -106,6 +106,15 @@ TEST_SUITE("Replay") {
                       output);
     }
 
+    TEST_CASE("ClientIsTrainedWithThoseItWasTrainedAtOnceWith") {
+        FedhiveRun run(small_config(), {"--set", "rounds=2", "--set", "checkpoint.every=100", "--set",
+                                        "training.clients_per_slot=8", "--set", "training.clients_at_once=4", "--set",
+                                        "failures={policy: drop}", "--set", "faults=[{kind: throw, rate: 0.2}]"});
+        REQUIRE(run.end() == "exited with status 0");
+        const auto rows = rows_of(run.out());
+        for (const std::size_t place : {0U, 3U, 6U}) replays(run.out(), accepted(rows, 2, place));
+    }
+
     TEST_CASE("ClientThatWasTriedAgainAndARunFromAModelFile") {
         FedhiveRun first(small_config());
         REQUIRE(first.end() == "exited with status 0");

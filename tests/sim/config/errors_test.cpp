@@ -137,6 +137,8 @@ TEST_CASE("ValuesOutOfRange") {
             {"training: {local_epochs: -1}\n", "c.yaml:7: training.local_epochs: -1 is out of range; allowed: 1 to 1e9"},
             {"training: {clients_per_slot: 0}\n",
              "c.yaml:7: training.clients_per_slot: 0 is out of range; allowed: 1 to 1048576"},
+            {"training: {clients_at_once: 0}\n",
+             "c.yaml:7: training.clients_at_once: 0 is out of range; allowed: 1 to 1048576"},
             {"training: {optimizer: {lr: 0}}\n", "c.yaml:7: training.optimizer.lr: 0 is out of range; allowed: above 0"},
             {"training: {optimizer: {lr: -0.1}}\n", "c.yaml:7: training.optimizer.lr: -0.1 is out of range; allowed: above 0"},
             {"training: {optimizer: {lr: 1e-60}}\n",
@@ -296,6 +298,14 @@ TEST_CASE("KeysThatDoNotGoTogether") {
             {"training:\n  cohort: 5\n", "c.yaml:8: training.cohort: 5 is more than data.partition.clients; allowed: 1 to 4"},
             {"training: {clients_per_slot: 6}\n",
              "c.yaml:7: training.clients_per_slot: 6 is not a power of two; allowed: 1, 2, 4, 8, ...; write 4 or 8"},
+            {"training: {clients_per_slot: 8, clients_at_once: 6}\n",
+             "c.yaml:7: training.clients_at_once: 6 is not a power of two; allowed: 1, 2, 4, 8, ...; write 4 or 8"},
+            {"training: {clients_per_slot: 4, clients_at_once: 8}\n",
+             "c.yaml:7: training.clients_at_once: 8 is more than training.clients_per_slot, and clients trained at once share "
+             "a slot; allowed: 1 to 4, or raise clients_per_slot"},
+            {"training: {clients_at_once: 4}\nmode: {name: async}\n",
+             "c.yaml:7: training.clients_at_once: only a cohort that arrives as a whole can be trained at once (mode "
+             "synchronous without a quorum); allowed: 1"},
             {"training:\n  clients_per_slot: 2\nstrategy: {name: median}\n",
              "c.yaml:8: training.clients_per_slot: strategy 'median' looks at every client's own update; allowed: 1"},
             {"mode: {name: semi_async}\n",

@@ -94,6 +94,7 @@ inline void reconcile(RunConfig& run, unsigned seed) {
         run.training.cohort = clients;
     }
     if (run.mode.name != "synchronous" || run.mode.quorum) run.training.clients_per_slot = 1;
+    run.training.clients_at_once = (run.training.clients_per_slot + 1) / 2;
     if ((by_gradients || run.mode.name == "async") && run.strategy.parameters.contains("server_lr"))
         run.strategy.parameters["server_lr"] = 1.0;
     const std::int64_t arrivals =

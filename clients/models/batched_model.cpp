@@ -1,0 +1,94 @@
+#include "clients/models/batched_model.h"
+
+#include "aggregation/base/error.h"
+#include "clients/models/flat_model.h"
+
+#include <ATen/functorch/BatchedTensorImpl.h>
+#include <ATen/functorch/DynamicLayer.h>
+
+namespace fedhive::clients {
+
+using aggregation::MemorySpace;
+
+namespace {
+
+/// While it lives, operations on tensors that it has batched are done for all rows.
+class Vmap {
+public:
+    explicit Vmap(std::int64_t rows)
+        : level_(at::functorch::initAndPushDynamicLayer(at::functorch::TransformType::Vmap, c10::SymInt(rows),
+                                                        at::functorch::RandomnessType::Different)) {}
+    ~Vmap() { at::functorch::popDynamicLayerAndDeleteMetadata(); }
+    Vmap(const Vmap&) = delete;
+    Vmap& operator=(const Vmap&) = delete;
+
+    /// [rows, …] → what looks like […].
+    torch::Tensor batched(const torch::Tensor& tensor) const { return at::functorch::addBatchDim(tensor, 0, level_); }
+
+    /// And back.
+    static torch::Tensor whole(const torch::Tensor& tensor) {
+        const auto* batched = at::functorch::maybeGetBatchedImpl(tensor);
+        FEDHIVE_CHECK(batched != nullptr, "the model's scores depend on none of its parameters");
+        return batched->value().movedim(batched->bdim(), 0);
+    }
+
+private:
+    std::int64_t level_;
+};
+
+/// Where the module keeps its parameters, in the order of its layout.
+std::vector<torch::Tensor*> places_of(Classifier& module) {
+    std::vector<torch::Tensor*> places;
+    for (const auto& layer : module.children()) {
+        if (auto* linear = layer->as<torch::nn::LinearImpl>())
+            places.insert(places.end(), {&linear->weight, &linear->bias});
+        else if (auto* conv = layer->as<torch::nn::Conv2dImpl>())
+            places.insert(places.end(), {&conv->weight, &conv->bias});
+        else
+            throw Fault(fmt::format("a layer of kind {} cannot be trained for many clients at once", layer->name()));
+    }
+    return places;
+}
+
+}  // namespace
+
+BatchedModel::BatchedModel(const ModelSpec& spec, std::size_t rows, MemorySpace space)
+    : device_(space == MemorySpace::Host ? torch::Device(torch::kCPU) : torch::Device(torch::kCUDA, 0)),
+      module_(build_model(spec)),
+      layout_(layout_of(*module_)),
+      num_rows_(rows),
+      parameters_(rows * layout_.num_floats(), space),
+      places_(places_of(*module_)) {
+    FEDHIVE_CHECK_EQ(places_.size(), layout_.entries().size());
+    module_->train();
+}
+
+aggregation::ParamSpan BatchedModel::parameters(std::size_t row) const {
+    FEDHIVE_CHECK(row < num_rows_, "row {} of {}", row, num_rows_);
+    const std::size_t size = layout_.num_floats();
+    return {parameters_.span().data + row * size, size, parameters_.span().space};
+}
+
+void BatchedModel::use(std::size_t rows) {
+    FEDHIVE_CHECK(rows >= 1 && rows <= num_rows_, "{} rows of {}", rows, num_rows_);
+    if (!columns_.empty() && columns_.front().size(0) == static_cast<std::int64_t>(rows)) return;
+    columns_.clear();
+    for (const aggregation::LayoutEntry& entry : layout_.entries()) {
+        std::vector<std::int64_t> shape{static_cast<std::int64_t>(rows)};
+        shape.insert(shape.end(), entry.shape.begin(), entry.shape.end());
+        std::vector<std::int64_t> strides(shape.size(), 1);
+        for (std::size_t i = shape.size() - 1; i > 1; --i) strides[i - 1] = strides[i] * shape[i];
+        strides[0] = static_cast<std::int64_t>(layout_.num_floats());
+        columns_.push_back(torch::from_blob(parameters_.span().data + entry.offset, shape, strides,
+                                            torch::TensorOptions().dtype(torch::kFloat32).device(device_))
+                               .requires_grad_(true));
+    }
+}
+
+torch::Tensor BatchedModel::forward(const torch::Tensor& examples) {
+    const Vmap vmap(examples.size(0));
+    for (std::size_t i = 0; i < places_.size(); ++i) *places_[i] = vmap.batched(columns_[i]);
+    return Vmap::whole(module_->forward(vmap.batched(examples)));
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,43 @@
+// One module with the parameters of many clients: [K, P], a row a client. LibTorch's vmap makes of one forward pass over it K passes, each
+// with the parameters and the examples of its own row, in a number of operations that does not grow with K.
+#pragma once
+
+#include "aggregation/memory/layout.h"
+#include "aggregation/memory/param_buffer.h"
+#include "clients/models/classifier.h"
+
+#include <vector>
+
+namespace fedhive::clients {
+
+class BatchedModel {
+public:
+    /// Memory   one buffer of [rows, P] on the device, held for life.
+    /// Throws   Fault for a model with buffers, or with a layer that layers.h does not know.
+    BatchedModel(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space);
+
+    const aggregation::Layout& layout() const { return layout_; }
+    torch::Device device() const { return device_; }
+    std::size_t num_rows() const { return num_rows_; }
+    aggregation::ParamSpan parameters(std::size_t row) const;  // [P]
+
+    /// The first `rows` rows are those of forward() from now on; makes the model train.
+    void use(std::size_t rows);
+
+    /// What a gradient is taken of: for each of the layout's entries, its columns of the rows in use, [rows, shape…].
+    const std::vector<torch::Tensor>& columns() const { return columns_; }
+
+    /// examples: [rows, B, channels, height, width]; returns logits [rows, B, num_classes]. Dropout draws for each row its own.
+    torch::Tensor forward(const torch::Tensor& examples);
+
+private:
+    torch::Device device_;
+    std::shared_ptr<Classifier> module_;
+    aggregation::Layout layout_;
+    std::size_t num_rows_;
+    aggregation::ParamBuffer parameters_;
+    std::vector<torch::Tensor*> places_;  // of the module's parameters, in the layout's order
+    std::vector<torch::Tensor> columns_;
+};
+
+}  // namespace fedhive::clients
