@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 
 namespace fedhive::sim {
 
@@ -17,17 +18,18 @@ std::vector<InAir> first_by_time(std::vector<InAir> in_air, std::size_t quorum) 
 
 std::vector<InAir> next_recorded(const std::vector<InAir>& in_air, const std::vector<std::uint32_t>& order, std::size_t begin,
                                  std::size_t quorum) {
+    std::unordered_map<std::uint32_t, std::size_t> of_client;
+    for (std::size_t i = 0; i < in_air.size(); ++i) of_client.emplace(in_air[i].client_id, i);
     std::vector<InAir> next;
     for (std::size_t i = begin; i < begin + quorum; ++i) {
         if (i >= order.size())
             throw Fault(
                 fmt::format("the recorded arrivals have {} in this round, {} are wanted", order.size(), begin + quorum));
-        const auto found =
-            std::find_if(in_air.begin(), in_air.end(), [&](const InAir& one) { return one.client_id == order[i]; });
-        if (found == in_air.end())
+        const auto found = of_client.find(order[i]);
+        if (found == of_client.end())
             throw Fault(fmt::format("the recorded arrivals name client {}, which is not on its way: they are of another config",
                                     order[i]));
-        next.push_back(*found);
+        next.push_back(in_air[found->second]);
     }
     return next;
 }

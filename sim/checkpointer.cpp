@@ -42,12 +42,10 @@ std::string checkpoint_of(const Experiment& run, const Progress& progress, const
                                 .progress = progress,
                                 .now_s = run.server.now_s,
                                 .in_flight = run.server.in_flight};
-    std::list<std::vector<float>> on_host;  // stays where it is while it grows
+    std::list<aggregation::HostView> on_host;
     std::vector<NamedVector> vectors;
     const auto add = [&](const std::string& name, aggregation::ConstParamSpan values) {
-        std::vector<float>& copy = on_host.emplace_back(values.size);
-        aggregation::copy(copy, values);
-        vectors.push_back({name, copy});
+        vectors.push_back({name, on_host.emplace_back(values)});
     };
     add("model", run.server.model());
     for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.layout.num_floats(), run.space))

@@ -166,8 +166,8 @@ Experiment::Experiment(const LoadedConfig& loaded)
     if (mode.velocity_shared) server.readers[Mode::kVelocityRegion] = 1;  // never one for a model
     // What is stored with the run names the device that was used, so that running it again asks for the same.
     config.device = name_of(space);
-    num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats()),
-                                   this_machine().available_memory, "host");
+    num_workers =
+        workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats()), this_machine().available_memory, "host");
     most_workers = num_workers;
     check_mps(loaded);
     clients::throw_if_interrupted();
@@ -238,9 +238,13 @@ clients::Cut Experiment::make_cut(const LoadedConfig& loaded) const {
 }
 
 std::unique_ptr<aggregation::Arena> Experiment::make_arena(const LoadedConfig& loaded) const {
-    const aggregation::ArenaGeometry geometry{layout.num_floats(),
-                                              mode.num_slots(static_cast<std::uint64_t>(config.training.clients_per_slot)),
-                                              mode.num_globals(), exchange_floats(cut, config)};
+    const std::uint64_t slots = mode.num_slots(static_cast<std::uint64_t>(config.training.clients_per_slot));
+    // For workers who have nothing else to do after the barrier, and slots that take long enough to sum.
+    const bool shared = space == MemorySpace::Host && num_workers > 1 && !mode.late_join && !mode.by_steps() &&
+                        !mode.in_place() && !mode.one_group() &&
+                        slots * aggregation::ArenaGeometry::padded(layout.num_floats()) >= kSharedBytes;
+    const aggregation::ArenaGeometry geometry{layout.num_floats(), slots, mode.num_globals(), exchange_floats(cut, config),
+                                              shared ? 1U : 0U};
     if (space == MemorySpace::Cuda) {
         try {
             return std::make_unique<aggregation::CudaArena>(aggregation::cuda_driver(), geometry);
@@ -301,12 +305,6 @@ FleetOptions Experiment::fleet_options() const {
     options.failures = config.failures;
     options.faults = FaultSchedule(config.faults, config.seed);
     return options;
-}
-
-std::vector<float> Experiment::global_model() const {
-    std::vector<float> model_on_host(layout.num_floats());
-    aggregation::copy(model_on_host, server.model());
-    return model_on_host;
 }
 
 }  // namespace fedhive::sim

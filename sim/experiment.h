@@ -2,6 +2,7 @@
 // is created or a process started.
 #pragma once
 
+#include "aggregation/math/host_view.h"
 #include "aggregation/memory/arena.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "aggregation/memory/layout.h"
@@ -59,8 +60,8 @@ struct Experiment {
 
     FleetOptions fleet_options() const;
 
-    /// The published global model in host memory, [P].
-    std::vector<float> global_model() const;
+    /// The published global model in host memory, [P]; to be read before the next server step.
+    aggregation::HostView global_model() const { return aggregation::HostView(server.model()); }
 
 private:
     void check_mps(const LoadedConfig& loaded) const;

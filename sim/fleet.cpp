@@ -2,6 +2,7 @@
 
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
+#include "sim/shared_aggregation.h"
 
 #include <unistd.h>
 
@@ -17,13 +18,16 @@ namespace {
 
 std::uint64_t divide_up(std::uint64_t total, std::uint64_t size) { return (total + size - 1) / size; }
 
-/// The board: one cell a slot, in mode split a second one for its other half, then one a chunk of the evaluation.
-clients::ControlGeometry control_geometry(const FleetOptions& options, const clients::DatasetMap& data) {
+/// The board: one cell a slot, in mode split a second one for its other half, then one a chunk of the evaluation or range of the aggregate.
+clients::ControlGeometry control_geometry(const FleetOptions& options, const clients::DatasetMap& data,
+                                          const aggregation::ArenaGeometry& arena) {
     const Mode& mode = options.mode;
     const std::uint64_t slots = mode.num_slots(options.clients_per_slot);
     clients::ControlGeometry geometry;
     geometry.num_workers = std::max(1U, options.workers);
-    geometry.max_tasks = static_cast<std::uint32_t>(mode.num_halves() * slots + divide_up(data.num_test, options.test_chunk));
+    const std::uint64_t chunks = std::max(divide_up(data.num_test, options.test_chunk), num_ranges(arena));
+    geometry.max_tasks = static_cast<std::uint32_t>(mode.num_halves() * slots + chunks);
+    geometry.max_terms = static_cast<std::uint32_t>(arena.num_aggregates * slots);
     geometry.max_members = slots * options.clients_per_slot;
     geometry.num_ranks = static_cast<std::uint32_t>(mode.one_group() ? slots : mode.in_halves() ? 2 * slots : 0);
     return geometry;
@@ -38,7 +42,7 @@ Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const
       dataset_(dataset),
       plan_(plan),
       deadlines_(options.failures.deadline_s),
-      block_(clients::ControlBlock::create(control_geometry(options, dataset.map()))),
+      block_(clients::ControlBlock::create(control_geometry(options, dataset.map(), arena.geometry()))),
       watcher_([this] { block_.header().coordinator_bell.post(); }, [] { _exit(130); }),
       barrier_(
           block_, watcher_, deadlines_.of_answer(),
@@ -135,12 +139,24 @@ void Fleet::put(std::size_t slot) {
     flight.put = true;
     if (!wanted(flight)) return;  // all of its clients were dropped
     flight.task.deadline_s = deadline_of(flight);
-    const double due = options_.mode.late_join || options_.mode.by_steps() ? flight.arrives_s : 0.0;
+    const double due = due_of(flight);
     barrier_.put(cell_of(slot), flight.task, due);
     if (!options_.mode.in_halves()) return;
     Task upper = flight.task;
     upper.kind = TaskKind::UpperHalf;
     barrier_.put(cell_of(slot) + 1, upper, due);
+}
+
+/// Where the order of arrival has no meaning, or is known before anybody trains, those with the most examples begin: whoever is given a long
+/// task last keeps all others waiting. Never a client's slot or place in the sum, only the order of the queue.
+double Fleet::due_of(const Flight& flight) const {
+    const Mode& mode = options_.mode;
+    if (mode.late_join || mode.by_steps()) return flight.arrives_s;
+    if (mode.quorum < mode.in_flight && !order_is_known()) return 0.0;
+    std::uint64_t examples = 0;
+    for (const Passenger& client : flight.clients)
+        if (!client.attempts.dropped) examples += examples_of(flight, client.client_id);
+    return -static_cast<double>(examples);
 }
 
 std::vector<std::size_t> Fleet::cells_of(std::size_t slot) const {
@@ -282,38 +298,6 @@ Arrivals Fleet::barrier(ServerState& server) {
     if (!order_is_known()) candidates = first_finished(std::move(candidates), quorum);
     arrived_in_round_ += candidates.size();
     return collect(candidates, server);
-}
-
-std::vector<clients::EvaluationResult> Fleet::evaluate(const ServerState& server) {
-    chunks_.clear();
-    std::vector<std::size_t> cells;
-    const std::uint64_t total = dataset_.map().num_test;
-    for (std::uint64_t first = 0; first < total; first += options_.test_chunk) {
-        Task task;
-        task.kind = TaskKind::Evaluate;
-        task.round = static_cast<std::uint32_t>(std::max<std::int64_t>(0, server.round));
-        task.global_index = server.global_index;
-        task.first = first;
-        task.count = std::min(options_.test_chunk, total - first);
-        task.deadline_s = deadlines_.of_chunk();
-        cells.push_back(first_chunk() + chunks_.size());
-        chunks_.push_back(task);
-        barrier_.put(cells.back(), task);
-    }
-    chunk_attempts_.assign(chunks_.size(), {});
-    barrier_.ring();
-    try {
-        settle([&] { return Awaited{cells, cells.size()}; }, kGrace);
-    } catch (const clients::Interrupted& interrupted) {
-        throw clients::Interrupted(interrupted.signal_number, false);
-    }
-    std::vector<clients::EvaluationResult> results;
-    for (const std::size_t index : cells) {
-        const clients::TaskCell& cell = block_.task(index);
-        deadlines_.learn_chunk(seconds_between(cell.started_ns.load(std::memory_order_relaxed), cell.finished_ns));
-        results.push_back(cell.evaluation);
-    }
-    return results;
 }
 
 void Fleet::throw_if_interrupted() const {

@@ -18,6 +18,7 @@
 #include "sim/mode.h"
 #include "sim/sampler.h"
 #include "sim/server_state.h"
+#include "sim/shared_aggregation.h"
 #include "sim/strategies/strategy.h"
 #include "sim/worker_pool.h"
 
@@ -104,6 +105,10 @@ public:
     /// One of those, after a resume: its training begins anew, from the model in its global region.
     void take_up(const InFlight& client, ServerState& server, const Strategy& strategy);
 
+    /// The rule, of which the workers take ranges where they have nothing else to do and the sum is large enough to be worth it; else the rule
+    /// itself. To be used before the next call, and before the slots are released. finish() waits; throws as evaluate().
+    aggregation::Aggregator& with_workers(aggregation::Aggregator& rule, const Arrivals& arrived);
+
     /// The model's sums over the test examples, chunk by chunk in order. Waits; throws as barrier(), but goes on for kGrace after a
     /// first signal, since the round's model is made already.
     std::vector<clients::EvaluationResult> evaluate(const ServerState& server);
@@ -136,6 +141,7 @@ private:
     void send(std::size_t slot, const Flight& flight, ServerState& server);
     static bool wanted(const Flight& flight);
     double deadline_of(const Flight& flight) const;
+    double due_of(const Flight& flight) const;
     std::uint64_t examples_per_epoch(std::uint32_t client_id) const;
     std::uint64_t examples_of(const Flight& flight, std::uint32_t client_id) const;
     Traffic traffic_of(const Flight& flight, std::uint32_t client_id) const;
@@ -158,6 +164,10 @@ private:
     std::size_t member_index(std::size_t slot, std::size_t i) const { return slot * options_.clients_per_slot + i; }
     std::uint64_t num_examples(std::uint32_t client_id) const { return dataset_.shard(client_id).size(); }
 
+    // Work without a client: fleet_chunks.cpp.
+    void run_chunks(clients::Task task, std::uint64_t total, std::uint64_t chunk);
+    void aggregate(aggregation::ColumnRule rule, std::span<const aggregation::Update> updates);
+
     // What becomes of failures: fleet_failures.cpp.
     void resolve(std::vector<clients::FoundFailure> found);
     void resolve_one(clients::FoundFailure found);
@@ -165,8 +175,9 @@ private:
     bool leave_fewer_workers(clients::ClientFailure& failure);
     void resolve_client(std::size_t slot, clients::ClientFailure failure, bool forgiven);
 
-    // The board: the cells of slot 0, of slot 1, …, then one a chunk of the evaluation. The halves of a slot stand side by side, since tasks
-    // are claimed in order: at most one half is without its other one, and whoever comes next takes that.
+    // The board: the cells of slot 0, of slot 1, …, then one a chunk of the evaluation or range of the aggregate. The halves of a slot stand
+    // side by side and are put one after the other, so they are claimed so: at most one half is without its other one, and whoever comes next
+    // takes that.
     std::size_t cell_of(std::size_t slot) const { return slot * options_.mode.num_halves(); }
     std::size_t slot_of(std::size_t cell) const { return cell / options_.mode.num_halves(); }
     std::size_t first_chunk() const { return cell_of(flights_.size()); }
@@ -199,8 +210,9 @@ private:
     std::vector<std::size_t> withdrawn_;          // cells of those left behind
     std::int64_t round_ = -1;                     // of the last hand-out …
     std::size_t arrived_in_round_ = 0;            // … and how many slots have arrived since
-    std::vector<clients::Task> chunks_;           // of the evaluation
+    std::vector<clients::Task> chunks_;           // of the last evaluation or aggregate
     std::vector<Attempts> chunk_attempts_;
+    std::unique_ptr<SharedAggregator> shared_;       // of the last large sum
     std::atomic<std::size_t> num_active_{0};         // size of active_, for other threads
     std::atomic<std::uint32_t> finished_before_{0};  // of the block's count, when this hand-out began …
     std::atomic<std::uint32_t> awaited_{0};          // … and how many it waits for

@@ -17,7 +17,7 @@ constexpr std::uint64_t kRehearsedBatches = 8;
 }  // namespace
 
 std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats) {
-    std::uint64_t vectors = 2;
+    std::uint64_t vectors = 3;
     if (run.training.optimizer.momentum > 0.0) ++vectors;
     if (run.training.optimizer.momentum > 0.0 && run.mode.name == "gradient_averaging") ++vectors;  // handed over at the end
     const bool summary =

@@ -97,7 +97,7 @@ Progress Reporter::progress() const {
 }
 
 void Reporter::finish() {
-    const std::vector<float> model = run_.global_model();
+    const aggregation::HostView model = run_.global_model();
     write_model(folder_.path() / "model.safetensors", run_.layout, model,
                 {{"fedhive", kVersion}, {"name", run_.config.name}, {"round", std::to_string(run_.server.round)}});
     folder_.add_event("finished", {{"version", run_.server.version}});

@@ -28,12 +28,12 @@ Cohort next_cohort(Experiment& run, const Fleet& fleet) {
 }
 
 /// What has arrived becomes the next model, unless it is too little.
-void take_in(Experiment& run, const Arrivals& arrived, RoundRecord& round) {
+void take_in(Experiment& run, Fleet& fleet, const Arrivals& arrived, RoundRecord& round) {
     Strategy& strategy = run.strategy;
     ServerState& server = run.server;
     if (run.mode.in_place()) return server.stepped_in_place();  // what was written stays, however little it is
     if (arrived.num_arrived < static_cast<std::uint64_t>(run.config.failures.min_updates)) return;
-    aggregation::Aggregator& sum = *strategy.aggregator;
+    aggregation::Aggregator& sum = fleet.with_workers(*strategy.aggregator, arrived);
     sum.zero_init(run.layout.num_floats(), run.space);
     for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);
     const aggregation::Aggregate aggregate = sum.finish();
@@ -53,7 +53,7 @@ Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
         round.lap(Phase::PullDown);
         const Arrivals turn = fleet.barrier(server);  // the single wait of the turn
         round.waited(turn);
-        take_in(run, turn, round);           // zero_init, aggregate, server_step
+        take_in(run, fleet, turn, round);    // zero_init, aggregate, server_step
         more = fleet.release(turn, server);  // slots are free again
         arrived.append(turn);
     }

@@ -70,10 +70,9 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     text += fmt::format("clients     {} by {} · {} · {} per round\n", data.num_clients, config.data.partition.scheme,
                         shard_sizes(run.dataset), run.mode.in_flight);
     text += fmt::format("partition   {}", histogram_rows(run.dataset));
-    const std::string each =
-        run.num_workers == 0
-            ? ""
-            : fmt::format(" · about {} per worker", human_bytes(host_bytes_of_worker(config, run.layout.num_floats())));
+    const std::string each = run.num_workers == 0
+                                 ? ""
+                                 : fmt::format(" · about {} per worker", human_bytes(host_bytes_of_worker(config, run.layout.num_floats())));
     text += fmt::format("memory      arena {} in {} slots · data {}{}\n", human_bytes(run.arena->geometry().total_bytes()),
                         run.arena->geometry().num_slots, human_bytes(data.total_bytes()), each);
     text += fmt::format("folder      {}\n", folder);

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <ranges>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace fedhive::sim {
@@ -24,16 +27,50 @@ namespace {
 
 /// Number `index` of the clients that are not busy.
 std::uint32_t idle_client(std::uint32_t index, const std::vector<std::uint32_t>& busy) {
-    for (const std::uint32_t client : busy) index += client <= index ? 1 : 0;
-    return index;
+    // Below busy[i] there are busy[i] - i idle ones.
+    const auto places = std::views::iota(std::size_t{0}, busy.size());
+    const auto above = std::ranges::partition_point(places, [&](std::size_t i) { return busy[i] - i <= index; });
+    return index + static_cast<std::uint32_t>(above - places.begin());
 }
 
-std::vector<std::uint32_t> idle_and_there(std::uint64_t num_clients, const std::vector<std::uint32_t>& busy,
-                                          const Devices& devices, double now_s) {
-    std::vector<std::uint32_t> found;
-    for (std::uint32_t client = 0; client < num_clients; ++client)
-        if (!std::binary_search(busy.begin(), busy.end(), client) && devices.available(client, now_s)) found.push_back(client);
-    return found;
+/// Clients in random order, one at a time: Fisher and Yates's shuffle, of which only what has moved is kept.
+class Draws {
+public:
+    Draws(std::uint64_t num_clients, const Stream& stream) : left_(num_clients), stream_(stream) {}
+
+    std::optional<std::uint32_t> next() {
+        if (left_ == 0) return std::nullopt;
+        const auto drawn = static_cast<std::uint32_t>(stream_.below(left_));
+        const std::uint32_t client = at(drawn);
+        --left_;
+        moved_[drawn] = at(static_cast<std::uint32_t>(left_));
+        return client;
+    }
+
+private:
+    std::uint32_t at(std::uint32_t place) const {
+        const auto moved = moved_.find(place);
+        return moved == moved_.end() ? place : moved->second;
+    }
+
+    std::uint64_t left_;
+    Stream stream_;
+    std::unordered_map<std::uint32_t, std::uint32_t> moved_;
+};
+
+/// As many as `count` of those who are there and idle; the others are drawn in vain.
+Cohort sample_there(std::uint64_t num_clients, const std::vector<std::uint32_t>& busy, std::size_t count, const Stream& stream,
+                    const Devices& devices, double now_s) {
+    Cohort cohort;
+    Draws draws(num_clients, stream);
+    while (cohort.size() < count) {
+        const std::optional<std::uint32_t> client = draws.next();
+        if (!client) break;
+        if (!std::binary_search(busy.begin(), busy.end(), *client) && devices.available(*client, now_s))
+            cohort.push_back(*client);
+    }
+    std::sort(cohort.begin(), cohort.end());
+    return cohort;
 }
 
 double next_time_somebody_is_there(std::uint64_t num_clients, const Devices& devices, double now_s) {
@@ -56,11 +93,10 @@ Cohort sample_idle(std::uint64_t num_clients, const std::vector<std::uint32_t>& 
         for (std::uint32_t& client : cohort) client = idle_client(client, busy);
         return cohort;
     }
-    if (busy.empty()) now_s = next_time_somebody_is_there(num_clients, devices, now_s);
-    const std::vector<std::uint32_t> there = idle_and_there(num_clients, busy, devices, now_s);
-    Cohort cohort = sample_uniform(there.size(), std::min(count, there.size()), stream);
-    for (std::uint32_t& client : cohort) client = there[client];
-    return cohort;
+    Cohort cohort = sample_there(num_clients, busy, count, stream, devices, now_s);
+    if (!cohort.empty() || !busy.empty() || count == 0) return cohort;
+    now_s = next_time_somebody_is_there(num_clients, devices, now_s);
+    return sample_there(num_clients, busy, count, stream, devices, now_s);
 }
 
 }  // namespace fedhive::sim

@@ -18,6 +18,7 @@ Cohort sample_uniform(std::uint64_t num_clients, std::size_t count, Stream strea
 
 /// At most `count` of the clients that are there at now_s and not `busy` (ascending ids). Where nobody is there and nobody busy, now_s goes
 /// on to when the first one is; Fault where that is never.
+/// Cost: grows with count over the part of the clients that are there; with num_clients only where fewer than count are.
 Cohort sample_idle(std::uint64_t num_clients, const std::vector<std::uint32_t>& busy, std::size_t count, Stream stream,
                    const Devices& devices, double& now_s);
 

@@ -4,6 +4,8 @@
 #include "aggregation/memory/param_span.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 
 namespace fedhive::aggregation {
 
@@ -23,6 +25,10 @@ struct Aggregate {
     std::size_t clients = 0;
 };
 
+/// Rules whose every element depends on that element of the updates alone: ranges of parameters can be aggregated one by one, in different
+/// processes, with the bits of one pass over all.
+enum class ColumnRule : std::uint32_t { None, Mean, Median };
+
 /// Process  coordinator, after the barrier. Updates are views: their slots may not be written before finish() has returned.
 class Aggregator {
 public:
@@ -34,11 +40,17 @@ public:
     /// True for rules that look at single clients (robust rules): their slots hold one client each.
     virtual bool needs_single_updates() const = 0;
 
+    /// None: the rule needs whole updates.
+    virtual ColumnRule column_rule() const = 0;
+
     virtual void zero_init(std::size_t num_floats, MemorySpace space) = 0;
     virtual void aggregate(const Update& update) = 0;
 
     /// Throws Fault when nothing was aggregated or all weights are zero.
     virtual Aggregate finish() = 0;
 };
+
+/// The rule of that name. Throws Fault for None, or what is none.
+std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule);
 
 }  // namespace fedhive::aggregation

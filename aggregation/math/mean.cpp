@@ -29,6 +29,7 @@ FEDHIVE_CLONES void tree_mean_on_host(float* out, const element::TreeTerms& term
 class Mean final : public Aggregator {
 public:
     bool needs_single_updates() const override { return false; }
+    ColumnRule column_rule() const override { return ColumnRule::Mean; }
 
     void zero_init(std::size_t num_floats, MemorySpace space) override {
         updates_.reset(num_floats, space);

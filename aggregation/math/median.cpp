@@ -72,6 +72,7 @@ FEDHIVE_CLONES void median_on_host(float* out, const std::vector<const float*>& 
 class Median final : public Aggregator {
 public:
     bool needs_single_updates() const override { return true; }
+    ColumnRule column_rule() const override { return ColumnRule::Median; }
 
     void zero_init(std::size_t num_floats, MemorySpace space) override {
         updates_.reset(num_floats, space);

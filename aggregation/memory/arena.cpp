@@ -20,8 +20,18 @@ ParamSpan Arena::exchange(std::size_t index) const {
     return {reinterpret_cast<float*>(base_ + before + index * geometry_.exchange_bytes()), geometry_.exchange_floats, space_};
 }
 
-ParamSpan Arena::region(std::size_t index) const {
-    return {reinterpret_cast<float*>(base_ + index * geometry_.stride_bytes()), geometry_.num_floats, space_};
+ParamSpan Arena::aggregate() const {
+    FEDHIVE_CHECK(geometry_.num_aggregates == 1, "the arena has no room for an aggregate");
+    return span_at(geometry_.total_bytes() - geometry_.stride_bytes());
 }
+
+std::size_t Arena::slot_index(ConstParamSpan span) const {
+    const auto* byte = reinterpret_cast<const std::byte*>(span.data);
+    const auto index = static_cast<std::size_t>(byte - base_) / geometry_.stride_bytes() - geometry_.num_globals;
+    FEDHIVE_CHECK(slot(index).data == span.data && span.size == geometry_.num_floats, "not the span of slot {}", index);
+    return index;
+}
+
+ParamSpan Arena::region(std::size_t index) const { return span_at(index * geometry_.stride_bytes()); }
 
 }  // namespace fedhive::aggregation

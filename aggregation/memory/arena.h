@@ -1,11 +1,14 @@
 // The arena: one allocation that all processes of a run share, cut into spans of [P] f32 at fixed offsets.
 //
-//   [ global 0 | … | global G-1 | slot 0 | … | slot S-1 | exchange 0 | … | exchange S-1 ]     offsets only, each a multiple of 256 bytes
+//   [ global 0 | … | global G-1 | slot 0 | … | slot S-1 | exchange 0 | … | exchange S-1 | aggregate ]
+//
+//   offsets only, each a multiple of 256 bytes
 //
 //   who writes what
 //   global g      coordinator only (server_step writes one that nobody reads any more, then publishes it); hogwild: everybody
 //   slot s        the worker that runs the slot's task; the coordinator only reads it, between barrier and release
 //   exchange s    the two workers that share the slot's task in mode split, in turns
+//   aggregate     workers, each the range of its task; there only where they aggregate (num_aggregates is 1)
 //
 // Ownership is in the type: a creator (HostArena, CudaArena) owns the segment and outlives every opener (HostArenaView,
 // CudaArenaView), which unmaps or closes it and never frees it.
@@ -23,10 +26,13 @@ struct ArenaGeometry {
     std::uint64_t num_slots = 0;        // S
     std::uint64_t num_globals = 2;      // G: models that somebody may read, and the one that is written
     std::uint64_t exchange_floats = 0;  // of one slot's exchange
+    std::uint64_t num_aggregates = 0;   // 0 or 1
 
     std::size_t stride_bytes() const { return padded(num_floats); }
     std::size_t exchange_bytes() const { return padded(exchange_floats); }
-    std::size_t total_bytes() const { return (num_globals + num_slots) * stride_bytes() + num_slots * exchange_bytes(); }
+    std::size_t total_bytes() const {
+        return (num_globals + num_slots + num_aggregates) * stride_bytes() + num_slots * exchange_bytes();
+    }
 
     static constexpr std::size_t padded(std::uint64_t floats) { return (floats * sizeof(float) + 255) / 256 * 256; }
 };
@@ -42,6 +48,10 @@ public:
     ParamSpan global(std::size_t index) const;    // index < num_globals; throws Fault beyond
     ParamSpan slot(std::size_t index) const;      // index < num_slots; throws Fault beyond
     ParamSpan exchange(std::size_t index) const;  // index < num_slots, [exchange_floats]; throws Fault beyond
+    ParamSpan aggregate() const;                  // [P]; throws Fault where the arena has none
+
+    /// Which slot a whole slot's span is. Throws Fault for another one.
+    std::size_t slot_index(ConstParamSpan span) const;
 
 protected:
     Arena(const ArenaGeometry& geometry, MemorySpace space) : geometry_(geometry), space_(space) {}
@@ -49,6 +59,9 @@ protected:
 
 private:
     ParamSpan region(std::size_t index) const;
+    ParamSpan span_at(std::size_t offset) const {
+        return {reinterpret_cast<float*>(base_ + offset), geometry_.num_floats, space_};
+    }
 
     ArenaGeometry geometry_;
     MemorySpace space_;

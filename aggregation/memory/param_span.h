@@ -22,6 +22,7 @@ struct ConstParamSpan {
     ConstParamSpan(const std::vector<float>& floats) : data(floats.data()), size(floats.size()) {}
 
     std::span<const float> host() const { return {data, size}; }  // host memory only
+    ConstParamSpan part(std::size_t first, std::size_t count) const { return {data + first, count, space}; }
 };
 
 struct ParamSpan {
@@ -37,6 +38,7 @@ struct ParamSpan {
     operator ConstParamSpan() const { return {data, size, space}; }
     std::span<float> host() const { return {data, size}; }  // host memory only
     ParamSpan first(std::size_t count) const { return {data, count, space}; }
+    ParamSpan part(std::size_t first, std::size_t count) const { return {data + first, count, space}; }
 };
 
 }  // namespace fedhive::aggregation

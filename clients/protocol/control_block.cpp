@@ -10,7 +10,7 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x66656468'69766534;  // "fedhive4": the last digit is the version of this memory map
+constexpr std::uint64_t kMagic = 0x66656468'69766535;  // "fedhive5": the last digit is the version of this memory map
 
 constexpr std::size_t kAlignment = 64;
 
@@ -22,17 +22,19 @@ struct Map {
         : plan(align(sizeof(ControlBlock::Header))),
           workers(plan + align(ControlBlock::kPlanBytes)),
           tasks(workers + geometry.num_workers * sizeof(WorkerCell)),
-          ranks(tasks + geometry.max_tasks * sizeof(TaskCell)),
+          queue(tasks + geometry.max_tasks * sizeof(TaskCell)),
+          ranks(queue + align(geometry.max_tasks * sizeof(std::uint32_t))),
           members(ranks + geometry.num_ranks * sizeof(RankCell)),
           results(members + align(geometry.max_members * sizeof(Member))),
-          total(results + align(geometry.max_members * sizeof(ClientResult))) {}
-    std::size_t plan, workers, tasks, ranks, members, results, total;
+          terms(results + align(geometry.max_members * sizeof(ClientResult))),
+          total(terms + align(geometry.max_terms * sizeof(Term))) {}
+    std::size_t plan, workers, tasks, queue, ranks, members, results, terms, total;
 };
 
 /// Above any machine; keeps the arithmetic of Map from overflowing on a damaged header.
 bool plausible(const ControlGeometry& geometry) {
     return geometry.num_workers >= 1 && geometry.num_workers <= 1U << 20 && geometry.max_tasks <= 1U << 30 &&
-           geometry.num_ranks <= 1U << 24 && geometry.max_members <= std::uint64_t{1} << 34;
+           geometry.num_ranks <= 1U << 24 && geometry.max_terms <= 1U << 30 && geometry.max_members <= std::uint64_t{1} << 34;
 }
 
 }  // namespace
@@ -58,6 +60,7 @@ ControlBlock ControlBlock::create(const ControlGeometry& geometry) {
     header->geometry = geometry;
     for (std::size_t i = 0; i < geometry.num_workers; ++i) new (&block.worker(i)) WorkerCell;
     for (std::size_t i = 0; i < geometry.max_tasks; ++i) new (&block.task(i)) TaskCell;
+    for (std::atomic<std::uint32_t>& place : block.queue()) new (&place) std::atomic<std::uint32_t>(0);
     for (std::size_t i = 0; i < geometry.num_ranks; ++i) new (&block.ranks()[i]) RankCell;
     header->magic = kMagic;
     return block;
@@ -87,6 +90,10 @@ TaskCell& ControlBlock::task(std::size_t index) const {
     return reinterpret_cast<TaskCell*>(base_ + Map(geometry()).tasks)[index];
 }
 
+std::span<std::atomic<std::uint32_t>> ControlBlock::queue() const {
+    return {reinterpret_cast<std::atomic<std::uint32_t>*>(base_ + Map(geometry()).queue), geometry().max_tasks};
+}
+
 std::span<RankCell> ControlBlock::ranks() const {
     return {reinterpret_cast<RankCell*>(base_ + Map(geometry()).ranks), geometry().num_ranks};
 }
@@ -97,6 +104,10 @@ std::span<Member> ControlBlock::members() const {
 
 std::span<ClientResult> ControlBlock::results() const {
     return {reinterpret_cast<ClientResult*>(base_ + Map(geometry()).results), geometry().max_members};
+}
+
+std::span<Term> ControlBlock::terms() const {
+    return {reinterpret_cast<Term*>(base_ + Map(geometry()).terms), geometry().max_terms};
 }
 
 std::byte* ControlBlock::plan_bytes() const { return base_ + Map(geometry()).plan; }

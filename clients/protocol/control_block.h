@@ -1,13 +1,15 @@
 // The control block: one anonymous shared segment through which the coordinator hands out tasks and workers report results.
 //
-//   [ Header | plan bytes | WorkerCell 0 … W-1 | TaskCell 0 … T-1 | RankCell 0 … R-1 | Member 0 … M-1 | ClientResult 0 … M-1 ]
+//   [ Header | plan bytes | WorkerCell 0 … W-1 | TaskCell 0 … T-1 | queue 0 … T-1 | RankCell 0 … R-1 | Member 0 … M-1 |
+//     ClientResult 0 … M-1 | Term 0 … U-1 ]
 //
 //   who writes what
 //   Header.ticket, num_tasks, …   coordinator                  Header.cursor, finished   anybody (hints, never the truth)
+//   queue                         coordinator
 //   plan                          coordinator, before workers  WorkerCell                its worker, except the door-bell
-//   TaskCell.task, Member         coordinator, while the cell is Idle, Done or Failed
+//   TaskCell.task, Member, Term   coordinator, while the cell is Idle, Done or Failed
 //   TaskCell.state                coordinator → Ready | Idle; worker Ready → Claimed → Done | Failed | Idle (compare-and-swap)
-//   TaskCell.due, withdrawn       coordinator
+//   TaskCell.withdrawn            coordinator
 //   the rest of TaskCell,         the worker that holds the claim
 //   ClientResult of its members
 //   RankCell                      see rank_group.h; made as new by the coordinator while no rank is at work
@@ -53,7 +55,6 @@ struct TaskState {
 
 struct alignas(64) TaskCell {
     std::atomic<std::uint64_t> state{0};
-    std::atomic<double> due{0.0};             // of a Ready task: the smallest is claimed first
     std::atomic<std::uint32_t> withdrawn{0};  // by the coordinator: nobody wants the result, let go of it
     Task task;
     EvaluationResult evaluation;
@@ -78,6 +79,7 @@ struct ControlGeometry {
     std::uint32_t max_tasks = 1;    // T
     std::uint64_t max_members = 1;  // M: the largest cohort
     std::uint32_t num_ranks = 0;    // R: of all groups of ranks
+    std::uint32_t max_terms = 0;    // U: updates of an aggregate that workers compute
 };
 
 /// A mapped control block; the same view for the coordinator (over its own segment) and a worker (over the inherited one).
@@ -94,9 +96,11 @@ public:
     const ControlGeometry& geometry() const;
     WorkerCell& worker(std::size_t index) const;
     TaskCell& task(std::size_t index) const;
+    std::span<std::atomic<std::uint32_t>> queue() const;
     std::span<RankCell> ranks() const;
     std::span<Member> members() const;
     std::span<ClientResult> results() const;
+    std::span<Term> terms() const;
 
     /// The plan of the run: plain data that the coordinator stores before it spawns workers. At most kPlanBytes.
     static constexpr std::size_t kPlanBytes = 4096;
@@ -136,10 +140,10 @@ struct ControlBlock::Header {
     std::uint64_t magic = 0;  // written last by create()
     ControlGeometry geometry;
     std::atomic<std::uint32_t> shutdown{0};
-    std::atomic<std::uint32_t> ticket{0};              // of the last publication
-    std::atomic<std::uint32_t> num_tasks{0};           // places on the board that were ever used
-    std::atomic<std::uint32_t> ordered{0};             // 1: some task has a `due`, so the board is searched for the smallest
-    alignas(64) std::atomic<std::uint32_t> cursor{0};  // where to look first for a Ready task
+    std::atomic<std::uint32_t> ticket{0};     // of the last publication
+    std::atomic<std::uint32_t> num_tasks{0};  // places on the board that were ever used
+    std::atomic<std::uint32_t> queued{0};     // length of the queue: cells in the order in which they are to be claimed
+    alignas(64) std::atomic<std::uint32_t> cursor{0};  // where in the queue to look first for a Ready task
     alignas(64) std::atomic<std::uint32_t> finished{
         0};                                 // tasks that were let go of, modulo 2^32, counted after their state is set …
     std::atomic<std::uint32_t> wake_at{0};  // … so that the coordinator's bell rings once this many are

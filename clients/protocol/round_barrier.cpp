@@ -28,42 +28,26 @@ std::optional<Claim> TaskBoard::claim() const {
     WorkerCell& self = block_.worker(worker_);
     self.heartbeat_ns.store(now_ns(), std::memory_order_relaxed);
     self.seen.store(header.ticket.load(std::memory_order_acquire), std::memory_order_relaxed);
-    while (const std::optional<std::uint32_t> index = first_due()) {
-        TaskCell& cell = block_.task(*index);
+    const auto queue = block_.queue();
+    const std::uint32_t queued = std::min(header.queued.load(std::memory_order_acquire), block_.geometry().max_tasks);
+    const std::uint32_t start = header.cursor.load(std::memory_order_relaxed);
+    for (std::uint32_t i = 0; i < queued; ++i) {
+        const std::uint32_t place = (start + i) % queued;
+        const std::uint32_t index = queue[place].load(std::memory_order_relaxed);
+        TaskCell& cell = block_.task(index);
         std::uint64_t word = cell.state.load(std::memory_order_relaxed);
         TaskState state = TaskState::unpack(word);
-        if (state.phase != TaskPhase::Ready) continue;  // somebody else was faster
+        if (state.phase != TaskPhase::Ready) continue;
         state.phase = TaskPhase::Claimed;
         state.worker = worker_;
         // The start is stamped first: a claim without a start would have no deadline.
         cell.started_ns.store(now_ns(), std::memory_order_relaxed);
-        if (cell.state.compare_exchange_strong(word, state.pack(), std::memory_order_acq_rel)) {
-            header.cursor.store(*index + 1, std::memory_order_relaxed);
-            return Claim{*index, state.pack()};
-        }
+        if (!cell.state.compare_exchange_strong(word, state.pack(), std::memory_order_acq_rel))
+            continue;  // somebody was faster
+        header.cursor.store(place + 1, std::memory_order_relaxed);
+        return Claim{index, state.pack()};
     }
     return std::nullopt;
-}
-
-/// The Ready task that is due first; of several, the next one from the cursor on.
-std::optional<std::uint32_t> TaskBoard::first_due() const {
-    const ControlBlock::Header& header = block_.header();
-    const std::uint32_t num_tasks = std::min(header.num_tasks.load(std::memory_order_acquire), block_.geometry().max_tasks);
-    const bool ordered = header.ordered.load(std::memory_order_relaxed) != 0;
-    const std::uint32_t start = header.cursor.load(std::memory_order_relaxed);
-    std::optional<std::uint32_t> best;
-    double best_due = 0.0;
-    for (std::uint32_t i = 0; i < num_tasks; ++i) {
-        const std::uint32_t index = (start + i) % num_tasks;
-        const TaskCell& cell = block_.task(index);
-        if (TaskState::unpack(cell.state.load(std::memory_order_relaxed)).phase != TaskPhase::Ready) continue;
-        if (!ordered) return index;
-        const double due = cell.due.load(std::memory_order_relaxed);
-        if (best && due >= best_due) continue;
-        best = index;
-        best_due = due;
-    }
-    return best;
 }
 
 bool TaskBoard::finish(const Claim& claim, TaskPhase phase) const {
@@ -96,15 +80,29 @@ void RoundBarrier::put(std::size_t cell_index, const Task& task, double due) {
     cell.members_done.store(0, std::memory_order_relaxed);
     cell.missing_rank = 0;
     cell.withdrawn.store(0, std::memory_order_relaxed);
-    cell.due.store(due, std::memory_order_relaxed);
-    if (due != 0.0) block_.header().ordered.store(1, std::memory_order_relaxed);
     cell.state.store(TaskState{ticket_ + 1, 0, TaskPhase::Ready}.pack(), std::memory_order_release);
+    queue_.push_back(cell_index);
+    turns_.resize(std::max(turns_.size(), cell_index + 1));
+    turns_[cell_index] = {due, ++puts_};
     if (cell_index < num_cells_) return;
     num_cells_ = cell_index + 1;
     block_.header().num_tasks.store(static_cast<std::uint32_t>(num_cells_), std::memory_order_release);
 }
 
+/// A worker that goes by an older queue meanwhile claims out of order, or misses something and finds it when its bell rings.
+void RoundBarrier::arrange() {
+    std::erase_if(queue_, [this](std::size_t cell) { return state_of(cell).phase != TaskPhase::Ready; });
+    std::sort(queue_.begin(), queue_.end(), [this](std::size_t a, std::size_t b) { return turns_[a] < turns_[b]; });
+    queue_.erase(std::unique(queue_.begin(), queue_.end()), queue_.end());  // put, taken back and put again
+    ControlBlock::Header& header = block_.header();
+    for (std::size_t place = 0; place < queue_.size(); ++place)
+        block_.queue()[place].store(static_cast<std::uint32_t>(queue_[place]), std::memory_order_relaxed);
+    header.cursor.store(0, std::memory_order_relaxed);
+    header.queued.store(static_cast<std::uint32_t>(queue_.size()), std::memory_order_release);
+}
+
 void RoundBarrier::ring() {
+    arrange();
     published_ns_ = now_ns();
     for (std::size_t w = 0; w < expected_.size(); ++w)
         if (block_.worker(w).seen.load(std::memory_order_relaxed) == ticket_) expected_[w].silent_since_ns = published_ns_;
@@ -257,7 +255,7 @@ FoundFailure RoundBarrier::take_failed_task(std::size_t cell_index) {
 void RoundBarrier::blame(ClientFailure& failure, std::size_t cell_index) const {
     const TaskCell& cell = block_.task(cell_index);
     failure.round = cell.task.round + std::int64_t{1};
-    if (cell.task.kind == TaskKind::Evaluate || cell.task.kind == TaskKind::Empty) return;
+    if (!has_members(cell.task.kind)) return;
     const std::uint64_t member =
         cell.task.first + std::min(cell.members_done.load(std::memory_order_relaxed), cell.task.count - 1);
     failure.client_id = block_.members()[member].client_id;

@@ -19,6 +19,7 @@
 #include "clients/protocol/failure.h"
 #include "clients/protocol/watcher.h"
 
+#include <compare>
 #include <functional>
 #include <optional>
 #include <span>
@@ -37,15 +38,13 @@ class TaskBoard {
 public:
     TaskBoard(const ControlBlock& block, std::uint32_t worker) : block_(block), worker_(worker) {}
 
-    /// Takes a Ready task, or none. Never waits. Cost: one compare-and-swap; a scan of the board when there is nothing.
+    /// Takes the next Ready task of the queue, or none. Never waits. Cost: one compare-and-swap; a scan of the queue when there is nothing.
     std::optional<Claim> claim() const;
 
     /// Publishes the claimed task as done or failed, or lets go of it (Idle). False when the claim was withdrawn in the meantime.
     bool finish(const Claim& claim, TaskPhase phase) const;
 
 private:
-    std::optional<std::uint32_t> first_due() const;
-
     const ControlBlock& block_;
     std::uint32_t worker_;
 };
@@ -70,10 +69,11 @@ public:
     /// `answer_s` is how long a worker without a task may leave its bell unanswered.
     RoundBarrier(const ControlBlock& block, Watcher& watcher, double answer_s, WorkerControl workers);
 
-    /// Puts a task on the board, at a place that nobody is working on. Of Ready tasks the one with the smallest `due` is claimed first.
+    /// Puts a task on the board, at a place that nobody is working on; ring() queues it.
     void put(std::size_t cell, const Task& task, double due = 0.0);
 
-    /// Tells every worker that there is something new.
+    /// Queues what is Ready, the smallest `due` first, of several what was put first; tells every worker that there is something new. Cost: grows
+    /// with what is Ready or was put since, not with the board.
     void ring();
 
     /// Waits until `quorum` of these cells are done, or something has failed anywhere on the board: then at least one failure is returned,
@@ -111,9 +111,16 @@ private:
         std::vector<std::size_t> failed;
         bool ready = false;  // somebody could claim something
     };
+    /// When a Ready task is to be claimed: nobody is passed over for ever by others that are put later and due at the same time.
+    struct Turn {
+        double due = 0.0;
+        std::uint64_t put = 0;
+        auto operator<=>(const Turn&) const = default;
+    };
     using Settled = bool (*)(TaskPhase phase);
 
     TaskState state_of(std::size_t cell) const;
+    void arrange();
     void look();
     std::size_t count(std::span<const std::size_t> cells, Settled settled) const;
     std::vector<FoundFailure> wait_until(std::span<const std::size_t> cells, std::size_t quorum, Settled settled,
@@ -134,7 +141,10 @@ private:
     std::int64_t answer_ns_;
     WorkerControl workers_;
     std::uint32_t ticket_ = 0;
-    std::size_t num_cells_ = 0;  // that were ever used
+    std::size_t num_cells_ = 0;       // that were ever used
+    std::vector<std::size_t> queue_;  // cells that were Ready at the last ring, or were put since
+    std::vector<Turn> turns_;         // by cell
+    std::uint64_t puts_ = 0;
     std::int64_t published_ns_ = 0;
     std::uint32_t last_round_ = 0;  // of a task that was put
     std::vector<Expectation> expected_;

@@ -2,6 +2,8 @@
 // strategy and no YAML; all it needs is in the plan it got at start (clients/training/worker_plan.h) and in its tasks.
 #pragma once
 
+#include "aggregation/math/aggregator.h"
+
 #include <cstdint>
 #include <type_traits>
 
@@ -20,8 +22,14 @@ enum class TaskKind : std::uint32_t {
     LowerHalf,  // a client's layers below the cut, with its UpperHalf in another worker; split
     UpperHalf,  // those above
     Evaluate,   // one chunk of the test examples under the global model; result: loss_sum, correct
+    Aggregate,  // one range of the parameters of the round's aggregate; result: that range of the arena's aggregate
     Empty,      // nothing: what a round costs by itself
 };
+
+/// Is it about clients? What is not is told without one when it fails.
+constexpr bool has_members(TaskKind kind) {
+    return kind != TaskKind::Evaluate && kind != TaskKind::Aggregate && kind != TaskKind::Empty;
+}
 
 /// A failure to inject into a client's training (`faults:` in the config).
 enum class FaultKind : std::uint32_t { None, Kill, Hang, Throw, Nan, Slow, OutOfMemory };
@@ -45,11 +53,13 @@ struct Task {
     std::uint32_t global_index = 0;  // which global region holds the model to start from
     Payload payload = Payload::Update;
     std::uint32_t slot = 0;            // Train: where the update goes
-    std::uint64_t first = 0;           // Train: first member on the board; Evaluate: first example
-    std::uint64_t count = 0;           // members or examples
+    std::uint64_t first = 0;           // Train: first member on the board; Evaluate: first example; Aggregate: first float
+    std::uint64_t count = 0;           // members, examples or floats
     std::uint64_t step = 0;            // Gradient: which of the client's local steps, from 0
     std::uint32_t num_ranks = 1;       // Replica: ranks of the group; this one is `slot`
     std::uint32_t velocity_index = 0;  // Replica: which global region holds the momentum to begin with
+    aggregation::ColumnRule rule{};    // Aggregate …
+    std::uint32_t num_terms = 0;       // … of so many updates
     double deadline_s = 0.0;           // what one member, or the chunk, may take
     Objective objective{};
 };
@@ -60,6 +70,15 @@ struct Member {
     std::uint32_t left_out = 0;  // 1: this client's update is not wanted any more; the slot's others are summed without it
     double weight = 1.0;         // w_k, used by the worker only where a slot holds several clients
     InjectedFault fault{};
+};
+
+/// An update of the aggregate that workers compute: its slot, and the rest of aggregation::Update.
+struct Term {
+    std::uint64_t slot = 0;
+    std::uint64_t position = 0;
+    double scale = 1.0;
+    double weight = 1.0;
+    std::uint64_t clients = 1;
 };
 
 /// What a worker reports of one member.
@@ -80,6 +99,7 @@ struct EvaluationResult {
 };
 
 static_assert(std::is_trivially_copyable_v<Task> && std::is_trivially_copyable_v<Member> &&
-              std::is_trivially_copyable_v<ClientResult> && std::is_trivially_copyable_v<EvaluationResult>);
+              std::is_trivially_copyable_v<Term> && std::is_trivially_copyable_v<ClientResult> &&
+              std::is_trivially_copyable_v<EvaluationResult>);
 
 }  // namespace fedhive::clients

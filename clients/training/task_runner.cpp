@@ -85,6 +85,8 @@ void TaskRunner::run(TaskCell& cell) {
             return train_half(cell, Half::Upper);
         case TaskKind::Evaluate:
             return evaluate(cell);
+        case TaskKind::Aggregate:
+            return aggregate(cell.task);
         case TaskKind::Empty:
             return;
     }
@@ -257,6 +259,19 @@ void TaskRunner::evaluate(TaskCell& cell) {
     const std::uint64_t total = dataset_.map().num_test;
     require(cell.task.first <= total && cell.task.count <= total - cell.task.first, "last test example");
     cell.evaluation = trainer_.evaluation().evaluate(arena_.global(cell.task.global_index), cell.task.first, cell.task.count);
+}
+
+/// A rule over a range is the rule over a shorter model.
+void TaskRunner::aggregate(const Task& task) {
+    const std::uint64_t total = arena_.geometry().num_floats;
+    require(task.first <= total && task.count <= total - task.first, "last float");
+    require(task.num_terms <= block_.terms().size(), "last update");
+    if (!rule_ || rule_->column_rule() != task.rule) rule_ = aggregation::make_aggregator(task.rule);
+    rule_->zero_init(task.count, arena_.space());
+    for (const Term& term : block_.terms().first(task.num_terms))
+        rule_->aggregate(
+            {arena_.slot(term.slot).part(task.first, task.count), term.position, term.scale, term.weight, term.clients});
+    aggregation::copy(arena_.aggregate().part(task.first, task.count), rule_->finish().values);
 }
 
 }  // namespace fedhive::clients

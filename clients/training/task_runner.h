@@ -47,6 +47,7 @@ private:
     void train_replica(TaskCell& cell);
     void train_half(TaskCell& cell, Half half);
     void evaluate(TaskCell& cell);
+    void aggregate(const Task& task);
 
     std::uint32_t client_of(std::uint64_t member) const;
     std::span<const std::uint32_t> batch_of(const Task& task, std::uint32_t client_id);
@@ -65,10 +66,11 @@ private:
     WorkerCell& self_;
     SupervisedStep step_;
     aggregation::SlotSum slot_sum_;
-    aggregation::ParamBuffer update_;             // one client's update, where a slot holds several
-    aggregation::ParamBuffer zeros_;              // what a slot differs from where it holds no update
-    aggregation::ParamBuffer velocity_;           // a replica's momentum, until it is handed over
-    std::map<std::uint32_t, EpochOrder> orders_;  // by client, of those whose steps come one by one
+    aggregation::ParamBuffer update_;                // one client's update, where a slot holds several
+    aggregation::ParamBuffer zeros_;                 // what a slot differs from where it holds no update
+    aggregation::ParamBuffer velocity_;              // a replica's momentum, until it is handed over
+    std::unique_ptr<aggregation::Aggregator> rule_;  // of the last range
+    std::map<std::uint32_t, EpochOrder> orders_;     // by client, of those whose steps come one by one
 };
 
 }  // namespace fedhive::clients

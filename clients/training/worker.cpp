@@ -7,6 +7,8 @@
 #include "clients/training/libtorch_step.h"
 #include "clients/training/split_step.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 
 namespace fedhive::clients {
@@ -85,6 +87,7 @@ int run_worker(int control_descriptor, std::uint32_t worker, int coordinator, Tr
         const SharedDataset dataset = SharedDataset::open(plan.data_descriptor, plan.data);
         const std::unique_ptr<aggregation::Arena> arena = open_arena(plan);
         const std::unique_ptr<Trainer> trainer = make_trainer(plan, dataset);
+        malloc_trim(0);  // of the model as it was first built, before its tensors became views of the flat one
         const auto stopping = [&] { return block.header().shutdown.load(std::memory_order_acquire) != 0; };
         TaskRunner runner(block, worker, *arena, dataset, plan, *trainer, stopping, true);
         while (!stopping()) {

@@ -52,6 +52,8 @@ TEST_SUITE("Mixing") {
     TEST_CASE("NewestIsTheOneArrivalWithItsDiscount") {
         const auto newest = make_newest();
         CHECK(newest->needs_single_updates());
+        CHECK(newest->column_rule() == ColumnRule::None);
+        CHECK_THROWS_WITH_AS(make_aggregator(newest->column_rule()), doctest::Contains("no rule works on ranges"), Fault);
         const Floats values{1.0F, 2.0F};
         const Update arrival{ConstParamSpan(values), 0, 2.5, 10.0, 1};
         newest->zero_init(2, MemorySpace::Host);

@@ -68,6 +68,32 @@ inline void translation_and_scale_are_followed(const MakeAggregator& make, Memor
     CHECK(testing::same_bits(aggregate_of(*make(), moved, space), expected));
 }
 
+/// Uneven ranges, each by a rule of its own, as workers do it.
+inline void ranges_give_the_bits_of_one_pass(const MakeAggregator& make, MemorySpace space) {
+    constexpr std::size_t kFloats = 3000;
+    const auto rule = make();
+    REQUIRE(rule->column_rule() != ColumnRule::None);
+    std::vector<ParamBuffer> slots;
+    for (std::uint32_t k = 0; k < 7; ++k) slots.push_back(testing::upload(testing::random_floats(kFloats, k), space));
+    const auto result = [&](Aggregator& one, std::size_t first, std::size_t count) {
+        one.zero_init(count, space);
+        for (std::size_t k = 0; k < slots.size(); ++k) {
+            const double weight = 1.0 + static_cast<double>(k) / 3.0;
+            one.aggregate({ConstParamSpan(slots[k]).part(first, count), 2 * k, weight, weight, 1});
+        }
+        return testing::download(one.finish().values);
+    };
+    const testing::Floats whole = result(*rule, 0, kFloats);
+    testing::Floats joined;
+    const auto other = make_aggregator(rule->column_rule());
+    for (const auto& [first, count] : {std::pair<std::size_t, std::size_t>{0, 1024}, {1024, 7}, {1031, 1969}}) {
+        const testing::Floats part = result(*other, first, count);
+        joined.insert(joined.end(), part.begin(), part.end());
+    }
+    CHECK(testing::same_bits(joined, whole));
+    CHECK(result(*other, 0, 0).empty());
+}
+
 inline void misuse_is_refused(const MakeAggregator& make, MemorySpace space) {
     const ParamBuffer slot = testing::upload(testing::Floats(32, 1.0F), space);
     const ParamBuffer short_slot = testing::upload(testing::Floats(16, 1.0F), space);
@@ -88,6 +114,7 @@ inline void aggregator_conforms(const MakeAggregator& make, MemorySpace space) {
     equal_updates_give_that_update(make, space);
     nothing_of_the_round_before_remains(make, space);
     translation_and_scale_are_followed(make, space);
+    ranges_give_the_bits_of_one_pass(make, space);
     misuse_is_refused(make, space);
 }
 

@@ -47,6 +47,18 @@ inline void arena_conforms(const Arena& owner, const Arena& other) {
     }
     CHECK(testing::same_bits(testing::download(region(other, num_slots + num_globals - 1)),
                              testing::Floats(num_floats, static_cast<float>(num_slots + num_globals))));
+    for (std::size_t i = 0; i < num_slots; ++i) CHECK(other.slot_index(other.slot(i)) == i);
+    CHECK_THROWS_AS(owner.slot_index(owner.global(0)), Fault);
+    CHECK_THROWS_AS(owner.slot_index(owner.slot(0).first(num_floats - 1)), Fault);
+    if (owner.geometry().num_aggregates == 0) {
+        CHECK_THROWS_WITH_AS(owner.aggregate(), doctest::Contains("no room for an aggregate"), Fault);
+    } else {
+        const testing::Floats values(num_floats, -0.5F);
+        copy(other.aggregate(), ConstParamSpan(values));
+        synchronize(owner.space());
+        CHECK(testing::same_bits(testing::download(owner.aggregate()), values));
+        CHECK(testing::download(owner.slot(num_slots - 1)).back() == static_cast<float>(num_slots + num_globals));
+    }
     CHECK_THROWS_AS(owner.global(num_globals), Fault);
     CHECK_THROWS_AS(owner.slot(num_slots), Fault);
     CHECK_THROWS_AS(owner.exchange(num_slots), Fault);

@@ -16,7 +16,7 @@ using namespace fedhive::clients;
 
 namespace {
 
-constexpr ControlGeometry kGeometry{.num_workers = 2, .max_tasks = 4, .max_members = 6};
+constexpr ControlGeometry kGeometry{.num_workers = 2, .max_tasks = 4, .max_members = 6, .max_terms = 2};
 constexpr std::size_t kTasksARun = 8;  // more than the board has
 constexpr int kStepsATask = 4;
 
@@ -30,7 +30,7 @@ Dataset tiny_dataset() {
 /// What a worker has besides the control block.
 struct Process {
     SharedDataset dataset = SharedDataset::create(tiny_dataset(), partition_contiguous(12, 3));
-    aggregation::HostArena arena{{.num_floats = 16, .num_slots = 2}};
+    aggregation::HostArena arena{{.num_floats = 16, .num_slots = 2, .num_aggregates = 1}};
     const WorkerPlan plan = [] {
         WorkerPlan result;
         result.training = {.seed = 1, .local_epochs = 1, .batch_size = 2, .max_update_norm = 1000.0};
@@ -46,13 +46,15 @@ public:
         publish({.kind = TaskKind::Train, .slot = 0, .first = 0, .count = 1, .deadline_s = 1.0});
         publish({.kind = TaskKind::Train, .round = 1, .global_index = 1, .slot = 1, .first = 1, .count = 3, .deadline_s = 1.0});
         publish({.kind = TaskKind::Evaluate, .first = 1, .count = 4, .deadline_s = 1.0});
-        publish({.kind = TaskKind::Empty});
+        publish({.kind = TaskKind::Aggregate, .first = 4, .count = 8, .rule = aggregation::ColumnRule::Mean, .num_terms = 2});
+        block_.terms()[0] = {.slot = 1, .position = 0};
+        block_.terms()[1] = {.slot = 0, .position = 1};
         for (std::uint32_t i = 0; i < kGeometry.max_members; ++i) block_.members()[i].client_id = i % 3;
         block_.members()[2].left_out = 1;
     }
 
     std::string_view bytes() const {
-        const std::size_t end = offset_of(block_.results().data()) + block_.results().size_bytes();
+        const std::size_t end = offset_of(block_.terms().data()) + block_.terms().size_bytes();
         return {base(), (end + 63) / 64 * 64};  // the block's parts begin at multiples of 64
     }
 
@@ -62,13 +64,14 @@ public:
     }
 
     /// Where the parts begin; the last is the end.
-    std::array<std::size_t, 7> parts() const {
+    std::array<std::size_t, 8> parts() const {
         return {0,
                 sizeof(std::uint64_t) + sizeof(ControlGeometry),  // behind the magic and the geometry
                 sizeof(ControlBlock::Header),
                 offset_of(&block_.worker(0)),
                 offset_of(&block_.task(0)),
                 offset_of(block_.members().data()),
+                offset_of(block_.terms().data()),
                 bytes().size()};
     }
 
@@ -82,6 +85,8 @@ private:
         const std::uint32_t index = block_.header().num_tasks.fetch_add(1);
         block_.task(index).task = task;
         block_.task(index).state.store(TaskState{1, 0, TaskPhase::Ready}.pack());
+        block_.queue()[index].store(index);
+        block_.header().queued.store(index + 1);
     }
 
     ControlBlock block_;

@@ -95,7 +95,8 @@ struct Rehearsal {
     explicit Rehearsal(const std::vector<std::string>& assignments) : loaded(load(assignments)), run(loaded) {
         run.load_first_model(loaded);
         trainer = clients::make_libtorch_trainer(run.worker_plan, run.dataset);
-        model = run.global_model();
+        const auto first = run.global_model().host();
+        model.assign(first.begin(), first.end());
     }
     static sim::LoadedConfig load(const std::vector<std::string>& assignments) {
         const TemporaryFolder folder;

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -77,6 +78,45 @@ TEST_SUITE("Sampler") {
             CHECK(seen.size() == (devices.always_available() ? 16 : seen.size()));
             CHECK(!seen.empty());
         }
+    }
+
+    TEST_CASE("IdleClientsKeepTheirNumbersBesideBusyOnes") {
+        const Devices devices({}, 10, 1);
+        double now_s = 0.0;
+        for (const std::vector<std::uint32_t>& busy : {std::vector<std::uint32_t>{0, 1, 5, 9}, {3}, {9}, {0, 2, 4, 6, 8}}) {
+            std::vector<std::uint32_t> idle;
+            for (std::uint32_t client = 0; client < 10; ++client)
+                if (!std::binary_search(busy.begin(), busy.end(), client)) idle.push_back(client);
+            CHECK(sample_idle(10, busy, 10, Stream(1, Purpose::Sampling), devices, now_s) == idle);
+        }
+    }
+
+    TEST_CASE("WhoIsThereAndIdleIsEquallyLikely") {
+        DevicesConfig config;
+        config.availability.scheme = "probability";
+        config.availability.probability = 0.4;
+        const Devices devices(config, 20, 3);
+        const std::vector<std::uint32_t> busy{1, 7, 12};
+        std::vector<std::uint32_t> there;
+        for (std::uint32_t client = 0; client < 20; ++client)
+            if (devices.available(client, 0.0) && !std::binary_search(busy.begin(), busy.end(), client))
+                there.push_back(client);
+        REQUIRE(there.size() > 3);
+        std::map<std::uint32_t, int> drawn;
+        constexpr int kRounds = 6000;
+        double now_s = 0.0;
+        for (std::uint32_t round = 0; round < kRounds; ++round) {
+            const Cohort cohort = sample_idle(20, busy, 2, Stream(1, Purpose::Sampling, round), devices, now_s);
+            REQUIRE(cohort.size() == 2);
+            REQUIRE(cohort[0] < cohort[1]);
+            for (const std::uint32_t client : cohort) ++drawn[client];
+        }
+        CHECK(drawn.size() == there.size());
+        const double expected = 2.0 * kRounds / static_cast<double>(there.size());
+        for (const auto& [client, times] : drawn) CHECK(std::abs(times - expected) < 5.0 * std::sqrt(expected));
+        // More than there are: all of them.
+        CHECK(sample_idle(20, busy, 20, Stream(1, Purpose::Sampling), devices, now_s) == there);
+        CHECK(now_s == 0.0);
     }
 
     TEST_CASE("TimeGoesOnWhereNobodyIsThere") {

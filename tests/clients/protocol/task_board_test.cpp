@@ -56,9 +56,40 @@ TEST_SUITE("TaskBoard") {
         const auto tasks = tasks_of_round(0, 5);
         const std::vector<double> due{3.0, 1.0, 4.0, 1.5, 0.0};
         for (std::size_t i = 0; i < 5; ++i) barrier.put(i, tasks[i], due[i]);
+        CHECK_FALSE(board.claim());  // nothing is queued before the ring
+        barrier.ring();
         std::vector<std::size_t> order;
-        while (const auto claim = board.claim()) order.push_back(claim->task_index);
-        CHECK(order == std::vector<std::size_t>{4, 1, 3, 0, 2});
+        while (const auto claim = board.claim()) {
+            order.push_back(claim->task_index);
+            board.finish(*claim, TaskPhase::Done);
+            if (order.size() != 2) continue;
+            // Put again in mid-way, beside what is left: 4 is due last now, 1 after 2, which was put before.
+            barrier.put(4, tasks[4], 5.0);
+            barrier.put(1, tasks[1], 4.0);
+            barrier.withdraw(std::vector<std::size_t>{4});
+            barrier.put(4, tasks[4], 5.0);
+            barrier.ring();
+        }
+        CHECK(order == std::vector<std::size_t>{4, 1, 3, 0, 2, 1, 4});
+        CHECK(block.header().queued.load() == 5);
+    }
+
+    TEST_CASE("OfTasksDueAtTheSameTimeTheOnePutFirstIsClaimedFirst") {
+        const ControlBlock block = ControlBlock::create({1, 3, 3});
+        Watcher watcher([&] { block.header().coordinator_bell.post(); });
+        RoundBarrier barrier(block, watcher, 60.0, no_processes());
+        const TaskBoard board(block, 0);
+        const auto tasks = tasks_of_round(0, 3);
+        publish(barrier, tasks);
+        std::vector<std::size_t> order;
+        for (int turn = 0; turn < 7; ++turn) {
+            const auto claim = board.claim();
+            REQUIRE(claim);
+            order.push_back(claim->task_index);
+            board.finish(*claim, TaskPhase::Done);
+            publish_again(barrier, claim->task_index, tasks[claim->task_index]);  // as a client that is sent again at once
+        }
+        CHECK(order == std::vector<std::size_t>{0, 1, 2, 0, 1, 2, 0});
     }
 
     TEST_CASE("WithdrawnTaskIsIdleAtOnceOrLetGoByItsWorker") {

@@ -1,0 +1,30 @@
+// A span's floats where this process's CPU can read them: the span itself in host memory, a copy of one that lies elsewhere.
+#pragma once
+
+#include "aggregation/math/vector_ops.h"
+
+#include <vector>
+
+namespace fedhive::aggregation {
+
+class HostView {
+public:
+    /// In host memory the view is valid as long as the span, and shows what is written there later.
+    explicit HostView(ConstParamSpan span) : span_(span) {
+        if (span.space == MemorySpace::Host) return;
+        copy_.resize(span.size);
+        copy(copy_, span);
+        span_ = copy_;
+    }
+    HostView(const HostView&) = delete;
+    HostView& operator=(const HostView&) = delete;
+
+    operator ConstParamSpan() const { return span_; }
+    std::span<const float> host() const { return span_.host(); }
+
+private:
+    std::vector<float> copy_;
+    ConstParamSpan span_;
+};
+
+}  // namespace fedhive::aggregation

@@ -1,0 +1,211 @@
+// Aggregates of which real worker processes take ranges: the bits of one pass, whoever computes them and whatever happens to them.
+#include "sim/shared_aggregation.h"
+
+#include "aggregation/math/mean.h"
+#include "aggregation/math/median.h"
+#include "aggregation/math/mixing.h"
+#include "aggregation/memory/host_arena.h"
+#include "clients/data/synthetic.h"
+#include "sim/fleet.h"
+#include "tests/aggregation/reference.h"
+#include "tests/aggregation/spans.h"
+#include "tests/fleet/toy_trainer.h"
+
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <thread>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+using aggregation::MemorySpace;
+using aggregation::testing::Floats;
+
+namespace {
+
+constexpr std::size_t kFloats = 11 * kRangeFloats + 77;  // twelve ranges, the last one short
+constexpr std::size_t kClients = 12;
+
+/// Twelve clients, whose slots are filled with numbers after their training.
+struct SummingRun {
+    explicit SummingRun(std::uint32_t workers, std::uint64_t num_aggregates = 1, FleetOptions options = {})
+        : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
+                                                 clients::partition_contiguous(120, kClients))),
+          arena({.num_floats = kFloats, .num_slots = kClients, .num_aggregates = num_aggregates}),
+          server(arena),
+          strategy(make_strategy("fedavg", {}, Weighting::Uniform)) {
+        setenv("TOY_FAULT", "", 1);
+        options.workers = workers;
+        options.mode.in_flight = options.mode.quorum = kClients;
+        clients::WorkerPlan plan;
+        plan.training = {1, 1, 10};
+        plan.arena = arena.geometry();
+        plan.arena_descriptor = arena.descriptor();
+        plan.data_descriptor = dataset.descriptor();
+        plan.data = dataset.map();
+        fleet = std::make_unique<Fleet>(options, plan, arena, dataset, testing::make_toy_trainer);
+    }
+
+    /// The first `cohort` clients' arrivals, with weights and values of their own.
+    Arrivals arrive(std::size_t cohort) {
+        Cohort ids(cohort);
+        std::iota(ids.begin(), ids.end(), 0U);
+        fleet->pull_down(ids, server, strategy);
+        fleet->train();
+        Arrivals arrived = fleet->barrier(server);
+        static const std::vector<Floats> drawn = [] {
+            std::vector<Floats> all;
+            for (std::uint32_t k = 0; k < kClients; ++k) all.push_back(aggregation::testing::random_floats(kFloats, k));
+            return all;
+        }();
+        for (std::size_t k = 0; k < cohort; ++k) {
+            aggregation::copy(arena.slot(k), drawn[k]);
+            arrived.updates[k].scale = arrived.updates[k].weight = 1.0 + static_cast<double>(k) / 7.0;
+        }
+        return arrived;
+    }
+
+    clients::SharedDataset dataset;
+    aggregation::HostArena arena;
+    ServerState server;
+    Strategy strategy;
+    std::unique_ptr<Fleet> fleet;
+};
+
+aggregation::Aggregate aggregate(aggregation::Aggregator& rule, const Arrivals& arrived) {
+    rule.zero_init(kFloats, MemorySpace::Host);
+    for (const aggregation::Update& update : arrived.updates) rule.aggregate(update);
+    return rule.finish();
+}
+
+/// The last 50 elements, which lie in the short range.
+Floats reference_of(aggregation::ColumnRule rule, const Arrivals& arrived) {
+    std::vector<Floats> ends;
+    std::map<std::size_t, Floats> updates;
+    std::map<std::size_t, double> weights;
+    for (const aggregation::Update& update : arrived.updates) {
+        ends.push_back(aggregation::testing::download(update.values.part(kFloats - 50, 50)));
+        updates[update.position] = ends.back();
+        weights[update.position] = update.weight;
+    }
+    return rule == aggregation::ColumnRule::Mean ? aggregation::reference::mean(updates, weights, 16)
+                                                 : aggregation::reference::median(ends);
+}
+
+std::vector<pid_t> children() {
+    std::ifstream list(fmt::format("/proc/self/task/{}/children", getpid()));
+    return {std::istream_iterator<pid_t>(list), {}};
+}
+
+/// Once every worker has a task, none of them runs any more: kills the first, and lets the others go on.
+void kill_one_at_work(const Fleet& fleet, const std::atomic<bool>& over) {
+    const std::vector<pid_t> workers = children();
+    while (!over) {
+        if (fleet.workers_busy().first < workers.size()) continue;
+        for (const pid_t worker : workers) kill(worker, SIGSTOP);
+        const bool all_at_work = fleet.workers_busy().first == workers.size();
+        if (all_at_work) kill(workers.front(), SIGKILL);
+        for (const pid_t worker : workers) kill(worker, SIGCONT);
+        if (all_at_work) return;
+    }
+}
+
+}  // namespace
+
+TEST_SUITE("SharedAggregation") {
+    TEST_CASE("AnyNumberOfWorkersGivesTheBitsOfOnePass") {
+        for (const auto make : {aggregation::make_mean, aggregation::make_median}) {
+            for (const std::uint32_t workers : {0U, 1U, 2U, 4U}) {
+                CAPTURE(workers);
+                SummingRun run(workers);
+                const Arrivals arrived = run.arrive(kClients);
+                const auto alone = make();
+                const aggregation::Aggregate expected = aggregate(*alone, arrived);
+                const Floats values = aggregation::testing::download(expected.values);
+                const auto rule = make();
+                aggregation::Aggregator& sum = run.fleet->with_workers(*rule, arrived);
+                CHECK((&sum == rule.get()) == (workers < 2));
+                CHECK(sum.needs_single_updates() == rule->needs_single_updates());
+                CHECK(sum.column_rule() == rule->column_rule());
+                const aggregation::Aggregate result = aggregate(sum, arrived);
+                CHECK((result.values.data == run.arena.aggregate().data) == (workers > 1));
+                CHECK(aggregation::testing::same_bits(aggregation::testing::download(result.values), values));
+                CHECK(result.weight == expected.weight);
+                CHECK(result.clients == kClients);
+                CHECK(Floats(values.end() - 50, values.end()) == reference_of(rule->column_rule(), arrived));
+            }
+        }
+    }
+
+    TEST_CASE("RoundsGoOnAfterASharedSumAndFewerUpdatesChangeNothing") {
+        SummingRun run(2);
+        for (const std::size_t cohort : {kClients, kClients - 1, kClients}) {
+            const Arrivals arrived = run.arrive(cohort);
+            const auto alone = aggregation::make_mean();
+            const Floats expected = aggregation::testing::download(aggregate(*alone, arrived).values);
+            aggregation::Aggregator& sum = run.fleet->with_workers(*run.strategy.aggregator, arrived);
+            CHECK(aggregation::testing::same_bits(aggregation::testing::download(aggregate(sum, arrived).values), expected));
+            CHECK(run.fleet->evaluate(run.server).size() == 1);
+            run.fleet->release(arrived, run.server);
+        }
+    }
+
+    TEST_CASE("SmallSumsAndRulesWithoutRangesAreTheCoordinatorsOwn") {
+        SummingRun run(2);
+        const Arrivals few = run.arrive(8);
+        CHECK(8 * run.arena.geometry().stride_bytes() < kSharedBytes);
+        CHECK(&run.fleet->with_workers(*run.strategy.aggregator, few) == run.strategy.aggregator.get());
+        run.fleet->release(few, run.server);
+        const Arrivals all = run.arrive(kClients);
+        CHECK(&run.fleet->with_workers(*run.strategy.aggregator, all) != run.strategy.aggregator.get());
+        const auto newest = aggregation::make_newest();
+        CHECK(&run.fleet->with_workers(*newest, all) == newest.get());
+        SummingRun without(2, 0);
+        const Arrivals arrived = without.arrive(kClients);
+        CHECK(&without.fleet->with_workers(*without.strategy.aggregator, arrived) == without.strategy.aggregator.get());
+    }
+
+    TEST_CASE("RangeOfAKilledWorkerIsDoneAgain") {
+        FleetOptions options;
+        options.failures.policy = "retry";
+        SummingRun run(2, 1, options);
+        std::vector<clients::ClientFailure> told;
+        run.fleet->on_failure([&](const clients::ClientFailure& failure, FailureAction) { told.push_back(failure); });
+        const Arrivals arrived = run.arrive(kClients);
+        const auto alone = aggregation::make_mean();
+        const Floats expected = aggregation::testing::download(aggregate(*alone, arrived).values);
+        for (int attempt = 0; attempt < 200 && told.empty(); ++attempt) {
+            aggregation::set_zero(run.arena.aggregate());
+            aggregation::Aggregator& sum = run.fleet->with_workers(*run.strategy.aggregator, arrived);
+            std::atomic<bool> over{false};
+            std::thread killer([&] { kill_one_at_work(*run.fleet, over); });
+            const aggregation::Aggregate result = aggregate(sum, arrived);
+            over = true;
+            killer.join();
+            CHECK(aggregation::testing::same_bits(aggregation::testing::download(result.values), expected));
+        }
+        REQUIRE(told.size() == 1);
+        CHECK(told[0].kind == clients::FailureKind::Signalled);
+        CHECK(told[0].client_id == -1);
+        CHECK(told[0].round == 1);
+        CHECK(run.fleet->failure_counts().workers_replaced == 1);
+    }
+
+    TEST_CASE("NothingToAggregateAndAnotherShapeAreFaults") {
+        SummingRun run(2);
+        const Arrivals arrived = run.arrive(kClients);
+        aggregation::Aggregator& sum = run.fleet->with_workers(*run.strategy.aggregator, arrived);
+        CHECK_THROWS_AS(sum.zero_init(kFloats - 1, MemorySpace::Host), Fault);
+        sum.zero_init(kFloats, MemorySpace::Host);
+        CHECK_THROWS_WITH_AS(sum.finish(), doctest::Contains("nothing to aggregate"), Fault);
+        aggregation::Update elsewhere = arrived.updates[0];
+        elsewhere.values = run.arena.global(0);
+        sum.aggregate(elsewhere);
+        CHECK_THROWS_AS(sum.finish(), Fault);
+    }
+}
