@@ -61,13 +61,14 @@ target_link_libraries(fedhive_torch INTERFACE torch_cpu c10)
 target_link_options(fedhive_torch INTERFACE "-Wl,-rpath,${torch_dir}/lib" -Wl,--disable-new-dtags "-Wl,-rpath-link,${torch_dir}/lib")
 
 set(FEDHIVE_TORCH_CUDA OFF)
-file(GLOB torch_cuda_needs "${torch_dir}/../nvidia/nvshmem/lib/*.so*" "${torch_dir}/../nvidia/cusparselt/lib/*.so*")
+# The CPU's three wheels hold libtorch_cuda.so too, but not what it needs.
+execute_process(COMMAND ldd "${torch_dir}/lib/libtorch_cuda.so" OUTPUT_VARIABLE torch_cuda_needs ERROR_QUIET)
 set(torch_cuda_version "")
 if(EXISTS "${torch_dir}/version.py")
   file(STRINGS "${torch_dir}/version.py" torch_cuda_line REGEX "^cuda")
   string(REGEX MATCH "[0-9]+" torch_cuda_version "${torch_cuda_line}")
 endif()
-if(NOT FEDHIVE_WITH_CUDA OR NOT torch_cuda_needs OR NOT EXISTS "${torch_dir}/lib/libtorch_cuda.so")
+if(NOT FEDHIVE_WITH_CUDA OR NOT torch_cuda_needs OR torch_cuda_needs MATCHES "not found")
   # Training on the CPU; kernels and arena may be there all the same.
 elseif(torch_cuda_version AND NOT torch_cuda_version EQUAL CUDAToolkit_VERSION_MAJOR)
   message(WARNING "LibTorch is made for CUDA ${torch_cuda_version}, the toolkit is ${CUDAToolkit_VERSION}: building without training on the GPU. "

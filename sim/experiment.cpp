@@ -130,6 +130,15 @@ clients::ModelSpec model_spec(const ModelConfig& model, const clients::DatasetMa
     return spec;
 }
 
+aggregation::IpcHandle upload_examples(clients::SharedDataset& dataset) {
+    try {
+        return dataset.upload(aggregation::cuda_driver());
+    } catch (const OutOfMemory& problem) {
+        throw ConfigError(
+            fmt::format("the examples do not fit into the memory of the GPU: {}; use fewer, or device: cpu", problem.what()));
+    }
+}
+
 /// Runs `make`; what a lower floor finds wrong is told with the key that caused it.
 template <typename Make>
 auto blame(const LoadedConfig& loaded, const std::string& key, Make make) {
@@ -166,8 +175,8 @@ Experiment::Experiment(const LoadedConfig& loaded)
     if (mode.velocity_shared) server.readers[Mode::kVelocityRegion] = 1;  // never one for a model
     // What is stored with the run names the device that was used, so that running it again asks for the same.
     config.device = name_of(space);
-    num_workers =
-        workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats()), this_machine().available_memory, "host");
+    num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats()),
+                                   this_machine().available_memory, "host");
     most_workers = num_workers;
     check_mps(loaded);
     clients::throw_if_interrupted();
@@ -225,7 +234,9 @@ clients::SharedDataset Experiment::load_data(const LoadedConfig& loaded) {
         clients::NormalizationPlan::of(config.data.normalize);
         return clients::BatchGather(read.train.shape, config.data.normalize);
     });
-    return clients::SharedDataset::create(read, partition);
+    clients::SharedDataset shared = clients::SharedDataset::create(read, partition);
+    if (space == MemorySpace::Cuda) data_handle = blame(loaded, "data", [&] { return upload_examples(shared); });
+    return shared;
 }
 
 aggregation::Layout Experiment::lay_out(const LoadedConfig& loaded) const {
@@ -286,6 +297,11 @@ clients::WorkerPlan Experiment::plan_workers() const {
     plan.normalization = clients::NormalizationPlan::of(config.data.normalize);
     plan.threads = static_cast<int>(config.threads);
     plan.clients_at_once = static_cast<std::uint64_t>(config.training.clients_at_once);
+    plan.data_handle = data_handle;
+    plan.precision = config.training.precision == "bf16"   ? clients::Precision::BF16
+                     : config.training.precision == "tf32" ? clients::Precision::TF32
+                                                           : clients::Precision::F32;
+    plan.graph = config.training.graph && space == MemorySpace::Cuda;
     return plan;
 }
 

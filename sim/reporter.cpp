@@ -26,6 +26,10 @@ void add_surroundings(nlohmann::ordered_json& manifest, const Experiment& run) {
     manifest["cpu"] = machine.cpu;
     manifest["cores"] = machine.cores;
     manifest["device"] = run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda";
+    // On the CPU tf32 is f32, and there is no graph.
+    const bool tf32_on_cpu = run.space == aggregation::MemorySpace::Host && run.config.training.precision == "tf32";
+    manifest["precision"] = tf32_on_cpu ? "f32" : run.config.training.precision;
+    manifest["graph"] = run.worker_plan.graph;
     manifest["cuda"] = aggregation::cuda_versions().describe();
 }
 

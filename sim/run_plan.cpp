@@ -47,6 +47,19 @@ std::string histogram_rows(const clients::SharedDataset& dataset) {
     return text;
 }
 
+/// How local steps are computed, where that is not the default.
+std::string describe_steps(const Experiment& run) {
+    const TrainingConfig& training = run.config.training;
+    std::string text;
+    const bool on_host = run.space == aggregation::MemorySpace::Host;
+    if (training.precision == "tf32" && on_host) text += "steps       tf32 is f32 on the CPU\n";
+    if (training.precision != "f32" && !(training.precision == "tf32" && on_host))
+        text += fmt::format("steps       {}, evaluation f32\n", training.precision);
+    if (training.graph)
+        text += on_host ? "steps       training.graph has no effect on the CPU\n" : "steps       recorded as CUDA graphs\n";
+    return text;
+}
+
 }  // namespace
 
 std::string describe_plan(const Experiment& run, const std::string& folder) {
@@ -63,6 +76,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     std::string text = fmt::format("run         {} · {}{} · {} rounds · seed {}\n", config.name, config.strategy.name, mode,
                                    config.rounds, config.seed);
     text += fmt::format("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
+    text += describe_steps(run);
     text += fmt::format("model       {} · {} parameters · input {}x{}x{}\n", config.model.name, run.layout.num_values(),
                         data.shape.channels, data.shape.height, data.shape.width);
     text += fmt::format("data        {} · {} training and {} test examples · {} classes\n", config.data.format, data.num_train,
@@ -70,11 +84,15 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     text += fmt::format("clients     {} by {} · {} · {} per round\n", data.num_clients, config.data.partition.scheme,
                         shard_sizes(run.dataset), run.mode.in_flight);
     text += fmt::format("partition   {}", histogram_rows(run.dataset));
-    const std::string each = run.num_workers == 0
-                                 ? ""
-                                 : fmt::format(" · about {} per worker", human_bytes(host_bytes_of_worker(config, run.layout.num_floats())));
-    text += fmt::format("memory      arena {} in {} slots · data {}{}\n", human_bytes(run.arena->geometry().total_bytes()),
-                        run.arena->geometry().num_slots, human_bytes(data.total_bytes()), each);
+    const std::string each =
+        run.num_workers == 0
+            ? ""
+            : fmt::format(" · about {} per worker", human_bytes(host_bytes_of_worker(config, run.layout.num_floats())));
+    const std::string on_gpu = run.space == aggregation::MemorySpace::Host
+                                   ? ""
+                                   : fmt::format(", {} of it on the GPU too", human_bytes(data.example_bytes()));
+    text += fmt::format("memory      arena {} in {} slots · data {}{}{}\n", human_bytes(run.arena->geometry().total_bytes()),
+                        run.arena->geometry().num_slots, human_bytes(data.total_bytes()), on_gpu, each);
     text += fmt::format("folder      {}\n", folder);
     return text;
 }

@@ -75,6 +75,13 @@ struct ChunkSummary {
     std::uint32_t not_finite = 0;  // 1 when an element is NaN or infinite
 };
 
+/// Chunks are added in their order.
+FEDHIVE_HOST_DEVICE void add_chunk(ChunkSummary& totals, const ChunkSummary& chunk) {
+    totals.squares += chunk.squares;
+    totals.hash += chunk.hash;
+    totals.not_finite |= chunk.not_finite;
+}
+
 /// By the exponent bits, so that no compiler option can remove it.
 FEDHIVE_HOST_DEVICE std::uint32_t not_finite(float value) { return (bits_of(value) & 0x7F800000U) == 0x7F800000U ? 1U : 0U; }
 
@@ -137,23 +144,6 @@ FEDHIVE_HOST_DEVICE float float_of_key(std::int32_t key) {
 /// Mean of the middle two, which are the same one when their number is odd. The sum is exact in double.
 FEDHIVE_HOST_DEVICE float middle(std::int32_t lower, std::int32_t upper) {
     return static_cast<float>(0.5 * (static_cast<double>(float_of_key(lower)) + static_cast<double>(float_of_key(upper))));
-}
-
-/// Median of one column by counting, for any count and without memory of its own: what a CUDA thread does. Reads count^2 values.
-FEDHIVE_HOST_DEVICE float median_by_rank(const float* const* values, std::size_t count, std::size_t column) {
-    std::int32_t lower = 0;
-    std::int32_t upper = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::int32_t key = order_key(values[i][column]);
-        std::size_t rank = 0;
-        for (std::size_t j = 0; j < count; ++j) {
-            const std::int32_t other = order_key(values[j][column]);
-            rank += static_cast<std::size_t>(other < key || (other == key && j < i));
-        }
-        if (rank == (count - 1) / 2) lower = key;
-        if (rank == count / 2) upper = key;
-    }
-    return middle(lower, upper);
 }
 
 }  // namespace fedhive::aggregation::element

@@ -1,5 +1,7 @@
 #include "aggregation/math/kernels.h"
 
+#include "aggregation/math/column_ops.h"
+
 #include <cuda_runtime.h>
 
 namespace fedhive::aggregation::kernels {
@@ -14,6 +16,8 @@ unsigned blocks_for(std::size_t items) {
     return static_cast<unsigned>(blocks < kMaxBlocks ? blocks : kMaxBlocks);
 }
 
+thread_local cudaStream_t current_stream = cudaStreamLegacy;
+
 CudaError error_text(cudaError_t error) { return error == cudaSuccess ? nullptr : cudaGetErrorString(error); }
 
 template <typename Body>
@@ -26,8 +30,13 @@ __global__ void for_each_kernel(std::size_t size, Body body) {
 template <typename Body>
 CudaError for_each(std::size_t size, Body body) {
     if (size == 0) return nullptr;
-    for_each_kernel<<<blocks_for(size), kThreads>>>(size, body);
+    for_each_kernel<<<blocks_for(size), kThreads, 0, current_stream>>>(size, body);
     return error_text(cudaGetLastError());
+}
+
+template <std::size_t Rows>
+CudaError median_in_registers(float* out, const float* const* values, std::size_t count, std::size_t size) {
+    return for_each(size, [=] __device__(std::size_t i) { out[i] = element::median_in_registers<Rows>(values, count, i); });
 }
 
 /// Device memory for the arguments and partial results of one call. It only grows, and its process takes it along: work on the one stream
@@ -65,6 +74,7 @@ __global__ void write_update_kernel(float* update, const float* local, const flo
     if (first >= size) return;  // whole warps only
     const std::size_t end = first + element::kChunk < size ? first + element::kChunk : size;
     element::ChunkSummary sum;
+#pragma unroll 8  // several loads at once on their way
     for (std::size_t i = first + lane; i < end; i += element::kLanes) {
         const float value = local[i] - global[i];
         update[i] = value;
@@ -80,17 +90,58 @@ __global__ void write_update_kernel(float* update, const float* local, const flo
     if (lane == 0) chunks[chunk] = sum;
 }
 
+/// Totals of all chunks, in their order, by one warp: it fetches 32 at a time, and its first lane adds them up.
+__global__ void add_chunks_kernel(const element::ChunkSummary* chunks, std::size_t num_chunks, element::ChunkSummary* totals) {
+    __shared__ double squares[element::kLanes];
+    __shared__ std::uint64_t hashes[element::kLanes];
+    __shared__ std::uint32_t not_finite[element::kLanes];
+    element::ChunkSummary sum;
+    for (std::size_t first = 0; first < num_chunks; first += element::kLanes) {
+        const std::size_t count = first + element::kLanes < num_chunks ? element::kLanes : num_chunks - first;
+        if (threadIdx.x < count) {
+            const element::ChunkSummary mine = chunks[first + threadIdx.x];
+            squares[threadIdx.x] = mine.squares;
+            hashes[threadIdx.x] = mine.hash;
+            not_finite[threadIdx.x] = mine.not_finite;
+        }
+        __syncwarp();
+        if (threadIdx.x == 0)
+            for (std::size_t i = 0; i < count; ++i) element::add_chunk(sum, {squares[i], hashes[i], not_finite[i]});
+        __syncwarp();
+    }
+    if (threadIdx.x == 0) *totals = sum;
+}
+
+/// totals: nullptr: at the beginning of the scratch memory.
+cudaError_t enqueue_update(float* update, const float* local, const float* global, std::size_t size,
+                           element::ChunkSummary* totals) {
+    const std::size_t num_chunks = (size + element::kChunk - 1) / element::kChunk;
+    const cudaError_t error = scratch.reserve((1 + num_chunks) * sizeof(element::ChunkSummary));
+    if (error != cudaSuccess) return error;
+    auto* const first = scratch.at<element::ChunkSummary>(0);
+    constexpr std::size_t kWarps = kThreads / element::kLanes;
+    if (num_chunks > 0)
+        write_update_kernel<<<static_cast<unsigned>((num_chunks + kWarps - 1) / kWarps), kThreads, 0, current_stream>>>(
+            update, local, global, size, first + 1);
+    add_chunks_kernel<<<1, element::kLanes, 0, current_stream>>>(first + 1, num_chunks, totals == nullptr ? first : totals);
+    return cudaGetLastError();
+}
+
 }  // namespace
 
 CudaError copy(float* to, const float* from, std::size_t size) {
-    return error_text(cudaMemcpyAsync(to, from, size * sizeof(float), cudaMemcpyDefault, cudaStreamLegacy));
+    return error_text(cudaMemcpyAsync(to, from, size * sizeof(float), cudaMemcpyDefault, current_stream));
 }
 
 CudaError set_zero(float* to, std::size_t size) {
-    return error_text(cudaMemsetAsync(to, 0, size * sizeof(float), cudaStreamLegacy));
+    return error_text(cudaMemsetAsync(to, 0, size * sizeof(float), current_stream));
 }
 
 CudaError synchronize() { return error_text(cudaDeviceSynchronize()); }
+
+void* stream() { return current_stream; }
+
+void set_stream(void* stream) { current_stream = static_cast<cudaStream_t>(stream); }
 
 CudaError sgd(float* parameters, const float* gradient, std::size_t size, float lr, float weight_decay) {
     return for_each(size, [=] __device__(std::size_t i) { element::sgd(parameters[i], gradient[i], lr, weight_decay); });
@@ -116,18 +167,14 @@ CudaError add(float* to, const float* from, std::size_t size) {
 }
 
 CudaError write_update(float* update, const float* local, const float* global, std::size_t size,
-                       element::ChunkSummary* chunks) {
-    if (size == 0) return nullptr;
-    const std::size_t num_chunks = (size + element::kChunk - 1) / element::kChunk;
-    const std::size_t bytes = num_chunks * sizeof(element::ChunkSummary);
-    cudaError_t error = scratch.reserve(bytes);
-    if (error != cudaSuccess) return error_text(error);
-    auto* partial = scratch.at<element::ChunkSummary>(0);
-    constexpr std::size_t kWarps = kThreads / element::kLanes;
-    write_update_kernel<<<static_cast<unsigned>((num_chunks + kWarps - 1) / kWarps), kThreads>>>(update, local, global, size,
-                                                                                                 partial);
-    error = cudaGetLastError();
-    if (error == cudaSuccess) error = cudaMemcpy(chunks, partial, bytes, cudaMemcpyDeviceToHost);
+                       element::ChunkSummary* totals) {
+    return error_text(enqueue_update(update, local, global, size, totals));
+}
+
+CudaError write_update_and_wait(float* update, const float* local, const float* global, std::size_t size,
+                                element::ChunkSummary& totals) {
+    cudaError_t error = enqueue_update(update, local, global, size, nullptr);
+    if (error == cudaSuccess) error = cudaMemcpy(&totals, scratch.at<void>(0), sizeof totals, cudaMemcpyDeviceToHost);
     return error_text(error);
 }
 
@@ -145,7 +192,17 @@ CudaError tree_mean(float* out, const element::TreeTerms& terms, std::size_t siz
         error = cudaMemcpy(scratch.at<void>(scales_at), terms.scales, folds_at - scales_at, cudaMemcpyHostToDevice);
     if (error == cudaSuccess) error = cudaMemcpy(scratch.at<void>(folds_at), terms.folds, terms.count, cudaMemcpyHostToDevice);
     if (error != cudaSuccess) return error_text(error);
-    return for_each(size, [=] __device__(std::size_t i) { element::tree_mean<1>(out + i, on_device, i, 1); });
+    const std::size_t depth = element::tree_depth(terms.folds, terms.count);
+    bool aligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(element::FourFloats) == 0;
+    for (std::size_t k = 0; k < terms.count; ++k)
+        aligned = aligned && reinterpret_cast<std::uintptr_t>(terms.values[k]) % sizeof(element::FourFloats) == 0;
+    const std::size_t fours = aligned && depth <= 16 ? size / 4 : 0;
+    CudaError failed =
+        depth <= 8 ? for_each(fours, [=] __device__(std::size_t i) { element::tree_mean_of_four<8>(out, on_device, i); })
+                   : for_each(fours, [=] __device__(std::size_t i) { element::tree_mean_of_four<16>(out, on_device, i); });
+    if (failed != nullptr) return failed;
+    return for_each(size - 4 * fours,
+                    [=] __device__(std::size_t i) { element::tree_mean<1>(out + 4 * fours + i, on_device, 4 * fours + i, 1); });
 }
 
 CudaError median(float* out, const float* const* updates, std::size_t count, std::size_t size) {
@@ -153,7 +210,12 @@ CudaError median(float* out, const float* const* updates, std::size_t count, std
     if (error == cudaSuccess) error = cudaMemcpy(scratch.at<void>(0), updates, count * sizeof(float*), cudaMemcpyHostToDevice);
     if (error != cudaSuccess) return error_text(error);
     const auto* values = scratch.at<const float*>(0);
-    return for_each(size, [=] __device__(std::size_t i) { out[i] = element::median_by_rank(values, count, i); });
+    if (count <= 4) return median_in_registers<4>(out, values, count, size);
+    if (count <= 8) return median_in_registers<8>(out, values, count, size);
+    if (count <= 16) return median_in_registers<16>(out, values, count, size);
+    if (count <= 32) return median_in_registers<32>(out, values, count, size);
+    if (count <= 64) return median_in_registers<64>(out, values, count, size);
+    return for_each(size, [=] __device__(std::size_t i) { out[i] = element::median_by_bisection(values, count, i); });
 }
 
 CudaError server_sgd(float* next, const float* global, const float* aggregate, std::size_t size, float lr) {

@@ -1,5 +1,5 @@
-// The CUDA side of vector_ops, mean, median and the server optimisers: raw device pointers, C++17. Work goes to the legacy default stream;
-// no atomics, so every result has one order. Callers go through dispatch.h and have checked sizes.
+// The CUDA side of vector_ops, mean, median and the server optimisers: raw device pointers, C++17. Work goes to the legacy default
+// stream unless set_stream says otherwise; no atomics, so every result has one order. Callers go through dispatch.h and have checked sizes.
 #pragma once
 
 #include "aggregation/math/element_ops.h"
@@ -13,6 +13,10 @@ CudaError copy(float* to, const float* from, std::size_t size);  // either side 
 CudaError set_zero(float* to, std::size_t size);
 CudaError synchronize();
 
+/// This thread's stream, a cudaStream_t; it is set to record what follows into a graph, and set back.
+void* stream();
+void set_stream(void* stream);
+
 CudaError sgd(float* parameters, const float* gradient, std::size_t size, float lr, float weight_decay);
 CudaError sgd_momentum(float* parameters, const float* gradient, float* velocity, std::size_t size, float lr, float momentum,
                        float weight_decay, bool nesterov);
@@ -20,8 +24,10 @@ CudaError proximal(float* gradient, const float* local, const float* global, std
 CudaError scale(float* to, const float* from, std::size_t size, double weight);
 CudaError add(float* to, const float* from, std::size_t size);
 
-/// chunks: host memory, one for each started chunk of element::kChunk elements. Waits for the result.
-CudaError write_update(float* update, const float* local, const float* global, std::size_t size, element::ChunkSummary* chunks);
+/// totals: memory that the device can write, written when it gets there.
+CudaError write_update(float* update, const float* local, const float* global, std::size_t size, element::ChunkSummary* totals);
+CudaError write_update_and_wait(float* update, const float* local, const float* global, std::size_t size,
+                                element::ChunkSummary& totals);
 
 /// terms: arrays in host memory of pointers into device memory.
 CudaError tree_mean(float* out, const element::TreeTerms& terms, std::size_t size);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 namespace fedhive::aggregation {
 
@@ -67,6 +66,14 @@ FEDHIVE_CLONES element::ChunkSummary write_chunk(float* update, const float* loc
     return sum;
 }
 
+/// Chunks one after the other, so that what is read and written stays near, and their sums in that order.
+element::ChunkSummary write_update(float* update, const float* local, const float* global, std::size_t size) {
+    element::ChunkSummary totals;
+    for (std::size_t first = 0; first < size; first += element::kChunk)
+        element::add_chunk(totals, write_chunk(update, local, global, first, std::min(element::kChunk, size - first)));
+    return totals;
+}
+
 }  // namespace host
 
 }  // namespace
@@ -115,29 +122,26 @@ void add_proximal_gradient(ParamSpan gradient, ConstParamSpan local, ConstParamS
         [&] { return kernels::proximal(gradient.data, local.data, global.data, gradient.size, mu); });
 }
 
+void write_update(ParamSpan update, ConstParamSpan local, ConstParamSpan global, element::ChunkSummary& totals) {
+    require_same(update, local, "local model");
+    require_same(update, global, "global model");
+    dispatch(
+        update.space, [&] { totals = host::write_update(update.data, local.data, global.data, update.size); },
+        [&] { return kernels::write_update(update.data, local.data, global.data, update.size, &totals); });
+}
+
 UpdateSummary write_update(ParamSpan update, ConstParamSpan local, ConstParamSpan global) {
     require_same(update, local, "local model");
     require_same(update, global, "global model");
-    std::vector<element::ChunkSummary> chunks((update.size + element::kChunk - 1) / element::kChunk);
+    element::ChunkSummary totals;
     dispatch(
-        update.space,
-        [&] {
-            for (std::size_t c = 0; c < chunks.size(); ++c) {
-                const std::size_t first = c * element::kChunk;
-                const std::size_t size = std::min(element::kChunk, update.size - first);
-                chunks[c] = host::write_chunk(update.data, local.data, global.data, first, size);
-            }
-        },
-        [&] { return kernels::write_update(update.data, local.data, global.data, update.size, chunks.data()); });
-    UpdateSummary summary;
-    double squares = 0.0;
-    for (const element::ChunkSummary& chunk : chunks) {
-        squares += chunk.squares;
-        summary.hash += chunk.hash;
-        summary.finite = summary.finite && chunk.not_finite == 0;
-    }
-    summary.norm = std::sqrt(squares);
-    return summary;
+        update.space, [&] { totals = host::write_update(update.data, local.data, global.data, update.size); },
+        [&] { return kernels::write_update_and_wait(update.data, local.data, global.data, update.size, totals); });
+    return summary_of(totals);
+}
+
+UpdateSummary summary_of(const element::ChunkSummary& totals) {
+    return {.finite = totals.not_finite == 0, .norm = std::sqrt(totals.squares), .hash = totals.hash};
 }
 
 void scale(ParamSpan to, ConstParamSpan from, double weight) {

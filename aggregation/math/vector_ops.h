@@ -7,6 +7,7 @@
 // Throws   ShapeError when sizes or spaces differ; Fault when a CUDA call fails or CUDA is not compiled in.
 #pragma once
 
+#include "aggregation/math/element_ops.h"
 #include "aggregation/memory/param_span.h"
 
 #include <cstdint>
@@ -48,6 +49,11 @@ struct UpdateSummary {
 /// Order    squares are summed in double over fixed chunks of 1,024 elements in 32 lanes, chunks in order: same bits anywhere.
 /// Stream   synchronises (it returns values).
 UpdateSummary write_update(ParamSpan update, ConstParamSpan local, ConstParamSpan global);
+
+/// The same without waiting: the sums that the summary is made of come to `totals`, to be read after synchronize(). On CUDA they lie in memory
+/// that the device can write (pinned_array.h).
+void write_update(ParamSpan update, ConstParamSpan local, ConstParamSpan global, element::ChunkSummary& totals);
+UpdateSummary summary_of(const element::ChunkSummary& totals);
 
 /// to[i] = f32(weight * from[i]), the product taken in double and rounded once. `to` may be `from`.
 void scale(ParamSpan to, ConstParamSpan from, double weight);

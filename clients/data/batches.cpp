@@ -1,15 +1,10 @@
 #include "clients/data/batches.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/math/dispatch.h"
+#include "clients/data/gather_kernel.h"
 
 #include <cmath>
-
-// Every clone does the same element-wise operations, uncontracted, so the bits are the same whichever the machine picks.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(FEDHIVE_SANITIZED)
-#define FEDHIVE_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define FEDHIVE_CLONES
-#endif
 
 namespace fedhive::clients {
 
@@ -17,7 +12,7 @@ namespace {
 
 FEDHIVE_CLONES void scale_bytes(const std::uint8_t* __restrict bytes, std::size_t size, float scale, float shift,
                                 float* __restrict values) {
-    for (std::size_t i = 0; i < size; ++i) values[i] = static_cast<float>(bytes[i]) * scale + shift;
+    for (std::size_t i = 0; i < size; ++i) values[i] = element::normalized(bytes[i], scale, shift);
 }
 
 /// The list's value for one channel; one value stands for all channels, an empty list for the default.
@@ -52,7 +47,8 @@ BatchGather::BatchGather(ExampleShape shape, const Normalization& normalization)
 
 void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
                          std::int64_t* labels) const {
-    FEDHIVE_CHECK(examples.shape == shape_, "the examples are not of the shape this gather was made for");
+    FEDHIVE_CHECK(examples.shape == shape_ && examples.space == aggregation::MemorySpace::Host,
+                  "the examples are not of the shape this gather was made for, or lie on a device");
     const auto plane = static_cast<std::size_t>(shape_.height * shape_.width);
     for (const std::uint32_t index : indices) {
         FEDHIVE_CHECK(index < examples.size(), "example {} of {}", index, examples.size());
@@ -64,6 +60,11 @@ void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint
         }
         *labels++ = examples.labels[index];
     }
+}
+
+void gather_on_device(const element::GatherTerms& from, std::size_t rows, float* values, std::int64_t* labels) {
+    aggregation::dispatch(
+        aggregation::MemorySpace::Cuda, [] {}, [&] { return kernels::gather(from, rows, values, labels); });
 }
 
 }  // namespace fedhive::clients

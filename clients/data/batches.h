@@ -2,6 +2,7 @@
 #pragma once
 
 #include "clients/data/dataset.h"
+#include "clients/data/gather_element.h"
 
 #include <span>
 #include <vector>
@@ -22,10 +23,16 @@ public:
     void gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
                 std::int64_t* labels) const;
 
+    std::span<const float> scale() const { return scale_; }
+    std::span<const float> shift() const { return shift_; }
+
 private:
     ExampleShape shape_;
     std::vector<float> scale_;  // [channels]
     std::vector<float> shift_;  // [channels]
 };
+
+/// The same from and to device memory, with the same bits; enqueued. The indices in `from.order` have been checked.
+void gather_on_device(const element::GatherTerms& from, std::size_t rows, float* values, std::int64_t* labels);
 
 }  // namespace fedhive::clients

@@ -2,6 +2,8 @@
 // process maps read-only; a client's shard is a list of example indices.
 #pragma once
 
+#include "aggregation/memory/param_span.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -36,11 +38,12 @@ struct Dataset {
     std::uint64_t fingerprint() const;  // of shapes, labels and values; stored in the manifest
 };
 
-/// Read-only view of one part in the shared segment.
+/// Read-only view of one part in the shared segment, or of its copy in device memory, which this process's CPU cannot read.
 struct ExamplesView {
     ExampleShape shape;
     std::span<const std::uint8_t> values;
     std::span<const std::int32_t> labels;
+    aggregation::MemorySpace space = aggregation::MemorySpace::Host;
 
     std::size_t size() const { return labels.size(); }
     std::span<const std::uint8_t> example(std::size_t index) const {

@@ -37,14 +37,36 @@ SharedDataset SharedDataset::open(int descriptor, const DatasetMap& map) {
     return {view, view->data(), descriptor, map};
 }
 
-ExamplesView SharedDataset::train() const {
-    return {map_.shape, part<std::uint8_t>(map_.train_values(), map_.num_train * map_.shape.num_values()),
-            part<std::int32_t>(map_.train_labels(), map_.num_train)};
+aggregation::IpcHandle SharedDataset::upload(aggregation::CudaDriver& driver) {
+    const auto block = std::make_shared<const aggregation::CudaBlock>(driver, map_.example_bytes());
+    driver.upload(block->data(), base_, map_.example_bytes());
+    device_block_ = block;
+    device_base_ = block->data();
+    return block->handle();
 }
 
-ExamplesView SharedDataset::test() const {
-    return {map_.shape, part<std::uint8_t>(map_.test_values(), map_.num_test * map_.shape.num_values()),
-            part<std::int32_t>(map_.test_labels(), map_.num_test)};
+void SharedDataset::open_on_device(aggregation::CudaDriver& driver, const aggregation::IpcHandle& handle) {
+    const auto view = std::make_shared<const aggregation::CudaBlockView>(driver, handle);
+    device_block_ = view;
+    device_base_ = view->data();
+}
+
+ExamplesView SharedDataset::examples(aggregation::MemorySpace space, std::uint64_t values, std::uint64_t labels,
+                                     std::uint64_t count) const {
+    const std::byte* base = space == aggregation::MemorySpace::Host ? base_ : device_base_;
+    FEDHIVE_CHECK(base != nullptr, "the data set is not in device memory");
+    return {map_.shape,
+            {reinterpret_cast<const std::uint8_t*>(base + values), count * map_.shape.num_values()},
+            {reinterpret_cast<const std::int32_t*>(base + labels), count},
+            space};
+}
+
+ExamplesView SharedDataset::train(aggregation::MemorySpace space) const {
+    return examples(space, map_.train_values(), map_.train_labels(), map_.num_train);
+}
+
+ExamplesView SharedDataset::test(aggregation::MemorySpace space) const {
+    return examples(space, map_.test_values(), map_.test_labels(), map_.num_test);
 }
 
 std::span<const std::uint32_t> SharedDataset::shard(std::size_t client_id) const {

@@ -1,8 +1,10 @@
 // The data set and its partition in one shared segment: written once by the coordinator, mapped by every worker, no copy in any of them.
 //
 //   [ train values | train labels | test values | test labels | shard indices | shard offsets ]     offsets in DatasetMap, no pointers
+//   └────────────── examples: on a GPU a second time, in a block of its own ─┘
 #pragma once
 
+#include "aggregation/memory/cuda_block.h"
 #include "clients/data/dataset.h"
 #include "clients/data/partition.h"
 
@@ -26,6 +28,7 @@ struct DatasetMap {
     std::uint64_t train_labels() const { return aligned(num_train * shape.num_values()); }
     std::uint64_t test_values() const { return train_labels() + aligned(num_train * sizeof(std::int32_t)); }
     std::uint64_t test_labels() const { return test_values() + aligned(num_test * shape.num_values()); }
+    std::uint64_t example_bytes() const { return indices(); }
     std::uint64_t indices() const { return test_labels() + aligned(num_test * sizeof(std::int32_t)); }
     std::uint64_t offsets() const { return indices() + aligned(num_indices * sizeof(std::uint32_t)); }
     std::uint64_t total_bytes() const { return offsets() + aligned((num_clients + 1) * sizeof(std::uint64_t)); }
@@ -42,10 +45,19 @@ public:
     /// Worker: maps an inherited segment read-only. Throws Fault when it is smaller than the map says.
     static SharedDataset open(int descriptor, const DatasetMap& map);
 
+    /// Coordinator: copies the examples into device memory, once. The block is freed with the last copy of this object, which must outlive
+    /// the workers. Throws OutOfMemory with wanted and available bytes.
+    aggregation::IpcHandle upload(aggregation::CudaDriver& driver);
+
+    /// Worker: opens what the coordinator has uploaded.
+    void open_on_device(aggregation::CudaDriver& driver, const aggregation::IpcHandle& handle);
+
     const DatasetMap& map() const { return map_; }
     int descriptor() const { return descriptor_; }
-    ExamplesView train() const;
-    ExamplesView test() const;
+
+    /// In device memory only after upload() or open_on_device(); Fault otherwise.
+    ExamplesView train(aggregation::MemorySpace space = aggregation::MemorySpace::Host) const;
+    ExamplesView test(aggregation::MemorySpace space = aggregation::MemorySpace::Host) const;
     std::span<const std::uint32_t> shard(std::size_t client_id) const;
 
 private:
@@ -55,11 +67,15 @@ private:
     std::span<const T> part(std::uint64_t offset, std::uint64_t count) const {
         return {reinterpret_cast<const T*>(base_ + offset), count};
     }
+    ExamplesView examples(aggregation::MemorySpace space, std::uint64_t values, std::uint64_t labels,
+                          std::uint64_t count) const;
 
     std::shared_ptr<void> segment_;
     std::byte* base_;
     int descriptor_;
     DatasetMap map_;
+    std::shared_ptr<const void> device_block_;  // CudaBlock or CudaBlockView
+    const std::byte* device_base_ = nullptr;
 };
 
 }  // namespace fedhive::clients

@@ -1,6 +1,7 @@
 #include "clients/training/libtorch_step.h"
 
 #include "clients/training/libtorch_guard.h"
+#include "clients/training/precision_scope.h"
 
 #include <malloc.h>
 
@@ -9,21 +10,6 @@
 namespace fedhive::clients {
 
 using aggregation::MemorySpace;
-
-BatchTensors::BatchTensors(ExampleShape shape, const Normalization& normalization, torch::Device device)
-    : gather_(shape, normalization), shape_(shape), device_(device) {}
-
-BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, std::span<const std::uint32_t> indices) {
-    const auto rows = static_cast<std::int64_t>(indices.size());
-    if (!examples_.defined() || examples_.size(0) < rows) {
-        examples_ = torch::empty({rows, shape_.channels, shape_.height, shape_.width},
-                                 torch::TensorOptions().pinned_memory(device_.is_cuda()));
-        labels_ = torch::empty({rows}, torch::TensorOptions().dtype(torch::kInt64).pinned_memory(device_.is_cuda()));
-    }
-    gather_.gather(from, indices, examples_.data_ptr<float>(), labels_.data_ptr<std::int64_t>());
-    // On CUDA the copies wait, or the next gather would overwrite what is still being read.
-    return {examples_.narrow(0, 0, rows).to(device_), labels_.narrow(0, 0, rows).to(device_)};
-}
 
 LossSum::LossSum(torch::Device device) {
     if (!device.is_cpu()) on_device_ = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat64).device(device));
@@ -44,10 +30,11 @@ void LossSum::add(const torch::Tensor& mean, std::size_t examples) {
 double LossSum::sum() const { return on_device_.defined() ? on_device_.item<double>() : on_host_; }
 
 LibtorchStep::LibtorchStep(FlatModel& model, const ExamplesView& train, const Normalization& normalization,
-                           const aggregation::SgdOptions& optimizer)
+                           const aggregation::SgdOptions& optimizer, Precision precision)
     : model_(model),
       train_(train),
       optimizer_(optimizer),
+      precision_(precision),
       batches_(train.shape, normalization, model.device()),
       losses_(model.device()) {
     if (optimizer.momentum > 0.0F) velocity_ = aggregation::ParamBuffer(model.trainable().size, model.parameters().space);
@@ -64,16 +51,28 @@ void LibtorchStep::begin(const ClientStart& start) {
     model_.drop_gradient();
     losses_.reset();
     seed_generator(model_.device(), start.dropout_seed);
+    batches_.expect(train_, {});
+}
+
+void LibtorchStep::begin_epoch(std::span<const std::uint32_t> order) {
+    translated([&] { batches_.expect(train_, order); });
 }
 
 void LibtorchStep::compute_gradient(std::span<const std::uint32_t> batch) {
-    translated([&] { compute_untranslated(batch); });
+    translated([&] {
+        read_shared();
+        compute_untranslated(batch);
+    });
+}
+
+void LibtorchStep::read_shared() const {
+    if (start_.shared) start_.shared.read(model_.trainable());
 }
 
 void LibtorchStep::compute_untranslated(std::span<const std::uint32_t> batch) {
-    if (start_.shared) start_.shared.read(model_.trainable());
-    const auto [examples, labels] = batches_.gather(train_, batch);
-    const torch::Tensor loss = torch::cross_entropy_loss(model_.module().forward(examples), labels);
+    const Tf32Scope tf32(precision_);
+    const BatchTensors::Batch examples = batches_.gather(train_, batch);
+    const torch::Tensor loss = loss_of(examples);
     loss.backward();
     model_.collect_gradient();
     if (start_.objective.proximal_mu != 0.0F)
@@ -83,6 +82,15 @@ void LibtorchStep::compute_untranslated(std::span<const std::uint32_t> batch) {
     losses_.add(loss, batch.size());
 }
 
+torch::Tensor LibtorchStep::loss_of(const BatchTensors::Batch& batch) const {
+    torch::Tensor logits;
+    {
+        const AutocastScope autocast(precision_, model_.device());
+        logits = model_.module().forward(batch.examples);
+    }
+    return torch::cross_entropy_loss(logits.to(torch::kFloat32), batch.labels);
+}
+
 void LibtorchStep::apply_gradient() {
     if (start_.shared) return start_.shared.step(model_.gradient(), velocity_, optimizer_);
     aggregation::sgd_step(model_.trainable(), model_.gradient(), velocity_, optimizer_);
@@ -90,6 +98,14 @@ void LibtorchStep::apply_gradient() {
 
 double LibtorchStep::loss_sum() {
     return translated([&] { return losses_.sum(); });
+}
+
+void LibtorchStep::loss_sum_into(double& to) {
+    if (model_.device().is_cpu()) {
+        to = loss_sum();
+        return;
+    }
+    translated([&] { torch::from_blob(&to, {}, torch::kFloat64).copy_(losses_.on_device(), /*non_blocking=*/true); });
 }
 
 LibtorchEvaluation::LibtorchEvaluation(FlatModel& model, const ExamplesView& test, const Normalization& normalization)

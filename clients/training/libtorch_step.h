@@ -2,33 +2,14 @@
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
-#include "clients/data/batches.h"
 #include "clients/models/flat_model.h"
+#include "clients/training/batch_tensors.h"
+#include "clients/training/precision.h"
 #include "clients/training/training_step.h"
 
 #include <torch/torch.h>
 
 namespace fedhive::clients {
-
-/// Tensors that batches are gathered into, reused from step to step.
-class BatchTensors {
-public:
-    BatchTensors(ExampleShape shape, const Normalization& normalization, torch::Device device);
-
-    struct Batch {
-        torch::Tensor examples;  // [B, channels, height, width] f32 on the device
-        torch::Tensor labels;    // [B] i64 on the device
-    };
-    /// Valid until the next call.
-    Batch gather(const ExamplesView& from, std::span<const std::uint32_t> indices);
-
-private:
-    BatchGather gather_;
-    ExampleShape shape_;
-    torch::Device device_;
-    torch::Tensor examples_;  // on the host, at least as many rows as the largest batch so far
-    torch::Tensor labels_;
-};
 
 /// The sum of a client's losses, in f64: on the device where there is one, so that no step waits for it.
 class LossSum {
@@ -42,31 +23,41 @@ public:
     /// Waits for the device.
     double sum() const;
 
+    /// f64 scalar; not defined on the CPU.
+    torch::Tensor on_device() const { return on_device_; }
+
 private:
     double on_host_ = 0.0;
-    torch::Tensor on_device_;  // f64 scalar; not defined on the CPU
+    torch::Tensor on_device_;
 };
 
 class LibtorchStep final : public TrainingStep {
 public:
     /// The model and the examples must outlive the step.
     LibtorchStep(FlatModel& model, const ExamplesView& train, const Normalization& normalization,
-                 const aggregation::SgdOptions& optimizer);
+                 const aggregation::SgdOptions& optimizer, Precision precision = Precision::F32);
 
     aggregation::ParamSpan parameters() override { return model_.parameters(); }
     aggregation::ParamSpan gradient() override { return model_.gradient(); }
     aggregation::ParamSpan velocity() override { return velocity_; }
     void begin(const ClientStart& start) override;
+    void begin_epoch(std::span<const std::uint32_t> order) override;
     void compute_gradient(std::span<const std::uint32_t> batch) override;
     void apply_gradient() override;
     double loss_sum() override;
+    void loss_sum_into(double& to) override;
 
 private:
+    friend class GraphStep;  // records compute_untranslated()
+
+    void read_shared() const;
     void compute_untranslated(std::span<const std::uint32_t> batch);
+    torch::Tensor loss_of(const BatchTensors::Batch& batch) const;
 
     FlatModel& model_;
     ExamplesView train_;
     aggregation::SgdOptions optimizer_;
+    Precision precision_;
     BatchTensors batches_;
     aggregation::ParamBuffer velocity_;  // [trainable], empty when momentum is 0
     ClientStart start_;

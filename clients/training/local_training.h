@@ -1,6 +1,7 @@
 // THE CLIENT'S SCREEN: what one client does in one round. It knows the training step only by its interface.
 #pragma once
 
+#include "aggregation/math/element_ops.h"
 #include "aggregation/memory/param_span.h"
 #include "clients/protocol/task.h"
 #include "clients/training/training_step.h"
@@ -23,11 +24,28 @@ struct LocalTraining {
     }
 };
 
-/// Trains client `client_id` on its shard and writes update = local - global.
+/// What a device may still be computing when everything of a client is enqueued. On a device it lies in memory that the device can write
+/// (aggregation/memory/pinned_array.h), and is read after aggregation::synchronize().
+struct ClientFigures {
+    aggregation::element::ChunkSummary update;
+    double loss_sum = 0.0;
+    double examples = 0.0;  // seen, written by the host
+};
+
+/// Trains client `client_id` on its shard and writes update = local - global. Nothing waits for a device: steps and start of the result are
+/// there, finished() adds the rest.
 ///
 /// Shapes   shard: indices of the client's training examples, at least one; update: [P], in the step's memory space.
 /// Order    every random draw is keyed by (seed, purpose, round, client_id): same bits in any worker, at any time.
 /// Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, ClientUpdate.
+ClientResult enqueue_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+                            std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
+                            aggregation::ParamSpan update, ClientFigures& figures);
+
+/// The result with its figures, once they are there.
+ClientResult finished(ClientResult result, const ClientFigures& figures);
+
+/// The two one after the other, and the wait between.
 ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                           std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
                           aggregation::ParamSpan update);

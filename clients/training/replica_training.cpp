@@ -24,6 +24,7 @@ ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_rank
     for (std::uint64_t pass = 0; pass < plan.local_epochs; ++pass) {
         const auto epoch = static_cast<std::uint32_t>(round * plan.local_epochs + pass);
         const std::vector<std::uint32_t> sample = distributed_sample(num_examples, plan.seed, epoch, rank);
+        step.begin_epoch(sample);
         for (std::size_t first = 0; first < sample.size(); first += plan.batch_size) {
             step.compute_gradient(
                 std::span(sample).subspan(first, std::min<std::size_t>(plan.batch_size, sample.size() - first)));

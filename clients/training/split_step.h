@@ -50,6 +50,7 @@ public:
     aggregation::ParamSpan gradient() override { return half_.gradient(); }
     aggregation::ParamSpan velocity() override { return half_.velocity(); }
     void begin(const ClientStart& start) override;
+    void begin_epoch(std::span<const std::uint32_t> order) override { batches_.expect(train_, order); }
     void compute_gradient(std::span<const std::uint32_t> batch) override;
     void apply_gradient() override { half_.descend(); }
     double loss_sum() override { return 0.0; }  // the server's half knows it

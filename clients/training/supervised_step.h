@@ -25,9 +25,11 @@ public:
     aggregation::ParamSpan gradient() override { return step_.gradient(); }
     aggregation::ParamSpan velocity() override { return step_.velocity(); }
     void begin(const ClientStart& start) override;
+    void begin_epoch(std::span<const std::uint32_t> order) override { step_.begin_epoch(order); }
     void compute_gradient(std::span<const std::uint32_t> batch) override;
     void apply_gradient() override { step_.apply_gradient(); }
     double loss_sum() override { return step_.loss_sum(); }
+    void loss_sum_into(double& to) override { step_.loss_sum_into(to); }
 
 private:
     void fire();

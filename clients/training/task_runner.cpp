@@ -42,7 +42,8 @@ TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const ag
       own_process_(own_process),
       self_(block.worker(worker)),
       step_(trainer.step(), self_, stopping_, own_process),
-      slot_sum_(arena.geometry().num_floats, arena.space()) {}
+      slot_sum_(arena.geometry().num_floats, arena.space()),
+      figures_(arena.space()) {}
 
 bool TaskRunner::run_one() {
     const std::optional<Claim> claim = board_.claim();
@@ -99,6 +100,8 @@ void TaskRunner::train(TaskCell& cell) {
             "last member");
     const aggregation::ParamSpan slot = arena_.slot(task.slot);
     const bool several = task.count > 1;
+    figures_.reserve(task.count);
+    const std::int64_t start_ns = now_ns();
     if (several) {
         if (update_.span().size == 0) update_ = aggregation::ParamBuffer(slot.size, slot.space);
         slot_sum_.zero_init();
@@ -113,8 +116,14 @@ void TaskRunner::train(TaskCell& cell) {
             train_one(cell, done, several ? update_.span() : slot);
     }
     if (several) slot_sum_.finish(slot);
-    aggregation::synchronize(slot.space);
+    if (one_wait())
+        accept_all(cell, start_ns);
+    else
+        aggregation::synchronize(slot.space);
 }
+
+/// Clients that are trained at once are waited for together, before.
+bool TaskRunner::one_wait() const { return arena_.space() == aggregation::MemorySpace::Cuda && plan_.clients_at_once <= 1; }
 
 void TaskRunner::train_one(TaskCell& cell, std::uint64_t place, aggregation::ParamSpan update) {
     const Member& member = block_.members()[cell.task.first + place];
@@ -129,9 +138,15 @@ void TaskRunner::train_one(TaskCell& cell, std::uint64_t place, aggregation::Par
 
 void TaskRunner::train_member(const Task& task, std::uint64_t member, aggregation::ParamSpan update) {
     const std::uint32_t client_id = client_of(member);
+    ClientFigures& figures = figures_[member - task.first];
+    ClientResult& result = block_.results()[member];
     step_.expect(block_.members()[member].fault);
-    accept(member, train_client(step_, plan_.training, task.objective, task.round, client_id, dataset_.shard(client_id),
-                                arena_.global(task.global_index), update));
+    result = enqueue_client(step_, plan_.training, task.objective, task.round, client_id, dataset_.shard(client_id),
+                            arena_.global(task.global_index), update, figures);
+    if (!one_wait()) {
+        aggregation::synchronize(update.space);
+        accept(member, finished(result, figures));
+    }
     if (task.payload == Payload::Model) aggregation::copy(update, step_.parameters());
     step_.update_written();
 }
@@ -170,6 +185,29 @@ void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_
         step.update_written(row);
     }
     blame(count);
+}
+
+/// On a device the figures of all members come at once, when the task's work is done: the one wait of the task. Only its time is known then;
+/// each member's is its share of the local steps.
+void TaskRunner::accept_all(TaskCell& cell, std::int64_t start_ns) {
+    const Task task = cell.task;
+    cell.started_ns.store(now_ns(), std::memory_order_relaxed);
+    aggregation::synchronize(arena_.space());
+    const double seconds = seconds_between(start_ns, now_ns());
+    std::vector<std::uint64_t> members;
+    std::uint64_t steps = 0;
+    for (std::uint64_t i = task.first; i < task.first + task.count; ++i) {
+        if (block_.members()[i].left_out != 0) continue;
+        members.push_back(i);
+        steps += block_.results()[i].steps;
+    }
+    for (const std::uint64_t i : members) {
+        cell.members_done.store(i - task.first, std::memory_order_relaxed);  // should it be to blame
+        ClientResult result = finished(block_.results()[i], figures_[i - task.first]);
+        result.seconds = seconds * static_cast<double>(result.steps) / static_cast<double>(steps);
+        accept(i, result);
+    }
+    cell.members_done.store(task.count, std::memory_order_relaxed);
 }
 
 std::uint32_t TaskRunner::client_of(std::uint64_t member) const {

@@ -3,6 +3,7 @@
 
 #include "aggregation/math/mean.h"
 #include "aggregation/memory/arena.h"
+#include "aggregation/memory/pinned_array.h"
 #include "clients/data/shared_dataset.h"
 #include "clients/protocol/control_block.h"
 #include "clients/protocol/round_barrier.h"
@@ -39,6 +40,8 @@ private:
     void run(TaskCell& cell);
     void train(TaskCell& cell);
     void train_one(TaskCell& cell, std::uint64_t place, aggregation::ParamSpan update);
+    bool one_wait() const;
+    void accept_all(TaskCell& cell, std::int64_t start_ns);
     void train_member(const Task& task, std::uint64_t member, aggregation::ParamSpan update);
     void train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count);
     void compute_gradient(const Task& task);
@@ -66,11 +69,12 @@ private:
     WorkerCell& self_;
     SupervisedStep step_;
     aggregation::SlotSum slot_sum_;
-    aggregation::ParamBuffer update_;                // one client's update, where a slot holds several
-    aggregation::ParamBuffer zeros_;                 // what a slot differs from where it holds no update
-    aggregation::ParamBuffer velocity_;              // a replica's momentum, until it is handed over
-    std::unique_ptr<aggregation::Aggregator> rule_;  // of the last range
-    std::map<std::uint32_t, EpochOrder> orders_;     // by client, of those whose steps come one by one
+    aggregation::PinnedArray<ClientFigures> figures_;  // of the members of the slot
+    aggregation::ParamBuffer update_;                  // one client's update, where a slot holds several
+    aggregation::ParamBuffer zeros_;                   // what a slot differs from where it holds no update
+    aggregation::ParamBuffer velocity_;                // a replica's momentum, until it is handed over
+    std::unique_ptr<aggregation::Aggregator> rule_;    // of the last range
+    std::map<std::uint32_t, EpochOrder> orders_;       // by client, of those whose steps come one by one
 };
 
 }  // namespace fedhive::clients

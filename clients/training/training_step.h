@@ -37,6 +37,9 @@ public:
     /// Local model = global model; the optimiser as the start says; a random stream of the client's own; loss sum 0.
     virtual void begin(const ClientStart& start) = 0;
 
+    /// The batches that follow are consecutive parts of `order`, which stays as it is until the last of them. Whoever never says so may take any.
+    virtual void begin_epoch([[maybe_unused]] std::span<const std::uint32_t> order) {}
+
     /// Forward, backward, objective on one batch of training examples, at least one index. No parameter changes, but that the local model
     /// becomes the shared one where there is one.
     virtual void compute_gradient(std::span<const std::uint32_t> batch) = 0;
@@ -51,6 +54,9 @@ public:
 
     /// Sum over compute_gradient() since begin() of (mean loss of the batch) * (its size). Waits for the device.
     virtual double loss_sum() = 0;
+
+    /// The same without waiting, to be read after aggregation::synchronize(); on a device, `to` lies in memory that it can write.
+    virtual void loss_sum_into(double& to) { to = loss_sum(); }
 };
 
 /// The model's quality on test examples.

@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/protocol/process.h"
+#include "clients/training/graph_step.h"
 #include "clients/training/libtorch_batched_step.h"
 #include "clients/training/libtorch_step.h"
 #include "clients/training/split_step.h"
@@ -36,12 +37,13 @@ public:
         : plan_(plan),
           dataset_(dataset),
           model_(plan.model, plan.space),
-          step_(model_, dataset.train(), plan.normalization.get(), plan.optimizer),
-          evaluation_(model_, dataset.test(), plan.normalization.get()) {
+          step_(model_, dataset.train(plan.space), plan.normalization.get(), plan.optimizer, plan.precision),
+          evaluation_(model_, dataset.test(plan.space), plan.normalization.get()) {
         if (model_.layout().fingerprint() != plan.layout_fingerprint)
             throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
+        if (plan.graph) graph_step_ = make_graph_step(step_, plan.training.batch_size);
     }
-    TrainingStep& step() override { return step_; }
+    TrainingStep& step() override { return graph_step_ ? *graph_step_ : static_cast<TrainingStep&>(step_); }
     Evaluation& evaluation() override { return evaluation_; }
     BatchedStep& batched_step() override {
         if (!batched_step_)
@@ -52,7 +54,7 @@ public:
     std::unique_ptr<TrainingStep> half(Half half, SplitChannel& channel) override {
         if (half == Half::Upper)
             return std::make_unique<SplitServerStep>(model_, plan_.cut, dataset_.train(), plan_.optimizer, channel);
-        return std::make_unique<SplitClientStep>(model_, plan_.cut, dataset_.train(), plan_.normalization.get(),
+        return std::make_unique<SplitClientStep>(model_, plan_.cut, dataset_.train(plan_.space), plan_.normalization.get(),
                                                  plan_.optimizer, channel);
     }
 
@@ -61,6 +63,7 @@ private:
     const SharedDataset& dataset_;
     FlatModel model_;
     LibtorchStep step_;
+    std::unique_ptr<TrainingStep> graph_step_;  // where the plan asks for it
     LibtorchEvaluation evaluation_;
     std::unique_ptr<LibtorchBatchedStep> batched_step_;  // once it is asked for
 };
@@ -84,7 +87,8 @@ int run_worker(int control_descriptor, std::uint32_t worker, int coordinator, Tr
     WorkerCell& cell = block.worker(worker);
     try {
         const auto plan = block.plan<WorkerPlan>();
-        const SharedDataset dataset = SharedDataset::open(plan.data_descriptor, plan.data);
+        SharedDataset dataset = SharedDataset::open(plan.data_descriptor, plan.data);
+        if (plan.space == aggregation::MemorySpace::Cuda) dataset.open_on_device(aggregation::cuda_driver(), plan.data_handle);
         const std::unique_ptr<aggregation::Arena> arena = open_arena(plan);
         const std::unique_ptr<Trainer> trainer = make_trainer(plan, dataset);
         malloc_trim(0);  // of the model as it was first built, before its tensors became views of the flat one

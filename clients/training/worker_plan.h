@@ -8,6 +8,7 @@
 #include "clients/models/cut.h"
 #include "clients/protocol/collectives.h"
 #include "clients/training/local_training.h"
+#include "clients/training/precision.h"
 
 #include <array>
 #include <type_traits>
@@ -43,7 +44,10 @@ struct WorkerPlan {
     DatasetMap data;
     NormalizationPlan normalization;
     int threads = 1;
-    std::uint64_t clients_at_once = 1;  // members of a slot that are trained in one batched step
+    std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step
+    aggregation::IpcHandle data_handle{};  // CUDA: the examples in device memory
+    Precision precision = Precision::F32;
+    bool graph = false;  // CUDA: local steps are recorded once and run again
 };
 
 static_assert(std::is_trivially_copyable_v<WorkerPlan>);

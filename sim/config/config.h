@@ -60,6 +60,8 @@ struct TrainingConfig {
     std::int64_t batch_size = 32;
     std::int64_t clients_per_slot = 1;  // a power of two
     std::int64_t clients_at_once = 1;   // a power of two, at most clients_per_slot
+    std::string precision = "f32";      // f32 | tf32 | bf16
+    bool graph = false;
     OptimizerConfig optimizer;
 };
 

@@ -129,6 +129,13 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
     visitor.field({.name = "clients_at_once", .target = &training.clients_at_once, .range = between(1, 1 << 20),
                    .doc = "Clients of one slot that are trained in one batched step, a power of two up to clients_per_slot; typically 16–64 for lr "
                           "and clients of tens of examples, 1 for other models on a CPU. Other values differ in the last bits and in dropout."});
+    visitor.field({.name = "precision", .target = &training.precision, .choices = {"f32", "tf32", "bf16"},
+                   .doc = "Of a local step's forward and backward pass; parameters, optimiser, updates and evaluation are f32 in any case. tf32: products "
+                          "may round their inputs to 10 bits, on a GPU that can (on the CPU the same as f32); bf16: products and convolutions in "
+                          "bfloat16 by autocast. Part of the experiment: each gives other bits."});
+    visitor.field({.name = "graph", .target = &training.graph, .may_change = true,
+                   .doc = "On a GPU: record a local step once for each size of a batch, as a CUDA graph, and run that; for small models, whose steps are "
+                          "mostly launches. No effect on the CPU. Never changes a result."});
     visitor.begin({.name = "optimizer", .flow = true, .doc = "The client's optimiser; it starts fresh each round."});
     visitor.field({.name = "name", .target = &optimizer.name, .choices = {"sgd"}, .doc = "sgd: stochastic gradient descent."});
     visitor.field({.name = "lr", .target = &optimizer.lr, .range = above(0),

@@ -77,6 +77,12 @@ void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mod
                            fmt::format("{} is more than training.clients_per_slot, and clients trained at once share a slot; "
                                        "allowed: 1 to {}, or raise clients_per_slot",
                                        at_once, training.clients_per_slot));
+    if (at_once > 1 && training.precision != "f32")
+        throw source.error("training.precision",
+                           "clients trained at once have only one; allowed with clients_at_once above 1: f32");
+    if (at_once > 1 && training.graph)
+        throw source.error("training.graph",
+                           "a batched step cannot be recorded yet; allowed with clients_at_once above 1: false");
 }
 
 void check_strategy(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
@@ -114,6 +120,16 @@ void check_group_mode(const RunConfig& run, const ConfigSource& source) {
                            "would count it twice; allowed in mode hogwild: abort, drop");
 }
 
+/// The halves of a step lie in two processes.
+void check_halves(const RunConfig& run, const ConfigSource& source) {
+    if (run.mode.name != "split") return;
+    if (run.training.graph)
+        throw source.error("training.graph",
+                           "a step that two processes share cannot be recorded; allowed in mode split: false");
+    if (run.training.precision == "bf16")
+        throw source.error("training.precision", "what the halves pass each other is f32; allowed in mode split: f32, tf32");
+}
+
 void check_mode(const RunConfig& run, const ConfigSource& source) {
     const ModeConfig& mode = run.mode;
     const std::int64_t cohort = run.cohort_size();
@@ -138,6 +154,7 @@ void check_mode(const RunConfig& run, const ConfigSource& source) {
     if (by_gradients && run.strategy.weighting != Weighting::Examples)
         throw source.error("strategy.weighting", fmt::format("mode {} weighs nothing; allowed: examples", mode.name));
     check_group_mode(run, source);
+    check_halves(run, source);
 }
 
 void check_failures(const RunConfig& run, const ConfigSource& source) {

@@ -53,6 +53,14 @@ public:
         return memory;
     }
 
+    void* allocate_pinned(std::size_t bytes) override { return std::calloc(1, bytes); }
+    void free_pinned(void* memory) override { std::free(memory); }
+
+    void upload(void* to, const void* from, std::size_t bytes) override {
+        if (own(to, "upload").bytes < bytes) books_.refuse("upload of more than was allocated");
+        std::memcpy(to, from, bytes);
+    }
+
     void free(void* memory) override {
         DeviceBooks::Allocation& allocation = own(memory, "free");
         if (!allocation.openers.empty()) books_.refuse("free before every opener has closed");

@@ -1,9 +1,11 @@
 #include "aggregation/math/mean.h"
 
-#include "aggregation/math/element_ops.h"
+#include "aggregation/math/column_ops.h"
 #include "tests/aggregation/reference.h"
 #include "tests/conformance/aggregator_conformance.h"
 #include "tests/support/skip.h"
+
+#include <bit>
 
 using namespace fedhive;
 using namespace fedhive::aggregation;
@@ -182,6 +184,32 @@ TEST_SUITE("Tree") {
         Floats columns(257);
         for (std::size_t i = 0; i < columns.size(); ++i) element::tree_mean<1>(&columns[i], terms, i, 1);
         CHECK(testing::same_bits(columns, mean_of(cohort, MemorySpace::Host)));
+    }
+
+    TEST_CASE("TreeFourColumnsInRegistersHaveTheBitsOfWholeBlocks") {
+        for (const std::size_t size : {1U, 2U, 5U, 23U, 64U, 300U}) {
+            const Cohort cohort = random_cohort(size, 36, 6, size < 3 ? 1.0 : 0.7);
+            std::vector<ParamBuffer> aligned;
+            std::vector<const float*> values;
+            for (const Floats& update : cohort.updates) {
+                aligned.push_back(testing::upload(update, MemorySpace::Host));
+                values.push_back(aligned.back().span().data);
+            }
+            const std::vector<std::uint8_t> folds = tree_folds(cohort.positions);
+            const double total = sum_weights(cohort.positions, cohort.weights);
+            const element::TreeTerms terms{values.data(), cohort.weights.data(), folds.data(), values.size(), total};
+            const Floats expected = mean_of(cohort, MemorySpace::Host);
+            const std::size_t depth = element::tree_depth(folds.data(), folds.size());
+            CHECK(depth <= static_cast<std::size_t>(std::bit_width(size)));
+            const ParamBuffer eight = testing::poisoned(36, MemorySpace::Host),
+                              sixteen = testing::poisoned(36, MemorySpace::Host);
+            for (std::size_t four = 0; four < 9; ++four) {
+                if (depth <= 8) element::tree_mean_of_four<8>(eight.span().data, terms, four);
+                element::tree_mean_of_four<16>(sixteen.span().data, terms, four);
+            }
+            if (depth <= 8) CHECK(testing::same_bits(testing::download(eight), expected));
+            CHECK(testing::same_bits(testing::download(sixteen), expected));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 #include "aggregation/math/median.h"
 
-#include "aggregation/math/element_ops.h"
+#include "aggregation/math/column_ops.h"
 #include "tests/aggregation/reference.h"
 #include "tests/conformance/aggregator_conformance.h"
 #include "tests/support/skip.h"
@@ -25,7 +25,7 @@ std::vector<Floats> random_updates(std::size_t count, std::size_t num_floats) {
 }
 
 void equals_sorting(MemorySpace space) {
-    for (std::size_t count = 1; count <= 40; ++count) {
+    for (std::size_t count = 1; count <= 70; ++count) {
         const std::vector<Floats> updates = random_updates(count, 131);
         const Floats expected = reference::median(updates);
         const Floats median = aggregate_of(*make_median(), updates, space);
@@ -33,6 +33,17 @@ void equals_sorting(MemorySpace space) {
         if (space == MemorySpace::Cuda)
             CHECK(testing::same_bits(median, aggregate_of(*make_median(), updates, MemorySpace::Host)));
     }
+}
+
+/// As many rows as the kernel takes for so many values.
+float median_in_registers(const std::vector<const float*>& values, std::size_t column) {
+    const std::size_t count = values.size();
+    if (count <= 4) return element::median_in_registers<4>(values.data(), count, column);
+    if (count <= 8) return element::median_in_registers<8>(values.data(), count, column);
+    if (count <= 16) return element::median_in_registers<16>(values.data(), count, column);
+    if (count <= 32) return element::median_in_registers<32>(values.data(), count, column);
+    if (count <= 64) return element::median_in_registers<64>(values.data(), count, column);
+    return 0.0F;
 }
 
 }  // namespace
@@ -84,15 +95,21 @@ TEST_SUITE("Median") {
         CHECK_THROWS_AS(rule->aggregate({ConstParamSpan(update), 0, 1.0, 2.0, 2}), Fault);
     }
 
-    TEST_CASE("MedianByRankHasTheBitsOfTheNetwork") {
-        for (std::size_t count = 1; count <= 20; ++count) {
-            std::vector<Floats> updates = random_updates(count, 65);
+    TEST_CASE("DeviceTwinsHaveTheBitsOfTheHost") {
+        constexpr std::size_t kSize = 65;
+        for (std::size_t count = 1; count <= 70; ++count) {
+            std::vector<Floats> updates = random_updates(count, kSize);
             for (std::size_t k = 0; k < count; ++k) updates[k][3] = k % 2 == 0 ? 0.0F : -0.0F;
             std::vector<const float*> values;
             for (const Floats& update : updates) values.push_back(update.data());
-            Floats by_rank(65);
-            for (std::size_t i = 0; i < by_rank.size(); ++i) by_rank[i] = element::median_by_rank(values.data(), count, i);
-            CHECK(testing::same_bits(by_rank, aggregate_of(*make_median(), updates, MemorySpace::Host)));
+            const Floats expected = aggregate_of(*make_median(), updates, MemorySpace::Host);
+            Floats by_bisection(kSize), in_registers(kSize);
+            for (std::size_t i = 0; i < kSize; ++i) {
+                by_bisection[i] = element::median_by_bisection(values.data(), count, i);
+                in_registers[i] = median_in_registers(values, i);
+            }
+            CHECK(testing::same_bits(by_bisection, expected));
+            if (count <= 64) CHECK(testing::same_bits(in_registers, expected));
         }
     }
 

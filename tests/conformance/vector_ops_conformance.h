@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
+#include "aggregation/memory/pinned_array.h"
 #include "tests/aggregation/reference.h"
 #include "tests/aggregation/spans.h"
 
@@ -88,6 +89,13 @@ inline void write_update_conforms(MemorySpace space) {
         CHECK(summary.norm == expected.norm);
         CHECK(summary.hash == expected.hash);
         CHECK(summary.finite);
+        PinnedArray<element::ChunkSummary> totals(space);
+        totals.reserve(2);
+        for (const std::size_t i : {0U, 1U}) write_update(target, on_local, i == 0 ? on_global : on_local, totals[i]);
+        synchronize(space);
+        CHECK(summary_of(totals[0]).norm == expected.norm);
+        CHECK(summary_of(totals[0]).hash == expected.hash);
+        CHECK(summary_of(totals[1]).norm == 0.0);
         CHECK(write_update(on_local, on_local, on_global).hash == expected.hash);  // in place
         CHECK(testing::same_bits(testing::download(on_local), update));
     }

@@ -55,6 +55,24 @@ TEST_SUITE("Bits") {
         }
     }
 
+    TEST_CASE("EachPrecisionGivesTheSameBitsForAnyNumberOfWorkers") {
+        const std::string f32 = sha_of({});
+        const std::string bf16 = sha_of({"training.precision=bf16"});
+        CHECK(bf16 != f32);
+        for (const char* workers : {"workers=0", "workers=1", "workers=3"})
+            CHECK(sha_of({"training.precision=bf16", workers}) == bf16);
+        CHECK(sha_of({"training.precision=tf32"}) == f32);  // on the CPU
+    }
+
+    TEST_CASE("GraphHasNoEffectOnTheCpuAndTheRunSaysSo") {
+        FedhiveRun run(small_config(), {"--set", "training.graph=true"});
+        REQUIRE(run.end() == "exited with status 0");
+        CHECK(run.manifest()["model_sha256"] == sha_of({}));
+        CHECK(run.manifest()["graph"] == false);
+        CHECK(run.manifest()["precision"] == "f32");
+        CHECK_MESSAGE(run.output().find("training.graph has no effect on the CPU") != std::string::npos, run.output());
+    }
+
     TEST_CASE("DropoutFollowsTheClientNotTheWorker") {
         const std::vector<std::string> glyphs{
             "data={format: glyphs, num_train: 300, num_test: 50, partition: {scheme: iid, clients: 6}}",

@@ -32,6 +32,55 @@ TEST_SUITE("Gpu") {
         CHECK(sha_on_cuda({"training.clients_per_slot=4"}) == one);
     }
 
+    TEST_CASE("Gpu: RecordedStepsGiveTheModelOfEagerOnesForAnyNumberOfWorkers") {
+        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        const std::string cnn = "model={name: mnist_cnn}", cohort = "training.cohort=10";
+        const std::string glyphs = "data={format: glyphs, num_train: 600, num_test: 100, partition: {clients: 10}}";
+        for (const std::string strategy : {"strategy={name: fedavg}", "strategy={name: fedprox}"}) {
+            const std::string eager = sha_on_cuda({cnn, glyphs, cohort, strategy, "workers=1"});
+            for (const char* workers : {"workers=0", "workers=1", "workers=2", "workers=4", "workers=8"})
+                CHECK(sha_on_cuda({cnn, glyphs, cohort, strategy, "training.graph=true", workers}) == eager);
+            CHECK(sha_on_cuda({cnn, glyphs, cohort, strategy, "training.graph=true", "training.clients_per_slot=4"}) == eager);
+        }
+    }
+
+    TEST_CASE("Gpu: EveryModeButSplitRunsWithRecordedSteps") {
+        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        for (const std::string mode : {"{name: semi_async, quorum: 3}", "{name: async}",
+                                       "{name: parameter_server, max_staleness: 2}", "{name: gradient_averaging}"}) {
+            CAPTURE(mode);
+            const std::vector<std::string> eager{"mode=" + mode, "workers=4", "training.cohort=4",
+                                                 "data.partition={scheme: iid, clients: 4}"};
+            std::vector<std::string> recorded = eager;
+            recorded.emplace_back("training.graph=true");
+            CHECK(sha_on_cuda(recorded) == sha_on_cuda(eager));
+        }
+        CHECK(sha_on_cuda({"mode={name: hogwild}", "workers=4", "training.graph=true"}).size() == 64);
+    }
+
+    TEST_CASE("Gpu: WorkersKilledInMidKernelAreReplacedWithTheSameBits") {
+        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        for (const std::string graph : {"training.graph=false", "training.graph=true"}) {
+            const std::string expected = sha_on_cuda({graph, "rounds=200"});
+            FedhiveRun run(small_config(), {"--set", "device=cuda", "--set", "rounds=200", "--set", graph, "--set",
+                                            "failures={policy: retry, attempts: 9}", "--set", "workers=2"});
+            for (const std::size_t after : {2U, 5U, 9U}) {
+                REQUIRE(eventually(120.0, [&] { return run.rounds() >= after; }));
+                kill(run.workers()[0], SIGKILL);
+            }
+            CHECK_MESSAGE(run.end(120.0) == "exited with status 0", run.output());
+            CHECK(run.manifest()["model_sha256"] == expected);
+        }
+    }
+
+    TEST_CASE("Gpu: EveryPrecisionTrainsOnCuda") {
+        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        const std::string f32 = sha_on_cuda({});
+        CHECK(sha_on_cuda({"training.precision=bf16"}) != f32);
+        for (const std::string precision : {"training.precision=bf16", "training.precision=tf32"})
+            CHECK(sha_on_cuda({precision, "workers=4"}) == sha_on_cuda({precision, "workers=1"}));
+    }
+
     TEST_CASE("Gpu: EveryStrategyRunsOnCuda") {
         if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
         for (const std::string name : {"fedavg", "fedavgm", "fedprox", "fedadam", "median"})

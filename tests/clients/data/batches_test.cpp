@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
+
 namespace fedhive::clients {
 
 namespace {
@@ -40,6 +42,34 @@ void check_against_reference(ExampleShape shape, const std::vector<double>& mean
     for (std::size_t i = 0; i < indices.size(); ++i) CHECK(labels[i] == examples.labels[indices[i]]);
 }
 
+/// What each thread of the kernel does, run here value by value: the bits of BatchGather, from the beginning of the order and after `cursor`.
+void check_device_twin(ExampleShape shape, const std::vector<double>& mean, const std::vector<double>& std) {
+    const Examples examples = random_examples(shape, 9);
+    const std::vector<std::uint32_t> order{8, 0, 3, 3, 7, 1};
+    const BatchGather gather(shape, {mean, std});
+    const std::int64_t cursor = 2;
+    for (const std::int64_t* from : {static_cast<const std::int64_t*>(nullptr), &cursor}) {
+        const std::size_t rows = 4;
+        const std::span<const std::uint32_t> batch = std::span(order).subspan(from == nullptr ? 0 : 2, rows);
+        std::vector<float> expected(rows * shape.num_values()), values(expected.size());
+        std::vector<std::int64_t> expected_labels(rows), labels(rows);
+        gather.gather(view_of(examples), batch, expected.data(), expected_labels.data());
+        const element::GatherTerms terms{examples.values.data(),
+                                         examples.labels.data(),
+                                         order.data(),
+                                         from,
+                                         gather.scale().data(),
+                                         gather.shift().data(),
+                                         static_cast<std::uint32_t>(shape.num_values()),
+                                         static_cast<std::uint32_t>(shape.height * shape.width)};
+        for (std::size_t row = 0; row < rows; ++row)
+            for (std::uint32_t at = 0; at < terms.num_values; ++at)
+                element::gather(terms, row, at, values.data(), labels.data());
+        CHECK(std::memcmp(values.data(), expected.data(), values.size() * sizeof(float)) == 0);
+        CHECK(labels == expected_labels);
+    }
+}
+
 }  // namespace
 
 TEST_SUITE("BatchGather") {
@@ -56,6 +86,23 @@ TEST_SUITE("BatchGather") {
     }
 
     TEST_CASE("VectorsUseOneValuePerFeature") { check_against_reference({4, 1, 1}, {0.1, 0.2, 0.3, 0.4}, {1, 2, 3, 4}); }
+
+    TEST_CASE("DeviceTwinHasTheBitsOfTheHost") {
+        check_device_twin({1, 28, 28}, {0.1307}, {0.3081});
+        check_device_twin({3, 5, 7}, {0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616});
+        check_device_twin({4, 1, 1}, {0.1, 0.2, 0.3, 0.4}, {1, 2, 3, 4});
+    }
+
+    TEST_CASE("ExamplesOnADeviceAreRefusedOnTheHost") {
+        const Examples examples = random_examples({1, 2, 2}, 3);
+        ExamplesView view = view_of(examples);
+        view.space = aggregation::MemorySpace::Cuda;
+        float values[4];
+        std::int64_t label = 0;
+        const std::uint32_t index = 0;
+        CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {}).gather(view, {&index, 1}, values, &label),
+                             doctest::Contains("on a device"), Fault);
+    }
 
     TEST_CASE("NoIndicesWriteNothing") {
         const Examples examples = random_examples({1, 2, 2}, 3);

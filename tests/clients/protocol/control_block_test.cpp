@@ -74,8 +74,12 @@ TEST_SUITE("ControlBlock") {
 
 TEST_SUITE("TaskBoard") {
     const auto publish = [](const ControlBlock& block, std::uint32_t ticket, std::uint32_t count) {
-        for (std::uint32_t i = 0; i < count; ++i) block.task(i).state.store(TaskState{ticket, 0, TaskPhase::Ready}.pack());
+        for (std::uint32_t i = 0; i < count; ++i) {
+            block.task(i).state.store(TaskState{ticket, 0, TaskPhase::Ready}.pack());
+            block.queue()[i].store(i);
+        }
         block.header().num_tasks.store(count);
+        block.header().queued.store(count);
         block.header().cursor.store(0);
         block.header().wake_at.store(count);
     };

@@ -54,9 +54,9 @@ TEST_CASE("DevicesMayNotChange") {
 }
 
 TEST_CASE("KeysThatMayChangeAreThoseThatCannotChangeWhatIsDone") {
-    CHECK(keys_that_may_change() == std::vector<std::string>{"rounds", "workers", "mps", "data.root", "stop.test_accuracy",
-                                                             "failures.policy", "failures.attempts", "failures.deadline_s",
-                                                             "checkpoint.every", "checkpoint.keep"});
+    CHECK(keys_that_may_change() == std::vector<std::string>{"rounds", "workers", "mps", "data.root", "training.graph",
+                                                             "stop.test_accuracy", "failures.policy", "failures.attempts",
+                                                             "failures.deadline_s", "checkpoint.every", "checkpoint.keep"});
 }
 
 TEST_CASE("FaultsSayWhatIsWrongWithThem") {

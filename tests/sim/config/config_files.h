@@ -3,6 +3,8 @@
 
 #include "sim/config/config.h"
 
+#include <doctest/doctest.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -59,6 +61,19 @@ inline std::string error_of(const std::string& text, const std::vector<std::stri
         return message;
     }
     return "";
+}
+
+/// A text and the message it gives, to the letter.
+struct ErrorRow {
+    std::string text;
+    std::string error;
+};
+
+inline void check_errors(const std::vector<ErrorRow>& rows, const std::string& before = "") {
+    for (const ErrorRow& row : rows) {
+        CAPTURE(row.text);
+        CHECK_EQ(error_of(before + row.text), row.error);
+    }
 }
 
 inline RunConfig loaded(const std::string& text, const std::vector<std::string>& overrides = {}) {

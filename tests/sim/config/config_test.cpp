@@ -119,7 +119,8 @@ TEST_CASE("EveryKeyIsRead") {
         "normalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n}\n"
         "partition {\nscheme dirichlet\nclients 9\nsizes \nshards_per_client 2\nalpha 0x1p-3\nmin_examples 5\n}\n}\n"
         "model {\nname cnn_m\ndropout false\nhidden 200\ninit \n}\n"
-        "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nbatch_size 16\nclients_per_slot 4\nclients_at_once 2\n"
+        "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nbatch_size 16\nclients_per_slot 4\nclients_at_once "
+        "2\nprecision f32\ngraph false\n"
         "optimizer {\nname sgd\nlr 0x1p-1\nmomentum 0x1.8p-1\nweight_decay 0x1p-2\nnesterov true\n}\n}\n"
         "strategy {\nname fedadam\nweighting uniform\nserver_lr 0x1p+0\nserver_lr 0x1p+0\nserver_momentum "
         "0x1.ccccccccccccdp-1\n"
@@ -140,7 +141,9 @@ TEST_CASE("EveryKeyIsRead") {
         "data:\n  format: synthetic\n  num_train: 11\n  num_test: 12\n  num_classes: 13\n  num_features: 14\n  shape: [3, 4, "
         "5]\n  separation: 8\n"
         "  partition: {scheme: iid, clients: 2, sizes: [0.25, 0.5]}\n"
-        "model: {name: mlp, hidden: 15}\ntraining: {participation: 0.5}\n");
+        "model: {name: mlp, hidden: 15}\ntraining: {participation: 0.5, precision: bf16, graph: true}\n");
+    CHECK(other.training.precision == "bf16");
+    CHECK(other.training.graph);
     CHECK_EQ(other.data.num_train, 11);
     CHECK_EQ(other.data.num_test, 12);
     CHECK_EQ(other.data.num_classes, 13);
@@ -218,7 +221,7 @@ TEST_CASE("ResolvedFormToTheLetter") {
         "data:\n    format: glyphs\n    num_train: 6000\n    num_test: 1000\n    partition: {scheme: iid, clients: 4}\n\n"
         "model: {name: lr}\n\n"
         "training:\n    participation: 0.5\n    local_epochs: 1\n    batch_size: 32\n    clients_per_slot: 1\n    "
-        "clients_at_once: 1\n"
+        "clients_at_once: 1\n    precision: f32\n    graph: false\n"
         "    optimizer: {name: sgd, lr: 0.01, momentum: 0, weight_decay: 0, nesterov: false}\n\n"
         "strategy: {name: fedadam, weighting: examples, server_lr: 0.01, beta1: 0.9, beta2: 0.99, tau: 0.001}\n"
         "mode: {name: synchronous}\nevaluation: {every: 1, chunk_size: 500}\nstop: {test_accuracy: 0.9}\n"

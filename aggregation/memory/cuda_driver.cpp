@@ -1,9 +1,11 @@
-#include "aggregation/memory/cuda_arena.h"
+#include "aggregation/memory/cuda_driver.h"
 
 #include "aggregation/base/error.h"
 
 #ifdef FEDHIVE_WITH_CUDA
 #include <cuda_runtime_api.h>
+
+#include <cstring>
 #endif
 
 namespace fedhive::aggregation {
@@ -33,6 +35,16 @@ public:
         check(cudaMemset(memory, 0, bytes), "cudaMemset");
         check(cudaDeviceSynchronize(), "cudaMemset");  // before another process can see the memory
         return memory;
+    }
+    void* allocate_pinned(std::size_t bytes) override {
+        void* memory = nullptr;
+        check(cudaHostAlloc(&memory, bytes, cudaHostAllocDefault), fmt::format("cudaHostAlloc of {} bytes", bytes));
+        std::memset(memory, 0, bytes);
+        return memory;
+    }
+    void free_pinned(void* memory) override { check(cudaFreeHost(memory), "cudaFreeHost"); }
+    void upload(void* to, const void* from, std::size_t bytes) override {
+        check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
     }
     void free(void* memory) override { check(cudaFree(memory), "cudaFree"); }
     IpcHandle export_handle(void* memory) override {
@@ -90,39 +102,6 @@ std::string CudaVersions::describe() const {
     };
     return fmt::format("runtime {} · driver {} · {}", number(runtime), number(driver),
                        devices == 0 ? "no device" : device_name);
-}
-
-CudaArena::CudaArena(CudaDriver& driver, const ArenaGeometry& geometry) : Arena(geometry, MemorySpace::Cuda), driver_(driver) {
-    // Whole 2 MiB pages: an IPC handle shares the block that the driver cut the allocation from.
-    constexpr std::size_t kPage = std::size_t{2} << 20;
-    base_ = static_cast<std::byte*>(driver_.allocate((geometry.total_bytes() + kPage - 1) / kPage * kPage));
-    try {
-        handle_ = driver_.export_handle(base_);
-    } catch (...) {
-        driver_.free(base_);
-        throw;
-    }
-}
-
-CudaArena::~CudaArena() {
-    try {
-        driver_.free(base_);
-    } catch (const std::exception&) {
-        // The context is gone, and the memory with it.
-    }
-}
-
-CudaArenaView::CudaArenaView(CudaDriver& driver, const IpcHandle& handle, const ArenaGeometry& geometry)
-    : Arena(geometry, MemorySpace::Cuda), driver_(driver) {
-    base_ = static_cast<std::byte*>(driver_.open_handle(handle));
-}
-
-CudaArenaView::~CudaArenaView() {
-    try {
-        driver_.close_handle(base_);
-    } catch (const std::exception&) {
-        // The context is gone, and the mapping with it.
-    }
 }
 
 }  // namespace fedhive::aggregation

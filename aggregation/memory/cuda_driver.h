@@ -1,0 +1,55 @@
+// The few calls of the CUDA runtime that shared device memory needs, behind one interface, and the versions of what is installed.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+namespace fedhive::aggregation {
+
+/// The bytes of a cudaIpcMemHandle_t: plain data, passed through the control block.
+struct IpcHandle {
+    std::array<unsigned char, 64> bytes{};
+    bool operator==(const IpcHandle&) const = default;
+};
+
+/// The few driver calls that the life of a shared allocation needs; tests put a double here that refuses misuse. All throw Fault.
+class CudaDriver {
+public:
+    CudaDriver() = default;
+    CudaDriver(const CudaDriver&) = delete;
+    CudaDriver& operator=(const CudaDriver&) = delete;
+    virtual ~CudaDriver() = default;
+
+    virtual void* allocate(std::size_t bytes) = 0;  // zeroed
+    virtual void free(void* memory) = 0;
+    virtual IpcHandle export_handle(void* memory) = 0;
+    virtual void* open_handle(const IpcHandle& handle) = 0;
+    virtual void close_handle(void* memory) = 0;
+    virtual std::size_t free_bytes() = 0;
+
+    /// Host memory that kernels of this process can write as well, zeroed.
+    virtual void* allocate_pinned(std::size_t bytes) = 0;
+    virtual void free_pinned(void* memory) = 0;
+
+    /// Copies from host memory into an allocation of this process, and waits until it is there.
+    virtual void upload(void* to, const void* from, std::size_t bytes) = 0;
+};
+
+/// The real one, over the CUDA runtime. Throws Fault in a build without CUDA.
+CudaDriver& cuda_driver();
+
+/// Runtime and driver versions as CUDA counts them (13000: 13.0), 0 where there is none.
+struct CudaVersions {
+    bool built = false;  // this binary has CUDA kernels
+    int runtime = 0;
+    int driver = 0;
+    int devices = 0;
+    int architecture = 0;  // of the first device; 90: compute capability 9.0
+    std::string device_name;
+
+    std::string describe() const;
+};
+CudaVersions cuda_versions();
+
+}  // namespace fedhive::aggregation

@@ -1,0 +1,30 @@
+#include "clients/data/gather_kernel.h"
+
+#include "aggregation/math/kernels.h"
+
+#include <cuda_runtime.h>
+
+namespace fedhive::clients::kernels {
+
+namespace {
+
+constexpr unsigned kThreads = 256;
+constexpr std::size_t kMaxRows = 65535;  // of a grid
+
+__global__ void gather_kernel(element::GatherTerms from, std::size_t rows, float* values, std::int64_t* labels) {
+    const std::uint32_t at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= from.num_values) return;
+    for (std::size_t row = blockIdx.y; row < rows; row += gridDim.y) element::gather(from, row, at, values, labels);
+}
+
+}  // namespace
+
+const char* gather(const element::GatherTerms& from, std::size_t rows, float* values, std::int64_t* labels) {
+    if (rows == 0) return nullptr;
+    const dim3 grid((from.num_values + kThreads - 1) / kThreads, static_cast<unsigned>(rows < kMaxRows ? rows : kMaxRows));
+    gather_kernel<<<grid, kThreads, 0, static_cast<cudaStream_t>(aggregation::kernels::stream())>>>(from, rows, values, labels);
+    const cudaError_t error = cudaGetLastError();
+    return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
+}
+
+}  // namespace fedhive::clients::kernels

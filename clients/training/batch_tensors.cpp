@@ -1,0 +1,95 @@
+#include "clients/training/batch_tensors.h"
+
+#include "aggregation/base/error.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace fedhive::clients {
+
+using aggregation::MemorySpace;
+
+namespace {
+
+torch::Tensor to_device(std::span<const float> values, torch::Device device) {
+    return torch::tensor(at::ArrayRef<float>(values.data(), values.size())).to(device);
+}
+
+bool is_part(std::span<const std::uint32_t> part, std::span<const std::uint32_t> whole) {
+    const std::less_equal<const std::uint32_t*> no_later;  // spans of two vectors may be asked
+    return !whole.empty() && no_later(whole.data(), part.data()) &&
+           no_later(part.data() + part.size(), whole.data() + whole.size());
+}
+
+}  // namespace
+
+BatchTensors::BatchTensors(ExampleShape shape, const Normalization& normalization, torch::Device device)
+    : gather_(shape, normalization), shape_(shape), device_(device) {}
+
+void BatchTensors::expect(const ExamplesView& from, std::span<const std::uint32_t> order) {
+    if (from.space == MemorySpace::Host) return;
+    if (!order.empty()) upload(from, order);
+    expected_ = order;
+}
+
+BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, std::span<const std::uint32_t> indices) {
+    if (from.space == MemorySpace::Cuda) return gather_on_device(from, indices);
+    const auto rows = static_cast<std::int64_t>(indices.size());
+    reserve(rows, torch::TensorOptions().pinned_memory(device_.is_cuda()));
+    gather_.gather(from, indices, examples_.data_ptr<float>(), labels_.data_ptr<std::int64_t>());
+    // On CUDA the copies wait, or the next gather would overwrite what is still being read.
+    return {examples_.narrow(0, 0, rows).to(device_), labels_.narrow(0, 0, rows).to(device_)};
+}
+
+void BatchTensors::follow(const ExamplesView& from, std::size_t rows, const std::int64_t* cursor) {
+    FEDHIVE_CHECK(from.space == MemorySpace::Cuda, "there is nothing to follow: the examples are on the host");
+    reserve(static_cast<std::int64_t>(rows), torch::TensorOptions().device(device_));
+    cursor_ = cursor;
+}
+
+void BatchTensors::reserve(std::int64_t rows, const torch::TensorOptions& where) {
+    if (examples_.defined() && examples_.size(0) >= rows) return;
+    FEDHIVE_CHECK(cursor_ == nullptr, "a batch of {} is larger than was said", rows);
+    examples_ = torch::empty({rows, shape_.channels, shape_.height, shape_.width}, where.dtype(torch::kFloat32));
+    labels_ = torch::empty({rows}, where.dtype(torch::kInt64));
+}
+
+/// Through pinned memory that LibTorch keeps until the copy has been made.
+void BatchTensors::upload(const ExamplesView& from, std::span<const std::uint32_t> order) {
+    for (const std::uint32_t index : order) FEDHIVE_CHECK(index < from.size(), "example {} of {}", index, from.size());
+    FEDHIVE_CHECK(order.size() <= from.size(), "{} indices of {} examples", order.size(), from.size());
+    const auto indices = torch::TensorOptions().dtype(torch::kInt32);
+    if (!order_.defined()) order_ = torch::empty({static_cast<std::int64_t>(from.size())}, indices.device(device_));
+    const auto size = static_cast<std::int64_t>(order.size());
+    const torch::Tensor pinned = torch::empty({size}, indices.pinned_memory(true));
+    std::copy(order.begin(), order.end(), static_cast<std::uint32_t*>(pinned.data_ptr()));
+    order_.narrow(0, 0, size).copy_(pinned, /*non_blocking=*/true);
+}
+
+BatchTensors::Batch BatchTensors::gather_on_device(const ExamplesView& from, std::span<const std::uint32_t> indices) {
+    const auto rows = static_cast<std::int64_t>(indices.size());
+    reserve(rows, torch::TensorOptions().device(device_));
+    if (!scale_.defined()) {
+        scale_ = to_device(gather_.scale(), device_);
+        shift_ = to_device(gather_.shift(), device_);
+    }
+    std::ptrdiff_t first = 0;
+    if (is_part(indices, expected_)) {
+        first = indices.data() - expected_.data();
+    } else {
+        upload(from, indices);
+        expected_ = {};
+    }
+    const element::GatherTerms terms{from.values.data(),
+                                     from.labels.data(),
+                                     static_cast<const std::uint32_t*>(order_.data_ptr()) + (cursor_ == nullptr ? first : 0),
+                                     cursor_,
+                                     scale_.data_ptr<float>(),
+                                     shift_.data_ptr<float>(),
+                                     static_cast<std::uint32_t>(shape_.num_values()),
+                                     static_cast<std::uint32_t>(shape_.height * shape_.width)};
+    clients::gather_on_device(terms, indices.size(), examples_.data_ptr<float>(), labels_.data_ptr<std::int64_t>());
+    return {examples_.narrow(0, 0, rows), labels_.narrow(0, 0, rows)};
+}
+
+}  // namespace fedhive::clients

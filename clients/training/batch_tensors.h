@@ -1,0 +1,51 @@
+// Batches as tensors, gathered where the examples lie. On the host a batch is gathered by the processor (batches.h), and copied where the
+// model is on a device. From a data set in device memory it is gathered there, by a kernel over a list of indices: the list goes up once for
+// many batches, nobody waits for it, and no batch crosses the bus.
+#pragma once
+
+#include "clients/data/batches.h"
+
+#include <torch/torch.h>
+
+namespace fedhive::clients {
+
+/// Tensors that batches are gathered into, reused from step to step.
+class BatchTensors {
+public:
+    BatchTensors(ExampleShape shape, const Normalization& normalization, torch::Device device);
+
+    struct Batch {
+        torch::Tensor examples;  // [B, channels, height, width] f32 on the device
+        torch::Tensor labels;    // [B] i64 on the device
+    };
+
+    /// The batches that follow are parts of `order`, which stays as it is until the last of them; an empty one says that nothing is known.
+    /// Throws Fault for an index outside `from`.
+    void expect(const ExamplesView& from, std::span<const std::uint32_t> order);
+
+    /// Valid until the next call. Throws Fault for an index outside `from`.
+    Batch gather(const ExamplesView& from, std::span<const std::uint32_t> indices);
+
+    /// For a data set on the device: batches of at most `rows` always come in the same tensors, and begin in the expected order where `cursor`
+    /// says when the device comes to it. So a gather can be recorded once and run again.
+    void follow(const ExamplesView& from, std::size_t rows, const std::int64_t* cursor);
+
+private:
+    void reserve(std::int64_t rows, const torch::TensorOptions& where);
+    void upload(const ExamplesView& from, std::span<const std::uint32_t> order);
+    Batch gather_on_device(const ExamplesView& from, std::span<const std::uint32_t> indices);
+
+    BatchGather gather_;
+    ExampleShape shape_;
+    torch::Device device_;
+    torch::Tensor examples_;  // where they are gathered, at least as many rows as the largest batch so far
+    torch::Tensor labels_;
+
+    // Only for a data set on the device.
+    std::span<const std::uint32_t> expected_;
+    torch::Tensor order_;          // [n] 32-bit indices on the device, n: the examples there are, so that it never moves
+    torch::Tensor scale_, shift_;  // [channels] on the device
+    const std::int64_t* cursor_ = nullptr;
+};
+
+}  // namespace fedhive::clients

@@ -1,0 +1,51 @@
+// A local step in its precision; around it everything is f32. Only for files that compile against LibTorch.
+#pragma once
+
+#include "clients/training/precision.h"
+
+#include <ATen/autocast_mode.h>
+#include <torch/torch.h>
+
+namespace fedhive::clients {
+
+/// Around forward and backward pass: with TF32 the libraries of the GPU may use it.
+class Tf32Scope {
+public:
+    explicit Tf32Scope(Precision precision) : active_(precision == Precision::TF32) {
+        if (active_) allow(true);
+    }
+    Tf32Scope(const Tf32Scope&) = delete;
+    Tf32Scope& operator=(const Tf32Scope&) = delete;
+    ~Tf32Scope() {
+        if (active_) allow(false);
+    }
+
+private:
+    static void allow(bool yes) {
+        at::globalContext().setAllowTF32CuBLAS(yes);
+        at::globalContext().setAllowTF32CuDNN(yes);
+    }
+    bool active_;
+};
+
+/// Around the forward pass: with BF16 autocast is on. Without its cache, which would keep what parameters were before a step.
+class AutocastScope {
+public:
+    AutocastScope(Precision precision, torch::Device device) : active_(precision == Precision::BF16), type_(device.type()) {
+        if (!active_) return;
+        at::autocast::set_autocast_dtype(type_, torch::kBFloat16);
+        at::autocast::set_autocast_cache_enabled(false);
+        at::autocast::set_autocast_enabled(type_, true);
+    }
+    AutocastScope(const AutocastScope&) = delete;
+    AutocastScope& operator=(const AutocastScope&) = delete;
+    ~AutocastScope() {
+        if (active_) at::autocast::set_autocast_enabled(type_, false);
+    }
+
+private:
+    bool active_;
+    torch::DeviceType type_;
+};
+
+}  // namespace fedhive::clients

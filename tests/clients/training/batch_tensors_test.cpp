@@ -1,0 +1,67 @@
+#include "clients/training/batch_tensors.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/memory/cuda_driver.h"
+#include "clients/data/glyphs.h"
+#include "clients/data/shared_dataset.h"
+#include "tests/aggregation/spans.h"
+#include "tests/support/skip.h"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+using aggregation::MemorySpace;
+
+namespace {
+
+const Normalization kNormalization{{0.1307}, {0.3081}};
+
+bool same(const torch::Tensor& a, const torch::Tensor& b) { return torch::equal(a.cpu(), b.cpu()); }
+
+}  // namespace
+
+TEST_SUITE("BatchTensors") {
+    TEST_CASE("BatchesOnTheHostDoNotDependOnWhatWasExpected") {
+        const Dataset glyphs = draw_glyphs(20, 5, 1);
+        const ExamplesView train{glyphs.train.shape, glyphs.train.values, glyphs.train.labels};
+        BatchTensors batches(train.shape, kNormalization, torch::kCPU);
+        const std::vector<std::uint32_t> order{7, 3, 11, 19};
+        const auto plain = batches.gather(train, order);
+        const torch::Tensor examples = plain.examples.clone(), labels = plain.labels.clone();
+        batches.expect(train, order);
+        const auto part = batches.gather(train, std::span(order).subspan(1, 2));
+        CHECK(same(part.examples, examples.narrow(0, 1, 2)));
+        CHECK(same(part.labels, labels.narrow(0, 1, 2)));
+        CHECK_THROWS_AS(batches.follow(train, 4, nullptr), Fault);
+    }
+
+    TEST_CASE("Gpu: BatchesGatheredOnTheDeviceHaveTheBitsOfTheHost") {
+        if (const std::string reason = aggregation::testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
+        if (!torch::cuda::is_available()) FEDHIVE_SKIP("this LibTorch has no CUDA");
+        SharedDataset dataset = SharedDataset::create(draw_glyphs(200, 30, 1), partition_contiguous(200, 4));
+        dataset.upload(aggregation::cuda_driver());
+        const torch::Device device(torch::kCUDA, 0);
+        BatchTensors on_host(dataset.map().shape, kNormalization, torch::kCPU);
+        BatchTensors on_device(dataset.map().shape, kNormalization, device);
+        std::vector<std::uint32_t> order(150);
+        std::iota(order.rbegin(), order.rend(), 0U);
+        const auto check = [&](std::span<const std::uint32_t> batch) {
+            const auto expected = on_host.gather(dataset.train(), batch);
+            const auto gathered = on_device.gather(dataset.train(MemorySpace::Cuda), batch);
+            CHECK(gathered.examples.is_cuda());
+            CHECK(same(gathered.examples, expected.examples));
+            CHECK(same(gathered.labels, expected.labels));
+        };
+        check(order);  // nothing was announced
+        on_device.expect(dataset.train(MemorySpace::Cuda), order);
+        for (std::size_t first = 0; first < order.size(); first += 32)
+            check(std::span(order).subspan(first, std::min<std::size_t>(32, order.size() - first)));
+        check(std::vector<std::uint32_t>{5, 5, 199});  // of another list
+        check(std::span(order).first(10));             // which is no longer on the device
+        CHECK_THROWS_WITH_AS(on_device.expect(dataset.train(MemorySpace::Cuda), std::vector<std::uint32_t>{200}),
+                             doctest::Contains("example 200 of 200"), Fault);
+    }
+}
