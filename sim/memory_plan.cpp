@@ -17,12 +17,15 @@ constexpr std::uint64_t kRehearsedBatches = 8;
 }  // namespace
 
 std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats) {
-    std::uint64_t vectors = 3;
+    std::uint64_t vectors = 2;
     if (run.training.optimizer.momentum > 0.0) ++vectors;
     if (run.training.optimizer.momentum > 0.0 && run.mode.name == "gradient_averaging") ++vectors;  // handed over at the end
     const bool summary =
         run.mode.name == "parameter_server" || run.mode.name == "split" || run.mode.name == "gradient_averaging";
     if (summary) ++vectors;  // zeros, to take it with
+    const auto mu = run.strategy.parameters.find("proximal_mu");
+    const bool proximal = mu != run.strategy.parameters.end() && mu->second > 0.0;
+    if (summary || proximal || run.mode.name == "hogwild") ++vectors;  // the gradient in one piece
     const auto per_slot = static_cast<std::uint64_t>(run.training.clients_per_slot);
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     if (at_once > 1) vectors += at_once * (run.training.optimizer.momentum > 0.0 ? 3 : 2);

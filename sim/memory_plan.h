@@ -13,7 +13,7 @@ namespace fedhive::sim {
 struct Experiment;
 
 /// Bytes of host memory that one worker process takes for itself: LibTorch's own (measured: 64 MiB with a small model) and its vectors of
-/// [P]: local model, gradient as LibTorch leaves it and in one piece, momentum, the partial sums where a slot holds several clients, and for
+/// [P]: local model, gradient, in some modes also in one piece, momentum, the partial sums where a slot holds several clients, and for
 /// each of those trained at once a model of its own with all that. Activations are not counted.
 std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats);
 

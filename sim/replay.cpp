@@ -158,9 +158,12 @@ clients::ClientResult train_told(const Experiment& run, const ReplayOptions& opt
         rows.push_back({id, run.dataset.shard(id)});
     }
     if (rows.size() > 1) {
-        ToldRow step(trainer->batched_step(), place - first, say);
+        clients::order_rows(run.worker_plan.training, rows);
+        std::size_t row = 0;
+        while (rows[row].client_id != options.client) ++row;
+        ToldRow step(trainer->batched_step(), row, say);
         return clients::train_clients(step, run.worker_plan.training, run.strategy.objective, round, rows,
-                                      run.server.model())[place - first];
+                                      run.server.model())[row];
     }
     ToldStep step(trainer->step(), say);
     return clients::train_client(step, run.worker_plan.training, run.strategy.objective, round, rows[0].client_id,

@@ -15,6 +15,11 @@ FEDHIVE_CLONES void scale_bytes(const std::uint8_t* __restrict bytes, std::size_
     for (std::size_t i = 0; i < size; ++i) values[i] = element::normalized(bytes[i], scale, shift);
 }
 
+void prefetch(std::span<const std::uint8_t> bytes) {
+    constexpr std::size_t kLine = 64;
+    for (std::size_t at = 0; at < bytes.size(); at += kLine) __builtin_prefetch(bytes.data() + at);
+}
+
 /// The list's value for one channel; one value stands for all channels, an empty list for the default.
 double of_channel(const std::vector<double>& list, std::size_t channel, double otherwise) {
     if (list.empty()) return otherwise;
@@ -50,8 +55,11 @@ void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint
     FEDHIVE_CHECK(examples.shape == shape_ && examples.space == aggregation::MemorySpace::Host,
                   "the examples are not of the shape this gather was made for, or lie on a device");
     const auto plane = static_cast<std::size_t>(shape_.height * shape_.width);
-    for (const std::uint32_t index : indices) {
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+        const std::uint32_t index = indices[i];
         FEDHIVE_CHECK(index < examples.size(), "example {} of {}", index, examples.size());
+        // A shuffled example is rarely in a cache, and the processor cannot guess where the next one lies.
+        if (i + 1 < indices.size() && indices[i + 1] < examples.size()) prefetch(examples.example(indices[i + 1]));
         const std::uint8_t* bytes = examples.example(index).data();
         for (std::size_t channel = 0; channel < scale_.size(); ++channel) {
             scale_bytes(bytes, plane, scale_[channel], shift_[channel], values);

@@ -3,6 +3,8 @@
 #include "aggregation/base/error.h"
 #include "aggregation/math/vector_ops.h"
 
+#include <algorithm>
+
 namespace fedhive::clients {
 
 using aggregation::Layout;
@@ -54,8 +56,7 @@ FlatModel::FlatModel(const ModelSpec& spec, MemorySpace space)
     : device_(space == MemorySpace::Host ? torch::Device(torch::kCPU) : torch::Device(torch::kCUDA, 0)),
       module_(build_model(spec)),
       layout_(layout_of(*module_)),
-      parameters_(layout_.num_floats(), space),
-      gradient_(layout_.num_trainable(), space) {
+      parameters_(layout_.num_floats(), space) {
     std::size_t index = 0;
     for (auto& item : module_->named_parameters()) {
         const LayoutEntry& entry = layout_.entries()[index++];
@@ -66,25 +67,46 @@ FlatModel::FlatModel(const ModelSpec& spec, MemorySpace space)
         item.value().set_data(view_of(layout_.entries()[index++], parameters_, device_));
 }
 
-void FlatModel::collect_gradient() {
-    const ParamSpan whole = gradient_;
+ParamSpan FlatModel::part(ParamSpan whole, std::size_t tensor) const {
+    const LayoutEntry& entry = layout_.entries()[tensor];
+    return {whole.data + entry.offset, entry.size, whole.space};
+}
+
+/// Valid until the tensor's gradient is dropped; empty where there is none.
+aggregation::ConstParamSpan FlatModel::gradient_at(std::size_t tensor) {
+    torch::Tensor& gradient = tensors_[tensor].mutable_grad();
+    if (!gradient.defined()) return {};
+    gradient = gradient.contiguous();
+    return {gradient.const_data_ptr<float>(), layout_.entries()[tensor].size, parameters_.span().space};
+}
+
+ParamSpan FlatModel::gradient() {
+    if (gradient_.span().size == 0) gradient_ = aggregation::ParamBuffer(layout_.num_trainable(), parameters_.span().space);
+    if (!taken_) return gradient_;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-        const LayoutEntry& entry = layout_.entries()[i];
-        const auto size = static_cast<std::size_t>(tensors_[i].numel());
-        const ParamSpan part{whole.data + entry.offset, size, whole.space};
-        torch::Tensor& gradient = tensors_[i].mutable_grad();
-        if (!gradient.defined()) {
-            aggregation::set_zero(part);
-            continue;
-        }
-        const torch::Tensor values = gradient.contiguous();
-        aggregation::copy(part, {values.const_data_ptr<float>(), size, whole.space});
-        gradient.reset();
+        const aggregation::ConstParamSpan values = gradient_at(i);
+        if (values.size > 0)
+            aggregation::copy(part(gradient_, i), values);
+        else
+            aggregation::set_zero(part(gradient_, i));
     }
+    drop_gradient();
+    return gradient_;
+}
+
+void FlatModel::descend(ParamSpan velocity, const aggregation::SgdOptions& optimizer) {
+    const bool all_there =
+        std::all_of(tensors_.begin(), tensors_.end(), [](const auto& tensor) { return tensor.grad().defined(); });
+    if (!taken_ || !all_there) return aggregation::sgd_step(trainable(), gradient(), velocity, optimizer);
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+        aggregation::sgd_step(part(parameters_, i), gradient_at(i), velocity.size > 0 ? part(velocity, i) : ParamSpan{},
+                              optimizer);
+    drop_gradient();
 }
 
 void FlatModel::drop_gradient() {
     for (torch::Tensor& tensor : tensors_) tensor.mutable_grad().reset();
+    taken_ = false;
 }
 
 }  // namespace fedhive::clients

@@ -1,7 +1,8 @@
-// A LibTorch module whose tensors are views of one flat vector of parameters, and whose gradients are brought into one flat gradient, so
-// that pulling down, stepping and sending up are one pass over [P] each.
+// A LibTorch module whose tensors are views of one flat vector of parameters, so that pulling down, stepping and sending up are one pass over
+// [P] each. Gradients stay where backward() makes them, and are brought into one flat vector for those who need it so.
 #pragma once
 
+#include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/param_buffer.h"
 #include "clients/models/classifier.h"
@@ -17,29 +18,38 @@ void store_tensors(torch::nn::Module& module, const aggregation::Layout& layout,
 
 class FlatModel {
 public:
-    /// Memory: two buffers of [P] on the device, held for life.
+    /// Memory: a buffer of [P] on the device, held for life, and one more from the first gradient() on.
     FlatModel(const ModelSpec& spec, aggregation::MemorySpace space);
 
     const aggregation::Layout& layout() const { return layout_; }
     aggregation::ParamSpan parameters() const { return parameters_; }                                       // [P]
     aggregation::ParamSpan trainable() const { return parameters_.span().first(layout_.num_trainable()); }  // a prefix of it
-    aggregation::ParamSpan gradient() const { return gradient_; }                                           // [trainable]
+
+    /// The gradient in one piece, [trainable]: a buffer that is filled, and the first time made, when it is asked for.
+    aggregation::ParamSpan gradient();
+
     Classifier& module() const { return *module_; }
     torch::Device device() const { return device_; }
 
-    /// After backward(): what it left at each tensor goes into gradient(), and the tensors have none again; zero for a tensor that the loss
-    /// does not depend on. Cheaper than gradients that are views: those would have to be zeroed, read and written once more.
-    void collect_gradient();
+    /// After backward(): what it left at each tensor is the gradient from now on; zero for a tensor that the loss does not depend on.
+    void take_gradient() { taken_ = true; }
 
-    /// Forgets what a backward() left that did not get to collect_gradient(); the next one would add to it.
+    /// One step of SGD along it, tensor by tensor where nobody has asked for it in one piece. velocity: [trainable], empty without momentum.
+    void descend(aggregation::ParamSpan velocity, const aggregation::SgdOptions& optimizer);
+
+    /// Forgets what a backward() left; the next one would add to it.
     void drop_gradient();
 
 private:
+    aggregation::ConstParamSpan gradient_at(std::size_t tensor);
+    aggregation::ParamSpan part(aggregation::ParamSpan whole, std::size_t tensor) const;
+
     torch::Device device_;
     std::shared_ptr<Classifier> module_;
     aggregation::Layout layout_;
     aggregation::ParamBuffer parameters_;
-    aggregation::ParamBuffer gradient_;
+    aggregation::ParamBuffer gradient_;   // empty before somebody asks
+    bool taken_ = false;                  // the gradient is still at the tensors
     std::vector<torch::Tensor> tensors_;  // the trainable ones, in layout order
 };
 

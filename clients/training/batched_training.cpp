@@ -56,6 +56,12 @@ void run_steps(BatchedStep& step, const LocalTraining& plan, std::uint32_t round
 
 }  // namespace
 
+void order_rows(const LocalTraining& plan, std::span<RowClient> clients) {
+    std::stable_sort(clients.begin(), clients.end(), [&](const RowClient& a, const RowClient& b) {
+        return plan.steps_of(a.shard.size()) > plan.steps_of(b.shard.size());
+    });
+}
+
 std::vector<ClientResult> train_clients(BatchedStep& step, const LocalTraining& plan, const Objective& objective,
                                         std::uint32_t round, std::span<const RowClient> clients,
                                         aggregation::ConstParamSpan global) {

@@ -16,6 +16,9 @@ struct RowClient {
     std::span<const std::uint32_t> shard;  // indices of its training examples, at least one
 };
 
+/// Clients with the most steps come first, equal ones in the order given: who has none left is then in the last rows, which a step leaves out.
+void order_rows(const LocalTraining& plan, std::span<RowClient> clients);
+
 /// Trains the clients, each as train_client would: the same draws, batches, number of steps and meaning of the loss. Row k of the step then
 /// holds update = local - global of client k.
 ///

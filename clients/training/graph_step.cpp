@@ -92,6 +92,7 @@ private:
 
     void run_once(std::span<const std::uint32_t> batch) {
         eager_.compute_untranslated(batch);
+        eager_.gradient();  // in one piece, whose place is always the same
         cursor_.add_(static_cast<std::int64_t>(batch.size()));
     }
 

@@ -68,7 +68,6 @@ LibtorchBatchedStep::LibtorchBatchedStep(const ModelSpec& spec, std::size_t rows
 
 void LibtorchBatchedStep::begin(const BatchedStart& start) {
     start_ = start;
-    model_.use(start.rows);
     for (std::size_t row = 0; row < start.rows; ++row) aggregation::copy(model_.parameters(row), start.global);
     aggregation::set_zero(velocity_);
     loss_sums_.zero_();
@@ -81,10 +80,11 @@ void LibtorchBatchedStep::compute_gradients(std::span<const RowBatch> batches) {
     for (std::size_t row = 0; row < batches.size(); ++row)
         if (!batches[row].empty()) at_work_.push_back(row);
     FEDHIVE_CHECK(!at_work_.empty(), "a step of nobody");
-    translated([&] { compute_untranslated(batches); });
+    translated([&] { compute_untranslated(batches.first(at_work_.back() + 1)); });
 }
 
 void LibtorchBatchedStep::compute_untranslated(std::span<const RowBatch> batches) {
+    model_.use(batches.size());
     batches_.gather(train_, batches);
     // Not cross_entropy: it would take the mean over all rows.
     const torch::Tensor scores = torch::log_softmax(model_.forward(batches_.examples), 2);

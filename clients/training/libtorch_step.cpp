@@ -74,7 +74,7 @@ void LibtorchStep::compute_untranslated(std::span<const std::uint32_t> batch) {
     const BatchTensors::Batch examples = batches_.gather(train_, batch);
     const torch::Tensor loss = loss_of(examples);
     loss.backward();
-    model_.collect_gradient();
+    model_.take_gradient();
     if (start_.objective.proximal_mu != 0.0F)
         aggregation::add_proximal_gradient(model_.gradient(), model_.trainable(),
                                            {start_.global.data, model_.trainable().size, start_.global.space},
@@ -93,7 +93,7 @@ torch::Tensor LibtorchStep::loss_of(const BatchTensors::Batch& batch) const {
 
 void LibtorchStep::apply_gradient() {
     if (start_.shared) return start_.shared.step(model_.gradient(), velocity_, optimizer_);
-    aggregation::sgd_step(model_.trainable(), model_.gradient(), velocity_, optimizer_);
+    model_.descend(velocity_, optimizer_);
 }
 
 double LibtorchStep::loss_sum() {

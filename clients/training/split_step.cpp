@@ -65,7 +65,8 @@ void SplitClientStep::compute_gradient(std::span<const std::uint32_t> batch) {
         channel_.send_activations(batch.size());
         FEDHIVE_CHECK_EQ(channel_.receive_gradient(), batch.size());
         activations.backward(view_of(channel_.gradient(), activations.sizes(), model_));
-        model_.collect_gradient();
+        model_.take_gradient();
+        model_.gradient();  // in one piece, part of which is the half's
         half_.add_objective();
     });
 }
@@ -101,7 +102,8 @@ void SplitServerStep::compute_gradient(std::span<const std::uint32_t> batch) {
         const torch::Tensor loss =
             torch::cross_entropy_loss(model.forward_layers(activations, cut_.num_layers, model.num_layers()), labels);
         loss.backward();
-        model_.collect_gradient();
+        model_.take_gradient();
+        model_.gradient();  // in one piece, part of which is the half's
         view_of(channel_.gradient(), sizes, model_).copy_(activations.grad());
         aggregation::synchronize(half_.parameters().space);
         channel_.send_gradient(batch.size());

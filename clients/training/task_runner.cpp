@@ -27,6 +27,28 @@ FailureKind kind_of(const std::exception& error) {
     return FailureKind::Exception;
 }
 
+/// Who of those trained at once sits where.
+struct Seats {
+    std::vector<std::size_t> place_of;  // of each row: its client's place among the members
+    std::vector<std::size_t> row_of;    // of each place
+};
+
+Seats seats_of(std::span<const Member> members, std::span<const RowClient> clients) {
+    Seats seats{{}, std::vector<std::size_t>(members.size())};
+    for (const RowClient& client : clients) {
+        const auto member =
+            std::find_if(members.begin(), members.end(), [&](const Member& one) { return one.client_id == client.client_id; });
+        seats.row_of[static_cast<std::size_t>(member - members.begin())] = seats.place_of.size();
+        seats.place_of.push_back(static_cast<std::size_t>(member - members.begin()));
+    }
+    return seats;
+}
+
+std::size_t first_wanted(std::span<const Member> members) {
+    const auto wanted = std::find_if(members.begin(), members.end(), [](const Member& one) { return one.left_out == 0; });
+    return static_cast<std::size_t>(wanted - members.begin());
+}
+
 }  // namespace
 
 TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const aggregation::Arena& arena,
@@ -155,36 +177,41 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member, aggregatio
 void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count) {
     const Task task = cell.task;
     const std::span<const Member> members = block_.members().subspan(task.first + first, count);
-    const auto blame = [&cell, first](std::size_t row) { cell.members_done.store(first + row, std::memory_order_relaxed); };
+    if (first_wanted(members) == count) {
+        for (std::uint64_t place = 0; place < count; ++place) slot_sum_.skip();
+        return cell.members_done.store(first + count, std::memory_order_relaxed);
+    }
     std::vector<RowClient> clients;
-    std::vector<InjectedFault> faults;
-    for (std::uint64_t row = 0; row < count; ++row) {
-        const std::uint32_t client_id = client_of(task.first + first + row);
+    for (std::uint64_t place = 0; place < count; ++place) {
+        const std::uint32_t client_id = client_of(task.first + first + place);
         clients.push_back({client_id, dataset_.shard(client_id)});
-        faults.push_back(members[row].left_out != 0 ? InjectedFault{} : members[row].fault);
     }
-    const auto wanted = std::find_if(members.begin(), members.end(), [](const Member& one) { return one.left_out == 0; });
-    if (wanted == members.end()) {
-        for (std::uint64_t row = 0; row < count; ++row) slot_sum_.skip();
-        return blame(count);
-    }
-    const auto home = static_cast<std::size_t>(wanted - members.begin());
+    order_rows(plan_.training, clients);
+    const Seats seats = seats_of(members, clients);
+    std::vector<InjectedFault> faults;
+    for (const std::size_t place : seats.place_of)
+        faults.push_back(members[place].left_out != 0 ? InjectedFault{} : members[place].fault);
+    const auto blame = [&](std::size_t row) {
+        cell.members_done.store(first + seats.place_of[row], std::memory_order_relaxed);
+    };
+    const std::size_t home = seats.row_of[first_wanted(members)];
     blame(home);
     SupervisedBatchedStep step(trainer_.batched_step(), self_, stopping_, own_process_);
     step.expect(std::move(faults), home, blame);
     const std::vector<ClientResult> results =
         train_clients(step, plan_.training, task.objective, task.round, clients, arena_.global(task.global_index));
-    for (std::uint64_t row = 0; row < count; ++row) {
+    for (std::uint64_t place = 0; place < count; ++place) {
+        const std::size_t row = seats.row_of[place];
         blame(row);
-        if (members[row].left_out != 0) {
+        if (members[place].left_out != 0) {
             slot_sum_.skip();
             continue;
         }
-        accept(task.first + first + row, results[row]);
-        slot_sum_.add(step.parameters(row), members[row].weight);
+        accept(task.first + first + place, results[row]);
+        slot_sum_.add(step.parameters(row), members[place].weight);
         step.update_written(row);
     }
-    blame(count);
+    cell.members_done.store(first + count, std::memory_order_relaxed);
 }
 
 /// On a device the figures of all members come at once, when the task's work is done: the one wait of the task. Only its time is known then;

@@ -9,7 +9,7 @@ from pathlib import Path
 from bench import measure, workloads
 
 PHASES = ("pull_down", "train", "barrier", "aggregate", "server_step")
-TOGETHER = 16  # clients in one batched step
+TOGETHER = 32  # clients in one batched step
 BATCHED = {"clients_per_slot": TOGETHER, "clients_at_once": TOGETHER}
 
 

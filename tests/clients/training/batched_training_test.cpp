@@ -173,6 +173,18 @@ TEST_SUITE("BatchedTraining") {
         }
     }
 
+    TEST_CASE("MostStepsComeFirstAndEqualOnesInTheOrderGiven") {
+        const std::vector<std::uint32_t> examples(30, 0U);
+        const auto client = [&](std::uint32_t id, std::size_t size) { return RowClient{id, std::span(examples).first(size)}; };
+        std::vector<RowClient> clients{client(3, 9), client(4, 30), client(6, 10), client(7, 21), client(9, 25)};
+        LocalTraining plan;
+        plan.batch_size = 10;
+        order_rows(plan, clients);
+        std::vector<std::uint32_t> ids;
+        for (const RowClient& one : clients) ids.push_back(one.client_id);
+        CHECK(ids == std::vector<std::uint32_t>{4, 7, 9, 3, 6});
+    }
+
     TEST_CASE("RowWithoutABatchRests") {
         Clients all("lr", {0.05F, 0.9F, 0.1F, true});
         const auto clients = all.clients({4, 4, 4});

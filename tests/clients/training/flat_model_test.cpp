@@ -93,7 +93,8 @@ TEST_SUITE("FlatModel") {
         backward();
         std::vector<torch::Tensor> gradients;
         for (const auto& item : model.module().named_parameters()) gradients.push_back(item.value().grad().clone());
-        model.collect_gradient();
+        model.take_gradient();
+        model.gradient();
         std::size_t index = 0;
         for (const auto& item : model.module().named_parameters()) {
             const auto& entry = model.layout().entries()[index];
@@ -105,7 +106,8 @@ TEST_SUITE("FlatModel") {
         }
         const std::vector<float> once(model.gradient().host().begin(), model.gradient().host().end());
         backward();
-        model.collect_gradient();
+        model.take_gradient();
+        model.gradient();
         CHECK(std::equal(once.begin(), once.end(), model.gradient().host().begin()));
     }
 
@@ -113,12 +115,14 @@ TEST_SUITE("FlatModel") {
         FlatModel model(spec_of("lr"), aggregation::MemorySpace::Host);
         const auto backward = [&] { model.module().forward(torch::ones({2, 1, 28, 28})).sum().backward(); };
         backward();
-        model.collect_gradient();
+        model.take_gradient();
+        model.gradient();
         const float once = model.gradient().data[0];
         backward();
         model.drop_gradient();
         backward();
-        model.collect_gradient();
+        model.take_gradient();
+        model.gradient();
         CHECK(once == 2.0F);
         CHECK(model.gradient().data[0] == once);
     }
@@ -126,12 +130,42 @@ TEST_SUITE("FlatModel") {
     TEST_CASE("ATensorThatTheLossDoesNotDependOnHasGradientZero") {
         FlatModel model(spec_of("mlp"), aggregation::MemorySpace::Host);
         model.module().forward(torch::ones({2, 1, 28, 28})).sum().backward();
-        model.collect_gradient();
+        model.take_gradient();
+        model.gradient();
         const auto& bias = model.layout().entries().back();
         CHECK(model.gradient().data[bias.offset] == 2.0F);
         model.module().forward_layers(torch::ones({2, 1, 28, 28}), 0, 1).sum().backward();
-        model.collect_gradient();
+        model.take_gradient();
+        model.gradient();
         CHECK(model.gradient().data[bias.offset] == 0.0F);
+    }
+
+    TEST_CASE("StepTensorByTensorIsTheStepInOnePiece") {
+        const aggregation::SgdOptions optimizer{.lr = 0.1F, .momentum = 0.5F, .weight_decay = 0.01F, .nesterov = true};
+        const auto trained = [&](bool in_one_piece) {
+            FlatModel model(spec_of("mlp"), aggregation::MemorySpace::Host);
+            initial_parameters(spec_of("mlp"), model.layout(), 1, model.parameters());
+            std::vector<float> velocity(model.trainable().size, 0.0F);
+            for (int step = 0; step < 3; ++step) {
+                model.module().forward(torch::ones({2, 1, 28, 28})).sum().backward();
+                model.take_gradient();
+                if (in_one_piece) model.gradient();
+                model.descend(velocity, optimizer);
+            }
+            velocity.insert(velocity.end(), model.parameters().host().begin(), model.parameters().host().end());
+            return velocity;
+        };
+        CHECK(trained(true) == trained(false));
+    }
+
+    TEST_CASE("ChangedGradientIsFollowed") {
+        FlatModel model(spec_of("lr"), aggregation::MemorySpace::Host);
+        model.module().forward(torch::ones({2, 1, 28, 28})).sum().backward();
+        model.take_gradient();
+        model.gradient().data[1] = 64.0F;
+        model.descend({}, {.lr = 0.5F});
+        CHECK(model.parameters().data[0] == -1.0F);
+        CHECK(model.parameters().data[1] == -32.0F);
     }
 
     TEST_CASE("WritingTheFlatParametersChangesTheModel") {
