@@ -46,7 +46,7 @@ std::int64_t num_tasks(const RunConfig& run, const Mode& mode) {
 
 /// auto: as many processes as the cores have room for, each with its threads, but no more than there are tasks, and no fewer than must work
 /// at the same time.
-std::uint32_t choose_workers(const LoadedConfig& loaded) {
+std::uint32_t workers_by_cores(const LoadedConfig& loaded) {
     const RunConfig& run = loaded.run;
     const Mode mode = make_mode(run);
     const auto least = static_cast<std::int64_t>(mode.group_size());
@@ -160,7 +160,7 @@ std::string resolve_device(const LoadedConfig& loaded) { return name_of(choose_d
 Experiment::Experiment(const LoadedConfig& loaded)
     : config(loaded.run),
       space(choose_device(loaded)),
-      num_workers(choose_workers(loaded)),
+      num_workers(workers_by_cores(loaded)),
       dataset(load_data(loaded)),
       model(model_spec(config.model, dataset.map())),
       layout(lay_out(loaded)),
