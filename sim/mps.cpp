@@ -31,7 +31,7 @@ fs::path control_program() {
     const char* path = std::getenv("PATH");
     std::istringstream folders(path == nullptr ? "" : path);
     for (std::string folder; std::getline(folders, folder, ':');)
-        if (const fs::path program = fs::path(folder) / kProgram; access(program.c_str(), X_OK) == 0) return program;
+        if (fs::path program = fs::path(folder) / kProgram; access(program.c_str(), X_OK) == 0) return program;
     return {};
 }
 

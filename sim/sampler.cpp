@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -27,10 +26,16 @@ namespace {
 
 /// Number `index` of the clients that are not busy.
 std::uint32_t idle_client(std::uint32_t index, const std::vector<std::uint32_t>& busy) {
-    // Below busy[i] there are busy[i] - i idle ones.
-    const auto places = std::views::iota(std::size_t{0}, busy.size());
-    const auto above = std::ranges::partition_point(places, [&](std::size_t i) { return busy[i] - i <= index; });
-    return index + static_cast<std::uint32_t>(above - places.begin());
+    // Below busy[i] there are busy[i] - i idle ones; how many busy ones are passed, by halving.
+    std::uint32_t passed = 0;
+    for (auto last = static_cast<std::uint32_t>(busy.size()); passed < last;) {
+        const std::uint32_t middle = passed + (last - passed) / 2;
+        if (busy[middle] - middle <= index)
+            passed = middle + 1;
+        else
+            last = middle;
+    }
+    return index + passed;
 }
 
 /// Clients in random order, one at a time: Fisher and Yates's shuffle, of which only what has moved is kept.

@@ -115,7 +115,7 @@ private:
     struct Turn {
         double due = 0.0;
         std::uint64_t put = 0;
-        auto operator<=>(const Turn&) const = default;
+        bool operator<(const Turn& other) const { return due < other.due || (due == other.due && put < other.put); }
     };
     using Settled = bool (*)(TaskPhase phase);
 

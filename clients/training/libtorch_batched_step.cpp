@@ -29,9 +29,9 @@ void RowBatches::gather(const ExamplesView& from, std::span<const RowBatch> batc
     for (const RowBatch& batch : batches) longest = std::max(longest, batch.size());
     reserve(longest);
     const std::size_t num_values = shape_.num_values();
-    float* values = all_examples_.data_ptr<float>();
-    std::int64_t* label = all_labels_.data_ptr<std::int64_t>();
-    float* weight = all_weights_.data_ptr<float>();
+    auto* values = all_examples_.data_ptr<float>();
+    auto* label = all_labels_.data_ptr<std::int64_t>();
+    auto* weight = all_weights_.data_ptr<float>();
     for (std::size_t row = 0; row < batches.size(); ++row) {
         const RowBatch& batch = batches[row];
         all_counts_.data_ptr<float>()[row] = static_cast<float>(batch.size());
