@@ -152,22 +152,25 @@ clients::ClientResult train_told(const Experiment& run, const ReplayOptions& opt
     std::size_t place = 0;
     while (cohort[place].client_id != options.client) ++place;
     const std::size_t first = place - place % run.worker_plan.clients_at_once;
-    std::vector<clients::RowClient> rows;
+    std::vector<clients::RowClient> together;
     for (std::size_t i = first; i < std::min<std::size_t>(cohort.size(), first + run.worker_plan.clients_at_once); ++i) {
         const std::uint32_t id = cohort[i].client_id;
-        rows.push_back({id, run.dataset.shard(id)});
+        together.push_back({id, run.dataset.shard(id)});
     }
-    if (rows.size() > 1) {
-        clients::order_rows(run.worker_plan.training, rows);
-        std::size_t row = 0;
-        while (rows[row].client_id != options.client) ++row;
-        ToldRow step(trainer->batched_step(), row, say);
+    if (together.size() > 1) {
+        std::vector<clients::RowClient> rows;
+        std::size_t told = 0;
+        for (const std::size_t other : clients::places_of_rows(run.worker_plan.training, together)) {
+            if (first + other == place) told = rows.size();
+            rows.push_back(together[other]);
+        }
+        ToldRow step(trainer->batched_step(), told, say);
         return clients::train_clients(step, run.worker_plan.training, run.strategy.objective, round, rows,
-                                      run.server.model())[row];
+                                      run.server.model())[told];
     }
     ToldStep step(trainer->step(), say);
-    return clients::train_client(step, run.worker_plan.training, run.strategy.objective, round, rows[0].client_id,
-                                 rows[0].shard, run.server.model(), run.arena->slot(0));
+    return clients::train_client(step, run.worker_plan.training, run.strategy.objective, round, together[0].client_id,
+                                 together[0].shard, run.server.model(), run.arena->slot(0));
 }
 
 }  // namespace

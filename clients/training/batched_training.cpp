@@ -5,6 +5,7 @@
 #include "aggregation/math/vector_ops.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace fedhive::clients {
 
@@ -56,10 +57,13 @@ void run_steps(BatchedStep& step, const LocalTraining& plan, std::uint32_t round
 
 }  // namespace
 
-void order_rows(const LocalTraining& plan, std::span<RowClient> clients) {
-    std::stable_sort(clients.begin(), clients.end(), [&](const RowClient& a, const RowClient& b) {
-        return plan.steps_of(a.shard.size()) > plan.steps_of(b.shard.size());
+std::vector<std::size_t> places_of_rows(const LocalTraining& plan, std::span<const RowClient> clients) {
+    std::vector<std::size_t> places(clients.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+        return plan.steps_of(clients[a].shard.size()) > plan.steps_of(clients[b].shard.size());
     });
+    return places;
 }
 
 std::vector<ClientResult> train_clients(BatchedStep& step, const LocalTraining& plan, const Objective& objective,

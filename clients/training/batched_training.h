@@ -16,8 +16,9 @@ struct RowClient {
     std::span<const std::uint32_t> shard;  // indices of its training examples, at least one
 };
 
-/// Clients with the most steps come first, equal ones in the order given: who has none left is then in the last rows, which a step leaves out.
-void order_rows(const LocalTraining& plan, std::span<RowClient> clients);
+/// For each row, the place of its client among those given. Who has the most steps comes first, equal ones in the order given: who has none
+/// left is then in the last rows, which a step leaves out.
+std::vector<std::size_t> places_of_rows(const LocalTraining& plan, std::span<const RowClient> clients);
 
 /// Trains the clients, each as train_client would: the same draws, batches, number of steps and meaning of the loss. Row k of the step then
 /// holds update = local - global of client k.

@@ -27,23 +27,6 @@ FailureKind kind_of(const std::exception& error) {
     return FailureKind::Exception;
 }
 
-/// Who of those trained at once sits where.
-struct Seats {
-    std::vector<std::size_t> place_of;  // of each row: its client's place among the members
-    std::vector<std::size_t> row_of;    // of each place
-};
-
-Seats seats_of(std::span<const Member> members, std::span<const RowClient> clients) {
-    Seats seats{{}, std::vector<std::size_t>(members.size())};
-    for (const RowClient& client : clients) {
-        const auto member =
-            std::find_if(members.begin(), members.end(), [&](const Member& one) { return one.client_id == client.client_id; });
-        seats.row_of[static_cast<std::size_t>(member - members.begin())] = seats.place_of.size();
-        seats.place_of.push_back(static_cast<std::size_t>(member - members.begin()));
-    }
-    return seats;
-}
-
 std::size_t first_wanted(std::span<const Member> members) {
     const auto wanted = std::find_if(members.begin(), members.end(), [](const Member& one) { return one.left_out == 0; });
     return static_cast<std::size_t>(wanted - members.begin());
@@ -186,22 +169,24 @@ void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_
         const std::uint32_t client_id = client_of(task.first + first + place);
         clients.push_back({client_id, dataset_.shard(client_id)});
     }
-    order_rows(plan_.training, clients);
-    const Seats seats = seats_of(members, clients);
+    const std::vector<std::size_t> place_of = places_of_rows(plan_.training, clients);
+    std::vector<std::size_t> row_of(count);
+    std::vector<RowClient> rows;
     std::vector<InjectedFault> faults;
-    for (const std::size_t place : seats.place_of)
+    for (const std::size_t place : place_of) {
+        row_of[place] = rows.size();
+        rows.push_back(clients[place]);
         faults.push_back(members[place].left_out != 0 ? InjectedFault{} : members[place].fault);
-    const auto blame = [&](std::size_t row) {
-        cell.members_done.store(first + seats.place_of[row], std::memory_order_relaxed);
-    };
-    const std::size_t home = seats.row_of[first_wanted(members)];
+    }
+    const auto blame = [&](std::size_t row) { cell.members_done.store(first + place_of[row], std::memory_order_relaxed); };
+    const std::size_t home = row_of[first_wanted(members)];
     blame(home);
     SupervisedBatchedStep step(trainer_.batched_step(), self_, stopping_, own_process_);
     step.expect(std::move(faults), home, blame);
     const std::vector<ClientResult> results =
-        train_clients(step, plan_.training, task.objective, task.round, clients, arena_.global(task.global_index));
+        train_clients(step, plan_.training, task.objective, task.round, rows, arena_.global(task.global_index));
     for (std::uint64_t place = 0; place < count; ++place) {
-        const std::size_t row = seats.row_of[place];
+        const std::size_t row = row_of[place];
         blame(row);
         if (members[place].left_out != 0) {
             slot_sum_.skip();

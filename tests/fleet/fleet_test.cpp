@@ -38,13 +38,8 @@ struct ToyRun {
         options.mode.quorum = 12;
         options.test_chunk = 10;
         options.failures.deadline_s = deadline_s;
-        clients::WorkerPlan plan;
-        plan.training = {1, 1, 4};
-        plan.arena = arena.geometry();
-        plan.arena_descriptor = arena.descriptor();
-        plan.data_descriptor = dataset.descriptor();
-        plan.data = dataset.map();
-        fleet = std::make_unique<Fleet>(options, plan, arena, dataset, testing::make_toy_trainer);
+        fleet =
+            std::make_unique<Fleet>(options, testing::toy_plan(arena, dataset, 4), arena, dataset, testing::make_toy_trainer);
     }
 
     Arrivals round(const Cohort& cohort) {

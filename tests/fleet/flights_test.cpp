@@ -29,13 +29,8 @@ struct FlyingRun {
         options.mode.quorum = quorum;
         options.mode.late_join = late_join;
         options.round_trip_s = [](std::uint32_t client, std::uint64_t, const Traffic&) { return client * 5 % 12 + 1.0; };
-        clients::WorkerPlan plan;
-        plan.training = {1, 1, 4};
-        plan.arena = arena.geometry();
-        plan.arena_descriptor = arena.descriptor();
-        plan.data_descriptor = dataset.descriptor();
-        plan.data = dataset.map();
-        fleet = std::make_unique<Fleet>(options, plan, arena, dataset, testing::make_toy_trainer);
+        fleet =
+            std::make_unique<Fleet>(options, testing::toy_plan(arena, dataset, 4), arena, dataset, testing::make_toy_trainer);
     }
 
     Arrivals round(const Cohort& cohort) {

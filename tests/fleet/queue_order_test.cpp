@@ -31,13 +31,8 @@ struct UnequalRun {
         options.mode.quorum = quorum;
         if (virtual_clock)
             options.round_trip_s = [](std::uint32_t client, std::uint64_t, const Traffic&) { return 1.0 + client; };
-        clients::WorkerPlan plan;
-        plan.training = {1, 1, 4};
-        plan.arena = arena.geometry();
-        plan.arena_descriptor = arena.descriptor();
-        plan.data_descriptor = dataset.descriptor();
-        plan.data = dataset.map();
-        fleet = std::make_unique<Fleet>(options, plan, arena, dataset, testing::make_toy_trainer);
+        fleet =
+            std::make_unique<Fleet>(options, testing::toy_plan(arena, dataset, 4), arena, dataset, testing::make_toy_trainer);
     }
 
     /// Those who have trained, in the order in which they began.

@@ -42,13 +42,8 @@ struct SummingRun {
         setenv("TOY_FAULT", "", 1);
         options.workers = workers;
         options.mode.in_flight = options.mode.quorum = kClients;
-        clients::WorkerPlan plan;
-        plan.training = {1, 1, 10};
-        plan.arena = arena.geometry();
-        plan.arena_descriptor = arena.descriptor();
-        plan.data_descriptor = dataset.descriptor();
-        plan.data = dataset.map();
-        fleet = std::make_unique<Fleet>(options, plan, arena, dataset, testing::make_toy_trainer);
+        fleet =
+            std::make_unique<Fleet>(options, testing::toy_plan(arena, dataset, 10), arena, dataset, testing::make_toy_trainer);
     }
 
     /// The first `cohort` clients' arrivals, with weights and values of their own.

@@ -4,6 +4,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/math/vector_ops.h"
+#include "aggregation/memory/host_arena.h"
 #include "aggregation/memory/param_buffer.h"
 #include "clients/training/worker.h"
 
@@ -69,6 +70,18 @@ private:
     ToyStep step_;
     ToyEvaluation evaluation_;
 };
+
+/// One local epoch of seed 1 over that arena and data.
+inline clients::WorkerPlan toy_plan(const aggregation::HostArena& arena, const clients::SharedDataset& dataset,
+                                    std::uint64_t batch_size) {
+    clients::WorkerPlan plan;
+    plan.training = {1, 1, batch_size};
+    plan.arena = arena.geometry();
+    plan.arena_descriptor = arena.descriptor();
+    plan.data_descriptor = dataset.descriptor();
+    plan.data = dataset.map();
+    return plan;
+}
 
 inline std::unique_ptr<clients::Trainer> make_toy_trainer(const clients::WorkerPlan& plan, const clients::SharedDataset&) {
     if (environment("TOY_FAULT") == "start") throw Fault("the toy cannot start");

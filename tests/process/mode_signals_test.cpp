@@ -109,8 +109,8 @@ TEST_SUITE("ModesSignals") {
             CAPTURE(discipline.mode);
             FedhiveRun run(mode_config(), set(options_of(discipline, {"training.local_epochs=1000000"})));
             REQUIRE(eventually(30.0, [&] { return run.workers().size() == discipline.workers; }));
-            std::this_thread::sleep_for(std::chrono::milliseconds(700));
             const auto workers = run.workers();
+            REQUIRE(all_train(workers));
             const std::int64_t start = now_ns();
             kill(run.pid(), SIGINT);
             CHECK(run.end(10.0) == "exited with status 130");

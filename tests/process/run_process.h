@@ -58,6 +58,24 @@ inline bool alive(pid_t pid) {
     return after_name != std::string::npos && status[after_name + 2] != 'Z';
 }
 
+/// Seconds of a processor, its own and the system's for it; 0 when it is gone.
+inline double cpu_seconds(pid_t pid) {
+    const std::string stat = read_text(fmt::format("/proc/{}/stat", pid));
+    std::istringstream fields(stat.substr(std::min(stat.size(), stat.rfind(')') + 2)));
+    std::string skipped;
+    for (int i = 0; i < 11; ++i) fields >> skipped;  // state … cmajflt
+    double user = 0.0;
+    double system = 0.0;
+    fields >> user >> system;
+    return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+/// Of processes that will train for long: waits until each does. Starting takes less than a second of a processor, however busy the machine.
+inline bool all_train(const std::vector<pid_t>& pids) {
+    return eventually(60.0,
+                      [&] { return std::all_of(pids.begin(), pids.end(), [](pid_t pid) { return cpu_seconds(pid) >= 1.0; }); });
+}
+
 /// A run of the fedhive binary on a small config of its own.
 class FedhiveRun {
 public:

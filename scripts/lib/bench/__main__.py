@@ -79,11 +79,20 @@ def write(folder, manifest, found, reference, quick):
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
+def commands_so_far(file, manifest):
+    """Of the tables in this folder: those of earlier calls, whose figures are kept, and this one."""
+    earlier = json.loads(file.read_text()) if file.exists() else {}
+    kept = earlier.get("commands", []) if earlier.get("commit") == manifest["commit"] else []
+    return kept + [command for command in manifest["commands"] if command not in kept]
+
+
 def bench(given):
     program = machine.probe(given.build / "fedhive", "cuda" if given.gpu else "cpu")
     manifest = machine.describe(program, machine.gpu_name() if given.gpu else "", given.repeats, command_of(given))
     out = given.out or ROOT / ("results/runs/bench-quick" if given.quick else f"results/bench/{machine.folder_name(manifest)}")
     out.mkdir(parents=True, exist_ok=True)
+    if not given.again:
+        manifest["commands"] = commands_so_far(out / "manifest.json", manifest)
     store = Store(out, {"commit": manifest["commit"], "libtorch": manifest["libtorch"], "device": manifest["device"], "quick": given.quick}, given.again)
     peers = optional("peers").sides(ROOT) if given.peers else []
     all_sides, reference = sides.make_sides(given.build, given.gpu, peers)

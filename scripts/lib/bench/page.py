@@ -40,7 +40,7 @@ def _training(found, reference):
 def render(manifest, measured, reference, quick=False):
     """measured: {name: what the store keeps of it}, in order."""
     blocks = [f"# Speed on {manifest.get('gpu') or manifest['cpu']}",
-              f"Written by `{manifest['commands'][0]}`, which measures what is missing here, and with `--again` everything: {_machine(manifest)}."]
+              f"Written by {', '.join(f'`{command}`' for command in manifest['commands'])}, which measures what is missing here, and with `--again` everything: {_machine(manifest)}."]
     if quick:
         blocks.append("**Made with --quick: the workloads are cut down to seconds and these figures mean nothing.**")
     if manifest["load_before"] > 0.25 * manifest["cores"]:

@@ -16,6 +16,18 @@ def bench(*arguments):
                           env=environment)
 
 
+class Commands(support.TemporaryFolder):
+    def test_earlier_ones_are_kept_with_their_figures(self):
+        from bench.__main__ import commands_so_far
+        file = self.folder / "manifest.json"
+        now = {"commit": "abc", "commands": ["b"]}
+        self.assertEqual(commands_so_far(file, now), ["b"])
+        file.write_text(json.dumps({"commit": "abc", "commands": ["a", "b"]}))
+        self.assertEqual(commands_so_far(file, now), ["a", "b"])
+        self.assertEqual(commands_so_far(file, {**now, "commands": ["c"]}), ["a", "b", "c"])
+        self.assertEqual(commands_so_far(file, {**now, "commit": "def"}), ["b"])
+
+
 class Command(support.TemporaryFolder):
     def table(self):
         with open(self.folder / "table.csv", newline="") as file:
