@@ -34,11 +34,12 @@ void BatchTensors::expect(const ExamplesView& from, std::span<const std::uint32_
 
 BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, std::span<const std::uint32_t> indices) {
     if (from.space == MemorySpace::Cuda) return gather_on_device(from, indices);
-    const auto rows = static_cast<std::int64_t>(indices.size());
-    reserve(rows, torch::TensorOptions().pinned_memory(device_.is_cuda()));
+    reserve(static_cast<std::int64_t>(indices.size()), torch::TensorOptions().pinned_memory(device_.is_cuda()));
     gather_.gather(from, indices, examples_.data_ptr<float>(), labels_.data_ptr<std::int64_t>());
-    // On CUDA the copies wait, or the next gather would overwrite what is still being read.
-    return {examples_.narrow(0, 0, rows).to(device_), labels_.narrow(0, 0, rows).to(device_)};
+    const Batch& batch = batch_of(indices.size());
+    if (device_.is_cpu()) return batch;
+    // The copies wait, or the next gather would overwrite what is still being read.
+    return {batch.examples.to(device_), batch.labels.to(device_)};
 }
 
 void BatchTensors::follow(const ExamplesView& from, std::size_t rows, const std::int64_t* cursor) {
@@ -52,6 +53,17 @@ void BatchTensors::reserve(std::int64_t rows, const torch::TensorOptions& where)
     FEDHIVE_CHECK(cursor_ == nullptr, "a batch of {} is larger than was said", rows);
     examples_ = torch::empty({rows, shape_.channels, shape_.height, shape_.width}, where.dtype(torch::kFloat32));
     labels_ = torch::empty({rows}, where.dtype(torch::kInt64));
+    parts_.assign(static_cast<std::size_t>(rows) + 1, {});
+}
+
+/// Made once for each size: a small model's step has few operations, and these would be two more.
+const BatchTensors::Batch& BatchTensors::batch_of(std::size_t rows) {
+    Batch& part = parts_[rows];
+    if (!part.labels.defined()) {
+        const auto size = static_cast<std::int64_t>(rows);
+        part = {examples_.narrow(0, 0, size), labels_.narrow(0, 0, size)};
+    }
+    return part;
 }
 
 /// Through pinned memory that LibTorch keeps until the copy has been made.
@@ -89,7 +101,7 @@ BatchTensors::Batch BatchTensors::gather_on_device(const ExamplesView& from, std
                                      static_cast<std::uint32_t>(shape_.num_values()),
                                      static_cast<std::uint32_t>(shape_.height * shape_.width)};
     clients::gather_on_device(terms, indices.size(), examples_.data_ptr<float>(), labels_.data_ptr<std::int64_t>());
-    return {examples_.narrow(0, 0, rows), labels_.narrow(0, 0, rows)};
+    return batch_of(indices.size());
 }
 
 }  // namespace fedhive::clients

@@ -34,12 +34,14 @@ private:
     void reserve(std::int64_t rows, const torch::TensorOptions& where);
     void upload(const ExamplesView& from, std::span<const std::uint32_t> order);
     Batch gather_on_device(const ExamplesView& from, std::span<const std::uint32_t> indices);
+    const Batch& batch_of(std::size_t rows);
 
     BatchGather gather_;
     ExampleShape shape_;
     torch::Device device_;
     torch::Tensor examples_;  // where they are gathered, at least as many rows as the largest batch so far
     torch::Tensor labels_;
+    std::vector<Batch> parts_;  // [rows]: of them, the first rows; once such a batch has come
 
     // Only for a data set on the device.
     std::span<const std::uint32_t> expected_;

@@ -24,7 +24,7 @@ void LossSum::add(const torch::Tensor& mean, std::size_t examples) {
     if (on_device_.defined())
         on_device_.add_(mean.detach(), static_cast<double>(examples));
     else
-        on_host_ += static_cast<double>(mean.item<float>()) * static_cast<double>(examples);
+        on_host_ += static_cast<double>(*mean.const_data_ptr<float>()) * static_cast<double>(examples);
 }
 
 double LossSum::sum() const { return on_device_.defined() ? on_device_.item<double>() : on_host_; }
@@ -36,6 +36,7 @@ LibtorchStep::LibtorchStep(FlatModel& model, const ExamplesView& train, const No
       optimizer_(optimizer),
       precision_(precision),
       batches_(train.shape, normalization, model.device()),
+      one_(torch::ones({}, torch::TensorOptions().device(model.device()))),
       losses_(model.device()) {
     if (optimizer.momentum > 0.0F) velocity_ = aggregation::ParamBuffer(model.trainable().size, model.parameters().space);
 }
@@ -73,7 +74,7 @@ void LibtorchStep::compute_untranslated(std::span<const std::uint32_t> batch) {
     const Tf32Scope tf32(precision_);
     const BatchTensors::Batch examples = batches_.gather(train_, batch);
     const torch::Tensor loss = loss_of(examples);
-    loss.backward();
+    loss.backward(one_);
     model_.take_gradient();
     if (start_.objective.proximal_mu != 0.0F)
         aggregation::add_proximal_gradient(model_.gradient(), model_.trainable(),
@@ -88,7 +89,9 @@ torch::Tensor LibtorchStep::loss_of(const BatchTensors::Batch& batch) const {
         const AutocastScope autocast(precision_, model_.device());
         logits = model_.module().forward(batch.examples);
     }
-    return torch::cross_entropy_loss(logits.to(torch::kFloat32), batch.labels);
+    if (logits.scalar_type() != torch::kFloat32) logits = logits.to(torch::kFloat32);
+    return std::get<0>(
+        torch::nll_loss_forward(torch::_log_softmax(logits, 1, false), batch.labels, {}, at::Reduction::Mean, -100));
 }
 
 void LibtorchStep::apply_gradient() {

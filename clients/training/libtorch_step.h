@@ -61,6 +61,7 @@ private:
     BatchTensors batches_;
     aggregation::ParamBuffer velocity_;  // [trainable], empty when momentum is 0
     ClientStart start_;
+    torch::Tensor one_;  // the loss's gradient of itself
     LossSum losses_;
 };
 

@@ -38,6 +38,22 @@ TEST_SUITE("BatchTensors") {
         CHECK_THROWS_AS(batches.follow(train, 4, nullptr), Fault);
     }
 
+    TEST_CASE("BatchOfAnySizeHasItsOwnExamplesThoughTensorsAreUsedAgainAndGrow") {
+        const Dataset glyphs = draw_glyphs(20, 5, 1);
+        const ExamplesView train{glyphs.train.shape, glyphs.train.values, glyphs.train.labels};
+        const std::vector<std::uint32_t> order{7, 3, 11, 19, 0, 5, 2, 8};
+        BatchTensors batches(train.shape, kNormalization, torch::kCPU);
+        std::size_t first = 0;
+        for (const std::size_t size : {3U, 5U, 3U, 8U, 3U, 5U}) {
+            const auto part = std::span(order).subspan(first++ % (order.size() - size + 1), size);
+            const auto batch = batches.gather(train, part);
+            BatchTensors fresh(train.shape, kNormalization, torch::kCPU);
+            const auto expected = fresh.gather(train, part);
+            CHECK(same(batch.examples, expected.examples));
+            CHECK(same(batch.labels, expected.labels));
+        }
+    }
+
     TEST_CASE("Gpu: BatchesGatheredOnTheDeviceHaveTheBitsOfTheHost") {
         if (const std::string reason = aggregation::testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
         if (!torch::cuda::is_available()) FEDHIVE_SKIP("this LibTorch has no CUDA");
