@@ -2,11 +2,11 @@
 
 #include "clients/training/worker.h"
 #include "sim/commands.h"
-#include "sim/mps.h"
 #include "sim/screen/watch.h"
 #include "sim/script_command.h"
 #include "sim/sweep_command.h"
 #include "sim/version.h"
+#include "sim/workers/mps.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>

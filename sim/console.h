@@ -1,7 +1,7 @@
 // What a run shows: what it says, one aligned row per round, on a terminal also a live line. Piped, plain lines; quiet, nothing.
 #pragma once
 
-#include "sim/round_record.h"
+#include "sim/record/round_record.h"
 #include "sim/screen/screen_text.h"
 #include "sim/screen/terminal.h"
 

@@ -5,8 +5,8 @@
 #include "sim/commands.h"
 #include "sim/ipc_probe.h"
 #include "sim/machine.h"
-#include "sim/mps.h"
 #include "sim/version.h"
+#include "sim/workers/mps.h"
 
 #include <fmt/format.h>
 

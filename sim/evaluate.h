@@ -1,8 +1,8 @@
 // The global model's quality on the test set.
 #pragma once
 
-#include "sim/fleet.h"
-#include "sim/server_state.h"
+#include "sim/fleet/fleet.h"
+#include "sim/state/server_state.h"
 
 namespace fedhive::sim {
 

@@ -13,9 +13,9 @@
 #include "sim/ipc_probe.h"
 #include "sim/machine.h"
 #include "sim/memory_plan.h"
-#include "sim/model_file.h"
-#include "sim/mps.h"
-#include "sim/run_record.h"
+#include "sim/record/run_record.h"
+#include "sim/state/model_file.h"
+#include "sim/workers/mps.h"
 
 #include <algorithm>
 

@@ -9,11 +9,11 @@
 #include "clients/data/shared_dataset.h"
 #include "clients/training/worker_plan.h"
 #include "sim/config/config.h"
-#include "sim/devices.h"
-#include "sim/fleet.h"
+#include "sim/devices/devices.h"
+#include "sim/fleet/fleet.h"
 #include "sim/mode.h"
-#include "sim/server_state.h"
-#include "sim/worker_choice.h"
+#include "sim/state/server_state.h"
+#include "sim/workers/worker_choice.h"
 
 #include <memory>
 #include <vector>

@@ -4,10 +4,10 @@
 #include "clients/training/batched_training.h"
 #include "clients/training/local_training.h"
 #include "clients/training/worker.h"
-#include "sim/resume.h"
+#include "sim/record/run_files.h"
+#include "sim/record/run_record.h"
 #include "sim/round_loop.h"
-#include "sim/run_files.h"
-#include "sim/run_record.h"
+#include "sim/state/resume.h"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 
 #include "clients/training/libtorch_info.h"
 #include "sim/machine.h"
-#include "sim/model_file.h"
 #include "sim/run_plan.h"
+#include "sim/state/model_file.h"
 #include "sim/version.h"
 
 #include <cmath>

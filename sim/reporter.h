@@ -3,8 +3,8 @@
 
 #include "sim/console.h"
 #include "sim/experiment.h"
-#include "sim/round_record.h"
-#include "sim/run_folder.h"
+#include "sim/record/round_record.h"
+#include "sim/record/run_folder.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,10 +1,10 @@
 // THE SERVER'S SCREEN: one turn per round, the same for every strategy and every mode.
 #pragma once
 
-#include "sim/checkpointer.h"
 #include "sim/experiment.h"
-#include "sim/fleet.h"
+#include "sim/fleet/fleet.h"
 #include "sim/reporter.h"
+#include "sim/state/checkpointer.h"
 
 namespace fedhive::sim {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregation/base/random.h"
-#include "sim/devices.h"
+#include "sim/devices/devices.h"
 
 #include <cstdint>
 #include <vector>

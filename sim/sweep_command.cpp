@@ -6,7 +6,7 @@
 #include "sim/estimate.h"
 #include "sim/experiment.h"
 #include "sim/machine.h"
-#include "sim/run_files.h"
+#include "sim/record/run_files.h"
 #include "sim/screen/screen_text.h"
 #include "sim/screen/sweep_screen.h"
 #include "sim/sweep/scheduler.h"

@@ -2,7 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "clients/protocol/watcher.h"
-#include "sim/run_lock.h"
+#include "sim/record/run_lock.h"
 #include "sim/screen/round_lines.h"
 #include "sim/screen/screen_text.h"
 #include "sim/screen/sweep_screen.h"

@@ -1,6 +1,6 @@
 #include "sim/screen/watched_file.h"
 
-#include "sim/run_lock.h"
+#include "sim/record/run_lock.h"
 
 #include <fmt/format.h>
 

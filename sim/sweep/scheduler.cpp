@@ -3,7 +3,7 @@
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 #include "sim/machine.h"
-#include "sim/utc_time.h"
+#include "sim/record/utc_time.h"
 
 #include <poll.h>
 

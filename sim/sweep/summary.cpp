@@ -1,6 +1,6 @@
 #include "sim/sweep/summary.h"
 
-#include "sim/durable_file.h"
+#include "sim/record/durable_file.h"
 #include "sim/sweep/interval.h"
 
 #include <fmt/format.h>

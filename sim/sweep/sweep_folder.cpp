@@ -1,8 +1,8 @@
 #include "sim/sweep/sweep_folder.h"
 
 #include "aggregation/base/error.h"
-#include "sim/durable_file.h"
-#include "sim/table_reader.h"
+#include "sim/record/durable_file.h"
+#include "sim/record/table_reader.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 // The folder of a sweep: where its files are, who may write it, and what its runs have left in theirs.
 #pragma once
 
-#include "sim/run_lock.h"
+#include "sim/record/run_lock.h"
 #include "sim/sweep/early_stopping.h"
 #include "sim/sweep/sweep_record.h"
 

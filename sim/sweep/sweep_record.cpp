@@ -2,8 +2,8 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/sha256.h"
-#include "sim/durable_file.h"
-#include "sim/utc_time.h"
+#include "sim/record/durable_file.h"
+#include "sim/record/utc_time.h"
 #include "sim/version.h"
 
 #include <fmt/ranges.h>

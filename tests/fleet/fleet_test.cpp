@@ -1,5 +1,5 @@
 // The fleet with real worker processes and a toy that counts steps: what arrives is known exactly.
-#include "sim/fleet.h"
+#include "sim/fleet/fleet.h"
 
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/host_arena.h"

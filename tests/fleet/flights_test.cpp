@@ -1,5 +1,5 @@
 // Clients in flight over many rounds, with real worker processes and the toy that counts steps.
-#include "sim/fleet.h"
+#include "sim/fleet/fleet.h"
 
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/synthetic.h"

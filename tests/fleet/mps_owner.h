@@ -1,7 +1,7 @@
 // A process that has an MPS daemon and is killed.
 #pragma once
 
-#include "sim/mps.h"
+#include "sim/workers/mps.h"
 
 #include <unistd.h>
 

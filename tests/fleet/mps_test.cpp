@@ -1,5 +1,5 @@
 // The life of an MPS daemon, with a stand-in for NVIDIA's control program: it insists on its folders, starts once, and ends when told to.
-#include "sim/mps.h"
+#include "sim/workers/mps.h"
 
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/synthetic.h"

@@ -1,12 +1,12 @@
 // Aggregates of which real worker processes take ranges: the bits of one pass, whoever computes them and whatever happens to them.
-#include "sim/shared_aggregation.h"
+#include "sim/fleet/shared_aggregation.h"
 
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
 #include "aggregation/math/mixing.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/synthetic.h"
-#include "sim/fleet.h"
+#include "sim/fleet/fleet.h"
 #include "tests/aggregation/reference.h"
 #include "tests/aggregation/spans.h"
 #include "tests/fleet/toy_trainer.h"

@@ -1,7 +1,7 @@
 // The race before round 1, with real processes; the workers are the toy's.
-#include "sim/worker_probe.h"
+#include "sim/workers/worker_probe.h"
 
-#include "sim/choice_cache.h"
+#include "sim/workers/choice_cache.h"
 #include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,7 +1,7 @@
 // The reader of checkpoints. Nobody guesses a SHA-256, so each input is read twice: as it is, and with the hash made right.
 #include "aggregation/base/error.h"
 #include "aggregation/base/sha256.h"
-#include "sim/checkpoint.h"
+#include "sim/state/checkpoint.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/memory_file.h"
 

@@ -1,6 +1,6 @@
 // The readers of devices' CSV traces: a byte for which of the two and for how many clients, then the file.
 #include "aggregation/base/error.h"
-#include "sim/device_trace.h"
+#include "sim/devices/device_trace.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/memory_file.h"
 

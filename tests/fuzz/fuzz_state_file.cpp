@@ -1,6 +1,6 @@
 // The reader of safetensors files.
 #include "aggregation/base/error.h"
-#include "sim/state_file.h"
+#include "sim/state/state_file.h"
 #include "tests/fuzz/fuzz_target.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include "aggregation/math/vector_ops.h"
 #include "clients/training/worker.h"
 #include "sim/experiment.h"
-#include "sim/model_file.h"
+#include "sim/state/model_file.h"
 #include "tests/process/same_run.h"
 
 #include <map>

@@ -1,8 +1,8 @@
 // Promise 1 over a stop: a run that was killed or interrupted, and taken up again, ends as the run that never was.
 #include "aggregation/base/random.h"
-#include "sim/checkpoint.h"
-#include "sim/model_file.h"
-#include "sim/run_files.h"
+#include "sim/record/run_files.h"
+#include "sim/state/checkpoint.h"
+#include "sim/state/model_file.h"
 #include "tests/process/same_run.h"
 
 #include <doctest/doctest.h>

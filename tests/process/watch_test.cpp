@@ -1,5 +1,5 @@
 // `fedhive watch` beside a real run: it sees what happens, ends as the run ends, and the run takes no notice.
-#include "sim/run_lock.h"
+#include "sim/record/run_lock.h"
 #include "tests/process/finished_run.h"
 
 #include <pty.h>

@@ -105,7 +105,7 @@ FloorsFindWhatWasPlanted() {
     plant aggregation/math/median.cpp '#include "aggregation/memory/arena.h"'
     plant clients/protocol/task.cpp '#include <torch/torch.h>'
     plant clients/data/idx.cpp '#include "task.h"\n#include <yaml-cpp/yaml.h>'
-    plant sim/fleet.cpp 'void f() { std::cerr << 1; }'
+    plant sim/fleet/fleet.cpp 'void f() { std::cerr << 1; }'
     plant sim/reporter.cpp 'void g() { std::cerr << 1; }'
     expect 1 checks floors
     says "aggregation/math/mean.cpp:1: aggregation may not include sim/round_loop.h"
@@ -113,7 +113,7 @@ FloorsFindWhatWasPlanted() {
     says "clients/protocol/task.cpp:1: torch/torch.h"
     says 'clients/data/idx.cpp:1: "task.h"'
     says "clients/data/idx.cpp:2: yaml-cpp/yaml.h"
-    says "sim/fleet.cpp:1: prints"
+    says "sim/fleet/fleet.cpp:1: prints"
     [[ $output != *reporter.cpp* ]] || fail "the reporter may print: $output"
     says "0 passed, 1 failed"
 }

@@ -1,4 +1,4 @@
-#include "sim/arrival_order.h"
+#include "sim/fleet/arrival_order.h"
 
 #include "aggregation/base/error.h"
 

@@ -1,10 +1,10 @@
-#include "sim/run_files.h"
+#include "sim/record/run_files.h"
 
 #include "aggregation/base/error.h"
-#include "sim/durable_file.h"
-#include "sim/resume.h"
-#include "sim/run_folder.h"
-#include "sim/run_record.h"
+#include "sim/record/durable_file.h"
+#include "sim/record/run_folder.h"
+#include "sim/record/run_record.h"
+#include "sim/state/resume.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>

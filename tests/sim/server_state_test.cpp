@@ -1,4 +1,4 @@
-#include "sim/server_state.h"
+#include "sim/state/server_state.h"
 
 #include "aggregation/memory/host_arena.h"
 

@@ -1,5 +1,5 @@
 // CSV traces of devices: what is read, and every message that a mistake in one gives.
-#include "sim/device_trace.h"
+#include "sim/devices/device_trace.h"
 
 #include "aggregation/base/error.h"
 #include "tests/support/temporary_folder.h"

@@ -1,5 +1,5 @@
 // How long simulated clients take and when they are there, against closed forms.
-#include "sim/devices.h"
+#include "sim/devices/devices.h"
 
 #include "aggregation/base/error.h"
 #include "tests/support/temporary_folder.h"

@@ -1,6 +1,6 @@
 #include "sim/screen/run_view.h"
 
-#include "sim/run_lock.h"
+#include "sim/record/run_lock.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>

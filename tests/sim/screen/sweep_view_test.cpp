@@ -1,6 +1,6 @@
 #include "sim/screen/sweep_view.h"
 
-#include "sim/run_lock.h"
+#include "sim/record/run_lock.h"
 #include "sim/screen/screen_text.h"
 #include "tests/support/temporary_folder.h"
 

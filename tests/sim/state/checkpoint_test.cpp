@@ -1,7 +1,7 @@
-#include "sim/checkpoint.h"
+#include "sim/state/checkpoint.h"
 
 #include "aggregation/base/sha256.h"
-#include "sim/durable_file.h"
+#include "sim/record/durable_file.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>

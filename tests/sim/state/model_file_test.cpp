@@ -1,7 +1,7 @@
-#include "sim/model_file.h"
+#include "sim/state/model_file.h"
 
 #include "aggregation/base/error.h"
-#include "sim/state_file.h"
+#include "sim/state/state_file.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>

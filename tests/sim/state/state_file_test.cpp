@@ -1,4 +1,4 @@
-#include "sim/state_file.h"
+#include "sim/state/state_file.h"
 
 #include "aggregation/base/error.h"
 #include "tests/sim/state/state_files.h"

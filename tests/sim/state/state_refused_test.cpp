@@ -1,6 +1,6 @@
 // Every way a safetensors file can be wrong, one row each.
 #include "aggregation/base/error.h"
-#include "sim/state_file.h"
+#include "sim/state/state_file.h"
 #include "tests/sim/state/state_files.h"
 
 #include <doctest/doctest.h>

@@ -6,8 +6,8 @@
 //        ddp_tool samples FOLDER               samples.safetensors: a tensor [ranks, examples of one] named EXAMPLES/RANKS/EPOCH
 #include "clients/data/glyphs.h"
 #include "clients/data/idx.h"
-#include "sim/model_file.h"
-#include "sim/state_file.h"
+#include "sim/state/model_file.h"
+#include "sim/state/state_file.h"
 #include "tests/clients/training/replicas.h"
 
 #include <fmt/format.h>

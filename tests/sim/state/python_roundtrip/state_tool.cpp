@@ -5,8 +5,8 @@
 //        state_tool recode IN OUT       reads, writes again
 //        state_tool judge FILE…         for each a line: `accepted`, or `refused` and why
 #include "aggregation/base/error.h"
-#include "sim/model_file.h"
-#include "sim/state_file.h"
+#include "sim/state/model_file.h"
+#include "sim/state/state_file.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,0 +1,195 @@
+#include "sim/record/run_folder.h"
+
+#include "aggregation/base/error.h"
+#include "sim/record/durable_file.h"
+#include "sim/record/run_files.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace fedhive::sim {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kRoundColumns =
+    "round,version,cohort,accepted,failed,train_loss,test_loss,test_accuracy,bytes_down,bytes_up,staleness_mean,wall_s,"
+    "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s,left_behind,in_flight,virtual_s,started_s\n";
+constexpr std::string_view kClientColumns =
+    "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure,sent_round,staleness,"
+    "started_s\n";
+
+constexpr std::string_view kArrivalColumns = "round,client_id\n";
+
+std::string read_text(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+void cut_table(AppendFile& table, std::uint64_t size, std::string_view columns) {
+    table.cut(size);
+    if (size == 0) table.append(columns);
+}
+
+/// As long as the events that are whole: a killed process may have left half a line, a crashed machine worse.
+std::uint64_t whole_lines(const std::string& text) {
+    std::size_t end = text.rfind('\n') + 1;  // 0 where there is none
+    while (end > 0) {
+        const std::size_t before = end < 2 ? std::string::npos : text.rfind('\n', end - 2);
+        const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+        const auto line = text.begin() + static_cast<std::ptrdiff_t>(begin);
+        if (nlohmann::json::accept(line, text.begin() + static_cast<std::ptrdiff_t>(end))) break;
+        end = begin;
+    }
+    return end;
+}
+
+RunLock write_first_files(RunLock lock, const RunConfig& config, const std::string& first_checkpoint) {
+    if (!first_checkpoint.empty()) {
+        fs::create_directories(lock.folder() / "checkpoints");
+        write_file(checkpoint_path(lock.folder(), 0), first_checkpoint);
+    }
+    write_file(lock.folder() / "config.yaml", to_yaml(config));
+    return lock;
+}
+
+std::string optional_text(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
+
+std::string client_row(const RoundRecord& round, const ClientReport& client) {
+    std::string row =
+        fmt::format("{},{},{},{},{},", round.round, client.client_id, client.worker, client.slot, client.num_examples);
+    const std::string origin = fmt::format("{},{}", client.sent_round + 1, client.staleness);
+    if (client.failure) return row + fmt::format(",,,,,{},{},\n", to_string(*client.failure), origin);
+    const clients::ClientResult& result = client.result;
+    return row + fmt::format("{},{},{},{:016x},{:.6f},,{},{:.6f}\n", result.steps, result.train_loss, result.update_norm,
+                             result.update_hash, result.seconds, origin, seconds_between(round.origin_ns, result.start_ns));
+}
+
+void check_table(const fs::path& file, std::uint64_t size, std::string_view columns, std::int64_t rounds) {
+    const auto refuse = [&](const std::string& problem) {
+        throw ConfigError(fmt::format("{}: {}; put back the file that the run wrote, or run again in another folder",
+                                      file.string(), problem));
+    };
+    const std::string text = read_text(file);
+    if (text.size() < size)
+        refuse(fmt::format("has {} bytes, {} of them were written when the checkpoint of round {} was", text.size(), size,
+                           rounds));
+    const std::string_view kept = std::string_view(text).substr(0, size);
+    if (!kept.starts_with(columns)) refuse("its columns are not those that this fedhive writes");
+    const std::size_t last_row = kept.size() < 2 ? 0 : kept.rfind('\n', kept.size() - 2) + 1;
+    if (!kept.ends_with('\n') || !kept.substr(last_row).starts_with(fmt::format("{},", rounds)))
+        refuse(fmt::format("its first {} bytes do not end with a row of round {}", size, rounds));
+}
+
+}  // namespace
+
+RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& first_checkpoint)
+    : lock_(write_first_files(std::move(lock), config, first_checkpoint)),
+      rounds_(path() / "rounds.csv"),
+      clients_(path() / "clients.csv"),
+      events_(path() / "events.jsonl"),
+      arrivals_(path() / "arrivals.csv") {
+    make_folders();
+    rounds_.append(kRoundColumns);
+    clients_.append(kClientColumns);
+    arrivals_.append(kArrivalColumns);
+}
+
+RunFolder::RunFolder(RunLock lock)
+    : lock_(std::move(lock)),
+      rounds_(path() / "rounds.csv"),
+      clients_(path() / "clients.csv"),
+      events_(path() / "events.jsonl"),
+      arrivals_(path() / "arrivals.csv") {
+    make_folders();
+}
+
+void RunFolder::go_back_to(const TablePositions& tables) {
+    remove_part_files(path());
+    unlink((path() / "model.safetensors").c_str());
+    cut_table(rounds_, tables.rounds_bytes, kRoundColumns);
+    cut_table(clients_, tables.clients_bytes, kClientColumns);
+    cut_table(arrivals_, tables.arrivals_bytes, kArrivalColumns);
+    events_.cut(whole_lines(read_text(path() / "events.jsonl")));
+}
+
+void RunFolder::make_folders() const {
+    for (const char* name : {"logs", "checkpoints"}) fs::create_directories(path() / name);
+}
+
+void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server) {
+    std::string rows;
+    for (const ClientReport& client : arrived.clients) rows += client_row(round, client);
+    clients_.append(rows);
+    if (!round.virtual_s) {  // there, the order needs no record
+        std::string order;
+        for (const std::uint32_t client : arrived.order) order += fmt::format("{},{}\n", round.round, client);
+        arrivals_.append(order);
+    }
+    const std::size_t cohort = arrived.clients.size();
+    const std::size_t accepted = arrived.accepted();
+    const std::string test = round.test ? fmt::format("{},{}", round.test->test_loss, round.test->test_accuracy) : ",";
+    const std::size_t left_behind = arrived.left_behind();
+    std::string row =
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{:.6f}", round.round, server.version, cohort, accepted,
+                    cohort - accepted - left_behind, optional_text(arrived.train_loss()), test, arrived.traffic.down,
+                    arrived.traffic.up, arrived.staleness_mean(), seconds_between(round.start_ns, round.lap_ns));
+    for (const double seconds : round.seconds) row += fmt::format(",{:.6f}", seconds);
+    rounds_.append(fmt::format("{},{},{},{},{:.6f}\n", row, left_behind, server.in_flight.size(),
+                               optional_text(round.virtual_s), seconds_between(round.origin_ns, round.start_ns)));
+}
+
+void RunFolder::add_event(const std::string& event, const nlohmann::json& details) {
+    nlohmann::ordered_json line{{"time", utc_time()}, {"event", event}};
+    line.update(details);
+    // What a worker prints as its error need not be UTF-8; an event may not fail for that.
+    events_.append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void RunFolder::write_manifest(const nlohmann::ordered_json& manifest) const {
+    write_file(path() / "manifest.json", manifest.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void RunFolder::write_config(const RunConfig& config) const { write_file(path() / "config.yaml", to_yaml(config)); }
+
+void RunFolder::write_partition(const clients::SharedDataset& dataset) const {
+    const auto num_classes = static_cast<std::size_t>(dataset.map().num_classes);
+    std::string text = "client_id,num_examples";
+    for (std::size_t label = 0; label < num_classes; ++label) text += fmt::format(",label_{}", label);
+    text += "\n";
+    std::vector<std::size_t> counts(num_classes);
+    for (std::size_t client = 0; client < std::min<std::size_t>(dataset.map().num_clients, kMostPartitioned); ++client) {
+        std::fill(counts.begin(), counts.end(), 0);
+        for (const std::uint32_t example : dataset.shard(client))
+            ++counts[static_cast<std::size_t>(dataset.train().labels[example])];
+        text += fmt::format("{},{},{}\n", client, dataset.shard(client).size(), fmt::join(counts, ","));
+    }
+    write_file(path() / "partition.csv", text);
+}
+
+TablePositions RunFolder::sync_tables() {
+    clients_.sync();
+    arrivals_.sync();
+    rounds_.sync();
+    return {rounds_.size(), clients_.size(), arrivals_.size()};
+}
+
+void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds) {
+    check_table(folder / "rounds.csv", tables.rounds_bytes, kRoundColumns, rounds);
+    check_table(folder / "clients.csv", tables.clients_bytes, kClientColumns, rounds);
+    // On the virtual clock it has no rows.
+    if (tables.arrivals_bytes > kArrivalColumns.size())
+        check_table(folder / "arrivals.csv", tables.arrivals_bytes, kArrivalColumns, rounds);
+}
+
+}  // namespace fedhive::sim

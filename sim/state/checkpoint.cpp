@@ -1,0 +1,264 @@
+#include "sim/state/checkpoint.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/sha256.h"
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+namespace fedhive::sim {
+
+using aggregation::Layout;
+using aggregation::LayoutEntry;
+
+namespace {
+
+constexpr std::size_t kHashDigits = 64;
+
+/// Before the hash's digits in the header; a quote inside a value is escaped there, so nothing else looks like it.
+constexpr std::string_view kHashKey = R"("sha256":")";
+
+/// Of the whole file with the digits at `digits` as zeros.
+std::string hash_around(std::string_view content, std::size_t digits) {
+    Sha256 hash;
+    const std::string zeros(kHashDigits, '0');
+    hash.update(content.data(), digits);
+    hash.update(zeros.data(), zeros.size());
+    const std::string_view rest = content.substr(digits + kHashDigits);
+    hash.update(rest.data(), rest.size());
+    return hash.hex_digest();
+}
+
+nlohmann::json to_json(const std::vector<InFlight>& in_flight) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const InFlight& client : in_flight)
+        all.push_back({{"slot", client.slot},
+                       {"client_id", client.client_id},
+                       {"weight", client.weight},
+                       {"sent_round", client.sent_round},
+                       {"version", client.version},
+                       {"arrives_s", client.arrives_s}});
+    return all;
+}
+
+std::vector<Tensor> tensors_of(const Layout& layout, std::span<const NamedVector> vectors) {
+    std::vector<Tensor> tensors;
+    for (const NamedVector& vector : vectors) {
+        FEDHIVE_CHECK_EQ(vector.values.size, layout.num_floats());
+        for (const LayoutEntry& entry : layout.entries())
+            tensors.push_back({vector.name + "." + entry.name,
+                               "F32",
+                               {entry.shape.begin(), entry.shape.end()},
+                               {reinterpret_cast<const char*>(vector.values.data + entry.offset), entry.size * sizeof(float)}});
+    }
+    return tensors;
+}
+
+std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint) {
+    const auto text = [](const auto& value) { return fmt::format("{}", value); };
+    const Progress& progress = checkpoint.progress;
+    std::map<std::string, std::string> metadata{
+        {"format", text(kCheckpointFormat)},
+        {"sha256", std::string(kHashDigits, '0')},
+        {"round", text(checkpoint.round)},
+        {"version", text(checkpoint.version)},
+        {"config", checkpoint.config},
+        {"libtorch", checkpoint.environment.libtorch},
+        {"cpu_capability", checkpoint.environment.cpu_capability},
+        {"device", checkpoint.environment.device},
+        {"gpu", checkpoint.environment.gpu},
+        {"data_fingerprint", fmt::format("{:016x}", checkpoint.data_fingerprint)},
+        {"layout_fingerprint", fmt::format("{:016x}", checkpoint.layout_fingerprint)},
+        {"rounds_csv_bytes", text(checkpoint.tables.rounds_bytes)},
+        {"clients_csv_bytes", text(checkpoint.tables.clients_bytes)},
+        {"arrivals_csv_bytes", text(checkpoint.tables.arrivals_bytes)},
+        {"wall_s", seconds_to_json(progress).dump()},
+        {"failures", to_json(progress.failures).dump()},
+        {"now_s", text(checkpoint.now_s)},
+        {"in_flight", to_json(checkpoint.in_flight).dump()},
+    };
+    if (progress.test) {
+        metadata["test_round"] = text(progress.test_round);
+        metadata["test_loss"] = text(progress.test->test_loss);
+        metadata["test_accuracy"] = text(progress.test->test_accuracy);
+    }
+    return metadata;
+}
+
+/// Reads what metadata_of wrote.
+class MetadataReader {
+public:
+    MetadataReader(const std::map<std::string, std::string>& metadata, std::string what)
+        : metadata_(metadata), what_(std::move(what)) {}
+
+    [[noreturn]] void fail(const std::string& problem) const { throw DamagedCheckpoint(fmt::format("{}: {}", what_, problem)); }
+
+    bool has(const std::string& key) const { return metadata_.contains(key); }
+
+    const std::string& text(const std::string& key) const {
+        const auto found = metadata_.find(key);
+        if (found == metadata_.end()) fail(fmt::format("is not a checkpoint: its metadata have no '{}'", key));
+        return found->second;
+    }
+
+    /// A whole number in base 10 or 16, or a fraction.
+    template <typename Number, typename... Base>
+    Number number(const std::string& key, Base... base) const {
+        const std::string& value = text(key);
+        Number result{};
+        const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result, base...);
+        if (error != std::errc() || end != value.data() + value.size())
+            fail(fmt::format("{} '{}' is not a number", key, value));
+        return result;
+    }
+
+    /// The number under `name` in the JSON object under `key`.
+    template <typename Number>
+    Number number_in(const std::string& key, const char* name) const {
+        const auto object = nlohmann::json::parse(text(key), nullptr, false);
+        const nlohmann::json value = object.is_object() && object.contains(name) ? object[name] : nlohmann::json();
+        if (!(std::is_unsigned_v<Number> ? value.is_number_unsigned() : value.is_number()))
+            fail(fmt::format("{} has no number '{}'", key, name));
+        return value.get<Number>();
+    }
+
+private:
+    const std::map<std::string, std::string>& metadata_;
+    std::string what_;
+};
+
+std::vector<InFlight> read_in_flight(const MetadataReader& metadata) {
+    std::vector<InFlight> result;
+    const auto all = nlohmann::json::parse(metadata.text("in_flight"), nullptr, false);
+    try {
+        for (const nlohmann::json& one : all)
+            result.push_back({.slot = one.at("slot").get<std::size_t>(),
+                              .client_id = one.at("client_id").get<std::uint32_t>(),
+                              .weight = one.at("weight").get<double>(),
+                              .sent_round = one.at("sent_round").get<std::int64_t>(),
+                              .version = one.at("version").get<std::uint64_t>(),
+                              .global_index = 0,
+                              .arrives_s = one.at("arrives_s").get<double>()});
+    } catch (const nlohmann::json::exception& error) {
+        metadata.fail(fmt::format("in_flight is not a list of clients in flight: {}", error.what()));
+    }
+    return result;
+}
+
+Progress read_progress(const MetadataReader& metadata) {
+    Progress progress;
+    progress.wall_s = metadata.number_in<double>("wall_s", "total");
+    for (std::size_t i = 0; i < kNumPhases; ++i)
+        progress.phase_seconds[i] = metadata.number_in<double>("wall_s", kPhaseNames[i]);
+    const auto count = [&](const char* name) { return metadata.number_in<std::uint64_t>("failures", name); };
+    progress.failures = {count("failures"), count("retried"), count("dropped"), count("workers_replaced"),
+                         count("deaths_in_a_row")};
+    if (!metadata.has("test_round")) return progress;
+    progress.test_round = metadata.number<std::int64_t>("test_round");
+    progress.test = Metrics{metadata.number<double>("test_loss"), metadata.number<double>("test_accuracy")};
+    return progress;
+}
+
+Checkpoint read_metadata(const MetadataReader& metadata) {
+    Checkpoint checkpoint;
+    checkpoint.round = metadata.number<std::int64_t>("round");
+    checkpoint.version = metadata.number<std::uint64_t>("version");
+    checkpoint.config = metadata.text("config");
+    checkpoint.environment = {metadata.text("libtorch"), metadata.text("cpu_capability"), metadata.text("device"),
+                              metadata.text("gpu")};
+    checkpoint.data_fingerprint = metadata.number<std::uint64_t>("data_fingerprint", 16);
+    checkpoint.layout_fingerprint = metadata.number<std::uint64_t>("layout_fingerprint", 16);
+    checkpoint.tables = {metadata.number<std::uint64_t>("rounds_csv_bytes"),
+                         metadata.number<std::uint64_t>("clients_csv_bytes"),
+                         metadata.number<std::uint64_t>("arrivals_csv_bytes")};
+    checkpoint.progress = read_progress(metadata);
+    checkpoint.now_s = metadata.number<double>("now_s");
+    checkpoint.in_flight = read_in_flight(metadata);
+    return checkpoint;
+}
+
+StateFile read_file(const std::filesystem::path& file) {
+    try {
+        return read_state(file);
+    } catch (const ConfigError& error) {
+        throw DamagedCheckpoint(error.what());
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> differences(const BitsEnvironment& then, const BitsEnvironment& now) {
+    std::vector<std::string> result;
+    const auto compare = [&](const char* what, const std::string& before, const std::string& after) {
+        const auto shown_as = [](const std::string& text) { return text.empty() ? "none" : text; };
+        if (before != after) result.push_back(fmt::format("{} {} then, {} now", what, shown_as(before), shown_as(after)));
+    };
+    compare("LibTorch", then.libtorch, now.libtorch);
+    compare("CPU capability", then.cpu_capability, now.cpu_capability);
+    compare("device", then.device, now.device);
+    compare("GPU", then.gpu, now.gpu);
+    return result;
+}
+
+nlohmann::ordered_json to_json(const FailureCounts& counts) {
+    return {{"failures", counts.failures},
+            {"retried", counts.retried},
+            {"dropped", counts.dropped},
+            {"workers_replaced", counts.workers_replaced},
+            {"deaths_in_a_row", counts.deaths_in_a_row}};
+}
+
+nlohmann::ordered_json seconds_to_json(const Progress& progress) {
+    nlohmann::ordered_json seconds{{"total", progress.wall_s}};
+    for (std::size_t i = 0; i < kNumPhases; ++i) seconds[kPhaseNames[i]] = progress.phase_seconds[i];
+    return seconds;
+}
+
+std::string base_name(std::uint64_t version) { return fmt::format("base.{}", version); }
+
+std::string encode_checkpoint(const Checkpoint& checkpoint, const Layout& layout, std::span<const NamedVector> vectors) {
+    std::string content = encode_state(tensors_of(layout, vectors), metadata_of(checkpoint));
+    const std::size_t key = content.find(kHashKey);
+    FEDHIVE_CHECK(key != std::string::npos, "a state file's header without the hash's key");
+    const std::size_t digits = key + kHashKey.size();
+    content.replace(digits, kHashDigits, hash_around(content, digits));
+    return content;
+}
+
+CheckpointFile read_checkpoint(const std::filesystem::path& file) {
+    CheckpointFile result;
+    result.path = file;
+    result.state = read_file(file);
+    const std::string& content = *result.state.content;
+    const MetadataReader metadata(result.state.metadata, file.string());
+    const std::string& hash = metadata.text("sha256");
+    const std::size_t key = content.find(std::string(kHashKey) + hash);
+    if (hash.size() != kHashDigits || key == std::string::npos || hash_around(content, key + kHashKey.size()) != hash)
+        metadata.fail("its bytes do not give the sha256 that it names");
+    const int format = metadata.number<int>("format");
+    if (format != kCheckpointFormat)
+        throw ConfigError(
+            fmt::format("{}: has checkpoint format {}, this fedhive reads {}; resume with the fedhive that wrote it",
+                        file.string(), format, kCheckpointFormat));
+    result.checkpoint = read_metadata(metadata);
+    return result;
+}
+
+std::vector<float> read_vector(const CheckpointFile& file, const std::string& name, const Layout& layout) {
+    std::vector<float> vector(layout.num_floats(), 0.0F);
+    for (const LayoutEntry& entry : layout.entries()) {
+        const std::string full_name = name + "." + entry.name;
+        const Tensor* tensor = file.state.find(full_name);
+        const std::vector<std::uint64_t> shape(entry.shape.begin(), entry.shape.end());
+        if (tensor == nullptr || tensor->dtype != "F32" || tensor->shape != shape)
+            throw ConfigError(fmt::format("{}: has no tensor '{}' of type F32 and shape [{}]", file.path.string(), full_name,
+                                          fmt::join(shape, ",")));
+        std::memcpy(vector.data() + entry.offset, tensor->data.data(), entry.size * sizeof(float));
+    }
+    return vector;
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,87 @@
+#include "sim/state/model_file.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/sha256.h"
+#include "sim/state/state_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace fedhive::sim {
+
+using aggregation::ConstParamSpan;
+using aggregation::Layout;
+using aggregation::LayoutEntry;
+
+namespace {
+
+/// The entry as a tensor of a file; its data lie in `model`, and are left out where that is null.
+Tensor tensor_of(const LayoutEntry& entry, const float* model) {
+    Tensor tensor{entry.name, "F32", {entry.shape.begin(), entry.shape.end()}, {}};
+    if (model != nullptr) tensor.data = {reinterpret_cast<const char*>(model + entry.offset), entry.size * sizeof(float)};
+    return tensor;
+}
+
+[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& problem) {
+    throw ConfigError(fmt::format("{}: {}", file.string(), problem));
+}
+
+/// "'a', 'b' and 7 more"
+std::string listed(const std::vector<std::string>& names) {
+    constexpr std::size_t kMostNames = 5;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
+        text += fmt::format("{}'{}'", i == 0 ? "" : ", ", shown(names[i]));
+    return names.size() > kMostNames ? fmt::format("{} and {} more", text, names.size() - kMostNames) : text;
+}
+
+/// The file's names are the layout's, in any order.
+void check_names(const std::filesystem::path& file, const StateFile& state, const Layout& layout) {
+    std::set<std::string> wanted;
+    for (const LayoutEntry& entry : layout.entries()) wanted.insert(entry.name);
+    std::vector<std::string> missing, extra;
+    for (const Tensor& tensor : state.tensors)
+        if (wanted.erase(tensor.name) == 0) extra.push_back(tensor.name);
+    for (const LayoutEntry& entry : layout.entries())
+        if (wanted.contains(entry.name)) missing.push_back(entry.name);
+    if (!missing.empty())
+        refuse(file, fmt::format("has no tensor {} that the model wants{}", listed(missing),
+                                 extra.empty() ? "" : fmt::format("; it has {} that the model does not", listed(extra))));
+    if (!extra.empty()) refuse(file, fmt::format("has the tensor {} that the model does not", listed(extra)));
+}
+
+}  // namespace
+
+void write_model(const std::filesystem::path& file, const Layout& layout, ConstParamSpan model,
+                 const std::map<std::string, std::string>& metadata) {
+    FEDHIVE_CHECK_EQ(model.size, layout.num_floats());
+    std::vector<Tensor> tensors;
+    for (const LayoutEntry& entry : layout.entries()) tensors.push_back(tensor_of(entry, model.data));
+    write_file(file, encode_state(tensors, metadata));
+}
+
+std::vector<float> read_model(const std::filesystem::path& file, const Layout& layout) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored)) refuse(file, "there is no such file; a finished run leaves its model there");
+    const StateFile state = read_state(file);
+    check_names(file, state, layout);
+    std::vector<float> model(layout.num_floats());
+    for (const LayoutEntry& entry : layout.entries()) {
+        const Tensor wanted = tensor_of(entry, nullptr);
+        const Tensor& tensor = *state.find(entry.name);
+        if (tensor.dtype != wanted.dtype || tensor.shape != wanted.shape)
+            refuse(file, fmt::format("tensor '{}' is {}, the model wants {}", shown(tensor.name), type_and_shape(tensor),
+                                     type_and_shape(wanted)));
+        std::memcpy(model.data() + entry.offset, tensor.data.data(), tensor.data.size());
+    }
+    return model;
+}
+
+std::string model_sha256(const Layout& layout, ConstParamSpan model) {
+    Sha256 hash;
+    for (const LayoutEntry& entry : layout.entries()) hash.update(model.data + entry.offset, entry.size * sizeof(float));
+    return hash.hex_digest();
+}
+
+}  // namespace fedhive::sim

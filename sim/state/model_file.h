@@ -1,0 +1,27 @@
+// The model as a safetensors file (state_file.h); names and shapes as in a PyTorch state_dict, so that `safetensors.torch.load_file`
+// reads it.
+#pragma once
+
+#include "aggregation/memory/layout.h"
+#include "aggregation/memory/param_span.h"
+#include "sim/record/durable_file.h"
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fedhive::sim {
+
+/// Writes beside `file`, syncs, then renames: there is never a half-written model. Host spans only. Throws Fault with the path.
+void write_model(const std::filesystem::path& file, const aggregation::Layout& layout, aggregation::ConstParamSpan model,
+                 const std::map<std::string, std::string>& metadata);
+
+/// Reads a file whose tensors are exactly those of the layout. Throws ConfigError naming the file and what does not fit: what the file
+/// has and what the model wants.
+std::vector<float> read_model(const std::filesystem::path& file, const aggregation::Layout& layout);
+
+/// SHA-256, in hex, of the parameter and buffer bytes in layout order, without padding.
+std::string model_sha256(const aggregation::Layout& layout, aggregation::ConstParamSpan model);
+
+}  // namespace fedhive::sim

@@ -1,0 +1,211 @@
+#include "sim/state/state_file.h"
+
+#include "aggregation/base/error.h"
+#include "sim/state/state_header.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+namespace fedhive::sim {
+
+static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
+
+namespace {
+
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the safetensors package's own limit
+constexpr std::size_t kMaxShown = 100;                  // characters of a name in a message
+
+/// Bits of one element; nothing for a dtype that is not known.
+std::optional<std::uint64_t> bits_of(std::string_view dtype) {
+    struct Known {
+        std::string_view dtype;
+        std::uint64_t bits;
+    };
+    static constexpr auto kKnown = std::to_array<Known>({
+        {"F32", 32},    {"F64", 64},    {"F16", 16},        {"BF16", 16},       {"C64", 64},    {"I8", 8},
+        {"I16", 16},    {"I32", 32},    {"I64", 64},        {"U8", 8},          {"U16", 16},    {"U32", 32},
+        {"U64", 64},    {"BOOL", 8},    {"F4", 4},          {"F6_E2M3", 6},     {"F6_E3M2", 6}, {"F8_E4M3", 8},
+        {"F8_E5M2", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
+    });
+    const auto* const found =
+        std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& known) { return known.dtype == dtype; });
+    if (found == kKnown.end()) return std::nullopt;
+    return found->bits;
+}
+
+/// Why the data cannot be those of a tensor of that dtype and shape; empty when they can.
+std::string problem_of(const Tensor& tensor) {
+    const auto is = [&] { return fmt::format("tensor '{}' is {}", shown(tensor.name), type_and_shape(tensor)); };
+    std::uint64_t elements = 1;
+    for (const std::uint64_t dimension : tensor.shape)
+        if (__builtin_mul_overflow(elements, dimension, &elements)) return is() + ", more elements than can be counted";
+    const std::uint64_t bytes = tensor.data.size();
+    const std::optional<std::uint64_t> bits = bits_of(tensor.dtype);
+    std::uint64_t wanted_bits = 0;
+    bool fits = false;
+    if (bits)
+        fits = !__builtin_mul_overflow(elements, *bits, &wanted_bits) && wanted_bits % 8 == 0 && wanted_bits / 8 == bytes;
+    else
+        fits = elements == 0 ? bytes == 0 : bytes > 0 && bytes * 8 % elements == 0;
+    return fits ? "" : fmt::format("{}, which does not take the {} bytes that it has", is(), bytes);
+}
+
+/// A name that stands twice, or nullptr.
+const std::string* name_given_twice(std::span<const Tensor> tensors) {
+    std::vector<const std::string*> names;
+    for (const Tensor& tensor : tensors) names.push_back(&tensor.name);
+    std::sort(names.begin(), names.end(), [](const auto* left, const auto* right) { return *left < *right; });
+    const auto twice =
+        std::adjacent_find(names.begin(), names.end(), [](const auto* left, const auto* right) { return *left == *right; });
+    return twice == names.end() ? nullptr : *twice;
+}
+
+[[noreturn]] void refuse(const std::string& what, const std::string& problem) {
+    throw ConfigError(fmt::format("{}: not a safetensors file: {}", what, problem));
+}
+
+/// The header's text; nothing is allocated on its length's word.
+std::string_view header_text(std::string_view content, const std::string& what) {
+    std::uint64_t length = 0;
+    if (content.size() < sizeof length) refuse(what, "shorter than 8 bytes");
+    std::memcpy(&length, content.data(), sizeof length);
+    if (length > kMaxHeaderBytes)
+        refuse(what, fmt::format("its header claims {} bytes, {} at most are allowed", length, kMaxHeaderBytes));
+    if (length > content.size() - sizeof length)
+        refuse(what, fmt::format("its header claims {} bytes, the file has {}", length, content.size()));
+    const std::string_view text = content.substr(sizeof length, length);
+    if (!text.starts_with('{')) refuse(what, "its header is not a JSON object");
+    // nlohmann takes a zero byte for the end of the text.
+    if (text.find('\0') != std::string_view::npos) refuse(what, "its header is not valid JSON: it has a zero byte");
+    return text;
+}
+
+/// The tensors' ranges in order, each checked against the one before: together they are the whole of `data`.
+std::vector<Tensor> place_tensors(std::vector<HeaderTensor> entries, std::string_view data, const std::string& what) {
+    std::sort(entries.begin(), entries.end(), [](const HeaderTensor& left, const HeaderTensor& right) {
+        return std::pair(left.begin, left.end) < std::pair(right.begin, right.end);
+    });
+    std::vector<Tensor> tensors;
+    tensors.reserve(entries.size());
+    std::uint64_t end = 0;  // of the tensor before
+    for (HeaderTensor& entry : entries) {
+        const auto refuse_range = [&](const std::string& problem) {
+            refuse(what,
+                   fmt::format("tensor '{}': its data_offsets {},{} {}", shown(entry.name), entry.begin, entry.end, problem));
+        };
+        if (entry.begin > entry.end) refuse_range("run backwards");
+        if (entry.end > data.size())
+            refuse_range(fmt::format("do not lie in the file, which has {} bytes of data", data.size()));
+        if (entry.begin < end) refuse_range("overlap another tensor's");
+        if (entry.begin > end) refuse_range(fmt::format("leave a hole after byte {}", end));
+        end = entry.end;
+        tensors.push_back({std::move(entry.name), std::move(entry.dtype), std::move(entry.shape),
+                           data.substr(entry.begin, entry.end - entry.begin)});
+        if (const std::string problem = problem_of(tensors.back()); !problem.empty()) refuse(what, problem);
+    }
+    if (end != data.size()) refuse(what, fmt::format("{} bytes follow its last tensor", data.size() - end));
+    return tensors;
+}
+
+/// Text as JSON. Throws Fault where it is not UTF-8.
+std::string quoted(const std::string& text) {
+    try {
+        return nlohmann::json(text).dump();
+    } catch (const nlohmann::json::type_error&) {
+        throw Fault(fmt::format("'{}' is not UTF-8, so it cannot stand in a safetensors file", shown(text)));
+    }
+}
+
+/// Padded with spaces so that the data after it are aligned.
+std::string header_of(std::span<const Tensor> tensors, const std::map<std::string, std::string>& metadata) {
+    std::vector<std::string> parts;
+    parts.reserve(metadata.size());
+    for (const auto& [key, value] : metadata) parts.push_back(quoted(key) + ":" + quoted(value));
+    std::string text = "{";
+    if (!metadata.empty()) text += fmt::format("\"{}\":{{{}}},", kMetadata, fmt::join(parts, ","));
+    std::uint64_t offset = 0;
+    for (const Tensor& tensor : tensors) {
+        const std::uint64_t end = offset + tensor.data.size();
+        text += fmt::format(R"({}:{{"dtype":{},"shape":[{}],"data_offsets":[{},{}]}},)", quoted(tensor.name),
+                            quoted(tensor.dtype), fmt::join(tensor.shape, ","), offset, end);
+        offset = end;
+    }
+    if (text.ends_with(',')) text.pop_back();
+    text += '}';
+    text.resize((text.size() + 7) / 8 * 8, ' ');
+    return text;
+}
+
+}  // namespace
+
+const Tensor* StateFile::find(std::string_view name) const {
+    const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const Tensor& tensor) { return tensor.name == name; });
+    return found == tensors.end() ? nullptr : &*found;
+}
+
+std::string encode_state(std::span<const Tensor> tensors, const std::map<std::string, std::string>& metadata) {
+    const std::string* twice = name_given_twice(tensors);
+    FEDHIVE_CHECK(twice == nullptr, "two tensors have the name '{}'", shown(*twice));
+    std::uint64_t data_bytes = 0;
+    for (const Tensor& tensor : tensors) {
+        const std::string problem = problem_of(tensor);
+        FEDHIVE_CHECK(problem.empty() && tensor.name != kMetadata, "{} {}", shown(tensor.name), problem);
+        data_bytes += tensor.data.size();
+    }
+    const std::string header = header_of(tensors, metadata);
+    const std::uint64_t length = header.size();
+    FEDHIVE_CHECK(length <= kMaxHeaderBytes, "a header of {} bytes", length);
+    std::string content;
+    content.reserve(sizeof length + length + data_bytes);
+    content.append(reinterpret_cast<const char*>(&length), sizeof length);
+    content += header;
+    for (const Tensor& tensor : tensors) content += tensor.data;
+    return content;
+}
+
+StateFile decode_state(std::string content, const std::string& what) {
+    StateFile state;
+    state.content = std::make_shared<const std::string>(std::move(content));
+    const std::string_view text = header_text(*state.content, what);
+    StateHeader header = parse_state_header(text, what);
+    const std::string_view data = std::string_view(*state.content).substr(sizeof(std::uint64_t) + text.size());
+    state.metadata = std::move(header.metadata);
+    state.tensors = place_tensors(std::move(header.tensors), data, what);
+    if (const std::string* twice = name_given_twice(state.tensors); twice != nullptr)
+        refuse(what, fmt::format("two tensors have the name '{}'", shown(*twice)));
+    return state;
+}
+
+StateFile read_state(const std::filesystem::path& file) {
+    std::error_code error;
+    const auto status = std::filesystem::status(file, error);
+    if (!exists(status)) throw ConfigError(file.string() + ": there is no such file");
+    if (!is_regular_file(status)) throw ConfigError(file.string() + ": is not a regular file");
+    const std::uintmax_t size = std::filesystem::file_size(file, error);
+    std::ifstream stream(file, std::ios::binary);
+    std::string content(stream && !error ? size : 0, '\0');
+    if (error || !stream.read(content.data(), static_cast<std::streamsize>(content.size())))
+        throw ConfigError(fmt::format("{}: cannot be read: {}", file.string(), std::strerror(errno)));
+    return decode_state(std::move(content), file.string());
+}
+
+std::string type_and_shape(const Tensor& tensor) {
+    return fmt::format("{} [{}]", shown(tensor.dtype), shown(fmt::format("{}", fmt::join(tensor.shape, ","))));
+}
+
+std::string shown(std::string_view text) {
+    std::string result(text.substr(0, kMaxShown));
+    if (text.size() > kMaxShown) result += "...";
+    std::replace_if(
+        result.begin(), result.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
+    return result;
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,100 @@
+#include "sim/workers/worker_pool.h"
+
+#include "aggregation/base/clock.h"
+#include "aggregation/base/error.h"
+#include "sim/machine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace fedhive::sim {
+
+using clients::ClientFailure;
+using clients::FailureKind;
+
+namespace {
+
+/// Told to every library before it starts, so that none of them takes more threads than the experiment says.
+std::vector<std::pair<std::string, std::string>> worker_environment(int threads) {
+    const std::string count = std::to_string(threads);
+    return {{"OMP_NUM_THREADS", count},
+            {"MKL_NUM_THREADS", count},
+            {"OPENBLAS_NUM_THREADS", count},
+            {"CUDA_MODULE_LOADING", "LAZY"},
+            {"CUBLAS_WORKSPACE_CONFIG", ":4096:8"}};
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(std::uint32_t count, const clients::ControlBlock& block, clients::Watcher& watcher,
+                       const clients::WorkerPlan& plan, std::filesystem::path logs,
+                       std::vector<std::pair<std::string, std::string>> environment)
+    : block_(block),
+      watcher_(watcher),
+      plan_(plan),
+      logs_(std::move(logs)),
+      environment_(std::move(environment)),
+      oom_kills_(num_oom_kills()),
+      processes_(count) {
+    for (std::uint32_t worker = 0; worker < count; ++worker) spawn(worker);
+}
+
+WorkerPool::~WorkerPool() {
+    block_.shut_down();
+    const std::int64_t patience_ends = now_ns() + (watcher_.interrupts() > 1 ? 0 : 1'000'000'000);
+    for (const auto& process : processes_)
+        if (process && !process->wait_for(std::max(0.0, seconds_between(now_ns(), patience_ends)))) process->kill();
+}
+
+void WorkerPool::spawn(std::uint32_t worker) {
+    clients::SpawnOptions spawn;
+    spawn.arguments = {"worker",
+                       "--control",
+                       std::to_string(block_.descriptor()),
+                       "--index",
+                       std::to_string(worker),
+                       "--coordinator",
+                       std::to_string(getpid())};
+    spawn.environment = worker_environment(plan_.threads);
+    spawn.environment.insert(spawn.environment.end(), environment_.begin(), environment_.end());
+    spawn.inherited = {block_.descriptor(), plan_.data_descriptor};
+    if (plan_.arena_descriptor >= 0) spawn.inherited.push_back(plan_.arena_descriptor);
+    if (!logs_.empty()) spawn.log = logs_ / fmt::format("worker-{}.log", worker);
+    processes_[worker] = std::make_unique<clients::ChildProcess>(spawn);
+    watcher_.watch(worker, processes_[worker]->pidfd());
+}
+
+ClientFailure WorkerPool::autopsy(std::size_t worker) {
+    ClientFailure failure;
+    failure.worker = static_cast<std::int64_t>(worker);
+    const auto end = processes_[worker]->end();
+    failure.kind = end && end->signalled ? FailureKind::Signalled : FailureKind::Exited;
+    failure.message = end ? end->text : "ended";
+    const std::uint64_t oom_kills = num_oom_kills();
+    if (failure.kind == FailureKind::Signalled && oom_kills > std::exchange(oom_kills_, oom_kills)) {
+        failure.kind = FailureKind::OutOfMemory;
+        failure.message += ", while the kernel was killing processes for want of memory";
+    }
+    return failure;
+}
+
+void WorkerPool::kill(std::size_t worker) {
+    clients::ChildProcess& process = *processes_[worker];
+    process.kill();
+    if (!process.wait_for(5.0))
+        throw Fault(
+            fmt::format("worker {} (process {}) cannot be killed: is its driver or file system stuck?", worker, process.pid()));
+    watcher_.forget(worker);
+}
+
+void WorkerPool::replace(std::size_t worker) {
+    watcher_.forget(worker);
+    processes_[worker].reset();
+    block_.renew_worker(worker);
+    spawn(static_cast<std::uint32_t>(worker));
+}
+
+}  // namespace fedhive::sim
