@@ -79,11 +79,13 @@ def write(folder, manifest, found, reference, quick):
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
-def commands_so_far(file, manifest):
-    """Of the tables in this folder: those of earlier calls, whose figures are kept, and this one."""
+def with_earlier_calls(file, manifest):
+    """The manifest of this call and of those before it whose figures are in the same tables."""
     earlier = json.loads(file.read_text()) if file.exists() else {}
-    kept = earlier.get("commands", []) if earlier.get("commit") == manifest["commit"] else []
-    return kept + [command for command in manifest["commands"] if command not in kept]
+    if earlier.get("commit") != manifest["commit"]:
+        return manifest
+    commands = [*earlier["commands"], *(command for command in manifest["commands"] if command not in earlier["commands"])]
+    return {**manifest, "commands": commands, "busy_before": max(earlier["busy_before"], manifest["busy_before"])}
 
 
 def bench(given):
@@ -92,7 +94,7 @@ def bench(given):
     out = given.out or ROOT / ("results/runs/bench-quick" if given.quick else f"results/bench/{machine.folder_name(manifest)}")
     out.mkdir(parents=True, exist_ok=True)
     if not given.again:
-        manifest["commands"] = commands_so_far(out / "manifest.json", manifest)
+        manifest = with_earlier_calls(out / "manifest.json", manifest)
     store = Store(out, {"commit": manifest["commit"], "libtorch": manifest["libtorch"], "device": manifest["device"], "quick": given.quick}, given.again)
     peers = optional("peers").sides(ROOT) if given.peers else []
     all_sides, reference = sides.make_sides(given.build, given.gpu, peers)

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from bench import measure, workloads
@@ -45,10 +46,25 @@ def folder_name(manifest):
     return slug(manifest.get("gpu") or f"{manifest['cpu']} {manifest['cores']} cores")
 
 
+def _ticks():
+    """(of all processors together, of which idle) since the machine started."""
+    times = [int(value) for value in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return sum(times), times[3] + times[4]
+
+
+def busy_cores(seconds=1.0):
+    """Processors that others keep busy now, in whole and in part. Not the load average, which still knows what this bench did a minute ago."""
+    before = _ticks()
+    time.sleep(seconds)
+    after = _ticks()
+    passed, idle = after[0] - before[0], after[1] - before[1]
+    return round((os.cpu_count() or 1) * (1 - idle / max(1, passed)), 2)
+
+
 def describe(manifest, gpu, repeats, command):
     """Of table.md and manifest.json."""
     version = subprocess.run(["c++", "--version"], capture_output=True, text=True, check=False).stdout.splitlines()
     kept = {key: manifest[key] for key in KEPT}
     return {"date": datetime.date.today().isoformat(), **kept, "dirty": manifest["commit"].endswith("-dirty"), **({"gpu": gpu} if gpu else {}),
             "compiler": version[0] if version else "unknown", "workers": "auto" if gpu else workloads.PROCESSES, "threads": 1, "repeats": repeats,
-            "load_before": round(os.getloadavg()[0], 2), "commands": [command]}
+            "busy_before": busy_cores(), "commands": [command]}

@@ -43,8 +43,8 @@ def render(manifest, measured, reference, quick=False):
               f"Written by {', '.join(f'`{command}`' for command in manifest['commands'])}, which measures what is missing here, and with `--again` everything: {_machine(manifest)}."]
     if quick:
         blocks.append("**Made with --quick: the workloads are cut down to seconds and these figures mean nothing.**")
-    if manifest["load_before"] > 0.25 * manifest["cores"]:
-        blocks.append(f"**The machine was doing other things (load {manifest['load_before']} on {manifest['cores']} cores): times are too long, and "
+    if manifest["busy_before"] > 0.25 * manifest["cores"]:
+        blocks.append(f"**The machine was doing other things ({manifest['busy_before']} of {manifest['cores']} cores busy): times are too long, and "
                       "ratios scatter.**")
     blocks.append(HOW)
     if trained := {name: found for name, found in measured.items() if "repeats" in found}:

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get("FEDHIVE_BUILD", ROOT / "build/release"))
 MANIFEST = {"date": "2026-11-21", "commit": "abc", "fedhive": "0.1.0", "libtorch": "2.11.0", "cpu_capability": "AVX2", "cpu": "A CPU (R) 9", "cores": 4,
-            "device": "cpu", "cuda": "none", "dirty": False, "compiler": "c++ 12", "workers": 2, "threads": 1, "repeats": 3, "load_before": 0.1,
+            "device": "cpu", "cuda": "none", "dirty": False, "compiler": "c++ 12", "workers": 2, "threads": 1, "repeats": 3, "busy_before": 0.1,
             "commands": ["fedhive bench --repeats 3"]}
 
 

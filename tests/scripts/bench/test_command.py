@@ -16,16 +16,27 @@ def bench(*arguments):
                           env=environment)
 
 
-class Commands(support.TemporaryFolder):
-    def test_earlier_ones_are_kept_with_their_figures(self):
-        from bench.__main__ import commands_so_far
+class EarlierCalls(support.TemporaryFolder):
+    def test_their_commands_and_the_busiest_moment_stay_with_their_figures(self):
+        from bench.__main__ import with_earlier_calls
         file = self.folder / "manifest.json"
-        now = {"commit": "abc", "commands": ["b"]}
-        self.assertEqual(commands_so_far(file, now), ["b"])
-        file.write_text(json.dumps({"commit": "abc", "commands": ["a", "b"]}))
-        self.assertEqual(commands_so_far(file, now), ["a", "b"])
-        self.assertEqual(commands_so_far(file, {**now, "commands": ["c"]}), ["a", "b", "c"])
-        self.assertEqual(commands_so_far(file, {**now, "commit": "def"}), ["b"])
+        now = {"commit": "abc", "commands": ["b"], "busy_before": 0.1}
+        self.assertEqual(with_earlier_calls(file, now), now)
+        file.write_text(json.dumps({"commit": "abc", "commands": ["a", "b"], "busy_before": 0.7}))
+        self.assertEqual(with_earlier_calls(file, now), {"commit": "abc", "commands": ["a", "b"], "busy_before": 0.7})
+        self.assertEqual(with_earlier_calls(file, {**now, "commands": ["c"], "busy_before": 1.0}),
+                         {"commit": "abc", "commands": ["a", "b", "c"], "busy_before": 1.0})
+        self.assertEqual(with_earlier_calls(file, {**now, "commit": "def"}), {**now, "commit": "def"})
+
+
+class Busy(unittest.TestCase):
+    def test_another_program_at_work_is_seen(self):
+        from bench import machine
+        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
+            try:
+                self.assertGreater(machine.busy_cores(), 0.5)
+            finally:
+                other.kill()
 
 
 class Command(support.TemporaryFolder):
