@@ -87,6 +87,7 @@ Throughput fewest_of_the_fastest(const std::vector<Throughput>& measured) {
 std::string describe(const WorkerChoice& choice) {
     if (choice.measured.empty()) return "";
     std::string text = choice.by == ChosenBy::Probe ? "measured" : "measured earlier";
+    if (choice.disturbed) text += " beside other programs";
     const char* unit = " steps/s";
     for (const Throughput& one : choice.measured) {
         text += fmt::format("{} {}{} → {:.3g}{}", &one == &choice.measured.front() ? "" : ",", one.workers,
@@ -102,7 +103,7 @@ nlohmann::json to_json(const WorkerChoice& choice) {
     for (const Throughput& one : choice.measured)
         measured.push_back({{"workers", one.workers}, {"mps", one.mps}, {"steps_per_s", one.steps_per_s}});
     const auto* name = std::find_if(kNames.begin(), kNames.end(), [&](const auto& known) { return known.first == choice.by; });
-    return {{"by", name->second}, {"mps", choice.mps}, {"measured", measured}, {"cost_s", choice.cost_s}};
+    return {{"by", name->second}, {"mps", choice.mps}, {"measured", measured}, {"cost_s", choice.cost_s}, {"disturbed", choice.disturbed}};
 }
 
 std::optional<WorkerChoice> choice_from(const nlohmann::json& json, std::uint32_t workers) {
@@ -115,6 +116,7 @@ std::optional<WorkerChoice> choice_from(const nlohmann::json& json, std::uint32_
         choice.workers = workers;
         choice.mps = json.at("mps").get<bool>();
         choice.cost_s = json.at("cost_s").get<double>();
+        choice.disturbed = json.value("disturbed", false);
         for (const nlohmann::json& one : json.at("measured"))
             choice.measured.push_back(
                 {one.at("workers").get<std::uint32_t>(), one.at("mps").get<bool>(), one.at("steps_per_s").get<double>()});

@@ -28,6 +28,7 @@ struct WorkerChoice {
     bool mps = false;
     std::vector<Throughput> measured;  // empty where nobody measured
     double cost_s = 0.0;               // of the probe, in this run
+    bool disturbed = false;            // other programs used the cores: what was measured holds for this run, but not for another day's
 };
 
 /// All cores, three quarters, half and a quarter of them, descending: fewer are faster where two logical cores share one, or where memory is
@@ -53,7 +54,7 @@ std::vector<Throughput> measure_in_turns(const std::vector<std::uint32_t>& candi
 /// The fewest workers, and then without MPS, among those within 3 % of the fastest. At least one is given.
 Throughput fewest_of_the_fastest(const std::vector<Throughput>& measured);
 
-/// "measured 4 → 121 steps/s, 2 → 118", "measured earlier …"; empty where nobody measured.
+/// "measured 4 → 121 steps/s, 2 → 118", "measured earlier …", "measured beside other programs …"; empty where nobody measured.
 std::string describe(const WorkerChoice& choice);
 
 /// For the manifest and the cache; null where the config chose.

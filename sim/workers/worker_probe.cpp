@@ -194,8 +194,8 @@ WorkerChoice choose_workers(const Experiment& run, std::int64_t rounds_left, con
     choice.by = ChosenBy::Probe;
     choice.workers = best.workers;
     choice.mps = best.mps;
-    // What was measured beside other programs holds as long as those are there: for this run, but not for another day's.
-    if (!budget.disturbed) cache.write(choice);
+    choice.disturbed = budget.disturbed;
+    if (!choice.disturbed) cache.write(choice);
     return choice;
 }
 

@@ -67,7 +67,8 @@ TEST_SUITE("WorkerProbe") {
         CHECK(first.cost_s > 0.0);
         CHECK(first.measured.size() == candidates_on_cores(3).size());
         CHECK(first.workers == fewest_of_the_fastest(first.measured).workers);
-        if (!probed.cached()) FEDHIVE_SKIP("other programs use the cores, so that what is measured is not kept");
+        CHECK(probed.cached() != first.disturbed);
+        if (first.disturbed) FEDHIVE_SKIP("other programs use the cores, so that what is measured is not kept");
         const WorkerChoice second = choose_workers(probed.run, kManyRounds, std::nullopt);
         CHECK(second.by == ChosenBy::Cache);
         CHECK(second.workers == first.workers);

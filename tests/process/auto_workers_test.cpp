@@ -57,8 +57,10 @@ TEST_SUITE("AutoWorkers") {
         CHECK(first["workers_auto"]["measured"].size() >= 2);
         CHECK(first["workers_auto"]["cost_s"] > 0.0);
 
-        if (!std::filesystem::exists(run.folder() / "cache"))
-            FEDHIVE_SKIP("other programs use the cores, so that what is measured is not kept");
+        const bool disturbed = first["workers_auto"]["disturbed"];
+        CHECK(std::filesystem::exists(run.folder() / "cache") != disturbed);
+        CHECK(run.said("beside other programs") == disturbed);
+        if (disturbed) FEDHIVE_SKIP("other programs use the cores, so that what is measured is not kept");
         run.run(long_run("auto"), "cached");
         REQUIRE(run.end() == "exited with status 0");
         const auto second = run.manifest_of("cached");

@@ -100,16 +100,21 @@ TEST_SUITE("WorkerChoice") {
         WorkerChoice choice = probed();
         choice.by = ChosenBy::Cache;
         CHECK(describe(choice) == "measured earlier 4 → 121 steps/s, 2 with mps → 120");
+        choice.disturbed = true;
+        CHECK(describe(choice) == "measured earlier beside other programs 4 → 121 steps/s, 2 with mps → 120");
         CHECK(describe({}) == "");
     }
 
     TEST_CASE("ChoiceSurvivesItsJson") {
-        const nlohmann::json json = to_json(probed());
+        WorkerChoice choice = probed();
+        choice.disturbed = true;
+        const nlohmann::json json = to_json(choice);
         const auto back = choice_from(json, 2);
         REQUIRE(back);
         CHECK(to_json(*back) == json);
         CHECK(back->workers == 2);
         CHECK(json["by"] == "probe");
+        CHECK(json["disturbed"] == true);
         CHECK(json["measured"][1] == nlohmann::json{{"workers", 2}, {"mps", true}, {"steps_per_s", 120.0}});
         WorkerChoice given;
         given.by = ChosenBy::Config;
