@@ -34,6 +34,23 @@ CudaError for_each(std::size_t size, Body body) {
     return error_text(cudaGetLastError());
 }
 
+template <typename Body>
+__global__ void for_each_of_rows_kernel(std::size_t rows, std::size_t width, Body body) {
+    const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+    for (std::size_t row = blockIdx.y; row < rows; row += gridDim.y)
+        for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < width; i += stride) body(row, i);
+}
+
+/// body(row, i) for each row < rows and i < width.
+template <typename Body>
+CudaError for_each_of_rows(std::size_t rows, std::size_t width, Body body) {
+    constexpr std::size_t kMaxRows = 65535;  // of a grid
+    if (rows == 0 || width == 0) return nullptr;
+    const dim3 grid(blocks_for(width), static_cast<unsigned>(rows < kMaxRows ? rows : kMaxRows));
+    for_each_of_rows_kernel<<<grid, kThreads, 0, current_stream>>>(rows, width, body);
+    return error_text(cudaGetLastError());
+}
+
 template <std::size_t Rows>
 CudaError median_in_registers(float* out, const float* const* values, std::size_t count, std::size_t size) {
     return for_each(size, [=] __device__(std::size_t i) { out[i] = element::median_in_registers<Rows>(values, count, i); });
@@ -156,6 +173,27 @@ CudaError sgd_momentum(float* parameters, const float* gradient, float* velocity
 
 CudaError proximal(float* gradient, const float* local, const float* global, std::size_t size, float mu) {
     return for_each(size, [=] __device__(std::size_t i) { element::proximal(gradient[i], local[i], global[i], mu); });
+}
+
+CudaError sgd_of_rows(Rows parameters, Rows gradients, Rows velocity, const float* counts, std::size_t rows, std::size_t width,
+                      float lr, float momentum, float weight_decay, bool nesterov) {
+    if (momentum == 0.0F)
+        return for_each_of_rows(rows, width, [=] __device__(std::size_t row, std::size_t i) {
+            if (counts[row] == 0.0F) return;
+            element::sgd(parameters.data[row * parameters.stride + i], gradients.data[row * gradients.stride + i], lr,
+                         weight_decay);
+        });
+    return for_each_of_rows(rows, width, [=] __device__(std::size_t row, std::size_t i) {
+        if (counts[row] == 0.0F) return;
+        element::sgd_momentum(parameters.data[row * parameters.stride + i], gradients.data[row * gradients.stride + i],
+                              velocity.data[row * velocity.stride + i], lr, momentum, weight_decay, nesterov);
+    });
+}
+
+CudaError proximal_of_rows(Rows gradients, Rows local, const float* global, std::size_t rows, std::size_t width, float mu) {
+    return for_each_of_rows(rows, width, [=] __device__(std::size_t row, std::size_t i) {
+        element::proximal(gradients.data[row * gradients.stride + i], local.data[row * local.stride + i], global[i], mu);
+    });
 }
 
 CudaError scale(float* to, const float* from, std::size_t size, double weight) {

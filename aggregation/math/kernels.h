@@ -1,4 +1,4 @@
-// The CUDA side of vector_ops, mean, median and the server optimisers: raw device pointers, C++17. Work goes to the legacy default
+// The CUDA side of vector_ops, row_ops, mean, median and the server optimisers: raw device pointers, C++17. Work goes to the legacy default
 // stream unless set_stream says otherwise; no atomics, so every result has one order. Callers go through dispatch.h and have checked sizes.
 #pragma once
 
@@ -21,6 +21,18 @@ CudaError sgd(float* parameters, const float* gradient, std::size_t size, float 
 CudaError sgd_momentum(float* parameters, const float* gradient, float* velocity, std::size_t size, float lr, float momentum,
                        float weight_decay, bool nesterov);
 CudaError proximal(float* gradient, const float* local, const float* global, std::size_t size, float mu);
+
+/// Rows at a distance of `stride` floats.
+struct Rows {
+    float* data;
+    std::size_t stride;
+};
+
+/// One kernel for all rows; those whose count is 0 on the device are left as they are.
+CudaError sgd_of_rows(Rows parameters, Rows gradients, Rows velocity, const float* counts, std::size_t rows, std::size_t width,
+                      float lr, float momentum, float weight_decay, bool nesterov);
+CudaError proximal_of_rows(Rows gradients, Rows local, const float* global, std::size_t rows, std::size_t width, float mu);
+
 CudaError scale(float* to, const float* from, std::size_t size, double weight);
 CudaError add(float* to, const float* from, std::size_t size);
 

@@ -11,17 +11,17 @@ using aggregation::MemorySpace;
 
 namespace {
 
-torch::Tensor to_device(std::span<const float> values, torch::Device device) {
-    return torch::tensor(at::ArrayRef<float>(values.data(), values.size())).to(device);
-}
-
 bool is_part(std::span<const std::uint32_t> part, std::span<const std::uint32_t> whole) {
-    const std::less_equal<const std::uint32_t*> no_later;  // spans of two vectors may be asked
+    const std::less_equal<> no_later;  // spans of two vectors may be asked
     return !whole.empty() && no_later(whole.data(), part.data()) &&
            no_later(part.data() + part.size(), whole.data() + whole.size());
 }
 
 }  // namespace
+
+torch::Tensor to_device(std::span<const float> values, torch::Device device) {
+    return torch::tensor(at::ArrayRef<float>(values.data(), values.size())).to(device);
+}
 
 BatchTensors::BatchTensors(ExampleShape shape, const Normalization& normalization, torch::Device device)
     : gather_(shape, normalization), shape_(shape), device_(device) {}
@@ -44,7 +44,7 @@ BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, std::span<con
 
 void BatchTensors::follow(const ExamplesView& from, std::size_t rows, const std::int64_t* cursor) {
     FEDHIVE_CHECK(from.space == MemorySpace::Cuda, "there is nothing to follow: the examples are on the host");
-    reserve(static_cast<std::int64_t>(rows), torch::TensorOptions().device(device_));
+    reserve(static_cast<std::int64_t>(std::min(rows, from.size())), torch::TensorOptions().device(device_));
     cursor_ = cursor;
 }
 

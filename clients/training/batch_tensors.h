@@ -50,4 +50,7 @@ private:
     const std::int64_t* cursor_ = nullptr;
 };
 
+/// Scale or shift of a BatchGather where a device reads them.
+torch::Tensor to_device(std::span<const float> values, torch::Device device);
+
 }  // namespace fedhive::clients

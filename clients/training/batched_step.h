@@ -44,7 +44,7 @@ public:
     /// Forward, backward, objective: one batch for each row of the start, at least one of them not empty. No parameter changes.
     ///
     /// Order    what a row computes depends on its place, on its own values and on the shape of the step (rows up to the last one that is not
-    ///          at rest, largest batch), not on the other rows' values.
+    ///          at rest and the largest batch, or more where a step is padded), not on the other rows' values.
     virtual void compute_gradients(std::span<const RowBatch> batches) = 0;
 
     /// One step of the optimiser in each row that had a batch.

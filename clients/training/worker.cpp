@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/protocol/process.h"
+#include "clients/training/graph_batched_step.h"
 #include "clients/training/graph_step.h"
 #include "clients/training/libtorch_batched_step.h"
 #include "clients/training/libtorch_step.h"
@@ -46,10 +47,13 @@ public:
     TrainingStep& step() override { return graph_step_ ? *graph_step_ : static_cast<TrainingStep&>(step_); }
     Evaluation& evaluation() override { return evaluation_; }
     BatchedStep& batched_step() override {
-        if (!batched_step_)
-            batched_step_ = std::make_unique<LibtorchBatchedStep>(plan_.model, plan_.clients_at_once, plan_.space,
-                                                                  dataset_.train(), plan_.normalization.get(), plan_.optimizer);
-        return *batched_step_;
+        if (!batched_step_) {
+            batched_step_ =
+                std::make_unique<LibtorchBatchedStep>(plan_.model, plan_.clients_at_once, plan_.space,
+                                                      dataset_.train(plan_.space), plan_.normalization.get(), plan_.optimizer);
+            if (plan_.graph) graph_batched_step_ = make_graph_batched_step(*batched_step_, largest_batch());
+        }
+        return graph_batched_step_ ? *graph_batched_step_ : static_cast<BatchedStep&>(*batched_step_);
     }
     std::unique_ptr<TrainingStep> half(Half half, SplitChannel& channel) override {
         if (half == Half::Upper)
@@ -59,6 +63,14 @@ public:
     }
 
 private:
+    /// Of any client, so that the shape of a padded step depends on the experiment alone.
+    std::size_t largest_batch() const {
+        std::size_t largest = 0;
+        for (std::uint32_t client = 0; client < dataset_.map().num_clients; ++client)
+            largest = std::max(largest, dataset_.shard(client).size());
+        return std::min<std::size_t>(largest, plan_.training.batch_size);
+    }
+
     const WorkerPlan& plan_;
     const SharedDataset& dataset_;
     FlatModel model_;
@@ -66,6 +78,7 @@ private:
     std::unique_ptr<TrainingStep> graph_step_;  // where the plan asks for it
     LibtorchEvaluation evaluation_;
     std::unique_ptr<LibtorchBatchedStep> batched_step_;  // once it is asked for
+    std::unique_ptr<BatchedStep> graph_batched_step_;    // where the plan asks for it
 };
 
 std::unique_ptr<aggregation::Arena> open_arena(const WorkerPlan& plan) {

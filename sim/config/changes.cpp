@@ -53,9 +53,10 @@ std::vector<Leaf> leaves_of(RunConfig run) {
 std::vector<ConfigChange> changes(const RunConfig& before, const RunConfig& after) {
     const std::vector<Leaf> old_leaves = leaves_of(before);
     const std::vector<Leaf> new_leaves = leaves_of(after);
-    // With drain, who is sent in the last rounds depends on how many rounds are left.
+    // With drain, who is sent in the last rounds depends on how many rounds are left; recorded batched steps have a shape of their own.
     const auto allowed = [&](const Leaf& leaf) {
-        return leaf.may_change && !(leaf.key == "rounds" && before.mode.at_end == "drain");
+        return leaf.may_change && !(leaf.key == "rounds" && before.mode.at_end == "drain") &&
+               !(leaf.key == "training.graph" && before.training.clients_at_once > 1);
     };
     std::vector<ConfigChange> result;
     for (const Leaf& leaf : old_leaves) {

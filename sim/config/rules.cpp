@@ -80,9 +80,6 @@ void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mod
     if (at_once > 1 && training.precision != "f32")
         throw source.error("training.precision",
                            "clients trained at once have only one; allowed with clients_at_once above 1: f32");
-    if (at_once > 1 && training.graph)
-        throw source.error("training.graph",
-                           "a batched step cannot be recorded yet; allowed with clients_at_once above 1: false");
 }
 
 void check_strategy(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {

@@ -103,7 +103,11 @@ nlohmann::json to_json(const WorkerChoice& choice) {
     for (const Throughput& one : choice.measured)
         measured.push_back({{"workers", one.workers}, {"mps", one.mps}, {"steps_per_s", one.steps_per_s}});
     const auto* name = std::find_if(kNames.begin(), kNames.end(), [&](const auto& known) { return known.first == choice.by; });
-    return {{"by", name->second}, {"mps", choice.mps}, {"measured", measured}, {"cost_s", choice.cost_s}, {"disturbed", choice.disturbed}};
+    return {{"by", name->second},
+            {"mps", choice.mps},
+            {"measured", measured},
+            {"cost_s", choice.cost_s},
+            {"disturbed", choice.disturbed}};
 }
 
 std::optional<WorkerChoice> choice_from(const nlohmann::json& json, std::uint32_t workers) {

@@ -28,7 +28,7 @@ struct WorkerChoice {
     bool mps = false;
     std::vector<Throughput> measured;  // empty where nobody measured
     double cost_s = 0.0;               // of the probe, in this run
-    bool disturbed = false;            // other programs used the cores: what was measured holds for this run, but not for another day's
+    bool disturbed = false;  // other programs used the cores: what was measured holds for this run, but not for another day's
 };
 
 /// All cores, three quarters, half and a quarter of them, descending: fewer are faster where two logical cores share one, or where memory is

@@ -38,6 +38,13 @@ TEST_SUITE("AtOnce") {
         CHECK(sha_of(at_once({"training.clients_per_slot=16"})) == expected);
     }
 
+    TEST_CASE("GraphHasNoEffectOnTheCpu") {
+        FedhiveRun run(small_config(), at_once({"training.graph=true"}));
+        REQUIRE(run.end() == "exited with status 0");
+        CHECK(run.manifest()["model_sha256"] == sha_of(at_once()));
+        CHECK(run.manifest()["graph"] == false);
+    }
+
     TEST_CASE("AccuracyAndRowsAreThoseOfOneAtATimeButForTheLastBits") {
         FedhiveRun one(small_config(), at_once({"training.clients_at_once=1"}));
         FedhiveRun four(small_config(), at_once());

@@ -44,6 +44,26 @@ TEST_SUITE("Gpu") {
         }
     }
 
+    TEST_CASE("Gpu: ClientsTrainedAtOnceGiveOneModelForAnyNumberOfWorkersRecordedOrNot") {
+        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        for (const std::string strategy : {"strategy={name: fedavg}", "strategy={name: fedprox}"}) {
+            for (const std::string graph : {"training.graph=false", "training.graph=true"}) {
+                CAPTURE(graph);
+                const auto sha = [&](std::vector<std::string> more) {
+                    more.insert(more.begin(), {strategy, graph, "training.local_epochs=2", "training.clients_per_slot=8",
+                                               "training.clients_at_once=4"});
+                    return sha_on_cuda(more);
+                };
+                const std::string expected = sha({"workers=1"});
+                for (const char* workers : {"workers=0", "workers=2", "workers=4"}) CHECK(sha({workers}) == expected);
+                CHECK(sha({"training.clients_per_slot=16"}) == expected);
+                CHECK(sha({"failures={policy: retry, attempts: 9}",
+                           "faults=[{kind: nan, round: 1, client: 3}, {kind: kill, round: 2, client: 4}, {kind: throw, round: "
+                           "3, client: 1}]"}) == expected);
+            }
+        }
+    }
+
     TEST_CASE("Gpu: EveryModeButSplitRunsWithRecordedSteps") {
         if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
         for (const std::string mode : {"{name: semi_async, quorum: 3}", "{name: async}",

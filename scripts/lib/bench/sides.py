@@ -9,8 +9,7 @@ from pathlib import Path
 from bench import measure, workloads
 
 PHASES = ("pull_down", "train", "barrier", "aggregate", "server_step")
-TOGETHER = 32  # clients in one batched step
-BATCHED = {"clients_per_slot": TOGETHER, "clients_at_once": TOGETHER}
+TOGETHER = {"cpu": 32, "cuda": 64}  # clients in one batched step
 
 
 class Program:
@@ -30,14 +29,21 @@ class Program:
 
 
 class Fedhive:
-    def __init__(self, name, program, device="cpu", settings=None, supports=lambda workload: True, note="", missing=False):
-        self.name, self.note, self.program, self.device, self.settings, self.supports = name, note, program, device, settings, supports
+    def __init__(self, name, program, device="cpu", settings=None, together=1, supports=lambda workload: True, note="", missing=False):
+        self.name, self.note, self.program, self.device, self.settings, self.supports = name, note, program, device, settings or {}, supports
+        self.together = together  # clients in one step, as far as a round has so many
         self.missing = missing  # this program cannot do it: a row with its note, and no figures
+
+    def settings_for(self, workload):
+        if self.together == 1:
+            return self.settings
+        together = min(self.together, 1 << (workload["cohort"] - 1).bit_length())  # a power of two
+        return {**self.settings, "clients_per_slot": together, "clients_at_once": together}
 
     def run(self, workload, watch_memory=False):
         with tempfile.TemporaryDirectory() as folder:
             config, out = Path(folder, "workload.yaml"), Path(folder, "run")
-            config.write_text(workloads.to_yaml(workload, self.device, self.settings))
+            config.write_text(workloads.to_yaml(workload, self.device, self.settings_for(workload)))
             _, whole_s, peak_mib = measure.run([self.program, "run", config, "--out", out, "--quiet"], None, watch_memory)
             with open(out / "rounds.csv", newline="") as file:
                 rows = [{key: float(value or "nan") for key, value in row.items()} for row in csv.DictReader(file)]
@@ -71,11 +77,15 @@ def _has_key(fedhive, key):
 def _fedhive_sides(fedhive, device):
     """fedhive as everybody runs it, and with what this program knows besides."""
     sides = [Fedhive("fedhive", fedhive, device)]
-    known = _has_key(fedhive, "clients_at_once")
-    sides.append(Fedhive("fedhive batched", fedhive, device, BATCHED, lambda workload: workload["model"] in ("lr", "mlp"),
-                         f"training.clients_at_once: {TOGETHER}" if known else "this program has no key training.clients_at_once", not known))
+    known, together = _has_key(fedhive, "clients_at_once"), TOGETHER[device]
+    at_once = f"training.clients_at_once: {together}"
+    # On the CPU vmap makes grouped convolutions of those of many clients, which are slower.
+    sides.append(Fedhive("fedhive batched", fedhive, device, together=together,
+                         supports=lambda workload: device == "cuda" or workload["model"] in ("lr", "mlp"),
+                         note=at_once if known else "this program has no key training.clients_at_once", missing=not known))
     if device == "cuda" and _has_key(fedhive, "graph"):
         sides.append(Fedhive("fedhive graph", fedhive, device, {"graph": True}, note="training.graph: true"))
+        sides.append(Fedhive("fedhive graph batched", fedhive, device, {"graph": True}, together, note=f"training.graph: true, {at_once}"))
     return sides
 
 
@@ -83,7 +93,7 @@ def make_sides(build, gpu, peers):
     """(sides, name of the one that ratios refer to)"""
     sides = _fedhive_sides(build / "fedhive", "cuda" if gpu else "cpu")
     if gpu:
-        for form in ("eager", "graph", "batched"):
+        for form in ("eager", "graph"):
             sides.append(Program(f"ideal loop, {form}", lambda file, form=form: [build / "ideal_gpu", form, file]))
     else:
         for processes, name in ((1, "ideal loop, 1 process"), (2, "ideal loop, 2 processes")):

@@ -1,99 +1,18 @@
 #include "clients/training/batched_training.h"
 
 #include "aggregation/base/error.h"
-#include "clients/data/glyphs.h"
-#include "clients/training/libtorch_batched_step.h"
-#include "clients/training/libtorch_step.h"
 #include "clients/training/supervised_batched_step.h"
+#include "tests/clients/training/batched_clients.h"
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
-#include <numeric>
-#include <string>
 
 using namespace fedhive;
 using namespace fedhive::clients;
-using aggregation::MemorySpace;
-using aggregation::SgdOptions;
+using namespace fedhive::testing;
 
 namespace {
-
-using Floats = std::vector<float>;
-
-/// Clients of unequal shards, trained one at a time or at once.
-struct Clients {
-    explicit Clients(std::string_view name, SgdOptions options = {0.05F, 0.0F, 0.0F, false}, bool dropout = false)
-        : train{glyphs().train.shape, glyphs().train.values, glyphs().train.labels},
-          spec(model_spec(name, dropout)),
-          model(spec, MemorySpace::Host),
-          step(model, train, {}, options),
-          batched(spec, 8, MemorySpace::Host, train, {}, options),
-          global(model.layout().num_floats(), 0.0F) {
-        prepare_libtorch(1);
-        initial_parameters(spec, model.layout(), 3, global);
-    }
-
-    static const Dataset& glyphs() {
-        static const Dataset dataset = draw_glyphs(200, 10, 1);
-        return dataset;
-    }
-    ModelSpec model_spec(std::string_view name, bool dropout) const {
-        ModelSpec result;
-        result.name.set(name);
-        result.input = glyphs().train.shape;
-        result.num_classes = 10;
-        result.hidden = 16;
-        result.dropout = dropout;
-        return result;
-    }
-
-    /// Client k has sizes[k] examples, one after the other.
-    std::vector<RowClient> clients(const std::vector<std::size_t>& sizes) {
-        indices.resize(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
-        std::iota(indices.begin(), indices.end(), 0U);
-        std::vector<RowClient> result;
-        std::size_t first = 0;
-        for (const std::size_t size : sizes) {
-            result.push_back({static_cast<std::uint32_t>(10 + result.size()), std::span(indices).subspan(first, size)});
-            first += size;
-        }
-        return result;
-    }
-
-    ClientResult alone(const RowClient& client, Floats& update, Objective objective = {}) {
-        update.assign(global.size(), 0.0F);
-        return train_client(step, plan, objective, round, client.client_id, client.shard, global, update);
-    }
-    std::vector<ClientResult> at_once(std::span<const RowClient> clients, Objective objective = {}) {
-        return train_clients(batched, plan, objective, round, clients, global);
-    }
-    Floats update(std::size_t row) {
-        const auto span = batched.parameters(row).host();
-        return {span.begin(), span.end()};
-    }
-
-    ExamplesView train;
-    ModelSpec spec;
-    FlatModel model;
-    LibtorchStep step;
-    LibtorchBatchedStep batched;
-    Floats global;
-    std::vector<std::uint32_t> indices;
-    LocalTraining plan{5, 2, 4};
-    std::uint32_t round = 7;
-};
-
-double largest_difference(const Floats& a, const Floats& b) {
-    double largest = 0.0;
-    for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(static_cast<double>(a[i]) - b[i]));
-    return largest;
-}
-
-/// No shard divides the batch size but one; one client has a single example.
-const std::vector<std::size_t> kUnequal{13, 1, 8, 5, 30};
 
 void check_same_as_alone(Clients& all, Objective objective = {}) {
     const auto clients = all.clients(kUnequal);
@@ -204,6 +123,25 @@ TEST_SUITE("BatchedTraining") {
         CHECK(losses_after[0] > losses[0]);
         const std::vector<RowBatch> nobody(3);
         CHECK_THROWS_WITH_AS(all.batched.compute_gradients(nobody), doctest::Contains("a step of nobody"), Fault);
+    }
+
+    TEST_CASE("LossOfARowAtRestStaysWhateverItsScoresAre") {
+        Clients all("lr");
+        const auto clients = all.clients({4, 4, 4});
+        BatchedStart start;
+        start.rows = 3;
+        start.global = all.global;
+        all.batched.begin(start);
+        const std::vector<RowBatch> everybody{clients[0].shard, clients[1].shard, clients[2].shard};
+        all.batched.step(everybody);
+        std::vector<double> losses(3), losses_after(3);
+        all.batched.loss_sums(losses);
+        const auto weights = all.batched.parameters(1).host();
+        for (std::size_t i = 0; i < weights.size(); ++i)
+            weights[i] = i % 2 == 0 ? 3e38F : -3e38F;  // finite; their sums are not
+        all.batched.step(std::vector<RowBatch>{clients[0].shard, {}, clients[2].shard});
+        all.batched.loss_sums(losses_after);
+        CHECK(losses_after[1] == losses[1]);
     }
 
     TEST_CASE("DropoutDrawsForEachRowItsOwnAndFollowsTheKeys") {

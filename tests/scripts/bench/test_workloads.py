@@ -55,3 +55,18 @@ class Workloads(support.TemporaryFolder):
         self.assertEqual([name for name in found if "ideal" in name], ["ideal loop, 1 process", "ideal loop, 2 processes"])
         lr, cnn = workloads.training(support.ROOT)[3], workloads.training(support.ROOT)[1]
         self.assertEqual([found["fedhive batched"].supports(work) for work in (lr, cnn)], [True, False])
+
+    def test_on_a_gpu_every_model_is_trained_in_all_forms(self):
+        known, reference = sides.make_sides(support.BUILD, True, [])
+        found = {side.name: side for side in known}
+        self.assertEqual(list(found), ["fedhive", "fedhive batched", "fedhive graph", "fedhive graph batched", "ideal loop, eager", "ideal loop, graph"])
+        self.assertIn(reference, found)
+        cnn, w4 = workloads.training(support.ROOT, gpu=True)[1], workloads.training(support.ROOT, gpu=True)[5]
+        for name, together in (("fedhive", 1), ("fedhive batched", 64), ("fedhive graph", 1), ("fedhive graph batched", 64)):
+            side, config = found[name], self.folder / "gpu.yaml"
+            self.assertTrue(side.supports(cnn))
+            config.write_text(workloads.to_yaml(w4, "cpu", side.settings_for(w4)))
+            shown = self.fedhive("show-config", config).stdout
+            self.assertIn(f"clients_at_once: {together}", shown)
+            self.assertIn(f"graph: {str('graph' in name).lower()}", shown)
+            self.assertEqual(side.settings_for(cnn).get("clients_at_once", 1), min(together, 16))

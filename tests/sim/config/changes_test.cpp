@@ -81,6 +81,16 @@ TEST_CASE("FaultsSayWhatIsWrongWithThem") {
     }
 }
 
+TEST_CASE("GraphMayNotChangeWhereClientsAreTrainedAtOnce") {
+    for (const std::string at_once : {"1", "2"}) {
+        const std::string text = kMinimal + "training: {clients_per_slot: 2, clients_at_once: " + at_once + "}\n";
+        const auto found = changes(loaded(text), loaded(text, {"training.graph=true"}));
+        REQUIRE(found.size() == 1);
+        CHECK_EQ(found[0].key, "training.graph");
+        CHECK_EQ(found[0].allowed, at_once == "1");
+    }
+}
+
 TEST_CASE("RoundsMayNotChangeWhereTheLastOnesDrain") {
     for (const std::string at_end : {"drop", "drain"}) {
         const std::string text = kMinimal + "mode: {name: semi_async, quorum: 2, at_end: " + at_end + "}\n";

@@ -298,8 +298,6 @@ TEST_CASE("KeysThatDoNotGoTogether") {
              "synchronous without a quorum); allowed: 1"},
             {"training: {clients_per_slot: 2, clients_at_once: 2, precision: tf32}\n",
              "c.yaml:7: training.precision: clients trained at once have only one; allowed with clients_at_once above 1: f32"},
-            {"training: {clients_per_slot: 2, clients_at_once: 2, graph: true}\n",
-             "c.yaml:7: training.graph: a batched step cannot be recorded yet; allowed with clients_at_once above 1: false"},
             {"training:\n  clients_per_slot: 2\nstrategy: {name: median}\n",
              "c.yaml:8: training.clients_per_slot: strategy 'median' looks at every client's own update; allowed: 1"},
             {"training: {graph: true}\nmode: {name: split, cut: fc1}\n",

@@ -95,10 +95,8 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     }
     if (run.mode.name != "synchronous" || run.mode.quorum) run.training.clients_per_slot = 1;
     run.training.clients_at_once = (run.training.clients_per_slot + 1) / 2;
-    if (run.mode.name == "split" || run.training.clients_at_once > 1) {
-        run.training.graph = false;
-        run.training.precision = "f32";
-    }
+    if (run.mode.name == "split") run.training.graph = false;
+    if (run.mode.name == "split" || run.training.clients_at_once > 1) run.training.precision = "f32";
     if ((by_gradients || run.mode.name == "async") && run.strategy.parameters.contains("server_lr"))
         run.strategy.parameters["server_lr"] = 1.0;
     const std::int64_t arrivals =

@@ -1,0 +1,96 @@
+#include "clients/training/row_batches.h"
+
+#include "aggregation/base/error.h"
+
+#include <algorithm>
+
+namespace fedhive::clients {
+
+using aggregation::MemorySpace;
+
+namespace {
+
+std::size_t words_of(std::size_t rows, std::size_t size) { return rows * (2 * size + 1); }
+
+void write_list(std::span<const RowBatch> batches, std::size_t size, void* words) {
+    auto* index = static_cast<std::uint32_t*>(words);
+    auto* weight = static_cast<float*>(words) + batches.size() * size;
+    auto* count = weight + batches.size() * size;
+    for (const RowBatch& batch : batches) {
+        index = std::copy(batch.begin(), batch.end(), index);
+        index = std::fill_n(index, size - batch.size(), batch.empty() ? 0U : batch.front());
+        if (!batch.empty()) weight = std::fill_n(weight, batch.size(), 1.0F / static_cast<float>(batch.size()));
+        weight = std::fill_n(weight, size - batch.size(), 0.0F);
+        *count++ = static_cast<float>(batch.size());
+    }
+}
+
+}  // namespace
+
+RowBatches::RowBatches(const ExamplesView& from, const Normalization& normalization, torch::Device device)
+    : from_(from), gather_(from.shape, normalization), device_(device) {
+    FEDHIVE_CHECK((from.space == MemorySpace::Cuda) == device.is_cuda(), "the examples are not where the model is");
+    if (device.is_cpu()) return;
+    scale_ = to_device(gather_.scale(), device);
+    shift_ = to_device(gather_.shift(), device);
+}
+
+void RowBatches::reserve(std::size_t rows, std::size_t size) {
+    const auto places = static_cast<std::int64_t>(rows * size);
+    const auto words = static_cast<std::int64_t>(words_of(rows, size));
+    const auto options = torch::TensorOptions().device(device_);
+    if (!list_.defined() || list_.size(0) < words) list_ = torch::empty({words}, options.dtype(torch::kInt32));
+    if (all_labels_.defined() && all_labels_.size(0) >= places) return;
+    all_examples_ = torch::empty({places * static_cast<std::int64_t>(from_.shape.num_values())}, options);
+    all_labels_ = torch::empty({places}, options.dtype(torch::kInt64));
+}
+
+void RowBatches::check(std::span<const RowBatch> batches, std::size_t size) const {
+    for (const RowBatch& batch : batches) {
+        FEDHIVE_CHECK(batch.size() <= size, "a batch of {} is larger than was said, {}", batch.size(), size);
+        for (const std::uint32_t index : batch) FEDHIVE_CHECK(index < from_.size(), "example {} of {}", index, from_.size());
+    }
+}
+
+void RowBatches::list(std::span<const RowBatch> batches, std::size_t size) {
+    check(batches, size);
+    rows_ = batches.size();
+    size_ = size;
+    reserve(rows_, size_);
+    if (device_.is_cpu()) return write_list(batches, size, list_.data_ptr());
+    // Pinned memory of its own for each step: the device may still be reading the list of a step before, and LibTorch gives that memory out
+    // again only when the copy has been made.
+    const auto words = static_cast<std::int64_t>(words_of(rows_, size_));
+    const torch::Tensor pinned = torch::empty({words}, torch::TensorOptions().dtype(torch::kInt32).pinned_memory(true));
+    write_list(batches, size, pinned.data_ptr());
+    list_.narrow(0, 0, words).copy_(pinned, /*non_blocking=*/true);
+}
+
+void RowBatches::gather() {
+    const auto* indices = static_cast<const std::uint32_t*>(list_.data_ptr());
+    auto* values = all_examples_.data_ptr<float>();
+    auto* labels_to = all_labels_.data_ptr<std::int64_t>();
+    if (device_.is_cpu()) {
+        gather_.gather(from_, {indices, num_listed()}, values, labels_to);
+    } else {
+        const element::GatherTerms terms{from_.values.data(),
+                                         from_.labels.data(),
+                                         indices,
+                                         nullptr,
+                                         scale_.data_ptr<float>(),
+                                         shift_.data_ptr<float>(),
+                                         static_cast<std::uint32_t>(from_.shape.num_values()),
+                                         static_cast<std::uint32_t>(from_.shape.height * from_.shape.width)};
+        gather_on_device(terms, num_listed(), values, labels_to);
+    }
+    const auto rows = static_cast<std::int64_t>(rows_), size = static_cast<std::int64_t>(size_);
+    const auto& shape = from_.shape;
+    examples = all_examples_.narrow(0, 0, rows * size * static_cast<std::int64_t>(shape.num_values()))
+                   .view({rows, size, shape.channels, shape.height, shape.width});
+    labels = all_labels_.narrow(0, 0, rows * size).view({rows, size, 1});
+    const torch::Tensor floats = list_.view(torch::kFloat32);
+    weights = floats.narrow(0, rows * size, rows * size).view({rows, size});
+    counts = floats.narrow(0, 2 * rows * size, rows);
+}
+
+}  // namespace fedhive::clients

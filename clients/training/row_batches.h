@@ -1,0 +1,45 @@
+// The batches of many rows as tensors, gathered where the examples lie (batch_tensors.h, with rows). A step's list says which examples they are
+// and what each counts. It goes up to a device in one copy that nobody waits for, and the batches are gathered there.
+#pragma once
+
+#include "clients/training/batch_tensors.h"
+#include "clients/training/batched_step.h"
+
+namespace fedhive::clients {
+
+/// Tensors over memory of fixed places, large enough for the largest step. A shorter batch is filled up with its own first example, at weight
+/// 0: a value that its row computes anyway, so nothing is infinite that would not be. Rows at rest hold the first example of all, at weight 0.
+class RowBatches {
+public:
+    /// The examples must outlive the batches, and lie where the device is.
+    RowBatches(const ExamplesView& from, const Normalization& normalization, torch::Device device);
+
+    /// Memory for that many rows and examples of each: it does not move before a larger step comes.
+    void reserve(std::size_t rows, std::size_t size);
+
+    /// Says what gather() fetches: for each row a batch of `size`. Throws Fault for a larger one, and for an index that there is not.
+    void list(std::span<const RowBatch> batches, std::size_t size);
+
+    /// What was listed last, or on a device will be when it gets there: so a gather can be recorded and run again with other lists of as many
+    /// rows. The tensors are valid until the next list.
+    void gather();
+
+    torch::Tensor examples;  // [rows, size, channels, height, width] f32
+    torch::Tensor labels;    // [rows, size, 1] i64
+    torch::Tensor weights;   // [rows, size] f32: what an example counts in its row's mean loss
+    torch::Tensor counts;    // [rows] f32: examples of each row's batch
+
+private:
+    void check(std::span<const RowBatch> batches, std::size_t size) const;
+    std::size_t num_listed() const { return rows_ * size_; }
+
+    ExamplesView from_;
+    BatchGather gather_;
+    torch::Device device_;
+    std::size_t rows_ = 0, size_ = 0;  // of the list
+    torch::Tensor list_;               // 32-bit words: [rows, size] indices | [rows, size] weights | [rows] counts
+    torch::Tensor all_examples_, all_labels_;
+    torch::Tensor scale_, shift_;  // [channels] on the device, if there is one
+};
+
+}  // namespace fedhive::clients

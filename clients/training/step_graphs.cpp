@@ -1,0 +1,91 @@
+#ifdef FEDHIVE_TORCH_CUDA
+
+#include "clients/training/step_graphs.h"
+
+#include "aggregation/math/kernels.h"
+#include "aggregation/math/vector_ops.h"
+#include "clients/training/libtorch_guard.h"
+
+#include <c10/cuda/CUDAGuard.h>
+
+#include <algorithm>
+
+namespace fedhive::clients {
+
+namespace {
+
+/// LibTorch's work and ours on one stream, as long as it lives.
+class OnStream {
+public:
+    explicit OnStream(const c10::cuda::CUDAStream& stream) : guard_(stream), before_(aggregation::kernels::stream()) {
+        aggregation::kernels::set_stream(stream.stream());
+    }
+    OnStream(const OnStream&) = delete;
+    OnStream& operator=(const OnStream&) = delete;
+    ~OnStream() { aggregation::kernels::set_stream(before_); }
+
+private:
+    c10::cuda::CUDAStreamGuard guard_;
+    void* before_;
+};
+
+}  // namespace
+
+StepGraphs::StepGraphs() : side_(c10::cuda::getStreamFromPool()), pool_(at::cuda::graph_pool_handle()) {}
+
+aggregation::ConstParamSpan StepGraphs::begin(aggregation::ConstParamSpan global, const Objective& objective,
+                                              std::uint64_t dropout_seed) {
+    if (objective.proximal_mu != recorded_mu_) {
+        graphs_.clear();
+        pool_ = at::cuda::graph_pool_handle();  // the allocator takes none that has lost all its graphs
+    }
+    recorded_mu_ = objective.proximal_mu;
+    dropout_seed_ = dropout_seed;
+    if (objective.proximal_mu == 0.0F) return global;
+    if (global_.span().size != global.size) global_ = aggregation::ParamBuffer(global.size, global.space);
+    aggregation::copy(global_, global);
+    return global_;
+}
+
+const std::vector<StepGraphs::Graph>& StepGraphs::of(std::size_t size, const std::function<std::vector<Graph>()>& record) {
+    auto found = graphs_.find(size);
+    if (found == graphs_.end()) found = graphs_.emplace(size, record()).first;
+    return found->second;
+}
+
+/// Libraries make their handles and choose their ways in the first steps, which must not be recorded; on the same stream, or autograd would go
+/// back to the other.
+StepGraphs::Graph StepGraphs::record(const std::function<void()>& work, const std::vector<torch::Tensor>& changes) const {
+    constexpr int kTimesBefore = 3;
+    std::vector<torch::Tensor> before(changes.size());
+    std::transform(changes.begin(), changes.end(), before.begin(), [](const torch::Tensor& one) { return one.clone(); });
+    const torch::Device device(torch::kCUDA, 0);
+    at::Generator generator = at::globalContext().defaultGenerator(device);
+    const std::uint64_t drawn = generator.get_offset();
+    aggregation::synchronize(aggregation::MemorySpace::Cuda);
+
+    auto graph = std::make_unique<at::cuda::CUDAGraph>();
+    {
+        const OnStream here(side_);
+        for (int time = 0; time < kTimesBefore; ++time) {
+            work();
+            for (std::size_t i = 0; i < changes.size(); ++i) changes[i].copy_(before[i]);
+        }
+        aggregation::synchronize(aggregation::MemorySpace::Cuda);
+        graph->capture_begin(pool_);  // which registers the default generator
+        work();
+        graph->capture_end();
+    }
+    seed_generator(device, dropout_seed_);
+    generator.set_offset(drawn);
+    return graph;
+}
+
+torch::Tensor tensor_of(aggregation::ParamSpan span) {
+    return torch::from_blob(span.data, {static_cast<std::int64_t>(span.size)},
+                            torch::TensorOptions().dtype(torch::kFloat32).device(torch::kCUDA, 0));
+}
+
+}  // namespace fedhive::clients
+
+#endif

@@ -1,0 +1,83 @@
+#include "aggregation/math/row_ops.h"
+
+#include "tests/aggregation/spans.h"
+#include "tests/support/skip.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::aggregation;
+
+namespace {
+
+constexpr std::size_t kRows = 5, kStride = 1100, kFirst = 7;
+const testing::Floats kCounts{3.0F, 0.0F, 1.0F, 0.5F, 0.0F};
+
+/// Columns of a matrix, and the same as rows of their own.
+struct Matrix {
+    Matrix(std::size_t width, std::uint32_t which, MemorySpace space)
+        : values(testing::random_floats(kRows * kStride, which)),
+          buffer(testing::upload(values, space)),
+          columns{buffer.span().data + kFirst, kRows, width, kStride, space} {}
+
+    ParamSpan row(std::size_t index) { return {values.data() + index * kStride + kFirst, columns.width}; }
+
+    testing::Floats values;
+    ParamBuffer buffer;
+    RowsSpan columns;
+};
+
+void rows_conform(MemorySpace space, const SgdOptions& options) {
+    for (const std::size_t width : {std::size_t{1}, std::size_t{255}, std::size_t{256}, std::size_t{1000}}) {
+        Matrix parameters(width, 1, space), gradients(width, 2, space), velocity(width, 3, space), global(width, 4, space);
+        const bool momentum = options.momentum > 0.0F;
+        const ParamSpan to = global.columns.row(2);
+        add_proximal_gradient(gradients.columns, parameters.columns, to, 0.3F);
+        sgd_step(parameters.columns, gradients.columns, momentum ? velocity.columns : RowsSpan{},
+                 testing::upload(kCounts, space), options);
+        for (std::size_t row = 0; row < kRows; ++row) {
+            add_proximal_gradient(gradients.row(row), parameters.row(row), global.row(2), 0.3F);
+            if (kCounts[row] != 0.0F)
+                sgd_step(parameters.row(row), gradients.row(row), momentum ? velocity.row(row) : ParamSpan(), options);
+        }
+        CHECK(testing::same_bits(testing::download(gradients.buffer), gradients.values));
+        CHECK(testing::same_bits(testing::download(parameters.buffer), parameters.values));
+        CHECK(testing::same_bits(testing::download(velocity.buffer), velocity.values));
+    }
+}
+
+void every_optimizer_conforms(MemorySpace space) {
+    rows_conform(space, {.lr = 0.1F, .momentum = 0.0F, .weight_decay = 0.0F, .nesterov = false});
+    rows_conform(space, {.lr = 0.1F, .momentum = 0.0F, .weight_decay = 0.01F, .nesterov = false});
+    rows_conform(space, {.lr = 0.1F, .momentum = 0.9F, .weight_decay = 0.01F, .nesterov = false});
+    rows_conform(space, {.lr = 0.1F, .momentum = 0.9F, .weight_decay = 0.01F, .nesterov = true});
+}
+
+}  // namespace
+
+TEST_SUITE("RowOps") {
+    TEST_CASE("RowsHaveTheBitsOfOneAtATimeAndThoseAtRestStay") { every_optimizer_conforms(MemorySpace::Host); }
+
+    TEST_CASE("Gpu: RowsHaveTheBitsOfOneAtATimeAndThoseAtRestStayOnCuda") {
+        if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
+        every_optimizer_conforms(MemorySpace::Cuda);
+    }
+
+    TEST_CASE("RowsOfOtherShapesAreRefused") {
+        Matrix some(16, 1, MemorySpace::Host), wide(32, 2, MemorySpace::Host), few(16, 3, MemorySpace::Host);
+        few.columns.rows = 2;
+        const ConstParamSpan counts(kCounts);
+        const SgdOptions plain{}, heavy{.lr = 0.1F, .momentum = 0.9F};
+        CHECK_THROWS_WITH_AS(sgd_step(some.columns, few.columns, {}, counts, plain),
+                             doctest::Contains("gradients: 2 rows against 5"), ShapeError);
+        CHECK_THROWS_AS(sgd_step(some.columns, wide.columns, {}, counts, plain), ShapeError);
+        CHECK_THROWS_WITH_AS(sgd_step(some.columns, some.columns, {}, counts.part(0, 4), plain), doctest::Contains("counts"),
+                             ShapeError);
+        CHECK_THROWS_WITH_AS(sgd_step(some.columns, some.columns, {}, counts, heavy), doctest::Contains("velocity"),
+                             ShapeError);
+        CHECK_THROWS_AS(sgd_step(some.columns, some.columns, some.columns, counts, plain), ShapeError);
+        CHECK_THROWS_AS(sgd_step(some.columns, some.columns, {}, counts, {.nesterov = true}), Fault);
+        CHECK_THROWS_AS(add_proximal_gradient(few.columns, some.columns, some.row(0), 0.1F), ShapeError);
+        CHECK_THROWS_AS(add_proximal_gradient(some.columns, some.columns, wide.row(0), 0.1F), ShapeError);
+    }
+}

@@ -1,0 +1,100 @@
+// Clients of unequal shards, trained one at a time or at once, on the host or on a GPU.
+#pragma once
+
+#include "clients/data/glyphs.h"
+#include "clients/data/shared_dataset.h"
+#include "clients/training/batched_training.h"
+#include "clients/training/libtorch_batched_step.h"
+#include "clients/training/libtorch_step.h"
+#include "tests/aggregation/spans.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+namespace fedhive::testing {
+
+using aggregation::MemorySpace;
+using aggregation::SgdOptions;
+using aggregation::testing::Floats;
+
+struct Clients {
+    explicit Clients(std::string_view name, SgdOptions options = {0.05F, 0.0F, 0.0F, false}, bool dropout = false,
+                     MemorySpace where = MemorySpace::Host)
+        : dataset(examples(where)),
+          train(dataset.train(where)),
+          spec(model_spec(name, dropout)),
+          model(spec, where),
+          step(model, train, {}, options),
+          batched(spec, 8, where, train, {}, options),
+          global(first_model(spec, model.layout(), where)) {}
+
+    static clients::SharedDataset examples(MemorySpace where) {
+        clients::prepare_libtorch(1);
+        auto result = clients::SharedDataset::create(clients::draw_glyphs(200, 10, 1), clients::partition_contiguous(200, 4));
+        if (where == MemorySpace::Cuda) result.upload(aggregation::cuda_driver());
+        return result;
+    }
+    clients::ModelSpec model_spec(std::string_view name, bool dropout) const {
+        clients::ModelSpec result;
+        result.name.set(name);
+        result.input = train.shape;
+        result.num_classes = 10;
+        result.hidden = 16;
+        result.dropout = dropout;
+        return result;
+    }
+    static aggregation::ParamBuffer first_model(const clients::ModelSpec& spec, const aggregation::Layout& layout,
+                                                MemorySpace where) {
+        Floats first(layout.num_floats(), 0.0F);
+        clients::initial_parameters(spec, layout, 3, first);
+        return aggregation::testing::upload(first, where);
+    }
+
+    /// Client k has sizes[k] examples, one after the other.
+    std::vector<clients::RowClient> clients(const std::vector<std::size_t>& sizes) {
+        indices.resize(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
+        std::iota(indices.begin(), indices.end(), 0U);
+        std::vector<clients::RowClient> result;
+        std::size_t first = 0;
+        for (const std::size_t size : sizes) {
+            result.push_back({static_cast<std::uint32_t>(10 + result.size()), std::span(indices).subspan(first, size)});
+            first += size;
+        }
+        return result;
+    }
+
+    clients::ClientResult alone(const clients::RowClient& client, Floats& update, clients::Objective objective = {}) {
+        const aggregation::ParamBuffer slot(global.span().size, global.span().space);
+        const auto result = train_client(step, plan, objective, round, client.client_id, client.shard, global, slot);
+        update = aggregation::testing::download(slot);
+        return result;
+    }
+    std::vector<clients::ClientResult> at_once(std::span<const clients::RowClient> clients, clients::Objective objective = {}) {
+        return train_clients(batched, plan, objective, round, clients, global);
+    }
+    Floats update(std::size_t row) { return aggregation::testing::download(batched.parameters(row)); }
+
+    clients::SharedDataset dataset;
+    clients::ExamplesView train;
+    clients::ModelSpec spec;
+    clients::FlatModel model;
+    clients::LibtorchStep step;
+    clients::LibtorchBatchedStep batched;
+    aggregation::ParamBuffer global;
+    std::vector<std::uint32_t> indices;
+    clients::LocalTraining plan{5, 2, 4};
+    std::uint32_t round = 7;
+};
+
+inline double largest_difference(const Floats& a, const Floats& b) {
+    double largest = 0.0;
+    for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(static_cast<double>(a[i]) - b[i]));
+    return largest;
+}
+
+/// No shard divides the batch size but one; one client has a single example.
+inline const std::vector<std::size_t> kUnequal{13, 1, 8, 5, 30};
+
+}  // namespace fedhive::testing
