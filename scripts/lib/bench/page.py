@@ -13,7 +13,8 @@ HOW = """**Speed** is the reference's seconds a round divided by the side's: 1 i
 gives one ratio of median rounds (the first one left out), the table the median of the ratios and, in brackets, the lowest and the highest.
 **Round** is training and aggregation without evaluation; fedhive's lasts until the next one begins, so it has reports and checkpoints in it.
 **Whole process** is from start to exit, with making the data, which sides do in different ways but for W1; beside it, how many times as long
-as fedhive's. **Peak memory** is the sum of PSS over all processes of a side, sampled in a run of its own of two rounds, which is not timed.
+as fedhive's, and **outside rounds** what is left of it without the rounds at their median: starting, data, evaluation, what the first
+round takes longer. **Peak memory** is the sum of PSS over all processes of a side, sampled in a run of its own of two rounds, not timed.
 [docs/speed.md](../../../docs/speed.md#measure) says more."""
 
 

@@ -32,6 +32,12 @@ def speeds(found, side, reference):
     return _ratios(found, side, reference, "round_s")
 
 
+def outside(found, side):
+    """Of each repeat: seconds of the whole process beside the rounds at their median: starting, data, evaluation, what a first round takes longer."""
+    rounds = found["workload"]["rounds"]
+    return [figures["whole_s"] - rounds * figures["round_s"] for figures in (repeat.get(side, {}) for repeat in found["repeats"]) if "whole_s" in figures]
+
+
 def _speed(values):
     if not values:
         return "–"
@@ -46,13 +52,14 @@ def sides_table(found, reference):
         repeats = found["repeats"]
         problem = next((repeat[side]["failed"] for repeat in repeats if "failed" in repeat.get(side, {})), "")
         if problem:
-            rows.append([side, *["–"] * 6, problem])
+            rows.append([side, *["–"] * 7, problem])
             continue
         accuracy, memory = _of(repeats, side, "accuracy"), found["memory"].get(side)
         rows.append([side, _speed(speeds(found, side, reference)), _median(_of(repeats, side, "round_s"), ".4f"),
                      _median(_of(repeats, side, "whole_s"), ".1f"), _median(_ratios(found, "fedhive", side, "whole_s"), ".2f"),
-                     f"{memory:.0f}" if memory else "–", _median(accuracy, ".4f"), note])
-    return markdown(["Side", f"Speed ({reference} = 1)", "Round, s", "Whole process, s", "fedhive's = 1", "Peak memory, MiB", "Accuracy", "Note"], rows)
+                     _median(outside(found, side), ".1f"), f"{memory:.0f}" if memory else "–", _median(accuracy, ".4f"), note])
+    return markdown(["Side", f"Speed ({reference} = 1)", "Round, s", "Whole process, s", "fedhive's = 1", "Outside rounds, s", "Peak memory, MiB",
+                     "Accuracy", "Note"], rows)
 
 
 def phases_table(found):
@@ -90,6 +97,7 @@ def csv_rows(name, found, reference):
     for side in found["how"]:
         figures = {key: _of(found["repeats"], side, key) for key in ("round_s", "whole_s", "accuracy")}
         figures["speed"] = speeds(found, side, reference)
+        figures["outside_s"] = outside(found, side)
         figures["peak_mib"] = [found["memory"][side]] if found["memory"].get(side) else []
         for phase in (*PHASES, "rest", "evaluate"):
             figures[f"{phase}_s"] = [repeat[side]["phases"][phase] for repeat in found["repeats"] if repeat.get(side, {}).get("phases")]

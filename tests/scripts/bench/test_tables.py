@@ -14,8 +14,8 @@ class Tables(support.TemporaryFolder):
     def test_speed_is_the_median_of_the_ratios_with_lowest_and_highest(self):
         found = support.workload_found(W2, support.repeat(1.0, 0.5), support.repeat(1.0, 2.0), support.repeat(2.0, 3.0))
         text = tables.sides_table(found, "ideal")
-        self.assertIn("| fedhive | 1.50 (0.50 to 2.00) | 1.0000 | 9.0 | 1.00 | 512 | – |", text)
-        self.assertIn("| ideal | 1.00 (1.00 to 1.00) | 2.0000 | 3.0 | 0.33 | – | – |", text)
+        self.assertIn("| fedhive | 1.50 (0.50 to 2.00) | 1.0000 | 9.0 | 1.00 | -1.0 | 512 | – |", text)
+        self.assertIn("| ideal | 1.00 (1.00 to 1.00) | 2.0000 | 3.0 | 0.33 | -17.0 | – | – |", text)
 
     def test_phases_add_up_to_the_round(self):
         text = tables.phases_table(support.workload_found(W2, support.repeat(0.01, 1)))
@@ -25,8 +25,8 @@ class Tables(support.TemporaryFolder):
         found = support.workload_found(W2, {"fedhive": {"failed": "fedhive: exit status 1: no"}, "ideal": {"round_s": 1.0, "whole_s": 2.0}})
         found["how"]["fedhive batched"] = "this program has no key"
         text = tables.sides_table(found, "ideal")
-        self.assertIn("| fedhive | – | – | – | – | – | – | fedhive: exit status 1: no |", text)
-        self.assertIn("| fedhive batched | – | – | – | – | – | – | this program has no key |", text)
+        self.assertIn("| fedhive | – | – | – | – | – | – | – | fedhive: exit status 1: no |", text)
+        self.assertIn("| fedhive batched | – | – | – | – | – | – | – | this program has no key |", text)
         self.assertEqual(runner.failures(found), 1)
 
     def test_csv_has_a_row_a_figure(self):
