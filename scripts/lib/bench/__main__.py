@@ -51,9 +51,9 @@ def targets(given):
 
 
 def command_of(given):
-    """As somebody repeats all of it."""
+    """As it was called, but for what says where."""
     flags = [f"--{name}" for name in ("gpu", "peers", "quick") if getattr(given, name)]
-    return shlex.join(["fedhive", "bench", *flags, "--repeats", str(given.repeats)])
+    return shlex.join(["fedhive", "bench", *flags, "--repeats", str(given.repeats), *given.workloads])
 
 
 def measure_all(given, store, sides_of):

@@ -1,4 +1,5 @@
 """The real programs, measured for a moment; and scripts/bench as somebody calls it."""
+import argparse
 import csv
 import json
 import os
@@ -27,6 +28,13 @@ class EarlierCalls(support.TemporaryFolder):
         self.assertEqual(with_earlier_calls(file, {**now, "commands": ["c"], "busy_before": 1.0}),
                          {"commit": "abc", "commands": ["a", "b", "c"], "busy_before": 1.0})
         self.assertEqual(with_earlier_calls(file, {**now, "commit": "def"}), {**now, "commit": "def"})
+
+
+class AsCalled(unittest.TestCase):
+    def test_a_command_names_the_workloads_it_was_given(self):
+        from bench.__main__ import command_of
+        given = argparse.Namespace(gpu=False, peers=True, quick=False, repeats=3, workloads=["W1", "W3-lr"])
+        self.assertEqual(command_of(given), "fedhive bench --peers --repeats 3 W1 W3-lr")
 
 
 class Busy(unittest.TestCase):
@@ -66,7 +74,7 @@ class Command(support.TemporaryFolder):
         self.assertEqual(table["w3-mlp", "ideal loop, 2 processes", "speed"], 1)
         self.assertIn("| fedhive batched |", text)
         manifest = json.loads((self.folder / "manifest.json").read_text())
-        self.assertEqual((manifest["repeats"], manifest["workers"], manifest["commands"]), (1, 2, ["fedhive bench --quick --repeats 1"]))
+        self.assertEqual((manifest["repeats"], manifest["workers"], manifest["commands"]), (1, 2, ["fedhive bench --quick --repeats 1 w3"]))
         again = bench("w3-LR", "--quick", "--repeats", "1", "--out", self.folder)
         self.assertEqual((again.returncode, again.stdout), (0, f"{self.folder}/table.md\n"))
         self.assertEqual(self.table(), table)
