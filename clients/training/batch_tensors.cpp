@@ -53,7 +53,7 @@ void BatchTensors::reserve(std::int64_t rows, const torch::TensorOptions& where)
     FEDHIVE_CHECK(cursor_ == nullptr, "a batch of {} is larger than was said", rows);
     examples_ = torch::empty({rows, shape_.channels, shape_.height, shape_.width}, where.dtype(torch::kFloat32));
     labels_ = torch::empty({rows}, where.dtype(torch::kInt64));
-    parts_.assign(static_cast<std::size_t>(rows) + 1, {});
+    parts_.clear();
 }
 
 /// Made once for each size: a small model's step has few operations, and these would be two more.

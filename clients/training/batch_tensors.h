@@ -7,6 +7,8 @@
 
 #include <torch/torch.h>
 
+#include <map>
+
 namespace fedhive::clients {
 
 /// Tensors that batches are gathered into, reused from step to step.
@@ -41,7 +43,7 @@ private:
     torch::Device device_;
     torch::Tensor examples_;  // where they are gathered, at least as many rows as the largest batch so far
     torch::Tensor labels_;
-    std::vector<Batch> parts_;  // [rows]: of them, the first rows; once such a batch has come
+    std::map<std::size_t, Batch> parts_;  // by their number: the first rows of them, once such a batch has come
 
     // Only for a data set on the device.
     std::span<const std::uint32_t> expected_;

@@ -89,6 +89,7 @@ torch::Tensor LibtorchStep::loss_of(const BatchTensors::Batch& batch) const {
         const AutocastScope autocast(precision_, model_.device());
         logits = model_.module().forward(batch.examples);
     }
+    // What cross_entropy_loss comes to, without the operators around it, which a small model's step feels.
     if (logits.scalar_type() != torch::kFloat32) logits = logits.to(torch::kFloat32);
     return std::get<0>(
         torch::nll_loss_forward(torch::_log_softmax(logits, 1, false), batch.labels, {}, at::Reduction::Mean, -100));

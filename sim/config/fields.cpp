@@ -137,7 +137,7 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
                    .doc = "On a GPU: record a local step once for each size of a batch, as a CUDA graph, and run that; for small models, whose steps are "
                           "mostly launches. No effect on the CPU. With clients_at_once above 1 it is recorded once for each number of clients, "
                           "batches are filled up and clients that have ended are computed on, so the last bits and dropout differ from steps that "
-                          "are not recorded, and a resumed run keeps the value. With 1 it never changes a result."});
+                          "are not recorded, and a resumed run has to keep the value. All else holds for 1: it never changes a result."});
     visitor.begin({.name = "optimizer", .flow = true, .doc = "The client's optimiser; it starts fresh each round."});
     visitor.field({.name = "name", .target = &optimizer.name, .choices = {"sgd"}, .doc = "sgd: stochastic gradient descent."});
     visitor.field({.name = "lr", .target = &optimizer.lr, .range = above(0),
