@@ -26,6 +26,9 @@ void SupervisedStep::update_written() {
     if (fault_.at_update != 0) fire();
 }
 
-void SupervisedStep::fire() { supervision_.fire(std::exchange(fault_, {}), step_.gradient()); }
+/// Asking for the gradient brings it into one piece, which no step without a fault should pay for.
+void SupervisedStep::fire() {
+    if (fault_.kind != FaultKind::None) supervision_.fire(std::exchange(fault_, {}), step_.gradient());
+}
 
 }  // namespace fedhive::clients

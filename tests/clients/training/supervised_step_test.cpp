@@ -15,7 +15,7 @@ namespace {
 /// Counts its halves.
 struct CountingStep final : TrainingStep {
     aggregation::ParamSpan parameters() override { return local; }
-    aggregation::ParamSpan gradient() override { return slope; }
+    aggregation::ParamSpan gradient() override { return ++in_one_piece, slope; }
     aggregation::ParamSpan velocity() override { return {}; }
     void begin(const ClientStart&) override {}
     void compute_gradient(std::span<const std::uint32_t>) override { ++computed; }
@@ -26,6 +26,7 @@ struct CountingStep final : TrainingStep {
     std::vector<float> slope = std::vector<float>(4);
     int computed = 0;
     int applied = 0;
+    int in_one_piece = 0;
 };
 
 struct Setting {
@@ -57,6 +58,16 @@ TEST_SUITE("SupervisedStep") {
                 CHECK(setting.step.applied == (whole ? i : 0));
             }
         }
+    }
+
+    TEST_CASE("AStepWithoutAFaultDoesNotAskForTheGradientInOnePiece") {
+        Setting setting;
+        setting.supervised.step(setting.batch);
+        setting.supervised.update_written();
+        CHECK(setting.step.in_one_piece == 0);
+        setting.expect(FaultKind::Nan);
+        setting.supervised.step(setting.batch);
+        CHECK(setting.step.in_one_piece == 1);
     }
 
     TEST_CASE("StopEndsTheClientInEitherWay") {
