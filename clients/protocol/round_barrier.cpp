@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr double kForever_s = std::numeric_limits<double>::infinity();
 
 /// Loading LibTorch from a cold disk, creating a CUDA context beside fifteen others.
 constexpr std::int64_t kStartNs = 60 * kSecond;
@@ -180,10 +181,11 @@ TaskState RoundBarrier::state_of(std::size_t cell) const { return TaskState::unp
 void RoundBarrier::look() {
     board_.held.assign(expected_.size(), std::nullopt);
     board_.failed.clear();
-    board_.ready = false;
+    board_.ready_s.reset();
     for (std::size_t i = 0; i < num_cells_; ++i) {
         const TaskState state = state_of(i);
-        if (state.phase == TaskPhase::Ready) board_.ready = true;
+        if (state.phase == TaskPhase::Ready)
+            board_.ready_s = std::min(board_.ready_s.value_or(kForever_s), block_.task(i).task.deadline_s);
         if (state.phase == TaskPhase::Failed) board_.failed.push_back(i);
         if (state.phase == TaskPhase::Claimed && state.worker < board_.held.size()) board_.held[state.worker] = i;
     }
@@ -275,7 +277,7 @@ std::int64_t RoundBarrier::left_ns(std::size_t worker) const {
     if (cell.seen.load(std::memory_order_relaxed) != ticket_)
         return patience_ns - watcher_.awake_ns_since(std::max(expected_[worker].silent_since_ns, heartbeat_ns));
     // It has looked, and left work behind: stopped between the look and the claim.
-    return board_.ready ? patience_ns - watcher_.awake_ns_since(std::max(published_ns_, heartbeat_ns)) : kNever;
+    return board_.ready_s ? patience_ns - watcher_.awake_ns_since(std::max(published_ns_, heartbeat_ns)) : kNever;
 }
 
 ClientFailure RoundBarrier::overdue(std::size_t worker) const {
@@ -299,8 +301,7 @@ ClientFailure RoundBarrier::overdue(std::size_t worker) const {
 
 std::int64_t RoundBarrier::next_deadline_ns(double grace_s) const {
     std::int64_t left = answer_ns_;  // nobody who goes silent from now on is due before
-    for (std::size_t i = 0; i < num_cells_; ++i)
-        left = std::min(left, static_cast<std::int64_t>(block_.task(i).task.deadline_s * 1e9));
+    if (board_.ready_s) left = std::min(left, static_cast<std::int64_t>(*board_.ready_s * 1e9));
     for (std::size_t w = 0; w < expected_.size(); ++w) left = std::min(left, left_ns(w));
     if (watcher_.interrupts() == 1)
         left = std::min(left, watcher_.interrupt_ns() + static_cast<std::int64_t>(grace_s * 1e9) - now_ns());

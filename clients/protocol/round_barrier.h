@@ -109,7 +109,7 @@ private:
     struct Board {
         std::vector<std::optional<std::size_t>> held;  // per worker: the cell it has claimed
         std::vector<std::size_t> failed;
-        bool ready = false;  // somebody could claim something
+        std::optional<double> ready_s;  // somebody could claim something; the shortest deadline of it
     };
     /// When a Ready task is to be claimed: nobody is passed over for ever by others that are put later and due at the same time.
     struct Turn {

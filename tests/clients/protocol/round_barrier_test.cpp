@@ -2,6 +2,7 @@
 #include "tests/clients/protocol/threaded_run.h"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 using namespace fedhive;
 using namespace fedhive::clients;
@@ -101,6 +102,23 @@ TEST_SUITE("RoundBarrier") {
         CHECK(run.barrier.wait(put, 3).empty());
         CHECK(runs == 0 + 1 + 3);
         CHECK_FALSE(run.barrier.done(2));
+    }
+
+    TEST_CASE("CellThatNothingWasPutInDoesNotWakeTheCoordinator") {
+        ThreadedRun run(1, 4, 60.0, [&](std::uint32_t, TaskCell&) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(400));
+            return TaskPhase::Done;
+        });
+        const auto sleeps = [] {
+            rusage usage{};
+            getrusage(RUSAGE_THREAD, &usage);
+            return usage.ru_nvcsw;
+        };
+        run.barrier.put(3, tasks_of_round(0, 4)[3]);
+        run.barrier.ring();
+        const long before = sleeps();
+        CHECK(run.barrier.wait(std::vector<std::size_t>{3}, 1).empty());
+        CHECK(sleeps() - before < 40);  // one a millisecond would be 400
     }
 
     TEST_CASE("TaskPastItsDeadlineIsHungAndItsLateResultDoesNotCount") {
