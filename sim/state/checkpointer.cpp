@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <list>
 #include <set>
 
@@ -16,8 +17,9 @@ namespace fedhive::sim {
 
 namespace {
 
-/// `checkpoint.every: auto` spends one part in twenty on checkpoints.
-constexpr std::int64_t kPatience = 20;
+/// `checkpoint.every: auto`: a fiftieth of the time, and not every moment where they cost little: rounds may take milliseconds.
+constexpr std::int64_t kPatience = 50;
+constexpr std::int64_t kShortest_ns = 1'000'000'000;
 
 }  // namespace
 
@@ -71,7 +73,7 @@ void Checkpointer::write_if_older() {
 
 bool Checkpointer::due(std::int64_t round) const {
     if (run_.config.checkpoint.every) return round % *run_.config.checkpoint.every == 0;
-    return written_ns_ == 0 || now_ns() - written_ns_ >= kPatience * cost_ns_;
+    return written_ns_ == 0 || now_ns() - written_ns_ >= std::max(kShortest_ns, kPatience * cost_ns_);
 }
 
 void Checkpointer::write() {
