@@ -40,7 +40,8 @@ MemorySpace choose_device(const LoadedConfig& loaded) {
 const char* name_of(MemorySpace space) { return space == MemorySpace::Host ? "cpu" : "cuda"; }
 
 std::int64_t num_tasks(const RunConfig& run, const Mode& mode) {
-    const auto slots = static_cast<std::int64_t>(mode.num_slots(static_cast<std::uint64_t>(run.training.clients_per_slot)));
+    const auto each = static_cast<std::uint64_t>(run.training.least_per_slot());
+    const auto slots = static_cast<std::int64_t>(mode.num_slots(SlotPlan::even(each)));
     return mode.in_halves() ? 2 * slots : slots;
 }
 
@@ -168,6 +169,7 @@ Experiment::Experiment(const LoadedConfig& loaded)
       devices(config.devices, dataset.map().num_clients, config.seed),
       recorded_arrivals(config.arrivals.empty() ? std::vector<std::vector<std::uint32_t>>{} : read_arrivals(config.arrivals)),
       mode(make_mode(config)),
+      slots(plan_slots(config, space, layout.num_floats(), num_workers)),
       arena(make_arena(loaded)),
       strategy(make_mode_strategy(config, *arena)),
       server(*arena),
@@ -175,7 +177,7 @@ Experiment::Experiment(const LoadedConfig& loaded)
     if (mode.velocity_shared) server.readers[Mode::kVelocityRegion] = 1;  // never one for a model
     // What is stored with the run names the device that was used, so that running it again asks for the same.
     config.device = name_of(space);
-    num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats()),
+    num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats(), slots.most),
                                    this_machine().available_memory, "host");
     most_workers = num_workers;
     check_mps(loaded);
@@ -249,12 +251,12 @@ clients::Cut Experiment::make_cut(const LoadedConfig& loaded) const {
 }
 
 std::unique_ptr<aggregation::Arena> Experiment::make_arena(const LoadedConfig& loaded) const {
-    const std::uint64_t slots = mode.num_slots(static_cast<std::uint64_t>(config.training.clients_per_slot));
+    const std::uint64_t num_slots = mode.num_slots(slots);
     // For workers who have nothing else to do after the barrier, and slots that take long enough to sum.
     const bool shared = space == MemorySpace::Host && num_workers > 1 && !mode.late_join && !mode.by_steps() &&
                         !mode.in_place() && !mode.one_group() &&
-                        slots * aggregation::ArenaGeometry::padded(layout.num_floats()) >= kSharedBytes;
-    const aggregation::ArenaGeometry geometry{layout.num_floats(), slots, mode.num_globals(), exchange_floats(cut, config),
+                        num_slots * aggregation::ArenaGeometry::padded(layout.num_floats()) >= kSharedBytes;
+    const aggregation::ArenaGeometry geometry{layout.num_floats(), num_slots, mode.num_globals(), exchange_floats(cut, config),
                                               shared ? 1U : 0U};
     if (space == MemorySpace::Cuda) {
         try {
@@ -308,7 +310,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
 FleetOptions Experiment::fleet_options() const {
     FleetOptions options;
     options.workers = num_workers;
-    options.clients_per_slot = static_cast<std::uint64_t>(config.training.clients_per_slot);
+    options.slots = slots;
     options.mode = mode;
     if (config.clock == "virtual")
         options.round_trip_s = [this](std::uint32_t client, std::uint64_t examples, const Traffic& traffic) {

@@ -44,6 +44,7 @@ struct Experiment {
     Devices devices;
     std::vector<std::vector<std::uint32_t>> recorded_arrivals;  // per round; empty without config.arrivals
     Mode mode;
+    SlotPlan slots;
     std::unique_ptr<aggregation::Arena> arena;
     Strategy strategy;
     ServerState server;

@@ -16,7 +16,7 @@ constexpr std::uint64_t kRehearsedBatches = 8;
 
 }  // namespace
 
-std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats) {
+std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
     std::uint64_t vectors = 2;
     if (run.training.optimizer.momentum > 0.0) ++vectors;
     if (run.training.optimizer.momentum > 0.0 && run.mode.name == "gradient_averaging") ++vectors;  // handed over at the end
@@ -26,10 +26,9 @@ std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_float
     const auto mu = run.strategy.parameters.find("proximal_mu");
     const bool proximal = mu != run.strategy.parameters.end() && mu->second > 0.0;
     if (summary || proximal || run.mode.name == "hogwild") ++vectors;  // the gradient in one piece
-    const auto per_slot = static_cast<std::uint64_t>(run.training.clients_per_slot);
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     if (at_once > 1) vectors += at_once * (run.training.optimizer.momentum > 0.0 ? 3 : 2);
-    if (per_slot > 1) vectors += 1 + static_cast<std::uint64_t>(std::bit_width(per_slot));
+    if (most_per_slot > 1) vectors += static_cast<std::uint64_t>(std::bit_width(most_per_slot)) - 1;  // partial sums
     return kProcessBytes + vectors * num_floats * sizeof(float);
 }
 
@@ -57,7 +56,7 @@ Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64
     const std::uint64_t before = free_bytes();
     FleetOptions options = run.fleet_options();
     options.workers = 1;
-    options.clients_per_slot = 1;
+    options.slots = {};
     options.mode = {};
     options.faults = {};
     options.failures.policy = "drop";  // what goes wrong here will go wrong in the run, which tells it better

@@ -15,7 +15,7 @@ struct Experiment;
 /// Bytes of host memory that one worker process takes for itself: LibTorch's own (measured: 64 MiB with a small model) and its vectors of
 /// [P]: local model, gradient, in some modes also in one piece, momentum, the partial sums where a slot holds several clients, and for
 /// each of those trained at once a model of its own with all that. Activations are not counted.
-std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats);
+std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot);
 
 /// How many of the wanted workers fit. `automatic`: at least 1, never an error. Throws ConfigError for a number that the user asked for.
 std::uint32_t workers_that_fit(const LoadedConfig& loaded, std::uint32_t wanted, std::uint64_t bytes_each,

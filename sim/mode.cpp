@@ -49,8 +49,8 @@ std::uint64_t Mode::num_globals() const {
     return velocity_shared ? kVelocityRegion + 1 : 2;
 }
 
-std::uint64_t Mode::num_slots(std::uint64_t clients_per_slot) const {
-    return std::max<std::uint64_t>((in_flight + clients_per_slot - 1) / clients_per_slot, one_group() ? 2 : 1);
+std::uint64_t Mode::num_slots(const SlotPlan& slots) const {
+    return std::max<std::uint64_t>(slots.num_slots(in_flight), one_group() ? 2 : 1);
 }
 
 Mode make_mode(const RunConfig& run) {

@@ -6,6 +6,7 @@
 #include "aggregation/memory/arena.h"
 #include "clients/protocol/task.h"
 #include "sim/config/config.h"
+#include "sim/slot_plan.h"
 #include "sim/strategies/strategy.h"
 
 #include <cstddef>
@@ -49,7 +50,7 @@ struct Mode {
     /// Workers that must be at work at the same time.
     std::size_t group_size() const { return one_group() ? in_flight : in_halves() ? 2 : 1; }
     /// At least two for replicas: slot 1 brings the momentum.
-    std::uint64_t num_slots(std::uint64_t clients_per_slot) const;
+    std::uint64_t num_slots(const SlotPlan& slots) const;
 
     /// How many may be sent now, with `in_air` on their way and `rounds_left`, this one included.
     std::size_t room(std::size_t in_air, std::int64_t rounds_left) const;

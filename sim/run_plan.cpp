@@ -85,9 +85,9 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
                         shard_sizes(run.dataset), run.mode.in_flight);
     text += fmt::format("partition   {}", histogram_rows(run.dataset));
     const std::string each =
-        run.num_workers == 0
-            ? ""
-            : fmt::format(" · about {} per worker", human_bytes(host_bytes_of_worker(config, run.layout.num_floats())));
+        run.num_workers == 0 ? ""
+                             : fmt::format(" · about {} per worker",
+                                           human_bytes(host_bytes_of_worker(config, run.layout.num_floats(), run.slots.most)));
     const std::string on_gpu = run.space == aggregation::MemorySpace::Host
                                    ? ""
                                    : fmt::format(", {} of it on the GPU too", human_bytes(data.example_bytes()));

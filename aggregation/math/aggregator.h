@@ -12,7 +12,7 @@ namespace fedhive::aggregation {
 /// What one slot brings to the barrier.
 struct Update {
     ConstParamSpan values;     // [P]: the client's update, or sum of f32(w_k * update_k) where a slot holds several clients
-    std::size_t position = 0;  // of the slot in the cohort's tree; strictly increasing over aggregate() calls
+    std::size_t position = 0;  // of its first client in the cohort's tree; strictly increasing over aggregate() calls
     double scale = 1.0;        // what values are still to be multiplied with: w_k, or 1 for a slot that holds a sum
     double weight = 1.0;       // sum of w_k over the slot's clients
     std::size_t clients = 1;

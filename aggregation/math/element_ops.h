@@ -82,15 +82,26 @@ FEDHIVE_HOST_DEVICE void add_chunk(ChunkSummary& totals, const ChunkSummary& chu
     totals.not_finite |= chunk.not_finite;
 }
 
-/// By the exponent bits, so that no compiler option can remove it.
-FEDHIVE_HOST_DEVICE std::uint32_t not_finite(float value) { return (bits_of(value) & 0x7F800000U) == 0x7F800000U ? 1U : 0U; }
+/// Of a chunk's squares, which no finite floats make infinite. By the exponent bits, so that no compiler option can remove it.
+FEDHIVE_HOST_DEVICE std::uint32_t not_finite(double squares) {
+    constexpr std::uint64_t kExponent = 0x7FF0000000000000U;
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &squares, sizeof bits);
+    return (bits & kExponent) == kExponent ? 1U : 0U;
+}
 
 FEDHIVE_HOST_DEVICE double square(float value) { return static_cast<double>(value) * static_cast<double>(value); }
 
-/// An odd factor keeps any difference of the 32 bits apart from 0 modulo 2^64.
-FEDHIVE_HOST_DEVICE std::uint64_t hash_term(float value, std::uint64_t index) {
+/// One more element of a lane. A rotation and a sum lose no difference, and no two of a chunk's 32 rows are rotated alike.
+FEDHIVE_HOST_DEVICE std::uint32_t hashed(std::uint32_t lane, float value) {
+    return ((lane << 13) | (lane >> 19)) + bits_of(value);
+}
+
+/// Sets a lane of one chunk apart from all others; index: of its first element. An odd factor keeps any difference of the 32 bits apart from 0
+/// modulo 2^64.
+FEDHIVE_HOST_DEVICE std::uint64_t hash_of_lane(std::uint32_t lane, std::uint64_t index) {
     const std::uint64_t spread = index * 0x9E3779B97F4A7C15U;
-    return bits_of(value) * ((spread ^ (spread >> 32)) | 1U);
+    return lane * ((spread ^ (spread >> 32)) | 1U);
 }
 
 // --- tree sum ---------------------------------------------------------------------------------------------------------------------

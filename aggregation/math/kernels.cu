@@ -81,9 +81,11 @@ private:
 
 thread_local Scratch scratch;
 
-/// Partial sums of one chunk by one warp: lane l holds the elements l, l + 32, …; lanes are then halved like on the host.
-__global__ void write_update_kernel(float* update, const float* local, const float* global, std::size_t size,
-                                    element::ChunkSummary* chunks) {
+/// Delivers each element of an update, and sums one chunk by one warp: lane l holds the elements l, l + 32, …; lanes are then halved like on
+/// the host.
+template <typename Deliver>
+__global__ void make_update_kernel(const float* local, const float* global, std::size_t size, element::ChunkSummary* chunks,
+                                   Deliver deliver) {
     constexpr unsigned kAll = 0xFFFFFFFFU;
     const std::size_t chunk = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / element::kLanes;
     const unsigned lane = threadIdx.x % element::kLanes;
@@ -91,19 +93,20 @@ __global__ void write_update_kernel(float* update, const float* local, const flo
     if (first >= size) return;  // whole warps only
     const std::size_t end = first + element::kChunk < size ? first + element::kChunk : size;
     element::ChunkSummary sum;
+    std::uint32_t hash = 0;
 #pragma unroll 8  // several loads at once on their way
     for (std::size_t i = first + lane; i < end; i += element::kLanes) {
         const float value = local[i] - global[i];
-        update[i] = value;
+        deliver(i, value);
         sum.squares += element::square(value);
-        sum.hash += element::hash_term(value, i);
-        sum.not_finite |= element::not_finite(value);
+        hash = element::hashed(hash, value);
     }
+    sum.hash = element::hash_of_lane(hash, first + lane);
     for (unsigned half = element::kLanes / 2; half > 0; half /= 2) {
         sum.squares += __shfl_down_sync(kAll, sum.squares, half);
         sum.hash += __shfl_down_sync(kAll, static_cast<unsigned long long>(sum.hash), half);
-        sum.not_finite |= __shfl_down_sync(kAll, sum.not_finite, half);
     }
+    sum.not_finite = element::not_finite(sum.squares);
     if (lane == 0) chunks[chunk] = sum;
 }
 
@@ -130,16 +133,17 @@ __global__ void add_chunks_kernel(const element::ChunkSummary* chunks, std::size
 }
 
 /// totals: nullptr: at the beginning of the scratch memory.
-cudaError_t enqueue_update(float* update, const float* local, const float* global, std::size_t size,
-                           element::ChunkSummary* totals) {
+template <typename Deliver>
+cudaError_t enqueue_update(const float* local, const float* global, std::size_t size, element::ChunkSummary* totals,
+                           Deliver deliver) {
     const std::size_t num_chunks = (size + element::kChunk - 1) / element::kChunk;
     const cudaError_t error = scratch.reserve((1 + num_chunks) * sizeof(element::ChunkSummary));
     if (error != cudaSuccess) return error;
     auto* const first = scratch.at<element::ChunkSummary>(0);
     constexpr std::size_t kWarps = kThreads / element::kLanes;
     if (num_chunks > 0)
-        write_update_kernel<<<static_cast<unsigned>((num_chunks + kWarps - 1) / kWarps), kThreads, 0, current_stream>>>(
-            update, local, global, size, first + 1);
+        make_update_kernel<<<static_cast<unsigned>((num_chunks + kWarps - 1) / kWarps), kThreads, 0, current_stream>>>(
+            local, global, size, first + 1, deliver);
     add_chunks_kernel<<<1, element::kLanes, 0, current_stream>>>(first + 1, num_chunks, totals == nullptr ? first : totals);
     return cudaGetLastError();
 }
@@ -204,14 +208,33 @@ CudaError add(float* to, const float* from, std::size_t size) {
     return for_each(size, [=] __device__(std::size_t i) { to[i] += from[i]; });
 }
 
+CudaError add_scaled(float* to, const float* from, std::size_t size, double weight) {
+    return for_each(size, [=] __device__(std::size_t i) { to[i] += element::weighted(from[i], weight); });
+}
+
 CudaError write_update(float* update, const float* local, const float* global, std::size_t size,
                        element::ChunkSummary* totals) {
-    return error_text(enqueue_update(update, local, global, size, totals));
+    return error_text(
+        enqueue_update(local, global, size, totals, [=] __device__(std::size_t i, float value) { update[i] = value; }));
+}
+
+CudaError scale_update(float* to, const float* local, const float* global, std::size_t size, double weight,
+                       element::ChunkSummary* totals) {
+    return error_text(enqueue_update(local, global, size, totals,
+                                     [=] __device__(std::size_t i, float value) { to[i] = element::weighted(value, weight); }));
+}
+
+CudaError add_scaled_update(float* to, const float* local, const float* global, std::size_t size, double weight,
+                            element::ChunkSummary* totals) {
+    return error_text(enqueue_update(local, global, size, totals, [=] __device__(std::size_t i, float value) {
+        to[i] += element::weighted(value, weight);
+    }));
 }
 
 CudaError write_update_and_wait(float* update, const float* local, const float* global, std::size_t size,
                                 element::ChunkSummary& totals) {
-    cudaError_t error = enqueue_update(update, local, global, size, nullptr);
+    cudaError_t error =
+        enqueue_update(local, global, size, nullptr, [=] __device__(std::size_t i, float value) { update[i] = value; });
     if (error == cudaSuccess) error = cudaMemcpy(&totals, scratch.at<void>(0), sizeof totals, cudaMemcpyDeviceToHost);
     return error_text(error);
 }

@@ -35,11 +35,16 @@ CudaError proximal_of_rows(Rows gradients, Rows local, const float* global, std:
 
 CudaError scale(float* to, const float* from, std::size_t size, double weight);
 CudaError add(float* to, const float* from, std::size_t size);
+CudaError add_scaled(float* to, const float* from, std::size_t size, double weight);
 
 /// totals: memory that the device can write, written when it gets there.
 CudaError write_update(float* update, const float* local, const float* global, std::size_t size, element::ChunkSummary* totals);
 CudaError write_update_and_wait(float* update, const float* local, const float* global, std::size_t size,
                                 element::ChunkSummary& totals);
+CudaError scale_update(float* to, const float* local, const float* global, std::size_t size, double weight,
+                       element::ChunkSummary* totals);
+CudaError add_scaled_update(float* to, const float* local, const float* global, std::size_t size, double weight,
+                            element::ChunkSummary* totals);
 
 /// terms: arrays in host memory of pointers into device memory.
 CudaError tree_mean(float* out, const element::TreeTerms& terms, std::size_t size);

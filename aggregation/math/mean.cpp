@@ -106,11 +106,24 @@ void SlotSum::zero_init() {
     stack_.clear();
 }
 
-void SlotSum::add(ConstParamSpan update, double weight) {
+/// A term joins its neighbour's sum at once: what scaling it and the next fold would come to, in one pass.
+SlotSum::Term SlotSum::next_term() {
     while (stack_.size() > 1 && subtree_is_complete(stack_[stack_.size() - 2], stack_.back(), next_position_)) fold_top();
+    const std::size_t position = next_position_++;
+    if (position % 2 == 1 && !stack_.empty() && stack_.back() == position - 1) return {buffers_[stack_.size() - 1], true};
     if (buffers_.size() == stack_.size()) buffers_.emplace_back(num_floats_, space_);
-    scale(buffers_[stack_.size()], update, weight);
-    stack_.push_back(next_position_++);
+    stack_.push_back(position);
+    return {buffers_[stack_.size() - 1], false};
+}
+
+void SlotSum::add(ConstParamSpan update, double weight) {
+    const auto [sum, joins] = next_term();
+    joins ? add_scaled(sum, update, weight) : scale(sum, update, weight);
+}
+
+void SlotSum::add_update(ConstParamSpan local, ConstParamSpan global, double weight, element::ChunkSummary& totals) {
+    const auto [sum, joins] = next_term();
+    joins ? add_scaled_update(sum, local, global, weight, totals) : scale_update(sum, local, global, weight, totals);
 }
 
 void SlotSum::finish(ParamSpan slot) {

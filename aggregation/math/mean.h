@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aggregation/math/aggregator.h"
+#include "aggregation/math/element_ops.h"
 #include "aggregation/memory/param_buffer.h"
 
 #include <cstdint>
@@ -24,7 +25,7 @@ std::vector<std::uint8_t> tree_folds(std::span<const std::size_t> positions);
 double sum_weights(std::span<const std::size_t> positions, std::span<const double> weights);
 
 /// The same tree over whole spans, fed one update at a time: what a worker uses for a slot that holds several clients.
-/// Memory: log2(clients) + 1 buffers of [P].
+/// Memory: log2(clients) buffers of [P], at least one.
 class SlotSum {
 public:
     SlotSum(std::size_t num_floats, MemorySpace space);
@@ -34,7 +35,15 @@ public:
     void skip() { ++next_position_; }                // next position: nobody is there
     void finish(ParamSpan slot);                     // slot = the sum; at least one add before
 
+    /// add() of local - global, which is never written anywhere; its summary as from write_update().
+    void add_update(ConstParamSpan local, ConstParamSpan global, double weight, element::ChunkSummary& totals);
+
 private:
+    struct Term {
+        ParamSpan sum;
+        bool joins = false;  // the sum of the position before; else it is the first of its own
+    };
+    Term next_term();
     void fold_top();
 
     std::size_t num_floats_;

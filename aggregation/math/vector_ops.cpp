@@ -38,40 +38,70 @@ FEDHIVE_CLONES void add(float* to, const float* from, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) to[i] += from[i];
 }
 
-/// The lanes of one row of a chunk, `width` <= kLanes elements. Several short loops rather than one, so that each vectorises.
-inline __attribute__((always_inline)) void add_to_lanes(double* __restrict squares, std::uint64_t* __restrict hashes,
-                                                        const float* __restrict values, std::size_t index, std::size_t width) {
-    for (std::size_t lane = 0; lane < width; ++lane) squares[lane] += element::square(values[lane]);
-    for (std::size_t lane = 0; lane < width; ++lane) hashes[lane] += element::hash_term(values[lane], index + lane);
+FEDHIVE_CLONES void add_scaled(float* to, const float* from, std::size_t size, double weight) {
+    FEDHIVE_ELEMENTWISE
+    for (std::size_t i = 0; i < size; ++i) to[i] += element::weighted(from[i], weight);
 }
 
-/// One chunk of at most kChunk elements; `first` is its place in the span.
-FEDHIVE_CLONES element::ChunkSummary write_chunk(float* update, const float* local, const float* global, std::size_t first,
-                                                 std::size_t size) {
+/// The lanes of one row of a chunk, `width` <= kLanes elements. Several short loops rather than one, so that each vectorises.
+inline __attribute__((always_inline)) void add_to_lanes(double* __restrict squares, std::uint32_t* __restrict hashes,
+                                                        const float* __restrict values, std::size_t width) {
+    for (std::size_t lane = 0; lane < width; ++lane) squares[lane] += element::square(values[lane]);
+    for (std::size_t lane = 0; lane < width; ++lane) hashes[lane] = element::hashed(hashes[lane], values[lane]);
+}
+
+FEDHIVE_CLONES void subtract(float* __restrict to, const float* local, const float* global, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) to[i] = local[i] - global[i];
+}
+
+/// Of one chunk of at most kChunk elements; `first` is its place in the span.
+FEDHIVE_CLONES element::ChunkSummary summary_of_chunk(const float* values, std::size_t first, std::size_t size) {
     constexpr std::size_t kLanes = element::kLanes;
-    float values[element::kChunk];
     element::ChunkSummary sum;
-    for (std::size_t i = 0; i < size; ++i) values[i] = local[first + i] - global[first + i];
-    std::memmove(update + first, values, size * sizeof(float));  // memcpy becomes "rep movs" here, which begins slowly
-    for (std::size_t i = 0; i < size; ++i) sum.not_finite |= element::not_finite(values[i]);
     double squares[kLanes] = {};
-    std::uint64_t hashes[kLanes] = {};
+    std::uint32_t hashes[kLanes] = {};
     std::size_t row = 0;
-    for (; row + kLanes <= size; row += kLanes) add_to_lanes(squares, hashes, values + row, first + row, kLanes);
-    add_to_lanes(squares, hashes, values + row, first + row, size - row);
+    for (; row + kLanes <= size; row += kLanes) add_to_lanes(squares, hashes, values + row, kLanes);
+    add_to_lanes(squares, hashes, values + row, size - row);
     for (std::size_t half = kLanes / 2; half > 0; half /= 2)
         for (std::size_t lane = 0; lane < half; ++lane) squares[lane] += squares[lane + half];
     sum.squares = squares[0];
-    for (const std::uint64_t hash : hashes) sum.hash += hash;
+    sum.not_finite = element::not_finite(sum.squares);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) sum.hash += element::hash_of_lane(hashes[lane], first + lane);
     return sum;
 }
 
-/// Chunks one after the other, so that what is read and written stays near, and their sums in that order.
-element::ChunkSummary write_update(float* update, const float* local, const float* global, std::size_t size) {
+/// The update's chunks one after the other, each delivered while it is in the first-level cache, and their sums in that order.
+template <typename Deliver>
+element::ChunkSummary make_update(const float* local, const float* global, std::size_t size, Deliver deliver) {
     element::ChunkSummary totals;
-    for (std::size_t first = 0; first < size; first += element::kChunk)
-        element::add_chunk(totals, write_chunk(update, local, global, first, std::min(element::kChunk, size - first)));
+    float values[element::kChunk];
+    for (std::size_t first = 0; first < size; first += element::kChunk) {
+        const std::size_t count = std::min(element::kChunk, size - first);
+        subtract(values, local + first, global + first, count);
+        deliver(first, values, count);
+        element::add_chunk(totals, summary_of_chunk(values, first, count));
+    }
     return totals;
+}
+
+element::ChunkSummary write_update(float* update, const float* local, const float* global, std::size_t size) {
+    // memcpy becomes "rep movs" here, which begins slowly
+    return make_update(local, global, size, [&](std::size_t first, const float* values, std::size_t count) {
+        std::memmove(update + first, values, count * sizeof(float));
+    });
+}
+
+element::ChunkSummary scale_update(float* to, const float* local, const float* global, std::size_t size, double weight) {
+    return make_update(local, global, size, [&](std::size_t first, const float* values, std::size_t count) {
+        scale(to + first, values, count, weight);
+    });
+}
+
+element::ChunkSummary add_scaled_update(float* to, const float* local, const float* global, std::size_t size, double weight) {
+    return make_update(local, global, size, [&](std::size_t first, const float* values, std::size_t count) {
+        add_scaled(to + first, values, count, weight);
+    });
 }
 
 }  // namespace host
@@ -144,6 +174,23 @@ UpdateSummary summary_of(const element::ChunkSummary& totals) {
     return {.finite = totals.not_finite == 0, .norm = std::sqrt(totals.squares), .hash = totals.hash};
 }
 
+void scale_update(ParamSpan to, ConstParamSpan local, ConstParamSpan global, double weight, element::ChunkSummary& totals) {
+    require_same(to, local, "local model");
+    require_same(to, global, "global model");
+    dispatch(
+        to.space, [&] { totals = host::scale_update(to.data, local.data, global.data, to.size, weight); },
+        [&] { return kernels::scale_update(to.data, local.data, global.data, to.size, weight, &totals); });
+}
+
+void add_scaled_update(ParamSpan to, ConstParamSpan local, ConstParamSpan global, double weight,
+                       element::ChunkSummary& totals) {
+    require_same(to, local, "local model");
+    require_same(to, global, "global model");
+    dispatch(
+        to.space, [&] { totals = host::add_scaled_update(to.data, local.data, global.data, to.size, weight); },
+        [&] { return kernels::add_scaled_update(to.data, local.data, global.data, to.size, weight, &totals); });
+}
+
 void scale(ParamSpan to, ConstParamSpan from, double weight) {
     require_same(to, from, "scale");
     dispatch(
@@ -155,6 +202,13 @@ void add(ParamSpan to, ConstParamSpan from) {
     require_same(to, from, "add");
     dispatch(
         to.space, [&] { host::add(to.data, from.data, to.size); }, [&] { return kernels::add(to.data, from.data, to.size); });
+}
+
+void add_scaled(ParamSpan to, ConstParamSpan from, double weight) {
+    require_same(to, from, "add_scaled");
+    dispatch(
+        to.space, [&] { host::add_scaled(to.data, from.data, to.size, weight); },
+        [&] { return kernels::add_scaled(to.data, from.data, to.size, weight); });
 }
 
 void synchronize(MemorySpace space) {

@@ -41,7 +41,7 @@ void add_proximal_gradient(ParamSpan gradient, ConstParamSpan local, ConstParamS
 struct UpdateSummary {
     bool finite = true;      // no NaN, no infinity
     double norm = 0.0;       // Euclidean
-    std::uint64_t hash = 0;  // sum over i of bits(update[i]) * odd(i), modulo 2^64: tells any single changed element
+    std::uint64_t hash = 0;  // of the bits, by chunks and lanes like the norm: tells any single changed element
 };
 
 /// update[i] = local[i] - global[i], and its summary. `update` may be `local`.
@@ -55,11 +55,18 @@ UpdateSummary write_update(ParamSpan update, ConstParamSpan local, ConstParamSpa
 void write_update(ParamSpan update, ConstParamSpan local, ConstParamSpan global, element::ChunkSummary& totals);
 UpdateSummary summary_of(const element::ChunkSummary& totals);
 
+/// scale() and add_scaled() of an update that is never written anywhere, and its sums as above: to[i] = or += f32(weight * (local[i] - global[i])).
+void scale_update(ParamSpan to, ConstParamSpan local, ConstParamSpan global, double weight, element::ChunkSummary& totals);
+void add_scaled_update(ParamSpan to, ConstParamSpan local, ConstParamSpan global, double weight, element::ChunkSummary& totals);
+
 /// to[i] = f32(weight * from[i]), the product taken in double and rounded once. `to` may be `from`.
 void scale(ParamSpan to, ConstParamSpan from, double weight);
 
 /// to[i] += from[i].
 void add(ParamSpan to, ConstParamSpan from);
+
+/// to[i] += f32(weight * from[i]): the bits of scale() into a third span and add() of that.
+void add_scaled(ParamSpan to, ConstParamSpan from, double weight);
 
 /// Waits until all enqueued work on the span's memory space is done; nothing to do on the host.
 void synchronize(MemorySpace space);

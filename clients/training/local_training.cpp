@@ -42,15 +42,13 @@ double examples_seen(const LocalTraining& plan, std::span<const std::uint32_t> s
 
 ClientResult enqueue_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                             std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
-                            aggregation::ParamSpan update, ClientFigures& figures) {
+                            ClientFigures& figures) {
     const std::int64_t start_ns = now_ns();
     ClientStart start;
     start.global = global;
     start.objective = objective;
     ClientResult result = run_epochs(step, plan, start, round, client_id, shard);
     result.start_ns = start_ns;
-
-    aggregation::write_update(update, step.parameters(), global, figures.update);
     step.loss_sum_into(figures.loss_sum);
     figures.examples = examples_seen(plan, shard);
     return result;
@@ -71,7 +69,8 @@ ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const O
                           aggregation::ParamSpan update) {
     aggregation::PinnedArray<ClientFigures> figures(update.space);
     figures.reserve(1);
-    const ClientResult result = enqueue_client(step, plan, objective, round, client_id, shard, global, update, figures[0]);
+    const ClientResult result = enqueue_client(step, plan, objective, round, client_id, shard, global, figures[0]);
+    aggregation::write_update(update, step.parameters(), global, figures[0].update);
     aggregation::synchronize(update.space);
     return finished(result, figures[0]);
 }

@@ -32,20 +32,20 @@ struct ClientFigures {
     double examples = 0.0;  // seen, written by the host
 };
 
-/// Trains client `client_id` on its shard and writes update = local - global. Nothing waits for a device: steps and start of the result are
-/// there, finished() adds the rest.
+/// Trains client `client_id` on its shard: step.parameters() is the local model then, whose update, and figures.update with it, the caller
+/// writes or adds to a sum. Nothing waits for a device: steps and start of the result are there, finished() adds the rest.
 ///
-/// Shapes   shard: indices of the client's training examples, at least one; update: [P], in the step's memory space.
+/// Shapes   shard: indices of the client's training examples, at least one; global: [P], in the step's memory space.
 /// Order    every random draw is keyed by (seed, purpose, round, client_id): same bits in any worker, at any time.
 /// Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, ClientUpdate.
 ClientResult enqueue_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                             std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
-                            aggregation::ParamSpan update, ClientFigures& figures);
+                            ClientFigures& figures);
 
 /// The result with its figures, once they are there.
 ClientResult finished(ClientResult result, const ClientFigures& figures);
 
-/// The two one after the other, and the wait between.
+/// All of it, with update = local - global, and the wait.
 ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                           std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
                           aggregation::ParamSpan update);

@@ -108,7 +108,6 @@ void TaskRunner::train(TaskCell& cell) {
     figures_.reserve(task.count);
     const std::int64_t start_ns = now_ns();
     if (several) {
-        if (update_.span().size == 0) update_ = aggregation::ParamBuffer(slot.size, slot.space);
         slot_sum_.zero_init();
     }
     const std::uint64_t at_once = std::max<std::uint64_t>(1, plan_.clients_at_once);
@@ -118,7 +117,7 @@ void TaskRunner::train(TaskCell& cell) {
         if (count > 1)
             train_at_once(cell, done, count);
         else
-            train_one(cell, done, several ? update_.span() : slot);
+            train_one(cell, done);
     }
     if (several) slot_sum_.finish(slot);
     if (one_wait())
@@ -130,29 +129,32 @@ void TaskRunner::train(TaskCell& cell) {
 /// Clients that are trained at once are waited for together, before.
 bool TaskRunner::one_wait() const { return arena_.space() == aggregation::MemorySpace::Cuda && plan_.clients_at_once <= 1; }
 
-void TaskRunner::train_one(TaskCell& cell, std::uint64_t place, aggregation::ParamSpan update) {
-    const Member& member = block_.members()[cell.task.first + place];
-    if (member.left_out != 0) {
+void TaskRunner::train_one(TaskCell& cell, std::uint64_t place) {
+    if (block_.members()[cell.task.first + place].left_out != 0)
         slot_sum_.skip();
-    } else {
-        train_member(cell.task, cell.task.first + place, update);
-        if (cell.task.count > 1) slot_sum_.add(update, member.weight);
-    }
+    else
+        train_member(cell.task, cell.task.first + place);
     cell.members_done.store(place + 1, std::memory_order_relaxed);
 }
 
-void TaskRunner::train_member(const Task& task, std::uint64_t member, aggregation::ParamSpan update) {
+void TaskRunner::train_member(const Task& task, std::uint64_t member) {
     const std::uint32_t client_id = client_of(member);
+    const aggregation::ConstParamSpan global = arena_.global(task.global_index);
+    const aggregation::ParamSpan slot = arena_.slot(task.slot);
     ClientFigures& figures = figures_[member - task.first];
     ClientResult& result = block_.results()[member];
     step_.expect(block_.members()[member].fault);
-    result = enqueue_client(step_, plan_.training, task.objective, task.round, client_id, dataset_.shard(client_id),
-                            arena_.global(task.global_index), update, figures);
+    result = enqueue_client(step_, plan_.training, task.objective, task.round, client_id, dataset_.shard(client_id), global,
+                            figures);
+    if (task.count > 1)
+        slot_sum_.add_update(step_.parameters(), global, block_.members()[member].weight, figures.update);
+    else
+        aggregation::write_update(slot, step_.parameters(), global, figures.update);
     if (!one_wait()) {
-        aggregation::synchronize(update.space);
+        aggregation::synchronize(slot.space);
         accept(member, finished(result, figures));
     }
-    if (task.payload == Payload::Model) aggregation::copy(update, step_.parameters());
+    if (task.payload == Payload::Model) aggregation::copy(slot, step_.parameters());
     step_.update_written();
 }
 

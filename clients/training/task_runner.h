@@ -39,10 +39,10 @@ private:
     bool withdrawn() const;
     void run(TaskCell& cell);
     void train(TaskCell& cell);
-    void train_one(TaskCell& cell, std::uint64_t place, aggregation::ParamSpan update);
+    void train_one(TaskCell& cell, std::uint64_t place);
     bool one_wait() const;
     void accept_all(TaskCell& cell, std::int64_t start_ns);
-    void train_member(const Task& task, std::uint64_t member, aggregation::ParamSpan update);
+    void train_member(const Task& task, std::uint64_t member);
     void train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count);
     void compute_gradient(const Task& task);
     void train_in_place(const Task& task);
@@ -70,7 +70,6 @@ private:
     SupervisedStep step_;
     aggregation::SlotSum slot_sum_;
     aggregation::PinnedArray<ClientFigures> figures_;  // of the members of the slot
-    aggregation::ParamBuffer update_;                  // one client's update, where a slot holds several
     aggregation::ParamBuffer zeros_;                   // what a slot differs from where it holds no update
     aggregation::ParamBuffer velocity_;                // a replica's momentum, until it is handed over
     std::unique_ptr<aggregation::Aggregator> rule_;    // of the last range

@@ -58,11 +58,13 @@ struct TrainingConfig {
     std::optional<double> participation;  // fraction in (0, 1]; cohort = max(1, round(participation * clients))
     std::int64_t local_epochs = 1;
     std::int64_t batch_size = 32;
-    std::int64_t clients_per_slot = 1;  // a power of two
-    std::int64_t clients_at_once = 1;   // a power of two, at most clients_per_slot
-    std::string precision = "f32";      // f32 | tf32 | bf16
+    std::optional<std::int64_t> clients_per_slot;  // a power of two; empty: auto
+    std::int64_t clients_at_once = 1;              // a power of two, at most clients_per_slot
+    std::string precision = "f32";                 // f32 | tf32 | bf16
     bool graph = false;
     OptimizerConfig optimizer;
+
+    std::int64_t least_per_slot() const { return clients_per_slot.value_or(clients_at_once); }
 };
 
 struct StrategyConfig {

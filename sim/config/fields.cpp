@@ -123,11 +123,12 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
                    .doc = "Passes a client makes over its own examples in a round; typically 1–5; more drifts apart on skewed data (E)."});
     visitor.field({.name = "batch_size", .target = &training.batch_size, .range = between(1, kMost),
                    .doc = "Examples per local step; a client with fewer uses all it has (B)."});
-    visitor.field({.name = "clients_per_slot", .target = &training.clients_per_slot, .range = between(1, 1 << 20),
-                   .doc = "Consecutive cohort members whose updates one slot sums, a power of two; more for thousands of tiny clients; "
-                          "strategies that average only. Never changes a result."});
+    visitor.field({.name = "clients_per_slot", .target = &training.clients_per_slot, .range = between(1, 1 << 20), .empty_word = "auto", .may_change = true,
+                   .doc = "Consecutive cohort members whose updates one slot sums, a power of two; above 1 for strategies that average only. auto: on "
+                          "the CPU up to 16, fewer towards the end of the cohort, where its updates would not fit into 16 MiB; otherwise as many as "
+                          "clients_at_once. Never changes a result."});
     visitor.field({.name = "clients_at_once", .target = &training.clients_at_once, .range = between(1, 1 << 20),
-                   .doc = "Clients of one slot that are trained in one batched step, a power of two up to clients_per_slot; typically 16–64 for lr "
+                   .doc = "Clients of one slot that are trained in one batched step, a power of two, at most clients_per_slot where that is given; typically 16–64 for lr "
                           "and clients of tens of examples, 1 for other models on a CPU. Other values differ in the last bits and in dropout."});
     visitor.field({.name = "precision", .target = &training.precision, .choices = {"f32", "tf32", "bf16"},
                    .doc = "Of a local step's forward and backward pass; parameters, optimiser, updates and evaluation are f32 in any case. tf32: products "
@@ -233,7 +234,7 @@ void describe_loop(Visitor& visitor, RunConfig& run) {
     describe_failures(visitor, run.failures);
     visitor.begin({.name = "checkpoint", .flow = true, .doc = "What `fedhive run --resume` and `fedhive replay` start from."});
     visitor.field({.name = "every", .target = &run.checkpoint.every, .range = between(1, kMost), .empty_word = "auto", .may_change = true,
-                   .doc = "Rounds from one checkpoint to the next; auto writes as often as costs a twentieth of the time. One is written "
+                   .doc = "Rounds from one checkpoint to the next; auto writes after the first round, then once a second, or less often where that would cost more than a fiftieth of the time. One is written "
                           "at the end and after Ctrl-C in any case. Never changes a result: a resumed run repeats the rounds since."});
     visitor.field({.name = "keep", .target = &run.checkpoint.keep, .range = between(2, kMost), .may_change = true,
                    .doc = "Newest checkpoints that stay; with two, a damaged one falls back to the one before."});

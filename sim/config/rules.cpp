@@ -52,7 +52,7 @@ void check_training(const TrainingConfig& training, std::int64_t clients, const 
     if (training.cohort.value_or(1) > clients)
         throw source.error("training.cohort",
                            fmt::format("{} is more than data.partition.clients; allowed: 1 to {}", *training.cohort, clients));
-    const auto per_slot = static_cast<std::uint64_t>(training.clients_per_slot);
+    const auto per_slot = static_cast<std::uint64_t>(training.clients_per_slot.value_or(1));
     if (!std::has_single_bit(per_slot))
         throw source.error("training.clients_per_slot",
                            fmt::format("{} is not a power of two; allowed: 1, 2, 4, 8, ...; write {} or {}", per_slot,
@@ -72,11 +72,11 @@ void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mod
         throw source.error("training.clients_at_once",
                            fmt::format("{} is not a power of two; allowed: 1, 2, 4, 8, ...; write {} or {}", at_once,
                                        std::bit_floor(at_once), std::bit_ceil(at_once)));
-    if (training.clients_at_once > training.clients_per_slot)
+    if (training.clients_at_once > training.least_per_slot())
         throw source.error("training.clients_at_once",
                            fmt::format("{} is more than training.clients_per_slot, and clients trained at once share a slot; "
                                        "allowed: 1 to {}, or raise clients_per_slot",
-                                       at_once, training.clients_per_slot));
+                                       at_once, *training.clients_per_slot));
     if (at_once > 1 && training.precision != "f32")
         throw source.error("training.precision",
                            "clients trained at once have only one; allowed with clients_at_once above 1: f32");
@@ -87,8 +87,8 @@ void check_strategy(const RunConfig& run, const StrategySpec& strategy, const Co
         throw source.error("mode.name", fmt::format("strategy '{}' does not run in mode '{}'; allowed: {}", strategy.name,
                                                     run.mode.name, fmt::join(strategy.modes, ", ")));
     const bool needs_single = strategy.build(run.strategy.parameters).aggregator->needs_single_updates();
-    if (run.training.clients_per_slot > 1 && needs_single)
-        throw source.error("training.clients_per_slot",
+    if (run.training.least_per_slot() > 1 && needs_single)
+        throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
                            fmt::format("strategy '{}' looks at every client's own update; allowed: 1", strategy.name));
 }
 
@@ -137,7 +137,7 @@ void check_mode(const RunConfig& run, const ConfigSource& source) {
         throw source.error("mode.quorum", fmt::format("{} is more than the cohort; allowed: 1 to {}", *mode.quorum, cohort));
     const bool by_gradients = mode.name == "gradient_averaging" || mode.name == "parameter_server" || mode.name == "hogwild";
     const bool all_at_once = mode.name == "synchronous" && mode.quorum.value_or(cohort) == cohort;
-    if (run.training.clients_per_slot > 1 && !all_at_once)
+    if (run.training.clients_per_slot.value_or(1) > 1 && !all_at_once)
         throw source.error("training.clients_per_slot",
                            "only a cohort that arrives as a whole can share slots (mode synchronous "
                            "without a quorum); allowed: 1");

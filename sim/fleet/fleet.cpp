@@ -22,13 +22,13 @@ std::uint64_t divide_up(std::uint64_t total, std::uint64_t size) { return (total
 clients::ControlGeometry control_geometry(const FleetOptions& options, const clients::DatasetMap& data,
                                           const aggregation::ArenaGeometry& arena) {
     const Mode& mode = options.mode;
-    const std::uint64_t slots = mode.num_slots(options.clients_per_slot);
+    const std::uint64_t slots = mode.num_slots(options.slots);
     clients::ControlGeometry geometry;
     geometry.num_workers = std::max(1U, options.workers);
     const std::uint64_t chunks = std::max(divide_up(data.num_test, options.test_chunk), num_ranges(arena));
     geometry.max_tasks = static_cast<std::uint32_t>(mode.num_halves() * slots + chunks);
     geometry.max_terms = static_cast<std::uint32_t>(arena.num_aggregates * slots);
-    geometry.max_members = slots * options.clients_per_slot;
+    geometry.max_members = std::max<std::uint64_t>(slots, mode.in_flight);
     geometry.num_ranks = static_cast<std::uint32_t>(mode.one_group() ? slots : mode.in_halves() ? 2 * slots : 0);
     return geometry;
 }
@@ -47,7 +47,7 @@ Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const
       barrier_(
           block_, watcher_, deadlines_.of_answer(),
           {[this](std::size_t worker) { return pool_->autopsy(worker); }, [this](std::size_t worker) { pool_->kill(worker); }}),
-      flights_(options.mode.num_slots(options.clients_per_slot)) {
+      flights_(options.mode.num_slots(options.slots)) {
     block_.set_plan(plan_);
     if (options_.workers == 0) {
         trainer_ = make_trainer(plan_, dataset_);
@@ -64,14 +64,15 @@ Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const
 Fleet::~Fleet() = default;
 
 void Fleet::pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy) {
-    const std::uint64_t per_slot = options_.clients_per_slot;
     std::size_t slot = 0;
     round_ = server.round;
     arrived_in_round_ = 0;
-    for (std::uint64_t first = 0; first < cohort.size(); first += per_slot) {
+    for (std::uint64_t first = 0, count = 0; first < cohort.size(); first += count) {
         while (flights_.at(slot)) ++slot;
+        count = options_.slots.clients_of_next(cohort.size() - first);
         Flight flight;
-        for (std::uint64_t i = first; i < std::min<std::uint64_t>(first + per_slot, cohort.size()); ++i)
+        flight.task.first = options_.slots.shared() ? first : slot;
+        for (std::uint64_t i = first; i < first + count; ++i)
             flight.clients.push_back({.client_id = cohort[i], .weight = strategy.weight(num_examples(cohort[i]))});
         flight.sent_round = server.round;
         flight.version = server.version;
@@ -90,6 +91,7 @@ void Fleet::take_up(const InFlight& client, ServerState& server, const Strategy&
     flight.sent_round = client.sent_round;
     flight.version = client.version;
     flight.arrives_s = client.arrives_s;
+    flight.task.first = client.slot;
     flight.task.objective = strategy.objective;
     flight.task.global_index = client.global_index;
     send(client.slot, flight, server);
@@ -105,7 +107,6 @@ void Fleet::send(std::size_t slot, const Flight& flight, ServerState& server) {
     task.payload = options_.mode.payload;
     task.round = static_cast<std::uint32_t>(flight.sent_round);
     task.slot = static_cast<std::uint32_t>(slot);
-    task.first = member_index(slot, 0);
     task.count = flight.clients.size();
     flights_[slot]->waiting = options_.mode.by_steps();
     flights_[slot]->waits_since = server.version;
@@ -120,7 +121,7 @@ void Fleet::send(std::size_t slot, const Flight& flight, ServerState& server) {
 void Fleet::train() {
     std::vector<InAir> waiting = air();
     // Who will be left behind anyway need not train.
-    const std::size_t quorum = std::min(slots_of_quorum(), waiting.size());
+    const std::size_t quorum = std::min(options_.mode.quorum, waiting.size());
     if (order_is_known() && !options_.mode.late_join && !options_.mode.by_steps())
         waiting = first_to_arrive(std::move(waiting), quorum);
     if (options_.mode.one_group())
@@ -247,8 +248,6 @@ std::vector<InFlight> Fleet::in_flight() const {
     return all;
 }
 
-std::size_t Fleet::slots_of_quorum() const { return divide_up(options_.mode.quorum, options_.clients_per_slot); }
-
 void Fleet::settle(const std::function<Awaited()>& awaited, double grace_s) {
     std::size_t done_before = 0;
     finished_before_ = block_.header().finished.load(std::memory_order_relaxed);
@@ -275,7 +274,7 @@ Arrivals Fleet::barrier(ServerState& server) {
     std::vector<InAir> candidates = air();
     if (options_.mode.max_staleness)
         candidates = allowed_next(std::move(candidates), server.version, *options_.mode.max_staleness);
-    const std::size_t quorum = std::min(slots_of_quorum(), candidates.size());
+    const std::size_t quorum = std::min(options_.mode.quorum, candidates.size());
     if (order_is_known()) candidates = first_to_arrive(std::move(candidates), quorum);
     const auto awaited = [&] {
         Awaited next{{}, quorum};

@@ -56,8 +56,8 @@ struct RunAborted : std::runtime_error {
 };
 
 struct FleetOptions {
-    std::uint32_t workers = 1;           // processes; 0: tasks run in the coordinator
-    std::uint64_t clients_per_slot = 1;  // a power of two
+    std::uint32_t workers = 1;  // processes; 0: tasks run in the coordinator
+    SlotPlan slots;
     Mode mode;
     std::uint64_t test_chunk = 500;      // examples in one evaluation task
     std::uint64_t model_bytes = 0;       // of its parameters, without padding
@@ -146,7 +146,6 @@ private:
     std::uint64_t examples_of(const Flight& flight, std::uint32_t client_id) const;
     Traffic traffic_of(const Flight& flight, std::uint32_t client_id) const;
     double longest_trip_s(const Flight& flight) const;
-    std::size_t slots_of_quorum() const;
     void put(std::size_t slot);
     bool is_done(std::size_t slot) const;
     std::vector<std::size_t> cells_of(std::size_t slot) const;
@@ -161,7 +160,7 @@ private:
     void take_next_step(std::size_t slot, const ServerState& server);
     void pull_waiting(ServerState& server);
     void leave_behind(Arrivals& arrived, std::size_t slot, ServerState& server);
-    std::size_t member_index(std::size_t slot, std::size_t i) const { return slot * options_.clients_per_slot + i; }
+    std::size_t member_index(std::size_t slot, std::size_t i) const { return flights_[slot]->task.first + i; }
     std::uint64_t num_examples(std::uint32_t client_id) const { return dataset_.shard(client_id).size(); }
 
     // Work without a client: fleet_chunks.cpp.

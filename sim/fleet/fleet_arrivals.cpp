@@ -47,6 +47,7 @@ Arrivals Fleet::collect(const std::vector<InAir>& arrivals, ServerState& server)
 void Fleet::add_arrival(Arrivals& arrived, std::size_t position, std::size_t slot, const ServerState& server) {
     Flight& flight = *flights_[slot];
     const std::uint64_t staleness = server.version - flight.version;
+    if (options_.slots.shared()) position = flight.task.first;  // of the sum over all clients
     std::vector<std::size_t> positions;
     std::vector<double> weights;
     for (std::size_t i = 0; i < flight.clients.size(); ++i) {
@@ -55,7 +56,7 @@ void Fleet::add_arrival(Arrivals& arrived, std::size_t position, std::size_t slo
             const clients::ClientResult& result = block_.results()[member_index(slot, i)];
             deadlines_.learn(result);
             client.result = with_step(client.result, result, examples_of(flight, client.client_id), flight.examples_before);
-            positions.push_back(member_index(position, i));
+            positions.push_back(position + i);
             weights.push_back(client.weight);
         }
         const Traffic traffic = traffic_of(flight, client.client_id);

@@ -13,10 +13,10 @@
 namespace fedhive::sim {
 
 /// A sum of fewer bytes than these is done before the workers are awake.
-inline constexpr std::uint64_t kSharedBytes = std::uint64_t{64} << 20;
+inline constexpr std::uint64_t kSharedBytes = std::uint64_t{4} << 20;
 
 /// Floats of one task: of a slot, so much that a claim costs nothing beside it, and so little that the last one at work is not waited for.
-inline constexpr std::uint64_t kRangeFloats = std::uint64_t{1} << 17;
+inline constexpr std::uint64_t kRangeFloats = std::uint64_t{1} << 15;
 
 /// Tasks of an aggregate; 0 where the arena has none.
 std::uint64_t num_ranges(const aggregation::ArenaGeometry& arena);

@@ -38,8 +38,7 @@ RaceTask task_of(const Experiment& run, double step_s) {
     RaceTask task;
     task.batches = std::clamp<std::uint64_t>(wanted / epochs, 1, (examples + batch - 1) / batch);
     const std::uint64_t steps = epochs * task.batches;
-    task.clients = std::max(static_cast<std::uint64_t>(run.config.training.clients_per_slot),
-                            std::bit_floor(std::clamp<std::uint64_t>(wanted / steps, 1, kMostClients)));
+    task.clients = std::max(run.slots.least, std::bit_floor(std::clamp<std::uint64_t>(wanted / steps, 1, kMostClients)));
     task.steps = task.clients * steps;
     return task;
 }
@@ -47,7 +46,7 @@ RaceTask task_of(const Experiment& run, double step_s) {
 FleetOptions race_options(const Experiment& run, std::uint32_t workers, const RaceTask& task) {
     FleetOptions options = run.fleet_options();
     options.workers = workers;
-    options.clients_per_slot = task.clients;
+    options.slots = SlotPlan::even(task.clients);
     options.mode = {};
     options.mode.in_flight = options.mode.quorum = workers * task.clients;
     options.round_trip_s = {};

@@ -65,6 +65,33 @@ Floats mean_over_slots(const Cohort& cohort, std::size_t clients_per_slot, Memor
     return testing::download(mean.values);
 }
 
+/// Members without an update leave their places empty, in a slot as in the cohort.
+void slot_sizes_agree_with_gaps(MemorySpace space) {
+    constexpr std::size_t kMembers = 16;
+    for (std::uint32_t absent = 1; absent < (1U << kMembers) - 1; absent += 2477) {
+        Cohort present;
+        const Cohort all = random_cohort(kMembers, 40, absent, 1.0);
+        SlotSum sum(40, space);
+        sum.zero_init();
+        for (std::size_t k = 0; k < kMembers; ++k) {
+            if ((absent >> k & 1U) != 0) {
+                sum.skip();
+                continue;
+            }
+            sum.add(testing::upload(all.updates[k], space), all.weights[k]);
+            present.updates.push_back(all.updates[k]);
+            present.weights.push_back(all.weights[k]);
+            present.positions.push_back(k);
+        }
+        const ParamBuffer slot = testing::poisoned(40, space);
+        sum.finish(slot);
+        const auto rule = make_mean();
+        rule->zero_init(40, space);
+        rule->aggregate({slot, 0, 1.0, sum_weights(present.positions, present.weights), present.updates.size()});
+        CHECK(testing::same_bits(testing::download(rule->finish().values), mean_of(present, space)));
+    }
+}
+
 void slot_sizes_agree(MemorySpace space) {
     for (const std::size_t size : {1U, 2U, 5U, 7U, 13U, 29U}) {
         const Cohort cohort = random_cohort(size, 300, static_cast<std::uint32_t>(size), 1.0);
@@ -96,12 +123,14 @@ TEST_SUITE("Mean") {
     TEST_CASE("MeanOnTheHostConforms") { conformance::aggregator_conforms(make_mean, MemorySpace::Host); }
     TEST_CASE("MeanEqualsTheRecursiveTreeOverAnySubset") { equals_the_recursive_tree(MemorySpace::Host); }
     TEST_CASE("MeanOverSlotsOfManyClientsHasTheSameBits") { slot_sizes_agree(MemorySpace::Host); }
+    TEST_CASE("MeanOverSlotsWithGapsHasTheSameBits") { slot_sizes_agree_with_gaps(MemorySpace::Host); }
 
     TEST_CASE("Gpu: MeanConforms") {
         if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
         conformance::aggregator_conforms(make_mean, MemorySpace::Cuda);
         equals_the_recursive_tree(MemorySpace::Cuda);
         slot_sizes_agree(MemorySpace::Cuda);
+        slot_sizes_agree_with_gaps(MemorySpace::Cuda);
     }
 
     TEST_CASE("MeanOfSmallIntegersIsExact") {

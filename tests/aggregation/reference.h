@@ -5,6 +5,7 @@
 #include "aggregation/math/vector_ops.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -75,6 +76,7 @@ inline UpdateSummary write_update(Floats& update, const Floats& local, const Flo
     double total = 0.0;
     for (std::size_t first = 0; first < local.size(); first += 1024) {
         std::map<std::size_t, double> lanes;
+        std::map<std::size_t, std::uint32_t> hashes;
         for (std::size_t lane = 0; lane < 32; ++lane) lanes[lane] = 0.0;
         for (std::size_t i = first; i < std::min(first + 1024, local.size()); ++i) {
             update[i] = local[i] - global[i];
@@ -82,8 +84,11 @@ inline UpdateSummary write_update(Floats& update, const Floats& local, const Flo
             lanes[(i - first) % 32] += static_cast<double>(update[i]) * static_cast<double>(update[i]);
             std::uint32_t bits = 0;
             std::memcpy(&bits, &update[i], sizeof bits);
-            const std::uint64_t spread = i * 0x9E3779B97F4A7C15U;
-            summary.hash += bits * ((spread ^ (spread >> 32)) | 1);
+            hashes[(i - first) % 32] = std::rotl(hashes[(i - first) % 32], 13) + bits;
+        }
+        for (const auto& [lane, hash] : hashes) {
+            const std::uint64_t spread = (first + lane) * 0x9E3779B97F4A7C15U;
+            summary.hash += hash * ((spread ^ (spread >> 32)) | 1);
         }
         for (std::size_t half = 16; half > 0; half /= 2)
             for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];

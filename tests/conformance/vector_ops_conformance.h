@@ -63,6 +63,9 @@ inline void proximal_scale_and_add_conform(MemorySpace space) {
         add(target, testing::upload(global, space));
         for (std::size_t i = 0; i < size; ++i) sum[i] += global[i];
         CHECK(testing::same_bits(testing::download(target), sum));
+        add_scaled(target, testing::upload(local, space), 1.0 / 3.0);
+        for (std::size_t i = 0; i < size; ++i) sum[i] += reference::scaled(local, 1.0 / 3.0)[i];
+        CHECK(testing::same_bits(testing::download(target), sum));
         set_zero(target);
         CHECK(testing::same_bits(testing::download(target), testing::Floats(size, 0.0F)));
     }
@@ -72,6 +75,7 @@ inline void proximal_scale_and_add_conform(MemorySpace space) {
     CHECK_THROWS_AS(add_proximal_gradient(some, some, more, 1.0F), ShapeError);
     CHECK_THROWS_AS(scale(some, more, 1.0), ShapeError);
     CHECK_THROWS_AS(add(some, more), ShapeError);
+    CHECK_THROWS_AS(add_scaled(some, more, 1.0), ShapeError);
     CHECK_THROWS_AS(copy(some, more), ShapeError);
 }
 
@@ -96,6 +100,20 @@ inline void write_update_conforms(MemorySpace space) {
         CHECK(summary_of(totals[0]).norm == expected.norm);
         CHECK(summary_of(totals[0]).hash == expected.hash);
         CHECK(summary_of(totals[1]).norm == 0.0);
+        const ParamBuffer once = testing::poisoned(size, space);
+        const ParamBuffer twice = testing::poisoned(size, space);
+        scale_update(once, on_local, on_global, 1.0 / 3.0, totals[0]);
+        copy(twice, once);
+        add_scaled_update(twice, on_local, on_global, 7.0, totals[1]);
+        synchronize(space);
+        testing::Floats sum = reference::scaled(update, 1.0 / 3.0);
+        CHECK(testing::same_bits(testing::download(once), sum));
+        for (std::size_t i = 0; i < size; ++i) sum[i] += reference::scaled(update, 7.0)[i];
+        CHECK(testing::same_bits(testing::download(twice), sum));
+        for (const std::size_t i : {0U, 1U}) {
+            CHECK(summary_of(totals[i]).norm == expected.norm);
+            CHECK(summary_of(totals[i]).hash == expected.hash);
+        }
         CHECK(write_update(on_local, on_local, on_global).hash == expected.hash);  // in place
         CHECK(testing::same_bits(testing::download(on_local), update));
     }
@@ -124,7 +142,26 @@ inline void single_elements_show_in_the_summary(MemorySpace space) {
     }
 }
 
+/// Two that change places, two whose signs turn: in one lane of a chunk, in two lanes, in two chunks.
+inline void pairs_of_elements_show_in_the_summary(MemorySpace space) {
+    constexpr std::size_t kSize = 2100;
+    const testing::Floats values = testing::random_floats(kSize, 5);
+    const ParamBuffer zero(kSize, space);
+    const ParamBuffer target(kSize, space);
+    const std::uint64_t hash = write_update(target, testing::upload(values, space), zero).hash;
+    for (const std::size_t other : {std::size_t{1}, std::size_t{32}, std::size_t{31 * 32}, std::size_t{1024}, kSize - 1}) {
+        testing::Floats swapped = values;
+        std::swap(swapped[0], swapped[other]);
+        CHECK(write_update(target, testing::upload(swapped, space), zero).hash != hash);
+        testing::Floats turned = values;
+        turned[0] = -turned[0];
+        turned[other] = -turned[other];
+        CHECK(write_update(target, testing::upload(turned, space), zero).hash != hash);
+    }
+}
+
 inline void vector_ops_conform(MemorySpace space) {
+    pairs_of_elements_show_in_the_summary(space);
     sgd_conforms(space);
     proximal_scale_and_add_conform(space);
     write_update_conforms(space);

@@ -33,7 +33,7 @@ struct ToyRun {
         setenv("TOY_FAULT", fault, 1);
         setenv("TOY_CLIENT", client, 1);
         options.workers = workers;
-        options.clients_per_slot = clients_per_slot;
+        options.slots = SlotPlan::even(clients_per_slot);
         options.mode.in_flight = 12;
         options.mode.quorum = 12;
         options.test_chunk = 10;
@@ -300,7 +300,7 @@ TEST_SUITE("FleetFailures") {
         ToyRun run(2, 4, 60.0, "", "", with_policy("drop", faults));
         const Arrivals arrived = run.round(everybody());
         REQUIRE(arrived.updates.size() == 2);
-        CHECK(arrived.updates[1].position == 2);
+        CHECK(arrived.updates[1].position == 8);
         const Arrivals nobody = run.round({4, 5, 6, 7});
         CHECK(nobody.accepted() == 0);
         CHECK(nobody.updates.empty());

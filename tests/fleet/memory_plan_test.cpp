@@ -27,16 +27,15 @@ LoadedConfig config(const std::vector<std::string>& overrides = {}) {
 TEST_SUITE("MemoryPlan") {
     TEST_CASE("WorkerTakesItsProcessAndItsVectors") {
         RunConfig run;
-        CHECK(host_bytes_of_worker(run, 1000) == (64U << 20) + 2 * 4000);
+        CHECK(host_bytes_of_worker(run, 1000, 1) == (64U << 20) + 2 * 4000);
         run.strategy.parameters["proximal_mu"] = 0.1;  // the gradient in one piece
-        CHECK(host_bytes_of_worker(run, 1000) == (64U << 20) + 3 * 4000);
+        CHECK(host_bytes_of_worker(run, 1000, 1) == (64U << 20) + 3 * 4000);
         run.strategy.parameters["proximal_mu"] = 0.0;
         run.training.optimizer.momentum = 0.9;
-        CHECK(host_bytes_of_worker(run, 1000) == (64U << 20) + 3 * 4000);
-        run.training.clients_per_slot = 8;  // one update and log2(8) + 1 partial sums
-        CHECK(host_bytes_of_worker(run, 1000) == (64U << 20) + 8 * 4000);
+        CHECK(host_bytes_of_worker(run, 1000, 1) == (64U << 20) + 3 * 4000);
+        CHECK(host_bytes_of_worker(run, 1000, 8) == (64U << 20) + (3 + 3) * 4000);  // log2(8) partial sums
         run.training.clients_at_once = 4;  // of each a local model, a gradient and its momentum
-        CHECK(host_bytes_of_worker(run, 1000) == (64U << 20) + (8 + 4 * 3) * 4000);
+        CHECK(host_bytes_of_worker(run, 1000, 8) == (64U << 20) + (3 + 3 + 4 * 3) * 4000);
     }
 
     TEST_CASE("AutoTakesWhatFitsAndANumberIsRefused") {

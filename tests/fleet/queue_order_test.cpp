@@ -26,7 +26,7 @@ struct UnequalRun {
         setenv("TOY_FAULT", "", 1);
         FleetOptions options;
         options.workers = 1;
-        options.clients_per_slot = clients_per_slot;
+        options.slots = SlotPlan::even(clients_per_slot);
         options.mode.in_flight = 6;
         options.mode.quorum = quorum;
         if (virtual_clock)

@@ -35,6 +35,16 @@ TEST_SUITE("Bits") {
             CHECK(sha_of({std::string("training.clients_per_slot=") + per_slot}) == one);
     }
 
+    TEST_CASE("SlotsOfManyLengthsForAModelBeyondTheCachesGiveTheSameBits") {
+        const std::string large = "model={name: mlp, hidden: 640}";
+        const std::string faults = "faults=[{kind: kill, round: 2, client: 3}, {kind: throw, rate: 0.1}]";
+        for (const std::string policy : {"failures={policy: retry}", "failures={policy: drop}"}) {
+            const std::string one = sha_of({large, faults, policy, "training.clients_per_slot=1", "workers=2"});
+            for (const char* workers : {"workers=0", "workers=1", "workers=2", "workers=3"})
+                CHECK(sha_of({large, faults, policy, workers}) == one);
+        }
+    }
+
     TEST_CASE("SeedChangesTheModelAndRepeatingItDoesNot") {
         CHECK(sha_of({"seed=2"}) == sha_of({"seed=2"}));
         CHECK(sha_of({"seed=2"}) != sha_of({"seed=3"}));

@@ -63,9 +63,8 @@ TEST_SUITE("ResumeRefused") {
     TEST_CASE("ChangedKeysAreAllNamedWithBothValues") {
         Finished run;
         const std::string list =
-            "A resumed run may change: rounds, workers, mps, data.root, training.graph, stop.test_accuracy, failures.policy, "
-            "failures.attempts, "
-            "failures.deadline_s, checkpoint.every, checkpoint.keep";
+            "A resumed run may change: rounds, workers, mps, data.root, training.clients_per_slot, training.graph, "
+            "stop.test_accuracy, failures.policy, failures.attempts, failures.deadline_s, checkpoint.every, checkpoint.keep";
         run.refuses({"--set", "seed=2", "--set", "training.batch_size=8", "--set", "rounds=9"},
                     {"\n  seed: 1 -> 2\n  training.batch_size: 16 -> 8\n", list});
         run.refuses({"--set", "strategy={name: fedadam}"},

@@ -275,4 +275,13 @@ TEST_SUITE("Resume") {
         check_same_run(run.out(), whole.out());
         CHECK(run.manifest()["workers"] == 3);
     }
+
+    TEST_CASE("ResumedWithLongerSlotsEndsWithTheSameModel") {
+        FedhiveRun whole(small_config(), set({"rounds=6"}));
+        REQUIRE(whole.end() == "exited with status 0");
+        FedhiveRun run(small_config());
+        REQUIRE(run.end() == "exited with status 0");
+        finish(run, set({"rounds=6", "training.clients_per_slot=4"}));
+        CHECK(run.manifest()["model_sha256"] == whole.manifest()["model_sha256"]);
+    }
 }

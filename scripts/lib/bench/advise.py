@@ -68,12 +68,12 @@ def values_of(resolved: str) -> dict[str, str]:
 def candidates(values: dict[str, str], cores: int, gpu: bool) -> list[Candidate]:
     """One change each. A slot has to hold the clients that are trained at once."""
     found = []
-    per_slot = int(values.get("training.clients_per_slot", "1"))
+    per_slot = values.get("training.clients_per_slot", "auto")
     found += [Candidate({"workers": str(n)}, False) for n in sorted({1, max(1, cores // 2), cores, 2 * cores if gpu else cores})]
     found += [Candidate({"threads": str(n)}, True) for n in (1, 2, 4) if n <= max(1, cores)]
     for at_once in (1, 4, 16, 64):
         settings = {"training.clients_at_once": str(at_once)}
-        if at_once > per_slot:
+        if per_slot != "auto" and at_once > int(per_slot):
             settings["training.clients_per_slot"] = str(at_once)
         found.append(Candidate(settings, True))
     found += [Candidate({"evaluation.chunk_size": str(n)}, True) for n in (250, 500, 1000, 2000)]

@@ -220,7 +220,7 @@ TEST_CASE("ResolvedFormToTheLetter") {
         "name: c\nseed: 1\nrounds: 10\ndevice: auto\nworkers: auto\nmps: auto\nthreads: 1\nclock: virtual\n\n"
         "data:\n    format: glyphs\n    num_train: 6000\n    num_test: 1000\n    partition: {scheme: iid, clients: 4}\n\n"
         "model: {name: lr}\n\n"
-        "training:\n    participation: 0.5\n    local_epochs: 1\n    batch_size: 32\n    clients_per_slot: 1\n    "
+        "training:\n    participation: 0.5\n    local_epochs: 1\n    batch_size: 32\n    clients_per_slot: auto\n    "
         "clients_at_once: 1\n    precision: f32\n    graph: false\n"
         "    optimizer: {name: sgd, lr: 0.01, momentum: 0, weight_decay: 0, nesterov: false}\n\n"
         "strategy: {name: fedadam, weighting: examples, server_lr: 0.01, beta1: 0.9, beta2: 0.99, tau: 0.001}\n"

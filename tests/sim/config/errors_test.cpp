@@ -120,7 +120,7 @@ TEST_CASE("ValuesOutOfRange") {
             {"training: {batch_size: 0}\n", "c.yaml:7: training.batch_size: 0 is out of range; allowed: 1 to 1e9"},
             {"training: {local_epochs: -1}\n", "c.yaml:7: training.local_epochs: -1 is out of range; allowed: 1 to 1e9"},
             {"training: {clients_per_slot: 0}\n",
-             "c.yaml:7: training.clients_per_slot: 0 is out of range; allowed: 1 to 1048576"},
+             "c.yaml:7: training.clients_per_slot: 0 is out of range; allowed: auto, 1 to 1048576"},
             {"training: {clients_at_once: 0}\n",
              "c.yaml:7: training.clients_at_once: 0 is out of range; allowed: 1 to 1048576"},
             {"training: {optimizer: {lr: 0}}\n", "c.yaml:7: training.optimizer.lr: 0 is out of range; allowed: above 0"},

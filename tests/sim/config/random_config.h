@@ -94,7 +94,8 @@ inline void reconcile(RunConfig& run, unsigned seed) {
         run.training.cohort = clients;
     }
     if (run.mode.name != "synchronous" || run.mode.quorum) run.training.clients_per_slot = 1;
-    run.training.clients_at_once = (run.training.clients_per_slot + 1) / 2;
+    run.training.clients_at_once = (*run.training.clients_per_slot + 1) / 2;
+    if (seed % 3 == 0) run.training.clients_per_slot.reset();
     if (run.mode.name == "split") run.training.graph = false;
     if (run.mode.name == "split" || run.training.clients_at_once > 1) run.training.precision = "f32";
     if ((by_gradients || run.mode.name == "async") && run.strategy.parameters.contains("server_lr"))
