@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 namespace fedhive::sim {
 
@@ -18,8 +19,7 @@ constexpr std::uint64_t kCachedBytes = std::uint64_t{16} << 20;
 
 /// The cohort arrives as a whole, and nobody looks at single updates.
 bool may_share(const RunConfig& run) {
-    const std::int64_t cohort = run.cohort_size();
-    return run.mode.name == "synchronous" && run.mode.quorum.value_or(cohort) == cohort &&
+    return run.waits_for_all() &&
            !find_strategy(run.strategy.name)->build(run.strategy.parameters).aggregator->needs_single_updates();
 }
 

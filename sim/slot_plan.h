@@ -9,7 +9,6 @@
 #include "sim/config/config.h"
 
 #include <cstdint>
-#include <vector>
 
 namespace fedhive::sim {
 

@@ -107,9 +107,7 @@ void TaskRunner::train(TaskCell& cell) {
     const bool several = task.count > 1;
     figures_.reserve(task.count);
     const std::int64_t start_ns = now_ns();
-    if (several) {
-        slot_sum_.zero_init();
-    }
+    if (several) slot_sum_.zero_init();
     const std::uint64_t at_once = std::max<std::uint64_t>(1, plan_.clients_at_once);
     for (std::uint64_t done = 0; done < task.count; done += at_once) {
         cell.started_ns.store(now_ns(), std::memory_order_relaxed);  // the deadline is one client's, not the slot's

@@ -60,6 +60,11 @@ std::int64_t RunConfig::cohort_size() const {
     return std::clamp<std::int64_t>(std::llround(*training.participation * static_cast<double>(clients)), 1, clients);
 }
 
+bool RunConfig::waits_for_all() const {
+    const std::int64_t cohort = cohort_size();
+    return mode.name == "synchronous" && mode.quorum.value_or(cohort) == cohort;
+}
+
 LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
     Node root = read_tree(file);
     if (const Node* base = root.find("base"))

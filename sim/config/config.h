@@ -59,7 +59,7 @@ struct TrainingConfig {
     std::int64_t local_epochs = 1;
     std::int64_t batch_size = 32;
     std::optional<std::int64_t> clients_per_slot;  // a power of two; empty: auto
-    std::int64_t clients_at_once = 1;              // a power of two, at most clients_per_slot
+    std::int64_t clients_at_once = 1;              // a power of two, at most clients_per_slot where that is given
     std::string precision = "f32";                 // f32 | tf32 | bf16
     bool graph = false;
     OptimizerConfig optimizer;
@@ -183,6 +183,9 @@ struct RunConfig {
 
     /// Clients asked to train in a round.
     std::int64_t cohort_size() const;
+
+    /// A round ends with the updates of its whole cohort: mode synchronous, without a quorum below it.
+    bool waits_for_all() const;
 };
 
 /// Where values came from, so that whoever finds one unusable later (a model that does not fit the data) can still name file and line.

@@ -136,8 +136,7 @@ void check_mode(const RunConfig& run, const ConfigSource& source) {
     if (mode.quorum.value_or(1) > cohort)
         throw source.error("mode.quorum", fmt::format("{} is more than the cohort; allowed: 1 to {}", *mode.quorum, cohort));
     const bool by_gradients = mode.name == "gradient_averaging" || mode.name == "parameter_server" || mode.name == "hogwild";
-    const bool all_at_once = mode.name == "synchronous" && mode.quorum.value_or(cohort) == cohort;
-    if (run.training.clients_per_slot.value_or(1) > 1 && !all_at_once)
+    if (run.training.clients_per_slot.value_or(1) > 1 && !run.waits_for_all())
         throw source.error("training.clients_per_slot",
                            "only a cohort that arrives as a whole can share slots (mode synchronous "
                            "without a quorum); allowed: 1");

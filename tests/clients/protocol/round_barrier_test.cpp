@@ -2,6 +2,7 @@
 #include "tests/clients/protocol/threaded_run.h"
 
 #include <doctest/doctest.h>
+
 #include <sys/resource.h>
 
 using namespace fedhive;
