@@ -89,6 +89,8 @@ struct ClientResult {
     std::uint64_t update_hash = 0;
     std::uint32_t finite = 1;
     double seconds = 0.0;
+    double gather_s = 0.0;      // of them: the host's, for bringing batches together
+    double update_s = 0.0;      // and for the update: difference, norm, hash, its place in the slot; both 0 on a device
     std::int64_t start_ns = 0;  // now_ns() when it began
 };
 

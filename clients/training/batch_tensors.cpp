@@ -35,7 +35,7 @@ void BatchTensors::expect(const ExamplesView& from, std::span<const std::uint32_
 BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, std::span<const std::uint32_t> indices) {
     if (from.space == MemorySpace::Cuda) return gather_on_device(from, indices);
     reserve(static_cast<std::int64_t>(indices.size()), torch::TensorOptions().pinned_memory(device_.is_cuda()));
-    gather_.gather(from, indices, examples_.data_ptr<float>(), labels_.data_ptr<std::int64_t>());
+    gathering_.time([&] { gather_.gather(from, indices, examples_.data_ptr<float>(), labels_.data_ptr<std::int64_t>()); });
     const Batch& batch = batch_of(indices.size());
     if (device_.is_cpu()) return batch;
     // The copies wait, or the next gather would overwrite what is still being read.

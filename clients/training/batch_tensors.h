@@ -3,6 +3,7 @@
 // many batches, nobody waits for it, and no batch crosses the bus.
 #pragma once
 
+#include "aggregation/base/clock.h"
 #include "clients/data/batches.h"
 
 #include <torch/torch.h>
@@ -32,6 +33,9 @@ public:
     /// says when the device comes to it. So a gather can be recorded once and run again.
     void follow(const ExamplesView& from, std::size_t rows, const std::int64_t* cursor);
 
+    /// What gathering on the host has taken so far.
+    double gather_s() const { return gathering_.seconds(); }
+
 private:
     void reserve(std::int64_t rows, const torch::TensorOptions& where);
     void upload(const ExamplesView& from, std::span<const std::uint32_t> order);
@@ -39,6 +43,7 @@ private:
     const Batch& batch_of(std::size_t rows);
 
     BatchGather gather_;
+    Stopwatch gathering_;
     ExampleShape shape_;
     torch::Device device_;
     torch::Tensor examples_;  // where they are gathered, at least as many rows as the largest batch so far

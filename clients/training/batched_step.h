@@ -57,6 +57,9 @@ public:
 
     /// For each row: sum over compute_gradients() since begin() of (mean loss of its batch) * (its size). Waits for the device.
     virtual void loss_sums(std::span<double> sums) = 0;
+
+    /// Seconds in which the host has gathered batches, since the step was made; 0 where a device does it.
+    virtual double gather_s() const { return 0.0; }
 };
 
 }  // namespace fedhive::clients

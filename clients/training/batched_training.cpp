@@ -70,6 +70,7 @@ std::vector<ClientResult> train_clients(BatchedStep& step, const LocalTraining& 
                                         std::uint32_t round, std::span<const RowClient> clients,
                                         aggregation::ConstParamSpan global) {
     const std::int64_t start_ns = now_ns();
+    const double gather_before_s = step.gather_s();
     BatchedStart start;
     start.rows = clients.size();
     start.global = global;
@@ -82,6 +83,7 @@ std::vector<ClientResult> train_clients(BatchedStep& step, const LocalTraining& 
     std::vector<double> losses(clients.size());
     step.loss_sums(losses);
     std::uint64_t all_steps = 0;
+    const std::int64_t trained_ns = now_ns();
     for (std::size_t row = 0; row < clients.size(); ++row) {
         const std::size_t num_examples = clients[row].shard.size();
         const aggregation::UpdateSummary summary =
@@ -93,12 +95,17 @@ std::vector<ClientResult> train_clients(BatchedStep& step, const LocalTraining& 
                         .finite = summary.finite ? 1U : 0U};
         all_steps += results[row].steps;
     }
-    const std::int64_t all_ns = now_ns() - start_ns;
+    const std::int64_t written_ns = now_ns(), all_ns = written_ns - start_ns;
+    const double gather_s = step.gather_s() - gather_before_s;
+    const bool on_host = global.space == aggregation::MemorySpace::Host;
+    const double update_s = on_host ? seconds_between(trained_ns, written_ns) : 0.0;
     std::int64_t begun_ns = start_ns;
     for (ClientResult& result : results) {
         const double share = static_cast<double>(result.steps) / static_cast<double>(all_steps);
         result.start_ns = begun_ns;
         result.seconds = share * seconds_between(0, all_ns);
+        result.gather_s = share * gather_s;
+        result.update_s = share * update_s;
         begun_ns += static_cast<std::int64_t>(share * static_cast<double>(all_ns));
     }
     return results;

@@ -28,6 +28,7 @@ public:
     void compute_gradients(std::span<const RowBatch> batches) override;
     void apply_gradients() override;
     void loss_sums(std::span<double> sums) override;
+    double gather_s() const override { return batches_.gather_s(); }
 
 private:
     friend class GraphBatchedStep;  // lists a step, and records what follows

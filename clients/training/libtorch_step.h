@@ -46,6 +46,7 @@ public:
     void apply_gradient() override;
     double loss_sum() override;
     void loss_sum_into(double& to) override;
+    double gather_s() const override { return batches_.gather_s(); }
 
 private:
     friend class GraphStep;  // records compute_untranslated()

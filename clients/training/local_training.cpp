@@ -13,10 +13,11 @@ namespace fedhive::clients {
 
 namespace {
 
-/// All local epochs. Returns the number of steps.
+/// All local epochs. Returns the number of steps, and what their batches took.
 ClientResult run_epochs(TrainingStep& step, const LocalTraining& plan, ClientStart start, std::uint32_t round,
                         std::uint32_t client_id, std::span<const std::uint32_t> shard) {
     ClientResult result;
+    const double gather_s = step.gather_s();
     Stream shuffling(plan.seed, Purpose::Shuffle, round, client_id);
     Stream dropout(plan.seed, Purpose::Dropout, round, client_id);
     std::vector<std::uint32_t> order(shard.begin(), shard.end());
@@ -31,6 +32,7 @@ ClientResult run_epochs(TrainingStep& step, const LocalTraining& plan, ClientSta
             ++result.steps;
         }
     }
+    result.gather_s = step.gather_s() - gather_s;
     return result;
 }
 
@@ -69,8 +71,10 @@ ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const O
                           aggregation::ParamSpan update) {
     aggregation::PinnedArray<ClientFigures> figures(update.space);
     figures.reserve(1);
-    const ClientResult result = enqueue_client(step, plan, objective, round, client_id, shard, global, figures[0]);
+    ClientResult result = enqueue_client(step, plan, objective, round, client_id, shard, global, figures[0]);
+    const std::int64_t trained_ns = now_ns();
     aggregation::write_update(update, step.parameters(), global, figures[0].update);
+    if (update.space == aggregation::MemorySpace::Host) result.update_s = seconds_between(trained_ns, now_ns());
     aggregation::synchronize(update.space);
     return finished(result, figures[0]);
 }

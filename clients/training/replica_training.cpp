@@ -19,6 +19,7 @@ ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_rank
     start.dropout_seed = Stream(plan.seed, Purpose::Dropout, round, rank.index).next_u64();
     start.velocity = velocity;
     std::uint64_t seen = 0;
+    const double gather_s = step.gather_s();
 
     step.begin(start);
     for (std::uint64_t pass = 0; pass < plan.local_epochs; ++pass) {
@@ -36,7 +37,9 @@ ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_rank
         seen += sample.size();
     }
     result.train_loss = step.loss_sum() / static_cast<double>(seen);
+    result.gather_s = step.gather_s() - gather_s;
 
+    const std::int64_t trained_ns = now_ns();
     aggregation::copy(velocity, step.velocity());
     aggregation::copy(model, step.parameters());
     // The local model is not needed any more: it takes the difference.
@@ -45,7 +48,9 @@ ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_rank
     result.update_norm = summary.norm;
     result.update_hash = summary.hash;
     result.start_ns = start_ns;
-    result.seconds = seconds_between(start_ns, now_ns());
+    const std::int64_t written_ns = now_ns();
+    if (model.space == aggregation::MemorySpace::Host) result.update_s = seconds_between(trained_ns, written_ns);
+    result.seconds = seconds_between(start_ns, written_ns);
     return result;
 }
 

@@ -71,7 +71,7 @@ void RowBatches::gather() {
     auto* values = all_examples_.data_ptr<float>();
     auto* labels_to = all_labels_.data_ptr<std::int64_t>();
     if (device_.is_cpu()) {
-        gather_.gather(from_, {indices, num_listed()}, values, labels_to);
+        gathering_.time([&] { gather_.gather(from_, {indices, num_listed()}, values, labels_to); });
     } else {
         const element::GatherTerms terms{from_.values.data(),
                                          from_.labels.data(),

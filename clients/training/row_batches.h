@@ -24,6 +24,9 @@ public:
     /// rows. The tensors are valid until the next list.
     void gather();
 
+    /// What gathering on the host has taken so far.
+    double gather_s() const { return gathering_.seconds(); }
+
     torch::Tensor examples;  // [rows, size, channels, height, width] f32
     torch::Tensor labels;    // [rows, size, 1] i64
     torch::Tensor weights;   // [rows, size] f32: what an example counts in its row's mean loss
@@ -35,6 +38,7 @@ private:
 
     ExamplesView from_;
     BatchGather gather_;
+    Stopwatch gathering_;
     torch::Device device_;
     std::size_t rows_ = 0, size_ = 0;  // of the list
     torch::Tensor list_;               // 32-bit words: [rows, size] indices | [rows, size] weights | [rows] counts

@@ -54,6 +54,7 @@ public:
     void compute_gradient(std::span<const std::uint32_t> batch) override;
     void apply_gradient() override { half_.descend(); }
     double loss_sum() override { return 0.0; }  // the server's half knows it
+    double gather_s() const override { return batches_.gather_s(); }
 
 private:
     FlatModel& model_;

@@ -31,6 +31,7 @@ public:
     void compute_gradients(std::span<const RowBatch> batches) override;
     void apply_gradients() override { step_.apply_gradients(); }
     void loss_sums(std::span<double> sums) override { step_.loss_sums(sums); }
+    double gather_s() const override { return step_.gather_s(); }
 
 private:
     void fire(std::size_t row);

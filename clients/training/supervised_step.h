@@ -30,6 +30,7 @@ public:
     void apply_gradient() override { step_.apply_gradient(); }
     double loss_sum() override { return step_.loss_sum(); }
     void loss_sum_into(double& to) override { step_.loss_sum_into(to); }
+    double gather_s() const override { return step_.gather_s(); }
 
 private:
     void fire();

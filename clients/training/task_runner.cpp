@@ -144,10 +144,12 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member) {
     step_.expect(block_.members()[member].fault);
     result = enqueue_client(step_, plan_.training, task.objective, task.round, client_id, dataset_.shard(client_id), global,
                             figures);
+    const std::int64_t trained_ns = now_ns();
     if (task.count > 1)
         slot_sum_.add_update(step_.parameters(), global, block_.members()[member].weight, figures.update);
     else
         aggregation::write_update(slot, step_.parameters(), global, figures.update);
+    if (slot.space == aggregation::MemorySpace::Host) result.update_s = seconds_between(trained_ns, now_ns());
     if (!one_wait()) {
         aggregation::synchronize(slot.space);
         accept(member, finished(result, figures));
@@ -272,20 +274,26 @@ void TaskRunner::compute_gradient(const Task& task) {
     const std::uint64_t of_client = Stream(plan_.training.seed, Purpose::Dropout, task.round, client_id).next_u64();
     start.dropout_seed = Stream(of_client, Purpose::Dropout, static_cast<std::uint32_t>(task.step)).next_u64();
     step_.expect(block_.members()[task.first].fault);
+    const double gather_s = step_.gather_s();
     step_.begin(start);
     step_.compute_gradient(batch);
 
+    const std::int64_t computed_ns = now_ns();
     const aggregation::ParamSpan slot = arena_.slot(task.slot);
     const aggregation::ParamSpan gradient = step_.gradient();
     aggregation::set_zero(slot);
     aggregation::copy(slot.first(gradient.size), gradient);
     const aggregation::UpdateSummary summary = summary_of(slot);
+    const std::int64_t written_ns = now_ns();
+    const bool on_host = slot.space == aggregation::MemorySpace::Host;
     accept(task.first, {.steps = 1,
                         .train_loss = step_.loss_sum() / static_cast<double>(batch.size()),
                         .update_norm = summary.norm,
                         .update_hash = summary.hash,
                         .finite = summary.finite ? 1U : 0U,
                         .seconds = seconds_between(start_ns, now_ns()),
+                        .gather_s = step_.gather_s() - gather_s,
+                        .update_s = on_host ? seconds_between(computed_ns, written_ns) : 0.0,
                         .start_ns = start_ns});
     step_.update_written();
 }

@@ -57,6 +57,9 @@ public:
 
     /// The same without waiting, to be read after aggregation::synchronize(); on a device, `to` lies in memory that it can write.
     virtual void loss_sum_into(double& to) { to = loss_sum(); }
+
+    /// Seconds in which the host has gathered batches, since the step was made; 0 where a device does it.
+    virtual double gather_s() const { return 0.0; }
 };
 
 /// The model's quality on test examples.

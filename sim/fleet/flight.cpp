@@ -13,6 +13,8 @@ clients::ClientResult with_step(const clients::ClientResult& sum, const clients:
     result.train_loss = (sum.train_loss * before + step.train_loss * now) / (before + now);
     result.update_hash += sum.update_hash;
     result.seconds += sum.seconds;
+    result.gather_s += sum.gather_s;
+    result.update_s += sum.update_s;
     if (sum.steps > 0) result.start_ns = sum.start_ns;
     return result;
 }

@@ -25,7 +25,7 @@ constexpr std::string_view kRoundColumns =
     "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s,left_behind,in_flight,virtual_s,started_s\n";
 constexpr std::string_view kClientColumns =
     "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure,sent_round,staleness,"
-    "started_s\n";
+    "started_s,gather_s,update_s\n";
 
 constexpr std::string_view kArrivalColumns = "round,client_id\n";
 
@@ -69,10 +69,11 @@ std::string client_row(const RoundRecord& round, const ClientReport& client) {
     std::string row =
         fmt::format("{},{},{},{},{},", round.round, client.client_id, client.worker, client.slot, client.num_examples);
     const std::string origin = fmt::format("{},{}", client.sent_round + 1, client.staleness);
-    if (client.failure) return row + fmt::format(",,,,,{},{},\n", to_string(*client.failure), origin);
+    if (client.failure) return row + fmt::format(",,,,,{},{},,,\n", to_string(*client.failure), origin);
     const clients::ClientResult& result = client.result;
-    return row + fmt::format("{},{},{},{:016x},{:.6f},,{},{:.6f}\n", result.steps, result.train_loss, result.update_norm,
-                             result.update_hash, result.seconds, origin, seconds_between(round.origin_ns, result.start_ns));
+    return row + fmt::format("{},{},{},{:016x},{:.6f},,{},{:.6f},{:.9f},{:.9f}\n", result.steps, result.train_loss,
+                             result.update_norm, result.update_hash, result.seconds, origin,
+                             seconds_between(round.origin_ns, result.start_ns), result.gather_s, result.update_s);
 }
 
 void check_table(const fs::path& file, std::uint64_t size, std::string_view columns, std::int64_t rounds) {

@@ -127,6 +127,38 @@ TEST_SUITE("FleetFlights") {
         CHECK(who(run.round({})) == Cohort{1, 3});
     }
 
+    TEST_CASE("ResultsOfStepsAddUpToTheClients") {
+        clients::ClientResult first, second;
+        first = {.steps = 1,
+                 .train_loss = 3.0,
+                 .update_norm = 5.0,
+                 .update_hash = 7,
+                 .seconds = 1.0,
+                 .gather_s = 0.25,
+                 .update_s = 0.125,
+                 .start_ns = 100};
+        second = {.steps = 1,
+                  .train_loss = 1.0,
+                  .update_norm = 4.0,
+                  .update_hash = 8,
+                  .seconds = 2.0,
+                  .gather_s = 0.5,
+                  .update_s = 0.25,
+                  .start_ns = 900};
+        const clients::ClientResult alone = with_step({}, first, 30, 0);
+        CHECK(alone.train_loss == 3.0);
+        CHECK(alone.start_ns == 100);
+        const clients::ClientResult both = with_step(alone, second, 10, 30);
+        CHECK(both.steps == 2);
+        CHECK(both.train_loss == 2.5);
+        CHECK(both.update_norm == 4.0);
+        CHECK(both.update_hash == 15);
+        CHECK(both.seconds == 3.0);
+        CHECK(both.gather_s == 0.75);
+        CHECK(both.update_s == 0.375);
+        CHECK(both.start_ns == 100);
+    }
+
     TEST_CASE("SlotsAndReadersAreFreeAgainAfterManyRounds") {
         FlyingRun run(2, 3, true);
         for (std::uint32_t round = 0; round < 200; ++round) {

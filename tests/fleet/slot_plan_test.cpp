@@ -81,6 +81,7 @@ TEST_SUITE("SlotPlan") {
         CHECK_FALSE(planned({"mode.quorum=19"}).shared());
         CHECK(planned({"mode.quorum=20"}).shared());
         CHECK_FALSE(planned({"mode={name: semi_async, quorum: 3}"}).shared());
+        CHECK_FALSE(planned({"mode={name: async}"}).shared());
         CHECK_FALSE(planned({"training.clients_per_slot=1"}).shared());
         CHECK(planned({"training.clients_per_slot=4"}, kSmall).most == 4);
         CHECK(planned({"training.clients_at_once=4"}, kSmall).most == 4);

@@ -43,7 +43,7 @@ TEST_SUITE("Results") {
             "started_s");
         CHECK(read_lines(run.out() / "clients.csv")[0] ==
               "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure,sent_round,"
-              "staleness,started_s");
+              "staleness,started_s,gather_s,update_s");
         const auto rounds = read_csv(run.out() / "rounds.csv");
         REQUIRE(rounds.size() == 3);
         for (std::size_t i = 0; i < 3; ++i) {
@@ -89,7 +89,8 @@ TEST_SUITE("Results") {
         CHECK(end <= run.manifest()["wall_s"]["total"].get<double>());
         std::size_t started = 0;
         for (const auto& client : read_csv(run.out() / "clients.csv")) {
-            CHECK(client.at("started_s").empty() == !client.at("failure").empty());
+            for (const char* column : {"started_s", "gather_s", "update_s"})
+                CHECK(client.at(column).empty() == !client.at("failure").empty());
             if (client.at("started_s").empty()) continue;
             const auto& round = rounds.at(static_cast<std::size_t>(std::stoi(client.at("round")) - 1));
             const double start = std::stod(client.at("started_s"));
@@ -99,6 +100,27 @@ TEST_SUITE("Results") {
             ++started;
         }
         CHECK(started >= 30);
+    }
+
+    TEST_CASE("GatheringAndUpdatesArePartsOfTheSecondsInEveryMode") {
+        using Settings = std::vector<std::string>;
+        for (const Settings& settings :
+             {Settings{}, Settings{"training.clients_per_slot=4"}, Settings{"training.clients_at_once=4"},
+              Settings{"mode={name: async}"}, Settings{"mode={name: parameter_server}"},
+              Settings{"mode={name: gradient_averaging}", "training.cohort=2", "data.partition={scheme: iid, clients: 2}"},
+              Settings{"mode={name: hogwild}"}, Settings{"mode={name: split, cut: fc1}"}}) {
+            const std::string mode = settings.empty() ? "" : settings.front();
+            CAPTURE(mode);
+            FedhiveRun run(small_config(), set(settings));
+            const std::string end = run.end();
+            REQUIRE_MESSAGE(end == "exited with status 0", run.output());
+            for (const auto& client : read_csv(run.out() / "clients.csv")) {
+                const double gather = std::stod(client.at("gather_s")), update = std::stod(client.at("update_s"));
+                CHECK(gather > 0.0);
+                CHECK((update > 0.0) == (mode != "mode={name: hogwild}"));
+                CHECK(gather + update < std::stod(client.at("seconds")));
+            }
+        }
     }
 
     TEST_CASE("PartitionTableAddsUpToTheTrainingExamples") {

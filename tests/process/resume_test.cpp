@@ -266,6 +266,16 @@ TEST_SUITE("Resume") {
         CHECK(comparable(run.out() / "clients.csv") == comparable(whole.out() / "clients.csv"));
     }
 
+    TEST_CASE("AutomaticCheckpointsComeAfterTheFirstRoundAndThenAtMostOnceASecond") {
+        FedhiveRun run(small_config(), set({"rounds=1500", "evaluation.every=1500", "checkpoint.keep=1500"}));
+        REQUIRE(run.end() == "exited with status 0");
+        const auto written = sim::checkpoint_rounds(run.out());
+        CHECK(written.front() == 1);
+        CHECK(written.back() == 1500);
+        // The last one is written without waiting.
+        CHECK(static_cast<double>(written.size()) <= 2.0 + run.manifest()["wall_s"]["total"].get<double>());
+    }
+
     TEST_CASE("ResumedWithOtherWorkersEndsTheSame") {
         FedhiveRun whole(small_config(), set({"rounds=6"}));
         REQUIRE(whole.end() == "exited with status 0");

@@ -9,6 +9,7 @@ from pathlib import Path
 from bench import measure, workloads
 
 PHASES = ("pull_down", "train", "barrier", "aggregate", "server_step")
+IN_TRAINING = ("gather", "steps", "update", "wait")  # what a worker does meanwhile
 TOGETHER = {"cpu": 32, "cuda": 64}  # clients in one batched step
 
 
@@ -47,9 +48,12 @@ class Fedhive:
             _, whole_s, peak_mib = measure.run([self.program, "run", config, "--out", out, "--quiet"], None, watch_memory)
             with open(out / "rounds.csv", newline="") as file:
                 rows = [{key: float(value or "nan") for key, value in row.items()} for row in csv.DictReader(file)]
+            with open(out / "clients.csv", newline="") as file:
+                clients = list(csv.DictReader(file))
+            workers = json.loads((out / "manifest.json").read_text())["workers"]
         accuracy = rows[-1]["test_accuracy"] if workload["evaluate_every"] else None
         return {"round_s": measure.steady(round_seconds(rows)), "whole_s": whole_s, "accuracy": accuracy, "peak_mib": peak_mib,
-                "phases": phases(rows)}
+                "phases": {**phases(rows), **in_training(rows, clients, workers)}}
 
 
 def round_seconds(rows):
@@ -68,6 +72,22 @@ def phases(rows):
     whole = list(zip(rows, round_seconds(rows)))[1:-1]
     found["rest"] = statistics.median(seconds - (row["wall_s"] - row["evaluate_s"]) for row, seconds in whole) if whole else 0.0
     return found
+
+
+def in_training(rows, clients, workers):
+    """Median seconds of an average worker in the training of a round, again without the first: gathering batches, local steps, what its updates
+    take, and waiting for clients or for the others. The first and the third are 0 on a device, where they are part of the second."""
+    spent = {row["round"]: dict.fromkeys(IN_TRAINING, 0.0) for row in rows}
+    for client in clients:
+        seconds, gather, update = (float(client[key] or 0) / workers for key in ("seconds", "gather_s", "update_s"))
+        of_round = spent[float(client["round"])]
+        of_round["gather"] += gather
+        of_round["update"] += update
+        of_round["steps"] += seconds - gather - update
+    for row in rows:
+        of_round = spent[row["round"]]
+        of_round["wait"] = row["train_s"] - sum(of_round.values())
+    return {name: statistics.median(spent[row["round"]][name] for row in rows[1:] or rows) for name in IN_TRAINING}
 
 
 def _has_key(fedhive, key):

@@ -2,7 +2,7 @@
 import csv
 
 from bench import measure
-from bench.sides import PHASES
+from bench.sides import IN_TRAINING, PHASES
 
 CSV_HEADER = ("workload", "side", "figure", "median", "lowest", "highest", "repeats")
 AGGREGATION = (("rule_s", "Seconds", ".6f"), ("gb_per_s", "GB/s", ".1f"), ("copy_gb_per_s", "Copy, GB/s", ".1f"), ("of_copy", "Of the copy", ".0%"))
@@ -69,10 +69,12 @@ def phases_table(found):
         measured = [repeat[side]["phases"] for repeat in found["repeats"] if repeat.get(side, {}).get("phases")]
         if measured:
             medians = {name: measure.spread([each[name] for each in measured])[0] for name in measured[0]}
-            evaluate = f"{1e3 * medians.pop('evaluate'):.3f} ms"
-            whole = sum(medians.values())
-            rows.append([side, *(f"{1e3 * medians[name]:.3f} ms, {medians[name] / whole:.1%}" for name in (*PHASES, "rest")), evaluate])
-    header = ["Side", "pull down", "train (local steps)", "barrier", "aggregate", "server step", "rest", "beside it: evaluate"]
+            whole = sum(medians[name] for name in (*PHASES, "rest"))
+            before, after = PHASES[:2], (*PHASES[2:], "rest")
+            shares = (f"{1e3 * medians[name]:.3f} ms, {medians[name] / whole:.1%}" for name in (*before, *IN_TRAINING, *after))
+            rows.append([side, *shares, f"{1e3 * medians['evaluate']:.3f} ms"])
+    header = ["Side", "pull down", "train", "in it a worker: gather", "local steps", "update", "wait", "barrier", "aggregate", "server step", "rest",
+              "beside it: evaluate"]
     return markdown(header, rows) if rows else ""
 
 
@@ -99,7 +101,7 @@ def csv_rows(name, found, reference):
         figures["speed"] = speeds(found, side, reference)
         figures["outside_s"] = outside(found, side)
         figures["peak_mib"] = [found["memory"][side]] if found["memory"].get(side) else []
-        for phase in (*PHASES, "rest", "evaluate"):
+        for phase in (*PHASES, *IN_TRAINING, "rest", "evaluate"):
             figures[f"{phase}_s"] = [repeat[side]["phases"][phase] for repeat in found["repeats"] if repeat.get(side, {}).get("phases")]
         yield from ((name, side, key, *measure.spread(values), len(values)) for key, values in figures.items() if values)
 

@@ -164,6 +164,8 @@ TEST_SUITE("BatchedTraining") {
         Clients all("lr");
         const auto results = all.at_once(all.clients({8, 24}));
         CHECK(results[1].seconds == doctest::Approx(3.0 * results[0].seconds));
+        CHECK(results[1].gather_s == doctest::Approx(3.0 * results[0].gather_s));
+        CHECK(results[1].update_s == doctest::Approx(3.0 * results[0].update_s));
         CHECK(results[1].start_ns ==
               doctest::Approx(static_cast<double>(results[0].start_ns) + 1e9 * results[0].seconds).epsilon(1e-9));
     }

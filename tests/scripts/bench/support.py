@@ -20,7 +20,8 @@ class TemporaryFolder(unittest.TestCase):
 
 def repeat(fedhive_s, ideal_s, **more):
     """One repeat of two sides."""
-    phases = {"pull_down": 0.001, "train": fedhive_s - 0.004, "barrier": 0.001, "aggregate": 0.001, "server_step": 0.0005, "rest": 0.0005, "evaluate": 0.02}
+    phases = {"pull_down": 0.001, "train": fedhive_s - 0.004, "barrier": 0.001, "aggregate": 0.001, "server_step": 0.0005, "rest": 0.0005, "evaluate": 0.02,
+              "gather": 0.001, "steps": fedhive_s - 0.008, "update": 0.002, "wait": 0.001}
     return {"fedhive": {"round_s": fedhive_s, "whole_s": 9.0, "accuracy": None, "phases": phases, **more}, "ideal": {"round_s": ideal_s, "whole_s": 3.0}}
 
 

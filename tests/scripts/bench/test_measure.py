@@ -31,6 +31,14 @@ class Figures(unittest.TestCase):
         self.assertEqual(sides.phases(rows), {**dict.fromkeys(sides.PHASES, 0.2), "rest": 1.5, "evaluate": 0.5})
         self.assertEqual(sides.phases([{**row, "test_accuracy": float("nan")} for row in rows])["evaluate"], 0.0)
 
+    def test_training_is_split_into_what_an_average_worker_does(self):
+        rows = [{"round": number, "train_s": 1.0} for number in (1.0, 2.0)]
+        clients = [dict(zip(("round", "seconds", "gather_s", "update_s"), row)) for row in
+                   (("1", "9", "9", "9"), ("2", "0.8", "0.1", "0.05"), ("2", "0.9", "0.3", "0.15"), ("2", "", "", ""))]
+        found = sides.in_training(rows, clients, workers=2)
+        for name, seconds in (("gather", 0.2), ("update", 0.1), ("steps", 0.55), ("wait", 0.15)):
+            self.assertAlmostEqual(found[name], seconds)
+
 
 class Processes(unittest.TestCase):
     def test_memory_of_all_processes_is_added_up(self):
