@@ -23,6 +23,18 @@ torch::Tensor to_device(std::span<const float> values, torch::Device device) {
     return torch::tensor(at::ArrayRef<float>(values.data(), values.size())).to(device);
 }
 
+element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* order, const std::int64_t* cursor,
+                              const torch::Tensor& scale, const torch::Tensor& shift) {
+    return {from.values.data(),
+            from.labels.data(),
+            order,
+            cursor,
+            scale.data_ptr<float>(),
+            shift.data_ptr<float>(),
+            static_cast<std::uint32_t>(from.shape.num_values()),
+            static_cast<std::uint32_t>(from.shape.height * from.shape.width)};
+}
+
 BatchTensors::BatchTensors(ExampleShape shape, const Normalization& normalization, torch::Device device)
     : gather_(shape, normalization), shape_(shape), device_(device) {}
 
@@ -92,15 +104,9 @@ BatchTensors::Batch BatchTensors::gather_on_device(const ExamplesView& from, std
         upload(from, indices);
         expected_ = {};
     }
-    const element::GatherTerms terms{from.values.data(),
-                                     from.labels.data(),
-                                     static_cast<const std::uint32_t*>(order_.data_ptr()) + (cursor_ == nullptr ? first : 0),
-                                     cursor_,
-                                     scale_.data_ptr<float>(),
-                                     shift_.data_ptr<float>(),
-                                     static_cast<std::uint32_t>(shape_.num_values()),
-                                     static_cast<std::uint32_t>(shape_.height * shape_.width)};
-    clients::gather_on_device(terms, indices.size(), examples_.data_ptr<float>(), labels_.data_ptr<std::int64_t>());
+    const auto* order = static_cast<const std::uint32_t*>(order_.data_ptr()) + (cursor_ == nullptr ? first : 0);
+    clients::gather_on_device(terms_of(from, order, cursor_, scale_, shift_), indices.size(), examples_.data_ptr<float>(),
+                              labels_.data_ptr<std::int64_t>());
     return batch_of(indices.size());
 }
 

@@ -60,4 +60,8 @@ private:
 /// Scale or shift of a BatchGather where a device reads them.
 torch::Tensor to_device(std::span<const float> values, torch::Device device);
 
+/// A gather from a data set on a device; scale and shift are BatchGather's, there.
+element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* order, const std::int64_t* cursor,
+                              const torch::Tensor& scale, const torch::Tensor& shift);
+
 }  // namespace fedhive::clients

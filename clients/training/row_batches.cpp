@@ -73,15 +73,7 @@ void RowBatches::gather() {
     if (device_.is_cpu()) {
         gathering_.time([&] { gather_.gather(from_, {indices, num_listed()}, values, labels_to); });
     } else {
-        const element::GatherTerms terms{from_.values.data(),
-                                         from_.labels.data(),
-                                         indices,
-                                         nullptr,
-                                         scale_.data_ptr<float>(),
-                                         shift_.data_ptr<float>(),
-                                         static_cast<std::uint32_t>(from_.shape.num_values()),
-                                         static_cast<std::uint32_t>(from_.shape.height * from_.shape.width)};
-        gather_on_device(terms, num_listed(), values, labels_to);
+        gather_on_device(terms_of(from_, indices, nullptr, scale_, shift_), num_listed(), values, labels_to);
     }
     const auto rows = static_cast<std::int64_t>(rows_), size = static_cast<std::int64_t>(size_);
     const auto& shape = from_.shape;

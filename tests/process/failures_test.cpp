@@ -1,5 +1,5 @@
 // Promise 2: nothing hangs, nothing is left behind. Real processes, real signals.
-#include "tests/process/run_process.h"
+#include "tests/process/csv_rows.h"
 #include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
@@ -100,9 +100,7 @@ TEST_SUITE("Failures") {
             kill(run.pid(), number);
             CHECK(run.end(5.0) == "exited with status 130");
             CHECK(run.manifest()["exit_status"].get<std::string>().find("interrupted") == 0);
-            const auto lines = read_lines(run.out() / "rounds.csv");
-            for (const std::string& line : lines)
-                CHECK(std::count(line.begin(), line.end(), ',') == std::count(lines[0].begin(), lines[0].end(), ','));
+            CHECK(!read_csv(run.out() / "rounds.csv").empty());  // whole rows
             check_nothing_left(workers);
         }
     }

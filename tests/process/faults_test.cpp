@@ -1,10 +1,9 @@
 // Failures that are got over: the model is the one of a run in which nothing failed, or the one that lacks exactly the dropped clients,
 // whatever the number of workers. Real processes; faults by the config's own door, and by real signals.
-#include "tests/process/run_process.h"
+#include "tests/process/csv_rows.h"
 
 #include <doctest/doctest.h>
 
-#include <map>
 #include <set>
 
 using namespace fedhive;
@@ -25,27 +24,6 @@ std::size_t count_events(const FedhiveRun& run, const std::string& text) {
     const auto lines = read_lines(run.out() / "events.jsonl");
     return static_cast<std::size_t>(std::count_if(
         lines.begin(), lines.end(), [&](const std::string& line) { return line.find(text) != std::string::npos; }));
-}
-
-std::vector<std::string> cells_of(const std::string& line) {
-    std::vector<std::string> cells;
-    std::istringstream stream(line + ",");
-    for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
-    return cells;
-}
-
-/// A table's rows, each as column -> value.
-std::vector<std::map<std::string, std::string>> table(const std::filesystem::path& file) {
-    const std::vector<std::string> lines = read_lines(file);
-    REQUIRE(!lines.empty());
-    const std::vector<std::string> names = cells_of(lines.front());
-    std::vector<std::map<std::string, std::string>> rows(lines.size() - 1);
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-        const std::vector<std::string> cells = cells_of(lines[row + 1]);
-        REQUIRE(cells.size() == names.size());
-        for (std::size_t i = 0; i < names.size(); ++i) rows[row][names[i]] = cells[i];
-    }
-    return rows;
 }
 
 }  // namespace
@@ -98,13 +76,13 @@ TEST_SUITE("Faults") {
                                             "faults=[{kind: throw, round: 2, client: 6}, {kind: "
                                             "drop, round: 2, client: 7}]"}));
         REQUIRE(run.end() == "exited with status 0");
-        const auto rounds = table(run.out() / "rounds.csv");
+        const auto rounds = read_csv(run.out() / "rounds.csv");
         REQUIRE(rounds.size() == 3);
         CHECK(rounds[1].at("cohort") == "13");
         CHECK(rounds[1].at("accepted") == "11");
         CHECK(rounds[1].at("failed") == "2");
         CHECK(rounds[2].at("failed") == "0");
-        const auto clients = table(run.out() / "clients.csv");
+        const auto clients = read_csv(run.out() / "clients.csv");
         REQUIRE(clients.size() == 39);
         CHECK(clients[13 + 6].at("failure") == "exception");
         CHECK(clients[13 + 6].at("update_hash").empty());
@@ -116,14 +94,14 @@ TEST_SUITE("Faults") {
         FedhiveRun run(small_config(), set({"failures={policy: drop, min_updates: 5}", "training.cohort=6",
                                             "faults=[{kind: drop, round: 2, rate: 0.7}]", "seed=3"}));
         REQUIRE(run.end() == "exited with status 0");
-        const auto rounds = table(run.out() / "rounds.csv");
+        const auto rounds = read_csv(run.out() / "rounds.csv");
         REQUIRE(rounds.size() == 3);
         CHECK(rounds[1].at("accepted") < "5");
         CHECK(rounds[1].at("version") == "1");
         CHECK(rounds[2].at("version") == "2");
         FedhiveRun all(small_config(), set({"failures={policy: drop}", "faults=[{kind: drop, round: 2}]"}));
         REQUIRE(all.end() == "exited with status 0");
-        CHECK(table(all.out() / "rounds.csv")[1].at("train_loss").empty());
+        CHECK(read_csv(all.out() / "rounds.csv")[1].at("train_loss").empty());
     }
 
     TEST_CASE("UpdateThatExplodesIsRefusedWhenItArrives") {

@@ -8,8 +8,6 @@
 #include "sim/state/model_file.h"
 #include "tests/process/same_run.h"
 
-#include <map>
-
 namespace fedhive::testing {
 
 /// Four clients of 151, 151, 150 and 150 examples: a smaller last batch, and two replicas that see an example twice.
@@ -39,16 +37,7 @@ struct ModeRun : FedhiveRun {
     /// A table's column, from top to bottom.
     std::vector<std::string> column(const char* table, const std::string& name) const {
         std::vector<std::string> values;
-        std::size_t place = 0;
-        for (const std::string& line : read_lines(out() / table)) {
-            std::istringstream stream(line + ",");
-            std::vector<std::string> cells;
-            for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
-            if (values.empty()) place = static_cast<std::size_t>(std::find(cells.begin(), cells.end(), name) - cells.begin());
-            REQUIRE(place < cells.size());
-            values.push_back(cells[place]);
-        }
-        values.erase(values.begin());
+        for (const auto& row : read_csv(out() / table)) values.push_back(row.at(name));
         return values;
     }
     std::vector<double> numbers(const char* table, const std::string& name) const {

@@ -1,9 +1,7 @@
 // One client's training, run again: the bits that its row in clients.csv names.
-#include "tests/process/run_process.h"
+#include "tests/process/csv_rows.h"
 
 #include <doctest/doctest.h>
-
-#include <map>
 
 using namespace fedhive;
 using namespace fedhive::testing;
@@ -18,13 +16,8 @@ struct Row {
 
 std::vector<Row> rows_of(const std::filesystem::path& run) {
     std::vector<Row> rows;
-    for (const std::string& line : read_lines(run / "clients.csv")) {
-        std::vector<std::string> cells;
-        std::istringstream stream(line + ",");
-        for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
-        REQUIRE(cells.size() == 14);
-        if (cells[0] != "round") rows.push_back({cells[0], cells[1], cells[5], cells[10]});
-    }
+    for (const auto& row : read_csv(run / "clients.csv"))
+        rows.push_back({row.at("round"), row.at("client_id"), row.at("steps"), row.at("failure")});
     return rows;
 }
 

@@ -1,36 +1,10 @@
 // What a run leaves behind: names and columns are a contract with other programs.
-#include "tests/process/run_process.h"
+#include "tests/process/csv_rows.h"
 
 #include <doctest/doctest.h>
 
-#include <map>
-
 using namespace fedhive;
 using namespace fedhive::testing;
-
-namespace {
-
-std::vector<std::map<std::string, std::string>> read_csv(const std::filesystem::path& file) {
-    const auto cells = [](const std::string& line) {
-        std::vector<std::string> parts;
-        std::istringstream stream(line + ",");
-        for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
-        return parts;
-    };
-    const auto lines = read_lines(file);
-    const auto names = cells(lines.at(0));
-    std::vector<std::map<std::string, std::string>> rows;
-    for (std::size_t i = 1; i < lines.size(); ++i) {
-        const auto values = cells(lines[i]);
-        REQUIRE(values.size() == names.size());
-        std::map<std::string, std::string> row;
-        for (std::size_t k = 0; k < names.size(); ++k) row[names[k]] = values[k];
-        rows.push_back(row);
-    }
-    return rows;
-}
-
-}  // namespace
 
 TEST_SUITE("Results") {
     TEST_CASE("TablesHaveTheirColumnsAndOneRowARoundAndAClient") {

@@ -201,13 +201,7 @@ TEST_SUITE("Resume") {
         CHECK(last["finished"] != first["finished"]);
         CHECK(last["wall_s"]["total"] > first["wall_s"]["total"]);
         double train_s = 0.0;
-        for (const std::string& line : read_lines(run.out() / "rounds.csv"))
-            if (line.find("round") != 0) {
-                std::istringstream cells(line);
-                std::string cell;
-                for (int i = 0; i < 14; ++i) std::getline(cells, cell, ',');
-                train_s += std::stod(cell);
-            }
+        for (const auto& round : read_csv(run.out() / "rounds.csv")) train_s += std::stod(round.at("train_s"));
         CHECK(last["wall_s"]["train"].get<double>() == doctest::Approx(train_s).epsilon(1e-3));
         const auto events = events_of(run.out());
         CHECK(std::count(events.begin(), events.end(), "resumed") == 2);

@@ -1,9 +1,7 @@
 // Two runs' folders, compared as a user would: what does not depend on time must be the same, byte for byte.
 #pragma once
 
-#include "tests/process/run_process.h"
-
-#include <doctest/doctest.h>
+#include "tests/process/csv_rows.h"
 
 #include <set>
 
@@ -11,17 +9,11 @@ namespace fedhive::testing {
 
 /// A table's rows without the columns that depend on timing.
 inline std::string comparable(const std::filesystem::path& table) {
-    const auto cells = [](const std::string& line) {
-        std::vector<std::string> parts;
-        std::istringstream stream(line + ",");
-        for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
-        return parts;
-    };
     const auto lines = read_lines(table);
-    const auto names = cells(lines.empty() ? "" : lines[0]);
+    const auto names = cells_of(lines.empty() ? "" : lines[0]);
     std::string text;
     for (const std::string& line : lines) {
-        const auto values = cells(line);
+        const auto values = cells_of(line);
         for (std::size_t i = 0; i < std::max(names.size(), values.size()); ++i) {
             const std::string name = i < names.size() ? names[i] : "";
             const bool timing = (name.ends_with("_s") && name != "virtual_s") || name == "seconds" || name == "worker";

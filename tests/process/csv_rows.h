@@ -1,0 +1,33 @@
+// A run's tables, read by the names of their columns.
+#pragma once
+
+#include "tests/process/run_process.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+namespace fedhive::testing {
+
+inline std::vector<std::string> cells_of(const std::string& line) {
+    std::vector<std::string> cells;
+    std::istringstream stream(line + ",");
+    for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
+    return cells;
+}
+
+/// Column -> value of each row; every row has as many cells as there are columns.
+inline std::vector<std::map<std::string, std::string>> read_csv(const std::filesystem::path& file) {
+    const std::vector<std::string> lines = read_lines(file);
+    REQUIRE(!lines.empty());
+    const std::vector<std::string> names = cells_of(lines.front());
+    std::vector<std::map<std::string, std::string>> rows(lines.size() - 1);
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        const std::vector<std::string> cells = cells_of(lines[row + 1]);
+        REQUIRE(cells.size() == names.size());
+        for (std::size_t i = 0; i < names.size(); ++i) rows[row][names[i]] = cells[i];
+    }
+    return rows;
+}
+
+}  // namespace fedhive::testing
