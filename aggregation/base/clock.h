@@ -17,7 +17,7 @@ inline double seconds_between(std::int64_t start_ns, std::int64_t end_ns) {
     return static_cast<double>(end_ns - start_ns) * 1e-9;
 }
 
-/// Adds up how long pieces of work take, at 50 ns for looking at the clock twice.
+/// Adds up how long pieces of work take; each looks at the clock twice.
 class Stopwatch {
 public:
     template <typename Work>

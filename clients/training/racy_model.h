@@ -9,7 +9,7 @@
 //   what is lost the paper assumes that adding to one component is atomic (Niu et al. 2011, section 2). Here `p -= lr * g` is a load, a
 //                subtraction and a store, so when two workers change the same parameter at the same moment one of the two changes can be lost.
 //                A lost one is a smaller step; nothing accumulates, since the next step starts from what stands there.
-//                With a few hundred parameters, whose steps are short, three workers were seen to get no further than one.
+//                With a few hundred parameters, whose steps are short, three threads were seen to get no further than one.
 //   why tolerated the paper proves convergence where steps are sparse. A neural network's are dense, and no proof covers it; that it works
 //                is an observation. Locks, or atomic adds on [P] floats a step, would cost more than the step.
 //   the standard C++ calls this undefined between threads. Those who race here are processes, each compiled as if it were alone, and a

@@ -128,23 +128,22 @@ TEST_SUITE("FleetFlights") {
     }
 
     TEST_CASE("ResultsOfStepsAddUpToTheClients") {
-        clients::ClientResult first, second;
-        first = {.steps = 1,
-                 .train_loss = 3.0,
-                 .update_norm = 5.0,
-                 .update_hash = 7,
-                 .seconds = 1.0,
-                 .gather_s = 0.25,
-                 .update_s = 0.125,
-                 .start_ns = 100};
-        second = {.steps = 1,
-                  .train_loss = 1.0,
-                  .update_norm = 4.0,
-                  .update_hash = 8,
-                  .seconds = 2.0,
-                  .gather_s = 0.5,
-                  .update_s = 0.25,
-                  .start_ns = 900};
+        const clients::ClientResult first{.steps = 1,
+                                          .train_loss = 3.0,
+                                          .update_norm = 5.0,
+                                          .update_hash = 7,
+                                          .seconds = 1.0,
+                                          .gather_s = 0.25,
+                                          .update_s = 0.125,
+                                          .start_ns = 100};
+        const clients::ClientResult second{.steps = 1,
+                                           .train_loss = 1.0,
+                                           .update_norm = 4.0,
+                                           .update_hash = 8,
+                                           .seconds = 2.0,
+                                           .gather_s = 0.5,
+                                           .update_s = 0.25,
+                                           .start_ns = 900};
         const clients::ClientResult alone = with_step({}, first, 30, 0);
         CHECK(alone.train_loss == 3.0);
         CHECK(alone.start_ns == 100);
