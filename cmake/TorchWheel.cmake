@@ -54,7 +54,12 @@ endif()
 
 add_library(fedhive_torch INTERFACE)
 add_library(fedhive::torch ALIAS fedhive_torch)
-target_include_directories(fedhive_torch SYSTEM INTERFACE "${torch_dir}/include" "${torch_dir}/include/torch/csrc/api/include")
+# The wheel brings the headers of another fmt; ours come first, since it is our library that is linked.
+get_target_property(fmt_headers fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/fmt_first")
+file(CREATE_LINK "${fmt_headers}/fmt" "${CMAKE_BINARY_DIR}/fmt_first/fmt" SYMBOLIC)
+target_include_directories(fedhive_torch SYSTEM INTERFACE "${CMAKE_BINARY_DIR}/fmt_first" "${torch_dir}/include"
+                           "${torch_dir}/include/torch/csrc/api/include")
 target_link_directories(fedhive_torch INTERFACE "${torch_dir}/lib")
 target_link_libraries(fedhive_torch INTERFACE torch_cpu c10)
 # RPATH rather than RUNPATH: the wheel's own libraries win over a system CUDA.
