@@ -43,10 +43,10 @@ std::vector<Comparator> median_network(std::size_t rows) {
     return network;
 }
 
-constexpr std::size_t kColumns = 64;  // of a block: four vectors of 512 bits a row
+constexpr std::size_t kBlockColumns = 64;  // of a block: four vectors of 512 bits a row
 
 inline __attribute__((always_inline)) void exchange(std::int32_t* __restrict low, std::int32_t* __restrict high) {
-    for (std::size_t c = 0; c < kColumns; ++c) {
+    for (std::size_t c = 0; c < kBlockColumns; ++c) {
         const std::int32_t a = low[c];
         const std::int32_t b = high[c];
         low[c] = b < a ? b : a;
@@ -54,17 +54,17 @@ inline __attribute__((always_inline)) void exchange(std::int32_t* __restrict low
     }
 }
 
-/// keys: room for `count` rows of kColumns.
+/// keys: room for `count` rows of kBlockColumns.
 FEDHIVE_CLONES void median_on_host(float* out, const std::vector<const float*>& updates, const std::vector<Comparator>& network,
                                    std::int32_t* keys, std::size_t size) {
     const std::size_t count = updates.size();
-    for (std::size_t first = 0; first < size; first += kColumns) {
-        const std::size_t width = std::min(kColumns, size - first);
+    for (std::size_t first = 0; first < size; first += kBlockColumns) {
+        const std::size_t width = std::min(kBlockColumns, size - first);
         for (std::size_t k = 0; k < count; ++k)
-            for (std::size_t c = 0; c < width; ++c) keys[k * kColumns + c] = element::order_key(updates[k][first + c]);
-        for (const Comparator& step : network) exchange(keys + step.low * kColumns, keys + step.high * kColumns);
-        const std::int32_t* lower = keys + (count - 1) / 2 * kColumns;
-        const std::int32_t* upper = keys + count / 2 * kColumns;
+            for (std::size_t c = 0; c < width; ++c) keys[k * kBlockColumns + c] = element::order_key(updates[k][first + c]);
+        for (const Comparator& step : network) exchange(keys + step.low * kBlockColumns, keys + step.high * kBlockColumns);
+        const std::int32_t* lower = keys + (count - 1) / 2 * kBlockColumns;
+        const std::int32_t* upper = keys + count / 2 * kBlockColumns;
         for (std::size_t c = 0; c < width; ++c) out[first + c] = element::middle(lower[c], upper[c]);
     }
 }
@@ -95,7 +95,7 @@ public:
         dispatch(
             updates_.space(),
             [&] {
-                std::vector<std::int32_t> keys(count * kColumns);
+                std::vector<std::int32_t> keys(count * kBlockColumns);
                 median_on_host(out, values, median_network(count), keys.data(), size);
             },
             [&] { return kernels::median(out, values.data(), count, size); });

@@ -8,9 +8,9 @@ namespace fedhive::aggregation {
 
 namespace {
 
-constexpr std::size_t kAlignment = 16;  // floats: one cache line
+constexpr std::size_t kAlignedFloats = 16;  // floats: one cache line
 
-std::size_t padded(std::size_t floats) { return (floats + kAlignment - 1) / kAlignment * kAlignment; }
+std::size_t padded(std::size_t floats) { return (floats + kAlignedFloats - 1) / kAlignedFloats * kAlignedFloats; }
 
 /// FNV-1a over 64-bit words.
 void mix(std::uint64_t& hash, std::uint64_t value) { hash = (hash ^ value) * 0x100000001B3U; }

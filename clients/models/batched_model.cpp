@@ -23,10 +23,10 @@ public:
     Vmap& operator=(const Vmap&) = delete;
 
     /// [rows, …] → what looks like […].
-    torch::Tensor batched(const torch::Tensor& tensor) const { return at::functorch::addBatchDim(tensor, 0, level_); }
+    at::Tensor batched(const at::Tensor& tensor) const { return at::functorch::addBatchDim(tensor, 0, level_); }
 
     /// And back.
-    static torch::Tensor whole(const torch::Tensor& tensor) {
+    static at::Tensor whole(const at::Tensor& tensor) {
         const auto* batched = at::functorch::maybeGetBatchedImpl(tensor);
         FEDHIVE_CHECK(batched != nullptr, "the model's scores depend on none of its parameters");
         return batched->value().movedim(batched->bdim(), 0);
@@ -36,24 +36,17 @@ private:
     std::int64_t level_;
 };
 
-/// Where the module keeps its parameters, in the order of its layout.
-std::vector<torch::Tensor*> places_of(Classifier& module) {
-    std::vector<torch::Tensor*> places;
-    for (const auto& layer : module.children()) {
-        if (auto* linear = layer->as<torch::nn::LinearImpl>())
-            places.insert(places.end(), {&linear->weight, &linear->bias});
-        else if (auto* conv = layer->as<torch::nn::Conv2dImpl>())
-            places.insert(places.end(), {&conv->weight, &conv->bias});
-        else
-            throw Fault(fmt::format("a layer of kind {} cannot be trained for many clients at once", layer->name()));
-    }
+/// Where the model keeps its parameters, in the order of its layout.
+std::vector<at::Tensor*> places_of(Classifier& model) {
+    std::vector<at::Tensor*> places;
+    for (Layer& layer : model.layers()) places.insert(places.end(), {&layer.weight, &layer.bias});
     return places;
 }
 
 }  // namespace
 
 BatchedModel::BatchedModel(const ModelSpec& spec, std::size_t rows, MemorySpace space)
-    : device_(space == MemorySpace::Host ? torch::Device(torch::kCPU) : torch::Device(torch::kCUDA, 0)),
+    : device_(space == MemorySpace::Host ? at::Device(at::kCPU) : at::Device(at::kCUDA, 0)),
       module_(build_model(spec)),
       layout_(layout_of(*module_)),
       num_rows_(rows),
@@ -79,13 +72,13 @@ void BatchedModel::use(std::size_t rows) {
         std::vector<std::int64_t> strides(shape.size(), 1);
         for (std::size_t i = shape.size() - 1; i > 1; --i) strides[i - 1] = strides[i] * shape[i];
         strides[0] = static_cast<std::int64_t>(layout_.num_floats());
-        columns_.push_back(torch::from_blob(parameters_.span().data + entry.offset, shape, strides,
-                                            torch::TensorOptions().dtype(torch::kFloat32).device(device_))
+        columns_.push_back(at::from_blob(parameters_.span().data + entry.offset, shape, strides,
+                                         at::TensorOptions().dtype(at::kFloat).device(device_))
                                .requires_grad_(true));
     }
 }
 
-torch::Tensor BatchedModel::forward(const torch::Tensor& examples) {
+at::Tensor BatchedModel::forward(const at::Tensor& examples) {
     const Vmap vmap(examples.size(0));
     for (std::size_t i = 0; i < places_.size(); ++i) *places_[i] = vmap.batched(columns_[i]);
     return Vmap::whole(module_->forward(vmap.batched(examples)));

@@ -1,4 +1,4 @@
-// One module with the parameters of many clients: [K, P], a row a client. LibTorch's vmap makes of one forward pass over it K passes, each
+// One model with the parameters of many clients: [K, P], a row a client. LibTorch's vmap makes of one forward pass over it K passes, each
 // with the parameters and the examples of its own row, in a number of operations that does not grow with K.
 #pragma once
 
@@ -13,11 +13,10 @@ namespace fedhive::clients {
 class BatchedModel {
 public:
     /// Memory   one buffer of [rows, P] on the device, held for life.
-    /// Throws   Fault for a model with buffers, or with a layer that layers.h does not know.
     BatchedModel(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space);
 
     const aggregation::Layout& layout() const { return layout_; }
-    torch::Device device() const { return device_; }
+    at::Device device() const { return device_; }
     std::size_t num_rows() const { return num_rows_; }
     aggregation::ParamSpan parameters(std::size_t row) const;  // [P]
 
@@ -25,19 +24,19 @@ public:
     void use(std::size_t rows);
 
     /// What a gradient is taken of: for each of the layout's entries, its columns of the rows in use, [rows, shape…].
-    const std::vector<torch::Tensor>& columns() const { return columns_; }
+    const std::vector<at::Tensor>& columns() const { return columns_; }
 
     /// examples: [rows, B, channels, height, width]; returns logits [rows, B, num_classes]. Dropout draws for each row its own.
-    torch::Tensor forward(const torch::Tensor& examples);
+    at::Tensor forward(const at::Tensor& examples);
 
 private:
-    torch::Device device_;
-    std::shared_ptr<Classifier> module_;
+    at::Device device_;
+    std::unique_ptr<Classifier> module_;
     aggregation::Layout layout_;
     std::size_t num_rows_;
     aggregation::ParamBuffer parameters_;
-    std::vector<torch::Tensor*> places_;  // of the module's parameters, in the layout's order
-    std::vector<torch::Tensor> columns_;
+    std::vector<at::Tensor*> places_;  // of the model's parameters, in the layout's order
+    std::vector<at::Tensor> columns_;
 };
 
 }  // namespace fedhive::clients

@@ -5,11 +5,14 @@
 #include "clients/models/classifier.h"
 #include "clients/models/flat_model.h"
 
+#include <ATen/Context.h>
 #include <fmt/ranges.h>
+
+#include <mutex>
 
 namespace fedhive::clients {
 
-std::shared_ptr<Classifier> build_model(const ModelSpec& spec) {
+std::unique_ptr<Classifier> build_model(const ModelSpec& spec) {
     const std::string name = spec.name.get();
     if (name == "lr") return build_lr(spec);
     if (name == "mlp") return build_mlp(spec);
@@ -28,9 +31,14 @@ aggregation::Layout model_layout(const ModelSpec& spec) {
 
 void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
                         aggregation::ParamSpan to) {
-    torch::manual_seed(Stream(seed, Purpose::ModelInit).next_u64());
     const auto model = build_model(spec);
-    store_tensors(*model, layout, to);
+    {
+        at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
+        const std::lock_guard lock(generator.mutex());
+        generator.set_current_seed(Stream(seed, Purpose::ModelInit).next_u64());
+    }
+    for (Layer& layer : model->layers()) layer.initialise();
+    store_parameters(*model, layout, to);
 }
 
 }  // namespace fedhive::clients

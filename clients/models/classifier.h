@@ -3,39 +3,57 @@
 #pragma once
 
 #include "clients/models/catalog.h"
-
-#include <torch/torch.h>
+#include "clients/models/layers.h"
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fedhive::clients {
 
-/// A layer is a registered submodule with what follows it up to the next one; layers are registered in forward order.
-struct Classifier : torch::nn::Module {
+/// Layers with parameters, in forward order, each with what follows it up to the next one.
+class Classifier {
+public:
+    explicit Classifier(std::vector<Layer> layers) : layers_(std::move(layers)) {}
+    Classifier(const Classifier&) = delete;
+    Classifier& operator=(const Classifier&) = delete;
+    virtual ~Classifier() = default;
+
     /// examples: [B, channels, height, width] f32, normalised; returns logits [B, num_classes].
-    torch::Tensor forward(const torch::Tensor& examples);
+    at::Tensor forward(const at::Tensor& examples);
 
     /// Layers [first, last) alone: from what layer `first` takes to what layer `last - 1` gives.
-    torch::Tensor forward_layers(torch::Tensor x, std::size_t first, std::size_t last);
+    at::Tensor forward_layers(at::Tensor x, std::size_t first, std::size_t last);
 
-    std::size_t num_layers() const { return children().size(); }
-    std::vector<std::string> layers() const { return named_children().keys(); }
+    const std::vector<Layer>& layers() const { return layers_; }
+    std::vector<Layer>& layers() { return layers_; }
+
+    /// Their weights and biases, in order, by the names they have in a PyTorch state_dict: "conv1.weight", "conv1.bias", …
+    std::vector<std::pair<std::string, at::Tensor>> parameters() const;
+
+    /// Dropout acts in training; a model is built so.
+    bool is_training() const { return training_; }
+    void train(bool on = true) { training_ = on; }
+    void eval() { train(false); }
 
     /// Shape of what the first `num_layers` layers make of one example, without the batch dimension. Leaves the model in evaluation mode.
     std::vector<std::int64_t> activation_shape(ExampleShape input, std::size_t num_layers);
 
 private:
-    virtual torch::Tensor forward_layer(std::size_t layer, const torch::Tensor& x) = 0;
+    virtual at::Tensor forward_layer(std::size_t layer, const at::Tensor& x) = 0;
+
+    std::vector<Layer> layers_;
+    bool training_ = true;
 };
 
-/// Throws ConfigError for a name that is not in kModelNames, or a model that does not fit spec.input.
-std::shared_ptr<Classifier> build_model(const ModelSpec& spec);
+/// Its parameters hold anything: initial_parameters() draws them. Throws ConfigError for a name that is not in kModelNames, or a model that
+/// does not fit spec.input.
+std::unique_ptr<Classifier> build_model(const ModelSpec& spec);
 
-std::shared_ptr<Classifier> build_lr(const ModelSpec& spec);
-std::shared_ptr<Classifier> build_mlp(const ModelSpec& spec);
-std::shared_ptr<Classifier> build_mnist_cnn(const ModelSpec& spec);
-std::shared_ptr<Classifier> build_cnn_m(const ModelSpec& spec);
+std::unique_ptr<Classifier> build_lr(const ModelSpec& spec);
+std::unique_ptr<Classifier> build_mlp(const ModelSpec& spec);
+std::unique_ptr<Classifier> build_mnist_cnn(const ModelSpec& spec);
+std::unique_ptr<Classifier> build_cnn_m(const ModelSpec& spec);
 
 }  // namespace fedhive::clients

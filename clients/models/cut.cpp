@@ -11,6 +11,12 @@ namespace fedhive::clients {
 
 namespace {
 
+std::vector<std::string> names_of(const Classifier& model) {
+    std::vector<std::string> names;
+    for (const Layer& layer : model.layers()) names.push_back(layer.name);
+    return names;
+}
+
 /// Number of the client's layers in a cut after `layer`.
 std::size_t layers_below(const std::string& model, const std::vector<std::string>& layers, std::string_view layer) {
     if (layers.size() < 2) throw ConfigError(fmt::format("{} cannot be cut, it has one layer: {}", model, layers.front()));
@@ -45,11 +51,11 @@ std::size_t offset_of(const aggregation::Layout& layout, const std::vector<std::
 
 }  // namespace
 
-std::vector<std::string> model_layers(const ModelSpec& spec) { return build_model(spec)->layers(); }
+std::vector<std::string> model_layers(const ModelSpec& spec) { return names_of(*build_model(spec)); }
 
 Cut cut_after(const ModelSpec& spec, const aggregation::Layout& layout, std::string_view layer) {
-    const std::shared_ptr<Classifier> model = build_model(spec);
-    const std::vector<std::string> layers = model->layers();
+    const std::unique_ptr<Classifier> model = build_model(spec);
+    const std::vector<std::string> layers = names_of(*model);
     Cut cut;
     cut.num_layers = layers_below(spec.name.get(), layers, layer);
     cut.offset = offset_of(layout, layers, cut.num_layers);

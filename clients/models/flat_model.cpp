@@ -15,56 +15,35 @@ using aggregation::TensorKind;
 
 namespace {
 
-/// The module's tensors in layout order.
-std::vector<std::pair<std::string, torch::Tensor>> tensors_of(torch::nn::Module& module, TensorKind kind) {
-    std::vector<std::pair<std::string, torch::Tensor>> tensors;
-    for (const auto& item : kind == TensorKind::Parameter ? module.named_parameters() : module.named_buffers())
-        tensors.emplace_back(item.key(), item.value());
-    return tensors;
-}
-
 /// A tensor over the entry's part of the span; the span must outlive it.
-torch::Tensor view_of(const LayoutEntry& entry, ParamSpan span, torch::Device device) {
-    return torch::from_blob(span.data + entry.offset, entry.shape,
-                            torch::TensorOptions().dtype(torch::kFloat32).device(device));
+at::Tensor view_of(const LayoutEntry& entry, ParamSpan span, at::Device device) {
+    return at::from_blob(span.data + entry.offset, entry.shape, at::TensorOptions().dtype(at::kFloat).device(device));
 }
 
 }  // namespace
 
-Layout layout_of(torch::nn::Module& module) {
+Layout layout_of(const Classifier& model) {
     Layout layout;
-    for (const TensorKind kind : {TensorKind::Parameter, TensorKind::Buffer}) {
-        for (const auto& [name, tensor] : tensors_of(module, kind)) {
-            if (tensor.scalar_type() != torch::kFloat32)
-                throw Fault(fmt::format("tensor '{}' of the model is not f32 and cannot live in the arena", name));
-            layout.add(name, tensor.sizes().vec(), kind);
-        }
-    }
+    for (const auto& [name, tensor] : model.parameters()) layout.add(name, tensor.sizes().vec(), TensorKind::Parameter);
     return layout;
 }
 
-void store_tensors(torch::nn::Module& module, const Layout& layout, ParamSpan to) {
+void store_parameters(const Classifier& model, const Layout& layout, ParamSpan to) {
     FEDHIVE_CHECK_EQ(to.size, layout.num_floats());
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     std::size_t index = 0;
-    for (const TensorKind kind : {TensorKind::Parameter, TensorKind::Buffer})
-        for (const auto& item : tensors_of(module, kind))
-            view_of(layout.entries()[index++], to, torch::kCPU).copy_(item.second);
+    for (const auto& [name, tensor] : model.parameters()) view_of(layout.entries()[index++], to, at::kCPU).copy_(tensor);
 }
 
 FlatModel::FlatModel(const ModelSpec& spec, MemorySpace space)
-    : device_(space == MemorySpace::Host ? torch::Device(torch::kCPU) : torch::Device(torch::kCUDA, 0)),
+    : device_(space == MemorySpace::Host ? at::Device(at::kCPU) : at::Device(at::kCUDA, 0)),
       module_(build_model(spec)),
       layout_(layout_of(*module_)),
       parameters_(layout_.num_floats(), space) {
-    std::size_t index = 0;
-    for (auto& item : module_->named_parameters()) {
-        const LayoutEntry& entry = layout_.entries()[index++];
-        item.value().set_data(view_of(entry, parameters_, device_));
-        tensors_.push_back(item.value());
+    for (const auto& [name, tensor] : module_->parameters()) {
+        tensor.set_data(view_of(layout_.entries()[tensors_.size()], parameters_, device_));
+        tensors_.push_back(tensor);
     }
-    for (auto& item : module_->named_buffers())
-        item.value().set_data(view_of(layout_.entries()[index++], parameters_, device_));
 }
 
 ParamSpan FlatModel::part(ParamSpan whole, std::size_t tensor) const {
@@ -74,7 +53,7 @@ ParamSpan FlatModel::part(ParamSpan whole, std::size_t tensor) const {
 
 /// Valid until the tensor's gradient is dropped; empty where there is none.
 aggregation::ConstParamSpan FlatModel::gradient_at(std::size_t tensor) {
-    torch::Tensor& gradient = tensors_[tensor].mutable_grad();
+    at::Tensor& gradient = tensors_[tensor].mutable_grad();
     if (!gradient.defined()) return {};
     gradient = gradient.contiguous();
     return {gradient.const_data_ptr<float>(), layout_.entries()[tensor].size, parameters_.span().space};
@@ -105,7 +84,7 @@ void FlatModel::descend(ParamSpan velocity, const aggregation::SgdOptions& optim
 }
 
 void FlatModel::drop_gradient() {
-    for (torch::Tensor& tensor : tensors_) tensor.mutable_grad().reset();
+    for (at::Tensor& tensor : tensors_) tensor.mutable_grad().reset();
     taken_ = false;
 }
 

@@ -1,4 +1,4 @@
-// A LibTorch module whose tensors are views of one flat vector of parameters, so that pulling down, stepping and sending up are one pass over
+// A model whose tensors are views of one flat vector of parameters, so that pulling down, stepping and sending up are one pass over
 // [P] each. Gradients stay where backward() makes them, and are brought into one flat vector for those who need it so.
 #pragma once
 
@@ -9,12 +9,11 @@
 
 namespace fedhive::clients {
 
-/// The layout of a module's parameters, then its floating-point buffers, in the order of registration. Throws Fault for a tensor that is not
-/// f32 (an integer buffer cannot be averaged).
-aggregation::Layout layout_of(torch::nn::Module& module);
+/// The layout of a model's parameters, in their order.
+aggregation::Layout layout_of(const Classifier& model);
 
-/// Copies the module's tensors into a host span.
-void store_tensors(torch::nn::Module& module, const aggregation::Layout& layout, aggregation::ParamSpan to);
+/// Copies the model's parameters into a host span.
+void store_parameters(const Classifier& model, const aggregation::Layout& layout, aggregation::ParamSpan to);
 
 class FlatModel {
 public:
@@ -29,7 +28,7 @@ public:
     aggregation::ParamSpan gradient();
 
     Classifier& module() const { return *module_; }
-    torch::Device device() const { return device_; }
+    at::Device device() const { return device_; }
 
     /// After backward(): what it left at each tensor is the gradient from now on; zero for a tensor that the loss does not depend on.
     void take_gradient() { taken_ = true; }
@@ -44,13 +43,13 @@ private:
     aggregation::ConstParamSpan gradient_at(std::size_t tensor);
     aggregation::ParamSpan part(aggregation::ParamSpan whole, std::size_t tensor) const;
 
-    torch::Device device_;
-    std::shared_ptr<Classifier> module_;
+    at::Device device_;
+    std::unique_ptr<Classifier> module_;
     aggregation::Layout layout_;
     aggregation::ParamBuffer parameters_;
-    aggregation::ParamBuffer gradient_;   // empty before somebody asks
-    bool taken_ = false;                  // the gradient is still at the tensors
-    std::vector<torch::Tensor> tensors_;  // the trainable ones, in layout order
+    aggregation::ParamBuffer gradient_;  // empty before somebody asks
+    bool taken_ = false;                 // the gradient is still at the tensors
+    std::vector<at::Tensor> tensors_;    // of the model, in layout order
 };
 
 }  // namespace fedhive::clients

@@ -1,28 +1,29 @@
-// The layers with parameters that models are made of, each in two forms: LibTorch's own, and one for many clients at once, whose parameters
-// are batched by vmap (batched_model.h). The second is not only faster: conv2d has no batching rule for its bias.
+// The layers with parameters that models are made of. Each serves one client and, where its parameters are batched by vmap
+// (batched_model.h), many.
 #pragma once
 
-#include <ATen/functorch/BatchedTensorImpl.h>
-#include <torch/torch.h>
+#include "clients/models/tensor.h"
 
-#include <utility>
+#include <cstdint>
+#include <string>
 
 namespace fedhive::clients {
 
-/// x: [B, inputs] → [B, outputs].
-inline torch::Tensor forward_linear(torch::nn::Linear& layer, const torch::Tensor& x) {
-    if (!at::functorch::isBatchedTensor(layer->weight)) return layer->forward(x);
-    // (W x^T)^T, so that the weights' gradient comes out in the weights' own order and not transposed.
-    return torch::matmul(layer->weight, x.t()).t() + layer->bias;
-}
+/// Fully connected or a convolution, as its weight says; what follows up to the next layer is the model's (classifier.h).
+struct Layer {
+    std::string name;
+    at::Tensor weight;  // linear: [outputs, inputs]; convolution: [outputs, inputs, side, side]
+    at::Tensor bias;    // [outputs]
 
-/// x: [B, channels, height, width].
-inline torch::Tensor forward_conv2d(torch::nn::Conv2d& layer, const torch::Tensor& x) {
-    if (!at::functorch::isBatchedTensor(layer->weight)) return layer->forward(x);
-    const torch::Tensor bias = std::exchange(layer->bias, {});
-    const torch::Tensor maps = layer->forward(x);
-    layer->bias = bias;
-    return maps + bias.view({-1, 1, 1});
-}
+    /// linear: x [B, inputs] → [B, outputs]. Convolution, no padding, stride 1: [B, inputs, h, w] → [B, outputs, h - side + 1, w - side + 1].
+    at::Tensor forward(const at::Tensor& x) const;
+
+    /// PyTorch's default: weights, then biases, uniform within 1 / sqrt(inputs of an output), from LibTorch's generator of the host.
+    void initialise();
+};
+
+/// Their tensors hold anything before initialise().
+Layer linear(std::string name, std::int64_t inputs, std::int64_t outputs);
+Layer conv2d(std::string name, std::int64_t inputs, std::int64_t outputs, std::int64_t side);
 
 }  // namespace fedhive::clients

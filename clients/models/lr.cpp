@@ -1,6 +1,5 @@
 // Multinomial logistic regression: one linear layer on the flattened example (784 -> 10 on MNIST: 7,850 parameters).
 #include "clients/models/classifier.h"
-#include "clients/models/layers.h"
 
 namespace fedhive::clients {
 
@@ -8,18 +7,13 @@ namespace {
 
 struct Lr final : Classifier {
     explicit Lr(const ModelSpec& spec)
-        : linear(register_module("linear",
-                                 torch::nn::Linear(static_cast<std::int64_t>(spec.input.num_values()), spec.num_classes))) {}
+        : Classifier({linear("linear", static_cast<std::int64_t>(spec.input.num_values()), spec.num_classes)}) {}
 
-    torch::Tensor forward_layer(std::size_t /*layer*/, const torch::Tensor& x) override {
-        return forward_linear(linear, x.flatten(1));
-    }
-
-    torch::nn::Linear linear;
+    at::Tensor forward_layer(std::size_t layer, const at::Tensor& x) override { return layers()[layer].forward(x.flatten(1)); }
 };
 
 }  // namespace
 
-std::shared_ptr<Classifier> build_lr(const ModelSpec& spec) { return std::make_shared<Lr>(spec); }
+std::unique_ptr<Classifier> build_lr(const ModelSpec& spec) { return std::make_unique<Lr>(spec); }
 
 }  // namespace fedhive::clients

@@ -3,6 +3,9 @@
 #include "aggregation/math/dispatch.h"
 
 #include <ATen/functorch/DynamicLayer.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/max_pool2d.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <vector>
 
@@ -61,11 +64,11 @@ FEDHIVE_CLONES void spread_image(const float* __restrict gradient, const std::ui
 }
 
 struct ReluMaxPool : torch::autograd::Function<ReluMaxPool> {
-    static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x) {
+    static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x) {
         const auto height = static_cast<std::size_t>(x.size(2));
         const auto width = static_cast<std::size_t>(x.size(3));
-        torch::Tensor pooled = torch::empty({x.size(0), x.size(1), x.size(2) / 2, x.size(3) / 2});
-        torch::Tensor chosen = torch::empty(pooled.sizes(), torch::kUInt8);
+        at::Tensor pooled = at::empty({x.size(0), x.size(1), x.size(2) / 2, x.size(3) / 2});
+        at::Tensor chosen = at::empty(pooled.sizes(), at::kByte);
         std::vector<float> columns(height * width / 2);
         std::vector<std::uint8_t> places(columns.size());
         const std::size_t images = static_cast<std::size_t>(x.size(0) * x.size(1));
@@ -79,9 +82,9 @@ struct ReluMaxPool : torch::autograd::Function<ReluMaxPool> {
 
     static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                    const torch::autograd::variable_list& gradients) {
-        const torch::Tensor chosen = context->get_saved_variables()[0];
-        const torch::Tensor gradient = gradients[0].contiguous();
-        torch::Tensor spread = torch::empty({chosen.size(0), chosen.size(1), 2 * chosen.size(2), 2 * chosen.size(3)});
+        const at::Tensor chosen = context->get_saved_variables()[0];
+        const at::Tensor gradient = gradients[0].contiguous();
+        at::Tensor spread = at::empty({chosen.size(0), chosen.size(1), 2 * chosen.size(2), 2 * chosen.size(3)});
         const auto height = static_cast<std::size_t>(spread.size(2));
         const auto width = static_cast<std::size_t>(spread.size(3));
         const std::size_t images = static_cast<std::size_t>(spread.size(0) * spread.size(1));
@@ -95,10 +98,10 @@ struct ReluMaxPool : torch::autograd::Function<ReluMaxPool> {
 
 }  // namespace
 
-torch::Tensor relu_max_pool(const torch::Tensor& x) {
-    const bool ours = x.device().is_cpu() && x.scalar_type() == torch::kFloat32 && x.dim() == 4 && x.size(2) % 2 == 0 &&
+at::Tensor relu_max_pool(const at::Tensor& x) {
+    const bool ours = x.device().is_cpu() && x.scalar_type() == at::kFloat && x.dim() == 4 && x.size(2) % 2 == 0 &&
                       x.size(3) % 2 == 0 && at::functorch::maybeCurrentDynamicLayer() == std::nullopt && x.is_contiguous();
-    return ours ? ReluMaxPool::apply(x) : torch::relu(torch::max_pool2d(x, 2));
+    return ours ? ReluMaxPool::apply(x) : at::relu(at::max_pool2d(x, 2));
 }
 
 }  // namespace fedhive::clients

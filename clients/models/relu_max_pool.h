@@ -2,15 +2,15 @@
 // small CNN's step.
 #pragma once
 
-#include <torch/torch.h>
+#include "clients/models/tensor.h"
 
 namespace fedhive::clients {
 
 /// Shapes   x: [B, channels, height, width]; returns [B, channels, height / 2, width / 2].
-/// Order    the same values and gradients, bit by bit, as torch::relu(torch::max_pool2d(x, 2)): of equal values the first counts, a NaN
+/// Order    the same values and gradients, bit by bit, as at::relu(at::max_pool2d(x, 2)): of equal values the first counts, a NaN
 ///          goes before all numbers.
 /// Memory   a byte for each value returned, kept for the gradient, in place of LibTorch's eight.
 /// Differs  what is not f32, not contiguous, of odd height or width, on another device or under a transform goes LibTorch's way.
-torch::Tensor relu_max_pool(const torch::Tensor& x);
+at::Tensor relu_max_pool(const at::Tensor& x);
 
 }  // namespace fedhive::clients

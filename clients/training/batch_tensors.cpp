@@ -2,6 +2,8 @@
 
 #include "aggregation/base/error.h"
 
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -19,12 +21,14 @@ bool is_part(std::span<const std::uint32_t> part, std::span<const std::uint32_t>
 
 }  // namespace
 
-torch::Tensor to_device(std::span<const float> values, torch::Device device) {
-    return torch::tensor(at::ArrayRef<float>(values.data(), values.size())).to(device);
+at::Tensor to_device(std::span<const float> values, at::Device device) {
+    at::Tensor host = at::empty({static_cast<std::int64_t>(values.size())}, at::kFloat);
+    std::copy(values.begin(), values.end(), host.data_ptr<float>());
+    return host.to(device);
 }
 
 element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* order, const std::int64_t* cursor,
-                              const torch::Tensor& scale, const torch::Tensor& shift) {
+                              const at::Tensor& scale, const at::Tensor& shift) {
     return {from.values.data(),
             from.labels.data(),
             order,
@@ -35,7 +39,7 @@ element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* ord
             static_cast<std::uint32_t>(from.shape.height * from.shape.width)};
 }
 
-BatchTensors::BatchTensors(ExampleShape shape, const Normalization& normalization, torch::Device device)
+BatchTensors::BatchTensors(ExampleShape shape, const Normalization& normalization, at::Device device)
     : gather_(shape, normalization), shape_(shape), device_(device) {}
 
 void BatchTensors::expect(const ExamplesView& from, std::span<const std::uint32_t> order) {
@@ -46,7 +50,7 @@ void BatchTensors::expect(const ExamplesView& from, std::span<const std::uint32_
 
 BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, std::span<const std::uint32_t> indices) {
     if (from.space == MemorySpace::Cuda) return gather_on_device(from, indices);
-    reserve(static_cast<std::int64_t>(indices.size()), torch::TensorOptions().pinned_memory(device_.is_cuda()));
+    reserve(static_cast<std::int64_t>(indices.size()), at::TensorOptions().pinned_memory(device_.is_cuda()));
     gathering_.time([&] { gather_.gather(from, indices, examples_.data_ptr<float>(), labels_.data_ptr<std::int64_t>()); });
     const Batch& batch = batch_of(indices.size());
     if (device_.is_cpu()) return batch;
@@ -56,15 +60,15 @@ BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, std::span<con
 
 void BatchTensors::follow(const ExamplesView& from, std::size_t rows, const std::int64_t* cursor) {
     FEDHIVE_CHECK(from.space == MemorySpace::Cuda, "there is nothing to follow: the examples are on the host");
-    reserve(static_cast<std::int64_t>(std::min(rows, from.size())), torch::TensorOptions().device(device_));
+    reserve(static_cast<std::int64_t>(std::min(rows, from.size())), at::TensorOptions().device(device_));
     cursor_ = cursor;
 }
 
-void BatchTensors::reserve(std::int64_t rows, const torch::TensorOptions& where) {
+void BatchTensors::reserve(std::int64_t rows, const at::TensorOptions& where) {
     if (examples_.defined() && examples_.size(0) >= rows) return;
     FEDHIVE_CHECK(cursor_ == nullptr, "a batch of {} is larger than was said", rows);
-    examples_ = torch::empty({rows, shape_.channels, shape_.height, shape_.width}, where.dtype(torch::kFloat32));
-    labels_ = torch::empty({rows}, where.dtype(torch::kInt64));
+    examples_ = at::empty({rows, shape_.channels, shape_.height, shape_.width}, where.dtype(at::kFloat));
+    labels_ = at::empty({rows}, where.dtype(at::kLong));
     parts_.clear();
 }
 
@@ -82,17 +86,17 @@ const BatchTensors::Batch& BatchTensors::batch_of(std::size_t rows) {
 void BatchTensors::upload(const ExamplesView& from, std::span<const std::uint32_t> order) {
     for (const std::uint32_t index : order) FEDHIVE_CHECK(index < from.size(), "example {} of {}", index, from.size());
     FEDHIVE_CHECK(order.size() <= from.size(), "{} indices of {} examples", order.size(), from.size());
-    const auto indices = torch::TensorOptions().dtype(torch::kInt32);
-    if (!order_.defined()) order_ = torch::empty({static_cast<std::int64_t>(from.size())}, indices.device(device_));
+    const auto indices = at::TensorOptions().dtype(at::kInt);
+    if (!order_.defined()) order_ = at::empty({static_cast<std::int64_t>(from.size())}, indices.device(device_));
     const auto size = static_cast<std::int64_t>(order.size());
-    const torch::Tensor pinned = torch::empty({size}, indices.pinned_memory(true));
+    const at::Tensor pinned = at::empty({size}, indices.pinned_memory(true));
     std::copy(order.begin(), order.end(), static_cast<std::uint32_t*>(pinned.data_ptr()));
     order_.narrow(0, 0, size).copy_(pinned, /*non_blocking=*/true);
 }
 
 BatchTensors::Batch BatchTensors::gather_on_device(const ExamplesView& from, std::span<const std::uint32_t> indices) {
     const auto rows = static_cast<std::int64_t>(indices.size());
-    reserve(rows, torch::TensorOptions().device(device_));
+    reserve(rows, at::TensorOptions().device(device_));
     if (!scale_.defined()) {
         scale_ = to_device(gather_.scale(), device_);
         shift_ = to_device(gather_.shift(), device_);

@@ -5,8 +5,7 @@
 
 #include "aggregation/base/clock.h"
 #include "clients/data/batches.h"
-
-#include <torch/torch.h>
+#include "clients/models/tensor.h"
 
 #include <map>
 
@@ -15,11 +14,11 @@ namespace fedhive::clients {
 /// Tensors that batches are gathered into, reused from step to step.
 class BatchTensors {
 public:
-    BatchTensors(ExampleShape shape, const Normalization& normalization, torch::Device device);
+    BatchTensors(ExampleShape shape, const Normalization& normalization, at::Device device);
 
     struct Batch {
-        torch::Tensor examples;  // [B, channels, height, width] f32 on the device
-        torch::Tensor labels;    // [B] i64 on the device
+        at::Tensor examples;  // [B, channels, height, width] f32 on the device
+        at::Tensor labels;    // [B] i64 on the device
     };
 
     /// The batches that follow are parts of `order`, which stays as it is until the last of them; an empty one says that nothing is known.
@@ -37,7 +36,7 @@ public:
     double gather_s() const { return gathering_.seconds(); }
 
 private:
-    void reserve(std::int64_t rows, const torch::TensorOptions& where);
+    void reserve(std::int64_t rows, const at::TensorOptions& where);
     void upload(const ExamplesView& from, std::span<const std::uint32_t> order);
     Batch gather_on_device(const ExamplesView& from, std::span<const std::uint32_t> indices);
     const Batch& batch_of(std::size_t rows);
@@ -45,23 +44,23 @@ private:
     BatchGather gather_;
     Stopwatch gathering_;
     ExampleShape shape_;
-    torch::Device device_;
-    torch::Tensor examples_;  // where they are gathered, at least as many rows as the largest batch so far
-    torch::Tensor labels_;
+    at::Device device_;
+    at::Tensor examples_;  // where they are gathered, at least as many rows as the largest batch so far
+    at::Tensor labels_;
     std::map<std::size_t, Batch> parts_;  // by their number: the first rows of them, once such a batch has come
 
     // Only for a data set on the device.
     std::span<const std::uint32_t> expected_;
-    torch::Tensor order_;          // [n] 32-bit indices on the device, n: the examples there are, so that it never moves
-    torch::Tensor scale_, shift_;  // [channels] on the device
+    at::Tensor order_;          // [n] 32-bit indices on the device, n: the examples there are, so that it never moves
+    at::Tensor scale_, shift_;  // [channels] on the device
     const std::int64_t* cursor_ = nullptr;
 };
 
 /// Scale or shift of a BatchGather where a device reads them.
-torch::Tensor to_device(std::span<const float> values, torch::Device device);
+at::Tensor to_device(std::span<const float> values, at::Device device);
 
 /// A gather from a data set on a device; scale and shift are BatchGather's, there.
 element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* order, const std::int64_t* cursor,
-                              const torch::Tensor& scale, const torch::Tensor& shift);
+                              const at::Tensor& scale, const at::Tensor& shift);
 
 }  // namespace fedhive::clients

@@ -43,7 +43,7 @@ private:
         const auto all_rows = [&](aggregation::ParamSpan first) {
             return tensor_of({first.data, rows * eager_.parameters(0).size, first.space});
         };
-        std::vector<torch::Tensor> stepped{all_rows(eager_.parameters(0))};
+        std::vector<at::Tensor> stepped{all_rows(eager_.parameters(0))};
         if (eager_.velocity_.span().size > 0) stepped.push_back(all_rows(eager_.velocity_));
         std::vector<StepGraphs::Graph> graphs;
         graphs.push_back(graphs_.record([&] { eager_.compute_listed(); }, {eager_.loss_sums_}));

@@ -14,7 +14,7 @@ namespace fedhive::clients {
 class GraphStep final : public TrainingStep {
 public:
     GraphStep(LibtorchStep& eager, std::size_t batch_size)
-        : eager_(eager), cursor_(torch::zeros({1}, torch::TensorOptions().dtype(torch::kInt64).device(torch::kCUDA, 0))) {
+        : eager_(eager), cursor_(at::zeros({1}, at::TensorOptions().dtype(at::kLong).device(at::kCUDA, 0))) {
         eager_.batches_.follow(eager_.train_, batch_size, cursor_.data_ptr<std::int64_t>());
     }
 
@@ -63,7 +63,7 @@ private:
 
     LibtorchStep& eager_;
     StepGraphs graphs_;
-    torch::Tensor cursor_;                   // [1] i64: where in the epoch's list the next batch begins
+    at::Tensor cursor_;                      // [1] i64: where in the epoch's list the next batch begins
     std::span<const std::uint32_t> coming_;  // of the epoch
 };
 

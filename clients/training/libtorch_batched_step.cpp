@@ -3,6 +3,9 @@
 #include "aggregation/base/error.h"
 #include "clients/training/libtorch_guard.h"
 
+#include <ATen/ops/log_softmax.h>
+#include <torch/csrc/autograd/autograd.h>
+
 #include <algorithm>
 
 namespace fedhive::clients {
@@ -13,8 +16,7 @@ LibtorchBatchedStep::LibtorchBatchedStep(const ModelSpec& spec, std::size_t rows
     : model_(spec, rows, space),
       optimizer_(optimizer),
       batches_(train, normalization, model_.device()),
-      loss_sums_(torch::zeros({static_cast<std::int64_t>(rows)},
-                              torch::TensorOptions().dtype(torch::kFloat64).device(model_.device()))) {
+      loss_sums_(at::zeros({static_cast<std::int64_t>(rows)}, at::TensorOptions().dtype(at::kDouble).device(model_.device()))) {
     if (optimizer.momentum > 0.0F) velocity_ = aggregation::ParamBuffer(rows * model_.layout().num_floats(), space);
 }
 
@@ -59,11 +61,11 @@ void LibtorchBatchedStep::list(std::span<const RowBatch> batches) {
 void LibtorchBatchedStep::compute_listed() {
     batches_.gather();
     // Not cross_entropy: it would take the mean over all rows.
-    const torch::Tensor scores = torch::log_softmax(model_.forward(batches_.examples), 2);
-    const torch::Tensor losses = scores.gather(2, batches_.labels).squeeze(2).mul(batches_.weights).sum(1).neg();
+    const at::Tensor scores = at::log_softmax(model_.forward(batches_.examples), 2);
+    const at::Tensor losses = scores.gather(2, batches_.labels).squeeze(2).mul(batches_.weights).sum(1).neg();
     gradients_ = torch::autograd::grad({losses.sum()}, model_.columns());
-    for (torch::Tensor& gradient : gradients_) gradient = gradient.contiguous();
-    torch::Tensor counted = losses.detach().mul(batches_.counts);
+    for (at::Tensor& gradient : gradients_) gradient = gradient.contiguous();
+    at::Tensor counted = losses.detach().mul(batches_.counts);
     // 0 times an infinity is none of theirs.
     if (somebody_rests_) counted = counted.masked_fill(batches_.counts.eq(0.0), 0.0);
     loss_sums_.narrow(0, 0, losses.size(0)).add_(counted);
@@ -97,7 +99,7 @@ void LibtorchBatchedStep::apply_gradients() {
 
 void LibtorchBatchedStep::loss_sums(std::span<double> sums) {
     translated([&] {
-        const torch::Tensor on_host = loss_sums_.cpu();
+        const at::Tensor on_host = loss_sums_.cpu();
         std::copy_n(on_host.data_ptr<double>(), sums.size(), sums.begin());
     });
 }

@@ -5,8 +5,6 @@
 #include "clients/models/batched_model.h"
 #include "clients/training/row_batches.h"
 
-#include <torch/torch.h>
-
 #include <vector>
 
 namespace fedhive::clients {
@@ -50,8 +48,8 @@ private:
     bool somebody_rests_ = false;        // in this step
     aggregation::ParamBuffer velocity_;  // [K, P], empty when momentum is 0
     BatchedStart start_;
-    std::vector<torch::Tensor> gradients_;  // [rows, shape…] for each entry of the layout; as they came from the backward pass
-    torch::Tensor loss_sums_;               // [K] f64 on the device, so that no step waits for it
+    std::vector<at::Tensor> gradients_;  // [rows, shape…] for each entry of the layout; as they came from the backward pass
+    at::Tensor loss_sums_;               // [K] f64 on the device, so that no step waits for it
 };
 
 }  // namespace fedhive::clients

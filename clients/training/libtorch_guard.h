@@ -3,7 +3,7 @@
 
 #include "aggregation/base/error.h"
 
-#include <torch/torch.h>
+#include <ATen/Context.h>
 
 #include <cstdint>
 #include <mutex>
@@ -12,7 +12,7 @@
 namespace fedhive::clients {
 
 /// One generator per process serves all clients in turn: it is set anew from the client's own key.
-inline void seed_generator(torch::Device device, std::uint64_t seed) {
+inline void seed_generator(at::Device device, std::uint64_t seed) {
     at::Generator generator = at::globalContext().defaultGenerator(device);
     const std::lock_guard lock(generator.mutex());
     generator.set_current_seed(seed);

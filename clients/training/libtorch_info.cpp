@@ -1,7 +1,7 @@
 #include "clients/training/libtorch_info.h"
 
 #include <ATen/Version.h>
-#include <torch/torch.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <torch/version.h>
 
 namespace fedhive::clients {
@@ -13,7 +13,7 @@ LibtorchInfo libtorch_info() {
 #ifdef FEDHIVE_TORCH_CUDA
     info.cuda_built = true;
 #endif
-    info.cuda_devices = info.cuda_built ? static_cast<int>(torch::cuda::device_count()) : 0;
+    info.cuda_devices = info.cuda_built ? static_cast<int>(at::detail::getCUDAHooks().deviceCount()) : 0;
     return info;
 }
 

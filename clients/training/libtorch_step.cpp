@@ -3,6 +3,11 @@
 #include "clients/training/libtorch_guard.h"
 #include "clients/training/precision_scope.h"
 
+#include <ATen/Parallel.h>
+#include <ATen/ops/_log_softmax.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/nll_loss_forward.h>
+#include <ATen/ops/ones.h>
 #include <malloc.h>
 
 #include <numeric>
@@ -11,8 +16,8 @@ namespace fedhive::clients {
 
 using aggregation::MemorySpace;
 
-LossSum::LossSum(torch::Device device) {
-    if (!device.is_cpu()) on_device_ = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat64).device(device));
+LossSum::LossSum(at::Device device) {
+    if (!device.is_cpu()) on_device_ = at::zeros({}, at::TensorOptions().dtype(at::kDouble).device(device));
 }
 
 void LossSum::reset() {
@@ -20,7 +25,7 @@ void LossSum::reset() {
     if (on_device_.defined()) on_device_.zero_();
 }
 
-void LossSum::add(const torch::Tensor& mean, std::size_t examples) {
+void LossSum::add(const at::Tensor& mean, std::size_t examples) {
     if (on_device_.defined())
         on_device_.add_(mean.detach(), static_cast<double>(examples));
     else
@@ -36,7 +41,7 @@ LibtorchStep::LibtorchStep(FlatModel& model, const ExamplesView& train, const No
       optimizer_(optimizer),
       precision_(precision),
       batches_(train.shape, normalization, model.device()),
-      one_(torch::ones({}, torch::TensorOptions().device(model.device()))),
+      one_(at::ones({}, at::TensorOptions().device(model.device()))),
       losses_(model.device()) {
     if (optimizer.momentum > 0.0F) velocity_ = aggregation::ParamBuffer(model.trainable().size, model.parameters().space);
 }
@@ -73,7 +78,7 @@ void LibtorchStep::read_shared() const {
 void LibtorchStep::compute_untranslated(std::span<const std::uint32_t> batch) {
     const Tf32Scope tf32(precision_);
     const BatchTensors::Batch examples = batches_.gather(train_, batch);
-    const torch::Tensor loss = loss_of(examples);
+    const at::Tensor loss = loss_of(examples);
     loss.backward(one_);
     model_.take_gradient();
     if (start_.objective.proximal_mu != 0.0F)
@@ -83,16 +88,15 @@ void LibtorchStep::compute_untranslated(std::span<const std::uint32_t> batch) {
     losses_.add(loss, batch.size());
 }
 
-torch::Tensor LibtorchStep::loss_of(const BatchTensors::Batch& batch) const {
-    torch::Tensor logits;
+at::Tensor LibtorchStep::loss_of(const BatchTensors::Batch& batch) const {
+    at::Tensor logits;
     {
         const AutocastScope autocast(precision_, model_.device());
         logits = model_.module().forward(batch.examples);
     }
     // What cross_entropy_loss comes to, without the operators around it, which a small model's step feels.
-    if (logits.scalar_type() != torch::kFloat32) logits = logits.to(torch::kFloat32);
-    return std::get<0>(
-        torch::nll_loss_forward(torch::_log_softmax(logits, 1, false), batch.labels, {}, at::Reduction::Mean, -100));
+    if (logits.scalar_type() != at::kFloat) logits = logits.to(at::kFloat);
+    return std::get<0>(at::nll_loss_forward(at::_log_softmax(logits, 1, false), batch.labels, {}, at::Reduction::Mean, -100));
 }
 
 void LibtorchStep::apply_gradient() {
@@ -109,7 +113,7 @@ void LibtorchStep::loss_sum_into(double& to) {
         to = loss_sum();
         return;
     }
-    translated([&] { torch::from_blob(&to, {}, torch::kFloat64).copy_(losses_.on_device(), /*non_blocking=*/true); });
+    translated([&] { at::from_blob(&to, {}, at::kDouble).copy_(losses_.on_device(), /*non_blocking=*/true); });
 }
 
 LibtorchEvaluation::LibtorchEvaluation(FlatModel& model, const ExamplesView& test, const Normalization& normalization)
@@ -121,17 +125,16 @@ EvaluationResult LibtorchEvaluation::evaluate(aggregation::ConstParamSpan global
 
 EvaluationResult LibtorchEvaluation::evaluate_untranslated(aggregation::ConstParamSpan global, std::uint64_t first,
                                                            std::uint64_t count) {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     model_.module().eval();
     aggregation::copy(model_.parameters(), global);
     std::vector<std::uint32_t> indices(count);
     std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(first));
     const auto [examples, labels] = batches_.gather(test_, indices);
-    const torch::Tensor logits = model_.module().forward(examples);
-    const torch::Tensor losses = torch::nn::functional::cross_entropy(
-        logits, labels, torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
+    const at::Tensor logits = model_.module().forward(examples);
+    const at::Tensor losses = at::cross_entropy_loss(logits, labels, {}, at::Reduction::None);
     EvaluationResult result;
-    result.loss_sum = losses.to(torch::kFloat64).sum().item<double>();
+    result.loss_sum = losses.to(at::kDouble).sum().item<double>();
     result.correct = static_cast<std::uint64_t>(logits.argmax(1).eq(labels).sum().item<std::int64_t>());
     return result;
 }

@@ -7,28 +7,26 @@
 #include "clients/training/precision.h"
 #include "clients/training/training_step.h"
 
-#include <torch/torch.h>
-
 namespace fedhive::clients {
 
 /// The sum of a client's losses, in f64: on the device where there is one, so that no step waits for it.
 class LossSum {
 public:
-    explicit LossSum(torch::Device device);
+    explicit LossSum(at::Device device);
     void reset();
 
     /// mean: f32 scalar, the mean loss of a batch of so many examples.
-    void add(const torch::Tensor& mean, std::size_t examples);
+    void add(const at::Tensor& mean, std::size_t examples);
 
     /// Waits for the device.
     double sum() const;
 
     /// f64 scalar; not defined on the CPU.
-    torch::Tensor on_device() const { return on_device_; }
+    at::Tensor on_device() const { return on_device_; }
 
 private:
     double on_host_ = 0.0;
-    torch::Tensor on_device_;
+    at::Tensor on_device_;
 };
 
 class LibtorchStep final : public TrainingStep {
@@ -53,7 +51,7 @@ private:
 
     void read_shared() const;
     void compute_untranslated(std::span<const std::uint32_t> batch);
-    torch::Tensor loss_of(const BatchTensors::Batch& batch) const;
+    at::Tensor loss_of(const BatchTensors::Batch& batch) const;
 
     FlatModel& model_;
     ExamplesView train_;
@@ -62,7 +60,7 @@ private:
     BatchTensors batches_;
     aggregation::ParamBuffer velocity_;  // [trainable], empty when momentum is 0
     ClientStart start_;
-    torch::Tensor one_;  // the loss's gradient of itself
+    at::Tensor one_;  // the loss's gradient of itself
     LossSum losses_;
 };
 

@@ -3,8 +3,8 @@
 
 #include "clients/training/precision.h"
 
+#include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
-#include <torch/torch.h>
 
 namespace fedhive::clients {
 
@@ -31,9 +31,9 @@ private:
 /// Around the forward pass: with BF16 autocast is on. Without its cache, which would keep what parameters were before a step.
 class AutocastScope {
 public:
-    AutocastScope(Precision precision, torch::Device device) : active_(precision == Precision::BF16), type_(device.type()) {
+    AutocastScope(Precision precision, at::Device device) : active_(precision == Precision::BF16), type_(device.type()) {
         if (!active_) return;
-        at::autocast::set_autocast_dtype(type_, torch::kBFloat16);
+        at::autocast::set_autocast_dtype(type_, at::kBFloat16);
         at::autocast::set_autocast_cache_enabled(false);
         at::autocast::set_autocast_enabled(type_, true);
     }
@@ -45,7 +45,7 @@ public:
 
 private:
     bool active_;
-    torch::DeviceType type_;
+    at::DeviceType type_;
 };
 
 }  // namespace fedhive::clients

@@ -2,6 +2,8 @@
 
 #include "aggregation/base/error.h"
 
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 
 namespace fedhive::clients {
@@ -27,7 +29,7 @@ void write_list(std::span<const RowBatch> batches, std::size_t size, void* words
 
 }  // namespace
 
-RowBatches::RowBatches(const ExamplesView& from, const Normalization& normalization, torch::Device device)
+RowBatches::RowBatches(const ExamplesView& from, const Normalization& normalization, at::Device device)
     : from_(from), gather_(from.shape, normalization), device_(device) {
     FEDHIVE_CHECK((from.space == MemorySpace::Cuda) == device.is_cuda(), "the examples are not where the model is");
     if (device.is_cpu()) return;
@@ -38,11 +40,11 @@ RowBatches::RowBatches(const ExamplesView& from, const Normalization& normalizat
 void RowBatches::reserve(std::size_t rows, std::size_t size) {
     const auto places = static_cast<std::int64_t>(rows * size);
     const auto words = static_cast<std::int64_t>(words_of(rows, size));
-    const auto options = torch::TensorOptions().device(device_);
-    if (!list_.defined() || list_.size(0) < words) list_ = torch::empty({words}, options.dtype(torch::kInt32));
+    const auto options = at::TensorOptions().device(device_);
+    if (!list_.defined() || list_.size(0) < words) list_ = at::empty({words}, options.dtype(at::kInt));
     if (all_labels_.defined() && all_labels_.size(0) >= places) return;
-    all_examples_ = torch::empty({places * static_cast<std::int64_t>(from_.shape.num_values())}, options);
-    all_labels_ = torch::empty({places}, options.dtype(torch::kInt64));
+    all_examples_ = at::empty({places * static_cast<std::int64_t>(from_.shape.num_values())}, options);
+    all_labels_ = at::empty({places}, options.dtype(at::kLong));
 }
 
 void RowBatches::check(std::span<const RowBatch> batches, std::size_t size) const {
@@ -61,7 +63,7 @@ void RowBatches::list(std::span<const RowBatch> batches, std::size_t size) {
     // Pinned memory of its own for each step: the device may still be reading the list of a step before, and LibTorch gives that memory out
     // again only when the copy has been made.
     const auto words = static_cast<std::int64_t>(words_of(rows_, size_));
-    const torch::Tensor pinned = torch::empty({words}, torch::TensorOptions().dtype(torch::kInt32).pinned_memory(true));
+    const at::Tensor pinned = at::empty({words}, at::TensorOptions().dtype(at::kInt).pinned_memory(true));
     write_list(batches, size, pinned.data_ptr());
     list_.narrow(0, 0, words).copy_(pinned, /*non_blocking=*/true);
 }
@@ -80,7 +82,7 @@ void RowBatches::gather() {
     examples = all_examples_.narrow(0, 0, rows * size * static_cast<std::int64_t>(shape.num_values()))
                    .view({rows, size, shape.channels, shape.height, shape.width});
     labels = all_labels_.narrow(0, 0, rows * size).view({rows, size, 1});
-    const torch::Tensor floats = list_.view(torch::kFloat32);
+    const at::Tensor floats = list_.view(at::kFloat);
     weights = floats.narrow(0, rows * size, rows * size).view({rows, size});
     counts = floats.narrow(0, 2 * rows * size, rows);
 }

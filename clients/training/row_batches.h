@@ -12,7 +12,7 @@ namespace fedhive::clients {
 class RowBatches {
 public:
     /// The examples must outlive the batches, and lie where the device is.
-    RowBatches(const ExamplesView& from, const Normalization& normalization, torch::Device device);
+    RowBatches(const ExamplesView& from, const Normalization& normalization, at::Device device);
 
     /// Memory for that many rows and examples of each: it does not move before a larger step comes.
     void reserve(std::size_t rows, std::size_t size);
@@ -27,10 +27,10 @@ public:
     /// What gathering on the host has taken so far.
     double gather_s() const { return gathering_.seconds(); }
 
-    torch::Tensor examples;  // [rows, size, channels, height, width] f32
-    torch::Tensor labels;    // [rows, size, 1] i64
-    torch::Tensor weights;   // [rows, size] f32: what an example counts in its row's mean loss
-    torch::Tensor counts;    // [rows] f32: examples of each row's batch
+    at::Tensor examples;  // [rows, size, channels, height, width] f32
+    at::Tensor labels;    // [rows, size, 1] i64
+    at::Tensor weights;   // [rows, size] f32: what an example counts in its row's mean loss
+    at::Tensor counts;    // [rows] f32: examples of each row's batch
 
 private:
     void check(std::span<const RowBatch> batches, std::size_t size) const;
@@ -39,11 +39,11 @@ private:
     ExamplesView from_;
     BatchGather gather_;
     Stopwatch gathering_;
-    torch::Device device_;
+    at::Device device_;
     std::size_t rows_ = 0, size_ = 0;  // of the list
-    torch::Tensor list_;               // 32-bit words: [rows, size] indices | [rows, size] weights | [rows] counts
-    torch::Tensor all_examples_, all_labels_;
-    torch::Tensor scale_, shift_;  // [channels] on the device, if there is one
+    at::Tensor list_;                  // 32-bit words: [rows, size] indices | [rows, size] weights | [rows] counts
+    at::Tensor all_examples_, all_labels_;
+    at::Tensor scale_, shift_;  // [channels] on the device, if there is one
 };
 
 }  // namespace fedhive::clients

@@ -4,17 +4,20 @@
 #include "aggregation/base/random.h"
 #include "clients/training/libtorch_guard.h"
 
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty.h>
+
 namespace fedhive::clients {
 
 namespace {
 
 /// A tensor over the beginning of a channel's region. Kernels may round differently on memory aligned otherwise than a tensor's own.
-torch::Tensor view_of(aggregation::ParamSpan region, at::IntArrayRef sizes, const FlatModel& model) {
+at::Tensor view_of(aggregation::ParamSpan region, at::IntArrayRef sizes, const FlatModel& model) {
     FEDHIVE_CHECK(region.space == model.parameters().space && reinterpret_cast<std::uintptr_t>(region.data) % 64 == 0,
                   "a channel's region lies in another memory space than the model, or is not aligned");
     FEDHIVE_CHECK(static_cast<std::size_t>(c10::multiply_integers(sizes)) <= region.size,
                   "{} floats do not fit into a channel's region of {}", c10::multiply_integers(sizes), region.size);
-    return torch::from_blob(region.data, sizes, torch::TensorOptions().dtype(torch::kFloat32).device(model.device()));
+    return at::from_blob(region.data, sizes, at::TensorOptions().dtype(at::kFloat).device(model.device()));
 }
 
 }  // namespace
@@ -58,8 +61,8 @@ void SplitClientStep::begin(const ClientStart& start) {
 
 void SplitClientStep::compute_gradient(std::span<const std::uint32_t> batch) {
     translated([&] {
-        const torch::Tensor examples = batches_.gather(train_, batch).examples;
-        const torch::Tensor activations = model_.module().forward_layers(examples, 0, cut_.num_layers);
+        const at::Tensor examples = batches_.gather(train_, batch).examples;
+        const at::Tensor activations = model_.module().forward_layers(examples, 0, cut_.num_layers);
         view_of(channel_.activations(), activations.sizes(), model_).copy_(activations.detach());
         aggregation::synchronize(half_.parameters().space);
         channel_.send_activations(batch.size());
@@ -94,13 +97,13 @@ void SplitServerStep::compute_gradient(std::span<const std::uint32_t> batch) {
     translated([&] {
         std::vector<std::int64_t> sizes{static_cast<std::int64_t>(batch.size())};
         sizes.insert(sizes.end(), activation_shape_.begin(), activation_shape_.end());
-        const torch::Tensor labels = labels_of(batch);
+        const at::Tensor labels = labels_of(batch);
 
         FEDHIVE_CHECK_EQ(channel_.receive_activations(), batch.size());
-        const torch::Tensor activations = view_of(channel_.activations(), sizes, model_).set_requires_grad(true);
+        const at::Tensor activations = view_of(channel_.activations(), sizes, model_).set_requires_grad(true);
         Classifier& model = model_.module();
-        const torch::Tensor loss =
-            torch::cross_entropy_loss(model.forward_layers(activations, cut_.num_layers, model.num_layers()), labels);
+        const at::Tensor loss =
+            at::cross_entropy_loss(model.forward_layers(activations, cut_.num_layers, model.layers().size()), labels);
         loss.backward();
         model_.take_gradient();
         model_.gradient();  // in one piece, part of which is the half's
@@ -117,8 +120,8 @@ double SplitServerStep::loss_sum() {
     return translated([&] { return losses_.sum(); });
 }
 
-torch::Tensor SplitServerStep::labels_of(std::span<const std::uint32_t> batch) const {
-    torch::Tensor labels = torch::empty({static_cast<std::int64_t>(batch.size())}, torch::kInt64);
+at::Tensor SplitServerStep::labels_of(std::span<const std::uint32_t> batch) const {
+    at::Tensor labels = at::empty({static_cast<std::int64_t>(batch.size())}, at::kLong);
     auto* to = labels.data_ptr<std::int64_t>();
     for (const std::uint32_t index : batch) {
         FEDHIVE_CHECK(index < labels_.size(), "example {} of {}", index, labels_.size());

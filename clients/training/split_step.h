@@ -82,7 +82,7 @@ public:
     double loss_sum() override;
 
 private:
-    torch::Tensor labels_of(std::span<const std::uint32_t> batch) const;
+    at::Tensor labels_of(std::span<const std::uint32_t> batch) const;
 
     FlatModel& model_;
     Cut cut_;

@@ -55,11 +55,11 @@ const std::vector<StepGraphs::Graph>& StepGraphs::of(std::size_t size, const std
 
 /// Libraries make their handles and choose their ways in the first steps, which must not be recorded; on the same stream, or autograd would go
 /// back to the other.
-StepGraphs::Graph StepGraphs::record(const std::function<void()>& work, const std::vector<torch::Tensor>& changes) const {
+StepGraphs::Graph StepGraphs::record(const std::function<void()>& work, const std::vector<at::Tensor>& changes) const {
     constexpr int kTimesBefore = 3;
-    std::vector<torch::Tensor> before(changes.size());
-    std::transform(changes.begin(), changes.end(), before.begin(), [](const torch::Tensor& one) { return one.clone(); });
-    const torch::Device device(torch::kCUDA, 0);
+    std::vector<at::Tensor> before(changes.size());
+    std::transform(changes.begin(), changes.end(), before.begin(), [](const at::Tensor& one) { return one.clone(); });
+    const at::Device device(at::kCUDA, 0);
     at::Generator generator = at::globalContext().defaultGenerator(device);
     const std::uint64_t drawn = generator.get_offset();
     aggregation::synchronize(aggregation::MemorySpace::Cuda);
@@ -81,9 +81,9 @@ StepGraphs::Graph StepGraphs::record(const std::function<void()>& work, const st
     return graph;
 }
 
-torch::Tensor tensor_of(aggregation::ParamSpan span) {
-    return torch::from_blob(span.data, {static_cast<std::int64_t>(span.size)},
-                            torch::TensorOptions().dtype(torch::kFloat32).device(torch::kCUDA, 0));
+at::Tensor tensor_of(aggregation::ParamSpan span) {
+    return at::from_blob(span.data, {static_cast<std::int64_t>(span.size)},
+                         at::TensorOptions().dtype(at::kFloat).device(at::kCUDA, 0));
 }
 
 }  // namespace fedhive::clients

@@ -7,7 +7,6 @@
 
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAStream.h>
-#include <torch/torch.h>
 
 #include <functional>
 #include <map>
@@ -32,7 +31,7 @@ public:
 
     /// Runs `work` a few times and records it. `changes` are the tensors in which something stays behind that another run finds; they are put
     /// back, and so is how much of the generator was drawn.
-    Graph record(const std::function<void()>& work, const std::vector<torch::Tensor>& changes) const;
+    Graph record(const std::function<void()>& work, const std::vector<at::Tensor>& changes) const;
 
 private:
     c10::cuda::CUDAStream side_;
@@ -44,6 +43,6 @@ private:
 };
 
 /// [P] on the device, for StepGraphs::record.
-torch::Tensor tensor_of(aggregation::ParamSpan span);
+at::Tensor tensor_of(aggregation::ParamSpan span);
 
 }  // namespace fedhive::clients

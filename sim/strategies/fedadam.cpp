@@ -11,7 +11,7 @@ namespace fedhive::sim {
 
 namespace {
 
-Strategy build(const Parameters& parameters) {
+Strategy build_fedadam(const Parameters& parameters) {
     Strategy strategy;
     strategy.aggregator = aggregation::make_mean();
     strategy.server_optimizer = aggregation::make_server_adam({.lr = static_cast<float>(parameters.at("server_lr")),
@@ -48,7 +48,7 @@ StrategySpec fedadam() {
               .meaning = "Degree of adaptivity, in units of an update, typically 0.001 (τ); smaller lets coordinates that "
                          "hardly move take steps as large as the others."}},
         .modes = {"synchronous", "semi_async", "split"},
-        .build = build};
+        .build = build_fedadam};
 }
 
 }  // namespace fedhive::sim

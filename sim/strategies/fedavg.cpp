@@ -11,7 +11,7 @@ namespace fedhive::sim {
 
 namespace {
 
-Strategy build(const Parameters& parameters) {
+Strategy build_fedavg(const Parameters& parameters) {
     Strategy strategy;
     strategy.aggregator = aggregation::make_mean();
     strategy.server_optimizer = aggregation::make_server_sgd({.lr = static_cast<float>(parameters.at("server_lr"))});
@@ -32,7 +32,7 @@ StrategySpec fedavg() {
                         .meaning =
                             "Server rate, per round, typically 1, which is plain averaging (η_g); far above 1 it overshoots."}},
         .modes = {"synchronous", "semi_async", "async", "gradient_averaging", "parameter_server", "hogwild", "split"},
-        .build = build};
+        .build = build_fedavg};
 }
 
 }  // namespace fedhive::sim

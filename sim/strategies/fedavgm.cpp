@@ -10,7 +10,7 @@ namespace fedhive::sim {
 
 namespace {
 
-Strategy build(const Parameters& parameters) {
+Strategy build_fedavgm(const Parameters& parameters) {
     Strategy strategy;
     strategy.aggregator = aggregation::make_mean();
     strategy.server_optimizer =
@@ -40,7 +40,7 @@ StrategySpec fedavgm() {
                             "Fraction of the last server step carried over, typically 0.9; 0 is FedAvg (β); 0.97 and more only "
                             "with small client rates."}},
         .modes = {"synchronous", "semi_async", "split"},
-        .build = build};
+        .build = build_fedavgm};
 }
 
 }  // namespace fedhive::sim

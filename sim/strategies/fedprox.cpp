@@ -9,7 +9,7 @@ namespace fedhive::sim {
 
 namespace {
 
-Strategy build(const Parameters& parameters) {
+Strategy build_fedprox(const Parameters& parameters) {
     Strategy strategy;
     strategy.objective.proximal_mu = static_cast<float>(parameters.at("proximal_mu"));
     strategy.aggregator = aggregation::make_mean();
@@ -33,7 +33,7 @@ StrategySpec fedprox() {
                         .meaning = "Proximal coefficient, dimensionless, typically 0.001–1; 0 is FedAvg (μ); too large holds "
                                    "clients at the global model and slows training down."}},
         .modes = {"synchronous", "semi_async", "async", "split"},
-        .build = build};
+        .build = build_fedprox};
 }
 
 }  // namespace fedhive::sim

@@ -9,7 +9,7 @@ namespace fedhive::sim {
 
 namespace {
 
-Strategy build(const Parameters&) {
+Strategy build_median(const Parameters&) {
     Strategy strategy;
     strategy.aggregator = aggregation::make_median();
     strategy.server_optimizer = aggregation::make_server_sgd({});
@@ -30,7 +30,7 @@ StrategySpec median() {
             .default_weighting = Weighting::Uniform,
             .parameters = {},
             .modes = {"synchronous", "split"},
-            .build = build};
+            .build = build_median};
 }
 
 }  // namespace fedhive::sim

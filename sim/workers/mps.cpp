@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kProgram = "nvidia-cuda-mps-control";
 constexpr const char* kFolders = "fedhive-mps-";
 constexpr std::size_t kLongestFolder = 64;  // a socket's whole path may have 107 characters
-constexpr double kStart_s = 10.0;
+constexpr double kDaemonStart_s = 10.0;
 constexpr double kQuit_s = 15.0;
 
 /// Empty where no folder on PATH has it.
@@ -59,7 +59,7 @@ std::string start_daemon(const fs::path& folder) {
     spawn.environment = environment_of(folder);
     spawn.log = folder / "start.log";
     clients::ChildProcess start(spawn);
-    if (!start.wait_for(kStart_s)) return fmt::format("{} -d did not return within {} s", kProgram, kStart_s);
+    if (!start.wait_for(kDaemonStart_s)) return fmt::format("{} -d did not return within {} s", kProgram, kDaemonStart_s);
     const std::string end = start.end()->text;
     return end == "exited with status 0" ? "" : fmt::format("{} -d {}: {}", kProgram, end, text_of(spawn.log));
 }
@@ -149,7 +149,7 @@ void MpsDaemon::await_daemon(int answer) {
     std::string said;
     std::array<char, 512> part{};
     pollfd polled{answer, POLLIN, 0};
-    while (poll(&polled, 1, static_cast<int>(2.0 * kStart_s * 1000.0)) > 0) {
+    while (poll(&polled, 1, static_cast<int>(2.0 * kDaemonStart_s * 1000.0)) > 0) {
         const ssize_t size = read(answer, part.data(), part.size());
         if (size <= 0) break;
         said.append(part.data(), static_cast<std::size_t>(size));

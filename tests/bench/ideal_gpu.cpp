@@ -31,7 +31,7 @@ using aggregation::MemorySpace;
 
 namespace {
 
-const torch::Device kDevice(torch::kCUDA, 0);
+const at::Device kDevice(at::kCUDA, 0);
 
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -64,8 +64,8 @@ struct Workload {
     double rate, momentum;
 };
 
-torch::Tensor flat(aggregation::ParamSpan span) {
-    return torch::from_blob(span.data, {static_cast<long>(span.size)}, torch::TensorOptions().device(kDevice));
+at::Tensor flat(aggregation::ParamSpan span) {
+    return at::from_blob(span.data, {static_cast<long>(span.size)}, at::TensorOptions().device(kDevice));
 }
 
 class Loop {
@@ -77,18 +77,18 @@ public:
           local_(flat(model_.parameters())),
           trainable_(flat(model_.trainable())),
           gradient_(flat(model_.gradient())),
-          velocity_(torch::zeros_like(gradient_)),
-          server_(torch::zeros_like(local_)),
-          sum_(torch::zeros_like(local_)),
-          examples_(torch::randn({work.first.back(), work.spec.input.channels, work.spec.input.height, work.spec.input.width},
-                                 kDevice)),
-          labels_(torch::randint(0, work.spec.num_classes, {work.first.back()},
-                                 torch::TensorOptions().dtype(torch::kInt64).device(kDevice))),
-          rows_(torch::zeros({work.batch}, labels_.options())),
+          velocity_(at::zeros_like(gradient_)),
+          server_(at::zeros_like(local_)),
+          sum_(at::zeros_like(local_)),
+          examples_(
+              at::randn({work.first.back(), work.spec.input.channels, work.spec.input.height, work.spec.input.width}, kDevice)),
+          labels_(
+              at::randint(0, work.spec.num_classes, {work.first.back()}, at::TensorOptions().dtype(at::kLong).device(kDevice))),
+          rows_(at::zeros({work.batch}, labels_.options())),
           side_(c10::cuda::getStreamFromPool()) {
         std::vector<float> first(static_cast<std::size_t>(local_.numel()));
         initial_parameters(work.spec, model_.layout(), 1, first);
-        server_.copy_(torch::from_blob(first.data(), {local_.numel()}));
+        server_.copy_(at::from_blob(first.data(), {local_.numel()}));
         model_.module().train();
     }
 
@@ -110,7 +110,7 @@ public:
 
 private:
     void train(long first, long size) {
-        if (recorded_) rows_.copy_(torch::arange(first, first + work_.batch, rows_.options()));
+        if (recorded_) rows_.copy_(at::arange(first, first + work_.batch, rows_.options()));
         for (long start = 0; start < size; start += work_.batch) {
             const long count = std::min(work_.batch, size - start);
             if (recorded_)
@@ -120,15 +120,15 @@ private:
         }
     }
 
-    void step(const torch::Tensor& examples, const torch::Tensor& labels) {
+    void step(const at::Tensor& examples, const at::Tensor& labels) {
         gradient_.zero_();
-        torch::nn::functional::cross_entropy(model_.module().forward(examples), labels).backward();
+        at::cross_entropy_loss(model_.module().forward(examples), labels).backward();
         if (work_.momentum > 0.0) velocity_.mul_(work_.momentum).add_(gradient_);
         trainable_.add_(work_.momentum > 0.0 ? velocity_ : gradient_, -work_.rate);
     }
 
     void step_at_rows(long count) {
-        const torch::Tensor rows = rows_.narrow(0, 0, count);
+        const at::Tensor rows = rows_.narrow(0, 0, count);
         step(examples_.index_select(0, rows), labels_.index_select(0, rows));
         rows_.add_(work_.batch);
     }
@@ -137,7 +137,7 @@ private:
     at::cuda::CUDAGraph& graph_of(long count) {
         auto& graph = graphs_[count];
         if (graph) return *graph;
-        const torch::Tensor rows = rows_.clone();
+        const at::Tensor rows = rows_.clone();
         aggregation::synchronize(MemorySpace::Cuda);
         graph = std::make_unique<at::cuda::CUDAGraph>();
         const c10::cuda::CUDAStreamGuard guard(side_);
@@ -156,8 +156,8 @@ private:
     const Workload& work_;
     bool recorded_;
     FlatModel model_;
-    torch::Tensor local_, trainable_, gradient_, velocity_, server_, sum_, examples_, labels_;
-    torch::Tensor rows_;  // of the batch that comes next
+    at::Tensor local_, trainable_, gradient_, velocity_, server_, sum_, examples_, labels_;
+    at::Tensor rows_;  // of the batch that comes next
     c10::cuda::CUDAStream side_;
     std::map<long, std::unique_ptr<at::cuda::CUDAGraph>> graphs_;
 };
@@ -179,7 +179,7 @@ double seconds_of(Work work) {
 /// Bytes read and written a second, of the copy and of each rule in turn.
 void measure_aggregation(std::size_t count, std::size_t size) {
     std::vector<aggregation::ParamBuffer> updates;
-    torch::Tensor values = torch::randn({static_cast<long>(size)}, kDevice);
+    at::Tensor values = at::randn({static_cast<long>(size)}, kDevice);
     const aggregation::ConstParamSpan drawn(values.data_ptr<float>(), size, MemorySpace::Cuda);
     for (std::size_t k = 0; k < count; ++k) {
         updates.emplace_back(size, MemorySpace::Cuda);
@@ -211,7 +211,7 @@ int main(int argc, char** argv) {
     const std::string form = argc > 1 ? argv[1] : "";
     const bool loop = (form == "eager" || form == "graph") && argc == 3;
     if (!loop && (form != "aggregation" || argc > 4)) return usage();
-    if (!torch::cuda::is_available()) {
+    if (!at::hasCUDA()) {
         std::fprintf(stderr, "ideal_gpu: there is no CUDA device\n");
         return 1;
     }

@@ -51,26 +51,26 @@ void pin(int rank) {
 }
 
 /// Momentum as in torch.optim.SGD: the first gradient is the first velocity.
-void step(Model& model, std::vector<torch::Tensor>& velocity, const Workload& work) {
-    const torch::NoGradGuard no_grad;
+void step(Model& model, std::vector<at::Tensor>& velocity, const Workload& work) {
+    const at::NoGradGuard no_grad;
     for (std::size_t i = 0; i < model.parameters.size(); ++i) {
-        torch::Tensor& gradient = model.parameters[i].mutable_grad();
+        at::Tensor& gradient = model.parameters[i].mutable_grad();
         if (work.momentum > 0.0)
             gradient = velocity[i] = velocity[i].defined() ? velocity[i].mul_(work.momentum).add_(gradient) : gradient;
         model.parameters[i].add_(gradient, -work.lr);
-        gradient = torch::Tensor();
+        gradient = at::Tensor();
     }
 }
 
 /// The client whose `num_examples` begin at `first`.
-void train_client(Model& model, const torch::Tensor& x, const torch::Tensor& y, std::int64_t first, std::int64_t num_examples,
+void train_client(Model& model, const at::Tensor& x, const at::Tensor& y, std::int64_t first, std::int64_t num_examples,
                   const Workload& work) {
-    std::vector<torch::Tensor> velocity(model.parameters.size());
+    std::vector<at::Tensor> velocity(model.parameters.size());
     for (std::int64_t epoch = 0; epoch < work.local_epochs; ++epoch) {
         for (std::int64_t start = 0; start < num_examples; start += work.batch_size) {
             const std::int64_t count = std::min(work.batch_size, num_examples - start);
-            torch::cross_entropy_loss(model.parts.forward(model.parameters, x.narrow(0, first + start, count), work.dropout),
-                                      y.narrow(0, first + start, count))
+            at::cross_entropy_loss(model.parts.forward(model.parameters, x.narrow(0, first + start, count), work.dropout),
+                                   y.narrow(0, first + start, count))
                 .backward();
             step(model, velocity, work);
         }
@@ -78,7 +78,7 @@ void train_client(Model& model, const torch::Tensor& x, const torch::Tensor& y, 
 }
 
 struct Resident {
-    torch::Tensor x, y;                 // [examples, shape] f32, [examples]
+    at::Tensor x, y;                    // [examples, shape] f32, [examples]
     std::vector<std::int64_t> offsets;  // of the clients' first examples
 };
 
@@ -89,13 +89,13 @@ Resident draw(const Workload& work, bool flat) {
     std::vector<std::int64_t> shape = work.shape;
     if (flat) shape = {c10::multiply_integers(work.shape)};
     shape.insert(shape.begin(), data.offsets.back());
-    data.x = torch::randn(shape);
-    data.y = torch::randint(0, work.classes, {data.offsets.back()}, torch::kInt64);
+    data.x = at::randn(shape);
+    data.y = at::randint(0, work.classes, {data.offsets.back()}, at::kLong);
     return data;
 }
 
 /// The clients of a round that this process gets hold of.
-void train_clients(Model& model, Shared& shared, const Resident& data, const torch::Tensor& server, torch::Tensor& sum,
+void train_clients(Model& model, Shared& shared, const Resident& data, const at::Tensor& server, at::Tensor& sum,
                    std::int64_t round, const Workload& work) {
     const auto client_at = [&](std::int64_t i) { return static_cast<std::size_t>((round * work.cohort + i) % work.clients); };
     std::int64_t total = 0;
@@ -109,10 +109,10 @@ void train_clients(Model& model, Shared& shared, const Resident& data, const tor
     }
 }
 
-void run_process(int rank, Shared& shared, Model& model, const Resident& data, torch::Tensor& server, torch::Tensor& sums,
+void run_process(int rank, Shared& shared, Model& model, const Resident& data, at::Tensor& server, at::Tensor& sums,
                  const Workload& work) {
     pin(rank);
-    torch::Tensor mine = sums[rank];
+    at::Tensor mine = sums[rank];
     for (std::int64_t round = 0; round < work.rounds; ++round) {
         pthread_barrier_wait(&shared.barrier);
         const auto start = std::chrono::steady_clock::now();
@@ -143,8 +143,8 @@ int run(int processes, const Workload& work) {
     pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
     pthread_barrier_init(&shared->barrier, &attributes, static_cast<unsigned>(processes));
     auto* floats = reinterpret_cast<float*>(static_cast<char*>(memory) + 4096);
-    torch::Tensor server = torch::from_blob(floats, {size}).uniform_(-0.05, 0.05);
-    torch::Tensor sums = torch::from_blob(floats + size, {processes, size});
+    at::Tensor server = at::from_blob(floats, {size}).uniform_(-0.05, 0.05);
+    at::Tensor sums = at::from_blob(floats + size, {processes, size});
     // With one thread LibTorch has started no other, so a plain fork is safe here.
     int rank = 0;
     for (int other = 1; other < processes && rank == 0; ++other)

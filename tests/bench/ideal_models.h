@@ -2,7 +2,9 @@
 // model is reset by one copy and summed by one call. In-place wherever autograd allows it. Same layers as clients/models.
 #pragma once
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 
 #include <stdexcept>
 #include <string>
@@ -10,30 +12,30 @@
 
 namespace fedhive::bench {
 
-using Tensors = std::vector<torch::Tensor>;
-using Forward = torch::Tensor (*)(const Tensors& p, const torch::Tensor& x, bool dropout);
+using Tensors = std::vector<at::Tensor>;
+using Forward = at::Tensor (*)(const Tensors& p, const at::Tensor& x, bool dropout);
 
-inline torch::Tensor lr(const Tensors& p, const torch::Tensor& x, bool /*dropout*/) { return torch::linear(x, p[0], p[1]); }
+inline at::Tensor lr(const Tensors& p, const at::Tensor& x, bool /*dropout*/) { return at::linear(x, p[0], p[1]); }
 
-inline torch::Tensor mlp(const Tensors& p, const torch::Tensor& x, bool /*dropout*/) {
-    return torch::linear(torch::linear(torch::linear(x, p[0], p[1]).relu_(), p[2], p[3]).relu_(), p[4], p[5]);
+inline at::Tensor mlp(const Tensors& p, const at::Tensor& x, bool /*dropout*/) {
+    return at::linear(at::linear(at::linear(x, p[0], p[1]).relu_(), p[2], p[3]).relu_(), p[4], p[5]);
 }
 
-inline torch::Tensor mnist_cnn(const Tensors& p, const torch::Tensor& x, bool dropout) {
-    torch::Tensor maps = torch::conv2d(torch::max_pool2d(torch::conv2d(x, p[0], p[1]), 2).relu_(), p[2], p[3]);
-    if (dropout) maps = torch::feature_dropout(maps, 0.5, true);
-    torch::Tensor units = torch::linear(torch::max_pool2d(maps, 2).relu_().flatten(1), p[4], p[5]).relu_();
-    if (dropout) units = torch::dropout(units, 0.5, true);
-    return torch::linear(units, p[6], p[7]);
+inline at::Tensor mnist_cnn(const Tensors& p, const at::Tensor& x, bool dropout) {
+    at::Tensor maps = at::conv2d(at::max_pool2d(at::conv2d(x, p[0], p[1]), 2).relu_(), p[2], p[3]);
+    if (dropout) maps = at::feature_dropout(maps, 0.5, true);
+    at::Tensor units = at::linear(at::max_pool2d(maps, 2).relu_().flatten(1), p[4], p[5]).relu_();
+    if (dropout) units = at::dropout(units, 0.5, true);
+    return at::linear(units, p[6], p[7]);
 }
 
-inline torch::Tensor cnn_m(const Tensors& p, const torch::Tensor& x, bool dropout) {
+inline at::Tensor cnn_m(const Tensors& p, const at::Tensor& x, bool dropout) {
     // Pooled first: the maximum of what is cut off at zero is the maximum cut off at zero, for a quarter of the elements.
-    torch::Tensor maps = torch::max_pool2d(torch::conv2d(torch::conv2d(x, p[0], p[1]).relu_(), p[2], p[3]), 2).relu_();
-    if (dropout) maps = torch::dropout(maps, 0.25, true);
-    torch::Tensor units = torch::linear(maps.flatten(1), p[4], p[5]).relu_();
-    if (dropout) units = torch::dropout(units, 0.5, true);
-    return torch::linear(units, p[6], p[7]);
+    at::Tensor maps = at::max_pool2d(at::conv2d(at::conv2d(x, p[0], p[1]).relu_(), p[2], p[3]), 2).relu_();
+    if (dropout) maps = at::dropout(maps, 0.25, true);
+    at::Tensor units = at::linear(maps.flatten(1), p[4], p[5]).relu_();
+    if (dropout) units = at::dropout(units, 0.5, true);
+    return at::linear(units, p[6], p[7]);
 }
 
 struct Architecture {
@@ -58,14 +60,14 @@ inline Architecture architecture(const std::string& model, const std::vector<std
 
 struct Model {
     Architecture parts;
-    torch::Tensor flat;  // [P]
+    at::Tensor flat;     // [P]
     Tensors parameters;  // leaves, views of flat
 
     Model(const std::string& name, const std::vector<std::int64_t>& shape, std::int64_t classes)
         : parts(architecture(name, shape, classes)) {
         std::int64_t size = 0;
         for (const auto& each : parts.shapes) size += c10::multiply_integers(each);
-        flat = torch::empty({size});
+        flat = at::empty({size});
         std::int64_t offset = 0;
         for (const auto& each : parts.shapes) {
             const std::int64_t values = c10::multiply_integers(each);

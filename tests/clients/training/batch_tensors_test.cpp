@@ -7,6 +7,7 @@
 #include "tests/aggregation/spans.h"
 #include "tests/support/skip.h"
 
+#include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -19,7 +20,7 @@ namespace {
 
 const Normalization kNormalization{{0.1307}, {0.3081}};
 
-bool same(const torch::Tensor& a, const torch::Tensor& b) { return torch::equal(a.cpu(), b.cpu()); }
+bool same(const at::Tensor& a, const at::Tensor& b) { return at::equal(a.cpu(), b.cpu()); }
 
 }  // namespace
 
@@ -27,10 +28,10 @@ TEST_SUITE("BatchTensors") {
     TEST_CASE("BatchesOnTheHostDoNotDependOnWhatWasExpected") {
         const Dataset glyphs = draw_glyphs(20, 5, 1);
         const ExamplesView train{glyphs.train.shape, glyphs.train.values, glyphs.train.labels};
-        BatchTensors batches(train.shape, kNormalization, torch::kCPU);
+        BatchTensors batches(train.shape, kNormalization, at::kCPU);
         const std::vector<std::uint32_t> order{7, 3, 11, 19};
         const auto plain = batches.gather(train, order);
-        const torch::Tensor examples = plain.examples.clone(), labels = plain.labels.clone();
+        const at::Tensor examples = plain.examples.clone(), labels = plain.labels.clone();
         batches.expect(train, order);
         const auto part = batches.gather(train, std::span(order).subspan(1, 2));
         CHECK(same(part.examples, examples.narrow(0, 1, 2)));
@@ -42,12 +43,12 @@ TEST_SUITE("BatchTensors") {
         const Dataset glyphs = draw_glyphs(20, 5, 1);
         const ExamplesView train{glyphs.train.shape, glyphs.train.values, glyphs.train.labels};
         const std::vector<std::uint32_t> order{7, 3, 11, 19, 0, 5, 2, 8};
-        BatchTensors batches(train.shape, kNormalization, torch::kCPU);
+        BatchTensors batches(train.shape, kNormalization, at::kCPU);
         std::size_t first = 0;
         for (const std::size_t size : {3U, 5U, 3U, 8U, 3U, 5U}) {
             const auto part = std::span(order).subspan(first++ % (order.size() - size + 1), size);
             const auto batch = batches.gather(train, part);
-            BatchTensors fresh(train.shape, kNormalization, torch::kCPU);
+            BatchTensors fresh(train.shape, kNormalization, at::kCPU);
             const auto expected = fresh.gather(train, part);
             CHECK(same(batch.examples, expected.examples));
             CHECK(same(batch.labels, expected.labels));
@@ -56,11 +57,11 @@ TEST_SUITE("BatchTensors") {
 
     TEST_CASE("Gpu: BatchesGatheredOnTheDeviceHaveTheBitsOfTheHost") {
         if (const std::string reason = aggregation::testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
-        if (!torch::cuda::is_available()) FEDHIVE_SKIP("this LibTorch has no CUDA");
+        if (!at::hasCUDA()) FEDHIVE_SKIP("this LibTorch has no CUDA");
         SharedDataset dataset = SharedDataset::create(draw_glyphs(200, 30, 1), partition_contiguous(200, 4));
         dataset.upload(aggregation::cuda_driver());
-        const torch::Device device(torch::kCUDA, 0);
-        BatchTensors on_host(dataset.map().shape, kNormalization, torch::kCPU);
+        const at::Device device(at::kCUDA, 0);
+        BatchTensors on_host(dataset.map().shape, kNormalization, at::kCPU);
         BatchTensors on_device(dataset.map().shape, kNormalization, device);
         std::vector<std::uint32_t> order(150);
         std::iota(order.rbegin(), order.rend(), 0U);

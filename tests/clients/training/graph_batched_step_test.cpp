@@ -5,6 +5,7 @@
 #include "tests/clients/training/batched_clients.h"
 #include "tests/support/skip.h"
 
+#include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -18,7 +19,7 @@ namespace {
 std::string no_training_on_gpu() {
     std::string reason = aggregation::testing::no_gpu_reason();
     if (!reason.empty()) return reason;
-    return torch::cuda::is_available() ? "" : "this LibTorch has no CUDA";
+    return at::hasCUDA() ? "" : "this LibTorch has no CUDA";
 }
 
 struct Setting {

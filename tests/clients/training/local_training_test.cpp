@@ -9,7 +9,9 @@
 #include "clients/data/synthetic.h"
 #include "clients/training/libtorch_step.h"
 
+#include <ATen/ops/cross_entropy_loss.h>
 #include <doctest/doctest.h>
+#include <torch/optim/sgd.h>
 
 #include <numeric>
 
@@ -66,30 +68,31 @@ struct Bench {
 std::vector<float> reference_update(const Bench& bench, const LocalTraining& plan, std::size_t examples,
                                     const torch::optim::SGDOptions& options) {
     const auto module = build_model(bench.spec);
+    std::vector<at::Tensor> parameters;
     {
-        const torch::NoGradGuard no_grad;
-        std::size_t index = 0;
-        for (auto& parameter : module->parameters()) {
-            const auto& entry = bench.model.layout().entries()[index++];
-            parameter.copy_(torch::from_blob(const_cast<float*>(bench.global.data()) + entry.offset, entry.shape));
+        const at::NoGradGuard no_grad;
+        for (const auto& [name, parameter] : module->parameters()) {
+            const auto& entry = bench.model.layout().entries()[parameters.size()];
+            parameters.push_back(parameter);
+            parameter.copy_(at::from_blob(const_cast<float*>(bench.global.data()) + entry.offset, entry.shape));
         }
     }
-    torch::optim::SGD optimizer(module->parameters(), options);
+    torch::optim::SGD optimizer(parameters, options);
     Stream shuffling(plan.seed, Purpose::Shuffle, 0, 0);
     std::vector<std::uint32_t> order = bench.shard(examples);
-    BatchTensors batches(bench.train.shape, {}, torch::kCPU);
+    BatchTensors batches(bench.train.shape, {}, at::kCPU);
     for (std::uint64_t epoch = 0; epoch < plan.local_epochs; ++epoch) {
         shuffle(std::span(order), shuffling);
         for (std::size_t first = 0; first < order.size(); first += plan.batch_size) {
             const auto [x, y] = batches.gather(
                 bench.train, std::span(order).subspan(first, std::min<std::size_t>(plan.batch_size, order.size() - first)));
             optimizer.zero_grad();
-            torch::nn::functional::cross_entropy(module->forward(x), y).backward();
+            at::cross_entropy_loss(module->forward(x), y).backward();
             optimizer.step();
         }
     }
     std::vector<float> local(bench.model.layout().num_floats(), 0.0F);
-    store_tensors(*module, bench.model.layout(), local);
+    store_parameters(*module, bench.model.layout(), local);
     for (std::size_t i = 0; i < local.size(); ++i) local[i] -= bench.global[i];
     return local;
 }

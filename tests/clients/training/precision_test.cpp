@@ -4,6 +4,7 @@
 #include "clients/training/local_training.h"
 #include "clients/training/precision_scope.h"
 
+#include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -64,11 +65,11 @@ TEST_SUITE("Precision") {
     TEST_CASE("ScopesLeaveF32Behind") {
         {
             const Tf32Scope tf32(Precision::TF32);
-            const AutocastScope autocast(Precision::BF16, torch::kCPU);
+            const AutocastScope autocast(Precision::BF16, at::kCPU);
             CHECK(at::globalContext().allowTF32CuBLAS());
-            CHECK(at::autocast::is_autocast_enabled(torch::kCPU));
+            CHECK(at::autocast::is_autocast_enabled(at::kCPU));
         }
         CHECK_FALSE(at::globalContext().allowTF32CuBLAS());
-        CHECK_FALSE(at::autocast::is_autocast_enabled(torch::kCPU));
+        CHECK_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
     }
 }

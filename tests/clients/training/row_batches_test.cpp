@@ -6,6 +6,7 @@
 #include "tests/aggregation/spans.h"
 #include "tests/support/skip.h"
 
+#include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
 using namespace fedhive;
@@ -22,19 +23,18 @@ SharedDataset glyphs() { return SharedDataset::create(draw_glyphs(20, 5, 1), par
 
 /// Rows of three, none and two examples, filled up to four each.
 void check_filled_up(const RowBatches& batches, const ExamplesView& on_host) {
-    BatchTensors one(on_host.shape, kNormalization, torch::kCPU);
-    REQUIRE(batches.examples.sizes() == torch::IntArrayRef({3, 4, 1, 28, 28}));
-    REQUIRE(batches.labels.sizes() == torch::IntArrayRef({3, 4, 1}));
+    BatchTensors one(on_host.shape, kNormalization, at::kCPU);
+    REQUIRE(batches.examples.sizes() == at::IntArrayRef({3, 4, 1, 28, 28}));
+    REQUIRE(batches.labels.sizes() == at::IntArrayRef({3, 4, 1}));
     for (std::int64_t row = 0; row < 3; ++row) {
         const auto expected = one.gather(on_host, kFilledUp[static_cast<std::size_t>(row)]);
-        CHECK(torch::equal(batches.examples[row].cpu(), expected.examples));
-        CHECK(torch::equal(batches.labels[row].squeeze(1).cpu(), expected.labels));
+        CHECK(at::equal(batches.examples[row].cpu(), expected.examples));
+        CHECK(at::equal(batches.labels[row].squeeze(1).cpu(), expected.labels));
     }
     const float third = 1.0F / 3.0F;
-    CHECK(
-        torch::equal(batches.weights.cpu(),
-                     torch::tensor({third, third, third, 0.0F, 0.0F, 0.0F, 0.0F, 0.0F, 0.5F, 0.5F, 0.0F, 0.0F}).view({3, 4})));
-    CHECK(torch::equal(batches.counts.cpu(), torch::tensor({3.0F, 0.0F, 2.0F})));
+    CHECK(at::equal(batches.weights.cpu(),
+                    at::tensor({third, third, third, 0.0F, 0.0F, 0.0F, 0.0F, 0.0F, 0.5F, 0.5F, 0.0F, 0.0F}).view({3, 4})));
+    CHECK(at::equal(batches.counts.cpu(), at::tensor({3.0F, 0.0F, 2.0F})));
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ void check_filled_up(const RowBatches& batches, const ExamplesView& on_host) {
 TEST_SUITE("RowBatches") {
     TEST_CASE("RowsAreFilledUpAtWeightZeroWhateverCameBefore") {
         const SharedDataset dataset = glyphs();
-        RowBatches batches(dataset.train(), kNormalization, torch::kCPU);
+        RowBatches batches(dataset.train(), kNormalization, at::kCPU);
         const std::vector<RowBatch> rows{kFirst, {}, kThird}, others{kThird, kFirst};
         for (const bool large_before : {false, true}) {
             if (large_before) {
@@ -58,7 +58,7 @@ TEST_SUITE("RowBatches") {
 
     TEST_CASE("MemoryStaysWhereItIsUpToTheReservedSize") {
         const SharedDataset dataset = glyphs();
-        RowBatches batches(dataset.train(), kNormalization, torch::kCPU);
+        RowBatches batches(dataset.train(), kNormalization, at::kCPU);
         batches.reserve(3, 4);
         const std::vector<RowBatch> rows{kFirst, {}, kThird};
         std::vector<void*> places;
@@ -66,7 +66,7 @@ TEST_SUITE("RowBatches") {
             batches.list(std::span(rows).first(used), 4);
             batches.gather();
             if (used == 1)
-                for (const torch::Tensor& one : {batches.examples, batches.labels, batches.weights, batches.counts})
+                for (const at::Tensor& one : {batches.examples, batches.labels, batches.weights, batches.counts})
                     places.push_back(one.data_ptr());
         }
         CHECK(std::vector(places.begin(), places.begin() + 4) == std::vector(places.begin() + 4, places.end()));
@@ -74,24 +74,24 @@ TEST_SUITE("RowBatches") {
 
     TEST_CASE("ListsThatCannotBeGatheredAreAFault") {
         const SharedDataset dataset = glyphs();
-        RowBatches batches(dataset.train(), kNormalization, torch::kCPU);
+        RowBatches batches(dataset.train(), kNormalization, at::kCPU);
         const std::vector<std::uint32_t> outside{20};
         CHECK_THROWS_WITH_AS(batches.list(std::vector<RowBatch>{kFirst}, 2),
                              doctest::Contains("a batch of 3 is larger than was said, 2"), Fault);
         CHECK_THROWS_WITH_AS(batches.list(std::vector<RowBatch>{outside}, 2), doctest::Contains("example 20 of 20"), Fault);
-        CHECK_THROWS_WITH_AS(RowBatches(dataset.train(), kNormalization, torch::Device(torch::kCUDA, 0)),
+        CHECK_THROWS_WITH_AS(RowBatches(dataset.train(), kNormalization, at::Device(at::kCUDA, 0)),
                              doctest::Contains("not where the model is"), Fault);
     }
 
     TEST_CASE("Gpu: RowsGatheredOnTheDeviceHaveTheBitsOfTheHost") {
         if (const std::string reason = aggregation::testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
-        if (!torch::cuda::is_available()) FEDHIVE_SKIP("this LibTorch has no CUDA");
+        if (!at::hasCUDA()) FEDHIVE_SKIP("this LibTorch has no CUDA");
         SharedDataset dataset = glyphs();
         dataset.upload(aggregation::cuda_driver());
-        RowBatches batches(dataset.train(MemorySpace::Cuda), kNormalization, torch::Device(torch::kCUDA, 0));
+        RowBatches batches(dataset.train(MemorySpace::Cuda), kNormalization, at::Device(at::kCUDA, 0));
         const std::vector<RowBatch> rows{kFirst, {}, kThird}, others{kThird, kFirst, kFirst};
         // Many lists on their way at once: none may be written over before it has gone up.
-        std::vector<torch::Tensor> kept;
+        std::vector<at::Tensor> kept;
         for (int i = 0; i < 200; ++i) {
             batches.list(i % 2 == 0 ? rows : others, 4);
             batches.gather();

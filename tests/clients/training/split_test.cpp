@@ -5,6 +5,8 @@
 #include "clients/data/glyphs.h"
 #include "clients/training/local_training.h"
 
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -219,33 +221,33 @@ TEST_SUITE("SplitStep") {
         const aggregation::ConstParamSpan from(global);
         aggregation::copy(model.parameters(), from);
 
-        BatchTensors tensors(train().shape, {}, torch::kCPU);
+        BatchTensors tensors(train().shape, {}, at::kCPU);
         const auto [examples, labels] = tensors.gather(train(), batch);
-        torch::manual_seed(seed);
-        const torch::Tensor expected = model.module().forward_layers(examples, 0, at.num_layers).detach();
+        at::manual_seed(seed);
+        const at::Tensor expected = model.module().forward_layers(examples, 0, at.num_layers).detach();
         SplitClientStep client(model, at, train(), {}, {}, channel);
         client.begin({at.client_part(from), {}, seed, {}, {}});
         client.step(batch);
         CHECK(channel.sent == 3);
-        const torch::Tensor sent = torch::from_blob(channel.up.span().data, {3, 320});
-        CHECK(torch::equal(sent, expected));
+        const at::Tensor sent = at::from_blob(channel.up.span().data, {3, 320});
+        CHECK(at::equal(sent, expected));
 
         const auto gradient_of = [&](std::uint64_t generator_seed) {
             model.module().train();
-            torch::manual_seed(generator_seed);
-            const torch::Tensor x = sent.clone().set_requires_grad(true);
-            const torch::Tensor logits = model.module().forward_layers(x, at.num_layers, model.module().num_layers());
-            torch::nn::functional::cross_entropy(logits, labels).backward();
+            at::manual_seed(generator_seed);
+            const at::Tensor x = sent.clone().set_requires_grad(true);
+            const at::Tensor logits = model.module().forward_layers(x, at.num_layers, model.module().layers().size());
+            at::cross_entropy_loss(logits, labels).backward();
             return x.grad();
         };
-        const torch::Tensor own = gradient_of(Stream(seed, Purpose::ServerDropout).next_u64());
-        const torch::Tensor clients = gradient_of(seed);
+        const at::Tensor own = gradient_of(Stream(seed, Purpose::ServerDropout).next_u64());
+        const at::Tensor clients = gradient_of(seed);
         SplitServerStep server(model, at, train(), {}, channel);
         server.begin({at.server_part(from), {}, seed, {}, {}});
         server.step(batch);
-        const torch::Tensor gradient = torch::from_blob(channel.down.span().data, {3, 320});
-        CHECK(torch::equal(gradient, own));
-        CHECK_FALSE(torch::equal(gradient, clients));
+        const at::Tensor gradient = at::from_blob(channel.down.span().data, {3, 320});
+        CHECK(at::equal(gradient, own));
+        CHECK_FALSE(at::equal(gradient, clients));
     }
 
     TEST_CASE("OtherBatchOrARegionThatDoesNotFitIsAFault") {
