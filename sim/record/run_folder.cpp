@@ -29,7 +29,7 @@ constexpr std::string_view kClientColumns =
 
 constexpr std::string_view kArrivalColumns = "round,client_id\n";
 
-std::string read_text(const fs::path& file) {
+std::string content_of(const fs::path& file) {
     std::ifstream stream(file, std::ios::binary);
     std::ostringstream text;
     text << stream.rdbuf();
@@ -81,7 +81,7 @@ void check_table(const fs::path& file, std::uint64_t size, std::string_view colu
         throw ConfigError(fmt::format("{}: {}; put back the file that the run wrote, or run again in another folder",
                                       file.string(), problem));
     };
-    const std::string text = read_text(file);
+    const std::string text = content_of(file);
     if (text.size() < size)
         refuse(fmt::format("has {} bytes, {} of them were written when the checkpoint of round {} was", text.size(), size,
                            rounds));
@@ -121,7 +121,7 @@ void RunFolder::go_back_to(const TablePositions& tables) {
     cut_table(rounds_, tables.rounds_bytes, kRoundColumns);
     cut_table(clients_, tables.clients_bytes, kClientColumns);
     cut_table(arrivals_, tables.arrivals_bytes, kArrivalColumns);
-    events_.cut(whole_lines(read_text(path() / "events.jsonl")));
+    events_.cut(whole_lines(content_of(path() / "events.jsonl")));
 }
 
 void RunFolder::make_folders() const {
