@@ -23,20 +23,69 @@ build_jobs() {
     say "$cores"
 }
 
-# Reads ninja's lines: one that moves on a terminal, one every 15 s elsewhere, none at all for a build of a second.
+# 75 -> 1:15
+clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+
+# One line that moves on a terminal; elsewhere a line of its own, for logs.
+show_line() {
+    if [ -t 1 ]; then printf '\r\033[K%s' "$1"; else say "$1"; fi
+}
+clear_line() {
+    if [ -t 1 ]; then printf '\r\033[K'; fi
+}
+# Sets `every`: seconds after which something is worth saying again.
+set_every() {
+    if [ -t 1 ]; then every=1; else every=15; fi
+}
+
+# Reads ninja's lines and says how far the build is, how long it has taken and about how long it still will; nothing for one of two seconds.
 show_progress() {
-    local line shown=0 started=$SECONDS said=$SECONDS
-    while IFS= read -r line; do
-        [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
-        if [ -t 1 ]; then
-            if [ "$SECONDS" -gt "$started" ]; then printf '\r\033[KBuilding %s: %s of %s' "$1" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"; shown=1; fi
-        elif [ $((SECONDS - said)) -ge 15 ]; then
-            say "Building $1: ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
+    local line status every finished=0 all=0 started=$SECONDS said=$SECONDS
+    set_every
+    while true; do
+        status=0
+        IFS= read -r -t 1 line || status=$?
+        if [ "$status" = 0 ]; then
+            if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then finished=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}; fi
+        elif [ "$status" -le 128 ]; then
+            break  # the end; above 128 a second has passed without a line
+        fi
+        if [ $((SECONDS - started)) -ge 2 ] && [ $((SECONDS - said)) -ge "$every" ]; then
+            show_line "$(progress_line "$1" "$finished" "$all" $((SECONDS - started)))"
             said=$SECONDS
         fi
     done
-    if [ "$shown" = 1 ]; then printf '\r\033[K'; fi
+    clear_line
     if [ $((SECONDS - started)) -ge 5 ]; then say "Built $1 in $((SECONDS - started)) s"; fi
+}
+
+# progress_line PRESET FINISHED ALL SECONDS
+progress_line() {
+    local line="Building $1"
+    if [ "$3" -gt 0 ]; then line+=": $2 of $3 steps"; fi
+    line+=" · $(clock "$4")"
+    # The first steps to end are the short ones.
+    if [ "$2" -ge 3 ]; then line+=" · about $(clock $(($4 * ($3 - $2) / $2))) to go"; fi
+    say "$line"
+}
+
+# ticking LABEL FOLDER COMMAND…: runs the command while a line shows how long it has taken and, unless FOLDER is empty, what lies in that folder.
+ticking() {
+    local label=$1 folder=$2 every started=$SECONDS ticker status=0
+    shift 2
+    set_every
+    (
+        # What is in the background does not see Ctrl-C: it ends with the script.
+        while sleep "$every" && kill -0 $$ 2>/dev/null; do
+            show_line "$label · $(clock $((SECONDS - started)))${folder:+ · $(du -sm "$folder" 2>/dev/null | cut -f 1) MB here}"
+        done
+    ) &
+    ticker=$!
+    "$@" || status=$?
+    kill "$ticker" 2>/dev/null || true
+    wait "$ticker" 2>/dev/null || true
+    clear_line
+    return "$status"
 }
 
 # configured PRESET: a build folder of this checkout, made for the LibTorch that is asked for.

@@ -47,6 +47,27 @@ WrongUsageEndsWithTwo() {
     says "there is no folder /no/such/folder"
 }
 
+ProgressMovesOnATerminalAndSaysWhatIsLeft() {
+    # shellcheck source=scripts/lib/common.sh
+    source "$root/scripts/lib/common.sh"
+    [ "$(progress_line release 2 40 65)" = "Building release: 2 of 40 steps · 1:05" ] || fail "$(progress_line release 2 40 65)"
+    [ "$(progress_line release 10 40 65)" = "Building release: 10 of 40 steps · 1:05 · about 3:15 to go" ] || fail "$(progress_line release 10 40 65)"
+    expect 0 ticking Waiting "" true
+    expect 3 ticking Waiting "" bash -c 'exit 3'
+    # A build whose only step takes long, seen on a terminal: the line moves without a word from ninja.
+    cat >"$scratch/slow" <<END
+source "$root/scripts/lib/common.sh"
+{ echo '[1/9] first'; sleep 4.5; } | show_progress slow
+ticking Waiting "$scratch" sleep 2.5
+END
+    expect 0 script -qec "bash $scratch/slow" /dev/null
+    says "Building slow: 1 of 9 steps · 0:02"
+    says "Building slow: 1 of 9 steps · 0:03"
+    says "Waiting · 0:02 · 1 MB here"
+    expect 0 bash "$scratch/slow"
+    [ -z "$output" ] || fail "nothing is worth a line in a log within 5 s, but: $output"
+}
+
 # A copy of the scripts, so that data/ of the checkout stays as it is.
 scripts_elsewhere() {
     mkdir "$scratch/project"
@@ -151,6 +172,6 @@ XML
 
 case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
-        LinksFindWhatWasPlanted | SummaryCountsAndNamesTests) "$1" ;;
+        LinksFindWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac
