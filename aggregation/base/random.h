@@ -89,6 +89,10 @@ public:
         return counter;
     }
 
+    /// What the stream's blocks are made of; the counter's first word is the number of the next one.
+    const std::array<std::uint32_t, 2>& key() const { return key_; }
+    const std::array<std::uint32_t, 4>& counter() const { return counter_; }
+
 private:
     void refill() {
         block_ = philox(counter_, key_);

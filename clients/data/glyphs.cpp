@@ -2,6 +2,7 @@
 #include "clients/data/glyphs.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/parallel.h"
 #include "aggregation/base/random.h"
 
 #include <algorithm>
@@ -23,6 +24,7 @@ using Glyph = std::vector<Stroke>;
 constexpr std::size_t kSide = 28;
 constexpr std::size_t kPixels = kSide * kSide;
 constexpr std::size_t kDigits = 10;
+constexpr std::size_t kGlyphsOfARange = 500;  // worth a thread
 
 // clang-format off
 /// The ways to write each digit, in a box of x in [-5, 5] and y in [-8, 8], y downwards.
@@ -176,9 +178,11 @@ Examples draw_part(std::size_t size, Purpose purpose, std::uint64_t seed) {
     for (std::size_t i = 0; i < size; ++i) part.labels[i] = static_cast<std::int32_t>(i % kDigits);
     Stream order(seed, purpose);
     shuffle(std::span(part.labels), order);
-    for (std::size_t i = 0; i < size; ++i)
-        draw_image(static_cast<std::size_t>(part.labels[i]), Stream(seed, purpose, 1, static_cast<std::uint32_t>(i)),
-                   std::span(part.values).subspan(i * kPixels, kPixels));
+    for_each_range(size, kGlyphsOfARange, [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i)
+            draw_image(static_cast<std::size_t>(part.labels[i]), Stream(seed, purpose, 1, static_cast<std::uint32_t>(i)),
+                       std::span(part.values).subspan(i * kPixels, kPixels));
+    });
     return part;
 }
 

@@ -1,6 +1,9 @@
 #include "clients/data/synthetic.h"
 
+#include "aggregation/base/clones.h"
 #include "aggregation/base/error.h"
+#include "aggregation/base/normals.h"
+#include "aggregation/base/parallel.h"
 #include "aggregation/base/random.h"
 
 #include <algorithm>
@@ -15,6 +18,8 @@ constexpr std::uint32_t kLabels = 0;
 constexpr std::uint32_t kNoise = 1;
 constexpr std::uint32_t kCentres = 2;
 
+constexpr std::size_t kValuesOfARange = 1'000'000;  // worth a thread
+
 /// [classes, features]; scaled so that the expected squared distance of two centres is separation^2.
 std::vector<double> draw_centres(const SyntheticOptions& options, std::uint64_t seed) {
     Stream stream(seed, Purpose::TrainData, kCentres);
@@ -22,6 +27,15 @@ std::vector<double> draw_centres(const SyntheticOptions& options, std::uint64_t 
     std::vector<double> centres(static_cast<std::size_t>(options.num_classes * options.num_features));
     for (double& coordinate : centres) coordinate = scale * stream.normal();
     return centres;
+}
+
+/// Rounded to the nearest, halves up.
+FEDHIVE_CLONES void to_bytes(const double* __restrict centre, const std::vector<double>& noise, std::uint8_t* __restrict to) {
+    for (std::size_t feature = 0; feature < noise.size(); ++feature) {
+        const double value = std::clamp(128.0 + 24.0 * (centre[feature] + noise[feature]), 0.0, 255.0);
+        const auto below = static_cast<std::int32_t>(value);
+        to[feature] = static_cast<std::uint8_t>(below + (value - below >= 0.5 ? 1 : 0));
+    }
 }
 
 Examples draw_part(const SyntheticOptions& options, std::size_t size, const std::vector<double>& centres, Purpose purpose,
@@ -33,15 +47,14 @@ Examples draw_part(const SyntheticOptions& options, std::size_t size, const std:
         part.labels[i] = static_cast<std::int32_t>(i % static_cast<std::size_t>(options.num_classes));
     Stream order(seed, purpose, kLabels);
     shuffle(std::span(part.labels), order);
-    for (std::size_t i = 0; i < size; ++i) {
-        Stream noise(seed, purpose, kNoise, static_cast<std::uint32_t>(i));
-        const double* centre = centres.data() + static_cast<std::size_t>(part.labels[i]) * features;
-        for (std::size_t feature = 0; feature < features; ++feature) {
-            const double x = centre[feature] + noise.normal();
-            part.values[i * features + feature] =
-                static_cast<std::uint8_t>(std::clamp(std::round(128.0 + 24.0 * x), 0.0, 255.0));
+    for_each_range(size, 1 + kValuesOfARange / features, [&](std::size_t first, std::size_t last) {
+        std::vector<double> noise(features);
+        for (std::size_t i = first; i < last; ++i) {
+            fill_normals(Stream(seed, purpose, kNoise, static_cast<std::uint32_t>(i)), noise);
+            to_bytes(centres.data() + static_cast<std::size_t>(part.labels[i]) * features, noise,
+                     part.values.data() + i * features);
         }
-    }
+    });
     return part;
 }
 

@@ -1,6 +1,6 @@
 #include "clients/models/relu_max_pool.h"
 
-#include "aggregation/math/dispatch.h"
+#include "aggregation/base/clones.h"
 
 #include <ATen/functorch/DynamicLayer.h>
 #include <ATen/ops/empty.h>

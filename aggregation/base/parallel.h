@@ -1,0 +1,23 @@
+// Work of the coordinator that falls into independent parts, over the cores it may use. Workers have one thread each and do not need it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+namespace fedhive {
+
+/// Calls work(first, last) for ranges that cover [0, count), each at least `smallest` long unless that is all there is; this thread takes one
+/// of them. `work` must not throw; what it writes must not depend on where ranges end.
+template <typename Work>
+void for_each_range(std::size_t count, std::size_t smallest, const Work& work) {
+    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t ranges = std::clamp<std::size_t>(count / std::max<std::size_t>(1, smallest), 1, cores);
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < ranges; ++i)
+        others.emplace_back([&work, first = count * i / ranges, last = count * (i + 1) / ranges] { work(first, last); });
+    work(std::size_t{0}, count / ranges);
+}
+
+}  // namespace fedhive
