@@ -67,8 +67,15 @@ def compile_flags(tree):
             before = words[position - 1] if position else ""
             if word.startswith(("-I", "-D", "-std=")) or before in ("-I", "-isystem"):
                 kept += ["-isystem", word] if before == "-isystem" else [word]
-        flags[name] = kept
+        flags.update(dict.fromkeys(sources(tree, name), kept))
     return flags
+
+
+def sources(tree, name):
+    """What is compiled when this file is: itself, or what a unity build put together in it."""
+    if not re.search(r"/Unity/unity_\d+_cxx\.cxx$", name):
+        return [name]
+    return [os.path.relpath(target, tree.root) for target in re.findall(r'^#include "(.*)"', (tree.root / name).read_text(), flags=re.MULTILINE)]
 
 
 def findings(tree, everything):
