@@ -4,6 +4,7 @@
 // No shuffling, no evaluation, no logging, no repeatability, no fault handling.
 //
 //   ideal_loop PROCESSES WORKLOAD.json        prints after every round {"round_s": seconds}; docs/speed.md describes the file
+#include "clients/data/idx.h"
 #include "tests/bench/ideal_models.h"
 
 #include <malloc.h>
@@ -26,13 +27,13 @@ using fedhive::bench::Model;
 using Seconds = std::chrono::duration<double>;
 
 struct Workload {
-    std::string model;
+    std::string model, data, root;
     std::vector<std::int64_t> shape, examples;
     std::int64_t classes = 0, clients = 0, cohort = 0, rounds = 0, batch_size = 0, local_epochs = 0;
     double lr = 0.0, momentum = 0.0;
     bool dropout = false;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Workload, model, shape, examples, classes, clients, cohort, rounds, batch_size, local_epochs,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Workload, model, data, root, shape, examples, classes, clients, cohort, rounds, batch_size, local_epochs,
                                    lr, momentum, dropout)
 
 struct Shared {
@@ -82,13 +83,31 @@ struct Resident {
     std::vector<std::int64_t> offsets;  // of the clients' first examples
 };
 
-Resident draw(const Workload& work, bool flat) {
+/// The first training images, as floats normalised once.
+void read_mnist(const Workload& work, Resident& data) {
+    const fedhive::clients::Examples train = fedhive::clients::read_idx(work.root).train;
+    const std::int64_t count = data.offsets.back();
+    if (static_cast<std::int64_t>(train.labels.size()) < count) throw std::runtime_error("too few images in " + work.root);
+    data.x = at::from_blob(const_cast<std::uint8_t*>(train.values.data()), data.x.sizes(), at::kByte)
+                 .to(at::kFloat)
+                 .div_(255.0)
+                 .sub_(0.1307)
+                 .div_(0.3081);
+    data.y = at::from_blob(const_cast<std::int32_t*>(train.labels.data()), {count}, at::kInt).to(at::kLong);
+}
+
+Resident load(const Workload& work, bool flat) {
     Resident data;
     data.offsets.resize(work.examples.size() + 1);
     std::partial_sum(work.examples.begin(), work.examples.end(), data.offsets.begin() + 1);
     std::vector<std::int64_t> shape = work.shape;
     if (flat) shape = {c10::multiply_integers(work.shape)};
     shape.insert(shape.begin(), data.offsets.back());
+    if (work.data == "mnist") {
+        data.x = at::empty(shape);
+        read_mnist(work, data);
+        return data;
+    }
     data.x = at::randn(shape);
     data.y = at::randint(0, work.classes, {data.offsets.back()}, at::kLong);
     return data;
@@ -133,7 +152,7 @@ int run(int processes, const Workload& work) {
     mallopt(M_TOP_PAD, 16 << 20);
     at::set_num_threads(1);
     Model model(work.model, work.shape, work.classes);
-    const Resident data = draw(work, model.parts.flat);
+    const Resident data = load(work, model.parts.flat);
     const std::int64_t size = model.flat.size(0);
     const std::size_t bytes = 4096 + static_cast<std::size_t>((1 + processes) * size) * sizeof(float);
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -19,12 +19,20 @@ class Sides(TemporaryFolder):
     def test_names_tell_the_versions_found(self):
         self.install(pfl="0.6.0", flwr="1.41.0", torch="2.11.0")
         self.assertEqual([side.name for side in peers.sides(self.folder)],
-                         ["pfl-research 0.6.0", "Flower 1.41.0", "torch.multiprocessing 2.11.0"])
+                         ["pfl-research 0.6.0", "pfl-research 0.6.0, tuned", "Flower 1.41.0", "Flower 1.41.0, tuned",
+                          "torch.multiprocessing 2.11.0", "torch.multiprocessing 2.11.0, tuned"])
+
+    def test_each_runs_as_installed_and_with_the_allocator_tuned(self):
+        self.install(pfl="1", flwr="1", torch="1")
+        for plain, tuned in zip(*[iter(peers.sides(self.folder))] * 2):
+            self.assertEqual(tuned.environment(), {**plain.environment(), **peers.TUNED})
+            self.assertFalse(any(key.startswith("MALLOC") for key in plain.environment()))
+            self.assertEqual(tuned.script, plain.script)
 
     def test_commands_take_the_recorded_python_and_the_number_of_processes(self):
         self.install(pfl="1", flwr="1", torch="1")
         path = self.workload_file(processes=3)
-        pfl, flower, _ = [side.command(path) for side in peers.sides(self.folder)]
+        pfl, _, flower, *_ = [side.command(path) for side in peers.sides(self.folder)]
         self.assertEqual(pfl[:3], ["/somewhere/python3", "-m", "torch.distributed.run"])
         self.assertIn("--nproc-per-node=3", pfl)
         self.assertEqual(flower, ["/somewhere/python3", str(self.folder / "tests/bench/peers/with_flower.py"), str(path)])

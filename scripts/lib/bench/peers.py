@@ -1,10 +1,13 @@
 """The simulators that fedhive is measured against: what scripts/setup --peers installs, as sides of the bench."""
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
 MODELS = ("lr", "mlp", "mnist_cnn", "cnn_m")
+
+# As fedhive and the ideal loop set them for themselves: glibc then keeps the memory of a step for the next one.
+TUNED = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "1073741824", "MALLOC_TOP_PAD_": "16777216"}
 
 
 @dataclass
@@ -15,6 +18,7 @@ class PeerSide:
     script: Path
     installed: Path
     torchrun: bool = False
+    tuned: bool = False  # with raised thresholds of the allocator; else as installed
 
     def command(self, workload_json):
         python = self.python()
@@ -37,6 +41,7 @@ class PeerSide:
             "FLWR_TELEMETRY_ENABLED": "0",
             "FLWR_HOME": str(self.installed / "flower"),
             "RAY_USAGE_STATS_ENABLED": "0",
+            **(TUNED if self.tuned else {}),
         }
 
     def supports(self, workload):
@@ -48,14 +53,15 @@ def json_of(path):
 
 
 def sides(root):
-    """All of them, with their versions; none where they are not installed."""
+    """All of them, with their versions, each as installed and with the allocator tuned; none where they are not installed."""
     installed = Path(root) / ".deps" / "peers"
     if not (installed / "installed").exists():
         return []
     versions = {found.name.lower(): found.version for found in metadata.distributions(path=[str(installed)])}
     scripts = Path(root) / "tests" / "bench" / "peers"
-    return [
+    peers = [
         PeerSide(f"pfl-research {versions['pfl']}", scripts / "with_pfl.py", installed, torchrun=True),
         PeerSide(f"Flower {versions['flwr']}", scripts / "with_flower.py", installed),
         PeerSide(f"torch.multiprocessing {versions['torch']}", scripts / "with_multiprocessing.py", installed),
     ]
+    return [side for peer in peers for side in (peer, replace(peer, name=f"{peer.name}, tuned", tuned=True))]

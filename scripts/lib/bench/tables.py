@@ -38,6 +38,11 @@ def outside(found, side):
     return [figures["whole_s"] - rounds * figures["round_s"] for figures in (repeat.get(side, {}) for repeat in found["repeats"]) if "whole_s" in figures]
 
 
+def wholes(found, side):
+    """Of each repeat: how many times as long as fedhive's the side's whole process took."""
+    return _ratios(found, "fedhive", side, "whole_s")
+
+
 def _speed(values):
     if not values:
         return "–"
@@ -56,8 +61,7 @@ def sides_table(found, reference):
             continue
         accuracy, memory = _of(repeats, side, "accuracy"), found["memory"].get(side)
         rows.append([side, _speed(speeds(found, side, reference)), _median(_of(repeats, side, "round_s"), ".4f"),
-                     _median(_of(repeats, side, "whole_s"), ".1f"), _median(_ratios(found, "fedhive", side, "whole_s"), ".2f"),
-                     _median(outside(found, side), ".1f"), f"{memory:.0f}" if memory else "–", _median(accuracy, ".4f"), note])
+                     _median(_of(repeats, side, "whole_s"), ".1f"), _speed(wholes(found, side)), _median(outside(found, side), ".1f"), f"{memory:.0f}" if memory else "–", _median(accuracy, ".4f"), note])
     return markdown(["Side", f"Speed ({reference} = 1)", "Round, s", "Whole process, s", "fedhive's = 1", "Outside rounds, s", "Peak memory, MiB",
                      "Accuracy", "Note"], rows)
 
@@ -78,11 +82,15 @@ def phases_table(found):
     return markdown(header, rows) if rows else ""
 
 
+def _glance(measured, title, without, figures):
+    sides = list(dict.fromkeys(side for found in measured.values() for side in found["how"] if side != without))
+    return markdown([title, *sides], [[name, *(_speed(figures(found, side)) for side in sides)] for name, found in measured.items()])
+
+
 def glance(measured, reference):
-    """{name: what was found} of the workloads that train: the speed of every side in every one."""
-    sides = list(dict.fromkeys(side for found in measured.values() for side in found["how"] if side != reference))
-    rows = [[name, *(_speed(speeds(found, side, reference)) for side in sides)] for name, found in measured.items()]
-    return markdown([f"Speed ({reference} = 1)", *sides], rows)
+    """{name: what was found} of the workloads that train: the speed of every side in every one, and how long each one's process took."""
+    return (_glance(measured, f"Speed ({reference} = 1)", reference, lambda found, side: speeds(found, side, reference)) + "\n\n" +
+            _glance(measured, "Whole process (fedhive's seconds = 1)", "fedhive", wholes))
 
 
 def part_table(rows, columns):
@@ -100,6 +108,7 @@ def csv_rows(name, found, reference):
         figures = {key: _of(found["repeats"], side, key) for key in ("round_s", "whole_s", "accuracy")}
         figures["speed"] = speeds(found, side, reference)
         figures["outside_s"] = outside(found, side)
+        figures["whole_ratio"] = wholes(found, side)
         figures["peak_mib"] = [found["memory"][side]] if found["memory"].get(side) else []
         for phase in (*PHASES, *IN_TRAINING, "rest", "evaluate"):
             figures[f"{phase}_s"] = [repeat[side]["phases"][phase] for repeat in found["repeats"] if repeat.get(side, {}).get("phases")]

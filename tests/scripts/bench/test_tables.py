@@ -14,8 +14,8 @@ class Tables(support.TemporaryFolder):
     def test_speed_is_the_median_of_the_ratios_with_lowest_and_highest(self):
         found = support.workload_found(W2, support.repeat(1.0, 0.5), support.repeat(1.0, 2.0), support.repeat(2.0, 3.0))
         text = tables.sides_table(found, "ideal")
-        self.assertIn("| fedhive | 1.50 (0.50 to 2.00) | 1.0000 | 9.0 | 1.00 | -1.0 | 512 | – |", text)
-        self.assertIn("| ideal | 1.00 (1.00 to 1.00) | 2.0000 | 3.0 | 0.33 | -17.0 | – | – |", text)
+        self.assertIn("| fedhive | 1.50 (0.50 to 2.00) | 1.0000 | 9.0 | 1.00 (1.00 to 1.00) | -1.0 | 512 | – |", text)
+        self.assertIn("| ideal | 1.00 (1.00 to 1.00) | 2.0000 | 3.0 | 0.33 (0.33 to 0.33) | -17.0 | – | – |", text)
 
     def test_phases_add_up_to_the_round(self):
         text = tables.phases_table(support.workload_found(W2, support.repeat(0.01, 1)))
@@ -37,6 +37,7 @@ class Tables(support.TemporaryFolder):
             read = {(row["workload"], row["side"], row["figure"]): row for row in csv.DictReader(file)}
         self.assertEqual([read["w6", "1 worker", "awake_us"][key] for key in ("median", "lowest", "highest", "repeats")], ["2", "1", "3", "3"])
         self.assertEqual(read["w2", "fedhive", "speed"]["median"], "0.5")
+        self.assertEqual(read["w2", "ideal", "whole_ratio"]["median"], "0.333333333")
         self.assertEqual(read["w2", "fedhive", "barrier_s"]["median"], "0.001")
         self.assertNotIn(("w6", "1 worker", "asleep_us"), read)
 
@@ -45,7 +46,8 @@ class Tables(support.TemporaryFolder):
                  "w5": {"rows": [{"case": "mean", "rule_s": [0.5], "gb_per_s": [2.0], "copy_gb_per_s": [4.0], "of_copy": [0.5]}]}}
         text = page.render(support.MANIFEST, found, "ideal")
         for said in ("# Speed on A CPU (R) 9", "`fedhive bench --repeats 3`", "4 cores of A CPU (R) 9 (AVX2)", "21,840 parameters", "workers: 2",
-                     "| mean | 0.500000 | 2.0 | 4.0 | 50% |", "## W2", "### w2-mnist_cnn", "| w2-mnist_cnn | 0.50 (0.50 to 0.50) |"):
+                     "| mean | 0.500000 | 2.0 | 4.0 | 50% |", "## W2", "### w2-mnist_cnn", "| w2-mnist_cnn | 0.50 (0.50 to 0.50) |",
+                     "| Whole process (fedhive's seconds = 1) | ideal |"):
             self.assertIn(said, text)
         self.assertNotIn("other things", text)
         self.assertNotIn("--quick", text)
