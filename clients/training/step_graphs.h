@@ -3,6 +3,7 @@
 #pragma once
 
 #include "aggregation/memory/param_buffer.h"
+#include "clients/models/tensor.h"
 #include "clients/protocol/task.h"
 
 #include <ATen/cuda/CUDAGraph.h>

@@ -13,6 +13,7 @@
 #include "clients/models/flat_model.h"
 #include "clients/training/libtorch_step.h"
 
+#include <ATen/ATen.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
