@@ -19,11 +19,13 @@ class Command(TemporaryFolder):
         self.assertIn(f"2 runs: {first}/report.html", done.stdout)
         text = (first / "report.html").read_text()
         self.assertIn("<title>Two &lt;seeds&gt;</title>", text)
-        for name in ("tables.md", "tables.tex", "tensorboard/a", "tensorboard/b", "parquet/rounds.parquet", "figures/curves_rounds.svg",
+        for name in ("tables.md", "latex/groups.tex", "latex/runs.tex", "tensorboard/a", "tensorboard/b", "parquet/rounds.parquet", "figures/curves_rounds.svg",
                      "figures/curves_rounds.png"):
             self.assertTrue((first / name).exists(), name)
         for name in re.findall(r'href="(figures/[^"]+)"', text):
             self.assertTrue((first / name).exists(), name)
+        for file in (first / "latex").iterdir():
+            self.assertEqual(file.read_text().count(r"\begin{tabular}"), 1, file)
         self.assertFalse((second / "report.html").exists())
         self.assertEqual(list(first.rglob("*.part")), [])
         self.assertEqual([*(ROOT / "scripts").rglob("__pycache__")], [])
@@ -32,6 +34,19 @@ class Command(TemporaryFolder):
         done = report(self.make("a", rounds=2), f"--out={self.folder}/x/y", "--no-figures")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([child.name for child in (self.folder / "x/y").iterdir()], ["report.html"])
+
+    def test_what_the_tables_look_like_can_be_chosen(self):
+        sweep = self.make_sweep(rates=(0.05, 0.1), alphas=(None,), seeds=2, rounds=2)
+        done = report("--labels", "lr=$\\eta$", "iid=IID", sweep, "--columns=final_test_accuracy", "--percent", "--baseline", "lr=0.1", "--latex",
+                      "--no-figures")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        text = (sweep / "latex/pairs.tex").read_text()
+        self.assertIn(r"$\eta$ & scheme & alpha & Pairs & Final acc. \% \\", text)
+        self.assertIn("0.05 & IID & -- & 2 & ", text)
+        done = report(sweep, "--labels")
+        self.assertEqual((done.returncode, "--labels needs KEY=NAME" in done.stderr), (2, True))
+        done = report(sweep, "--baseline=lr")
+        self.assertEqual((done.returncode, "wants AXIS=VALUE" in done.stderr), (2, True))
 
     def test_every_kind_of_broken_run_at_once_still_gives_a_report(self):
         fates = ["finished", "stopped", "failed", "killed", "interrupted", "paused", "waiting"]

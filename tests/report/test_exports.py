@@ -1,5 +1,5 @@
 """What other programs read: TensorBoard's event files and Parquet."""
-from report import exports, tables
+from report import exports, frames
 from report.load import load
 from support import TemporaryFolder
 from tensorboardX.proto.event_pb2 import Event
@@ -52,7 +52,7 @@ class TensorBoard(TemporaryFolder):
 
 class Parquet(TemporaryFolder):
     def read(self, report):
-        exports.parquet(report, tables.run_frame(report), self.folder / "pq")
+        exports.parquet(report, frames.run_frame(report), self.folder / "pq")
         return {file.stem: pd.read_parquet(file) for file in (self.folder / "pq").iterdir()}
 
     def test_each_row_knows_its_run_and_settings(self):

@@ -65,17 +65,46 @@ def line_data(figure, gid):
 
 class Curves(unittest.TestCase):
     def test_mean_and_interval_are_those_of_the_seeds(self):
-        of = report(run([0.2, 0.5], 1), run([0.4, 0.5], 2), run([0.6, 0.8], 3))
+        of = report(run([0.3, 0.5], 1), run([0.4, 0.5], 2), run([0.5, 0.8], 3))
         figure = drawn(curves, of)["curves_rounds"].figure
         x, mean = line_data(figure, "mean test_accuracy g")
         self.assertEqual(x, [1, 2])
         np.testing.assert_allclose(mean, [0.4, 0.6])
-        half = [T_TWO_OF_THREE * 0.2 / math.sqrt(3), T_TWO_OF_THREE * math.sqrt(0.03) / math.sqrt(3)]
+        half = [T_TWO_OF_THREE * 0.1 / math.sqrt(3), T_TWO_OF_THREE * math.sqrt(0.03) / math.sqrt(3)]
         (band,) = by_gid(figure, "interval test_accuracy g")
         corners = band.get_paths()[0].vertices
         for at, middle, width in zip(x, mean, half):
-            self.assertAlmostEqual(corners[corners[:, 0] == at][:, 1].max(), middle + width, places=9)
+            self.assertAlmostEqual(corners[corners[:, 0] == at][:, 1].max(), min(1, middle + width), places=9)
             self.assertAlmostEqual(corners[corners[:, 0] == at][:, 1].min(), middle - width, places=9)
+
+    def test_intervals_stay_within_what_the_quantity_can_be(self):
+        of = report(run([0.1, 0.9], 1), run([0.3, 1.0], 2), axes=["lr"])
+        figure = drawn(curves, of)["curves_rounds"].figure
+        for name, low, high in (("test_accuracy", 0, 1), ("test_loss", 0, math.inf)):
+            (band,) = by_gid(figure, f"interval {name}")
+            heights = band.get_paths()[0].vertices[:, 1]
+            self.assertEqual((heights.min() >= low, heights.max() <= high, heights.min()), (True, True, low))
+        seeds = [run([value], seed, f"lr={lr}", settings={"lr": lr}) for lr in ("0.1", "0.2") for seed, value in ((1, 0.8), (2, 1.0))]
+        bars = drawn(one_axis, report(*seeds, axes=["lr"]))["one_axis"].figure.axes[0].containers[0].lines[2][0].get_segments()
+        self.assertEqual([[round(height, 9) for height in bar[:, 1]] for bar in bars], [[0, 1], [0, 1]])
+
+    def test_more_groups_than_bands_can_be_told_apart_have_bars_at_their_ends(self):
+        def of(count):
+            return report(*(run([0.3, 0.1 * group + 0.01 * seed], seed, f"g{group}") for group in range(1, count + 1) for seed in (1, 2, 3)))
+        self.assertEqual([len(by_gid(drawn(curves, of(3))["curves_rounds"].figure, "interval test_accuracy")[0].get_paths()[0].vertices) > 2], [True])
+        drawing = drawn(curves, of(4))["curves_rounds"]
+        bars = by_gid(drawing.figure, "interval test_accuracy")
+        self.assertEqual(len(bars), 4)
+        half = T_TWO_OF_THREE * 0.01 / math.sqrt(3)
+        for group, bar in enumerate(bars, 1):
+            np.testing.assert_allclose(bar.get_segments()[0], [[2, 0.1 * group + 0.02 - half], [2, 0.1 * group + 0.02 + half]])
+        self.assertEqual(len({bar.get_transform().transform((2, 0.5))[0] for bar in bars}), 4)  # beside one another
+        self.assertIn("bars at their right ends", drawing.caption)
+
+    def test_wall_time_of_runs_that_shared_the_machine_compares_nothing(self):
+        of = report(run([0.5, 0.6]))
+        of.packed = True
+        self.assertIn("it does not compare them", drawn(curves, of)["curves_wall"].caption)
 
     def test_axes_are_rounds_seconds_simulated_minutes_and_bytes(self):
         all_drawn = drawn(curves, report(run([0.5, 0.6, 0.7, 0.8], virtual_s=[60, 120, 180, 240])))
@@ -179,7 +208,7 @@ class Settings(unittest.TestCase):
         self.assertEqual(figure.axes[0].get_xscale(), "log")
 
     def test_one_key_shows_means_with_intervals_and_what_failed(self):
-        runs = [run([value], seed, f"lr={lr}", settings={"lr": lr}) for lr, values in (("0.1", (0.4, 0.6, 0.8)), ("0.01", (0.5,)))
+        runs = [run([value], seed, f"lr={lr}", settings={"lr": lr}) for lr, values in (("0.1", (0.5, 0.6, 0.7)), ("0.01", (0.5,)))
                 for seed, value in enumerate(values, 1)]
         runs.append(run([0.9], 1, "lr=1", "killed", {"lr": "1"}))
         figure = drawn(one_axis, report(*runs, axes=["lr"]))["one_axis"].figure
@@ -187,7 +216,7 @@ class Settings(unittest.TestCase):
         (means,) = axes.containers
         self.assertEqual([list(values) for values in means.lines[0].get_data()], [[0.01, 0.1], [0.5, 0.6]])
         low, high = means.lines[2][0].get_segments()[1][:, 1]
-        self.assertAlmostEqual((high - low) / 2, T_TWO_OF_THREE * 0.2 / math.sqrt(3))
+        self.assertAlmostEqual((high - low) / 2, T_TWO_OF_THREE * 0.1 / math.sqrt(3))
         self.assertEqual(list(by_gid(figure, "failed")[0].get_xdata()), [1])
         self.assertEqual(axes.get_xscale(), "log")
         self.assertEqual(drawn(one_axis, report(*runs, axes=["lr", "m"])), {})

@@ -142,6 +142,47 @@ class Sweeps(TemporaryFolder):
             with self.assertRaisesRegex(LoadError, f"sweep.json is no sweep: {said}"):
                 load([self.folder])
 
+    def test_ids_that_are_no_plain_names_are_refused_by_name(self):
+        self.make_sweep(rates=(0.1,), alphas=(None,), seeds=1)
+        file = self.folder / "sweep/sweep.json"
+        said = json.loads(file.read_text())
+        for name in ("../../outside", "/etc", "a/b", "..", ".", "", "a\nb", "a\0b", "x" * 300):
+            said["runs"][0]["id"] = name
+            file.write_text(json.dumps(said))
+            with self.assertRaises(LoadError) as refused:
+                load([self.folder / "sweep"])
+            self.assertIn(f"{file}: id {name!r}: is no plain name", str(refused.exception))
+
+    def test_seeds_that_vary_make_no_groups_and_cut_ids_no_others(self):
+        self.make_sweep(rates=(0.1, 0.2), alphas=(None,), seeds=3)
+        file = self.folder / "sweep/sweep.json"
+        said = json.loads(file.read_text())
+        said["keys"].append("seeds.model")
+        for number, entry in enumerate(said["runs"]):
+            entry["settings"]["seeds.model"] = str(number % 3 + 10)
+            old, entry["id"] = entry["id"], f"cut-{number}"  # as the id of a run with many settings, which ends in a hash
+            (self.folder / "sweep/runs" / old).rename(self.folder / "sweep/runs" / entry["id"])
+        file.write_text(json.dumps(said))
+        report = load([self.folder / "sweep"])
+        self.assertEqual(report.axes, ["training.optimizer.lr", "data.partition.scheme", "data.partition.alpha"])
+        self.assertEqual([run.group for run in report.runs], ["lr=0.1,scheme=iid"] * 3 + ["lr=0.2,scheme=iid"] * 3)
+        self.assertEqual([run.seed_of("seeds.model") for run in report.runs], ["10", "11", "12"] * 2)
+        self.assertEqual([run.seed_of("seeds.data") for run in report.runs], ["1", "2", "3"] * 2)
+
+    def test_runs_shared_the_machine_where_their_times_overlap(self):
+        self.make_sweep(rates=(0.1,), alphas=(None,), seeds=2)
+        file = self.folder / "sweep/sweep.json"
+        said = json.loads(file.read_text())
+        self.assertTrue(load([self.folder / "sweep"]).packed)
+        file.write_text(json.dumps(said | {"jobs": 1}))
+        self.assertFalse(load([self.folder / "sweep"]).packed)
+        first, second = self.make("a", seed=1), self.make("b", seed=2)
+        self.assertTrue(load([first, second]).packed)
+        for folder, start, end in ((first, "01:00:00", "01:05:00"), (second, "01:05:00", "01:09:00")):
+            manifest = json.loads((folder / "manifest.json").read_text())
+            (folder / "manifest.json").write_text(json.dumps(manifest | {"started": f"2026-11-21T{start}Z", "finished": f"2026-11-21T{end}Z"}))
+        self.assertFalse(load([second, first]).packed)
+
 
 class SeveralFolders(TemporaryFolder):
     def test_runs_that_differ_in_their_seed_are_one_group(self):
@@ -153,7 +194,7 @@ class SeveralFolders(TemporaryFolder):
     def test_keys_that_differ_are_axes_and_names_of_groups(self):
         report = load([self.make("a", lr=0.1), self.make("b", lr=0.1, seed=2), self.make("c", lr=0.5, mode="async")])
         self.assertEqual(report.axes, ["training.optimizer.lr", "mode.name"])
-        self.assertEqual([run.group for run in report.runs], ["lr=0.1,name=synchronous"] * 2 + ["lr=0.5,name=async"])
+        self.assertEqual([run.group for run in report.runs], ["lr=0.1,mode=synchronous"] * 2 + ["lr=0.5,mode=async"])
         self.assertEqual(report.runs[2].settings, {"training.optimizer.lr": "0.5", "mode.name": "async"})
 
     def test_same_names_are_told_apart_by_the_folders_above(self):
@@ -170,7 +211,8 @@ class SeveralFolders(TemporaryFolder):
 
     def test_folder_named_twice_counts_once(self):
         folder = self.make("a")
-        self.assertEqual(len(load([folder, folder, f"{folder}/"]).runs), 1)
+        report = load([folder, folder, f"{folder}/", folder / "x" / ".."])
+        self.assertEqual([run.label for run in report.runs], ["a"])
 
     def test_folder_that_is_neither_is_refused_with_what_was_expected(self):
         (self.folder / "empty").mkdir()
@@ -186,5 +228,6 @@ class SeveralFolders(TemporaryFolder):
 class Names(unittest.TestCase):
     def test_keys_are_as_short_as_they_can_be(self):
         self.assertEqual(short_keys(["training.optimizer.lr", "strategy.name", "model.name", "seed"]),
-                         {"training.optimizer.lr": "lr", "strategy.name": "strategy.name", "model.name": "model.name", "seed": "seed"})
+                         {"training.optimizer.lr": "lr", "strategy.name": "strategy", "model.name": "model", "seed": "seed"})
+        self.assertEqual(short_keys(["model", "model.name", "a.lr", "b.lr"]), {"model": "model", "model.name": "model.name", "a.lr": "a.lr", "b.lr": "b.lr"})
 

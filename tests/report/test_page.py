@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from types import SimpleNamespace
 
 from matplotlib.figure import Figure
-from report import page, tables
+from report import frames, page, tables
 from report.figures import style
 from report.load import load
 from report.__main__ import tables_of
@@ -52,8 +52,8 @@ def svg_of(draw):
 
 def page_of(*folders, figures=()):
     report = load(folders)
-    runs = tables.run_frame(report)
-    groups = tables.group_frame(report, runs) if runs["group"].duplicated().any() else None
+    runs = frames.run_frame(report)
+    groups = frames.group_frame(report, runs) if runs["group"].duplicated().any() else None
     return page.render(report, (runs, groups), tables_of(report, runs, groups), figures)
 
 
@@ -78,8 +78,16 @@ class Page(TemporaryFolder):
 
     def test_summary_says_how_many_ended_how_and_which_is_best(self):
         words = Outline(page_of(self.make_sweep(rates=(0.01, 0.1), alphas=(None,), seeds=2, fates=["finished"] * 3 + ["failed"]))).text()
-        for part in ("4 runs", "3 finished", "1 failed", "best test accuracy", "with lr=0.1,scheme=iid", "failed: the update has a value"):
+        for part in ("4 runs", "3 finished", "1 failed", "best test accuracy of any round", "best test accuracy after the last round", "with lr=0.1,scheme=iid", "failed: the update has a value"):
             self.assertIn(part, words)
+
+    def test_best_accuracy_is_that_of_any_round_and_the_final_one_stands_beside_it(self):
+        folders = [self.make(name, rounds=2, lr=lr) for name, lr in (("up_and_down", 0.1), ("steady", 0.2))]
+        for folder, accuracies in zip(folders, ((0.75, 0.25), (0.5, 0.5))):
+            (folder / "rounds.csv").write_text("round,test_accuracy\n" + "".join(f"{i},{value}\n" for i, value in enumerate(accuracies, 1)))
+        words = Outline(page_of(*folders)).text()
+        self.assertIn("best test accuracy of any round 0.7500 with up_and_down", words)
+        self.assertIn("best test accuracy after the last round 0.5000 with steady", words)
 
     def test_words_of_a_run_cannot_become_elements(self):
         folder = self.make("<b>&run")

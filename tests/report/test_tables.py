@@ -3,8 +3,8 @@ import math
 import unittest
 
 import pandas as pd
-from report import tables
-from report.load import load
+from report import digits, formats, frames, pairs, tables
+from report.load import LoadError, load
 from support import TemporaryFolder
 
 HEADER = "round,version,cohort,accepted,failed,train_loss,test_loss,test_accuracy,bytes_down,bytes_up,wall_s,virtual_s"
@@ -28,8 +28,8 @@ class Runs(TemporaryFolder):
 
     def tables_of(self, *folders):
         report = load(folders)
-        runs = tables.run_frame(report)
-        groups = tables.group_frame(report, runs)
+        runs = frames.run_frame(report)
+        groups = frames.group_frame(report, runs)
         return report, runs, groups
 
     def test_row_of_a_run_holds_last_best_and_sums(self):
@@ -39,7 +39,7 @@ class Runs(TemporaryFolder):
         self.assertEqual((row["final_test_accuracy"], row["best_test_accuracy"], row["rounds_done"]), (0.625, 0.75, 4))
         self.assertEqual((row["bytes_down"], row["bytes_up"], row["failed"], row["virtual_s"]), (8e6, 4e6, 4, 40))
         table = tables.run_table(report, runs)
-        self.assertEqual((texts(table, "Accuracy"), texts(table, "Best"), texts(table, "Rounds")), (["0.6250"], ["0.7500"], ["4"]))
+        self.assertEqual((texts(table, "Final acc."), texts(table, "Best acc."), texts(table, "Rounds")), (["0.6250"], ["0.7500"], ["4"]))
 
     def test_mean_and_interval_over_three_seeds_are_students(self):
         # 0.5, 0.6, 0.7: mean 0.6, s = 0.1, t(2) = 4.3027, half = 4.3027 x 0.1 / sqrt(3) = 0.24841.
@@ -48,19 +48,19 @@ class Runs(TemporaryFolder):
         self.assertAlmostEqual(groups.iloc[0]["final_test_accuracy"], 0.6)
         self.assertAlmostEqual(groups.iloc[0]["final_test_accuracy_half"], 4.302652729911275 * 0.1 / math.sqrt(3), places=9)
         table = tables.group_table(report, groups)
-        self.assertEqual((texts(table, "Accuracy"), texts(table, "n")), (["0.6000 ± 0.2484"], ["3"]))
+        self.assertEqual((texts(table, "Final acc."), texts(table, "n")), (["0.60 ± 0.25"], ["3"]))
 
     def test_only_finished_runs_count_and_n_says_so(self):
         report, _, groups = self.tables_of(self.run_with("a", [0.5]), self.run_with("b", [0.9], 2, exit_status="failed: x"))
         table = tables.group_table(report, groups)
-        self.assertEqual((texts(table, "n"), texts(table, "Accuracy")), (["1 of 2"], ["0.5000"]))
+        self.assertEqual((texts(table, "n"), texts(table, "Final acc.")), (["1 of 2"], ["0.5000"]))
 
     def test_column_without_a_value_is_left_out_and_a_single_gap_is_a_dash(self):
         report, runs, _ = self.tables_of(self.run_with("a", [0.5]), self.run_with("b", [""], 2))
         table = tables.run_table(report, runs)
-        self.assertEqual(texts(table, "Accuracy"), ["0.5000", tables.NOTHING])
-        self.assertEqual(cells(table, "Accuracy")[1].value, "")
-        self.assertNotIn("Rounds to target", [title for title, *_ in table.heads])
+        self.assertEqual(texts(table, "Final acc."), ["0.5000", tables.NOTHING])
+        self.assertEqual(cells(table, "Final acc.")[1].value, "")
+        self.assertNotIn("To target", [title for title, *_ in table.heads])
 
     def test_killed_run_counts_the_rounds_that_are_there(self):
         folder = self.run_with("a", [0.5, 0.6], exit_status="running")
@@ -78,26 +78,143 @@ class Runs(TemporaryFolder):
 class Sweeps(TemporaryFolder):
     def test_settings_name_the_rows_of_a_sweep(self):
         report = load([self.make_sweep(rates=(0.01, 0.1), alphas=(None, 0.5), seeds=2)])
-        runs = tables.run_frame(report)
+        runs = frames.run_frame(report)
         table = tables.run_table(report, runs)
         self.assertEqual([title for title, *_ in table.heads][:5], ["#", "lr", "scheme", "alpha", "Seed"])
         self.assertEqual(texts(table, "lr"), ["0.01"] * 4 + ["0.1"] * 4)
         self.assertEqual([cell.value for cell in cells(table, "lr")][:1], [0.01])
-        groups = tables.group_table(report, tables.group_frame(report, runs))
+        groups = tables.group_table(report, frames.group_frame(report, runs))
         self.assertEqual(len(groups.rows), 4)
         self.assertEqual(groups.heads[0][0], "lr")
 
     def test_rounds_to_target_is_the_first_that_reached_it(self):
         report = load([self.make_sweep(rates=(0.1,), alphas=(None,), seeds=1, target=0.9, rounds=20)])
-        run, reached = report.runs[0], tables.run_frame(report).iloc[0]["rounds_to_target"]
+        run, reached = report.runs[0], frames.run_frame(report).iloc[0]["rounds_to_target"]
         above = run.rounds["test_accuracy"] >= 0.9
         self.assertEqual(reached, run.rounds["round"][above].iloc[0])
         self.assertGreater(reached, 1)
 
     def test_waiting_runs_have_a_row(self):
         report = load([self.make_sweep(rates=(0.1,), alphas=(None,), seeds=2, fates=["finished", "waiting"])])
-        table = tables.run_table(report, tables.run_frame(report))
+        table = tables.run_table(report, frames.run_frame(report))
         self.assertEqual((texts(table, "Status"), texts(table, "Rounds")), (["finished", "waiting"], ["10", "0 of 10"]))
+
+
+    def test_best_mean_is_bold_and_wall_times_of_packed_runs_are_not_compared(self):
+        sweep = self.make_sweep(rates=(0.01, 0.1), alphas=(None,), seeds=2, rounds=4)
+        report = load([sweep])
+        runs = frames.run_frame(report)
+        groups = frames.group_frame(report, runs)
+        table = tables.group_table(report, groups)
+        self.assertEqual([cell.strong for cell in cells(table, "Final acc.")], [False, True])
+        self.assertEqual([cell.strong for cell in cells(table, "Test loss")], [False, True])
+        self.assertNotIn("Wall, s", [title for title, *_ in table.heads])
+        self.assertIn("ran side by side", table.note)
+        self.assertIn("ran side by side", tables.run_table(report, runs).note)
+        self.assertIn("Wall, s", [title for title, *_ in tables.run_table(report, runs).heads])
+        report.packed = False
+        table = tables.group_table(report, groups)
+        self.assertEqual(len(cells(table, "Wall, s")), 2)
+        self.assertNotIn("side by side", table.note)
+
+    def test_mean_of_the_few_seeds_that_reached_the_target_is_not_the_best(self):
+        one, records = frames.MEASURES[4], [{"rounds_to_target_n": 1, "finished": 3}, {"rounds_to_target_n": 3, "finished": 3},
+                                            {"rounds_to_target_n": 3, "finished": 3}]
+        found = [tables.Cell("3 (n = 1)", 3.0), tables.Cell("5", 5.0), tables.Cell("7", 7.0)]
+        tables.mark_best(one, records, found)
+        self.assertEqual([cell.strong for cell in found], [False, True, False])
+
+    def test_what_costs_the_same_everywhere_is_a_sentence(self):
+        report = load([self.make_sweep(rates=(0.01, 0.1), alphas=(None,), seeds=2, rounds=4)])
+        table = tables.run_table(report, frames.run_frame(report))
+        self.assertNotIn("Up, MB", [title for title, *_ in table.heads])
+        self.assertIn("The same in all: Simul., s 5.24; Down, MB 1.40; Up, MB 1.40.", table.note)
+
+    def test_columns_percent_and_display_names_are_those_asked_for(self):
+        report = load([self.make_sweep(rates=(0.01, 0.1), alphas=(None,), seeds=2, rounds=4)])
+        runs = frames.run_frame(report)
+        shown = frames.shown_as(report, "bytes_up,final_test_accuracy", True, ["lr=$\\eta$", "iid=IID", "bytes_up=Upload", "0.1=fast=er"])
+        table = tables.group_table(report, frames.group_frame(report, runs), shown)
+        self.assertEqual([title for title, *_ in table.heads], ["$\\eta$", "scheme", "alpha", "n", "Upload", "Final acc. %"])
+        self.assertEqual((texts(table, "$\\eta$"), texts(table, "scheme")), (["0.01", "fast=er"], ["IID", "IID"]))
+        mean = 100 * runs[runs["training.optimizer.lr"] == "0.1"]["final_test_accuracy"].mean()
+        self.assertAlmostEqual(float(texts(table, "Final acc. %")[1].split()[0]), mean, places=1)
+        text = formats.to_latex(table, shown.formulas())
+        self.assertIn(r"$\eta$ & scheme", text)
+        self.assertIn(r"\textbf{", text)
+        for columns, labels, said in (("final_accuracy", (), "--columns: unknown column 'final_accuracy'; allowed: final_test"),
+                                      (None, ["rate=x"], r"--labels rate=x: wants KEY=NAME with a varied key \(lr, scheme, alpha\)"),
+                                      (None, ["lr"], "--labels lr: wants KEY=NAME")):
+            with self.assertRaisesRegex(LoadError, said):
+                frames.shown_as(report, columns, False, labels)
+
+
+class Pairs(TemporaryFolder):
+    """Accuracies 0.5, 0.6, 0.9 with seeds 1, 2, 3 against 0.4, 0.4, 0.6: differences 0.1, 0.2, 0.3, whose interval is 0.2 ± 0.2484."""
+
+    def run_with(self, accuracy, seed, lr, **changes):
+        name = f"lr={lr},{changes.get('mode', '')},{seed}"
+        folder = self.make(name, rounds=1, seed=seed, lr=lr, **changes)
+        (folder / "rounds.csv").write_text(HEADER + f"\n1,1,4,4,0,0.5,0.25,{accuracy},1,1,2.0,10\n")
+        return folder
+
+    def three(self, **changes):
+        return [self.run_with(value, seed, lr, **changes) for lr, values in ((0.1, (0.4, 0.4, 0.6)), (0.5, (0.5, 0.6, 0.9)))
+                for seed, value in enumerate(values, 1)]
+
+    def table(self, folders, baseline=None, **shown):
+        report = load(folders)
+        return pairs.pair_table(report, frames.run_frame(report), frames.Shown(**shown), baseline)
+
+    def test_mean_and_interval_are_those_of_the_differences(self):
+        table = self.table(self.three())
+        self.assertEqual((texts(table, "lr"), texts(table, "Pairs"), texts(table, "Final acc.")), (["0.5"], ["3"], ["+0.20 ± 0.25"]))
+        self.assertAlmostEqual(cells(table, "Final acc.")[0].value, 0.2)
+        self.assertFalse(cells(table, "Final acc.")[0].strong)
+        self.assertIn("Difference to lr=0.1", table.note)
+        # Seeds differ by 0.2 and rates by 0.1 with each seed: all of that shows in pairs.
+        folders = [self.run_with(value, seed, 0.7) for seed, value in ((1, 0.5), (2, 0.5), (3, 0.7))]
+        table = self.table([*(self.folder / f"lr=0.1,,{seed}" for seed in (1, 2, 3)), *folders])
+        self.assertEqual(texts(table, "Final acc."), ["+0.1000 ± 0"])
+        self.assertTrue(cells(table, "Final acc.")[0].strong)
+
+    def test_seeds_without_a_partner_and_runs_that_failed_are_in_no_pair(self):
+        folders = self.three()
+        (folders[0] / "manifest.json").write_text('{"exit_status": "failed: x"}')
+        table = self.table([*folders, self.run_with(0.1, 9, 0.5)])
+        self.assertEqual(texts(table, "Pairs"), ["2"])
+        self.assertEqual(texts(table, "Final acc."), ["+0.25 ± 0.64"])  # 0.2 and 0.3: 12.706 x 0.0707 / sqrt(2)
+        self.assertIsNone(self.table([self.run_with(0.1, 7, 0.01), self.run_with(0.1, 8, 0.02)]))
+
+    def test_baseline_is_the_one_that_was_named_all_else_equal(self):
+        folders = self.three() + self.three(mode="async")
+        table = self.table(folders, "lr=0.50")
+        self.assertEqual(texts(table, "mode"), ["synchronous", "async"])
+        self.assertEqual((texts(table, "lr"), texts(table, "Against")), (["0.1", "0.1"], ["0.5", "0.5"]))
+        self.assertEqual(texts(table, "Final acc."), ["−0.20 ± 0.25"] * 2)
+        self.assertIn("Difference to lr=0.5, all else equal", table.note)
+        # By default against the first group, of those that differ from it in one axis.
+        table = self.table(folders)
+        self.assertEqual(list(zip(texts(table, "lr"), texts(table, "mode"))), [("0.5", "synchronous"), ("0.1", "async")])
+        for given, said in (("rate=1", "wants AXIS=VALUE with one of the varied keys: lr, mode"), ("lr=7", "no run has lr=7; allowed: 0.1, 0.5")):
+            with self.assertRaisesRegex(LoadError, said):
+                self.table(folders, given)
+
+    def test_a_key_that_applies_to_one_side_only_does_not_part_them(self):
+        sweep = self.make_sweep(rates=(0.05,), alphas=(None, 0.3), seeds=3, rounds=2)
+        self.assertEqual(texts(self.table([sweep]), "Pairs"), ["3"])
+
+    def test_pairs_share_all_their_seeds_and_one_that_is_not_given_is_seed(self):
+        folders = self.three()
+        for folder in folders:  # the second of lr 0.1 says what the others leave to `seed`; the third has a model of its own
+            config = (folder / "config.yaml").read_text()
+            own = {"lr=0.1,,2": "seeds: {data: 2, model: 2}\n", "lr=0.1,,3": "seeds: {model: 7}\n"}.get(folder.name, "")
+            (folder / "config.yaml").write_text(own + config)
+        report = load(folders)
+        self.assertEqual(report.axes, ["training.optimizer.lr"])
+        self.assertEqual(len({run.group for run in report.runs}), 2)
+        self.assertEqual(texts(self.table(folders), "Pairs"), ["2"])
+        self.assertEqual(texts(tables.run_table(report, frames.run_frame(report)), "Seed"), ["1", "2", "3, model 7", "1", "2", "3"])
 
 
 class Failures(TemporaryFolder):
@@ -140,11 +257,11 @@ class Formats(unittest.TestCase):
         return tables.Table("t", "Title", "A note.", [("Name", "", False), ("Value", "", True)], [[tables.Cell(text), tables.Cell("0.5 ± 0.1", 0.5)]])
 
     def test_markdown_keeps_bars_apart(self):
-        lines = tables.to_markdown(self.table("a|b")).splitlines()
+        lines = formats.to_markdown(self.table("a|b")).splitlines()
         self.assertEqual(lines, ["## Title", "", "A note.", "", "| Name | Value |", "|---|---:|", "| a\\|b | 0.5 ± 0.1 |"])
 
     def test_latex_escapes_what_it_would_read(self):
-        text = tables.to_latex(self.table("a_b & 5 % #1 $x$ {y} ~ ^ \\"))
+        text = formats.to_latex(self.table("a_b & 5 % #1 $x$ {y} ~ ^ \\"))
         self.assertIn(r"a\_b \& 5 \% \#1 \$x\$ \{y\}", text)
         self.assertIn(r"0.5 $\pm$ 0.1", text)
         self.assertIn(r"\begin{tabular}{lr}", text)
@@ -152,10 +269,17 @@ class Formats(unittest.TestCase):
             self.assertIn(rule, text)
 
     def test_numbers_are_as_long_as_one_can_read(self):
-        self.assertEqual([tables.significant(value) for value in (0, 7.842, 78.42, 784.2, 7842.0, 0.01234)],
+        self.assertEqual([digits.significant(value) for value in (0, 7.842, 78.42, 784.2, 7842.0, 0.01234)],
                          ["0", "7.84", "78.4", "784", "7,842", "0.0123"])
-        self.assertEqual(tables.significant(0.2463, 6.73), "0.25")
-        self.assertEqual((tables.whole(7.0), tables.whole(7.5), tables.whole(7.0, 7.0)), ("7", "7.5", "7.0"))
+        self.assertEqual((digits.whole(7.0), digits.whole(7.5)), ("7", "7.5"))
+
+    def test_half_width_has_two_digits_and_the_mean_ends_where_it_does(self):
+        for mean, half, text in ((0.91, 0.127062, "0.91 ± 0.13"), (0.97841, 0.00352, "0.9784 ± 0.0035"), (0.5, 0.0996, "0.50 ± 0.10"),
+                                 (26.184, 3.07, "26.2 ± 3.1"), (1234.5, 123.4, "1,230 ± 120"), (-0.0440, 0.0037, "−0.0440 ± 0.0037"),
+                                 (0.97, 0.0, "0.9700 ± 0"), (0.97, 1e-17, "0.9700 ± 0"), (0.97, math.nan, "0.9700")):
+            self.assertEqual(digits.plus_minus(mean, half, digits.four_decimals), text)
+        self.assertEqual(digits.plus_minus(0.0123, 0.0045, digits.four_decimals, "+"), "+0.0123 ± 0.0045")
+        self.assertEqual(digits.plus_minus(0.0123, math.nan, digits.four_decimals, "+"), "+0.0123")
 
     def test_missing_numbers_are_dashes_that_sort_last(self):
         for value in (None, float("nan"), pd.NA):

@@ -1,13 +1,14 @@
 """Writes a report on runs and sweeps; see scripts/report -h, which checks the arguments and calls this.
 
-usage: python3 -m report DIR… [--out FOLDER] [--title T] [--no-figures] [--markdown] [--latex] [--tensorboard] [--parquet]
+usage: python3 -m report DIR… [--out FOLDER] [--title T] [--baseline AXIS=VALUE] [--columns A,B,C] [--percent] [--label KEY=NAME]…
+                       [--no-figures] [--markdown] [--latex] [--tensorboard] [--parquet]
 """
 import argparse
 import os
 import sys
 from pathlib import Path
 
-from report import exports, page, tables
+from report import exports, formats, frames, page, pairs, tables
 from report.figures import draw_all, style
 from report.load import LoadError, load
 
@@ -16,8 +17,10 @@ def arguments():
     parser = argparse.ArgumentParser(prog="scripts/report", add_help=False)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--title")
-    for name in ("no-figures", "markdown", "latex", "tensorboard", "parquet"):
+    for name in ("title", "baseline", "columns"):
+        parser.add_argument(f"--{name}")
+    parser.add_argument("--label", action="append", default=[], dest="labels")
+    for name in ("percent", "no-figures", "markdown", "latex", "tensorboard", "parquet"):
         parser.add_argument(f"--{name}", action="store_true")
     return parser.parse_args()
 
@@ -42,28 +45,45 @@ def draw(report, folder):
     return drawn
 
 
-def tables_of(report, runs, groups):
-    found = [tables.run_table(report, runs)]
+def frames_of(report):
+    """(a row a run, a row a group or None where each group is one run)"""
+    runs = frames.run_frame(report)
+    return runs, frames.group_frame(report, runs) if runs["group"].duplicated().any() else None
+
+
+def tables_of(report, runs, groups, shown=frames.Shown(), baseline=None):
+    found = [tables.run_table(report, runs, shown)]
     if groups is not None:
-        found.insert(0, tables.group_table(report, groups))
+        found.insert(0, tables.group_table(report, groups, shown))
+    if paired := pairs.pair_table(report, runs, shown, baseline):
+        found.insert(-1, paired)
     failures = tables.failure_table(report)
     return found + ([failures] if failures else [])
+
+
+def write_latex(report, found, shown, folder):
+    """A tabular a file; those of an earlier report that have none now are gone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for earlier in folder.glob("*.tex"):
+        earlier.unlink()
+    for table in found:
+        write(folder / f"{table.name}.tex", formats.to_latex(table, shown.formulas()))
 
 
 def write_report(given):
     report = load(given.folders)
     report.title = given.title or report.title
+    shown = frames.shown_as(report, given.columns, given.percent, given.labels)
+    runs, groups = frames_of(report)
+    found = tables_of(report, runs, groups, shown, given.baseline)
     out = given.out or given.folders[0]
     out.mkdir(parents=True, exist_ok=True)
-    runs = tables.run_frame(report)
-    groups = tables.group_frame(report, runs) if runs["group"].duplicated().any() else None
-    shown = tables_of(report, runs, groups)
     figures = [] if given.no_figures else draw(report, out / "figures")
-    write(out / "report.html", page.render(report, (runs, groups), shown, figures))
+    write(out / "report.html", page.render(report, (runs, groups), found, figures, shown))
     if given.markdown:
-        write(out / "tables.md", f"# {report.title}\n\n" + "\n\n".join(map(tables.to_markdown, shown)) + "\n")
+        write(out / "tables.md", f"# {report.title}\n\n" + "\n\n".join(map(formats.to_markdown, found)) + "\n")
     if given.latex:
-        write(out / "tables.tex", "% \\usepackage{booktabs}\n" + "\n".join(map(tables.to_latex, shown)))
+        write_latex(report, tables_of(report, runs, groups, shown.in_print(), given.baseline), shown, out / "latex")
     if given.tensorboard:
         exports.tensorboard(report, out / "tensorboard")
     if given.parquet:

@@ -66,7 +66,7 @@ def long_form(report, name):
     for run in report.runs:
         table = getattr(run, name)
         if len(table):
-            known = {"run": run.label, "group": run.group, "seed": run.seed, "status": run.status, **run.settings}
+            known = {"run": run.label, "group": run.group, "seed": run.seed, **run.seeds, "status": run.status, **run.settings}
             parts.append(pd.concat([pd.DataFrame(known, index=table.index), table], axis=1))
     return typed(pd.concat(parts, ignore_index=True), report.axes) if parts else None
 

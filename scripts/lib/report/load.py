@@ -1,12 +1,12 @@
 """What a report is about: runs and sweeps, read from their folders, with short names and the keys in which they differ."""
-import re
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from report.run import is_run, lock_holder, read_json, read_run, waiting_run
 
 # Keys that cannot make two results differ, or that only name things.
-NOT_A_DIFFERENCE = ("seed", "name", "data.root", "checkpoint.", "device")
+NOT_A_DIFFERENCE = ("name", "data.root", "checkpoint.", "device")
 
 
 class LoadError(Exception):
@@ -19,6 +19,7 @@ class Report:
     runs: list           # of Run, in the order of the arguments; those of a sweep in its own order
     sweep: dict | None   # sweep.json where the report is about one sweep and nothing else
     axes: list           # the varied keys, those of Run.settings
+    packed: bool = False  # runs ran side by side, so that their wall times do not compare them
 
 
 def value_text(value):
@@ -48,26 +49,36 @@ def flat(config, prefix=""):
 
 
 def short_keys(keys):
-    """{key: its shortest end that names no other of them}, at least one word: training.optimizer.lr is lr."""
+    """{key: its shortest end that names no other of them}, at least one word: training.optimizer.lr is lr, strategy.name is strategy."""
+    paths = {key: key.removesuffix(".name") for key in keys}
     names = {}
-    for key in keys:
-        words = key.split(".")
+    for key, path in paths.items():
+        words = path.split(".")
         for count in range(1, len(words) + 1):
             names[key] = ".".join(words[-count:])
-            if not any(other != key and ("." + other).endswith("." + names[key]) for other in keys):
+            if not any(other != key and ("." + paths[other]).endswith("." + names[key]) for other in keys):
                 break
+        else:
+            names[key] = key if list(paths.values()).count(path) > 1 else names[key]
     return names
+
+
+def is_seed(key):
+    """Runs that differ in such keys only are repetitions of one another."""
+    return key == "seed" or key.startswith("seeds.")
 
 
 def differences(runs):
     """The keys in which the runs differ, in the order of the configs. Workers and threads count: they change times."""
     configs = [flat(run.config) for run in runs if run.config]
     keys = list(dict.fromkeys(key for config in configs for key in config))
-    return [key for key in keys if not key.startswith(NOT_A_DIFFERENCE) and len({config.get(key, "") for config in configs}) > 1]
+    return [key for key in keys if not key.startswith(NOT_A_DIFFERENCE) and not is_seed(key)
+            and len({config.get(key, "") for config in configs}) > 1]
 
 
-def without_seed(sweep_id):
-    return re.sub(r"(^|,)seed=[^,]*", "", sweep_id).lstrip(",")
+def is_plain_name(name):
+    """Whether it is the name of one file: what stands in sweep.json becomes part of paths."""
+    return name not in ("", ".", "..") and "/" not in name and name.isprintable() and len(os.fsencode(name)) <= 255
 
 
 def sweep_runs(folder):
@@ -77,17 +88,48 @@ def sweep_runs(folder):
     entries = sweep.get("runs")
     if not whole or not isinstance(entries, list) or not all(isinstance(entry, dict) and isinstance(entry.get("id"), str) for entry in entries):
         raise LoadError(f"{folder}/sweep.json is no sweep: {'; '.join(problems) or 'it has no list of runs'}")
-    runs = []
+    runs, axes = [], setting_keys(sweep, entries)
     for entry in entries:
+        if not is_plain_name(entry["id"]):
+            raise LoadError(f"{folder}/sweep.json: id {entry['id']!r}: is no plain name, so it cannot be that of a run's folder; sweep.json "
+                            "is damaged, or not what fedhive sweep wrote.")
         path = folder / "runs" / entry["id"]
         run = read_run(path, entry["id"]) if is_run(path) else waiting_run(path, entry["id"], folder / "configs" / f"{entry['id']}.yaml")
-        run.group = without_seed(entry["id"]) or str(sweep.get("name", folder.name))
-        run.settings = {key: str(value) for key, value in entry.get("settings", {}).items()}
+        settings = {key: str(value) for key, value in entry.get("settings", {}).items()}
+        run.settings = {key: value for key, value in settings.items() if not is_seed(key)}
+        run.group = label_of(run.settings, axes) or str(sweep.get("name", folder.name))
         run.seed = entry.get("seed", run.seed)
+        run.seeds = {**run.seeds, **{key: value for key, value in settings.items() if key.startswith("seeds.")}}
         run.planned_rounds = entry.get("rounds") or run.planned_rounds
         judge_by_sweep(run, entry, folder)
         runs.append(run)
     return sweep, runs
+
+
+def setting_keys(sweep, entries):
+    """The keys that the sweep varies, without its seeds."""
+    keys = sweep.get("keys") or dict.fromkeys(key for entry in entries for key in entry.get("settings", {}))
+    return [key for key in keys if not is_seed(key)]
+
+
+def label_of(settings, axes):
+    """"lr=0.1,scheme=iid": the run's id without its seed, and whole where that is cut short."""
+    names = short_keys(axes)
+    return ",".join(f"{names.get(key, key)}={value}" for key, value in settings.items() if value != "")
+
+
+def ran_side_by_side(runs, sweep):
+    """By their manifests, whether two of them were under way at the same time: they shared the machine's cores."""
+    if (sweep or {}).get("jobs") == 1:
+        return False
+    spans = sorted((str(run.manifest["started"]), str(run.manifest["finished"])) for run in runs
+                   if run.manifest.get("started") and run.manifest.get("finished"))
+    latest = ""
+    for start, end in spans:
+        if start < latest:
+            return True
+        latest = max(latest, end)
+    return False
 
 
 def judge_by_sweep(run, entry, folder):
@@ -156,7 +198,7 @@ def group_label(members, names):
 def load(paths):
     """The report on these folders, each that of a run or of a sweep. LoadError where one is neither."""
     runs, sweeps = [], []
-    for path in dict.fromkeys(Path(path).absolute() for path in paths):
+    for path in dict.fromkeys(Path(os.path.abspath(path)) for path in paths):
         if (path / "sweep.json").is_file():
             sweep, found = sweep_runs(path)
             sweeps.append(sweep)
@@ -170,12 +212,12 @@ def load(paths):
         raise LoadError(f"The sweep in {paths[0]} has no runs.")
     unique_labels(runs)
     if len(sweeps) == 1 and len(paths) == 1:
-        axes = list(sweeps[0].get("keys") or dict.fromkeys(key for run in runs for key in run.settings))
-        return Report(str(sweeps[0].get("name", Path(paths[0]).name)), runs, sweeps[0], axes)
+        return Report(str(sweeps[0].get("name", Path(paths[0]).name)), runs, sweeps[0], setting_keys(sweeps[0], sweeps[0]["runs"]),
+                      ran_side_by_side(runs, sweeps[0]))
     axes = differences(runs)
     if sweeps:  # a sweep's scheduler gives out workers as there is room; that is no difference
         axes = [key for key in axes if key not in ("workers", "threads")]
     compare(runs, axes)
     names = list(dict.fromkeys(str(run.config.get("name") or run.label) for run in runs))
     title = names[0] if len(names) == 1 else ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    return Report(title, runs, None, axes)
+    return Report(title, runs, None, axes, ran_side_by_side(runs, None))

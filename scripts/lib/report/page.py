@@ -7,7 +7,7 @@ import jinja2
 import markupsafe
 import yaml
 
-from report import tables
+from report import frames, tables
 from report.figures import style
 from report.load import flat
 from report.run import STATUSES
@@ -51,17 +51,27 @@ def status_counts(runs):
     return [(status, counts[status]) for status in STATUSES if counts[status]]
 
 
-def best_line(report, runs, groups):
-    """The best group of finished runs, or the best run where there is one seed each; "" where none is finished."""
+def best_of(frame, name, measure):
+    """(text, label) of the row with the highest mean of that measure; None where there is no value."""
+    known = frame[frame[measure.name].notna()]
+    if known.empty:
+        return None
+    best = known.loc[known[measure.name].idxmax()]
+    if f"{measure.name}_half" not in frame:
+        return measure.write(best[measure.name] * measure.scale), best[name]
+    return f"{tables.interval_cell(best, measure).text} (n\u00a0=\u00a0{best[f'{measure.name}_n']})", best[name]
+
+
+def best_lines(report, runs, groups, shown=frames.Shown()):
+    """[(what, value, whose)] of the finished runs, by the highest accuracy of any round and by that of the last one; by groups where seeds
+    repeat. Of a single run nobody needs to be told whose."""
     frame, name = (groups, "group") if groups is not None else (runs[runs["status"] == "finished"], "run")
-    known = frame[frame["final_test_accuracy"].notna()]
-    if known.empty or len(report.runs) == 1:
-        return ("", "") if known.empty else (f"{known.iloc[0]['final_test_accuracy']:.4f}", "")
-    best = known.loc[known["final_test_accuracy"].idxmax()]
-    if groups is None:
-        return f"{best['final_test_accuracy']:.4f}", best[name]
-    cell = tables.interval_cell(best, "final_test_accuracy", tables.four_decimals)
-    return f"{cell.text} (n\u00a0=\u00a0{best['finished']})", best[name]
+    words = {"best_test_accuracy": "best test accuracy of any round", "final_test_accuracy": "best test accuracy after the last round"}
+    found = []
+    for one in frames.Shown(percent=shown.percent).measures():
+        if one.name in words and (best := best_of(frame, name, one)):
+            found.append((words[one.name], best[0] + (" %" if shown.percent else ""), best[1] if len(report.runs) > 1 else ""))
+    return found[::-1]
 
 
 def nested(leaves):
@@ -160,16 +170,15 @@ def config_text(run):
         return yaml.safe_dump(run.config, sort_keys=False) if run.config else ""
 
 
-def render(report, frames, shown_tables, figures):
+def render(report, shown_frames, shown_tables, figures, shown=frames.Shown()):
     """The page. `figures`: (drawing's name, title, caption, SVG text, width in inches)."""
     environment_of_page = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True,
                                              undefined=jinja2.StrictUndefined)
     own = {name: markupsafe.Markup((HERE / name).read_text(encoding="utf-8")) for name in ("style.css", "table.js")}
     drawn = [{"name": name, "title": title, "caption": caption, "svg": inline_svg(svg, name, title), "width": round(width * PIXELS_AN_INCH)}
              for name, title, caption, svg, width in figures]
-    runs, groups = frames
     return environment_of_page.get_template("page.html.jinja").render(
         report=report, css=own["style.css"], js=own["table.js"], figures=drawn, counts=status_counts(report.runs), counted=counted,
-        best=best_line(report, runs, groups), results=[table for table in shown_tables if table.name in ("runs", "groups")],
+        best=best_lines(report, *shown_frames, shown), results=[table for table in shown_tables if table.name != "failures"],
         failures=next((table for table in shown_tables if table.name == "failures"), None), common=common_config(report.runs),
         differences=difference_table(report), environment=environment(report.runs), problems=problems(report), config_text=config_text)

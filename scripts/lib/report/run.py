@@ -35,9 +35,14 @@ class Run:
     problems: list            # texts such as "rounds.csv: 1 torn line skipped"
     settings: dict = field(default_factory=dict)  # key -> text: the keys the sweep varies, or in which the runs of this report differ
     seed: int | None = None
+    seeds: dict = field(default_factory=dict)     # seeds.data, seeds.model, … -> text, as far as the run has seeds of their own for them
     group: str = ""           # the label without the seed: runs of a group differ in the seed only
     reason: str = ""          # why it failed, was stopped, interrupted or paused
     planned_rounds: int | None = None
+
+    def seed_of(self, key):
+        """By which key its repetitions are told apart; one of its own falls back to `seed`."""
+        return str(self.seed) if key == "seed" else self.seeds.get(key, str(self.seed))
 
 
 class ConfigLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
@@ -179,6 +184,14 @@ def number(value):
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def seeds_of(config, manifest):
+    """{"seeds.model": "2", …} of the map `seeds` in the manifest or, where that has none, in the config."""
+    for source in (manifest.get("seeds"), config.get("seeds")):
+        if isinstance(source, dict):
+            return {f"seeds.{name}": str(value) for name, value in source.items() if number(value) is not None}
+    return {}
+
+
 def read_run(folder, label):
     """The run in a folder, as far as it can be read; never throws for what stands in it."""
     problems = []
@@ -203,8 +216,8 @@ def read_run(folder, label):
     seed = number(manifest.get("seed"))
     return Run(path=folder, label=label, config=config, manifest=manifest, rounds=rounds, clients=clients,
                events=read_events(folder / "events.jsonl", problems), partition=partition, status=status,
-               problems=problems + partition_problems, seed=number(config.get("seed")) if seed is None else seed, reason=reason,
-               planned_rounds=number(config.get("rounds")))
+               problems=problems + partition_problems, seed=number(config.get("seed")) if seed is None else seed,
+               seeds=seeds_of(config, manifest), reason=reason, planned_rounds=number(config.get("rounds")))
 
 
 def waiting_run(folder, label, config_file):
@@ -213,4 +226,4 @@ def waiting_run(folder, label, config_file):
     config = read_config(config_file, problems)
     return Run(path=folder, label=label, config=config, manifest={}, rounds=pd.DataFrame(columns=ROUNDS_COLUMNS),
                clients=pd.DataFrame(columns=CLIENTS_COLUMNS), events=[], partition=pd.DataFrame(), status="waiting", problems=problems,
-               seed=number(config.get("seed")), planned_rounds=number(config.get("rounds")))
+               seed=number(config.get("seed")), seeds=seeds_of(config, {}), planned_rounds=number(config.get("rounds")))

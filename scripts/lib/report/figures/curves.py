@@ -5,14 +5,18 @@ import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
 
 from report.figures import Drawing, style
-from report.figures.groups import (CRASHED, MANY, best_median_worst, column, finite, groups_of, mean_interval, number_of, plural, wrapped)
+from report.figures.groups import (CRASHED, MANY, best_median_worst, column, finite, groups_of, interval_within, mean_interval, number_of,
+                                   plural, wrapped)
 from report.load import short_keys
 
 GRID_POINTS = 200      # of a mean over runs whose x differ
 LINE_POINTS = 300      # of one line; more are thinned
 ALL_POINTS = 6000      # of one panel
+END_GAP = 3.5          # points between intervals at the ends of lines
+MOST_BANDS = 3         # more of them over one another are one brown; then intervals stand at the ends of the lines
 PANELS = {"test_accuracy": "test accuracy", "test_loss": "test loss", "train_loss": "training loss"}
 
 
@@ -82,7 +86,7 @@ class Plot:
 
     def __init__(self, report, axis, names):
         self.groups, self.axis, self.names = groups_of(report), axis, names
-        self.axes_keys = report.axes
+        self.axes_keys, self.packed = report.axes, report.packed
         self.figure = style.new_figure(style.NARROW, 0.9 + 1.7 * len(names) + 0.13 * min(len(self.groups), MANY))
         panels = self.figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
         self.panels = dict(zip(names, panels))
@@ -92,7 +96,9 @@ class Plot:
         self.most = most / self.scale
         self.line_points = max(20, min(LINE_POINTS, ALL_POINTS // max(1, len(report.runs))))
         self.many = len(self.groups) > MANY
+        self.bands = len(self.groups) <= MOST_BANDS or self.many  # of many groups three at most have any
         self.handles, self.notes, self.bar = [], [], None
+        self.bars = 0   # intervals beside the ends of the lines
 
     def line(self, panel, x, y, **look):
         if len(x) > self.line_points:
@@ -114,9 +120,19 @@ class Plot:
                 self.notes.append("interpolated")
             self.line(panel, x, mean, color=colour, linestyle=dashes, linewidth=width, gid=f"mean {name} {group.label}", **more)
             if band and count > 1:
-                x, low, high = thinned(self.line_points, x / self.scale, mean - half, mean + half)
-                panel.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0, gid=f"interval {name} {group.label}")
+                self.interval(panel, x / self.scale, interval_within(name, mean, half), colour, f"interval {name} {group.label}")
         return n
+
+    def interval(self, panel, x, ends, colour, gid):
+        """A band along the line, or a bar beside its end: bars of several groups stand side by side."""
+        if self.bands:
+            panel.fill_between(*thinned(self.line_points, x, *ends), color=colour, alpha=0.15, linewidth=0, gid=gid)
+            return
+        before = sum(str(item.get_gid()).startswith("interval") for item in panel.collections)
+        right = ScaledTranslation(END_GAP * (before + 1) / 72, 0, self.figure.dpi_scale_trans)
+        panel.add_collection(LineCollection([[(x[-1], ends[0][-1]), (x[-1], ends[1][-1])]], colors=colour, linewidths=1.6,
+                                            transform=panel.transData + right, gid=gid), autolim=False)
+        self.bars = max(self.bars, before + 1)
 
     def training_loss(self, group, colour):
         curve = mean_curve(group.finished(), self.axis, "train_loss")
@@ -217,6 +233,10 @@ class Plot:
         lowest = list(self.panels.values())[-1]
         lowest.set_xlabel(self.axis.label + (f" ({self.unit})" if self.unit else ""))
         (style.whole_numbers if self.axis.name == "rounds" else style.plain_numbers)(lowest.xaxis)
+        if self.bars:  # room for them, beside the last round
+            left, right = lowest.get_xlim()
+            taken = END_GAP * (self.bars + 1) / ((style.NARROW - 0.6) * 72)
+            lowest.set_xlim(left, left + (right - left) / (1 - taken))
         self.figure.align_ylabels(list(self.panels.values()))
         if self.bar:
             bar = self.figure.colorbar(ScalarMappable(self.bar[0], style.SEQUENTIAL), ax=list(self.panels.values()), location="bottom",
@@ -233,10 +253,12 @@ class Plot:
         if "test_loss" in self.names or "train_loss" in self.names:
             text += (" and cross-entropy loss" if text else "Cross-entropy loss") + " (mean per example)"
         text += f" against {self.axis.label}{f' ({self.unit})' if self.unit else ''}"
-        text += {"wall": ", the sum of the rounds' wall_s", "bytes": ", summed over rounds"}.get(self.axis.name, "") + ". "
+        text += {"wall": ", the sum of the rounds' wall_s" + (", of runs that shared the machine: it does not compare them" if self.packed else ""),
+                 "bytes": ", summed over rounds"}.get(self.axis.name, "") + ". "
         text += "Vertical axes need not begin at 0. "
         if max(means) > 1:
-            text += "Lines are means over the seeds that finished" + ("" if self.many else "; bands their 95 % intervals (Student's t)") + ". "
+            text += "Lines are means over the seeds that finished" + ("" if self.many else "; bands their 95 % intervals (Student's t)" if self.bands else
+                                                                    "; bars at their right ends are 95 % intervals there (Student's t)") + ". "
             if "interpolated" in self.notes:
                 text += "Where the seeds' x differ, values between rounds are interpolated linearly, as far as all of them got. "
         if any(sum(run.status == "finished" for run in group.runs) > len(group.finished()) for group in self.groups):

@@ -1,4 +1,4 @@
-"""What the figures compute from the tables: groups of runs that differ in their seed only, final values, means with intervals."""
+"""What the figures compute from the tables: groups of runs that differ in their seeds only, final values, means with intervals."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -6,6 +6,7 @@ from scipy import stats
 
 CRASHED = ("failed", "killed", "damaged")
 MANY = 8  # groups; more than these are not told apart by colours of their own
+RANGES = {"test_accuracy": (0.0, 1.0), "test_loss": (0.0, np.inf), "train_loss": (0.0, np.inf)}  # that a value cannot leave
 
 
 @dataclass
@@ -18,15 +19,25 @@ class Group:
 
     def finished(self):
         """Its finished runs, one a seed: a repeated run gives the same bits, and would make the interval too narrow."""
-        by_seed = {}
-        for number, run in enumerate(self.runs):
+        by_seed, keys = {}, seed_keys(self.runs)
+        for run in self.runs:
             if run.status == "finished":
-                by_seed.setdefault(run.seed if run.seed is not None else f"run {number}", run)
+                by_seed.setdefault(seed_of(run, keys), run)
         return list(by_seed.values())
 
     def final(self):
         """Last test accuracy of each finished run."""
         return finite([final_accuracy(run) for run in self.finished()])
+
+
+def seed_keys(runs):
+    """`seed` and those of `seeds` that some run has."""
+    return ["seed", *dict.fromkeys(key for run in runs for key in run.seeds)]
+
+
+def seed_of(run, keys):
+    """What runs of different groups are paired by, and repetitions in one group are told apart by. A run without any is nobody's pair."""
+    return tuple(run.seed_of(key) for key in keys) if run.seed is not None or run.seeds else (id(run),)
 
 
 def groups_of(report):
@@ -71,6 +82,12 @@ def mean_interval(values):
         return values.mean(axis=0), np.full(values.shape[1:], np.nan)
     half = stats.t.ppf(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
     return values.mean(axis=0), half
+
+
+def interval_within(name, mean, half):
+    """Both ends of an interval, cut to what the quantity can be."""
+    low, high = RANGES[name]
+    return np.clip(mean - half, low, high), np.clip(mean + half, low, high)
 
 
 def ranked(groups):

@@ -2,7 +2,7 @@
 import numpy as np
 
 from report.figures import Drawing, style
-from report.figures.groups import groups_of, mean_interval, number_of, numeric, plural, sorted_values
+from report.figures.groups import groups_of, interval_within, mean_interval, number_of, numeric, plural, sorted_values
 from report.load import short_keys
 
 MOST_WORDS = 30  # values that are no numbers, one under the other
@@ -23,7 +23,8 @@ def panel(axes, groups, place_of, upright):
                   markeredgewidth=0, gid=f"seeds {group.label}")
     order = np.argsort(places)
     places, means, halves = (np.array(values, dtype=float)[order] for values in (places, means, halves))
-    bars = {"yerr" if upright else "xerr": np.nan_to_num(halves)}
+    low, high = interval_within("test_accuracy", means, np.nan_to_num(halves))
+    bars = {"yerr" if upright else "xerr": [means - low, high - means]}
     axes.errorbar(*((places, means) if upright else (means, places)), **bars, color=style.PALETTE[0], marker="o", markersize=4, capsize=2.5,
                   linewidth=1.1, linestyle="-" if upright else "", gid="means")
     if lost:

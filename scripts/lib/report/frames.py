@@ -1,0 +1,139 @@
+"""The numbers of a report in data frames: a row a run, a row a group of runs that differ in their seeds only."""
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from report import digits
+from report.figures.groups import best_accuracy, column, final_accuracy, finite, groups_of, mean_interval
+from report.load import LoadError, short_keys
+
+
+@dataclass(frozen=True)
+class Measure:
+    name: str        # column of run_frame
+    title: str
+    write: object    # number -> text
+    meaning: str
+    better: int      # 1: more is better, -1: less, 0: neither
+    result: bool     # of training, and not what it cost: shown even where it is the same in all rows
+    scale: float = 1.0
+
+
+MEASURES = (
+    Measure("final_test_accuracy", "Final acc.", digits.four_decimals, "test accuracy of the last evaluated round", 1, True),
+    Measure("best_test_accuracy", "Best acc.", digits.four_decimals,
+            "highest test accuracy of all evaluated rounds; chosen on the test examples, so it favours noise", 1, True),
+    Measure("final_test_loss", "Test loss", digits.four_decimals, "of the last evaluated round; cross-entropy, mean per example", -1, True),
+    Measure("final_train_loss", "Train loss", digits.four_decimals, "of the last round; cross-entropy, mean per example", -1, True),
+    Measure("rounds_to_target", "To target", digits.whole, "first evaluated round that reached the target accuracy", -1, False),
+    Measure("wall_s", "Wall, s", digits.significant, "seconds of the whole run, start of the workers included", -1, False),
+    Measure("virtual_s", "Simul., s", digits.significant, "simulated seconds at the end of the last round, by the virtual clock", -1, False),
+    Measure("bytes_down", "Down, MB", digits.significant, "megabytes that a real server would send", -1, False, 1e-6),
+    Measure("bytes_up", "Up, MB", digits.significant, "megabytes that clients would send", -1, False, 1e-6),
+    Measure("failed", "Failed", digits.whole, "client trainings that failed, over all rounds", 0, False),
+)
+IN_PRINT = ("final_test_accuracy", "best_test_accuracy", "final_test_loss", "rounds_to_target")
+
+
+@dataclass
+class Shown:
+    """What the caller asked the tables to look like."""
+    columns: list | None = None                  # names of measures; None: those that say something
+    percent: bool = False
+    labels: dict = field(default_factory=dict)   # key, value or name of a measure -> display name; with a $ it is LaTeX
+
+    def in_print(self):
+        """The same for a page of paper, which is 16 cm wide."""
+        return self if self.columns is not None else Shown(list(IN_PRINT), self.percent, self.labels)
+
+    def formulas(self):
+        return {label for label in self.labels.values() if "$" in label}
+
+    def label(self, text, otherwise=None):
+        return self.labels.get(text, text if otherwise is None else otherwise)
+
+    def measures(self):
+        """All measures under their display names, in the order asked for."""
+        found = {one.name: self.dressed(one) for one in MEASURES}
+        return [found[name] for name in (found if self.columns is None else self.columns)]
+
+    def dressed(self, one):
+        if self.percent and one.name.endswith("_accuracy"):
+            one = Measure(one.name, one.title + " %", digits.two_decimals, one.meaning + "; per cent", one.better, one.result, 100.0)
+        return Measure(one.name, self.label(one.name, one.title), one.write, one.meaning, one.better, one.result, one.scale)
+
+
+def shown_as(report, columns=None, percent=False, labels=()):
+    """Shown of what was typed; LoadError where it names nothing in the report."""
+    names = [one.name for one in MEASURES]
+    columns = None if columns is None else [name for name in columns.split(",") if name]
+    for name in columns or ():
+        if name not in names:
+            raise LoadError(f"--columns: unknown column '{name}'; allowed: {', '.join(names)}")
+    short = short_keys(report.axes)
+    known = {*names, *report.axes, *(value for run in report.runs for value in run.settings.values())}
+    found = {}
+    for text in labels:
+        key, is_pair, label = text.partition("=")
+        key = next((full for full, name in short.items() if name == key), key)
+        if not is_pair or key not in known:
+            raise LoadError(f"--labels {text}: wants KEY=NAME with a varied key ({', '.join(short.values()) or 'here there is none'}), one "
+                            f"of its values, or a column ({', '.join(names)})")
+        found[key] = label
+    return Shown(columns, percent, found)
+
+
+def last(values):
+    known = finite(values)
+    return known[-1] if len(known) else np.nan
+
+
+def target_of(report):
+    return (report.sweep or {}).get("target_accuracy")
+
+
+def rounds_to(target, run):
+    if target is None:
+        return np.nan
+    reached = run.rounds["round"][column(run.rounds, "test_accuracy") >= target]
+    return reached.min() if len(reached) else np.nan
+
+
+def wall_seconds(run):
+    """What the manifest says; more, where it is that of the start and rounds were finished since."""
+    wall = run.manifest.get("wall_s")
+    total = wall.get("total") if isinstance(wall, dict) else None
+    return max(total if isinstance(total, (int, float)) else 0.0, np.nansum(column(run.rounds, "wall_s"))) or np.nan
+
+
+def run_frame(report):
+    """A row a run, numbers as numbers, under the names of a sweep's summary.csv: what the tables show and what is exported."""
+    rows = []
+    for run in report.runs:
+        rows.append({"run": run.label, "group": run.group, "seed": run.seed, **run.seeds, "status": run.status, **run.settings,
+                     "rounds_done": len(run.rounds), "planned_rounds": run.planned_rounds,
+                     "final_test_accuracy": final_accuracy(run), "best_test_accuracy": best_accuracy(run),
+                     "final_test_loss": last(column(run.rounds, "test_loss")), "final_train_loss": last(column(run.rounds, "train_loss")),
+                     "rounds_to_target": rounds_to(target_of(report), run),
+                     "wall_s": wall_seconds(run),
+                     "virtual_s": last(column(run.rounds, "virtual_s")),
+                     **{name: np.nansum(column(run.rounds, name)) if len(run.rounds) else np.nan
+                        for name in ("bytes_down", "bytes_up", "failed")},
+                     "reason": run.reason, "path": str(run.path)})
+    frame = pd.DataFrame(rows)
+    return frame.astype({"seed": "Int64", "planned_rounds": "Int64"})
+
+
+def group_frame(report, runs):
+    """A row a group: of each measure mean, half the width of its 95 % interval and n, over the group's finished runs (one a seed)."""
+    rows, by_label = [], runs.set_index("run")
+    for group in groups_of(report):
+        finished = [run.label for run in group.finished()]
+        row = {"group": group.label, **group.settings(), "finished": len(finished), "runs": len(group.runs)}
+        for one in MEASURES:
+            known = finite(by_label.loc[finished, one.name])
+            mean, half = mean_interval(known) if len(known) else (np.nan, np.nan)
+            row |= {one.name: mean, f"{one.name}_half": half, f"{one.name}_n": len(known)}
+        rows.append(row)
+    return pd.DataFrame(rows)
