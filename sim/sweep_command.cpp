@@ -40,8 +40,10 @@ std::vector<LoadedConfig> configs_of(const SweepConfig& sweep) {
 /// "0.01, 0.03, 0.1", each once, in the order of the runs.
 std::string values_of(const std::vector<std::string>& all) {
     std::vector<std::string> values;
-    for (const std::string& value : all)
-        if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value.empty() ? "–" : value);
+    for (const std::string& value : all) {
+        const std::string shown = value.empty() ? "–" : value;  // a key that does not apply to the run
+        if (std::find(values.begin(), values.end(), shown) == values.end()) values.push_back(shown);
+    }
     const std::size_t more = values.size() - std::min(values.size(), kMostValuesShown);
     values.resize(values.size() - more);
     return fmt::format("{}{}", fmt::join(values, ", "), more > 0 ? fmt::format(", … and {} more", more) : "");

@@ -1,6 +1,6 @@
-"""The checks of scripts/check (see its -h), one function each: it returns a list of findings, empty when all is well.
+"""The checks of scripts/check (see its -h), one function each: it returns a list of findings, empty when all is well or only warned of.
 
-usage: checks.py [--root DIR] [--all] [--fix] [CHECK…]
+usage: checks.py [--root DIR] [--all] [--fix] [--write] [CHECK…]
 """
 import argparse
 import os
@@ -12,6 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+import figures  # noqa: E402
 import tidy  # noqa: E402
 
 CODE = (".h", ".cpp", ".cu", ".cuh")
@@ -165,6 +166,10 @@ def links(tree, _options):
     return found
 
 
+def figures_(tree, options):
+    return figures.check(tree.root, tree.ending(".md"), write=options.write or options.fix)
+
+
 def symbols(tree, _options):
     libraries = sorted((tree.root / "build/release").rglob("*.a"))
     if not libraries:
@@ -222,7 +227,7 @@ def length(tree, _options):
     return found
 
 
-CHECKS = {"format": format_, "floors": floors, "links": links, "words": words, "shell": shell, "length": length,
+CHECKS = {"format": format_, "floors": floors, "links": links, "words": words, "shell": shell, "length": length, "figures": figures_,
           "reference": reference, "symbols": symbols, "tidy": tidy_}
 
 
@@ -231,6 +236,7 @@ def main():
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--fix", action="store_true")
+    parser.add_argument("--write", action="store_true")
     parser.add_argument("checks", nargs="*", metavar="CHECK", help=", ".join(CHECKS))
     options = parser.parse_args()
     if unknown := set(options.checks) - set(CHECKS):
@@ -240,6 +246,9 @@ def main():
     chosen = [name for name in CHECKS if name in (options.checks or CHECKS)]
     for name in chosen:
         findings = CHECKS[name](tree, options)
+        warnings = [finding for finding in findings if isinstance(finding, figures.Warned)]
+        findings = [finding for finding in findings if finding not in warnings]
+        print(*(f"warning {warning}\n" for warning in warnings), sep="", end="")
         if findings:
             failed += 1
             print(f"failed {name}", *("  " + line for finding in findings for line in finding.splitlines()), sep="\n", flush=True)

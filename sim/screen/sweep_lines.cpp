@@ -166,7 +166,8 @@ void add(std::vector<std::string>& lines, std::vector<std::string> more, std::si
 std::string outcome(const SweepEntry& run) {
     const std::string accuracy = run.accuracy ? fmt::format("  accuracy {}", accuracy_text(*run.accuracy)) : "";
     const std::string reason = run.reason.empty() ? "" : "  " + run.reason;
-    return run.status + (run.status == "failed" ? "" : accuracy) + reason;
+    const std::string where = run.on_its_way() ? fmt::format(" after round {} of {}", run.round, run.rounds) : "";
+    return run.status + where + (run.status == "failed" ? "" : accuracy) + reason;
 }
 
 std::vector<std::string> sweep_lines(const SweepView& sweep, std::size_t width, std::size_t height, bool colour) {

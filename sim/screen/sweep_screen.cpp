@@ -36,9 +36,12 @@ std::string SweepScreen::end() const {
     if (sweep_.state() == RunState::Finished)
         return fmt::format("finished: {} in {}; results in {}/summary.csv and summary.md; pictures: fedhive report {}", runs,
                            clock_time(sweep_.elapsed_s()), folder, folder);
-    const std::string what = sweep_.state() == RunState::Killed ? "its process was killed" : sweep_.exit_status();
-    return fmt::format("{}; finished: {}; what went wrong is in {}/logs; go on with: fedhive sweep --resume {}", what, runs,
-                       folder, folder);
+    const bool killed = sweep_.state() == RunState::Killed;
+    const std::string what = killed ? "its process was killed" : sweep_.exit_status();
+    const std::string tables = killed ? "" : fmt::format("; so far: {}/summary.csv and summary.md", folder);
+    const std::string wrong = sweep_.count("failed") > 0 ? fmt::format("; what went wrong is in {}/logs", folder) : "";
+    return fmt::format("{}; finished: {}; {} of {} rounds are done{}{}; go on with: fedhive sweep --resume {}", what, runs,
+                       sweep_.rounds_done(), sweep_.rounds_planned(), tables, wrong, folder);
 }
 
 }  // namespace fedhive::sim

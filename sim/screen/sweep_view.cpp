@@ -29,6 +29,7 @@ SweepEntry read_entry(const nlohmann::json& run) {
     entry.reason = text_in(run, "reason", "");
     entry.rounds = static_cast<std::int64_t>(number_in(run, "rounds", 0.0));
     entry.workers = static_cast<std::int64_t>(number_in(run, "workers", 0.0));
+    entry.attempts = static_cast<std::int64_t>(number_in(run, "attempts", 0.0));
     entry.estimate_s = std::max(0.0, number_in(run, "estimate_s", 0.0));
     return entry;
 }
@@ -88,10 +89,10 @@ void SweepView::read_plan() {
             entry.round = known->second.round;
             entry.accuracy = known->second.accuracy;
             entry.ended_s = known->second.ended_s;
-        } else if (!entry.at_work() && entry.status != "waiting") {
+        } else if (entry.ended() || entry.on_its_way()) {
             look_at(entry);
             views_.erase(entry.id);
-            if (!first_time) entry.ended_s = time_s();
+            if (!first_time && entry.ended()) entry.ended_s = time_s();
         }
         runs_.push_back(std::move(entry));
     }
@@ -129,6 +130,18 @@ std::optional<double> SweepView::eta_s() const {
     const double done = fraction();
     if (state_ != RunState::Running || done <= 0.0) return std::nullopt;
     return elapsed_s() * (1.0 - done) / done;
+}
+
+std::int64_t SweepView::rounds_done() const {
+    std::int64_t rounds = 0;
+    for (const SweepEntry& run : runs_) rounds += run.round;
+    return rounds;
+}
+
+std::int64_t SweepView::rounds_planned() const {
+    std::int64_t rounds = 0;
+    for (const SweepEntry& run : runs_) rounds += run.rounds;
+    return rounds;
 }
 
 const SweepEntry* SweepView::best() const {

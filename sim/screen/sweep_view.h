@@ -22,6 +22,7 @@ struct SweepEntry {
     std::int64_t round = 0;  // done
     std::int64_t rounds = 0;
     std::int64_t workers = 0;
+    std::int64_t attempts = 0;  // processes started
     std::optional<double> accuracy;
     std::optional<double> rounds_per_s;
     std::optional<double> eta_s;
@@ -30,6 +31,8 @@ struct SweepEntry {
 
     bool at_work() const { return status == "running" || status == "killed"; }
     bool ended() const { return status == "finished" || status == "stopped" || status == "failed"; }
+    /// Interrupted, paused or killed on its way: what it has done is in its folder.
+    bool on_its_way() const { return !at_work() && !ended() && attempts > 0; }
     /// In units of the estimates; of a run that has ended, nothing is left.
     double work_done() const;
     double work_left() const;
@@ -54,6 +57,10 @@ public:
     double elapsed_s() const { return wall_s_ + since_s_; }  // over resumes
     /// At the pace so far; nothing before some work is done, or where nobody is at work.
     std::optional<double> eta_s() const;
+
+    /// Of all runs; planned: before any was stopped or failed.
+    std::int64_t rounds_done() const;
+    std::int64_t rounds_planned() const;
 
     /// The run with the highest accuracy, so far or in the end; nullptr: none was evaluated.
     const SweepEntry* best() const;

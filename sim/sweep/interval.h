@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 
 namespace fedhive::sim {
 
@@ -14,5 +15,9 @@ struct MeanInterval {
 /// Mean and 95 % confidence interval, mean ± t(0.975, n - 1) · s / √n: Student's t, s the sample's standard deviation. `values` must not be
 /// empty.
 MeanInterval mean_interval(std::span<const double> values);
+
+/// "0.912 ± 0.013": the half width has two significant digits and the mean ends at the same place. Without a half width, or where it is no
+/// more than rounding, the mean has so many decimals.
+std::string to_string(const MeanInterval& interval, int decimals);
 
 }  // namespace fedhive::sim

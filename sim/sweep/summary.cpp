@@ -2,6 +2,8 @@
 
 #include "sim/record/durable_file.h"
 #include "sim/sweep/interval.h"
+#include "sim/sweep/paired.h"
+#include "sim/sweep/run_groups.h"
 
 #include <fmt/format.h>
 
@@ -66,82 +68,66 @@ std::string csv_row(const Json& sweep, const Json& run, const RunResult& result)
     return fmt::format("{}\n", fmt::join(cells, ","));
 }
 
-/// Runs that differ in nothing but their seed.
-struct Group {
-    std::vector<std::string> settings;
-    std::vector<const RunResult*> finished;
-    std::size_t runs = 0;
-};
-
-std::vector<Group> group_by_settings(const Json& sweep, const std::vector<RunResult>& results) {
-    std::vector<Group> groups;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-        const Json& run = sweep["runs"][i];
-        std::vector<std::string> settings;
-        for (const Json& key : sweep["keys"]) settings.push_back(setting(run, key));
-        auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& one) { return one.settings == settings; });
-        if (group == groups.end()) group = groups.insert(groups.end(), {settings, {}, 0});
-        ++group->runs;
-        if (run["status"] == "finished") group->finished.push_back(&results[i]);
-    }
-    return groups;
-}
-
 /// "0.9712 ± 0.0013", over the runs that have the value; "–" where none has.
-template <class Value>
-std::string mean_over(const Group& group, std::optional<Value> RunResult::*member, int digits) {
+std::string mean_over(const RunGroup& group, const std::vector<RunResult>& results, const Outcome& outcome) {
     std::vector<double> values;
-    for (const RunResult* result : group.finished)
-        if (const auto& value = result->*member) values.push_back(static_cast<double>(*value));
+    for (const std::size_t run : group.finished)
+        if (const auto value = outcome.of(results[run])) values.push_back(*value);
     if (values.empty()) return "–";
-    const MeanInterval found = mean_interval(values);
-    const std::string width = found.half_width ? fmt::format(" ± {:.{}f}", *found.half_width, digits) : "";
     const bool all = values.size() == group.finished.size();
-    return fmt::format("{:.{}f}{}{}", found.mean, digits, width,
+    return fmt::format("{}{}", to_string(mean_interval(values), outcome.decimals),
                        all ? "" : fmt::format(" ({} of {})", values.size(), group.finished.size()));
 }
 
-/// What Markdown would take for the end of a cell.
-std::string escaped(std::string text) {
-    for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.replace(at, 1, "\\|");
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    return text;
-}
-
-std::string markdown_row(const std::vector<std::string>& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
-
-std::string table_of_groups(const Json& sweep, const std::vector<Group>& groups) {
-    const bool target = !sweep["target_accuracy"].is_null();
-    std::vector<std::string> head;
-    for (const Json& key : sweep["keys"]) head.push_back(fmt::format("`{}`", key.get<std::string>()));
-    head.insert(head.end(), {"runs", "final accuracy", "best accuracy", "final loss"});
-    if (target) head.push_back(fmt::format("rounds to {}", sweep["target_accuracy"].get<double>()));
-    head.emplace_back("wall s");
-    std::string text = markdown_row(head) + markdown_row(std::vector<std::string>(head.size(), "---"));
-    for (const Group& group : groups) {
-        std::vector<std::string> cells;
-        for (const std::string& value : group.settings) cells.push_back(escaped(value));
+std::string table_of_groups(const Json& sweep, const std::vector<RunResult>& results) {
+    std::vector<Outcome> shown = outcomes(sweep);
+    shown.push_back({"wall s", [](const RunResult& result) { return result.wall_s; }, 1});
+    std::vector<std::string> columns{"runs"};
+    for (const Outcome& outcome : shown) columns.push_back(outcome.head);
+    std::string text = markdown_head(setting_keys(sweep), columns);
+    for (const RunGroup& group : group_runs(sweep)) {
+        std::vector<std::string> cells = group.settings;
         const std::size_t finished = group.finished.size();
         cells.push_back(finished == group.runs ? fmt::format("{}", finished) : fmt::format("{} of {}", finished, group.runs));
-        cells.push_back(mean_over(group, &RunResult::final_accuracy, 4));
-        cells.push_back(mean_over(group, &RunResult::best_accuracy, 4));
-        cells.push_back(mean_over(group, &RunResult::final_loss, 4));
-        if (target) cells.push_back(mean_over(group, &RunResult::rounds_to_target, 1));
-        cells.push_back(mean_over(group, &RunResult::wall_s, 1));
+        for (const Outcome& outcome : shown) cells.push_back(mean_over(group, results, outcome));
         text += markdown_row(cells);
     }
     return text;
 }
 
-std::string list_of_others(const Json& sweep) {
+/// "; 20 of 300 rounds are done, accuracy 0.8125 so far": of a run that has not ended.
+std::string so_far(const Json& run, const RunResult& result) {
+    if (result.rounds == 0 || run["status"] == "failed" || run["status"] == "stopped") return "";
+    const std::string accuracy = result.final_accuracy ? fmt::format(", accuracy {:.4f} so far", *result.final_accuracy) : "";
+    return fmt::format("; {} of {} rounds are done{}", result.rounds, run["rounds"].get<std::int64_t>(), accuracy);
+}
+
+std::string list_of_others(const Json& sweep, const std::vector<RunResult>& results) {
     std::string text;
-    for (const Json& run : sweep["runs"]) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const Json& run = sweep["runs"][i];
         if (run["status"] == "finished") continue;
         const std::string reason = run["reason"].get<std::string>();
-        text += fmt::format("- `{}`: {}{}\n", run["id"].get<std::string>(), run["status"].get<std::string>(),
-                            reason.empty() ? "" : fmt::format(": {}", escaped(reason)));
+        text += fmt::format("- `{}`: {}{}{}\n", run["id"].get<std::string>(), run["status"].get<std::string>(),
+                            reason.empty() ? "" : fmt::format(": {}", escaped(reason)), so_far(run, results[i]));
     }
     return text.empty() ? "" : "\nNot finished, so not in the table:\n\n" + text;
+}
+
+/// Of a sweep that was interrupted: how far it is, and how it goes on.
+std::string interruption(const Json& sweep, const std::vector<RunResult>& results, const std::string& folder) {
+    const std::string exit_status = sweep["exit_status"].get<std::string>();
+    if (!exit_status.starts_with("interrupted")) return "";
+    std::int64_t done = 0;
+    std::int64_t planned = 0;
+    std::size_t finished = 0;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        done += results[i].rounds;
+        planned += sweep["runs"][i]["rounds"].get<std::int64_t>();
+        finished += sweep["runs"][i]["status"] == "finished" ? 1 : 0;
+    }
+    return fmt::format("{}: {} of {} runs have finished, {} of {} rounds are done. To go on: `fedhive sweep --resume {}`\n\n",
+                       exit_status, finished, results.size(), done, planned, folder);
 }
 
 }  // namespace
@@ -158,12 +144,14 @@ std::string summary_csv(const Json& sweep, const std::vector<RunResult>& results
     return text;
 }
 
-std::string summary_markdown(const Json& sweep, const std::vector<RunResult>& results) {
+std::string summary_markdown(const Json& sweep, const std::vector<RunResult>& results, const std::string& folder) {
+    const bool alone = sweep["jobs"] == 1 || results.size() < 2;
     return fmt::format(
-        "# {}\n\nMean over seeds ± half the 95 % interval (Student's t). Accuracy and loss are those of the global model on "
-        "the test "
-        "examples.\n\n{}{}",
-        sweep["name"].get<std::string>(), table_of_groups(sweep, group_by_settings(sweep, results)), list_of_others(sweep));
+        "# {}\n\n{}Mean over seeds ± half the 95 % interval (Student's t). Accuracy and loss are those of the global model on "
+        "the test examples; the best accuracy is that of any round.{}\n\n{}{}{}",
+        sweep["name"].get<std::string>(), interruption(sweep, results, folder),
+        alone ? "" : " Runs share the machine side by side, so that wall s does not compare them (`--jobs 1`: one at a time).",
+        table_of_groups(sweep, results), paired_differences(sweep, results), list_of_others(sweep, results));
 }
 
 void Summary::write(const Json& sweep) {
@@ -184,7 +172,7 @@ void Summary::write(const Json& sweep) {
         if (ended) ended_[state] = results.back();
     }
     write_file(folder_ / "summary.csv", summary_csv(sweep, results));
-    write_file(folder_ / "summary.md", summary_markdown(sweep, results));
+    write_file(folder_ / "summary.md", summary_markdown(sweep, results, folder_.string()));
 }
 
 }  // namespace fedhive::sim

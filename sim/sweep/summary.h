@@ -1,4 +1,5 @@
-// What a sweep came to: summary.csv with a row for each run, summary.md with a row for each setting, mean and interval over its seeds.
+// What a sweep came to, or has come to so far: summary.csv with a row for each run, summary.md with a row for each setting, mean and interval
+// over its seeds.
 #pragma once
 
 #include "sim/sweep/run_result.h"
@@ -14,7 +15,9 @@ namespace fedhive::sim {
 
 /// `results` in the order of sweep["runs"]. What does not depend on time comes first, so that two sweeps can be compared.
 std::string summary_csv(const nlohmann::ordered_json& sweep, const std::vector<RunResult>& results);
-std::string summary_markdown(const nlohmann::ordered_json& sweep, const std::vector<RunResult>& results);
+/// `folder`: of the sweep, for those who resume it.
+std::string summary_markdown(const nlohmann::ordered_json& sweep, const std::vector<RunResult>& results,
+                             const std::string& folder);
 
 /// Writes both files, again and again while a sweep goes on; runs that have ended are read once.
 class Summary {

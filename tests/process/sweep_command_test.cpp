@@ -95,6 +95,34 @@ TEST_SUITE("SweepCommand") {
         CHECK(files.sweep_to_out(kTwoRates, {"--jobs", "0"}) == "exited with status 2");
     }
 
+    TEST_CASE("ValuesOfAKeyThatDoesNotApplyAreNamedOnce") {
+        SweepFiles files;
+        REQUIRE(files.sweep_to_out("cases:\n  - {strategy: {name: fedavg}}\n  - {strategy: {name: fedprox, proximal_mu: 0.1}}\n"
+                                   "seeds: 3\n",
+                                   {"--dry-run"}) == "exited with status 0");
+        CHECK_MESSAGE(files.said("strategy.proximal_mu: –, 0.1\n"), files.output());
+    }
+
+    TEST_CASE("InterruptedSweepSaysHowFarItIsAndNotThatSomethingWentWrong") {
+        SweepFiles files;
+        files.start(
+            {"sweep", files.write("seeds: 2\nset: {rounds: 2000}\n").string(), "--out", files.out().string(), "--jobs", "1"});
+        const auto rounds = [&] { return read_lines(files.out() / "runs/seed=1/rounds.csv").size(); };
+        REQUIRE(eventually(60.0, [&] { return rounds() > 10; }));
+        kill(files.pid(), SIGINT);
+        CHECK(files.end() == "exited with status 130");
+        CHECK_FALSE(files.said("went wrong"));
+        const std::string end = fmt::format(
+            "interrupted by SIGINT; finished: 0 of 2 runs; {} of 4000 rounds are done; so far: {}/summary.csv and summary.md; "
+            "go on "
+            "with: fedhive sweep --resume {}\n",
+            rounds() - 1, files.out().string(), files.out().string());
+        CHECK_MESSAGE(files.said(end), end << files.output());
+        CHECK_MESSAGE(files.said(fmt::format("seed=1  waiting after round {} of 2000  accuracy 0.", rounds() - 1)),
+                      files.output());
+        CHECK_FALSE(files.said("seed=2  waiting"));
+    }
+
     TEST_CASE("ChangedFileIsRefusedUntilItIsGiven") {
         SweepFiles files;
         REQUIRE(files.sweep_to_out("grid: {training.optimizer.lr: [0.05, 0.1]}\n", {"--set", "rounds=1"}) ==

@@ -44,6 +44,21 @@ TEST_SUITE("Sweep") {
                 CHECK(sweep.json(run.id)["status"] == "waiting");
                 CHECK(manifest_of(sweep.of(run.id))["exit_status"] == "interrupted by SIGINT");
             }
+            std::size_t done = 0;
+            for (const auto& row : read_csv(sweep.path() / "summary.csv")) {
+                CHECK(row.at("rounds_done") == std::to_string(sweep.rounds(row.at("run") == "seed=2" ? "seed=2" : "lr=0.05")));
+                CHECK(row.at("final_test_accuracy") != "");
+                done += static_cast<std::size_t>(std::stoul(row.at("rounds_done")));
+            }
+            CHECK(done >= 40);
+            const std::string summary = read_text(sweep.path() / "summary.md");
+            CHECK_MESSAGE(
+                summary.find(fmt::format("0 of 2 runs have finished, {} of 600 rounds are done. To go on: `fedhive sweep "
+                                         "--resume {}`",
+                                         done, sweep.path().string())) != std::string::npos,
+                summary);
+            CHECK(summary.find(fmt::format("- `seed=2`: waiting; {} of 300 rounds are done", sweep.rounds("seed=2"))) !=
+                  std::string::npos);
             REQUIRE_MESSAGE(sweep.run(runs, resumed()) == 0, sweep.error());
             check_all_as_alone(sweep, runs);
         }

@@ -29,6 +29,7 @@ struct Folder : testing::TemporaryFolder {
                                 {"status", status},
                                 {"reason", reason},
                                 {"rounds", 10},
+                                {"attempts", status == "waiting" ? 0 : 1},
                                 {"workers", status == "waiting" ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(2)},
                                 {"estimate_s", estimate_s}});
     }
@@ -187,6 +188,31 @@ TEST_SUITE("SweepView") {
         sweep.refresh();
         CHECK(sweep.state() == RunState::Interrupted);
         CHECK_FALSE(sweep.eta_s());
+    }
+
+    TEST_CASE("InterruptedSweepKeepsTheRoundsOfRunsOnTheirWay") {
+        Ten folder;
+        SweepView before(folder.path());
+        before.refresh();
+        for (const std::size_t run : {3, 4}) {
+            folder.set(run, "waiting");
+            folder.plan["runs"][run]["attempts"] = 1;
+        }
+        folder.run("lr=0.2,seed=2", 6, "interrupted by SIGINT", 0.625);
+        folder.plan["exit_status"] = "interrupted by SIGINT";
+        folder.locks.clear();
+        folder.save();
+        SweepView after(folder.path());
+        for (SweepView* sweep : {&before, &after}) {  // who saw it run, and who sees it first now
+            sweep->refresh();
+            CHECK(sweep->state() == RunState::Interrupted);
+            CHECK(sweep->runs()[3].round == 6);
+            CHECK(sweep->rounds_done() == 29);
+            CHECK(sweep->rounds_planned() == 100);
+            CHECK(sweep->fraction() == doctest::Approx(26.0 / 90.0));  // what the failed run left undone is no work
+            CHECK(outcome(sweep->runs()[3]) == "waiting after round 6 of 10  accuracy 0.6250");
+            CHECK(outcome(sweep->runs()[9]) == "waiting");
+        }
     }
 
     TEST_CASE("HalfWrittenPlanChangesNothing") {

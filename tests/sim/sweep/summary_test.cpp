@@ -10,17 +10,19 @@ namespace {
 
 nlohmann::ordered_json run_of(const std::string& id, const std::string& status, const std::string& lr, int seed,
                               const std::string& reason = "") {
-    return {{"id", id},          {"status", status},
-            {"reason", reason},  {"seed", seed},
-            {"workers", 1},      {"settings", {{"training.optimizer.lr", lr}, {"data.partition.sizes", "[0.5, 0.5]"}}},
-            {"attempts", 1},     {"cpu_s", 1.5},
-            {"peak_bytes", 1000}};
+    return {{"id", id},         {"status", status},
+            {"reason", reason}, {"seed", seed},
+            {"workers", 1},     {"settings", {{"training.optimizer.lr", lr}, {"data.partition.sizes", "[0.5, 0.5]"}}},
+            {"attempts", 1},    {"cpu_s", 1.5},
+            {"rounds", 10},     {"peak_bytes", 1000}};
 }
 
 nlohmann::ordered_json sweep_of(const std::vector<nlohmann::ordered_json>& runs) {
     return {{"name", "two_rates"},
             {"keys", {"training.optimizer.lr", "data.partition.sizes"}},
             {"target_accuracy", 0.9},
+            {"exit_status", "finished"},
+            {"jobs", 2},
             {"runs", runs}};
 }
 
@@ -46,6 +48,10 @@ std::string line(const std::string& text, std::size_t index) {
     return found;
 }
 
+std::string markdown(const nlohmann::ordered_json& sweep, const std::vector<RunResult>& results) {
+    return summary_markdown(sweep, results, "results/small");
+}
+
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
@@ -68,10 +74,9 @@ TEST_SUITE("Summary") {
     TEST_CASE("MarkdownGivesMeanAndIntervalOverTheSeedsOfASetting") {
         const auto sweep =
             sweep_of({run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.1", 2), run_of("c", "finished", "0.2", 1)});
-        const std::string text = summary_markdown(sweep, {result_of(0.90, 3), result_of(0.92), result_of(0.5)});
+        const std::string text = markdown(sweep, {result_of(0.90, 3), result_of(0.92), result_of(0.5)});
         // 0.91 ± 12.7062 · 0.01
-        CHECK(holds(
-            text, "| 0.1 | [0.5, 0.5] | 2 | 0.9100 ± 0.1271 | 0.9100 ± 0.1271 | 0.0900 ± 0.1271 | 3.0 (1 of 2) | 2.0 ± 0.0 |"));
+        CHECK(holds(text, "| 0.1 | [0.5, 0.5] | 2 | 0.91 ± 0.13 | 0.91 ± 0.13 | 0.09 ± 0.13 | 3.0 (1 of 2) | 2.0 ± 0 |"));
         CHECK(holds(text, "| 0.2 | [0.5, 0.5] | 1 | 0.5000 | 0.5000 | 0.5000 | – | 2.0 |"));
         CHECK(holds(text, "rounds to 0.9"));
         CHECK_FALSE(holds(text, "Not finished"));
@@ -80,10 +85,75 @@ TEST_SUITE("Summary") {
     TEST_CASE("WhatHasNotFinishedIsNamedAndNotAveraged") {
         const auto sweep = sweep_of({run_of("a", "finished", "0.1", 1), run_of("b", "failed", "0.1", 2, "client 3 | exploded"),
                                      run_of("c", "waiting", "0.2", 1)});
-        const std::string text = summary_markdown(sweep, {result_of(0.9), result_of(0.1), RunResult{}});
+        const std::string text = markdown(sweep, {result_of(0.9), result_of(0.1), RunResult{}});
         CHECK(holds(text, "| 0.1 | [0.5, 0.5] | 1 of 2 | 0.9000 |"));
         CHECK(holds(text, "| 0.2 | [0.5, 0.5] | 0 of 1 | – |"));
         CHECK(holds(text, "- `b`: failed: client 3 \\| exploded"));
         CHECK(holds(text, "- `c`: waiting\n"));
+    }
+
+    TEST_CASE("InterruptedSweepSaysWhatIsDoneAndHowItGoesOn") {
+        auto sweep =
+            sweep_of({run_of("a", "finished", "0.1", 1), run_of("b", "waiting", "0.1", 2), run_of("c", "waiting", "0.2", 1)});
+        RunResult whole = result_of(0.9);
+        whole.rounds = 10;
+        const std::vector<RunResult> results{whole, result_of(0.5), RunResult{}};
+        CHECK_FALSE(holds(markdown(sweep, results), "resume"));
+        sweep["exit_status"] = "interrupted by SIGINT";
+        const std::string text = markdown(sweep, results);
+        CHECK(holds(text,
+                    "interrupted by SIGINT: 1 of 3 runs have finished, 15 of 30 rounds are done. To go on: `fedhive sweep "
+                    "--resume results/small`"));
+        CHECK(holds(text, "- `b`: waiting; 5 of 10 rounds are done, accuracy 0.5000 so far\n"));
+        CHECK(holds(text, "- `c`: waiting\n"));
+    }
+
+    TEST_CASE("WallTimesOfRunsSideBySideCompareNothing") {
+        auto sweep = sweep_of({run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.1", 2)});
+        CHECK(holds(markdown(sweep, {result_of(0.9), result_of(0.9)}), "wall s does not compare them"));
+        sweep["jobs"] = 1;
+        CHECK_FALSE(holds(markdown(sweep, {result_of(0.9), result_of(0.9)}), "wall s does not compare them"));
+    }
+
+    TEST_CASE("RunsThatShareTheirSeedsAreComparedInPairs") {
+        // Seeds differ by more than the rates do: differences 0.0625, 0.0625 and 0.125.
+        auto sweep = sweep_of({run_of("a1", "finished", "0.1", 1), run_of("a2", "finished", "0.1", 2),
+                               run_of("a3", "finished", "0.1", 3), run_of("b3", "finished", "0.2", 3),
+                               run_of("b1", "finished", "0.2", 1), run_of("b2", "finished", "0.2", 2),
+                               run_of("b4", "finished", "0.2", 4), run_of("c1", "finished", "0.3", 1)});
+        const std::vector<RunResult> results{result_of(0.25),   result_of(0.5),    result_of(0.75), result_of(0.875),
+                                             result_of(0.3125), result_of(0.5625), result_of(0.0),  result_of(0.5)};
+        const std::string text = markdown(sweep, results);
+        CHECK(holds(text, "## Differences to `training.optimizer.lr` 0.1, `data.partition.sizes` [0.5, 0.5]\n"));
+        // 0.08333 ± 4.30265 · 0.036084 / √3
+        CHECK_MESSAGE(holds(text, "| 0.2 | [0.5, 0.5] | 3 | +0.083 ± 0.090 | +0.083 ± 0.090 | -0.083 ± 0.090 | – |"), text);
+        CHECK(holds(text, "| 0.3 | [0.5, 0.5] | 1 | +0.2500 |"));
+        sweep["runs"][1]["status"] = "failed";
+        CHECK(holds(markdown(sweep, results), "| 0.2 | [0.5, 0.5] | 2 | +0.09 ± 0.40 |"));
+        sweep["runs"][2]["status"] = "failed";
+        CHECK_FALSE(holds(markdown(sweep, results), "Differences"));
+    }
+
+    TEST_CASE("SeedsThatVaryMakeNoGroupsAndPartPairs") {
+        auto sweep = sweep_of({run_of("a1", "finished", "0.1", 1), run_of("a2", "finished", "0.1", 1),
+                               run_of("b1", "finished", "0.2", 1), run_of("b2", "finished", "0.2", 1)});
+        sweep["keys"].push_back("seeds.model");
+        for (int run = 0; run < 4; ++run) sweep["runs"][run]["settings"]["seeds.model"] = run % 2 == 0 ? "7" : "8";
+        const std::string text = markdown(sweep, {result_of(0.5), result_of(0.75), result_of(0.625), result_of(0.875)});
+        CHECK_FALSE(holds(text, "seeds.model"));
+        CHECK(holds(text, "| 0.1 | [0.5, 0.5] | 2 | "));
+        CHECK_MESSAGE(holds(text, "| 0.2 | [0.5, 0.5] | 2 | +0.1250 ± 0 |"), text);
+    }
+
+    TEST_CASE("SettingsThatDifferInOneKeyAreCompared") {
+        std::vector<nlohmann::ordered_json> runs;
+        for (const char* id : {"a1", "a2", "b1", "b2", "c1", "c2"})
+            runs.push_back(run_of(id, "finished", id[0] == 'a' ? "0.1" : "0.2", id[1] - '0'));
+        for (const std::size_t run : {2, 3}) runs[run]["settings"]["data.partition.sizes"] = "";     // does not apply
+        for (const std::size_t run : {4, 5}) runs[run]["settings"]["data.partition.sizes"] = "[1]";  // differs as well
+        const std::string text = markdown(sweep_of(runs), std::vector<RunResult>(6, result_of(0.5)));
+        const std::string differences = text.substr(text.find("## Differences"));
+        CHECK_MESSAGE(holds(differences, "| 0.2 |  | 2 | 0.0000 ± 0 |"), text);
+        CHECK_FALSE(holds(differences, "[1]"));
     }
 }

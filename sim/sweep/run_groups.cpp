@@ -1,0 +1,67 @@
+#include "sim/sweep/run_groups.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> setting_keys(const Json& sweep) {
+    std::vector<std::string> keys;
+    for (const Json& key : sweep["keys"])
+        if (!key.get<std::string>().starts_with("seeds.")) keys.push_back(key);
+    return keys;
+}
+
+std::vector<RunGroup> group_runs(const Json& sweep) {
+    const std::vector<std::string> keys = setting_keys(sweep);
+    std::vector<RunGroup> groups;
+    for (std::size_t i = 0; i < sweep["runs"].size(); ++i) {
+        const Json& run = sweep["runs"][i];
+        std::vector<std::string> settings;
+        for (const std::string& key : keys) settings.push_back(run["settings"].value(key, ""));
+        auto group = std::find_if(groups.begin(), groups.end(), [&](const RunGroup& one) { return one.settings == settings; });
+        if (group == groups.end()) group = groups.insert(groups.end(), {settings, {}, 0});
+        ++group->runs;
+        if (run["status"] == "finished") group->finished.push_back(i);
+    }
+    return groups;
+}
+
+std::vector<Outcome> outcomes(const Json& sweep) {
+    std::vector<Outcome> found{
+        {"final accuracy", [](const RunResult& result) { return result.final_accuracy; }, 4},
+        {"best accuracy", [](const RunResult& result) { return result.best_accuracy; }, 4},
+        {"final loss", [](const RunResult& result) { return result.final_loss; }, 4},
+    };
+    const auto to_target = [](const RunResult& result) {
+        return result.rounds_to_target ? std::optional(static_cast<double>(*result.rounds_to_target)) : std::nullopt;
+    };
+    if (!sweep["target_accuracy"].is_null())
+        found.push_back({fmt::format("rounds to {}", sweep["target_accuracy"].get<double>()), to_target, 1});
+    return found;
+}
+
+std::string escaped(std::string text) {
+    for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.replace(at, 1, "\\|");
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+}
+
+std::string markdown_row(const std::vector<std::string>& cells) {
+    std::vector<std::string> safe;
+    for (const std::string& cell : cells) safe.push_back(escaped(cell));
+    return fmt::format("| {} |\n", fmt::join(safe, " | "));
+}
+
+std::string markdown_head(const std::vector<std::string>& keys, const std::vector<std::string>& columns) {
+    std::vector<std::string> head;
+    for (const std::string& key : keys) head.push_back(fmt::format("`{}`", key));
+    head.insert(head.end(), columns.begin(), columns.end());
+    return markdown_row(head) + markdown_row(std::vector<std::string>(head.size(), "---"));
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,174 @@
+"""scripts/check figures: figures in documents are those of their files, and who changed the code they speak of is told."""
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "scripts/lib"))
+import figures  # noqa: E402
+
+CSV = "workload,side,figure,median\nw1,fedhive,speed,1.2073\nw1,torch 2.11,speed,0.9\nw2,fedhive,speed,1.15\nw1,fedhive,round_s,2.62\n"
+
+
+class Project(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        self.write("results/bench/table.csv", CSV)
+        self.write("results/soak/result.json", json.dumps({"rounds": 12000, "kinds": {"dropped": 3, "hung": 4}, "a b": {"c": 1}}))
+
+    def write(self, name, text):
+        file = self.root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def check(self, text, **options):
+        """(what is wrong, what is only warned of, the document afterwards)"""
+        self.write("README.md", text)
+        found = figures.check(self.root, ["README.md"], **options)
+        warned = [one for one in found if isinstance(one, figures.Warned)]
+        return [one for one in found if one not in warned], warned, (self.root / "README.md").read_text(encoding="utf-8")
+
+    def shown(self, spec):
+        text = figures.figure(self.root, spec)
+        self.assertEqual(text[0], spec.split()[0])
+        return text[1]
+
+
+class Sentences(Project):
+    def test_values_are_chosen_by_their_row_and_written_as_asked(self):
+        table, soak = "results/bench/table.csv", "results/soak/result.json"
+        for spec, text in ((f"{table} workload=w1 side=fedhive figure=speed column=median format=.2f", "1.21"),
+                           (f"{table} workload=w1 side=fedhive figure=speed column=median", "1.2073"),
+                           (f"{table} workload=w1 'side=torch 2.11' figure=speed column=median format=.0%", "90%"),
+                           (f"{table} figure=speed column=median of=max format=.1f", "1.2"),
+                           (f"{table} figure=speed column=median of=min scale=1000 format=.0f", "900"),
+                           (f"{table} workload=w1 of=count", "3"),
+                           (f"{soak} key=rounds format=,d", "12,000"), (f"{soak} key=rounds", "12000"), (f"{soak} key=kinds", "7"),
+                           (f"{soak} key='kinds.hung+a b'", "5")):
+            self.assertEqual(self.shown(spec), text, spec)
+
+    def test_what_cannot_be_followed_says_why(self):
+        for spec, said in (("results/none.csv column=a", "results/none.csv: No such file"),
+                           ("results/bench/table.csv workload=w1 column=median", "3 rows of results/bench/table.csv are meant, and not one"),
+                           ("results/bench/table.csv workload=w9 column=median", "0 rows of"),
+                           ("results/bench/table.csv worklod=w1 column=median", "has no column worklod; it has workload, side"),
+                           ("results/bench/table.csv workload=w2 column=mean", "has no column 'mean'"),
+                           ("results/bench/table.csv workload=w2 column=side format=.2f", "format=.2f of 'fedhive'"),
+                           ("results/bench/table.csv of=sum column=median", "of=sum: allowed: max, min"),
+                           ("results/soak/result.json key=kinds.lost", "has no key 'kinds.lost'"),
+                           ("results/soak/result.json rounds", "'rounds' is not NAME=VALUE")):
+            wrong, _, _ = self.check(f"one\n\n<!-- figure: {spec} -->1<!-- /figure -->\n")
+            self.assertEqual(len(wrong), 1)
+            self.assertTrue(wrong[0].startswith("README.md:3: "), wrong)
+            self.assertIn(said, wrong[0])
+
+    def test_a_figure_that_is_not_the_files_is_found_and_renewed(self):
+        spec = "results/bench/table.csv workload=w2 column=median format=.2f"
+        right = f"is <!-- figure: {spec} -->1.15<!-- /figure --> and <!-- figure: {spec} -->1.15<!-- /figure -->.\n"
+        self.assertEqual(self.check(right)[0], [])
+        wrong, _, _ = self.check("x\n" + right.replace("1.15", "1.25", 1))
+        self.assertEqual(wrong, ["README.md:2: shows 1.25, but results/bench/table.csv says 1.15; scripts/check figures --write"])
+        wrong, _, text = self.check(right.replace("1.15", "1.25"), write=True)
+        self.assertEqual((wrong, text), ([], right))
+
+    def test_marks_in_code_are_examples_and_halves_are_mistakes(self):
+        example = "`<!-- figure: nothing.csv -->1<!-- /figure -->`\n\n```\n<!-- figure: x.csv -->2<!-- /figure -->\n```\n"
+        self.assertEqual(self.check(example)[0], [])
+        for half in ("<!-- figure: results/soak/result.json key=rounds -->12000\n", "12000<!-- /figure -->\n", "<!-- table: x.csv\n-->\n| a |\n"):
+            wrong, _, text = self.check(half, write=True)
+            self.assertEqual(wrong, ["README.md:1: has no other half, or another mark inside"])
+            self.assertEqual(text, half)
+
+
+class Tables(Project):
+    HEAD = ("<!-- table: results/bench/table.csv figure=speed\npivot: workload, side, median\nrows: workload = w2, w1\nname: w1 = the first\n"
+            "column: Workload = {workload}\ncolumn: fedhive = **{fedhive:.2f}**\ncolumn: torch = {torch:.1f}\n-->\n")
+    BODY = "| Workload | fedhive | torch |\n|---|---|---|\n| w2 | **1.15** | – |\n| the first | **1.21** | 0.9 |\n"
+
+    def test_rows_are_in_the_order_given_and_names_may_be_cut_short(self):
+        self.assertEqual(self.check(f"a\n\n{self.HEAD}{self.BODY}<!-- /table -->\n")[0], [])
+
+    def test_a_table_that_is_not_the_files_is_found_and_renewed(self):
+        wrong, _, _ = self.check(f"a\n\n{self.HEAD}{self.BODY.replace('1.21', '1.20')}<!-- /table -->\n")
+        self.assertEqual(len(wrong), 1)
+        self.assertTrue(wrong[0].startswith("README.md:11: shows | Workload"), wrong)
+        for before in ("", "| old |\n"):
+            wrong, _, text = self.check(f"{self.HEAD}{before}<!-- /table -->\nend\n", write=True)
+            self.assertEqual((wrong, text), ([], f"{self.HEAD}{self.BODY}<!-- /table -->\nend\n"))
+
+    def test_what_cannot_be_made_says_why(self):
+        for line, said in (("pivot: workload, side", "wants three columns"), ("rows: workload = w9", "0 rows of results/bench/table.csv have"),
+                           ("column: x = {speed}", "{speed} names 0 columns"), ("colum: x = y", "'colum: x = y': wants pivot")):
+            wrong, _, _ = self.check(f"<!-- table: results/bench/table.csv\n{line}\n-->\n<!-- /table -->\n")
+            self.assertEqual(len(wrong), 1)
+            self.assertIn(said, wrong[0])
+
+
+class Ages(Project):
+    TEXT = "<!-- figure: results/soak/result.json key=rounds -->12000<!-- /figure -->\n"
+
+    def git(self, *arguments):
+        done = subprocess.run(["git", "-C", self.root, "-c", "user.name=n", "-c", "user.email=e@example.org", *arguments], capture_output=True,
+                              text=True, check=True)
+        return done.stdout.strip()
+
+    def commit(self, name):
+        self.write(name, "changed")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "change", "--allow-empty")
+        return self.git("rev-parse", "--short=12", "HEAD")
+
+    def warnings(self):
+        wrong, warned, _ = self.check(self.TEXT)
+        self.assertEqual(wrong, [])
+        return warned
+
+    def test_figures_older_than_their_code_are_warned_of(self):
+        self.git("init", "-q")
+        commit = self.commit("sim/a.cpp")
+        self.write("results/soak/manifest.json", json.dumps({"commit": commit + "-dirty", "commands": ["tests/bench/soak"]}))
+        self.write("results/figures.yaml", "# a comment\nresults/soak/: [sim, tests/bench/soak]\nresults/: [docs]\n")
+        self.commit("docs/b.md")
+        self.assertEqual(self.warnings(), [])
+        self.commit("sim/c.cpp")
+        self.assertEqual(self.warnings(), [f"results/soak/result.json: measured at {commit}; since then 1 commit changed sim, tests/bench/soak; "
+                                           "again with: tests/bench/soak"])
+        self.write("results/soak/manifest.json", json.dumps({"commit": commit, "paths": ["clients"]}))
+        self.assertEqual(self.warnings(), [])
+
+    def test_what_is_not_known_is_warned_of_too(self):
+        self.git("init", "-q")
+        self.commit("sim/a.cpp")
+        self.assertEqual(self.warnings(), ["results/soak/result.json: no manifest says at which commit it was measured"])
+        self.write("results/soak/manifest.json", json.dumps({"commit": "0123456789ab"}))
+        self.assertEqual(self.warnings(), ["results/soak/result.json: results/figures.yaml does not say of which code it speaks"])
+        self.write("results/figures.yaml", "results/soak/: [sim]\n")
+        self.assertEqual(self.warnings(), ["results/soak/result.json: measured at 0123456789ab, which is not in this history"])
+        self.write("results/figures.yaml", "results/soak/ sim\n")
+        self.assertIn("results/figures.yaml:1: 'results/soak/ sim': wants FILE: [PATH, PATH]", self.check(self.TEXT)[0])
+
+
+class Command(Project):
+    def test_the_check_fails_for_wrong_figures_and_not_for_old_ones(self):
+        def run(*arguments):
+            return subprocess.run([sys.executable, "-B", ROOT / "scripts/lib/checks.py", "--root", self.root, *arguments, "figures"],
+                                  capture_output=True, text=True, check=False)
+        self.write("README.md", Ages.TEXT.replace("12000<", "11000<"))
+        done = run()
+        self.assertEqual((done.returncode, "failed figures\n  README.md:1: shows 11000" in done.stdout), (1, True), done.stdout)
+        done = run("--write")
+        self.assertEqual((done.returncode, (self.root / "README.md").read_text()), (0, Ages.TEXT))
+        done = run()
+        self.assertEqual(done.returncode, 0)
+        self.assertTrue(done.stdout.startswith("warning results/soak/result.json: no manifest"), done.stdout)
+        self.assertTrue(done.stdout.endswith("ok figures\n1 passed, 0 failed\n"), done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
