@@ -146,20 +146,6 @@ TEST_SUITE("Mean") {
         CHECK(mean.clients == 2);
     }
 
-    TEST_CASE("MeanArrivalInAnyOrderOnceSortedHasTheSameBits") {
-        const Cohort cohort = random_cohort(9, 500, 3, 1.0);
-        std::vector<std::size_t> arrival{4, 8, 0, 3, 7, 1, 6, 2, 5};
-        std::map<std::size_t, std::size_t> sorted;
-        for (const std::size_t k : arrival) sorted[cohort.positions[k]] = k;
-        Cohort again;
-        for (const auto& [position, k] : sorted) {
-            again.positions.push_back(position);
-            again.updates.push_back(cohort.updates[k]);
-            again.weights.push_back(cohort.weights[k]);
-        }
-        CHECK(testing::same_bits(mean_of(again, MemorySpace::Host), mean_of(cohort, MemorySpace::Host)));
-    }
-
     TEST_CASE("MeanSumOfWeightsThatCannotDivideIsAFault") {
         const Floats update(16, 1.0F);
         for (const double weight :

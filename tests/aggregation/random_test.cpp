@@ -1,12 +1,20 @@
 #include "aggregation/base/random.h"
 
+#include "tests/support/statistics.h"
+
 #include <doctest/doctest.h>
+#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <vector>
 
 using namespace fedhive;
+using testing::chi_square;
+using testing::chi_square_bound;
+using testing::kolmogorov_bound;
+using testing::kolmogorov_distance;
 
 namespace {
 
@@ -39,15 +47,10 @@ TEST_SUITE("Random") {
     }
 
     TEST_CASE("StreamBelowIsUniform") {
-        constexpr std::size_t kBound = 7;
-        constexpr double kDraws = 70000.0;
         Stream stream(42, Purpose::Sampling);
-        std::array<double, kBound> counts{};
-        for (int i = 0; i < static_cast<int>(kDraws); ++i) counts.at(stream.below(kBound)) += 1.0;
-        double chi_square = 0.0;
-        for (const double count : counts)
-            chi_square += (count - kDraws / kBound) * (count - kDraws / kBound) / (kDraws / kBound);
-        CHECK(chi_square < 22.5);  // 6 degrees of freedom: exceeded once in a thousand seeds
+        std::vector<std::size_t> seen(7);
+        for (int i = 0; i < 70000; ++i) ++seen.at(stream.below(7));
+        CHECK(chi_square(seen) < chi_square_bound(7));
     }
 
     TEST_CASE("StreamBelowRejectsWhatWouldBias") {
@@ -60,23 +63,36 @@ TEST_SUITE("Random") {
         CHECK(low < 1120);
     }
 
-    TEST_CASE("StreamUniformAndNormalHaveTheirMoments") {
+    TEST_CASE("StreamUniformAndNormalAreDistributedSo") {
+        constexpr std::size_t kDraws = 20000;
         Stream stream(44, Purpose::TrainData);
-        double uniform = 0.0;
-        double normal = 0.0;
-        double squares = 0.0;
-        for (int i = 0; i < 20000; ++i) {
-            const double u = stream.uniform();
-            REQUIRE(u >= 0.0);
-            REQUIRE(u < 1.0);
-            const double z = stream.normal();
-            uniform += u / 20000.0;
-            normal += z / 20000.0;
-            squares += z * z / 20000.0;
+        std::vector<double> uniform(kDraws), normal(kDraws), flat(kDraws);
+        for (std::size_t i = 0; i < kDraws; ++i) {
+            uniform[i] = stream.uniform();
+            REQUIRE(uniform[i] >= 0.0);
+            REQUIRE(uniform[i] < 1.0);
+            normal[i] = stream.normal();
+            flat[i] = std::sqrt(3.0) * (2.0 * uniform[i] - 1.0);  // mean 0 and variance 1 as well
         }
-        CHECK(uniform == doctest::Approx(0.5).epsilon(0.02));
-        CHECK(std::abs(normal) < 0.03);
-        CHECK(squares == doctest::Approx(1.0).epsilon(0.04));
+        const auto normal_cdf = [](double z) { return boost::math::cdf(boost::math::normal(), z); };
+        const auto uniform_cdf = [](double u) { return std::clamp(u, 0.0, 1.0); };
+        CHECK(kolmogorov_distance(uniform, uniform_cdf) < kolmogorov_bound(kDraws));
+        CHECK(kolmogorov_distance(normal, normal_cdf) < kolmogorov_bound(kDraws));
+        CHECK(kolmogorov_distance(flat, normal_cdf) > 3.0 * kolmogorov_bound(kDraws));
+    }
+
+    TEST_CASE("ShuffleOfFourGivesEveryOrderEquallyOften") {
+        Stream stream(46, Purpose::Shuffle);
+        std::map<std::vector<int>, std::size_t> orders;
+        for (int i = 0; i < 24000; ++i) {
+            std::vector<int> values{0, 1, 2, 3};
+            shuffle(std::span<int>(values), stream);
+            ++orders[values];
+        }
+        std::vector<std::size_t> seen;
+        for (const auto& [order, times] : orders) seen.push_back(times);
+        REQUIRE(seen.size() == 24);
+        CHECK(chi_square(seen) < chi_square_bound(24));
     }
 
     TEST_CASE("ShuffleKeepsTheValuesAndRepeatsItself") {

@@ -3,6 +3,7 @@
 
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/synthetic.h"
+#include "tests/aggregation/spans.h"
 #include "tests/fleet/toy_trainer.h"
 
 #include <doctest/doctest.h>
@@ -14,7 +15,7 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// Eight clients in flight, of 12 with three steps each; client k takes (k * 5 % 12) + 1 simulated seconds.
+/// Eight clients in flight, of 12 with three steps each; client k takes (k * 5 % 12) + 1 simulated seconds where nothing else is said.
 struct FlyingRun {
     FlyingRun(std::uint32_t workers, std::size_t quorum, bool late_join, FleetOptions options = {})
         : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
@@ -28,7 +29,8 @@ struct FlyingRun {
         options.mode.in_flight = 8;
         options.mode.quorum = quorum;
         options.mode.late_join = late_join;
-        options.round_trip_s = [](std::uint32_t client, std::uint64_t, const Traffic&) { return client * 5 % 12 + 1.0; };
+        if (!options.round_trip_s)
+            options.round_trip_s = [](std::uint32_t client, std::uint64_t, const Traffic&) { return client * 5 % 12 + 1.0; };
         fleet =
             std::make_unique<Fleet>(options, testing::toy_plan(arena, dataset, 4), arena, dataset, testing::make_toy_trainer);
     }
@@ -63,6 +65,31 @@ std::vector<std::uint32_t> who(const Arrivals& arrived) {
 
 const Cohort kEight{0, 1, 2, 3, 4, 5, 6, 7};  // arrive at 1, 6, 11, 4, 9, 2, 7, 12
 
+struct Mean {
+    std::vector<std::uint32_t> order;  // of arrival
+    std::vector<float> values;
+};
+
+/// Of eight updates with numbers of their own, which arrive after these times.
+Mean mean_of_eight(std::vector<double> round_trips_s) {
+    FleetOptions options;
+    options.round_trip_s = [=](std::uint32_t client, std::uint64_t, const Traffic&) { return round_trips_s.at(client); };
+    FlyingRun run(2, 8, true, options);
+    run.fleet->pull_down(kEight, run.server, run.strategy);
+    run.fleet->train();
+    Arrivals arrived = run.fleet->barrier(run.server);
+    auto& sum = *run.strategy.aggregator;
+    sum.zero_init(64, aggregation::MemorySpace::Host);
+    for (std::size_t i = 0; i < arrived.updates.size(); ++i) {
+        const ClientReport& client = arrived.clients.at(i);
+        aggregation::copy(run.arena.slot(client.slot), aggregation::testing::random_floats(64, client.client_id));
+        arrived.updates[i].scale = arrived.updates[i].weight = 1.0 + client.client_id / 7.0;
+        sum.aggregate(arrived.updates[i]);
+    }
+    const auto mean = sum.finish().values.host();
+    return {arrived.order, {mean.begin(), mean.end()}};
+}
+
 }  // namespace
 
 TEST_SUITE("FleetFlights") {
@@ -85,6 +112,17 @@ TEST_SUITE("FleetFlights") {
             CHECK(run.fleet->in_flight().empty());
             for (const std::uint32_t readers : run.server.readers) CHECK(readers == 0);
         }
+    }
+
+    TEST_CASE("UpdatesThatArriveInAnyOrderGiveTheSameBits") {
+        const Mean in_order = mean_of_eight({1, 2, 3, 4, 5, 6, 7, 8});
+        CHECK(in_order.order == kEight);
+        const Mean backwards = mean_of_eight({8, 7, 6, 5, 4, 3, 2, 1});
+        CHECK(backwards.order == Cohort{7, 6, 5, 4, 3, 2, 1, 0});
+        CHECK(backwards.values == in_order.values);
+        const Mean mixed = mean_of_eight({3, 8, 1, 6, 2, 7, 5, 4});
+        CHECK(mixed.order == Cohort{2, 4, 0, 7, 6, 3, 5, 1});
+        CHECK(mixed.values == in_order.values);
     }
 
     TEST_CASE("WhoComesAfterTheQuorumIsLeftBehindAndNeverTrained") {

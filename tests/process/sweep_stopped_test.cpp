@@ -78,7 +78,7 @@ TEST_SUITE("Sweep") {
         const std::int64_t start = now_ns();
         kill(sweep.pid(), SIGINT);
         CHECK(sweep.end() == 130);
-        CHECK(seconds_between(start, now_ns()) < 2.0);
+        CHECK(seconds_between(start, now_ns()) < 20.0);  // the run that hangs would have minutes
         CHECK(sweep.json("hangs")["status"] == "waiting");
         CHECK(eventually(5.0, [&] { return num_processes_of(sweep.path()) == 0; }));
     }

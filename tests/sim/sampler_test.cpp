@@ -58,14 +58,18 @@ TEST_SUITE("Sampler") {
         CHECK(now_s == 3.0);
     }
 
-    TEST_CASE("BusyClientsAreNeverTaken") {
+    TEST_CASE("AllWhoAreIdleAreTakenAndBusyClientsNever") {
         DevicesConfig sometimes;
         sometimes.availability.scheme = "probability";
         sometimes.availability.probability = 0.5;
         const std::vector<std::uint32_t> busy{0, 3, 4, 19};
         for (const DevicesConfig& config : {DevicesConfig(), sometimes}) {
             const Devices devices(config, 20, 1);
-            std::set<std::uint32_t> seen;
+            std::set<std::uint32_t> idle, seen;
+            for (std::uint32_t client = 0; client < 20; ++client)
+                if (devices.available(client, 0.0) && !std::binary_search(busy.begin(), busy.end(), client))
+                    idle.insert(client);
+            CHECK((idle.size() == 16) == devices.always_available());
             for (std::uint32_t round = 0; round < 200; ++round) {
                 double now_s = 0.0;
                 for (const std::uint32_t client :
@@ -75,8 +79,7 @@ TEST_SUITE("Sampler") {
                     seen.insert(client);
                 }
             }
-            CHECK(seen.size() == (devices.always_available() ? 16 : seen.size()));
-            CHECK(!seen.empty());
+            CHECK(seen == idle);
         }
     }
 

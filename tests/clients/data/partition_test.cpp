@@ -2,8 +2,10 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
+#include "tests/support/statistics.h"
 
 #include <doctest/doctest.h>
+#include <boost/math/distributions/beta.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -55,6 +57,26 @@ void check_seeded(Deal deal) {
     CHECK(one.offsets == deal(std::uint64_t{1}).offsets);
     CHECK(one.indices != deal(std::uint64_t{2}).indices);
     CHECK(one.indices != deal(std::uint64_t{1} << 32 | 1U).indices);
+}
+
+constexpr std::size_t kPerLabel = 1000;
+
+/// Shares of 10,000 labels, each dealt to four clients independently of the others: one client's of each, in turn.
+std::vector<double> drawn_shares(double alpha) {
+    constexpr std::size_t kLabels = 500;
+    std::vector<std::int32_t> labels(kLabels * kPerLabel);
+    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int32_t>(i / kPerLabel);
+    std::vector<double> shares;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const Partition partition = partition_dirichlet(labels, kLabels, 4, alpha, 0, seed);
+        std::vector<double> dealt(kLabels, 0.0);
+        for (std::size_t client = 0; client < 4; ++client)
+            for (const std::uint32_t index : partition.shard(client))
+                if (const auto label = static_cast<std::size_t>(labels[index]); label % 4 == client)
+                    dealt[label] += 1.0 / kPerLabel;
+        shares.insert(shares.end(), dealt.begin(), dealt.end());
+    }
+    return shares;
 }
 
 struct Sizes {
@@ -263,21 +285,21 @@ TEST_SUITE("PartitionDirichlet") {
         }
     }
 
-    TEST_CASE("SharesHaveTheMeanAndVarianceOfTheDistribution") {
-        // A share of Dirichlet(alpha) over K clients: mean 1/K, variance (K-1) / (K^2 (K alpha + 1)).
-        const std::vector<std::int32_t> labels(10000, 0);
+    TEST_CASE("SharesAreDistributedByAlpha") {
+        // A client's share of Dirichlet(alpha) over 4 clients is Beta(alpha, 3 alpha).
+        const auto distance = [](const std::vector<double>& shares, double alpha) {
+            const boost::math::beta_distribution<> beta(alpha, 3.0 * alpha);
+            const auto cdf = [&](double share) { return boost::math::cdf(beta, std::clamp(share, 0.0, 1.0)); };
+            return testing::kolmogorov_distance(shares, cdf, 1.0 / kPerLabel);
+        };
         for (const double alpha : {0.1, 0.5, 1.0, 5.0}) {
-            double mean = 0, square = 0;
-            constexpr int kDraws = 2000;
-            for (std::uint64_t seed = 0; seed < kDraws; ++seed) {
-                const double share =
-                    static_cast<double>(partition_dirichlet(labels, 1, 4, alpha, 0, seed).num_examples(2)) / 10000.0;
-                mean += share / kDraws;
-                square += share * share / kDraws;
-            }
-            const double variance = 3.0 / (16.0 * (4.0 * alpha + 1.0));
-            CHECK(std::abs(mean / 0.25 - 1.0) < 0.12);
-            CHECK(std::abs((square - mean * mean) / variance - 1.0) < 0.15);
+            CAPTURE(alpha);
+            const std::vector<double> shares = drawn_shares(alpha);
+            const double bound = testing::kolmogorov_bound(shares.size());
+            CHECK(distance(shares, alpha) < bound);
+            // And of no alpha that is a quarter larger, or a fifth smaller.
+            CHECK(distance(shares, 1.25 * alpha) > bound);
+            CHECK(distance(shares, alpha / 1.25) > bound);
         }
     }
 

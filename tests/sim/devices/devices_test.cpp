@@ -2,8 +2,10 @@
 #include "sim/devices/devices.h"
 
 #include "aggregation/base/error.h"
+#include "tests/support/statistics.h"
 #include "tests/support/temporary_folder.h"
 
+#include <boost/math/distributions/lognormal.hpp>
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -43,20 +45,20 @@ std::vector<DeviceSpeed> speeds(const DevicesConfig& config, std::uint32_t num_c
     return result;
 }
 
-/// The logarithm of what is drawn has the median of `median` and standard deviation sigma.
-void check_lognormal(std::vector<double> values, double median, double sigma) {
-    const auto n = static_cast<double>(values.size());
-    double sum = 0.0;
-    double squares = 0.0;
-    for (double& value : values) {
-        value = std::log(value / median);
-        sum += value;
-        squares += value * value;
-    }
-    std::sort(values.begin(), values.end());
-    // Three standard errors each: of the median 1.2533 σ / √n, of the standard deviation σ / √(2 n).
-    CHECK(std::abs(values[values.size() / 2]) < 3.0 * 1.2533 * sigma / std::sqrt(n));
-    CHECK(std::abs(std::sqrt(squares / n - sum * sum / n / n) - sigma) < 3.0 * sigma / std::sqrt(2.0 * n));
+/// Kolmogorov's distance of what is drawn from the lognormal distribution with that median.
+double distance(const std::vector<double>& values, double median, double sigma) {
+    const boost::math::lognormal_distribution<> lognormal(std::log(median), sigma);
+    return testing::kolmogorov_distance(values, [&](double value) { return boost::math::cdf(lognormal, value); });
+}
+
+void check_lognormal(const std::vector<double>& values, double median, double sigma) {
+    const double bound = testing::kolmogorov_bound(values.size());
+    CHECK(distance(values, median, sigma) < bound);
+    // And of no median a tenth of sigma away, of no sigma a tenth larger or smaller.
+    CHECK(distance(values, median * std::exp(0.1 * sigma), sigma) > bound);
+    CHECK(distance(values, median * std::exp(-0.1 * sigma), sigma) > bound);
+    CHECK(distance(values, median, 1.1 * sigma) > bound);
+    CHECK(distance(values, median, 0.9 * sigma) > bound);
 }
 
 class Trace {
@@ -89,7 +91,7 @@ TEST_CASE("ConstantRoundTripIsDownloadPlusTrainingPlusUpload") {
     CHECK_THROWS_AS(devices.round_trip_s(3, 1, 1, 1), std::out_of_range);
 }
 
-TEST_CASE("LognormalHasItsMedianAndSigma") {
+TEST_CASE("LognormalIsDistributedByItsMedianAndSigma") {
     const DevicesConfig config =
         spread_out({.distribution = "lognormal", .sigma = 0.75}, {.distribution = "lognormal", .sigma = 0.25});
     const std::vector<DeviceSpeed> drawn = speeds(config, 10'000);

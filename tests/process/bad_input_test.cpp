@@ -1,0 +1,122 @@
+// Promise 5: what a user can mend ends with status 2, names what to mend, and leaves things as they were.
+#include "tests/process/run_process.h"
+#include "tests/support/skip.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+TEST_SUITE("BadInput") {
+    /// Exit code 2, the message, and no folder.
+    const auto refused = [](const std::string& config, const std::vector<std::string>& more, const std::string& message) {
+        FedhiveRun run(config, more);
+        CHECK(run.end() == "exited with status 2");
+        CHECK_MESSAGE(run.output().find(message) != std::string::npos, run.output());
+        CHECK_FALSE(std::filesystem::exists(run.out()));
+    };
+
+    TEST_CASE("TypoNamesFileLineAndSuggestion") {
+        refused(small_config() + "trainig: {}\n", {}, "test.yaml:9: trainig: unknown key; did you mean 'training'?");
+    }
+
+    TEST_CASE("ModelThatDoesNotFitTheDataNamesTheLine") {
+        refused(small_config(), {"--set", "model={name: cnn_m}"}, "model.name: cnn_m takes examples of at least 6 x 6");
+        std::string config = small_config();
+        config.replace(config.find("model: {name: mlp, hidden: 32}"), 30, "model: {name: mnist_cnn}");
+        refused(config, {}, "test.yaml:7: model.name: mnist_cnn takes examples of 1 x 28 x 28");
+    }
+
+    TEST_CASE("MissingDataSaysHowToGetIt") {
+        refused("data: {format: idx, root: nowhere/mnist}\nmodel: {name: lr}\n", {}, "scripts/data mnist");
+    }
+
+    TEST_CASE("CudaWithoutAGpuIsRefused") {
+        if (std::filesystem::exists("/dev/nvidia0")) FEDHIVE_SKIP("there is a GPU");
+        refused(small_config(), {"--set", "device=cuda"}, "device: ");
+    }
+
+    TEST_CASE("ArenaThatDoesNotFitTellsWantedAndAvailableBytes") {
+        refused(
+            "data: {format: synthetic, num_train: 20000, num_test: 10, num_features: 4, partition: {scheme: iid, clients: "
+            "20000}}\n"
+            "model: {name: mlp, hidden: 20000}\n",
+            {}, "bytes");
+    }
+
+    TEST_CASE("FolderThatIsNotEmptyIsKeptUnlessOverwritten") {
+        FedhiveRun run(small_config());
+        REQUIRE(run.end() == "exited with status 0");
+        std::ofstream(run.out() / "notes.txt") << "mine";
+        const std::string before = read_text(run.out() / "rounds.csv");
+        const std::vector<std::string> again{"run", (run.folder() / "test.yaml").string(), "--out", run.out().string()};
+        run.start(again);
+        CHECK(run.end() == "exited with status 2");
+        CHECK(run.output().find("not empty") != std::string::npos);
+        CHECK(read_text(run.out() / "rounds.csv") == before);
+        auto overwriting = again;
+        overwriting.emplace_back("--overwrite");
+        run.start(overwriting);
+        CHECK(run.end() == "exited with status 0");
+        CHECK(run.rounds() == 3);
+        CHECK(read_text(run.out() / "notes.txt") == "mine");
+    }
+
+    TEST_CASE("FolderThatCannotBeWrittenIsRefused") {
+        const TemporaryFolder folder;
+        std::ofstream(folder.path() / "file") << "x";
+        std::ofstream(folder.path() / "test.yaml") << small_config();
+        FedhiveRun run;
+        run.start({"run", (folder.path() / "test.yaml").string(), "--out", (folder.path() / "file").string()});
+        CHECK(run.end() == "exited with status 2");
+        CHECK(run.output().find("is not a folder") != std::string::npos);
+        run.start({"run", (folder.path() / "test.yaml").string(), "--out", (folder.path() / "file" / "below").string()});
+        CHECK(run.end() == "exited with status 2");
+        CHECK_MESSAGE(run.output().find("cannot be written") != std::string::npos, run.output());
+    }
+
+    TEST_CASE("OverwriteLeavesAFolderAloneThatHoldsNoRun") {
+        FedhiveRun run;
+        std::filesystem::create_directories(run.out() / "logs");
+        std::ofstream(run.out() / "config.yaml") << "mine";
+        std::ofstream(run.out() / "logs" / "mine.txt") << "mine";
+        std::ofstream(run.folder() / "test.yaml") << small_config();
+        run.start({"run", (run.folder() / "test.yaml").string(), "--out", run.out().string(), "--overwrite"});
+        CHECK(run.end() == "exited with status 2");
+        CHECK(run.output().find("holds no run") != std::string::npos);
+        CHECK(read_text(run.out() / "config.yaml") == "mine");
+        CHECK(read_text(run.out() / "logs" / "mine.txt") == "mine");
+    }
+
+    TEST_CASE("MoreDataOrModelThanMemoryIsRefused") {
+        refused(small_config(), {"--set", "data.num_train=1000000000", "--set", "data.num_features=1000"},
+                "data.format: 1000000100 examples need 2008000200800 bytes (1.8 TiB)");
+        refused(small_config(), {"--set", "model={name: mlp, hidden: 1000000}"}, "model.name: mlp cannot be built");
+    }
+
+    TEST_CASE("UnknownSubcommandAndFlagExitWith2") {
+        FedhiveRun run(small_config(), {"--nonsense"});
+        CHECK(run.end() == "exited with status 2");
+        run.start({"dance"});
+        CHECK(run.end() == "exited with status 2");
+    }
+}
+
+TEST_SUITE("Commands") {
+    TEST_CASE("ValidateShowConfigDoctorAndReferenceWork") {
+        FedhiveRun run(small_config());
+        REQUIRE(run.end() == "exited with status 0");
+        const std::string file = (run.folder() / "test.yaml").string();
+        run.start({"validate", file});
+        CHECK(run.end() == "exited with status 0");
+        CHECK(run.output().find("valid; ") != std::string::npos);
+        run.start({"show-config", file});
+        CHECK(run.end() == "exited with status 0");
+        run.start({"doctor"});
+        CHECK(run.end() == "exited with status 0");
+        CHECK(run.output().find("libtorch") != std::string::npos);
+        run.start({"reference"});
+        CHECK(run.end() == "exited with status 0");
+        CHECK(run.output().find("proximal_mu") != std::string::npos);
+    }
+}
