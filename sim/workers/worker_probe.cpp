@@ -3,7 +3,6 @@
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "clients/training/libtorch_info.h"
-#include "sim/estimate.h"
 #include "sim/machine.h"
 #include "sim/memory_plan.h"
 #include "sim/version.h"
@@ -90,23 +89,23 @@ struct Budget {
     bool disturbed = false;
 };
 
-Budget budget_for(const Experiment& run, std::int64_t rounds_left) {
+Budget budget_for(const Experiment& run, std::int64_t rounds_left, const ProbeMethods& methods) {
     const double steps = static_cast<double>(rounds_left) * steps_per_round(run) / static_cast<double>(run.num_workers);
     if (steps < 1.0) return {};
     const double shortest_s = kLeastProbe_s / kShareOfRun;
-    const StepTime step = on_gpu(run) ? StepTime{run.rehearsed_step_s, false} : time_of_step(run, shortest_s / steps);
+    const StepTime step = on_gpu(run) ? StepTime{run.rehearsed_step_s, false} : methods.time_step(run, shortest_s / steps);
     return {step.seconds, probe_budget_s(steps * step.seconds), step.disturbed};
 }
 
 /// With and without MPS, as far as that is open.
-std::vector<Throughput> race_all(const Experiment& run, const Budget& budget) {
+std::vector<Throughput> race_all(const Experiment& run, const Budget& budget, const ProbeMethods& methods) {
     std::vector<Throughput> measured;
     const std::vector<bool> races = mps_candidates(run);
     for (const bool mps : races) {
         const std::vector<std::uint32_t> candidates = candidates_of(run, mps);
         try {
             const auto some =
-                race_workers(run, candidates, budget.step_s, budget.probe_s / static_cast<double>(races.size()), mps);
+                methods.race(run, candidates, budget.step_s, budget.probe_s / static_cast<double>(races.size()), mps);
             measured.insert(measured.end(), some.begin(), some.end());
         } catch (const RunAborted&) {
             // What is wrong with the clients will go wrong in the run, which says so.
@@ -167,7 +166,8 @@ std::string race_key(const Experiment& run) {
                        cost_key(config));
 }
 
-WorkerChoice choose_workers(const Experiment& run, std::int64_t rounds_left, const std::optional<WorkerChoice>& before) {
+WorkerChoice choose_workers(const Experiment& run, std::int64_t rounds_left, const std::optional<WorkerChoice>& before,
+                            const ProbeMethods& methods) {
     WorkerChoice choice;
     choice.workers = run.num_workers;
     choice.mps = run.config.mps == "on" && run.num_workers > 0;
@@ -183,10 +183,10 @@ WorkerChoice choose_workers(const Experiment& run, std::int64_t rounds_left, con
     const ChoiceCache cache(race_key(run));
     if (const auto known = cache.read(); known && allowed(*known, run)) return *known;
     const std::int64_t start_ns = now_ns();
-    Budget budget = run.most_workers > 1 ? budget_for(run, rounds_left) : Budget{};
+    Budget budget = run.most_workers > 1 ? budget_for(run, rounds_left, methods) : Budget{};
     if (budget.probe_s == 0.0) return choice;
     budget.probe_s -= seconds_between(start_ns, now_ns()) + kEnd_s;
-    choice.measured = race_all(run, budget);
+    choice.measured = race_all(run, budget, methods);
     choice.cost_s = seconds_between(start_ns, now_ns());
     if (choice.measured.empty()) return choice;
     const Throughput best = fewest_of_the_fastest(choice.measured);

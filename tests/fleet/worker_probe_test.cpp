@@ -2,7 +2,6 @@
 #include "sim/workers/worker_probe.h"
 
 #include "sim/workers/choice_cache.h"
-#include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>
@@ -39,6 +38,27 @@ struct Probed {
 
 constexpr std::int64_t kManyRounds = 100'000'000;
 
+/// A step of a millisecond, and races that end so. Counts the races.
+ProbeMethods timed(std::vector<Throughput> measured, int& races, bool disturbed = false) {
+    return {.time_step =
+                [=](const Experiment&, double) {
+                    return StepTime{1e-3, disturbed};
+                },
+            .race =
+                [=, &races](const Experiment&, const std::vector<std::uint32_t>& candidates, double step_s, double budget_s,
+                            bool mps) {
+                    ++races;
+                    CHECK(candidates == candidates_on_cores(3));
+                    CHECK(step_s == 1e-3);
+                    CHECK(budget_s > 0.5);
+                    CHECK(budget_s < kMostProbe_s);
+                    CHECK_FALSE(mps);
+                    return measured;
+                }};
+}
+
+const std::vector<Throughput> kTwoAreEnough{{3, false, 100.0}, {2, false, 99.0}, {1, false, 60.0}};
+
 }  // namespace
 
 TEST_SUITE("WorkerProbe") {
@@ -49,7 +69,7 @@ TEST_SUITE("WorkerProbe") {
             return std::vector<float>(view.host().begin(), view.host().end());
         };
         const std::vector<float> before = model();
-        const std::vector<Throughput> measured = race_workers(probed.run, {3, 1}, 1e-3, 3.0, false);
+        const std::vector<Throughput> measured = race_workers(probed.run, {3, 1}, 1e-3, 60.0, false);
         REQUIRE(measured.size() == 2);
         CHECK(measured[0].workers == 3);
         CHECK(measured[1].workers == 1);
@@ -60,19 +80,45 @@ TEST_SUITE("WorkerProbe") {
 
     TEST_CASE("LongRunIsProbedOnceAndTheNextOneKnows") {
         const Probed probed;
-        const WorkerChoice first = choose_workers(probed.run, kManyRounds, std::nullopt);
-        if (first.by == ChosenBy::Cores && first.cost_s > 0.0)
-            FEDHIVE_SKIP("the machine is too busy for a probe to fit into its budget");
+        int races = 0;
+        const ProbeMethods methods = timed(kTwoAreEnough, races);
+        const WorkerChoice first = choose_workers(probed.run, kManyRounds, std::nullopt, methods);
         CHECK(first.by == ChosenBy::Probe);
+        CHECK(first.workers == 2);
         CHECK(first.cost_s > 0.0);
-        CHECK(first.measured.size() == candidates_on_cores(3).size());
-        CHECK(first.workers == fewest_of_the_fastest(first.measured).workers);
-        CHECK(probed.cached() != first.disturbed);
-        if (first.disturbed) FEDHIVE_SKIP("other programs use the cores, so that what is measured is not kept");
-        const WorkerChoice second = choose_workers(probed.run, kManyRounds, std::nullopt);
+        CHECK(first.measured.size() == 3);
+        CHECK_FALSE(first.disturbed);
+        CHECK(probed.cached());
+        const WorkerChoice second = choose_workers(probed.run, kManyRounds, std::nullopt, methods);
         CHECK(second.by == ChosenBy::Cache);
-        CHECK(second.workers == first.workers);
+        CHECK(second.workers == 2);
         CHECK(second.cost_s == 0.0);
+        CHECK(races == 1);
+    }
+
+    TEST_CASE("ProbeBesideOtherProgramsHoldsForItsRunAlone") {
+        const Probed probed;
+        int races = 0;
+        const ProbeMethods methods = timed(kTwoAreEnough, races, true);
+        for (int run = 1; run <= 2; ++run) {
+            const WorkerChoice choice = choose_workers(probed.run, kManyRounds, std::nullopt, methods);
+            CHECK(choice.by == ChosenBy::Probe);
+            CHECK(choice.workers == 2);
+            CHECK(choice.disturbed);
+            CHECK_FALSE(probed.cached());
+            CHECK(races == run);
+        }
+    }
+
+    TEST_CASE("ProbeThatDidNotFitIntoItsBudgetLeavesTheChoiceToTheCores") {
+        const Probed probed;
+        int races = 0;
+        const WorkerChoice choice = choose_workers(probed.run, kManyRounds, std::nullopt, timed({}, races));
+        CHECK(races == 1);
+        CHECK(choice.by == ChosenBy::Cores);
+        CHECK(choice.workers == 3);
+        CHECK(choice.cost_s > 0.0);
+        CHECK_FALSE(probed.cached());
     }
 
     TEST_CASE("KnownChoiceIsTakenUnlessItIsImpossibleNow") {
@@ -126,8 +172,17 @@ TEST_SUITE("WorkerProbe") {
         const Probed probed;
         setenv("TOY_FAULT", "throw", 1);
         setenv("TOY_CLIENT", "0", 1);
-        const WorkerChoice choice = choose_workers(probed.run, kManyRounds, std::nullopt);
+        int races = 0;
+        ProbeMethods methods = timed({}, races);
+        methods.race = [&](const Experiment& run, const std::vector<std::uint32_t>& candidates, double step_s, double,
+                           bool mps) {
+            ++races;
+            return race_workers(run, candidates, step_s, 60.0, mps);
+        };
+        const WorkerChoice choice = choose_workers(probed.run, kManyRounds, std::nullopt, methods);
         unsetenv("TOY_FAULT");
+        CHECK(races == 1);
+        CHECK(choice.measured.empty());
         CHECK(choice.by == ChosenBy::Cores);
         CHECK(choice.workers == 3);
         CHECK_FALSE(probed.cached());
