@@ -1,0 +1,71 @@
+// What a run has recorded, as replay and `arrivals` read it: a byte for which of the two, then arrivals.csv, or rounds.csv up to the first
+// zero byte and clients.csv after it.
+#include "aggregation/base/error.h"
+#include "sim/record/run_record.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/memory_file.h"
+
+#include <algorithm>
+
+using namespace fedhive;
+
+namespace {
+
+/// A folder with those two files, which lie in memory.
+class RecordFolder {
+public:
+    RecordFolder() {
+        std::string name = (std::filesystem::temp_directory_path() / "fuzz-record-XXXXXX").string();
+        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+        path_ = name;
+        std::filesystem::create_symlink(rounds.path(), path_ / "rounds.csv");
+        std::filesystem::create_symlink(clients.path(), path_ / "clients.csv");
+    }
+    ~RecordFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    RecordFolder(const RecordFolder&) = delete;
+    RecordFolder& operator=(const RecordFolder&) = delete;
+
+    const std::filesystem::path& path() const { return path_; }
+
+    fuzz::MemoryFile rounds;
+    fuzz::MemoryFile clients;
+
+private:
+    std::filesystem::path path_;
+};
+
+void read_arrivals(const std::string& input) {
+    static const fuzz::MemoryFile file;
+    file.set(input);
+    const auto rounds = sim::read_arrivals(file.path());
+    fuzz::expect(std::none_of(rounds.begin(), rounds.end(), [](const auto& round) { return round.empty(); }),
+                 "somebody arrives in every round");
+}
+
+void read_record(const std::string& input) {
+    static const RecordFolder folder;
+    const std::size_t zero = input.find('\0');
+    folder.rounds.set(input.substr(0, zero));
+    folder.clients.set(zero == std::string::npos ? "" : input.substr(zero + 1));
+    const auto rounds = sim::read_record(folder.path());
+    for (std::size_t round = 0; round < rounds.size(); ++round)
+        for (const sim::RecordedClient& client : rounds[round].clients)
+            fuzz::expect(client.sent_round >= 1 && client.sent_round <= static_cast<std::int64_t>(round + 1),
+                         "sent before it arrives");
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    const std::string input(reinterpret_cast<const char*>(data) + 1, size - 1);
+    try {
+        (data[0] & 1U) == 0 ? read_arrivals(input) : read_record(input);
+    } catch (const ConfigError&) {
+        return 0;
+    }
+    return 0;
+}
