@@ -1,5 +1,6 @@
 #include "sim/cli.h"
 
+#include "clients/training/engine.h"
 #include "clients/training/worker.h"
 #include "sim/commands.h"
 #include "sim/screen/watch.h"
@@ -143,7 +144,7 @@ int run_cli(int argc, char** argv) {
     worker->add_option("--control", control)->required();
     worker->add_option("--index", index)->required();
     worker->add_option("--coordinator", coordinator)->required();
-    worker->callback([&] { exit_code = clients::run_worker(control, index, coordinator); });
+    worker->callback([&] { exit_code = clients::run_worker(control, index, coordinator, clients::make_trainer); });
 
     std::string handle;
     std::size_t num_floats = 0;

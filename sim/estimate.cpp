@@ -1,7 +1,7 @@
 #include "sim/estimate.h"
 
 #include "aggregation/base/clock.h"
-#include "clients/training/worker.h"
+#include "clients/training/engine.h"
 #include "sim/experiment.h"
 #include "sim/memory_plan.h"
 
@@ -43,7 +43,7 @@ std::function<void()> first_step(const Experiment& run, clients::TrainingStep& s
 }
 
 double core_seconds(const Experiment& run) {
-    const auto trainer = clients::make_libtorch_trainer(run.worker_plan, run.dataset);
+    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
     const double one_step = seconds_each(first_step(run, trainer->step()));
     const aggregation::ConstParamSpan global = run.server.model();
     const std::uint64_t num_test = run.dataset.map().num_test;
@@ -104,7 +104,7 @@ double steps_per_round(const Experiment& run) {
 }
 
 StepTime time_of_step(const Experiment& run, double short_s) {
-    const auto trainer = clients::make_libtorch_trainer(run.worker_plan, run.dataset);
+    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
     const std::function<void()> step = first_step(run, trainer->step());
     const std::int64_t start_ns = now_ns();
     step();

@@ -2,8 +2,8 @@
 
 #include "aggregation/base/error.h"
 #include "clients/training/batched_training.h"
+#include "clients/training/engine.h"
 #include "clients/training/local_training.h"
-#include "clients/training/worker.h"
 #include "sim/record/run_files.h"
 #include "sim/record/run_record.h"
 #include "sim/round_loop.h"
@@ -147,7 +147,7 @@ std::string run_recorded_rounds(Experiment& run, const std::vector<RecordedRound
 /// Where clients are trained at once, with those of its cohort that it was trained with: they share a batched step's shape.
 clients::ClientResult train_told(const Experiment& run, const ReplayOptions& options, const std::vector<RecordedClient>& cohort,
                                  std::int64_t sent_round, const Say& say) {
-    const auto trainer = clients::make_libtorch_trainer(run.worker_plan, run.dataset);
+    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
     const auto round = static_cast<std::uint32_t>(sent_round - 1);
     std::size_t place = 0;
     while (cohort[place].client_id != options.client) ++place;

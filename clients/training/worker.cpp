@@ -3,83 +3,13 @@
 #include "aggregation/base/error.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/protocol/process.h"
-#include "clients/training/graph_batched_step.h"
-#include "clients/training/graph_step.h"
-#include "clients/training/libtorch_batched_step.h"
-#include "clients/training/libtorch_step.h"
-#include "clients/training/split_step.h"
+#include "clients/training/task_runner.h"
 
 #include <malloc.h>
 
-#include <algorithm>
-
 namespace fedhive::clients {
 
-NormalizationPlan NormalizationPlan::of(const Normalization& normalization) {
-    if (std::max(normalization.mean.size(), normalization.std.size()) > kMaxChannels)
-        throw ConfigError(fmt::format("normalisation of more than {} channels", kMaxChannels));
-    NormalizationPlan plan;
-    std::copy(normalization.mean.begin(), normalization.mean.end(), plan.mean.begin());
-    std::copy(normalization.std.begin(), normalization.std.end(), plan.std.begin());
-    plan.num_means = static_cast<std::uint32_t>(normalization.mean.size());
-    plan.num_stds = static_cast<std::uint32_t>(normalization.std.size());
-    return plan;
-}
-
-Normalization NormalizationPlan::get() const {
-    return {{mean.begin(), mean.begin() + num_means}, {std.begin(), std.begin() + num_stds}};
-}
-
 namespace {
-
-class LibtorchTrainer final : public Trainer {
-public:
-    LibtorchTrainer(const WorkerPlan& plan, const SharedDataset& dataset)
-        : plan_(plan),
-          dataset_(dataset),
-          model_(plan.model, plan.space),
-          step_(model_, dataset.train(plan.space), plan.normalization.get(), plan.optimizer, plan.precision),
-          evaluation_(model_, dataset.test(plan.space), plan.normalization.get()) {
-        if (model_.layout().fingerprint() != plan.layout_fingerprint)
-            throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
-        if (plan.graph) graph_step_ = make_graph_step(step_, plan.training.batch_size);
-    }
-    TrainingStep& step() override { return graph_step_ ? *graph_step_ : static_cast<TrainingStep&>(step_); }
-    Evaluation& evaluation() override { return evaluation_; }
-    BatchedStep& batched_step() override {
-        if (!batched_step_) {
-            batched_step_ =
-                std::make_unique<LibtorchBatchedStep>(plan_.model, plan_.clients_at_once, plan_.space,
-                                                      dataset_.train(plan_.space), plan_.normalization.get(), plan_.optimizer);
-            if (plan_.graph) graph_batched_step_ = make_graph_batched_step(*batched_step_, largest_batch());
-        }
-        return graph_batched_step_ ? *graph_batched_step_ : static_cast<BatchedStep&>(*batched_step_);
-    }
-    std::unique_ptr<TrainingStep> half(Half half, SplitChannel& channel) override {
-        if (half == Half::Upper)
-            return std::make_unique<SplitServerStep>(model_, plan_.cut, dataset_.train(), plan_.optimizer, channel);
-        return std::make_unique<SplitClientStep>(model_, plan_.cut, dataset_.train(plan_.space), plan_.normalization.get(),
-                                                 plan_.optimizer, channel);
-    }
-
-private:
-    /// Of any client, so that the shape of a padded step depends on the experiment alone.
-    std::size_t largest_batch() const {
-        std::size_t largest = 0;
-        for (std::uint32_t client = 0; client < dataset_.map().num_clients; ++client)
-            largest = std::max(largest, dataset_.shard(client).size());
-        return std::min<std::size_t>(largest, plan_.training.batch_size);
-    }
-
-    const WorkerPlan& plan_;
-    const SharedDataset& dataset_;
-    FlatModel model_;
-    LibtorchStep step_;
-    std::unique_ptr<TrainingStep> graph_step_;  // where the plan asks for it
-    LibtorchEvaluation evaluation_;
-    std::unique_ptr<LibtorchBatchedStep> batched_step_;  // once it is asked for
-    std::unique_ptr<BatchedStep> graph_batched_step_;    // where the plan asks for it
-};
 
 std::unique_ptr<aggregation::Arena> open_arena(const WorkerPlan& plan) {
     if (plan.space == aggregation::MemorySpace::Host)
@@ -88,11 +18,6 @@ std::unique_ptr<aggregation::Arena> open_arena(const WorkerPlan& plan) {
 }
 
 }  // namespace
-
-std::unique_ptr<Trainer> make_libtorch_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
-    prepare_libtorch(plan.threads);
-    return std::make_unique<LibtorchTrainer>(plan, dataset);
-}
 
 int run_worker(int control_descriptor, std::uint32_t worker, int coordinator, TrainerFactory make_trainer) {
     follow_parent(coordinator);

@@ -9,7 +9,8 @@
 #include "clients/protocol/failure.h"
 #include "clients/protocol/round_barrier.h"
 #include "clients/protocol/watcher.h"
-#include "clients/training/worker.h"
+#include "clients/training/engine.h"
+#include "clients/training/task_runner.h"
 #include "sim/config/config.h"
 #include "sim/fleet/arrival_order.h"
 #include "sim/fleet/deadlines.h"
@@ -77,7 +78,7 @@ public:
     /// Starts the workers; they get ready while the caller goes on. The arena and the data set must outlive the fleet; call
     /// clients::block_interrupts() before. Throws Fault when a process cannot be started.
     Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const aggregation::Arena& arena,
-          const clients::SharedDataset& dataset, clients::TrainerFactory make_trainer = clients::make_libtorch_trainer);
+          const clients::SharedDataset& dataset, clients::TrainerFactory make_trainer = clients::make_trainer);
     ~Fleet();
     Fleet(const Fleet&) = delete;
     Fleet& operator=(const Fleet&) = delete;

@@ -5,6 +5,7 @@
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/synthetic.h"
+#include "clients/training/worker.h"
 #include "sim/fleet/fleet.h"
 
 #include <fmt/format.h>

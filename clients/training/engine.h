@@ -1,0 +1,15 @@
+// What this program trains with. A library has an engine if it defines make_trainer() here, model_layout() and initial_parameters()
+// (clients/models/catalog.h), cut_after() (clients/models/cut.h) and libtorch_info() (clients/training/libtorch_info.h). A program links one:
+// fedhive_clients, which is LibTorch, or, where there is none (sanitizers), the plain one of tests/support.
+#pragma once
+
+#include "clients/training/trainer.h"
+
+#include <memory>
+
+namespace fedhive::clients {
+
+/// The trainer of this process. Throws Fault when the model's layout is not the coordinator's.
+std::unique_ptr<Trainer> make_trainer(const WorkerPlan& plan, const SharedDataset& dataset);
+
+}  // namespace fedhive::clients

@@ -1,0 +1,154 @@
+// The client's screen without LibTorch: what a step is asked for, and what comes of it.
+#include "aggregation/base/random.h"
+#include "aggregation/math/vector_ops.h"
+#include "clients/data/synthetic.h"
+#include "clients/training/batched_training.h"
+#include "clients/training/local_training.h"
+#include "tests/support/plain_engine/steps.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+
+namespace {
+
+using Indices = std::vector<std::uint32_t>;
+
+/// Adds 1 to each of four parameters, and remembers what it was asked for.
+struct RecordingStep final : TrainingStep {
+    aggregation::ParamSpan parameters() override { return local; }
+    aggregation::ParamSpan gradient() override { return {}; }
+    aggregation::ParamSpan velocity() override { return {}; }
+    void begin(const ClientStart& start) override {
+        aggregation::copy(local, start.global);
+        dropout_seeds.push_back(start.dropout_seed);
+    }
+    void begin_epoch(std::span<const std::uint32_t> order) override { epochs.emplace_back(order.begin(), order.end()); }
+    void compute_gradient(std::span<const std::uint32_t> batch) override { batches.emplace_back(batch.begin(), batch.end()); }
+    void apply_gradient() override {
+        for (float& value : local) value += slope;
+    }
+    double loss_sum() override { return 30.0; }
+
+    std::vector<float> local = std::vector<float>(4);
+    float slope = 1.0F;
+    std::vector<std::uint64_t> dropout_seeds;
+    std::vector<Indices> epochs, batches;
+};
+
+struct Trained {
+    explicit Trained(float slope = 1.0F, std::uint32_t round = 2, std::uint32_t client = 3) {
+        step.slope = slope;
+        result = train_client(step, {.seed = 9, .local_epochs = 2, .batch_size = 4}, {}, round, client, shard, global, update);
+    }
+    Indices shard{20, 21, 22, 23, 24, 25, 26, 27, 28, 29};
+    std::vector<float> global{1.0F, 2.0F, 3.0F, 4.0F};
+    std::vector<float> update = std::vector<float>(4);
+    RecordingStep step;
+    ClientResult result;
+};
+
+/// A softmax regression on drawn examples, in plain loops.
+struct Plain {
+    Plain() {
+        ModelSpec spec;
+        spec.name.set("lr");
+        spec.input = dataset.train.shape;
+        spec.num_classes = dataset.num_classes;
+        network = std::make_unique<testing::Network>(spec);
+        global.resize(network->layout().num_floats());
+        Stream stream(4, Purpose::ModelInit);
+        for (const auto& entry : network->layout().entries())
+            for (float& value : std::span(global).subspan(entry.offset, entry.size))
+                value = static_cast<float>(0.1 * stream.normal());
+    }
+    Dataset dataset = draw_synthetic({200, 20, 4, 12, 2.0}, 7);
+    testing::Examples train{{dataset.train.shape, dataset.train.values, dataset.train.labels},
+                            BatchGather(dataset.train.shape, {})};
+    std::unique_ptr<testing::Network> network;
+    std::vector<float> global;
+    aggregation::SgdOptions optimizer{0.1F, 0.5F, 0.01F, false};
+};
+
+}  // namespace
+
+TEST_SUITE("ClientScreen") {
+    TEST_CASE("EachEpochIsAShuffleOfTheClientsOwnCutIntoBatches") {
+        const Trained trained;
+        REQUIRE(trained.step.epochs.size() == 2);
+        Indices order = trained.shard;
+        Stream shuffling(9, Purpose::Shuffle, 2, 3);
+        std::vector<Indices> batches;
+        for (const Indices& epoch : trained.step.epochs) {
+            shuffle(std::span(order), shuffling);
+            CHECK(epoch == order);
+            for (std::size_t first = 0; first < order.size(); first += 4)
+                batches.emplace_back(
+                    order.begin() + static_cast<std::ptrdiff_t>(first),
+                    order.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(first + 4, order.size())));
+        }
+        CHECK(trained.step.batches == batches);
+        CHECK(trained.step.epochs[0] != trained.step.epochs[1]);
+        CHECK(trained.step.epochs[0] != Trained(1.0F, 3, 3).step.epochs[0]);
+        CHECK(trained.step.epochs[0] != Trained(1.0F, 2, 4).step.epochs[0]);
+        CHECK(trained.step.dropout_seeds == std::vector{Stream(9, Purpose::Dropout, 2, 3).next_u64()});
+    }
+
+    TEST_CASE("ResultTellsStepsLossAndTheUpdate") {
+        Trained trained;
+        CHECK(trained.result.steps == 6);
+        CHECK(trained.result.train_loss == 1.5);  // 30 over two epochs of ten
+        CHECK(trained.update == std::vector<float>(4, 6.0F));
+        CHECK(trained.result.update_norm == 12.0);
+        std::vector<float> same(4);
+        CHECK(trained.result.update_hash == aggregation::write_update(same, trained.step.local, trained.global).hash);
+        CHECK(trained.result.finite == 1);
+        CHECK(trained.result.seconds >= trained.result.update_s);
+    }
+
+    TEST_CASE("UpdateWithAnInfinityIsNotFinite") { CHECK(Trained(std::numeric_limits<float>::infinity()).result.finite == 0); }
+
+    TEST_CASE("HogwildStepsInTheSharedModelAndBringsNoUpdate") {
+        Plain plain;
+        Indices shard(50);
+        std::iota(shard.begin(), shard.end(), 0U);
+        const LocalTraining plan{.seed = 5, .local_epochs = 2, .batch_size = 16};
+        std::vector<float> shared = plain.global, update(plain.global.size());
+        testing::PlainStep step(*plain.network, plain.train, plain.optimizer);
+        train_client(step, plan, {}, 1, 2, shard, plain.global, update);
+        const std::vector<float> wanted(step.parameters().host().begin(), step.parameters().host().end());
+        const ClientResult result = train_hogwild(step, plan, 1, 2, shard, shared);
+        CHECK(shared == wanted);  // alone, it is ordinary training
+        CHECK(shared != plain.global);
+        CHECK(result.update_norm == 0.0);
+        CHECK(result.steps == 8);
+    }
+
+    TEST_CASE("ClientsTrainedAtOnceAreThoseTrainedAlone") {
+        Plain plain;
+        Indices all(200);
+        std::iota(all.begin(), all.end(), 0U);
+        const std::vector<RowClient> clients{
+            {7, std::span(all).first(50)}, {8, std::span(all).subspan(50, 20)}, {9, std::span(all).subspan(70, 3)}};
+        const LocalTraining plan{.seed = 5, .local_epochs = 3, .batch_size = 16};
+        const Objective objective{0.2F};
+        testing::PlainBatchedStep batched(*plain.network, plain.train, plain.optimizer, 4);
+        const auto together = train_clients(batched, plan, objective, 1, clients, plain.global);
+        for (std::size_t row = 0; row < clients.size(); ++row) {
+            testing::PlainStep step(*plain.network, plain.train, plain.optimizer);
+            std::vector<float> update(plain.global.size());
+            const ClientResult alone =
+                train_client(step, plan, objective, 1, clients[row].client_id, clients[row].shard, plain.global, update);
+            const auto of_row = batched.parameters(row).host();
+            CHECK(std::vector<float>(of_row.begin(), of_row.end()) == update);
+            CHECK(together[row].steps == alone.steps);
+            CHECK(together[row].train_loss == alone.train_loss);
+            CHECK(together[row].update_hash == alone.update_hash);
+        }
+    }
+}

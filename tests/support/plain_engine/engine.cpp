@@ -1,0 +1,80 @@
+// The engine of programs without LibTorch (clients/training/engine.h): everything around training runs under sanitizers with it.
+#include "clients/training/engine.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
+#include "clients/training/libtorch_info.h"
+#include "tests/support/plain_engine/steps.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedhive::clients {
+
+namespace {
+
+class PlainTrainer final : public Trainer {
+public:
+    PlainTrainer(const WorkerPlan& plan, const SharedDataset& dataset)
+        : plan_(plan),
+          network_(plan.model),
+          train_{dataset.train(), BatchGather(plan.data.shape, plan.normalization.get())},
+          test_{dataset.test(), BatchGather(plan.data.shape, plan.normalization.get())},
+          step_(network_, train_, plan.optimizer),
+          evaluation_(network_, test_) {
+        if (network_.layout().fingerprint() != plan.layout_fingerprint)
+            throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
+    }
+    TrainingStep& step() override { return step_; }
+    Evaluation& evaluation() override { return evaluation_; }
+    BatchedStep& batched_step() override {
+        if (!batched_step_)
+            batched_step_ =
+                std::make_unique<testing::PlainBatchedStep>(network_, train_, plan_.optimizer, plan_.clients_at_once);
+        return *batched_step_;
+    }
+    std::unique_ptr<TrainingStep> half(Half half, SplitChannel& channel) override {
+        return std::make_unique<testing::PlainHalf>(network_, train_, plan_.optimizer, plan_.cut, half == Half::Lower, channel);
+    }
+
+private:
+    const WorkerPlan& plan_;
+    testing::Network network_;
+    testing::Examples train_, test_;
+    testing::PlainStep step_;
+    testing::PlainEvaluation evaluation_;
+    std::unique_ptr<BatchedStep> batched_step_;  // once it is asked for
+};
+
+}  // namespace
+
+std::unique_ptr<Trainer> make_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
+    return std::make_unique<PlainTrainer>(plan, dataset);
+}
+
+aggregation::Layout model_layout(const ModelSpec& spec) { return testing::Network(spec).layout(); }
+
+void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
+                        aggregation::ParamSpan to) {
+    Stream stream(seed, Purpose::ModelInit);
+    const double bound = 1.0 / std::sqrt(static_cast<double>(spec.input.num_values()));
+    for (const aggregation::LayoutEntry& entry : layout.entries())
+        for (float& value : to.part(entry.offset, entry.size).host())
+            value = static_cast<float>(bound * (2.0 * stream.uniform() - 1.0));
+}
+
+Cut cut_after(const ModelSpec& spec, const aggregation::Layout& layout, std::string_view layer) {
+    const testing::Network network(spec);
+    const auto& names = network.names();
+    const auto found = std::find(names.begin(), names.end(), layer);
+    if (found == names.end() || found + 1 == names.end())
+        throw ConfigError(fmt::format("{} has no layer '{}' with another one after it", spec.name.get(), layer));
+    const auto below = static_cast<std::size_t>(found - names.begin());
+    return {below + 1, layout.entries()[2 * (below + 1)].offset, network.width_after(below)};  // a weight and a bias each
+}
+
+LibtorchInfo libtorch_info() { return {.version = "none, the tests' plain engine", .cpu_capability = "plain"}; }
+
+}  // namespace fedhive::clients

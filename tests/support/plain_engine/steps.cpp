@@ -1,0 +1,177 @@
+#include "tests/support/plain_engine/steps.h"
+
+#include "aggregation/base/error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace fedhive::testing {
+
+using aggregation::MemorySpace;
+using aggregation::ParamBuffer;
+
+namespace {
+
+struct Loss {
+    double sum = 0.0;  // over the rows
+    std::uint64_t correct = 0;
+    Values of_scores;  // gradient of the mean
+};
+
+Loss cross_entropy(const Values& scores, const std::vector<std::int64_t>& labels) {
+    Loss loss{.of_scores = Values(scores.size())};
+    const std::size_t classes = scores.size() / labels.size();
+    for (std::size_t row = 0; row < labels.size(); ++row) {
+        const float* score = scores.data() + row * classes;
+        const auto label = static_cast<std::size_t>(labels[row]);
+        const float* best = std::max_element(score, score + classes);
+        double total = 0.0;
+        for (std::size_t k = 0; k < classes; ++k) total += std::exp(static_cast<double>(score[k] - *best));
+        loss.sum += std::log(total) - static_cast<double>(score[label] - *best);
+        loss.correct += static_cast<std::size_t>(best - score) == label ? 1 : 0;
+        for (std::size_t k = 0; k < classes; ++k)
+            loss.of_scores[row * classes + k] =
+                static_cast<float>((std::exp(static_cast<double>(score[k] - *best)) / total - (k == label ? 1.0 : 0.0)) /
+                                   static_cast<double>(labels.size()));
+    }
+    return loss;
+}
+
+ParamBuffer velocity_for(const aggregation::SgdOptions& optimizer, std::size_t size) {
+    return optimizer.momentum > 0.0F ? ParamBuffer(size, MemorySpace::Host) : ParamBuffer();
+}
+
+}  // namespace
+
+Examples::Batch Examples::batch(std::span<const std::uint32_t> indices) const {
+    Batch batch{Values(indices.size() * view.shape.num_values()), std::vector<std::int64_t>(indices.size())};
+    gather.gather(view, indices, batch.x.data(), batch.labels.data());
+    return batch;
+}
+
+PlainStep::PlainStep(Network& network, const Examples& train, const aggregation::SgdOptions& optimizer)
+    : network_(network),
+      train_(train),
+      optimizer_(optimizer),
+      local_(network.layout().num_floats(), MemorySpace::Host),
+      gradient_(network.layout().num_floats(), MemorySpace::Host),
+      velocity_(velocity_for(optimizer, network.layout().num_floats())) {}
+
+void PlainStep::begin(const clients::ClientStart& start) {
+    start_ = start;
+    aggregation::copy(local_, start.global);
+    if (start.velocity.size > 0)
+        aggregation::copy(velocity_, start.velocity);
+    else
+        aggregation::set_zero(velocity_);
+    loss_ = 0.0;
+}
+
+void PlainStep::compute_gradient(std::span<const std::uint32_t> indices) {
+    if (start_.shared) start_.shared.read(local_);
+    Examples::Batch batch = train_.batch(indices);
+    const float* parameters = local_.span().data;
+    const Loss loss = cross_entropy(network_.forward(parameters, std::move(batch.x), 0, network_.names().size()), batch.labels);
+    network_.backward(parameters, gradient_.span().data, loss.of_scores);
+    if (start_.objective.proximal_mu != 0.0F)
+        aggregation::add_proximal_gradient(gradient_, local_, start_.global, start_.objective.proximal_mu);
+    loss_ += loss.sum;
+}
+
+void PlainStep::apply_gradient() {
+    if (start_.shared) return start_.shared.step(gradient_, velocity_, optimizer_);
+    aggregation::sgd_step(local_, gradient_, velocity_, optimizer_);
+}
+
+PlainBatchedStep::PlainBatchedStep(Network& network, const Examples& train, const aggregation::SgdOptions& optimizer,
+                                   std::size_t rows) {
+    for (std::size_t row = 0; row < rows; ++row) rows_.push_back(std::make_unique<PlainStep>(network, train, optimizer));
+}
+
+void PlainBatchedStep::begin(const clients::BatchedStart& start) {
+    stepped_.assign(start.rows, false);
+    clients::ClientStart one;
+    one.global = start.global;
+    one.objective = start.objective;
+    for (std::size_t row = 0; row < start.rows; ++row) rows_[row]->begin(one);
+}
+
+void PlainBatchedStep::compute_gradients(std::span<const clients::RowBatch> batches) {
+    for (std::size_t row = 0; row < batches.size(); ++row) {
+        stepped_[row] = !batches[row].empty();
+        if (stepped_[row]) rows_[row]->compute_gradient(batches[row]);
+    }
+}
+
+void PlainBatchedStep::apply_gradients() {
+    for (std::size_t row = 0; row < stepped_.size(); ++row)
+        if (stepped_[row]) rows_[row]->apply_gradient();
+}
+
+void PlainBatchedStep::loss_sums(std::span<double> sums) {
+    for (std::size_t row = 0; row < sums.size(); ++row) sums[row] = rows_[row]->loss_sum();
+}
+
+clients::EvaluationResult PlainEvaluation::evaluate(aggregation::ConstParamSpan global, std::uint64_t first,
+                                                    std::uint64_t count) {
+    std::vector<std::uint32_t> indices(count);
+    std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(first));
+    Examples::Batch batch = test_.batch(indices);
+    const Loss loss =
+        cross_entropy(network_.forward(global.data, std::move(batch.x), 0, network_.names().size()), batch.labels);
+    return {loss.sum, loss.correct};
+}
+
+PlainHalf::PlainHalf(Network& network, const Examples& train, const aggregation::SgdOptions& optimizer, const clients::Cut& cut,
+                     bool lower, clients::SplitChannel& channel)
+    : network_(network),
+      train_(train),
+      optimizer_(optimizer),
+      cut_(cut),
+      lower_(lower),
+      channel_(channel),
+      local_(network.layout().num_floats(), MemorySpace::Host),
+      gradient_(network.layout().num_floats(), MemorySpace::Host),
+      velocity_(velocity_for(optimizer, part(local_).size)) {}
+
+void PlainHalf::begin(const clients::ClientStart& start) {
+    start_ = start;
+    aggregation::copy(parameters(), start.global);
+    aggregation::set_zero(velocity_);
+    loss_ = 0.0;
+}
+
+void PlainHalf::compute_gradient(std::span<const std::uint32_t> batch) {
+    lower_ ? pass_below(batch) : pass_above(batch);
+    if (start_.objective.proximal_mu != 0.0F)
+        aggregation::add_proximal_gradient(gradient(), parameters(), start_.global, start_.objective.proximal_mu);
+}
+
+void PlainHalf::pass_below(std::span<const std::uint32_t> batch) {
+    const float* whole = local_.span().data;
+    const Values activations = network_.forward(whole, train_.batch(batch).x, 0, cut_.num_layers);
+    std::copy(activations.begin(), activations.end(), channel_.activations().data);
+    channel_.send_activations(batch.size());
+    FEDHIVE_CHECK_EQ(channel_.receive_gradient(), batch.size());
+    const float* back = channel_.gradient().data;
+    network_.backward(whole, gradient_.span().data, Values(back, back + activations.size()));
+}
+
+void PlainHalf::pass_above(std::span<const std::uint32_t> batch) {
+    const float* whole = local_.span().data;
+    const std::vector<std::int64_t> labels = train_.batch(batch).labels;
+    FEDHIVE_CHECK_EQ(channel_.receive_activations(), batch.size());
+    const float* sent = channel_.activations().data;
+    Values activations(sent, sent + batch.size() * network_.width_after(cut_.num_layers - 1));
+    const Loss loss =
+        cross_entropy(network_.forward(whole, std::move(activations), cut_.num_layers, network_.names().size()), labels);
+    const Values back = network_.backward(whole, gradient_.span().data, loss.of_scores);
+    std::copy(back.begin(), back.end(), channel_.gradient().data);
+    channel_.send_gradient(batch.size());
+    loss_ += loss.sum;
+}
+
+void PlainHalf::apply_gradient() { aggregation::sgd_step(parameters(), gradient(), velocity_, optimizer_); }
+
+}  // namespace fedhive::testing

@@ -1,0 +1,109 @@
+// Local steps and evaluation over a Network: alone, many clients at once, and the two halves of a cut one.
+#pragma once
+
+#include "aggregation/math/vector_ops.h"
+#include "aggregation/memory/param_buffer.h"
+#include "clients/data/batches.h"
+#include "clients/models/cut.h"
+#include "clients/training/batched_step.h"
+#include "clients/training/split_channel.h"
+#include "clients/training/training_step.h"
+#include "tests/support/plain_engine/network.h"
+
+#include <memory>
+
+namespace fedhive::testing {
+
+/// What all of them need; outlives them.
+struct Examples {
+    clients::ExamplesView view;
+    clients::BatchGather gather;
+
+    struct Batch {
+        Values x;
+        std::vector<std::int64_t> labels;
+    };
+    Batch batch(std::span<const std::uint32_t> indices) const;
+};
+
+class PlainStep : public clients::TrainingStep {
+public:
+    PlainStep(Network& network, const Examples& train, const aggregation::SgdOptions& optimizer);
+
+    aggregation::ParamSpan parameters() override { return local_; }
+    aggregation::ParamSpan gradient() override { return gradient_; }
+    aggregation::ParamSpan velocity() override { return velocity_; }
+    void begin(const clients::ClientStart& start) override;
+    void compute_gradient(std::span<const std::uint32_t> batch) override;
+    void apply_gradient() override;
+    double loss_sum() override { return loss_; }
+
+private:
+    Network& network_;
+    const Examples& train_;
+    aggregation::SgdOptions optimizer_;
+    aggregation::ParamBuffer local_, gradient_, velocity_;
+    clients::ClientStart start_;
+    double loss_ = 0.0;
+};
+
+/// Its rows are trained one after the other.
+class PlainBatchedStep final : public clients::BatchedStep {
+public:
+    PlainBatchedStep(Network& network, const Examples& train, const aggregation::SgdOptions& optimizer, std::size_t rows);
+
+    std::size_t num_rows() const override { return rows_.size(); }
+    aggregation::ParamSpan parameters(std::size_t row) override { return rows_[row]->parameters(); }
+    void begin(const clients::BatchedStart& start) override;
+    void compute_gradients(std::span<const clients::RowBatch> batches) override;
+    void apply_gradients() override;
+    void loss_sums(std::span<double> sums) override;
+
+private:
+    std::vector<std::unique_ptr<PlainStep>> rows_;
+    std::vector<bool> stepped_;
+};
+
+class PlainEvaluation final : public clients::Evaluation {
+public:
+    PlainEvaluation(Network& network, const Examples& test) : network_(network), test_(test) {}
+    clients::EvaluationResult evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) override;
+
+private:
+    Network& network_;
+    const Examples& test_;
+};
+
+/// One half of a model that is cut; the other one is at the channel's other end.
+class PlainHalf final : public clients::TrainingStep {
+public:
+    PlainHalf(Network& network, const Examples& train, const aggregation::SgdOptions& optimizer, const clients::Cut& cut,
+              bool lower, clients::SplitChannel& channel);
+
+    aggregation::ParamSpan parameters() override { return part(local_); }
+    aggregation::ParamSpan gradient() override { return part(gradient_); }
+    aggregation::ParamSpan velocity() override { return velocity_; }
+    void begin(const clients::ClientStart& start) override;
+    void compute_gradient(std::span<const std::uint32_t> batch) override;
+    void apply_gradient() override;
+    double loss_sum() override { return loss_; }
+
+private:
+    aggregation::ParamSpan part(aggregation::ParamSpan whole) const {
+        return lower_ ? cut_.client_part(whole) : cut_.server_part(whole);
+    }
+    void pass_below(std::span<const std::uint32_t> batch);
+    void pass_above(std::span<const std::uint32_t> batch);
+
+    Network& network_;
+    const Examples& train_;
+    aggregation::SgdOptions optimizer_;
+    clients::Cut cut_;
+    bool lower_;
+    clients::SplitChannel& channel_;
+    aggregation::ParamBuffer local_, gradient_, velocity_;
+    clients::ClientStart start_;
+    double loss_ = 0.0;
+};
+
+}  // namespace fedhive::testing
