@@ -5,8 +5,8 @@
 #include "tests/support/statistics.h"
 #include "tests/support/temporary_folder.h"
 
-#include <boost/math/distributions/lognormal.hpp>
 #include <doctest/doctest.h>
+#include <boost/math/distributions/lognormal.hpp>
 
 #include <algorithm>
 #include <cmath>
