@@ -2,7 +2,10 @@
 #pragma once
 
 #include "aggregation/math/dispatch.h"
+#include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/param_buffer.h"
+
+#include <vector>
 
 namespace fedhive::aggregation {
 
@@ -12,9 +15,16 @@ inline void check_spans(ParamSpan next, ConstParamSpan global, ConstParamSpan ag
     if (next.data == global.data) throw ShapeError("the next global model may not be written over the present one");
 }
 
-/// Allocates a moment, zeroed, at the first call; later calls must have the same shape.
-inline ParamSpan prepare_moment(ParamBuffer& moment, ConstParamSpan global) {
-    if (moment.span().data == nullptr) moment = ParamBuffer(global.size, global.space);
+/// Allocates a moment, every element `first`, at the first call; later calls must have the same shape.
+inline ParamSpan prepare_moment(ParamBuffer& moment, ConstParamSpan global, float first = 0.0F) {
+    if (moment.span().data == nullptr) {
+        moment = ParamBuffer(global.size, global.space);
+        if (first != 0.0F) {
+            const std::vector<float> values(global.size, first);
+            copy(moment, values);
+            synchronize(global.space);  // before the values are gone
+        }
+    }
     require_same(global, moment, "server optimiser's moment");
     return moment;
 }

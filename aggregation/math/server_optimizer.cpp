@@ -70,7 +70,7 @@ public:
         const ConstParamSpan aggregate = sum.values;
         check_spans(next, global, aggregate);
         float* m = prepare_moment(first_, global).data;
-        float* v = prepare_moment(second_, global).data;
+        float* v = prepare_moment(second_, global, first_v()).data;
         dispatch(
             next.space, [&] { host::server_adam(next.data, global.data, aggregate.data, m, v, next.size, options_); },
             [&] {
@@ -81,10 +81,12 @@ public:
 
     std::vector<Moment> moments(std::size_t num_floats, MemorySpace space) override {
         const ConstParamSpan like{nullptr, num_floats, space};
-        return {{"first_moment", prepare_moment(first_, like)}, {"second_moment", prepare_moment(second_, like)}};
+        return {{"first_moment", prepare_moment(first_, like)}, {"second_moment", prepare_moment(second_, like, first_v())}};
     }
 
 private:
+    float first_v() const { return options_.tau * options_.tau; }
+
     ServerAdamOptions options_;
     ParamBuffer first_;   // of the aggregate (m)
     ParamBuffer second_;  // of its square (v)

@@ -22,11 +22,11 @@ public:
     ServerOptimizer& operator=(const ServerOptimizer&) = delete;
     virtual ~ServerOptimizer() = default;
 
-    /// next = global + step(aggregate). Moments are allocated, zeroed, at the first call. All spans [P] in one space; `next` is not
+    /// next = global + step(aggregate). Moments are allocated, with their first values, at the first call. All spans [P] in one space; `next` is not
     /// `global`. Throws ShapeError.
     virtual void step(ParamSpan next, ConstParamSpan global, const Aggregate& aggregate) = 0;
 
-    /// All that the rule remembers: a checkpoint reads it, a resumed run writes it. Allocated, zeroed, where there was no step yet; empty
+    /// All that the rule remembers: a checkpoint reads it, a resumed run writes it. With its first values where there was no step yet; empty
     /// for a rule without memory. Throws ShapeError when there was one, over spans of another size or space.
     virtual std::vector<Moment> moments(std::size_t num_floats, MemorySpace space) = 0;
 };
@@ -47,6 +47,7 @@ struct ServerAdamOptions {
 };
 
 /// m = beta1*m + (1-beta1)*aggregate;  v = beta2*v + (1-beta2)*aggregate^2;  next = global + lr * m / (sqrt(v) + tau).
+/// Before the first step m = 0 and v = tau^2, the least that the source allows: no element takes a first step that only its sign decides.
 /// Source: Reddi et al. 2021 (arXiv:2003.00295), Algorithm 2, FedAdam; no bias correction, as there.
 std::unique_ptr<ServerOptimizer> make_server_adam(const ServerAdamOptions& options);
 

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 using namespace fedhive;
 using namespace fedhive::aggregation;
 using testing::Floats;
@@ -38,7 +40,8 @@ void goes_on_from_its_moments(ServerOptimizer& first, ServerOptimizer& second, M
     REQUIRE(from.size() == to.size());
     for (std::size_t i = 0; i < from.size(); ++i) {
         CHECK(std::string(from[i].name) == to[i].name);
-        CHECK(testing::same_bits(testing::download(to[i].values), Floats(kSize, 0.0F)));
+        const bool of_squares = std::string(to[i].name) == "second_moment";
+        CHECK(testing::same_bits(testing::download(to[i].values), Floats(kSize, of_squares ? 0.25F : 0.0F)));
         copy(to[i].values, from[i].values);
     }
     const ParamBuffer other_next = testing::poisoned(kSize, space);
@@ -60,14 +63,14 @@ void server_optimizers_conform(MemorySpace space) {
     });
 
     Floats m(kSize, 0.0F);
-    Floats v(kSize, 0.0F);
+    Floats v(kSize, 0.001F * 0.001F);
     const ServerAdamOptions adam{.lr = 0.05F, .beta1 = 0.9F, .beta2 = 0.99F, .tau = 0.001F};
     follows(*make_server_adam(adam), space, [&](const Floats& global, const Floats& aggregate) {
         return reference::server_adam(global, aggregate, m, v, adam);
     });
 
     for (const auto& make :
-         {+[] { return make_server_sgd({.lr = 0.7F, .momentum = 0.9F}); }, +[] { return make_server_adam({}); }})
+         {+[] { return make_server_sgd({.lr = 0.7F, .momentum = 0.9F}); }, +[] { return make_server_adam({.tau = 0.5F}); }})
         goes_on_from_its_moments(*make(), *make(), space);
 
     const ParamBuffer some(16, space);
@@ -118,6 +121,16 @@ TEST_SUITE("ServerOptimizer") {
         const Floats aggregate{4.0F};
         Floats next(1);
         optimizer->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(aggregate)});
-        CHECK(next[0] == 1.0F + 0.5F * 2.0F / 3.0F);  // m = 2, v = 4
+        CHECK(next[0] == 1.0F + 0.5F * 2.0F / (std::sqrt(4.75F) + 1.0F));  // m = 2, v = 0.75 * 1 + 0.25 * 16
+    }
+
+    TEST_CASE("ServerAdamWithoutAnUpdateStandsStill") {
+        const auto optimizer = make_server_adam({.lr = 0.5F, .beta1 = 0.5F, .beta2 = 0.75F, .tau = 2.0F});
+        const Floats global{1.0F};
+        const Floats aggregate{0.0F};
+        Floats next(1);
+        optimizer->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(aggregate)});
+        CHECK(next == global);
+        CHECK(optimizer->moments(1, MemorySpace::Host)[1].values.data[0] == 3.0F);  // 0.75 * 4
     }
 }
