@@ -54,9 +54,10 @@ void throw_if_interrupted() {
         if (sigismember(&pending, number) == 1) throw Interrupted(number);
 }
 
-Watcher::Watcher(std::function<void()> ring, std::function<void()> last_resort)
+Watcher::Watcher(std::function<void()> ring, std::function<void()> last_resort, std::function<void()> noticed)
     : ring_(std::move(ring)),
       last_resort_(std::move(last_resort)),
+      noticed_(std::move(noticed)),
       signal_fd_([] {
           const sigset_t set = interrupt_signals();
           return checked(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd");
@@ -76,7 +77,7 @@ Watcher::~Watcher() {
 void Watcher::watch(std::size_t worker, int pidfd) {
     {
         const std::lock_guard lock(mutex_);
-        watched_.push_back({worker, pidfd, false});
+        watched_.push_back({worker, pidfd, false, num_watched_++});
     }
     eventfd_write(wake_fd_, 1);
 }
@@ -131,10 +132,14 @@ void Watcher::take_signal() {
 void Watcher::loop() {
     while (!stop_.load(std::memory_order_acquire)) {
         std::vector<pollfd> polled{{signal_fd_, POLLIN, 0}, {timer_fd_, POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+        std::vector<std::uint64_t> ids(polled.size());
         {
             const std::lock_guard lock(mutex_);
-            for (const Watched& one : watched_)
-                if (!one.dead) polled.push_back({one.pidfd, POLLIN, 0});
+            for (const Watched& one : watched_) {
+                if (one.dead) continue;
+                polled.push_back({one.pidfd, POLLIN, 0});
+                ids.push_back(one.id);
+            }
         }
         const int events = poll(polled.data(), polled.size(), kTickMs);
         {
@@ -154,12 +159,14 @@ void Watcher::loop() {
             ring = true;
         }
         if (polled[2].revents != 0) drain(wake_fd_);
+        if (noticed_) noticed_();
         {
+            // Whoever was replaced meanwhile may have left its descriptor's number to its successor.
             const std::lock_guard lock(mutex_);
             for (std::size_t i = 3; i < polled.size(); ++i) {
                 if (polled[i].revents == 0) continue;
                 for (Watched& one : watched_)
-                    if (one.pidfd == polled[i].fd) one.dead = ring = true;
+                    if (one.id == ids[i]) one.dead = ring = true;
             }
         }
         if (ring) ring_();

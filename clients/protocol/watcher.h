@@ -34,7 +34,8 @@ class Watcher {
 public:
     /// `ring` is called from the watcher's thread; so is `last_resort`, kPatience after a second interrupting signal, for a main thread that is
     /// busy with something else than waiting for its bell.
-    explicit Watcher(std::function<void()> ring, std::function<void()> last_resort = {});
+    /// `noticed` is called between seeing that something has happened and noting what: a test holds the thread there.
+    explicit Watcher(std::function<void()> ring, std::function<void()> last_resort = {}, std::function<void()> noticed = {});
     ~Watcher();
     Watcher(const Watcher&) = delete;
     Watcher& operator=(const Watcher&) = delete;
@@ -72,6 +73,7 @@ private:
         std::size_t worker;
         int pidfd;
         bool dead;
+        std::uint64_t id;  // of this watch() call: a descriptor's number may be given to another process
     };
     /// A stretch of time in which no thread of this process ran.
     struct Stop {
@@ -84,6 +86,7 @@ private:
 
     std::function<void()> ring_;
     std::function<void()> last_resort_;
+    std::function<void()> noticed_;
     int signal_fd_;
     int timer_fd_;
     int wake_fd_;  // tells the thread that the list has changed or that it should stop
@@ -94,7 +97,8 @@ private:
     std::int64_t second_interrupt_ns_ = 0;  // the watcher's thread only
     mutable std::mutex mutex_;
     std::vector<Watched> watched_;
-    std::vector<Stop> stops_;  // in order of time
+    std::uint64_t num_watched_ = 0;  // watch() calls so far
+    std::vector<Stop> stops_;        // in order of time
     std::int64_t last_seen_awake_ns_;
     std::thread thread_;
 };

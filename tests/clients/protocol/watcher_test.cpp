@@ -15,6 +15,7 @@
 #include <atomic>
 #include <csignal>
 #include <fstream>
+#include <memory>
 #include <semaphore>
 #include <sstream>
 #include <thread>
@@ -114,6 +115,40 @@ TEST_SUITE("Watcher") {
         child.kill();
         CHECK_FALSE(rung.try_acquire_for(100ms));
         CHECK_FALSE(watcher.dead(1));
+    }
+
+    TEST_CASE("SuccessorWithTheDescriptorOfTheDeadIsNotTakenForIt") {
+        std::counting_semaphore<> rung{0};
+        std::counting_semaphore<> noticed{0};
+        std::counting_semaphore<> go_on{0};
+        Watcher watcher([&] { rung.release(); }, {},
+                        [&] {
+                            noticed.release();
+                            go_on.acquire();
+                        });
+        auto first = std::make_unique<ChildProcess>(shell("sleep 60"));
+        ChildProcess second(shell("sleep 60"));
+        const int number = dup(first->pidfd());
+        REQUIRE(number >= 0);
+        watcher.watch(3, number);
+        REQUIRE(noticed.try_acquire_for(5s));  // that the list has changed
+        go_on.release();
+        first->kill();
+        REQUIRE(noticed.try_acquire_for(5s));  // that somebody has died; before it is noted who
+        watcher.forget(3);
+        REQUIRE(dup2(second.pidfd(), number) == number);
+        watcher.watch(3, number);
+        go_on.release();
+        REQUIRE(noticed.try_acquire_for(5s));  // that the list has changed again
+        CHECK_FALSE(watcher.dead(3));
+        go_on.release();
+        second.kill();
+        REQUIRE(noticed.try_acquire_for(5s));
+        go_on.release(8);
+        REQUIRE(rung.try_acquire_for(5s));
+        CHECK(watcher.dead(3));
+        watcher.forget(3);
+        close(number);
     }
 
     TEST_CASE("TimeWhileThisProcessIsStoppedIsNotAwakeTime") {
