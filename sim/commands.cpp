@@ -137,9 +137,11 @@ int evaluate_command(const std::filesystem::path& run_folder) {
     clients::block_interrupts();
     if (!std::filesystem::exists(run_folder / "config.yaml"))
         throw ConfigError(fmt::format("{}: is not the folder of a run (it has no config.yaml)", run_folder.string()));
-    Experiment run(load_config(run_folder / "config.yaml", {"workers=auto"}));
+    const LoadedConfig loaded = load_config(run_folder / "config.yaml", {"workers=auto"});
+    Experiment run(loaded);
     std::vector<float> model = read_model(run_folder / "model.safetensors", run.layout);
     aggregation::copy(run.server.model(), model);
+    run.fit_device(loaded, false);
     Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
     const Metrics metrics = evaluate(fleet, run.server, run.dataset.map().num_test);
     fmt::print("test_loss {}\ntest_accuracy {}\nmodel_sha256 {}\n", metrics.test_loss, metrics.test_accuracy,

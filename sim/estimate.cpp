@@ -32,19 +32,48 @@ double seconds_each(const std::function<void()>& work) {
     return times[times.size() / 2];
 }
 
-/// A local step of the first client, ready to be taken.
-std::function<void()> first_step(const Experiment& run, clients::TrainingStep& step) {
-    const std::span<const std::uint32_t> shard = run.dataset.shard(0);
-    const auto batch = shard.first(std::min(shard.size(), static_cast<std::size_t>(run.config.training.batch_size)));
-    clients::ClientStart start;
-    start.global = run.server.model();
-    step.begin(start);
-    return [&step, batch] { step.step(batch); };
+/// A client's first batch.
+clients::RowBatch first_batch(const Experiment& run, std::size_t client) {
+    const std::span<const std::uint32_t> shard = run.dataset.shard(client);
+    return shard.first(std::min(shard.size(), static_cast<std::size_t>(run.config.training.batch_size)));
 }
+
+/// A local step of the first clients, as many as are trained at once, ready to be taken.
+struct FirstStep {
+    FirstStep(const Experiment& run, clients::Trainer& trainer)
+        : clients(std::min<std::size_t>(run.worker_plan.clients_at_once, static_cast<std::size_t>(run.config.cohort_size()))) {
+        if (clients > 1)
+            take = of_many(run, trainer.batched_step(), clients);
+        else
+            take = of_one(run, trainer.step());
+    }
+
+    std::size_t clients;
+    std::function<void()> take;
+
+private:
+    static std::function<void()> of_one(const Experiment& run, clients::TrainingStep& step) {
+        clients::ClientStart start;
+        start.global = run.server.model();
+        step.begin(start);
+        return [&step, batch = first_batch(run, 0)] { step.step(batch); };
+    }
+
+    static std::function<void()> of_many(const Experiment& run, clients::BatchedStep& step, std::size_t rows) {
+        clients::BatchedStart start;
+        start.rows = rows;
+        start.global = run.server.model();
+        step.begin(start);
+        std::vector<clients::RowBatch> batches;
+        for (std::size_t row = 0; row < rows; ++row) batches.push_back(first_batch(run, row));
+        return [&step, batches] { step.step(batches); };
+    }
+};
 
 double core_seconds(const Experiment& run) {
     const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
-    const double one_step = seconds_each(first_step(run, trainer->step()));
+    const FirstStep step(run, *trainer);
+    const double one_step = seconds_each(step.take) / static_cast<double>(step.clients);
     const aggregation::ConstParamSpan global = run.server.model();
     const std::uint64_t num_test = run.dataset.map().num_test;
     const std::uint64_t chunk = std::min(num_test, static_cast<std::uint64_t>(run.config.evaluation.chunk_size));
@@ -105,14 +134,15 @@ double steps_per_round(const Experiment& run) {
 
 StepTime time_of_step(const Experiment& run, double short_s) {
     const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
-    const std::function<void()> step = first_step(run, trainer->step());
+    const FirstStep step(run, *trainer);
+    const auto clients = static_cast<double>(step.clients);
     const std::int64_t start_ns = now_ns();
-    step();
-    const double first_s = seconds_between(start_ns, now_ns());
+    step.take();
+    const double first_s = seconds_between(start_ns, now_ns()) / clients;
     if (first_s < short_s) return {first_s, false};
     const std::int64_t timed_ns = now_ns();
     const std::clock_t cpu = std::clock();
-    const double seconds = seconds_each(step);
+    const double seconds = seconds_each(step.take) / clients;
     const double cpu_s = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
     return {seconds, cpu_s < 0.8 * seconds_between(timed_ns, now_ns())};
 }

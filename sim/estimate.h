@@ -27,7 +27,8 @@ struct StepTime {
     bool disturbed = false;  // others used this core for more than a fifth of the time
 };
 
-/// One local step in this process; where already the first one, which is slower than those after it, took less than `short_s`, that.
+/// One client's local step in this process, its share where several are trained at once; where already the first one, which is slower than those
+/// after it, took less than `short_s`, that.
 StepTime time_of_step(const Experiment& run, double short_s);
 
 struct Estimates {

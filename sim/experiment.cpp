@@ -200,10 +200,10 @@ void Experiment::check_recorded_rounds(const LoadedConfig& loaded) const {
                                                config.arrivals.string(), recorded_arrivals.size(), config.rounds));
 }
 
-void Experiment::fit_device(const LoadedConfig& loaded) {
+void Experiment::fit_device(const LoadedConfig& loaded, bool trains) {
     if (space != MemorySpace::Cuda || num_workers == 0) return;
     const auto free_bytes = [] { return aggregation::cuda_driver().free_bytes(); };
-    const Rehearsal one = rehearse_worker(*this, free_bytes);
+    const Rehearsal one = rehearse_worker(*this, free_bytes, trains);
     rehearsed_step_s = one.step_s;
     num_workers = workers_that_fit(loaded, num_workers, one.bytes, free_bytes(), "device");
     if (config.workers) return;

@@ -57,8 +57,9 @@ struct Experiment {
     /// Throws ConfigError where config.arrivals ends before the run does.
     void check_recorded_rounds(const LoadedConfig& loaded) const;
 
-    /// On a GPU: measures what one worker takes there, and lets no more start than fit. Throws ConfigError where that is fewer than asked for.
-    void fit_device(const LoadedConfig& loaded);
+    /// On a GPU: measures what one worker takes there, which need not train, and lets no more start than fit. Throws ConfigError where that is
+    /// fewer than asked for.
+    void fit_device(const LoadedConfig& loaded, bool trains = true);
 
     FleetOptions fleet_options() const;
 

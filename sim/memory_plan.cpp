@@ -52,12 +52,28 @@ std::uint32_t largest_client(const clients::SharedDataset& dataset) {
     return largest;
 }
 
-Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64_t()>& free_bytes) {
+namespace {
+
+/// The largest client, and as many of those after it as are trained at once.
+Cohort largest_and_next(const Experiment& run) {
+    const std::uint64_t num_clients = run.dataset.map().num_clients;
+    Cohort cohort;
+    for (std::uint64_t i = 0; i < std::min(run.worker_plan.clients_at_once, num_clients); ++i)
+        cohort.push_back(static_cast<std::uint32_t>((largest_client(run.dataset) + i) % num_clients));
+    std::sort(cohort.begin(), cohort.end());
+    return cohort;
+}
+
+}  // namespace
+
+Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64_t()>& free_bytes, bool trains) {
     const std::uint64_t before = free_bytes();
     FleetOptions options = run.fleet_options();
     options.workers = 1;
-    options.slots = {};
+    const Cohort cohort = largest_and_next(run);
+    options.slots = SlotPlan::even(run.worker_plan.clients_at_once);
     options.mode = {};
+    options.mode.in_flight = options.mode.quorum = cohort.size();
     options.faults = {};
     options.failures.policy = "drop";  // what goes wrong here will go wrong in the run, which tells it better
     clients::WorkerPlan plan = run.worker_plan;
@@ -66,14 +82,17 @@ Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64
     const Strategy strategy = make_strategy("fedavg", {}, Weighting::Uniform);
     ServerState server(*run.arena);
     const auto train = [&] {
-        fleet.pull_down({largest_client(run.dataset)}, server, strategy);
+        fleet.pull_down(cohort, server, strategy);
         fleet.train();
         const Arrivals arrived = fleet.barrier(server);
         fleet.release(arrived, server);
         return arrived.clients.front().result;
     };
-    train();  // in the first one libraries are loaded
-    const clients::ClientResult timed = train();
+    clients::ClientResult timed;
+    if (trains) {
+        train();  // in the first one libraries are loaded
+        timed = train();
+    }
     fleet.evaluate(server);
     const std::uint64_t after = free_bytes();
     const std::uint64_t steps = std::max<std::uint64_t>(1, timed.steps);

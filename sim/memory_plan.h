@@ -26,10 +26,11 @@ std::uint32_t largest_client(const clients::SharedDataset& dataset);
 
 struct Rehearsal {
     std::uint64_t bytes = 0;  // of device memory: a worker's context, its model, its activations
-    double step_s = 0.0;      // one local step
+    double step_s = 0.0;      // one local step of one client; 0 where nobody trained
 };
 
-/// A few local steps of the largest client, and the evaluation, in a fleet of one worker; `free_bytes` tells what is free on the device.
-Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64_t()>& free_bytes);
+/// A few local steps of the largest client, with as many others as are trained at once, unless nobody `trains`, and the evaluation, in a fleet of
+/// one worker; `free_bytes` tells what is free on the device.
+Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64_t()>& free_bytes, bool trains = true);
 
 }  // namespace fedhive::sim

@@ -84,4 +84,15 @@ TEST_SUITE("MemoryPlan") {
         CHECK(model() == before);
         CHECK(run.server.round == 0);
     }
+
+    TEST_CASE("RehearsalTrainsAsManyAtOnceAsTheRunAndNobodyForAnEvaluation") {
+        unsetenv("TOY_FAULT");
+        const auto nothing = [] { return std::uint64_t{0}; };
+        const Experiment evaluated(config());
+        CHECK(rehearse_worker(evaluated, nothing, true).step_s > 0.0);
+        CHECK(rehearse_worker(evaluated, nothing, false).step_s == 0.0);
+        // The toy cannot train several, so nobody has made a step.
+        const Experiment at_once(config({"training.clients_at_once=2"}));
+        CHECK(rehearse_worker(at_once, nothing, true).step_s == 0.0);
+    }
 }

@@ -1,4 +1,6 @@
 #include "sim/estimate.h"
+
+#include "sim/experiment.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>
@@ -50,6 +52,24 @@ TEST_SUITE("Estimate") {
         // Steps take the same in all; what is added for the start is less than a second.
         CHECK(found.runs[1].core_seconds > 4.0 * found.runs[0].core_seconds - 4.0);
         CHECK(found.runs[2].core_seconds < 0.5 * found.runs[1].core_seconds);
+    }
+
+    TEST_CASE("StepOfClientsTrainedAtOnceIsTheShareOfOne") {
+        // Of a tiny model nearly all of a step is calls, of which there are as many for 64 clients as for one.
+        Configs runs;
+        const std::vector<std::string> tiny{"model={name: lr}",   "training.batch_size=4", "data.partition.clients=100",
+                                            "training.cohort=64", "rounds=20000",          "evaluation.every=20000"};
+        const auto with = [&](std::vector<std::string> more) {
+            more.insert(more.end(), tiny.begin(), tiny.end());
+            runs.add(more);
+            return runs.configs.back();
+        };
+        const Experiment alone(with({}));
+        const Experiment at_once(with({"training.clients_at_once=64"}));
+        const double alone_s = time_of_step(alone, 0.0).seconds;
+        CHECK(time_of_step(at_once, 0.0).seconds < 0.5 * alone_s);
+        const Estimates found = estimate(runs.configs);
+        CHECK(found.runs[1].core_seconds < 0.5 * found.runs[0].core_seconds);
     }
 
     TEST_CASE("WhatTheModelCannotTakeIsFoundWithItsKey") {
