@@ -10,6 +10,7 @@
 #include "clients/data/synthetic.h"
 #include "clients/protocol/watcher.h"
 #include "clients/training/libtorch_info.h"
+#include "sim/divergence.h"
 #include "sim/ipc_probe.h"
 #include "sim/machine.h"
 #include "sim/memory_plan.h"
@@ -304,6 +305,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
                      : config.training.precision == "tf32" ? clients::Precision::TF32
                                                            : clients::Precision::F32;
     plan.graph = config.training.graph && space == MemorySpace::Cuda;
+    plan.help_for_updates.set(help_for_updates(config));
     return plan;
 }
 
@@ -321,6 +323,7 @@ FleetOptions Experiment::fleet_options() const {
     options.activation_bytes = cut.activation_floats * sizeof(float);
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     options.failures = config.failures;
+    options.help_for_model = help_for_model(config);
     options.faults = FaultSchedule(config.faults, config.seed);
     return options;
 }

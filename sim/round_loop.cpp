@@ -1,5 +1,6 @@
 #include "sim/round_loop.h"
 
+#include "sim/divergence.h"
 #include "sim/evaluate.h"
 #include "sim/sampler.h"
 
@@ -74,6 +75,7 @@ bool run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter, Checkpointer&
         round.lap(Phase::Evaluate);
         ++server.round;
         reporter.report(round, arrived, server);
+        require_finite(config, server, round.test);
         checkpoints.round_ended(server);
         stop = stop_reached(config, round);
     }

@@ -1,6 +1,7 @@
 #include "aggregation/math/vector_ops.h"
 
 #include "aggregation/math/dispatch.h"
+#include "aggregation/math/host_view.h"
 
 #include <algorithm>
 #include <cmath>
@@ -209,6 +210,13 @@ void add_scaled(ParamSpan to, ConstParamSpan from, double weight) {
     dispatch(
         to.space, [&] { host::add_scaled(to.data, from.data, to.size, weight); },
         [&] { return kernels::add_scaled(to.data, from.data, to.size, weight); });
+}
+
+bool all_finite(ConstParamSpan values) {
+    const HostView view(values);
+    synchronize(values.space);
+    const auto floats = view.host();
+    return std::all_of(floats.begin(), floats.end(), [](float value) { return std::isfinite(value); });
 }
 
 void synchronize(MemorySpace space) {

@@ -68,6 +68,12 @@ void add(ParamSpan to, ConstParamSpan from);
 /// to[i] += f32(weight * from[i]): the bits of scale() into a third span and add() of that.
 void add_scaled(ParamSpan to, ConstParamSpan from, double weight);
 
+/// No NaN, no infinity among them.
+///
+/// Stream   synchronises.
+/// Cost     4*P bytes, copied to the host first where they lie on a device.
+bool all_finite(ConstParamSpan values);
+
 /// Waits until all enqueued work on the span's memory space is done; nothing to do on the host.
 void synchronize(MemorySpace space);
 

@@ -43,9 +43,7 @@ void TaskRunner::train_replica(TaskCell& cell) {
     const SumOverRanks sum_over_ranks = [&](aggregation::ParamSpan gradient) {
         aggregation::copy(slot.first(gradient.size), gradient);
         // Once it is summed, nobody knows any more whose it was.
-        if (!summary_of(slot.first(gradient.size)).finite)
-            throw TaskFailed(FailureKind::NonFinite,
-                             "a gradient holds a NaN or an infinity; a smaller training.optimizer.lr usually helps");
+        if (!summary_of(slot.first(gradient.size)).finite) throw not_finite("a gradient", task.first);
         group.all_reduce(gradient.size, plan_.all_reduce);
         aggregation::copy(gradient, slot.first(gradient.size));
     };

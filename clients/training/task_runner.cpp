@@ -233,13 +233,17 @@ std::uint32_t TaskRunner::client_of(std::uint64_t member) const {
 
 void TaskRunner::accept(std::uint64_t member, const ClientResult& result) {
     block_.results()[member] = result;
-    if (result.finite == 0)
-        throw TaskFailed(FailureKind::NonFinite,
-                         "the update holds a NaN or an infinity; a smaller training.optimizer.lr usually helps");
+    if (result.finite == 0) throw not_finite("the update", member);
     const double most = plan_.training.max_update_norm;
     if (most > 0.0 && result.update_norm > most)
         throw TaskFailed(FailureKind::NonFinite, fmt::format("the update's norm is {:.6g}, failures.max_update_norm is {:.6g}",
                                                              result.update_norm, most));
+}
+
+TaskFailed TaskRunner::not_finite(const char* what, std::uint64_t member) const {
+    const bool injected = block_.members()[member].fault.kind == FaultKind::Nan;
+    return {FailureKind::NonFinite, fmt::format("{}{} holds a NaN or an infinity{}{}", injected ? "injected: " : "", what,
+                                                injected ? "" : "; ", injected ? "" : plan_.help_for_updates.get())};
 }
 
 aggregation::UpdateSummary TaskRunner::summary_of(aggregation::ParamSpan slot) {

@@ -55,6 +55,7 @@ private:
     std::uint32_t client_of(std::uint64_t member) const;
     std::span<const std::uint32_t> batch_of(const Task& task, std::uint32_t client_id);
     void accept(std::uint64_t member, const ClientResult& result);
+    TaskFailed not_finite(const char* what, std::uint64_t member) const;
     aggregation::UpdateSummary summary_of(aggregation::ParamSpan slot);
 
     const ControlBlock& block_;

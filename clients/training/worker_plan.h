@@ -7,6 +7,7 @@
 #include "clients/data/shared_dataset.h"
 #include "clients/models/cut.h"
 #include "clients/protocol/collectives.h"
+#include "clients/protocol/fixed_text.h"
 #include "clients/training/local_training.h"
 #include "clients/training/precision.h"
 
@@ -47,7 +48,8 @@ struct WorkerPlan {
     std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step
     aggregation::IpcHandle data_handle{};  // CUDA: the examples in device memory
     Precision precision = Precision::F32;
-    bool graph = false;  // CUDA: local steps are recorded once and run again
+    bool graph = false;               // CUDA: local steps are recorded once and run again
+    FixedText<256> help_for_updates;  // said where an update is not finite: what usually helps in this experiment
 };
 
 static_assert(std::is_trivially_copyable_v<WorkerPlan>);

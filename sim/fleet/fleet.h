@@ -68,6 +68,7 @@ struct FleetOptions {
     std::vector<std::vector<std::uint32_t>>
         recorded_arrivals;  // per round, to be followed on the wall clock; empty: as they come
     FailuresConfig failures;
+    std::string help_for_model;  // said where the global model is not finite
     FaultSchedule faults;
     std::filesystem::path logs;                                           // folder for worker-N.log; empty: none are kept
     std::vector<std::pair<std::string, std::string>> worker_environment;  // on top of this process's own
@@ -174,6 +175,7 @@ private:
     void replace_worker(const clients::FoundFailure& found, bool needed = false);
     bool leave_fewer_workers(clients::ClientFailure& failure);
     void resolve_client(std::size_t slot, clients::ClientFailure failure, bool forgiven);
+    void require_finite_model(const Flight& flight, clients::ClientFailure failure);
 
     // The board: the cells of slot 0, of slot 1, …, then one a chunk of the evaluation or range of the aggregate. The halves of a slot stand
     // side by side and are put one after the other, so they are claimed so: at most one half is without its other one, and whoever comes next

@@ -109,6 +109,8 @@ void Fleet::resolve_client(std::size_t slot, ClientFailure failure, bool forgive
     });
     FEDHIVE_CHECK(blamed != flight.clients.end(), "client {} is not in slot {}", failure.client_id, slot);
     const auto passenger = static_cast<std::size_t>(blamed - flight.clients.begin());
+    failure.attempt = blamed->attempts.attempt;
+    if (failure.kind == FailureKind::NonFinite) require_finite_model(flight, failure);
     if (forgiven) {
         ++blamed->attempts.attempt;
         ++blamed->attempts.forgiven;
@@ -120,6 +122,16 @@ void Fleet::resolve_client(std::size_t slot, ClientFailure failure, bool forgive
     if (options_.mode.one_group()) others_try_again(slot);
     put_group(slot);
     barrier_.ring();
+}
+
+/// Nobody can train from a model that is not finite: whatever the policy says of clients, it is not theirs.
+void Fleet::require_finite_model(const Flight& flight, ClientFailure failure) {
+    if (options_.mode.in_place() || aggregation::all_finite(arena_.global(flight.task.global_index))) return;
+    failure.message = fmt::format(
+        "the global model it started from (version {}) holds a NaN or an infinity, so that nobody can "
+        "train from it; {}",
+        flight.version, options_.help_for_model);
+    abort(std::move(failure));
 }
 
 void Fleet::replace_worker(const clients::FoundFailure& found, bool needed) {

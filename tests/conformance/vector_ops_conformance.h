@@ -129,6 +129,7 @@ inline void single_elements_show_in_the_summary(MemorySpace space) {
     const ParamBuffer zero(kSize, space);
     const ParamBuffer target(kSize, space);
     const std::uint64_t hash = write_update(target, zero, zero).hash;
+    CHECK(all_finite(zero));
     for (const std::size_t at : {std::size_t{0}, std::size_t{31}, std::size_t{1024}, kSize - 1}) {
         for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                                   -std::numeric_limits<float>::infinity(), 3.0F, std::numeric_limits<float>::max(), 1e-45F}) {
@@ -136,6 +137,7 @@ inline void single_elements_show_in_the_summary(MemorySpace space) {
             local[at] = value;
             const UpdateSummary summary = write_update(target, testing::upload(local, space), zero);
             CHECK(summary.finite == std::isfinite(value));
+            CHECK(all_finite(testing::upload(local, space)) == std::isfinite(value));
             CHECK(summary.hash != hash);
             if (value == 3.0F) CHECK(summary.norm == 3.0);
         }

@@ -1,0 +1,80 @@
+// Training that runs away: who is blamed, and that no run ends as finished with a model that is no model.
+#include "tests/process/csv_rows.h"
+
+#include <doctest/doctest.h>
+
+#include <optional>
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+using Options = std::vector<std::string>;
+
+/// Ends with status 1; what it said.
+std::string failed(const Options& assignments, std::optional<std::size_t> after_rounds = std::nullopt) {
+    FedhiveRun run(small_config(), set(assignments));
+    CHECK_MESSAGE(run.end() == "exited with status 1", run.output());
+    if (after_rounds) CHECK(run.rounds() == *after_rounds);
+    CHECK(run.manifest()["exit_status"].get<std::string>().find("failed: ") == 0);
+    CHECK_FALSE(std::filesystem::exists(run.out() / "model.safetensors"));
+    return run.output();
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// A step of ten times the rate in each element that moves at all.
+const std::string kFarTooFar = "strategy={name: fedadam, server_lr: 3e38, beta1: 0, tau: 1e-6}";
+
+}  // namespace
+
+TEST_SUITE("Divergence") {
+    TEST_CASE("ModelThatIsNotFiniteEndsTheRunUnderEachPolicy") {
+        for (const std::string policy : {"abort", "retry", "drop"})
+            for (const std::string mode : {"{name: synchronous}", "{name: semi_async, quorum: 3}"}) {
+                CAPTURE(policy);
+                CAPTURE(mode);
+                const std::string output =
+                    failed({kFarTooFar, "mode=" + mode, "evaluation.every=100", "rounds=100", "failures.policy=" + policy});
+                CHECK_MESSAGE(has(output,
+                                  ") holds a NaN or an infinity, so that nobody can train from it; a smaller "
+                                  "strategy.server_lr (3e+38) or training.optimizer.lr (0.05)"),
+                              output);
+                CHECK(has(output, "the global model it started from (version "));
+            }
+    }
+
+    TEST_CASE("EvaluatedModelThatHasDivergedEndsTheRunInThatRound") {
+        const std::string output = failed({kFarTooFar, "rounds=1", "failures.policy=drop"}, 1);
+        CHECK_MESSAGE(has(output,
+                          "the global model has diverged: after round 1 it holds a NaN or an infinity; a smaller "
+                          "strategy.server_lr (3e+38)"),
+                      output);
+        // Finite, but too large for anybody.
+        const std::string large = failed({"strategy={name: fedavgm, server_lr: 1e37, server_momentum: 0.5}", "rounds=4",
+                                          "evaluation.every=3", "failures.policy=drop"},
+                                         3);
+        CHECK_MESSAGE(has(large, "the global model has diverged: after round 3 its test loss is "), large);
+        CHECK_MESSAGE(has(large, "strategy.server_lr (1e+37) or strategy.server_momentum (0.5) or training.optimizer.lr"),
+                      large);
+    }
+
+    TEST_CASE("UpdateThatIsNotFiniteNamesTheKeysOfItsMode") {
+        const std::string lr = "training.optimizer={name: sgd, lr: 1e30}";
+        CHECK(has(failed({lr}, 0),
+                  "the update holds a NaN or an infinity; a smaller training.optimizer.lr (1e+30) usually helps"));
+        CHECK(has(failed({lr, "mode={name: parameter_server}"}, 0),
+                  "a smaller training.optimizer.lr (1e+30) or mode.max_staleness usually helps"));
+        CHECK(has(failed({"strategy={name: fedprox, proximal_mu: 1e30}"}, 0),
+                  "a smaller training.optimizer.lr (0.05) or training.optimizer.momentum (0.5) or strategy.proximal_mu (1e+30) "
+                  "usually helps"));
+        CHECK(has(failed({"mode={name: gradient_averaging}", "training.cohort=null", "workers=4",
+                          "data.partition={scheme: iid, clients: 4}", lr},
+                         0),
+                  "a gradient holds a NaN or an infinity; a smaller training.optimizer.lr (1e+30) usually helps"));
+        const std::string injected = failed({"faults=[{kind: nan, round: 1, client: 1}]", "training.cohort=13"}, 0);
+        CHECK_MESSAGE(has(injected, "injected: the update holds a NaN or an infinity"), injected);
+        CHECK_FALSE(has(injected, "usually helps"));
+    }
+}
