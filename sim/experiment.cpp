@@ -42,7 +42,7 @@ const char* name_of(MemorySpace space) { return space == MemorySpace::Host ? "cp
 
 std::int64_t num_tasks(const RunConfig& run, const Mode& mode) {
     const auto each = static_cast<std::uint64_t>(run.training.least_per_slot());
-    const auto slots = static_cast<std::int64_t>(mode.num_slots(SlotPlan::even(each)));
+    const auto slots = static_cast<std::int64_t>(SlotPlan::even(each).num_slots(mode.in_flight));
     return mode.in_halves() ? 2 * slots : slots;
 }
 

@@ -38,19 +38,23 @@ double Staleness::discount(std::uint64_t tau) const {
     return 1.0;
 }
 
-std::size_t Mode::room(std::size_t in_air, std::int64_t rounds_left) const {
-    const std::size_t wanted = drain ? std::min(in_flight, quorum * static_cast<std::size_t>(rounds_left)) : in_flight;
+std::size_t Mode::room(std::size_t in_air, std::int64_t rounds_left, std::size_t arrived) const {
+    const std::size_t arrivals_left = quorum * static_cast<std::size_t>(rounds_left) - arrived;
+    const std::size_t wanted = drain ? std::min(in_flight, arrivals_left) : in_flight;
     return wanted - std::min(wanted, in_air);
 }
 
 std::uint64_t Mode::num_globals() const {
+    // When a round begins, all but the one that has ended the last may be on their way, each from an older model; whoever is sent in this round
+    // starts from the published one.
+    if (late_join) return in_flight + 1;
     // Those who arrive leave their model free only after the step; as many start from the published one.
-    if (late_join || by_steps()) return in_flight - quorum + 2;
+    if (by_steps()) return in_flight - quorum + 2;
     return velocity_shared ? kVelocityRegion + 1 : 2;
 }
 
 std::uint64_t Mode::num_slots(const SlotPlan& slots) const {
-    return std::max<std::uint64_t>(slots.num_slots(in_flight), one_group() ? 2 : 1);
+    return std::max<std::uint64_t>(slots.num_slots(in_flight + (late_join ? quorum - 1 : 0)), one_group() ? 2 : 1);
 }
 
 Mode make_mode(const RunConfig& run) {

@@ -27,10 +27,11 @@ struct Staleness {
 };
 
 struct Mode {
-    std::size_t in_flight = 1;                          // clients asked to train at a time
-    std::size_t quorum = 1;                             // arrivals that end the wait
-    bool late_join = false;                             // who comes after the quorum: joins a later round, or is left behind
-    bool drain = false;                                 // the last rounds send nobody who could not arrive any more
+    std::size_t in_flight = 1;  // clients asked to train at a time
+    std::size_t quorum = 1;     // arrivals that end the wait
+    bool late_join = false;     // who arrives is replaced at once, who comes after the quorum joins a later round …
+                                // … or: who comes after the quorum is left behind
+    bool drain = false;         // the last rounds send nobody who could not arrive any more
     clients::TaskKind task = clients::TaskKind::Train;  // what a client on its way is doing
     clients::Payload payload = clients::Payload::Update;
     Staleness staleness;
@@ -49,11 +50,11 @@ struct Mode {
     std::size_t num_halves() const { return in_halves() ? 2 : 1; }
     /// Workers that must be at work at the same time.
     std::size_t group_size() const { return one_group() ? in_flight : in_halves() ? 2 : 1; }
-    /// At least two for replicas: slot 1 brings the momentum.
+    /// Where who arrives is replaced, what it brought keeps its slot until the round ends. At least two for replicas: slot 1 brings the momentum.
     std::uint64_t num_slots(const SlotPlan& slots) const;
 
-    /// How many may be sent now, with `in_air` on their way and `rounds_left`, this one included.
-    std::size_t room(std::size_t in_air, std::int64_t rounds_left) const;
+    /// How many may be sent now, with `in_air` on their way, `rounds_left`, this one included, and so many arrivals in it so far.
+    std::size_t room(std::size_t in_air, std::int64_t rounds_left, std::size_t arrived) const;
 
     /// Global regions of the arena: the models that clients in flight may have started from, the published one, the next one.
     std::uint64_t num_globals() const;

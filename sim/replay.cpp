@@ -80,22 +80,29 @@ std::string listed(const std::vector<RecordedClient>& cohort) {
     return cohort.size() > kMost ? fmt::format("{} and {} more", text, cohort.size() - kMost) : text;
 }
 
-/// The client's row, or why there is none to compare with.
-RecordedClient recorded_client(const ReplayOptions& options, const std::vector<RecordedRound>& record) {
+/// The client's rows of the round (it may have come twice), or why there is none to compare with.
+std::vector<RecordedClient> recorded_clients(const ReplayOptions& options, const std::vector<RecordedRound>& record) {
     const std::string folder = options.folder.string();
     if (options.round < 1 || options.round > static_cast<std::int64_t>(record.size()))
         throw ConfigError(fmt::format("{}: round {} is not in its record; allowed: {}", folder, options.round,
                                       record.empty() ? "none, no round has ended" : fmt::format("1 to {}", record.size())));
     const std::vector<RecordedClient>& cohort = record[static_cast<std::size_t>(options.round - 1)].clients;
-    const auto found =
-        std::find_if(cohort.begin(), cohort.end(), [&](const RecordedClient& one) { return one.client_id == options.client; });
-    if (found == cohort.end())
+    std::vector<RecordedClient> found;
+    std::string failure;
+    for (const RecordedClient& one : cohort) {
+        if (one.client_id != options.client) continue;
+        if (one.failure.empty())
+            found.push_back(one);
+        else
+            failure = one.failure;
+    }
+    if (found.empty() && failure.empty())
         throw ConfigError(fmt::format("{}: client {} did not train in round {}; its cohort: {}", folder, options.client,
                                       options.round, listed(cohort)));
-    if (!found->failure.empty())
+    if (found.empty())
         throw ConfigError(fmt::format("{}: client {} failed in round {} ({}), so there is no update to compare with", folder,
-                                      options.client, options.round, found->failure));
-    return *found;
+                                      options.client, options.round, failure));
+    return found;
 }
 
 /// Leaves out whom the record says to have failed in rounds [first, end), counted from 0, for whatever reason, and nobody else.
@@ -109,6 +116,7 @@ void follow_record(RunConfig& config, const std::vector<RecordedRound>& record, 
             fault.kind = "drop";
             fault.round = client.sent_round;
             fault.client = client.client_id;
+            fault.repeat = client.repeat;
             fault.attempts = "all";
             config.faults.push_back(fault);
         }
@@ -146,9 +154,9 @@ std::string run_recorded_rounds(Experiment& run, const std::vector<RecordedRound
 
 /// Where clients are trained at once, with those of its cohort that it was trained with: they share a batched step's shape.
 clients::ClientResult train_told(const Experiment& run, const ReplayOptions& options, const std::vector<RecordedClient>& cohort,
-                                 std::int64_t sent_round, const Say& say) {
+                                 const RecordedClient& recorded, const Say& say) {
     const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
-    const auto round = static_cast<std::uint32_t>(sent_round - 1);
+    const auto round = static_cast<std::uint32_t>(recorded.sent_round - 1);
     std::size_t place = 0;
     while (cohort[place].client_id != options.client) ++place;
     const std::size_t first = place - place % run.worker_plan.clients_at_once;
@@ -169,16 +177,13 @@ clients::ClientResult train_told(const Experiment& run, const ReplayOptions& opt
                                       run.server.model())[told];
     }
     ToldStep step(trainer->step(), say);
-    return clients::train_client(step, run.worker_plan.training, run.strategy.objective, round, together[0].client_id,
-                                 together[0].shard, run.server.model(), run.arena->slot(0));
+    return clients::train_client(step, run.worker_plan.training.of_repeat(recorded.repeat), run.strategy.objective, round,
+                                 together[0].client_id, together[0].shard, run.server.model(), run.arena->slot(0));
 }
 
-}  // namespace
-
-bool replay(const ReplayOptions& options, const Say& say) {
-    check_is_run(options.folder);
-    const std::vector<RecordedRound> record = read_record(options.folder);
-    const RecordedClient recorded = recorded_client(options, record);
+/// One row of the client. True when it has the bits of the run.
+bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& record, const RecordedClient& recorded,
+                const Say& say) {
     Resumption start = find_start(options.folder, recorded.sent_round - 1);
     const std::int64_t first = start.from ? start.from->checkpoint.round : 0;
     follow_record(start.loaded.run, record, first, static_cast<std::int64_t>(record.size()));
@@ -199,7 +204,7 @@ bool replay(const ReplayOptions& options, const Say& say) {
                         : fmt::format(", rounds {} to {} run again", first + 1, recorded.sent_round - 1)));
     const std::string difference = run_recorded_rounds(run, record, recorded.sent_round - 1);
     const clients::ClientResult result =
-        train_told(run, options, record[static_cast<std::size_t>(options.round - 1)].clients, recorded.sent_round, say);
+        train_told(run, options, record[static_cast<std::size_t>(options.round - 1)].clients, recorded, say);
     if (result.update_hash == recorded.update_hash) {
         say(fmt::format("update_hash {:016x}: the bits of the run", result.update_hash));
         return true;
@@ -208,6 +213,16 @@ bool replay(const ReplayOptions& options, const Say& say) {
                     recorded.update_hash,
                     difference.empty() ? "" : "; the first update that differs is that of " + difference));
     return false;
+}
+
+}  // namespace
+
+bool replay(const ReplayOptions& options, const Say& say) {
+    check_is_run(options.folder);
+    const std::vector<RecordedRound> record = read_record(options.folder);
+    bool same = true;
+    for (const RecordedClient& row : recorded_clients(options, record)) same = replay_row(options, record, row, say) && same;
+    return same;
 }
 
 }  // namespace fedhive::sim

@@ -15,8 +15,8 @@ struct ReplayOptions {
     std::int64_t client = 0;
 };
 
-/// `say` gets one line a local step, and a last one that tells whether the update has the bits of the run. Returns that. Changes nothing
-/// in the folder. Throws ConfigError: no run, a round or a client that is not in its record, a client that failed then.
+/// `say` gets one line a local step, and a last one that tells whether the update has the bits of the run. Returns that. A client that arrived
+/// twice in the round is trained twice. Changes nothing in the folder. Throws ConfigError: no run, a round or a client that is not in its record, a client that failed then.
 bool replay(const ReplayOptions& options, const std::function<void(const std::string&)>& say);
 
 }  // namespace fedhive::sim

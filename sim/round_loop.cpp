@@ -18,14 +18,14 @@ bool stop_reached(const RunConfig& config, const RoundRecord& round) {
     return config.stop.test_accuracy && round.test && round.test->test_accuracy >= *config.stop.test_accuracy;
 }
 
-Cohort next_cohort(Experiment& run, const Fleet& fleet) {
+/// Who is sent where a round begins, or so many have arrived in it.
+Cohort next_cohort(Experiment& run, const Fleet& fleet, std::size_t arrived) {
     ServerState& server = run.server;
-    std::vector<std::uint32_t> busy;
-    for (const InFlight& client : fleet.in_flight()) busy.push_back(client.client_id);
-    std::sort(busy.begin(), busy.end());
-    return sample_idle(fleet.num_clients(), busy, run.mode.room(busy.size(), run.config.rounds - server.round),
-                       Stream(run.config.seed, Purpose::Sampling, static_cast<std::uint32_t>(server.round)), run.devices,
-                       server.now_s);
+    const Cohort busy = fleet.on_their_way();
+    return sample_idle(fleet.num_clients(), busy, run.mode.room(busy.size(), run.config.rounds - server.round, arrived),
+                       Stream(run.config.seed, Purpose::Sampling, static_cast<std::uint32_t>(server.round),
+                              static_cast<std::uint32_t>(arrived)),
+                       run.devices, server.now_s);
 }
 
 /// What has arrived becomes the next model, unless it is too little.
@@ -48,11 +48,14 @@ void take_in(Experiment& run, Fleet& fleet, const Arrivals& arrived, RoundRecord
 Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
     ServerState& server = run.server;
     Arrivals arrived;
-    fleet.pull_down(next_cohort(run, fleet), server, run.strategy);  // the global model goes out, with a task for each slot
+    const auto send = [&](std::size_t num_arrived) {  // the global model goes out, with a task for each slot
+        fleet.pull_down(next_cohort(run, fleet, num_arrived), server, run.strategy);
+    };
+    send(0);
     for (bool more = true; more;) {  // one turn; where every step arrives by itself, one for each
         fleet.train();               // local steps -> update slots
         round.lap(Phase::PullDown);
-        const Arrivals turn = fleet.barrier(server);  // the single wait of the turn
+        const Arrivals turn = fleet.barrier(server, send);  // the single wait of the turn; who arrives early may be replaced
         round.waited(turn);
         take_in(run, fleet, turn, round);    // zero_init, aggregate, server_step
         more = fleet.release(turn, server);  // slots are free again

@@ -27,6 +27,7 @@ enum class Purpose : std::uint32_t {
     EpochOrder = 11,
     ServerDropout = 12,
     SweepDraws = 13,
+    Repeat = 14,
 };
 
 /// Counter-based stream: block i of the stream is Philox4x32-10(key = seed, counter = (i, purpose, round, client)).
@@ -105,6 +106,11 @@ private:
     std::array<std::uint32_t, 4> block_{};
     std::size_t used_ = 4;
 };
+
+/// The seed of what is drawn under the same keys once more: for the second time `repeat` is 1. That of the first time, 0, is the seed itself.
+inline std::uint64_t seed_of_repeat(std::uint64_t seed, std::uint32_t repeat) {
+    return repeat == 0 ? seed : Stream(seed, Purpose::Repeat, repeat).next_u64();
+}
 
 /// Fisher-Yates, from the back; the standard library's shuffle differs between implementations, this one does not.
 template <typename T>

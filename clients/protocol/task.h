@@ -49,7 +49,8 @@ enum class Payload : std::uint32_t {
 /// One unit of work: filled by the coordinator, run by the worker that claims it.
 struct Task {
     TaskKind kind = TaskKind::Empty;
-    std::uint32_t round = 0;         // 0-based, in which it was handed out
+    std::uint32_t round = 0;         // 0-based, in which it was handed out …
+    std::uint32_t repeat = 0;        // … and how often its client had been sent in that round before
     std::uint32_t global_index = 0;  // which global region holds the model to start from
     Payload payload = Payload::Update;
     std::uint32_t slot = 0;            // Train: where the update goes

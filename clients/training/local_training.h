@@ -1,6 +1,7 @@
 // THE CLIENT'S SCREEN: what one client does in one round. It knows the training step only by its interface.
 #pragma once
 
+#include "aggregation/base/random.h"
 #include "aggregation/math/element_ops.h"
 #include "aggregation/memory/param_span.h"
 #include "clients/protocol/task.h"
@@ -21,6 +22,13 @@ struct LocalTraining {
     /// Local steps of a client with that many examples: E * ceil(n_k / B).
     std::uint64_t steps_of(std::uint64_t num_examples) const {
         return local_epochs * ((num_examples + batch_size - 1) / batch_size);
+    }
+
+    /// For a client that has been sent `repeat` times in this round before: it draws anew.
+    LocalTraining of_repeat(std::uint32_t repeat) const {
+        LocalTraining again = *this;
+        again.seed = seed_of_repeat(seed, repeat);
+        return again;
     }
 };
 

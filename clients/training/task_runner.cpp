@@ -142,8 +142,8 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member) {
     ClientFigures& figures = figures_[member - task.first];
     ClientResult& result = block_.results()[member];
     step_.expect(block_.members()[member].fault);
-    result = enqueue_client(step_, plan_.training, task.objective, task.round, client_id, dataset_.shard(client_id), global,
-                            figures);
+    result = enqueue_client(step_, plan_.training.of_repeat(task.repeat), task.objective, task.round, client_id,
+                            dataset_.shard(client_id), global, figures);
     const std::int64_t trained_ns = now_ns();
     if (task.count > 1)
         slot_sum_.add_update(step_.parameters(), global, block_.members()[member].weight, figures.update);

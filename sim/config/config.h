@@ -112,13 +112,14 @@ struct CheckpointConfig {
 
 /// One line of `faults:`: what is to go wrong, and where.
 struct FaultConfig {
-    std::string kind;                    // kill | hang | throw | nan | slow | oom | drop
-    std::optional<std::int64_t> round;   // from 1; empty: every round
-    std::optional<std::int64_t> client;  // empty: every client
-    double rate = 1.0;                   // probability for each round and client that match
-    std::string attempts = "first";      // first | all
-    std::string at = "training";         // training | update
-    double seconds = 1.0;                // slow
+    std::string kind;                     // kill | hang | throw | nan | slow | oom | drop
+    std::optional<std::int64_t> round;    // from 1; empty: every round
+    std::optional<std::int64_t> client;   // empty: every client
+    double rate = 1.0;                    // probability for each round and client that match
+    std::string attempts = "first";       // first | all
+    std::string at = "training";          // training | update
+    double seconds = 1.0;                 // slow
+    std::optional<std::uint32_t> repeat;  // not a key: which sending in that round, from 0, for a replay; empty: each
 };
 
 /// How far apart clients are: a factor for each client, which multiplies times and divides rates.

@@ -10,7 +10,7 @@ void describe_mode(Visitor& visitor, ModeConfig& mode) {
     visitor.begin({.name = "mode", .flow = true, .doc = "Who waits for whom; docs/modes.md tells what a round, a version and a client mean in each."});
     visitor.field({.name = "name", .target = &mode.name, .choices = mode_names(),
                    .doc = "synchronous: a round ends when its cohort has arrived (arXiv:1602.05629); semi_async: when `quorum` of the clients on "
-                          "their way have (FedBuff, arXiv:2106.06639); async: every arrival is mixed into the model (FedAsync, arXiv:1903.03934); "
+                          "their way have, each of them replaced as it arrives (FedBuff, arXiv:2106.06639); async: every arrival is mixed into the model (FedAsync, arXiv:1903.03934); "
                           "gradient_averaging: replicas that average their gradients in every step (DistributedDataParallel, arXiv:2006.15704); "
                           "parameter_server: the server steps with each gradient as it arrives (Li et al. 2014); hogwild: all workers write one model "
                           "without a lock (arXiv:1106.5730); split: a client keeps the first layers, the server the others (arXiv:2004.12088)."});

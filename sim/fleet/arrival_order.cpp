@@ -9,10 +9,11 @@
 namespace fedhive::sim {
 
 std::vector<InAir> first_by_time(std::vector<InAir> in_air, std::size_t quorum) {
-    std::sort(in_air.begin(), in_air.end(), [](const InAir& a, const InAir& b) {
-        return std::tie(a.arrives_s, a.client_id) < std::tie(b.arrives_s, b.client_id);
-    });
-    in_air.resize(std::min(in_air.size(), quorum));
+    const std::size_t count = std::min(in_air.size(), quorum);
+    std::partial_sort(
+        in_air.begin(), in_air.begin() + static_cast<std::ptrdiff_t>(count), in_air.end(),
+        [](const InAir& a, const InAir& b) { return std::tie(a.arrives_s, a.client_id) < std::tie(b.arrives_s, b.client_id); });
+    in_air.resize(count);
     return in_air;
 }
 
@@ -23,8 +24,8 @@ std::vector<InAir> next_recorded(const std::vector<InAir>& in_air, const std::ve
     std::vector<InAir> next;
     for (std::size_t i = begin; i < begin + quorum; ++i) {
         if (i >= order.size())
-            throw Fault(
-                fmt::format("the recorded arrivals have {} in this round, {} are wanted", order.size(), begin + quorum));
+            throw Fault(fmt::format("the recorded arrivals have {} in this round, more are wanted: they are of another config",
+                                    order.size()));
         const auto found = of_client.find(order[i]);
         if (found == of_client.end())
             throw Fault(fmt::format("the recorded arrivals name client {}, which is not on its way: they are of another config",

@@ -14,9 +14,10 @@ public:
     FaultSchedule() = default;
     FaultSchedule(std::vector<FaultConfig> faults, std::uint64_t seed) : faults_(std::move(faults)), seed_(seed) {}
 
-    /// The first fault of the list that matches; nullptr when there is none. `round` from 0, `attempt` from 1.
-    /// Order: rates are drawn from stream (seed, Faults, round, client), so that no draw depends on the machine.
-    const FaultConfig* at(std::uint32_t round, std::uint32_t client_id, std::int64_t attempt) const;
+    /// The first fault of the list that matches; nullptr when there is none. `round` from 0, `attempt` from 1; `repeat`: how often the client
+    /// had been sent in that round before.
+    /// Order: rates are drawn from stream (seed, Faults, round, client), of the repeat's seed, so that no draw depends on the machine.
+    const FaultConfig* at(std::uint32_t round, std::uint32_t client_id, std::uint32_t repeat, std::int64_t attempt) const;
 
 private:
     std::vector<FaultConfig> faults_;

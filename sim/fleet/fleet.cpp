@@ -65,8 +65,11 @@ Fleet::~Fleet() = default;
 
 void Fleet::pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy) {
     std::size_t slot = 0;
-    round_ = server.round;
-    arrived_in_round_ = 0;
+    if (round_ != server.round) {
+        round_ = server.round;
+        arrived_in_round_ = 0;
+        sent_in_round_.clear();
+    }
     for (std::uint64_t first = 0, count = 0; first < cohort.size(); first += count) {
         while (flights_.at(slot)) ++slot;
         count = options_.slots.clients_of_next(cohort.size() - first);
@@ -78,6 +81,7 @@ void Fleet::pull_down(const Cohort& cohort, ServerState& server, const Strategy&
         flight.version = server.version;
         flight.task.objective = strategy.objective;
         flight.task.global_index = server.global_index;
+        if (options_.mode.late_join) flight.task.repeat = sent_in_round_[cohort[first]]++;
         if (options_.mode.by_steps()) flight.steps_left = plan_.training.steps_of(num_examples(cohort[first])) - 1;
         flight.arrives_s = server.now_s + longest_trip_s(flight);
         send(slot, flight, server);
@@ -92,6 +96,7 @@ void Fleet::take_up(const InFlight& client, ServerState& server, const Strategy&
     flight.version = client.version;
     flight.arrives_s = client.arrives_s;
     flight.task.first = client.slot;
+    flight.task.repeat = client.repeat;
     flight.task.objective = strategy.objective;
     flight.task.global_index = client.global_index;
     send(client.slot, flight, server);
@@ -119,6 +124,12 @@ void Fleet::send(std::size_t slot, const Flight& flight, ServerState& server) {
 }
 
 void Fleet::train() {
+    put_sent();
+    barrier_.ring();
+}
+
+/// Everybody who is on the way and not on the board yet. False where there is nobody.
+bool Fleet::put_sent() {
     std::vector<InAir> waiting = air();
     // Who will be left behind anyway need not train.
     const std::size_t quorum = std::min(options_.mode.quorum, waiting.size());
@@ -126,13 +137,15 @@ void Fleet::train() {
         waiting = first_to_arrive(std::move(waiting), quorum);
     if (options_.mode.one_group())
         for (clients::RankCell& cell : block_.ranks()) cell.reset();
+    bool any = false;
     for (const InAir& one : waiting) {
         if (flights_[one.slot]->put) continue;
         if (options_.mode.in_halves())
             for (clients::RankCell& cell : block_.ranks().subspan(2 * one.slot, 2)) cell.reset();
         put(one.slot);
+        any = true;
     }
-    barrier_.ring();
+    return any;
 }
 
 void Fleet::put(std::size_t slot) {
@@ -223,7 +236,7 @@ double Fleet::longest_trip_s(const Flight& flight) const {
 std::vector<InAir> Fleet::air() const {
     std::vector<InAir> all;
     for (std::size_t slot = 0; slot < flights_.size(); ++slot)
-        if (const auto& flight = flights_[slot]; flight && !flight->waiting)
+        if (const auto& flight = flights_[slot]; flight && !flight->waiting && !flight->arrived)
             all.push_back({slot, flight->clients.front().client_id, flight->version, flight->arrives_s});
     return all;
 }
@@ -242,18 +255,28 @@ std::vector<InFlight> Fleet::in_flight() const {
         if (!flights_[slot]) continue;
         const Flight& flight = *flights_[slot];
         for (const Passenger& client : flight.clients)
-            all.push_back({slot, client.client_id, client.weight, flight.sent_round, flight.version, flight.task.global_index,
-                           flight.arrives_s});
+            all.push_back({slot, client.client_id, client.weight, flight.sent_round, flight.task.repeat, flight.version,
+                           flight.task.global_index, flight.arrives_s});
     }
     return all;
 }
 
+Cohort Fleet::on_their_way() const {
+    Cohort clients;
+    for (const auto& flight : flights_)
+        if (flight && !flight->arrived)
+            for (const Passenger& client : flight->clients) clients.push_back(client.client_id);
+    std::sort(clients.begin(), clients.end());
+    return clients;
+}
+
 void Fleet::settle(const std::function<Awaited()>& awaited, double grace_s) {
     std::size_t done_before = 0;
-    finished_before_ = block_.header().finished.load(std::memory_order_relaxed);
+    const std::uint32_t finished = block_.header().finished.load(std::memory_order_relaxed);
     for (;;) {
         const Awaited wait_for = awaited();
-        awaited_ = static_cast<std::uint32_t>(wait_for.quorum);
+        finished_before_ = finished - static_cast<std::uint32_t>(wait_for.before);
+        awaited_ = static_cast<std::uint32_t>(wait_for.before + wait_for.quorum);
         const std::vector<clients::FoundFailure> found =
             runner_ ? barrier_.run_here(
                           wait_for.cells, wait_for.quorum, [this] { return runner_->run_one(); }, grace_s)
@@ -268,35 +291,6 @@ void Fleet::settle(const std::function<Awaited()>& awaited, double grace_s) {
         done_before = done;
         resolve(found);
     }
-}
-
-Arrivals Fleet::barrier(ServerState& server) {
-    std::vector<InAir> candidates = air();
-    if (options_.mode.max_staleness)
-        candidates = allowed_next(std::move(candidates), server.version, *options_.mode.max_staleness);
-    const std::size_t quorum = std::min(options_.mode.quorum, candidates.size());
-    if (order_is_known()) candidates = first_to_arrive(std::move(candidates), quorum);
-    const auto awaited = [&] {
-        Awaited next{{}, quorum};
-        for (const InAir& one : candidates) {
-            const auto cells = wanted(*flights_[one.slot]) ? cells_of(one.slot) : std::vector<std::size_t>{};
-            next.cells.insert(next.cells.end(), cells.begin(), cells.end());
-            // Who is lost has been waited for long enough; of a pair, both must come.
-            next.quorum += cells.size();
-            if (next.quorum > 0) --next.quorum;
-        }
-        return next;
-    };
-    try {
-        settle(awaited, 0.0);
-    } catch (const clients::Interrupted& interrupted) {
-        // Where the model changes in mid-round, only the last checkpoint has one that a run without a break would have, too.
-        const bool consistent = !options_.mode.by_steps() && !options_.mode.in_place();
-        throw clients::Interrupted(interrupted.signal_number, consistent);
-    }
-    if (!order_is_known()) candidates = first_finished(std::move(candidates), quorum);
-    arrived_in_round_ += candidates.size();
-    return collect(candidates, server);
 }
 
 void Fleet::throw_if_interrupted() const {

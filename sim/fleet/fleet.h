@@ -28,6 +28,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 namespace fedhive::sim {
@@ -93,16 +94,24 @@ public:
     /// Lets the workers begin.
     void train();
 
+    /// What a wait calls when somebody has arrived and others are still waited for, with the number of arrivals in this round: pulls down whoever is
+    /// to go in their place, at the simulated time of the arrival.
+    using Replace = std::function<void(std::size_t arrived)>;
+
     /// Waits for the mode's quorum of arrivals, or as many as the failure policy and the sky leave; simulated time goes on to the last of
-    /// them. Throws RunAborted for a failure the policy does not get over, Interrupted after a signal.
-    Arrivals barrier(ServerState& server);
+    /// them. Where clients may join later rounds, who arrives before the last one is replaced; of their updates all stay in their slots until
+    /// release(). Throws RunAborted for a failure the policy does not get over, Interrupted after a signal.
+    Arrivals barrier(ServerState& server, const Replace& replace = {});
 
     /// The slots of those who arrived, and of those left behind, are free again; their updates may not be read any more. Where every step
     /// arrives by itself, clients with steps left take the present model instead and are sent on: true while there are such.
     bool release(const Arrivals& arrived, ServerState& server);
 
-    /// Who is on their way, by slot.
+    /// Who is on their way where a round has ended, by slot.
     std::vector<InFlight> in_flight() const;
+
+    /// Their ids, ascending, at any time: who has arrived may be sent again.
+    Cohort on_their_way() const;
 
     /// One of those, after a resume: its training begins anew, from the model in its global region.
     void take_up(const InFlight& client, ServerState& server, const Strategy& strategy);
@@ -138,6 +147,7 @@ private:
     struct Awaited {
         std::vector<std::size_t> cells;
         std::size_t quorum = 0;  // of them
+        std::size_t before = 0;  // that were waited for before, as progress is told
     };
 
     void send(std::size_t slot, const Flight& flight, ServerState& server);
@@ -148,6 +158,7 @@ private:
     std::uint64_t examples_of(const Flight& flight, std::uint32_t client_id) const;
     Traffic traffic_of(const Flight& flight, std::uint32_t client_id) const;
     double longest_trip_s(const Flight& flight) const;
+    bool put_sent();
     void put(std::size_t slot);
     bool is_done(std::size_t slot) const;
     std::vector<std::size_t> cells_of(std::size_t slot) const;
@@ -155,6 +166,9 @@ private:
     bool order_is_known() const { return options_.round_trip_s || !options_.recorded_arrivals.empty(); }
     std::vector<InAir> first_to_arrive(std::vector<InAir> in_air, std::size_t quorum) const;
     void settle(const std::function<Awaited()>& awaited, double grace_s);
+    void await(const std::vector<InAir>& flights, std::size_t quorum, std::size_t before);
+    std::vector<InAir> arrive_together(const ServerState& server);
+    std::vector<InAir> arrive_and_be_replaced(ServerState& server, const Replace& replace);
     std::vector<InAir> first_finished(std::vector<InAir> candidates, std::size_t quorum) const;
     Arrivals collect(const std::vector<InAir>& arrivals, ServerState& server);
     void add_arrival(Arrivals& arrived, std::size_t position, std::size_t slot, const ServerState& server);
@@ -207,12 +221,13 @@ private:
     std::unique_ptr<clients::TaskRunner> runner_;  // workers: 0
     FailureListener listener_;
     FailureCounts counts_;
-    std::vector<std::size_t> active_;             // indices of the workers that are not retired
-    std::vector<std::optional<Flight>> flights_;  // by slot
-    std::vector<std::size_t> withdrawn_;          // cells of those left behind
-    std::int64_t round_ = -1;                     // of the last hand-out …
-    std::size_t arrived_in_round_ = 0;            // … and how many slots have arrived since
-    std::vector<clients::Task> chunks_;           // of the last evaluation or aggregate
+    std::vector<std::size_t> active_;                                 // indices of the workers that are not retired
+    std::vector<std::optional<Flight>> flights_;                      // by slot
+    std::vector<std::size_t> withdrawn_;                              // cells of those left behind
+    std::int64_t round_ = -1;                                         // of the last hand-out …
+    std::size_t arrived_in_round_ = 0;                                // … and how many slots have arrived since …
+    std::unordered_map<std::uint32_t, std::uint32_t> sent_in_round_;  // … and how often a client was sent
+    std::vector<clients::Task> chunks_;                               // of the last evaluation or aggregate
     std::vector<Attempts> chunk_attempts_;
     std::unique_ptr<SharedAggregator> shared_;       // of the last large sum
     std::atomic<std::size_t> num_active_{0};         // size of active_, for other threads

@@ -1,4 +1,4 @@
-// The fleet at the end of a wait: who has arrived, with what, and where they go from there.
+// The fleet in a wait and at its end: who arrives, with what, who goes in their place, and where they go from there.
 #include "aggregation/math/mean.h"
 #include "sim/fleet/fleet.h"
 
@@ -12,6 +12,78 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace
+
+Arrivals Fleet::barrier(ServerState& server, const Replace& replace) {
+    const double began_s = server.now_s;
+    try {
+        return collect(options_.mode.late_join ? arrive_and_be_replaced(server, replace) : arrive_together(server), server);
+    } catch (const clients::Interrupted& interrupted) {
+        server.now_s = began_s;  // a checkpoint is of the round before
+        // Where the model changes in mid-round, only the last checkpoint has one that a run without a break would have, too.
+        const bool consistent = !options_.mode.by_steps() && !options_.mode.in_place();
+        throw clients::Interrupted(interrupted.signal_number, consistent);
+    }
+}
+
+/// Waits until so many of these flights are here, or lost; so many others have arrived before in this round.
+void Fleet::await(const std::vector<InAir>& flights, std::size_t quorum, std::size_t before) {
+    const auto awaited = [&] {
+        Awaited next{{}, quorum, before};
+        for (const InAir& one : flights) {
+            const auto cells = wanted(*flights_[one.slot]) ? cells_of(one.slot) : std::vector<std::size_t>{};
+            next.cells.insert(next.cells.end(), cells.begin(), cells.end());
+            // Who is lost has been waited for long enough; of a pair, both must come.
+            next.quorum += cells.size();
+            if (next.quorum > 0) --next.quorum;
+        }
+        return next;
+    };
+    settle(awaited, 0.0);
+}
+
+/// All that end the wait, of those who are on their way when it begins.
+std::vector<InAir> Fleet::arrive_together(const ServerState& server) {
+    std::vector<InAir> candidates = air();
+    if (options_.mode.max_staleness)
+        candidates = allowed_next(std::move(candidates), server.version, *options_.mode.max_staleness);
+    const std::size_t quorum = std::min(options_.mode.quorum, candidates.size());
+    if (order_is_known()) candidates = first_to_arrive(std::move(candidates), quorum);
+    await(candidates, quorum, 0);
+    if (!order_is_known()) candidates = first_finished(std::move(candidates), quorum);
+    arrived_in_round_ += candidates.size();
+    return candidates;
+}
+
+/// One after the other; who comes before the last one is replaced, and may be among those who come after it. Where the order is known, who comes
+/// next and who goes then is settled before anybody is waited for.
+std::vector<InAir> Fleet::arrive_and_be_replaced(ServerState& server, const Replace& replace) {
+    std::vector<InAir> arrived;
+    bool to_be_told = false;
+    while (arrived.size() < options_.mode.quorum) {
+        std::vector<InAir> next = air();
+        if (next.empty()) break;
+        if (order_is_known()) {
+            next = first_to_arrive(std::move(next), 1);
+        } else {
+            await(next, 1, arrived.size());
+            next = first_finished(std::move(next), 1);
+        }
+        arrived.push_back(next.front());
+        flights_[next.front().slot]->arrived = true;
+        ++arrived_in_round_;
+        if (options_.round_trip_s) server.now_s = std::max(server.now_s, next.front().arrives_s);
+        if (arrived.size() == options_.mode.quorum || !replace) continue;
+        replace(arrived_in_round_);
+        to_be_told = put_sent() || to_be_told;
+        if (order_is_known() || !to_be_told) continue;
+        barrier_.ring();
+        to_be_told = false;
+    }
+    if (!order_is_known()) return arrived;
+    if (to_be_told) barrier_.ring();
+    await(arrived, arrived.size(), 0);
+    return arrived;
+}
 
 std::vector<InAir> Fleet::first_finished(std::vector<InAir> candidates, std::size_t quorum) const {
     for (InAir& one : candidates) {
@@ -32,7 +104,8 @@ Arrivals Fleet::collect(const std::vector<InAir>& arrivals, ServerState& server)
     }
     const bool others_stay = options_.mode.late_join || options_.mode.by_steps();
     std::vector<InAir> cohort = others_stay ? arrivals : air();
-    std::sort(cohort.begin(), cohort.end(), [](const InAir& a, const InAir& b) { return a.client_id < b.client_id; });
+    // A client that has come twice stands as it came.
+    std::stable_sort(cohort.begin(), cohort.end(), [](const InAir& a, const InAir& b) { return a.client_id < b.client_id; });
     for (std::size_t position = 0; position < cohort.size(); ++position) {
         const std::size_t slot = cohort[position].slot;
         if (here[slot])

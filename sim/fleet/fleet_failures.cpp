@@ -48,10 +48,10 @@ void Fleet::abort(ClientFailure failure) {
 /// A client before each of its attempts: which fault is waiting for it, and whether it takes part at all.
 void Fleet::take_part(std::size_t slot, std::size_t passenger) {
     Passenger& client = flights_[slot]->clients[passenger];
-    const std::uint32_t round = flights_[slot]->task.round;
+    const auto [round, repeat] = std::pair(flights_[slot]->task.round, flights_[slot]->task.repeat);
     clients::Member& member = block_.members()[member_index(slot, passenger)];
     for (;;) {
-        const FaultConfig* fault = options_.faults.at(round, client.client_id, client.attempts.attempt);
+        const FaultConfig* fault = options_.faults.at(round, client.client_id, repeat, client.attempts.attempt);
         member.fault = injected(fault);
         if (fault == nullptr || fault->kind != "drop") return;
         ClientFailure failure;

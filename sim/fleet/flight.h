@@ -42,6 +42,7 @@ struct Flight {
     bool waiting = false;               // for its turn to pull the model (bounded staleness) …
     std::uint64_t waits_since = 0;      // … since the server had made so many steps
     bool put = false;                   // on the board
+    bool arrived = false;               // it waits in its slot for the others of the round, and is replaced already
     std::vector<Passenger> clients;     // ascending ids
 };
 
@@ -51,6 +52,7 @@ struct InFlight {
     std::uint32_t client_id = 0;
     double weight = 1.0;
     std::int64_t sent_round = 0;
+    std::uint32_t repeat = 0;  // how often it had been sent in that round before
     std::uint64_t version = 0;
     std::uint32_t global_index = 0;  // where the model lies that it started from
     double arrives_s = 0.0;

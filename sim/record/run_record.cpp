@@ -3,6 +3,8 @@
 #include "sim/record/table_reader.h"
 
 #include <limits>
+#include <map>
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -13,6 +15,8 @@ std::vector<RecordedRound> read_record(const std::filesystem::path& folder) {
             table.refuse(fmt::format("is not the row of round {}", rounds.size() + 1));
         rounds.push_back({table.number("version"), {}});
     }
+    // A client is sent again only when it has come back, so its rows stand in the order in which it was sent.
+    std::map<std::pair<std::int64_t, std::uint32_t>, std::uint32_t> sent;
     for (TableReader table(folder / "clients.csv"); table.next();) {
         const std::uint64_t round = table.number("round");
         if (round == 0) table.refuse("rounds are counted from 1");
@@ -23,6 +27,7 @@ std::vector<RecordedRound> read_record(const std::filesystem::path& folder) {
         client.sent_round = static_cast<std::int64_t>(table.number("sent_round"));
         if (client.sent_round < 1 || client.sent_round > static_cast<std::int64_t>(round))
             table.refuse(fmt::format("sent_round {} is not in 1 to {}", client.sent_round, round));
+        client.repeat = sent[{client.sent_round, client.client_id}]++;
         if (client.failure.empty()) client.update_hash = table.number("update_hash", 16);
         rounds[round - 1].clients.push_back(client);
     }

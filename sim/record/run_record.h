@@ -13,7 +13,8 @@ struct RecordedClient {
     std::uint32_t client_id = 0;
     std::uint64_t update_hash = 0;  // of an accepted client
     std::string failure;            // of one that was dropped or left behind: the kind
-    std::int64_t sent_round = 0;    // from 1
+    std::int64_t sent_round = 0;    // from 1 …
+    std::uint32_t repeat = 0;       // … and how often it had been sent in that round before
 };
 
 struct RecordedRound {

@@ -39,6 +39,7 @@ nlohmann::json to_json(const std::vector<InFlight>& in_flight) {
                        {"client_id", client.client_id},
                        {"weight", client.weight},
                        {"sent_round", client.sent_round},
+                       {"repeat", client.repeat},
                        {"version", client.version},
                        {"arrives_s", client.arrives_s}});
     return all;
@@ -139,6 +140,7 @@ std::vector<InFlight> read_in_flight(const MetadataReader& metadata) {
                               .client_id = one.at("client_id").get<std::uint32_t>(),
                               .weight = one.at("weight").get<double>(),
                               .sent_round = one.at("sent_round").get<std::int64_t>(),
+                              .repeat = one.at("repeat").get<std::uint32_t>(),
                               .version = one.at("version").get<std::uint64_t>(),
                               .global_index = 0,
                               .arrives_s = one.at("arrives_s").get<double>()});

@@ -26,7 +26,7 @@
 
 namespace fedhive::sim {
 
-inline constexpr int kCheckpointFormat = 2;
+inline constexpr int kCheckpointFormat = 3;
 
 /// What decides last bits, besides the config.
 struct BitsEnvironment {

@@ -10,6 +10,8 @@
 
 #include <unistd.h>
 
+#include <map>
+
 using namespace fedhive;
 using namespace fedhive::sim;
 
@@ -17,10 +19,10 @@ namespace {
 
 /// Eight clients in flight, of 12 with three steps each; client k takes (k * 5 % 12) + 1 simulated seconds where nothing else is said.
 struct FlyingRun {
-    FlyingRun(std::uint32_t workers, std::size_t quorum, bool late_join, FleetOptions options = {})
+    FlyingRun(std::uint32_t workers, std::size_t quorum, bool late_join, FleetOptions options = {}, bool wall_clock = false)
         : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
                                                  clients::partition_contiguous(120, 12))),
-          arena({.num_floats = 64, .num_slots = 8, .num_globals = 10}),
+          arena({.num_floats = 64, .num_slots = 16, .num_globals = 10}),
           server(arena),
           strategy(make_strategy("fedavg", {}, Weighting::Uniform)) {
         setenv("TOY_FAULT", "", 1);
@@ -29,16 +31,21 @@ struct FlyingRun {
         options.mode.in_flight = 8;
         options.mode.quorum = quorum;
         options.mode.late_join = late_join;
-        if (!options.round_trip_s)
+        if (!wall_clock && !options.round_trip_s)
             options.round_trip_s = [](std::uint32_t client, std::uint64_t, const Traffic&) { return client * 5 % 12 + 1.0; };
         fleet =
             std::make_unique<Fleet>(options, testing::toy_plan(arena, dataset, 4), arena, dataset, testing::make_toy_trainer);
     }
 
-    Arrivals round(const Cohort& cohort) {
+    /// Who arrives first in the round is replaced by the first of `replacements`, and so on.
+    Arrivals round(const Cohort& cohort, const std::vector<Cohort>& replacements = {}) {
         fleet->pull_down(cohort, server, strategy);
         fleet->train();
-        Arrivals arrived = fleet->barrier(server);
+        Arrivals arrived = fleet->barrier(server, [&](std::size_t num_arrived) {
+            CHECK(num_arrived == ++replaced);
+            if (num_arrived <= replacements.size()) fleet->pull_down(replacements[num_arrived - 1], server, strategy);
+        });
+        replaced = 0;
         for (const auto& update : arrived.updates) CHECK(update.values.data[63] == 3.0F);
         auto& sum = *strategy.aggregator;
         sum.zero_init(64, aggregation::MemorySpace::Host);
@@ -54,6 +61,7 @@ struct FlyingRun {
     ServerState server;
     Strategy strategy;
     std::unique_ptr<Fleet> fleet;
+    std::size_t replaced = 0;  // in this round
 };
 
 std::vector<std::uint32_t> who(const Arrivals& arrived) {
@@ -123,6 +131,76 @@ TEST_SUITE("FleetFlights") {
         const Mean mixed = mean_of_eight({3, 8, 1, 6, 2, 7, 5, 4});
         CHECK(mixed.order == Cohort{2, 4, 0, 7, 6, 3, 5, 1});
         CHECK(mixed.values == in_order.values);
+    }
+
+    TEST_CASE("WhoArrivesIsReplacedAtThatTimeAndMayComeAgainInTheRound") {
+        for (const std::uint32_t workers : {0U, 1U, 3U}) {
+            FlyingRun run(workers, 3, true);
+            const Arrivals first = run.round(kEight, {{10}, {0}});  // 10 is sent at 1, due at 4; 0 again at 2, due at 3
+            CHECK(first.order == Cohort{0, 5, 0});
+            CHECK(who(first) == Cohort{0, 0, 5});
+            CHECK(run.server.now_s == 3.0);
+            CHECK(first.updates.size() == 3);
+            CHECK(first.staleness_sum == 0);
+            CHECK(run.fleet->on_their_way() == Cohort{1, 2, 3, 4, 6, 7, 10});
+            CHECK(run.fleet->in_flight().size() == 7);
+            const Arrivals second = run.round({8}, {{0}, {}});  // 3 and 10 are due at 4, 0 at 5
+            CHECK(second.order == Cohort{3, 10, 0});
+            CHECK(run.server.now_s == 5.0);
+            CHECK(second.clients[0].staleness == 0);  // sent after the step
+            CHECK(second.clients[1].staleness == 1);
+            CHECK(second.clients[2].staleness == 1);
+            CHECK(second.clients[2].sent_round == 0);  // of client 10, in the middle of the first round
+            CHECK(run.fleet->on_their_way() == Cohort{1, 2, 4, 6, 7, 8});
+        }
+    }
+
+    TEST_CASE("SendingsOfAClientInOneRoundAreCountedOverAResumeToo") {
+        FlyingRun run(0, 3, true);
+        CHECK(run.round(kEight, {{0}, {0}}).order == Cohort{0, 0, 5});  // at 1, 2 and 2
+        const auto repeats = [](const Fleet& fleet) {
+            std::map<std::uint32_t, std::uint32_t> counts;
+            for (const InFlight& one : fleet.in_flight()) counts[one.client_id] = one.repeat;
+            return counts;
+        };
+        const std::map<std::uint32_t, std::uint32_t> expected{{0, 2}, {1, 0}, {2, 0}, {3, 0}, {4, 0}, {6, 0}, {7, 0}};
+        CHECK(repeats(*run.fleet) == expected);
+        FlyingRun resumed(0, 3, true);
+        resumed.server.version = resumed.server.round = 1;
+        for (const InFlight& one : run.fleet->in_flight()) resumed.fleet->take_up(one, resumed.server, resumed.strategy);
+        CHECK(repeats(*resumed.fleet) == expected);
+        CHECK(run.round({5}, {{0}}).order == Cohort{0, 0, 3});  // at 3, 4 and 4
+        CHECK(repeats(*run.fleet)[5] == 0);                     // another round, another count
+    }
+
+    TEST_CASE("OnTheWallClockWhoHasReallyFinishedIsReplaced") {
+        for (const std::uint32_t workers : {0U, 1U}) {
+            FlyingRun run(workers, 3, true, {}, true);
+            const Arrivals first = run.round(kEight, {{8}, {9}});
+            CHECK(first.order == Cohort{0, 1, 2});  // one after the other
+            CHECK(run.fleet->on_their_way() == Cohort{3, 4, 5, 6, 7, 8, 9});
+            CHECK(run.server.now_s == 0.0);
+            CHECK(run.round({0}, {{1}, {2}}).order == Cohort{3, 4, 5});
+            CHECK(run.round({}).order == Cohort{6, 7, 8});
+            CHECK(run.round({}).order == Cohort{9, 0, 1});
+        }
+    }
+
+    TEST_CASE("DroppedClientIsReplacedToo") {
+        for (const bool wall_clock : {false, true}) {
+            FleetOptions options;
+            options.failures.policy = "drop";
+            FaultConfig broken;
+            broken.kind = "throw";
+            broken.client = 0;
+            options.faults = FaultSchedule({broken}, 1);
+            FlyingRun run(1, 3, true, options, wall_clock);
+            const Arrivals first = run.round(kEight, {{10}, {11}});
+            CHECK(first.clients.size() == 3);
+            CHECK(first.accepted() == 2);
+            CHECK(first.order[0] == 0);
+            CHECK(run.fleet->on_their_way().size() == 7);
+        }
     }
 
     TEST_CASE("WhoComesAfterTheQuorumIsLeftBehindAndNeverTrained") {

@@ -10,8 +10,14 @@ namespace {
 
 using Options = std::vector<std::string>;
 
+Options operator+(Options options, const Options& more) {
+    options.insert(options.end(), more.begin(), more.end());
+    return options;
+}
+
 const std::vector<std::string>& late_modes() {
-    static const std::vector<std::string> modes{"mode={name: semi_async, quorum: 3}", "mode={name: async, alpha: 0.5}"};
+    static const std::vector<std::string> modes{"mode={name: semi_async, quorum: 3}", "mode={name: semi_async, quorum: 11}",
+                                                "mode={name: async, alpha: 0.5}"};
     return modes;
 }
 
@@ -35,9 +41,54 @@ TEST_SUITE("Modes") {
         }
     }
 
-    TEST_CASE("SemiAsyncThatWaitsForAllIsSynchronous") {
-        CHECK(sha_of({"mode={name: semi_async, quorum: 11}", kZipf}) == sha_of({}));
-        CHECK(sha_of({"mode={name: semi_async, quorum: 10}", kZipf}) != sha_of({}));
+    TEST_CASE("SemiAsyncWithABufferForAllIsNotSynchronous") {
+        const Options four{"data.partition.clients=4", "training.cohort=4", kZipf, "rounds=6"};
+        FedhiveRun run(small_config(), set(four) + set({"mode={name: semi_async, quorum: 4}"}));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        CHECK(run.manifest()["model_sha256"] != sha_of(four));
+        double staleness = 0.0;
+        for (const auto& row : read_csv(run.out() / "rounds.csv")) {
+            CHECK(row.at("accepted") == "4");
+            CHECK(row.at("in_flight") == "3");
+            staleness += std::stod(row.at("staleness_mean"));
+        }
+        CHECK(staleness > 0.0);
+    }
+
+    TEST_CASE("ClientThatComesTwiceInARoundHasDrawnAnew") {
+        FedhiveRun run(small_config(), set({"mode={name: semi_async, quorum: 11}", kZipf, "rounds=6"}));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        std::map<std::pair<std::string, std::string>, std::set<std::string>> hashes;  // of a client sent in one round
+        std::size_t rows = 0;
+        std::size_t again = 0;
+        for (const auto& row : read_csv(run.out() / "clients.csv")) {
+            again += hashes[{row.at("sent_round"), row.at("client_id")}].empty() ? 0 : 1;
+            hashes[{row.at("sent_round"), row.at("client_id")}].insert(row.at("update_hash"));
+            ++rows;
+        }
+        CHECK(again > 5);
+        std::size_t different = 0;
+        for (const auto& [sent, some] : hashes) different += some.size();
+        CHECK(different == rows);
+    }
+
+    TEST_CASE("FailuresLeaveTheBitsAndReplaceTheDropped") {
+        const Options mode{"mode={name: semi_async, quorum: 11}", kZipf, "rounds=8"};
+        const std::string faults = "faults=[{kind: throw, rate: 0.2}, {kind: kill, round: 3, client: 5}]";
+        CHECK(sha_of(mode + Options{faults, "failures.policy=retry"}) == sha_of(mode));
+        const Options dropped = mode + Options{faults, "failures.policy=drop"};
+        const std::string alone = sha_of(dropped + Options{"workers=0"});
+        CHECK(alone != sha_of(mode));
+        FedhiveRun run(small_config(), set(dropped + Options{"workers=3"}));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        CHECK(run.manifest()["model_sha256"] == alone);
+        std::size_t failed = 0;
+        for (const auto& row : read_csv(run.out() / "rounds.csv")) {
+            CHECK(row.at("cohort") == "11");
+            CHECK(row.at("in_flight") == "10");
+            failed += std::stoul(row.at("failed"));
+        }
+        CHECK(failed > 5);
     }
 
     TEST_CASE("InterruptedRunWithClientsInFlightEndsAsTheOneThatWasNot") {
@@ -62,7 +113,7 @@ TEST_SUITE("Modes") {
             FedhiveRun run(small_config(),
                            set({"mode={name: semi_async, quorum: 3, at_end: " + at_end + "}", kZipf, "rounds=8"}));
             REQUIRE(run.end() == "exited with status 0");
-            CHECK(read_csv(run.out() / "rounds.csv").back().at("in_flight") == (at_end == "drain" ? "0" : "8"));
+            CHECK(read_csv(run.out() / "rounds.csv").back().at("in_flight") == (at_end == "drain" ? "0" : "10"));
         }
     }
 }

@@ -79,6 +79,25 @@ TEST_SUITE("Replay") {
         for (const int round : {2, 4, 6}) replays(run.out(), accepted(rows, round, 2));
     }
 
+    TEST_CASE("ClientThatCameTwiceInARoundIsTrainedTwice") {
+        FedhiveRun run(
+            small_config(),
+            set({"rounds=6", "mode={name: semi_async, quorum: 11}", "devices={compute: {distribution: zipf, exponent: 1}}",
+                 "faults=[{kind: throw, rate: 0.2}]", "failures.policy=drop", "checkpoint.every=2"}));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        std::map<std::pair<std::string, std::string>, int> came;
+        for (const Row& row : rows_of(run.out()))
+            if (row.failure.empty()) ++came[{row.round, row.client}];
+        const auto twice = std::find_if(came.rbegin(), came.rend(), [](const auto& one) { return one.second > 1; });
+        REQUIRE(twice != came.rend());
+        std::string output;
+        const auto& [round, client] = twice->first;
+        CHECK_MESSAGE(replay(run.out(), round, client, output) == "exited with status 0", output);
+        int same = 0;
+        for (std::size_t at = 0; (at = output.find(": the bits of the run\n", at)) != std::string::npos; ++at) ++same;
+        CHECK_MESSAGE(same == twice->second, output);
+    }
+
     TEST_CASE("DroppedClientsAndSkippedRoundsAreFollowed") {
         // Whole slots, single members, and in round 2 nearly everybody: too few for a step.
         FedhiveRun run(

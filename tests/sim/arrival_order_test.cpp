@@ -48,7 +48,7 @@ TEST_SUITE("ArrivalOrder") {
         const std::vector<InAir> in_air{{0, 9, 0, 2.0}, {1, 4, 0, 1.0}, {2, 3, 0, 2.0}};
         CHECK(slots_of(next_recorded(in_air, {3, 9, 4}, 0, 2)) == std::vector<std::size_t>{2, 0});
         CHECK(slots_of(next_recorded(in_air, {3, 9, 4}, 2, 1)) == std::vector<std::size_t>{1});
-        CHECK_THROWS_WITH_AS(next_recorded(in_air, {3, 9, 4}, 2, 2), doctest::Contains("have 3 in this round, 4 are wanted"),
+        CHECK_THROWS_WITH_AS(next_recorded(in_air, {3, 9, 4}, 2, 2), doctest::Contains("have 3 in this round, more are wanted"),
                              Fault);
         CHECK_THROWS_WITH_AS(next_recorded(in_air, {5}, 0, 1), doctest::Contains("client 5, which is not on its way"), Fault);
     }

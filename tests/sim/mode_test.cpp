@@ -36,22 +36,40 @@ TEST_SUITE("Mode") {
 
     TEST_CASE("RoomIsWhatIsNotInFlightAndShrinksAtTheEndOnlyWithDrain") {
         Mode mode = with(10, 3, true);
-        CHECK(mode.room(0, 5) == 10);
-        CHECK(mode.room(7, 1) == 3);
-        CHECK(mode.room(10, 1) == 0);
+        CHECK(mode.room(0, 5, 0) == 10);
+        CHECK(mode.room(7, 1, 0) == 3);
+        CHECK(mode.room(9, 1, 2) == 1);
+        CHECK(mode.room(10, 1, 0) == 0);
         mode.drain = true;
-        CHECK(mode.room(7, 4) == 3);
-        CHECK(mode.room(7, 3) == 2);  // nine more will arrive
-        CHECK(mode.room(7, 2) == 0);
-        CHECK(mode.room(3, 1) == 0);
-        CHECK(mode.room(0, 1) == 3);
+        CHECK(mode.room(7, 4, 0) == 3);
+        CHECK(mode.room(7, 3, 0) == 2);  // nine more will arrive
+        CHECK(mode.room(7, 2, 0) == 0);
+        CHECK(mode.room(3, 1, 0) == 0);
+        CHECK(mode.room(0, 1, 0) == 3);
+        CHECK(mode.room(9, 4, 1) == 1);
+        CHECK(mode.room(9, 4, 2) == 1);  // ten more will arrive
+        CHECK(mode.room(7, 3, 1) == 1);
+        CHECK(mode.room(1, 1, 2) == 0);
     }
 
     TEST_CASE("GlobalRegionsAreEnoughForThoseInFlight") {
         CHECK(with(10, 10, false).num_globals() == 2);
-        CHECK(with(10, 3, false).num_globals() == 2);  // nobody stays in flight over a step
-        CHECK(with(10, 3, true).num_globals() == 9);
+        CHECK(with(10, 3, false).num_globals() == 2);   // nobody stays in flight over a step
+        CHECK(with(10, 10, true).num_globals() == 11);  // nine that were sent in nine rounds, the published one, the next
+        CHECK(with(10, 3, true).num_globals() == 11);
         CHECK(with(10, 1, true).num_globals() == 11);
+        Mode by_steps = with(10, 1, false);
+        by_steps.task = clients::TaskKind::Gradient;
+        CHECK(by_steps.num_globals() == 11);
+    }
+
+    TEST_CASE("WhoHasArrivedKeepsItsSlotUntilTheRoundEnds") {
+        const SlotPlan one = SlotPlan::even(1);
+        CHECK(with(10, 10, false).num_slots(one) == 10);
+        CHECK(with(10, 3, false).num_slots(one) == 10);
+        CHECK(with(10, 10, true).num_slots(one) == 19);
+        CHECK(with(10, 3, true).num_slots(one) == 12);
+        CHECK(with(10, 1, true).num_slots(one) == 10);
     }
 
     TEST_CASE("ModeOfTheConfig") {

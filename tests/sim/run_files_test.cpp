@@ -208,6 +208,21 @@ TEST_SUITE("RunRecord") {
         CHECK(record[1].clients[0].sent_round == 1);
     }
 
+    TEST_CASE("RowsOfAClientThatWasSentTwiceInARoundAreCounted") {
+        const Folder folder;
+        folder.put("rounds.csv", "round,version\n1,1\n2,2\n3,3\n");
+        folder.put(
+            "clients.csv",
+            "round,client_id,update_hash,failure,sent_round\n1,4,1,,1\n1,4,,hung,1\n1,5,1,,1\n2,4,1,,1\n2,4,1,,2\n3,4,1,,2\n");
+        const auto record = read_record(folder.run);
+        CHECK(record[0].clients[0].repeat == 0);
+        CHECK(record[0].clients[1].repeat == 1);
+        CHECK(record[0].clients[2].repeat == 0);
+        CHECK(record[1].clients[0].repeat == 2);
+        CHECK(record[1].clients[1].repeat == 0);
+        CHECK(record[2].clients[0].repeat == 1);
+    }
+
     TEST_CASE("TablesThatAreNotARunsAreRefusedWithFileAndLine") {
         const auto refused = [](const std::string& rounds, const std::string& clients, const char* problem) {
             const Folder folder;

@@ -49,6 +49,8 @@ Checkpoint some_checkpoint() {
     checkpoint.progress.test = Metrics{std::nextafter(0.7, 1.0), 0.25};
     checkpoint.progress.test_round = 10;
     checkpoint.progress.failures = {9, 4, 3, 2, 1};
+    checkpoint.now_s = 1.0 / 7.0;
+    checkpoint.in_flight = {{5, 17, 0.1 + 0.2, 11, 3, 10, 0, 2.0 / 3.0}, {6, 2, 4.0, 12, 0, 11, 0, 1e9}};
     return checkpoint;
 }
 
@@ -105,6 +107,18 @@ TEST_SUITE("Checkpoint") {
         CHECK(read.checkpoint.layout_fingerprint == wanted.layout_fingerprint);
         CHECK(read.checkpoint.tables.rounds_bytes == wanted.tables.rounds_bytes);
         CHECK(read.checkpoint.tables.clients_bytes == wanted.tables.clients_bytes);
+        CHECK(read.checkpoint.now_s == wanted.now_s);
+        REQUIRE(read.checkpoint.in_flight.size() == 2);
+        for (std::size_t i = 0; i < 2; ++i) {
+            const InFlight& client = read.checkpoint.in_flight[i];
+            CHECK(client.slot == wanted.in_flight[i].slot);
+            CHECK(client.client_id == wanted.in_flight[i].client_id);
+            CHECK(client.weight == wanted.in_flight[i].weight);
+            CHECK(client.sent_round == wanted.in_flight[i].sent_round);
+            CHECK(client.repeat == wanted.in_flight[i].repeat);
+            CHECK(client.version == wanted.in_flight[i].version);
+            CHECK(client.arrives_s == wanted.in_flight[i].arrives_s);
+        }
         const Progress& progress = read.checkpoint.progress;
         CHECK(progress.wall_s == wanted.progress.wall_s);
         CHECK(progress.phase_seconds == wanted.progress.phase_seconds);
@@ -175,7 +189,7 @@ TEST_SUITE("Checkpoint") {
 
     TEST_CASE("OtherFormatNamesBothVersionsAndIsNotTakenForDamage") {
         const Written written;
-        std::ofstream(written.file, std::ios::binary) << with_hash_for(written.content, "\"format\":\"2\"", "\"format\":\"3\"");
+        std::ofstream(written.file, std::ios::binary) << with_hash_for(written.content, "\"format\":\"3\"", "\"format\":\"4\"");
         std::string message;
         try {
             read_checkpoint(written.file);
@@ -184,7 +198,7 @@ TEST_SUITE("Checkpoint") {
         } catch (const ConfigError& error) {
             message = error.what();
         }
-        CHECK(message.find("has checkpoint format 3, this fedhive reads 2") != std::string::npos);
+        CHECK(message.find("has checkpoint format 4, this fedhive reads 3") != std::string::npos);
     }
 
     TEST_CASE("VectorThatIsNotThereOrOfAnotherShapeIsNamed") {
