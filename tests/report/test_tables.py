@@ -201,8 +201,8 @@ class Pairs(TemporaryFolder):
                 self.table(folders, given)
 
     def test_a_key_that_applies_to_one_side_only_does_not_part_them(self):
-        sweep = self.make_sweep(rates=(0.05,), alphas=(None, 0.3), seeds=3, rounds=2)
-        self.assertEqual(texts(self.table([sweep]), "Pairs"), ["3"])
+        table = self.table([self.make_sweep(rates=(0.05, 0.1), alphas=(None, 0.3), seeds=2, rounds=2)])
+        self.assertEqual((texts(table, "scheme"), texts(table, "Pairs")), (["dirichlet", "iid"], ["2", "2"]))
 
     def test_pairs_share_all_their_seeds_and_one_that_is_not_given_is_seed(self):
         folders = self.three()
