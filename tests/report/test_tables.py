@@ -123,6 +123,9 @@ class Sweeps(TemporaryFolder):
         found = [tables.Cell("3 (n = 1)", 3.0), tables.Cell("5", 5.0), tables.Cell("7", 7.0)]
         tables.mark_best(one, records, found)
         self.assertEqual([cell.strong for cell in found], [False, True, False])
+        found = [tables.Cell("3 (n = 1)", 3.0), tables.Cell("5 ± 0", 5.0), tables.Cell("5", 5.0)]
+        tables.mark_best(one, records, found)
+        self.assertFalse(any(cell.strong for cell in found))  # none is better
 
     def test_what_costs_the_same_everywhere_is_a_sentence(self):
         report = load([self.make_sweep(rates=(0.01, 0.1), alphas=(None,), seeds=2, rounds=4)])

@@ -108,7 +108,8 @@ def interval_cell(row, one):
 def mark_best(one, records, cells):
     """The best mean of a column, and all that look the same; where only some runs of a group have a value, it is no mean of the group."""
     known = [cell for row, cell in zip(records, cells) if row[f"{one.name}_n"] == row["finished"] > 0]
-    if one.better == 0 or len({cell.text for cell in known}) < 2:
+    values = [cell.value for cell in known]
+    if one.better == 0 or not known or max(values) - min(values) <= 1e-9 * abs(max(values)):
         return
     best = max(known, key=lambda cell: one.better * cell.value).text
     for cell in known:
