@@ -109,6 +109,7 @@ RunEstimate mean_of(const std::map<std::string, RunEstimate>& known) {
 std::string cost_key(RunConfig run) {
     run.name.clear();
     run.seed = 1;
+    run.seeds = {};
     run.workers = 1;
     run.mps = "off";
     run.faults.clear();

@@ -96,12 +96,12 @@ clients::Dataset read_dataset(const RunConfig& run) {
     const auto num_train = static_cast<std::size_t>(data.num_train);
     const auto num_test = static_cast<std::size_t>(data.num_test);
     require_memory(run);
-    if (data.format == "glyphs") return clients::draw_glyphs(num_train, num_test, run.seed);
+    if (data.format == "glyphs") return clients::draw_glyphs(num_train, num_test, run.all_seeds().data);
     if (data.format == "synthetic") {
         const clients::ExampleShape shape = shape_of(data);
         const auto num_features = static_cast<std::int64_t>(shape.num_values());
-        clients::Dataset drawn =
-            clients::draw_synthetic({num_train, num_test, data.num_classes, num_features, data.separation}, run.seed);
+        clients::Dataset drawn = clients::draw_synthetic({num_train, num_test, data.num_classes, num_features, data.separation},
+                                                         run.all_seeds().data);
         drawn.train.shape = drawn.test.shape = shape;  // the same features, as pixels
         return drawn;
     }
@@ -112,13 +112,14 @@ clients::Partition deal(const RunConfig& run, const clients::Dataset& dataset) {
     const PartitionConfig& partition = run.data.partition;
     const auto num_clients = static_cast<std::size_t>(partition.clients);
     const std::vector<std::int32_t>& labels = dataset.train.labels;
+    const std::uint64_t seed = run.all_seeds().partition;
     if (partition.scheme == "contiguous") return clients::partition_contiguous(labels.size(), num_clients);
-    if (partition.scheme == "iid") return clients::partition_iid(labels.size(), num_clients, partition.sizes, run.seed);
+    if (partition.scheme == "iid") return clients::partition_iid(labels.size(), num_clients, partition.sizes, seed);
     if (partition.scheme == "shards")
-        return clients::partition_shards(labels, num_clients, static_cast<std::size_t>(partition.shards_per_client), run.seed);
+        return clients::partition_shards(labels, num_clients, static_cast<std::size_t>(partition.shards_per_client), seed);
     if (partition.scheme == "dirichlet")
         return clients::partition_dirichlet(labels, dataset.num_classes, num_clients, partition.alpha,
-                                            static_cast<std::size_t>(partition.min_examples), run.seed);
+                                            static_cast<std::size_t>(partition.min_examples), seed);
     throw Fault(fmt::format("nobody deals by scheme '{}'", partition.scheme));
 }
 
@@ -167,7 +168,7 @@ Experiment::Experiment(const LoadedConfig& loaded)
       model(model_spec(config.model, dataset.map())),
       layout(lay_out(loaded)),
       cut(make_cut(loaded)),
-      devices(config.devices, dataset.map().num_clients, config.seed),
+      devices(config.devices, dataset.map().num_clients, config.all_seeds().sampling),
       recorded_arrivals(config.arrivals.empty() ? std::vector<std::vector<std::uint32_t>>{} : read_arrivals(config.arrivals)),
       mode(make_mode(config)),
       slots(plan_slots(config, space, layout.num_floats(), num_workers)),
@@ -217,7 +218,7 @@ void Experiment::fit_device(const LoadedConfig& loaded, bool trains) {
 void Experiment::load_first_model(const LoadedConfig& loaded) const {
     std::vector<float> first(layout.num_floats(), 0.0F);
     if (config.model.init.empty())
-        clients::initial_parameters(model, layout, config.seed, first);
+        clients::initial_parameters(model, layout, config.all_seeds().model, first);
     else
         first = blame(loaded, "model.init", [&] { return read_model(config.model.init, layout); });
     aggregation::copy(server.model(), first);
@@ -281,7 +282,7 @@ std::unique_ptr<aggregation::Arena> Experiment::make_arena(const LoadedConfig& l
 
 clients::WorkerPlan Experiment::plan_workers() const {
     clients::WorkerPlan plan;
-    plan.training = {config.seed, static_cast<std::uint64_t>(config.training.local_epochs),
+    plan.training = {config.all_seeds().training, static_cast<std::uint64_t>(config.training.local_epochs),
                      static_cast<std::uint64_t>(config.training.batch_size), config.failures.max_update_norm.value_or(0.0)};
     plan.optimizer = sgd_options(config.training.optimizer);
     plan.model = model;
@@ -324,7 +325,7 @@ FleetOptions Experiment::fleet_options() const {
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     options.failures = config.failures;
     options.help_for_model = help_for_model(config);
-    options.faults = FaultSchedule(config.faults, config.seed);
+    options.faults = FaultSchedule(config.faults, config.all_seeds().sampling);
     return options;
 }
 

@@ -4,6 +4,7 @@
 #include "sim/machine.h"
 #include "sim/run_plan.h"
 #include "sim/state/model_file.h"
+#include "sim/state/model_metadata.h"
 #include "sim/version.h"
 
 #include <cmath>
@@ -31,6 +32,14 @@ void add_surroundings(nlohmann::ordered_json& manifest, const Experiment& run) {
     manifest["precision"] = tf32_on_cpu ? "f32" : run.config.training.precision;
     manifest["graph"] = run.worker_plan.graph;
     manifest["cuda"] = aggregation::cuda_versions().describe();
+}
+
+nlohmann::ordered_json to_json(const Seeds& seeds) {
+    return {{"data", seeds.data},
+            {"partition", seeds.partition},
+            {"model", seeds.model},
+            {"sampling", seeds.sampling},
+            {"training", seeds.training}};
 }
 
 }  // namespace
@@ -102,8 +111,9 @@ Progress Reporter::progress() const {
 
 void Reporter::finish() {
     const aggregation::HostView model = run_.global_model();
+    const bool evaluated = past_.progress.test_round == run_.server.round;
     write_model(folder_.path() / "model.safetensors", run_.layout, model,
-                {{"fedhive", kVersion}, {"name", run_.config.name}, {"round", std::to_string(run_.server.round)}});
+                model_metadata(run_, evaluated ? past_.progress.test : std::nullopt));
     folder_.add_event("finished", {{"version", run_.server.version}});
     write_manifest("finished");  // last: what says that a run has finished is true of all its files
     const std::optional<Metrics>& test = past_.progress.test;
@@ -179,6 +189,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["workers_auto"] = to_json(run_.workers);
     manifest["threads"] = run_.config.threads;
     manifest["seed"] = run_.config.seed;
+    manifest["seeds"] = to_json(run_.config.all_seeds());
     manifest["strategy"] = run_.config.strategy.name;
     manifest["mode"] = run_.config.mode.name;
     manifest["num_clients"] = run_.dataset.map().num_clients;

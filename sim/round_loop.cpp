@@ -23,7 +23,7 @@ Cohort next_cohort(Experiment& run, const Fleet& fleet, std::size_t arrived) {
     ServerState& server = run.server;
     const Cohort busy = fleet.on_their_way();
     return sample_idle(fleet.num_clients(), busy, run.mode.room(busy.size(), run.config.rounds - server.round, arrived),
-                       Stream(run.config.seed, Purpose::Sampling, static_cast<std::uint32_t>(server.round),
+                       Stream(run.config.all_seeds().sampling, Purpose::Sampling, static_cast<std::uint32_t>(server.round),
                               static_cast<std::uint32_t>(arrived)),
                        run.devices, server.now_s);
 }

@@ -47,6 +47,20 @@ std::string histogram_rows(const clients::SharedDataset& dataset) {
     return text;
 }
 
+/// "partition 2, training 7": the parts of the randomness with a seed of their own.
+std::string describe_seeds(const RunConfig& config) {
+    std::string text;
+    const auto add = [&](const char* name, const std::optional<std::uint64_t>& seed) {
+        if (seed) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, *seed);
+    };
+    add("data", config.seeds.data);
+    add("partition", config.seeds.partition);
+    add("model", config.seeds.model);
+    add("sampling", config.seeds.sampling);
+    add("training", config.seeds.training);
+    return text;
+}
+
 /// How local steps are computed, where that is not the default.
 std::string describe_steps(const Experiment& run) {
     const TrainingConfig& training = run.config.training;
@@ -72,9 +86,10 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
                                                                    measured.empty() ? "" : fmt::format(" (auto: {})", measured),
                                                                    config.threads, config.threads == 1 ? "" : "s") +
                                                            (run.workers.mps ? ", sharing the GPU by MPS" : "");
+    const std::string seeds = describe_seeds(config);
     const std::string mode = config.mode.name == "synchronous" ? "" : " · " + config.mode.name;
-    std::string text = fmt::format("run         {} · {}{} · {} rounds · seed {}\n", config.name, config.strategy.name, mode,
-                                   config.rounds, config.seed);
+    std::string text = fmt::format("run         {} · {}{} · {} rounds · seed {}{}\n", config.name, config.strategy.name, mode,
+                                   config.rounds, config.seed, seeds.empty() ? "" : fmt::format(" ({})", seeds));
     text += fmt::format("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
     text += describe_steps(run);
     text += fmt::format("model       {} · {} parameters · input {}x{}x{}\n", config.model.name, run.layout.num_values(),

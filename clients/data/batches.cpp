@@ -28,9 +28,8 @@ double of_channel(const std::vector<double>& list, std::size_t channel, double o
 
 void check_length(const char* name, const std::vector<double>& list, std::size_t channels) {
     if (list.size() > 1 && list.size() != channels)
-        throw ConfigError(
-            fmt::format("normalize.{}: {} values, but the data has {} channels; give none, one, or one per channel", name,
-                        list.size(), channels));
+        throw ConfigError(fmt::format("{} has {} values, but the data has {} channels; give none, one, or one per channel",
+                                      name, list.size(), channels));
 }
 
 }  // namespace
@@ -42,9 +41,8 @@ BatchGather::BatchGather(ExampleShape shape, const Normalization& normalization)
     for (std::size_t channel = 0; channel < channels; ++channel) {
         const double mean = of_channel(normalization.mean, channel, 0.0);
         const double std = of_channel(normalization.std, channel, 1.0);
-        if (!std::isfinite(mean)) throw ConfigError(fmt::format("normalize.mean: {} is not a finite number", mean));
-        if (!(std > 0.0) || !std::isfinite(std))
-            throw ConfigError(fmt::format("normalize.std: {} is not above 0 and finite", std));
+        if (!std::isfinite(mean)) throw ConfigError(fmt::format("mean {} is not a finite number", mean));
+        if (!(std > 0.0) || !std::isfinite(std)) throw ConfigError(fmt::format("std {} is not above 0 and finite", std));
         scale_.push_back(static_cast<float>(1.0 / (255.0 * std)));
         shift_.push_back(static_cast<float>(-mean / std));
     }

@@ -18,17 +18,17 @@ constexpr std::uint32_t kDeal = 0;
 constexpr std::uint32_t kRepair = 1;
 
 void check_sizes(std::size_t num_examples, std::size_t clients) {
-    if (clients == 0) throw ConfigError("partition: 0 clients, at least 1 is expected");
+    if (clients == 0) throw ConfigError("0 clients, at least 1 is expected");
     if (num_examples > std::numeric_limits<std::uint32_t>::max())
-        throw ConfigError(fmt::format("partition: {} examples, at most {} are expected", num_examples,
-                                      std::numeric_limits<std::uint32_t>::max()));
+        throw ConfigError(
+            fmt::format("{} examples, at most {} are expected", num_examples, std::numeric_limits<std::uint32_t>::max()));
 }
 
 void check_enough_examples(std::size_t num_examples, std::size_t clients) {
     check_sizes(num_examples, clients);
     if (clients > num_examples)
         throw ConfigError(
-            fmt::format("partition: {} clients, but only {} examples; give each client at least one", clients, num_examples));
+            fmt::format("{} clients, but only {} examples; give each client at least one", clients, num_examples));
 }
 
 std::vector<std::uint32_t> all_indices(std::size_t num_examples) {
@@ -41,20 +41,17 @@ std::vector<std::uint32_t> all_indices(std::size_t num_examples) {
 std::vector<std::uint64_t> sizes_from_fractions(std::size_t num_examples, std::size_t clients,
                                                 std::span<const double> fractions) {
     if (fractions.size() != clients)
-        throw ConfigError(
-            fmt::format("partition: {} fractions for {} clients, one each is expected", fractions.size(), clients));
+        throw ConfigError(fmt::format("{} fractions for {} clients, one each is expected", fractions.size(), clients));
     const double sum = std::accumulate(fractions.begin(), fractions.end(), 0.0);
-    if (!(sum <= 1.0 + 1e-9))
-        throw ConfigError(fmt::format("partition: the fractions add up to {}, at most 1 is expected", sum));
+    if (!(sum <= 1.0 + 1e-9)) throw ConfigError(fmt::format("the fractions add up to {}, at most 1 is expected", sum));
     std::vector<std::uint64_t> sizes;
     std::uint64_t left = num_examples;
     for (const double fraction : fractions) {
-        if (!(fraction > 0.0)) throw ConfigError(fmt::format("partition: the fraction {} is not above 0", fraction));
+        if (!(fraction > 0.0)) throw ConfigError(fmt::format("the fraction {} is not above 0", fraction));
         const auto size = static_cast<std::uint64_t>(std::floor(fraction * static_cast<double>(num_examples) + 1e-9));
         if (size == 0)
-            throw ConfigError(
-                fmt::format("partition: the fraction {} of {} examples leaves client {} without any; make it at least {}",
-                            fraction, num_examples, sizes.size(), 1.0 / static_cast<double>(num_examples)));
+            throw ConfigError(fmt::format("the fraction {} of {} examples leaves client {} without any; make it at least {}",
+                                          fraction, num_examples, sizes.size(), 1.0 / static_cast<double>(num_examples)));
         sizes.push_back(std::min(size, left));
         left -= sizes.back();
     }
@@ -180,11 +177,10 @@ Partition partition_iid(std::size_t num_examples, std::size_t clients, std::span
 Partition partition_shards(std::span<const std::int32_t> labels, std::size_t clients, std::size_t shards_per_client,
                            std::uint64_t seed) {
     check_sizes(labels.size(), clients);
-    if (shards_per_client == 0) throw ConfigError("partition: 0 shards per client, at least 1 is expected");
+    if (shards_per_client == 0) throw ConfigError("0 shards per client, at least 1 is expected");
     if (shards_per_client > labels.size() / clients)
-        throw ConfigError(
-            fmt::format("partition: {} clients with {} shards each, but only {} examples; every shard needs at least one",
-                        clients, shards_per_client, labels.size()));
+        throw ConfigError(fmt::format("{} clients with {} shards each, but only {} examples; every shard needs at least one",
+                                      clients, shards_per_client, labels.size()));
     std::vector<std::uint32_t> sorted = all_indices(labels.size());
     std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) { return labels[a] < labels[b]; });
 
@@ -210,11 +206,10 @@ Partition partition_shards(std::span<const std::int32_t> labels, std::size_t cli
 Partition partition_dirichlet(std::span<const std::int32_t> labels, std::int64_t num_classes, std::size_t clients, double alpha,
                               std::size_t min_examples, std::uint64_t seed) {
     check_sizes(labels.size(), clients);
-    if (!(alpha > 0.0) || !std::isfinite(alpha))
-        throw ConfigError(fmt::format("partition: alpha {} is not above 0 and finite", alpha));
+    if (!(alpha > 0.0) || !std::isfinite(alpha)) throw ConfigError(fmt::format("alpha {} is not above 0 and finite", alpha));
     if (min_examples > labels.size() / clients)
         throw ConfigError(
-            fmt::format("partition: {} clients with at least {} examples each, but only {} examples; at most {} each are "
+            fmt::format("{} clients with at least {} examples each, but only {} examples; at most {} each are "
                         "possible",
                         clients, min_examples, labels.size(), labels.size() / clients));
     std::vector<std::vector<std::uint32_t>> by_label(static_cast<std::size_t>(num_classes));

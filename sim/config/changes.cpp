@@ -50,6 +50,13 @@ std::vector<Leaf> leaves_of(RunConfig run) {
     return flattener.leaves;
 }
 
+std::map<std::string, std::string> values_below(const RunConfig& run, const std::string& section) {
+    std::map<std::string, std::string> values;
+    for (const Leaf& leaf : leaves_of(run))
+        if (leaf.key.starts_with(section + ".")) values[leaf.key] = leaf.text;
+    return values;
+}
+
 std::vector<ConfigChange> changes(const RunConfig& before, const RunConfig& after) {
     const std::vector<Leaf> old_leaves = leaves_of(before);
     const std::vector<Leaf> new_leaves = leaves_of(after);

@@ -53,6 +53,14 @@ void complete(RunConfig& run, const StrategySpec& strategy, const TreeSource& so
 
 }  // namespace
 
+Seeds RunConfig::all_seeds() const {
+    return {.data = seeds.data.value_or(seed),
+            .partition = seeds.partition.value_or(seed),
+            .model = seeds.model.value_or(seed),
+            .sampling = seeds.sampling.value_or(seed),
+            .training = seeds.training.value_or(seed)};
+}
+
 std::int64_t RunConfig::cohort_size() const {
     const std::int64_t clients = data.partition.clients;
     if (training.cohort) return *training.cohort;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -160,9 +161,24 @@ inline constexpr double kMostSecondsPerExample = 1e6;
 inline constexpr double kLeastBytesPerSecond = 1.0;
 inline constexpr double kMostBytesPerSecond = 1e12;
 
+/// Seeds of parts of a run's randomness; empty: RunConfig::seed.
+struct SeedsConfig {
+    std::optional<std::uint64_t> data;       // drawn examples
+    std::optional<std::uint64_t> partition;  // who holds which
+    std::optional<std::uint64_t> model;      // initial parameters
+    std::optional<std::uint64_t> sampling;   // who takes part when: cohorts, devices and their availability, injected faults
+    std::optional<std::uint64_t> training;   // order of examples, dropout
+};
+
+/// The seeds that a run draws from.
+struct Seeds {
+    std::uint64_t data, partition, model, sampling, training;
+};
+
 struct RunConfig {
     std::string name;  // default: the file's name without .yaml
     std::uint64_t seed = 1;
+    SeedsConfig seeds;
     std::int64_t rounds = 10;
     std::string device = "auto";          // auto | cpu | cuda
     std::optional<std::int64_t> workers;  // empty: auto
@@ -181,6 +197,9 @@ struct RunConfig {
     CheckpointConfig checkpoint;
     std::vector<FaultConfig> faults;
     DevicesConfig devices;  // clock virtual
+
+    /// `seeds`, each as given, or else `seed`.
+    Seeds all_seeds() const;
 
     /// Clients asked to train in a round.
     std::int64_t cohort_size() const;
@@ -225,6 +244,12 @@ std::vector<ConfigChange> changes(const RunConfig& before, const RunConfig& afte
 
 /// The keys that may be given when a run is resumed, in file order.
 std::vector<std::string> keys_that_may_change();
+
+/// The keys of a section that apply, with their values as in the resolved config: "model.hidden" -> "200".
+std::map<std::string, std::string> values_below(const RunConfig& run, const std::string& section);
+
+/// Every key that a config can have, "training.optimizer.lr", sorted; those of other choices included, a list of maps as one.
+std::vector<std::string> config_keys();
 
 /// The text of configs/REFERENCE.md.
 std::string reference_markdown();

@@ -23,7 +23,7 @@ void describe_run(Visitor& visitor, RunConfig& run) {
     visitor.field({.name = "name", .target = &run.name, .default_note = "the file's name without `.yaml`",
                    .doc = "Names the run and its folder under results/runs; letters, digits, `.`, `_` and `-`."});
     visitor.field({.name = "seed", .target = &run.seed, .range = at_least(0),
-                   .doc = "Key of every random stream: data, partition, initial model, cohorts, batches, dropout."});
+                   .doc = "Key of every random stream: data, partition, initial model, cohorts, batches, dropout; `seeds` keys parts of them otherwise."});
     visitor.field({.name = "rounds", .target = &run.rounds, .range = between(1, kMost), .may_change = true,
                    .doc = "Turns of the loop: sample a cohort, train it, aggregate, step (T)."});
     visitor.field({.name = "device", .target = &run.device, .choices = {"auto", "cpu", "cuda"},
@@ -42,6 +42,22 @@ void describe_run(Visitor& visitor, RunConfig& run) {
     visitor.field({.name = "arrivals", .target = &run.arrivals, .when = Condition{&run.clock, "clock", {"wall"}}, .default_note = "as they come",
                    .doc = "arrivals.csv of an earlier run of the same experiment: updates are taken in its order, which gives its bits; relative to the "
                           "config file. `fedhive run --arrivals FILE` sets it."});
+}
+
+void describe_seeds(Visitor& visitor, SeedsConfig& seeds) {
+    const auto part = [&](const char* name, std::optional<std::uint64_t>& seed, const char* doc) {
+        visitor.field({.name = name, .target = &seed, .range = at_least(0), .default_note = "the same as seed", .doc = doc});
+    };
+    visitor.begin({.name = "seeds", .flow = true,
+                   .doc = "Seeds of parts of the randomness, to vary one of them alone: with `seeds: {data: 1, partition: 1}`, runs of many "
+                          "seeds share their split, and the spread of their results is that of training. Each changes what it names and "
+                          "nothing else."});
+    part("data", seeds.data, "Drawn examples: data.format glyphs and synthetic.");
+    part("partition", seeds.partition, "Which client holds which examples.");
+    part("model", seeds.model, "Initial parameters, where model.init gives none.");
+    part("sampling", seeds.sampling, "Who takes part, and when: cohorts, speeds and availability of devices, faults by rate.");
+    part("training", seeds.training, "What happens inside local training: order of the examples, so which batches there are, and dropout.");
+    visitor.end();
 }
 
 void describe_partition(Visitor& visitor, PartitionConfig& partition) {
@@ -290,6 +306,7 @@ std::vector<std::string> mode_names() {
 
 void describe(Visitor& visitor, RunConfig& run) {
     describe_run(visitor, run);
+    describe_seeds(visitor, run.seeds);
     describe_data(visitor, run.data);
     describe_model(visitor, run.model);
     describe_training(visitor, run.training);

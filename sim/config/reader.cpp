@@ -1,6 +1,9 @@
 #include "sim/config/reader.h"
 
 #include "sim/config/fields.h"
+#include "sim/config/mistakes.h"
+#include "sim/config/run_keys.h"
+#include "sim/config/suggest.h"
 
 #include <fmt/format.h>
 
@@ -113,23 +116,28 @@ public:
         }
     }
 
-    /// Throws the first problem, if there is one.
+    /// Throws what is wrong, if anything is; not what another mistake explains.
     void finish() {
         close_level();
         for (const Unknown& unknown : unknown_) report_unknown(unknown);
-        const auto first = std::min_element(problems_.begin(), problems_.end(), [](const Problem& left, const Problem& right) {
-            return left.rank != right.rank ? left.rank < right.rank : left.line < right.line;
-        });
-        if (first == problems_.end()) return;
-        if (first->rank == kUnknown || first->rank == kValue) throw KeyError(first->text);
-        throw ConfigError(first->text);
+        Mistakes mistakes;
+        bool in_keys_alone = true;
+        for (const Problem& problem : problems_) {
+            if (is_explained(problem)) continue;
+            mistakes.add(problem.text);
+            in_keys_alone = in_keys_alone && (problem.rank == kUnknown || problem.rank == kValue);
+        }
+        if (mistakes.none()) return;
+        if (in_keys_alone) throw KeyError(mistakes.text());
+        throw ConfigError(mistakes.text());
     }
 
 private:
     enum Rank { kUnknown, kValue, kMissing, kOtherChoice };
     struct Problem {
         Rank rank;
-        int line;
+        std::string path;
+        std::string chooser;  // kOtherChoice: the path of the key that decides
         std::string text;
     };
     struct Known {
@@ -158,8 +166,21 @@ private:
         return node != nullptr && !node->dropped() ? node : nullptr;
     }
 
-    void add(Rank rank, const Node& node, const std::string& path, const std::string& problem) {
-        problems_.push_back({rank, node.line, fmt::format("{}: {}: {}", node.where(), path, problem)});
+    void add(Rank rank, const Node& node, const std::string& path, const std::string& problem,
+             const std::string& chooser = "") {
+        problems_.push_back({rank, path, chooser, fmt::format("{}: {}: {}", node.where(), path, problem)});
+    }
+
+    /// A key is missing since it, or its section, is written wrongly; a key seems to be another choice's since the choice is.
+    bool is_explained(const Problem& problem) const {
+        const auto concerns = [&](const std::string& path) {
+            return lies_in(problem.path, path) || (!problem.chooser.empty() && problem.chooser == path);
+        };
+        if (problem.rank != kMissing && problem.rank != kOtherChoice) return false;
+        if (std::any_of(meant_.begin(), meant_.end(), concerns)) return true;
+        return std::any_of(problems_.begin(), problems_.end(), [&](const Problem& other) {
+            return (other.rank == kValue || (other.rank == kMissing && problem.rank == kOtherChoice)) && concerns(other.path);
+        });
     }
 
     /// The file as a whole is to blame, or who put the section, or the choice that needs the key, over it.
@@ -176,7 +197,8 @@ private:
         if (field.when) problem += fmt::format("; {} '{}' needs it", chooser(field.when->key), *field.when->value);
         if (!field.choices.empty()) problem += "; allowed: " + joined(field.choices);
         const std::string where = in_list || blamed->grafted ? blamed->where() : blamed->origin;
-        problems_.push_back({kMissing, 0, fmt::format("{}: {}: {}", where, path_of(field.name), problem)});
+        problems_.push_back(
+            {kMissing, path_of(field.name), "", fmt::format("{}: {}: {}", where, path_of(field.name), problem)});
     }
 
     /// What a condition's key is called in a sentence: model.name is "model", data.format is "format".
@@ -205,7 +227,7 @@ private:
     void add_other_choice(const Node& node, const Condition& when, const std::vector<std::string>& here) {
         if (when.values.empty())
             return add(kOtherChoice, node, path_of(node.key),
-                       fmt::format("'{}' and '{}' are both given; keep one", when.key, node.key));
+                       fmt::format("'{}' and '{}' are both given; keep one", when.key, node.key), path_of(when.key));
         std::vector<std::string> owners;
         for (const Known& known : levels_.back().known)
             if (known.name == node.key) owners.insert(owners.end(), known.when->values.begin(), known.when->values.end());
@@ -214,12 +236,16 @@ private:
         const std::string by = by_other ? fmt::format(" ({})", chosen->where()) : "";
         add(kOtherChoice, node, path_of(node.key),
             fmt::format("'{}' belongs to {} '{}'; the {} here is '{}'{}; known keys: {}", node.key, chooser(when.key),
-                        joined(owners, "' or '"), chooser(when.key), *when.value, by, joined(here)));
+                        joined(owners, "' or '"), chooser(when.key), *when.value, by, joined(here)),
+            path_of(when.key));
     }
 
     void report_unknown(const Unknown& unknown) {
         std::string near = nearest_word(unknown.node->key, unknown.candidates);
-        if (near.empty()) {
+        if (!near.empty()) {
+            const std::size_t dot = unknown.path.size() - unknown.node->key.size();
+            meant_.push_back(unknown.path.substr(0, dot) + near);
+        } else {
             std::vector<std::string> elsewhere;
             for (const std::string& path : all_paths_)
                 if (path.size() > unknown.node->key.size() && path.ends_with("." + unknown.node->key))
@@ -332,6 +358,7 @@ private:
     std::set<std::string> all_paths_;
     std::vector<Unknown> unknown_;
     std::vector<Problem> problems_;
+    std::vector<std::string> meant_;  // what unknown keys were probably to be
 };
 
 }  // namespace

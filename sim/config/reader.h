@@ -10,13 +10,13 @@ namespace fedhive::sim {
 
 class Visitor;
 
-/// A mistake that lies in one key alone: an unknown key, an unusable value. Others come from several keys together.
+/// Mistakes that lie each in one key alone: an unknown key, an unusable value. Others come from several keys together.
 struct KeyError : ConfigError {
     using ConfigError::ConfigError;
 };
 
-/// Fills what `description` shows from the tree; keys left out keep what they have. Of several mistakes the one that explains the others is
-/// thrown: unknown keys first, then unusable values (KeyError), missing keys, keys of another choice; among equals the first in the file.
+/// Fills what `description` shows from the tree; keys left out keep what they have. All mistakes are thrown as one error (mistakes.h): unknown
+/// keys, unusable values, missing keys, keys of another choice; not those that follow from another one.
 /// Relative paths are resolved against the folder of the file they stand in, in overrides against the current one.
 void read_described(const Node& root, const std::function<void(Visitor&)>& description);
 

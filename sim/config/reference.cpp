@@ -71,10 +71,13 @@ struct DefaultText {
     std::string operator()(const std::int64_t* value) const { return code(fmt::format("{}", *value)); }
     std::string operator()(const std::uint64_t* value) const { return code(fmt::format("{}", *value)); }
     std::string operator()(const double* value) const { return code(fmt::format("{}", *value)); }
-    template <class Other>  // an optional, a list, a path: empty by default
-    std::string operator()(const Other*) const {
-        return code(field.empty_word);
+    template <class Value>
+    std::string operator()(const std::optional<Value>* value) const {
+        return code(*value ? fmt::format("{}", **value) : field.empty_word);
     }
+    // Empty by default.
+    std::string operator()(const std::filesystem::path*) const { return code(field.empty_word); }
+    std::string operator()(const std::vector<double>*) const { return code(field.empty_word); }
 };
 
 std::string default_of(const Field& field) {

@@ -1,5 +1,6 @@
 #include "sim/config/rules.h"
 
+#include "sim/config/mistakes.h"
 #include "sim/config/ranges.h"
 
 #include <fmt/format.h>
@@ -173,13 +174,24 @@ void check_failures(const RunConfig& run, const ConfigSource& source) {
 }  // namespace
 
 void check_rules(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
-    if (const std::string problem = name_problem(run.name); !problem.empty()) throw source.error("name", problem);
-    check_data(run.data, source);
-    check_training(run.training, run.data.partition.clients, source);
-    check_clients_at_once(run.training, run.mode, source);
-    check_strategy(run, strategy, source);
-    check_mode(run, source);
-    check_failures(run, source);
+    Mistakes mistakes;
+    const auto collect = [&](const auto& check) {
+        try {
+            check();
+        } catch (const ConfigError& error) {
+            mistakes.add(error.what());
+        }
+    };
+    collect([&] {
+        if (const std::string problem = name_problem(run.name); !problem.empty()) throw source.error("name", problem);
+    });
+    collect([&] { check_data(run.data, source); });
+    collect([&] { check_training(run.training, run.data.partition.clients, source); });
+    collect([&] { check_clients_at_once(run.training, run.mode, source); });
+    collect([&] { check_strategy(run, strategy, source); });
+    collect([&] { check_mode(run, source); });
+    collect([&] { check_failures(run, source); });
+    if (!mistakes.none()) throw ConfigError(mistakes.text());
 }
 
 std::string name_problem(const std::string& name) {

@@ -14,6 +14,7 @@ struct KindOf {
     KeyKind operator()(const std::int64_t*) const { return KeyKind::Integer; }
     KeyKind operator()(const std::uint64_t*) const { return KeyKind::Integer; }
     KeyKind operator()(const std::optional<std::int64_t>*) const { return KeyKind::Integer; }
+    KeyKind operator()(const std::optional<std::uint64_t>*) const { return KeyKind::Integer; }
     KeyKind operator()(const double*) const { return KeyKind::Number; }
     KeyKind operator()(const std::optional<double>*) const { return KeyKind::Number; }
     template <class Value>
@@ -49,6 +50,12 @@ const std::map<std::string, KeyKind>& run_keys() {
         describe(collector, defaults);
         return collector.keys;
     }();
+    return keys;
+}
+
+std::vector<std::string> config_keys() {
+    std::vector<std::string> keys;
+    for (const auto& [key, kind] : run_keys()) keys.push_back(key);
     return keys;
 }
 

@@ -1,6 +1,8 @@
 #include "sim/config/tree.h"
 
 #include "aggregation/base/error.h"
+#include "sim/config/suggest.h"
+#include "sim/config/yaml_problem.h"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -8,7 +10,6 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <cctype>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -146,8 +147,10 @@ Node parse(const std::string& text, const std::string& origin, bool has_lines, c
         while (parser.HandleNextDocument(builder)) {
         }
     } catch (const YAML::Exception& error) {
-        const std::string line = has_lines && error.mark.line >= 0 ? fmt::format(":{}", error.mark.line + 1) : "";
-        throw ConfigError(fmt::format("{}{}: {}not valid YAML: {}", origin, line, path.empty() ? "" : path + ": ", error.msg));
+        const std::string problem = (path.empty() ? "" : path + ": ") + syntax_problem(error.msg, text, has_lines);
+        if (!has_lines || error.mark.is_null()) throw ConfigError(fmt::format("{}: {}", origin, problem));
+        const TextPlace place{error.mark.line + 1, error.mark.column + 1};
+        throw ConfigError(fmt::format("{}:{}:{}: {}\n{}", origin, place.line, place.column, problem, excerpt(text, place)));
     }
     return builder.take_root();
 }
@@ -162,21 +165,10 @@ void refuse_tabs(const std::string& text, const std::string& origin) {
     }
 }
 
-std::string missing_file_problem(const std::filesystem::path& file) {
-    std::vector<std::string> names;
-    std::error_code ignored;
-    const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-    for (std::filesystem::directory_iterator entry(folder, ignored), end; !ignored && entry != end; entry.increment(ignored))
-        if (entry->path().extension() == ".yaml") names.push_back(entry->path().filename().string());
-    std::sort(names.begin(), names.end());
-    const std::string near = nearest_word(file.filename().string(), names);
-    return "no such file" + (near.empty() ? "" : "; did you mean '" + (file.parent_path() / near).string() + "'?");
-}
-
 std::string read_text(const std::filesystem::path& file) {
     std::error_code ignored;
     if (std::filesystem::is_directory(file, ignored)) throw ConfigError(file.string() + ": is a folder; name a YAML file");
-    if (!std::filesystem::exists(file, ignored)) throw ConfigError(file.string() + ": " + missing_file_problem(file));
+    if (!std::filesystem::exists(file, ignored)) throw ConfigError(file.string() + ": " + no_such_yaml(file));
     std::ifstream stream(file, std::ios::binary);
     std::ostringstream text;
     if (stream) text << stream.rdbuf();
@@ -187,23 +179,6 @@ std::string read_text(const std::filesystem::path& file) {
 void mark_grafted(Node& node) {
     node.grafted = true;
     for (Node& child : node.children) mark_grafted(child);
-}
-
-std::size_t edit_distance(const std::string& left, const std::string& right) {
-    std::vector<std::size_t> before_last(right.size() + 1), last(right.size() + 1), row(right.size() + 1);
-    for (std::size_t j = 0; j <= right.size(); ++j) last[j] = j;
-    for (std::size_t i = 1; i <= left.size(); ++i) {
-        row[0] = i;
-        for (std::size_t j = 1; j <= right.size(); ++j) {
-            const std::size_t replaced = last[j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
-            row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
-            if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1])
-                row[j] = std::min(row[j], before_last[j - 2] + 1);
-        }
-        std::swap(before_last, last);
-        std::swap(last, row);
-    }
-    return last[right.size()];
 }
 
 }  // namespace
@@ -266,30 +241,6 @@ void apply_override(Node& root, const std::string& assignment) {
     Node value = parse(text, origin, false, path);
     value.origin = origin;  // of no document at all, too
     graft(root, path, std::move(value));
-}
-
-std::string nearest_word(const std::string& typed, const std::vector<std::string>& words) {
-    const auto lower = [](std::string word) {
-        std::transform(word.begin(), word.end(), word.begin(),
-                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-        return word;
-    };
-    const std::string wanted = lower(typed);
-    std::string nearest;
-    std::size_t smallest = std::max<std::size_t>(1, typed.size() / 3) + 1;
-    for (const std::string& word : words) {
-        const std::size_t distance = edit_distance(wanted, lower(word));
-        if (distance < smallest && distance < word.size()) {
-            smallest = distance;
-            nearest = word;
-        }
-    }
-    if (!nearest.empty() || wanted.size() < 4) return nearest;
-    const auto related = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
-        return lower(word).find(wanted) != std::string::npos ||
-               (word.size() >= 4 && wanted.find(lower(word)) != std::string::npos);
-    });
-    return related != words.end() ? *related : "";
 }
 
 }  // namespace fedhive::sim

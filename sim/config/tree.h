@@ -42,8 +42,4 @@ void graft(Node& root, const std::string& path, Node value);
 /// Puts "training.batch_size=32" into the tree, in place of what stood there. The value is YAML. Throws ConfigError.
 void apply_override(Node& root, const std::string& assignment);
 
-/// The known word nearest to `typed` (letters added, left out, replaced or swapped with a neighbour; case does not count), else one that
-/// contains it or lies in it; empty when none is near.
-std::string nearest_word(const std::string& typed, const std::vector<std::string>& words);
-
 }  // namespace fedhive::sim

@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "sim/config/config.h"
+#include "sim/config/suggest.h"
 
 #include <nlohmann/json.hpp>
 
@@ -156,8 +157,8 @@ RunLock claim_new_folder(const fs::path& folder, bool overwrite) {
 
 void check_is_run(const fs::path& folder) {
     if (!fs::exists(folder / "config.yaml") || !is_run(folder))
-        throw ConfigError(fmt::format("{}: is not the folder of a run; start one with: fedhive run CONFIG --out {}",
-                                      folder.string(), folder.string()));
+        throw ConfigError(fmt::format("{}: is not the folder of a run{}; start one with: fedhive run CONFIG --out {}",
+                                      folder.string(), fs::exists(folder) ? "" : nearest_folder(folder), folder.string()));
 }
 
 RunLock claim_run(const fs::path& folder) {

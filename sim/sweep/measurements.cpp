@@ -16,6 +16,7 @@ std::string memory_key(RunConfig config) {
     const RunConfig same;
     config.name = same.name;
     config.seed = same.seed;
+    config.seeds = same.seeds;
     config.rounds = same.rounds;
     config.workers = same.workers;
     config.training.optimizer.lr = same.training.optimizer.lr;

@@ -114,9 +114,9 @@ TEST_SUITE("BatchGather") {
     }
 
     TEST_CASE("WrongListLengthsAreConfigErrors") {
-        CHECK_THROWS_WITH_AS(BatchGather({3, 2, 2}, {{0.1, 0.2}, {}}), doctest::Contains("normalize.mean: 2 values"),
+        CHECK_THROWS_WITH_AS(BatchGather({3, 2, 2}, {{0.1, 0.2}, {}}), doctest::Contains("mean has 2 values"),
                              ConfigError);
-        CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {{}, {1.0, 1.0, 1.0}}), doctest::Contains("normalize.std: 3 values"),
+        CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {{}, {1.0, 1.0, 1.0}}), doctest::Contains("std has 3 values"),
                              ConfigError);
     }
 

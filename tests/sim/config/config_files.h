@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -69,10 +70,20 @@ struct ErrorRow {
     std::string error;
 };
 
+/// Without the lines that say what a short text leaves out, unless that is what the row is about.
+inline std::string without_missing_keys(const std::string& message, const std::string& wanted) {
+    const bool about_them = wanted.find(": is missing") != std::string::npos;
+    std::string kept;
+    std::istringstream lines(message);
+    for (std::string line; std::getline(lines, line);)
+        if (about_them || line.find(": is missing") == std::string::npos) kept += (kept.empty() ? "" : "\n") + line;
+    return kept;
+}
+
 inline void check_errors(const std::vector<ErrorRow>& rows, const std::string& before = "") {
     for (const ErrorRow& row : rows) {
         CAPTURE(row.text);
-        CHECK_EQ(error_of(before + row.text), row.error);
+        CHECK_EQ(without_missing_keys(error_of(before + row.text), row.error), row.error);
     }
 }
 

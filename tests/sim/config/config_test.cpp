@@ -97,7 +97,8 @@ TEST_CASE("KeysLeftOutHaveTheirDefaults") {
 
 TEST_CASE("EveryKeyIsRead") {
     const RunConfig run = loaded(
-        "name: n\nseed: 18446744073709551615\nrounds: 2\ndevice: cpu\nworkers: 0\nmps: off\nthreads: 3\nclock: virtual\n"
+        "name: n\nseed: 18446744073709551615\nrounds: 2\ndevice: cpu\nworkers: 0\nmps: off\nthreads: 3\nclock: virtual\nseeds: "
+        "{data: 0, partition: 18446744073709551615, model: 3, sampling: 4, training: 5}\n"
         "data:\n  format: idx\n  root: /r\n  classes: 7\n  normalize: {mean: [0.25, -1], std: [0.5, 2]}\n"
         "  partition: {scheme: dirichlet, clients: 9, alpha: 0.125, min_examples: 5}\n"
         "model: {name: cnn_m, dropout: false}\n"
@@ -114,6 +115,7 @@ TEST_CASE("EveryKeyIsRead") {
     CHECK_EQ(
         dump(run),
         "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nmps off\nthreads 3\nclock virtual\narrivals \n"
+        "seeds {\ndata 0\npartition 18446744073709551615\nmodel 3\nsampling 4\ntraining 5\n}\n"
         "data {\nformat idx\nroot /r\nclasses 7\nnum_train 6000\nnum_test 1000\nnum_classes 10\nnum_features "
         "20\nshape \nseparation 0x1p+1\n"
         "normalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n}\n"
@@ -269,9 +271,17 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
             std::string path;
             for (const std::string& part : path_) path += part;
             path += field.name;
-            static const std::set<std::string> alternatives = {
-                "training.participation",   "data.partition.sizes", "model.init",
-                "failures.max_update_norm", "devices.trace",        "mode.quorum"};
+            static const std::set<std::string> alternatives = {"training.participation",
+                                                               "data.partition.sizes",
+                                                               "model.init",
+                                                               "failures.max_update_norm",
+                                                               "devices.trace",
+                                                               "mode.quorum",
+                                                               "seeds.data",
+                                                               "seeds.partition",
+                                                               "seeds.model",
+                                                               "seeds.sampling",
+                                                               "seeds.training"};
             const bool alternative = alternatives.contains(path);
             if ((field.when && !field.when->holds()) || alternative) return;
             const std::string text = source_.error(path, "x").what();  // "FILE:LINE: path: x", or no line where it is left out

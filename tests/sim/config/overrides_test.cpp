@@ -60,7 +60,10 @@ TEST_CASE("OverrideErrors") {
         {{"seed=many"}, "--set seed=many: seed: wants an integer, found 'many'; allowed: 0 or more"},
         {{"seed=-1"}, "--set seed=-1: seed: -1 is out of range; allowed: 0 or more"},
         {{"seed=[1"}, "--set seed=[1: seed: a list or map cannot be a key, or its bracket is not closed; write `key: value`"},
-        {{"seed=1: 2: 3"}, "--set seed=1: 2: 3: seed: not valid YAML: illegal map value"},
+        {{"seed=1: 2: 3"},
+         "--set seed=1: 2: 3: seed: not valid YAML: illegal map value; keys of one section begin in the same column, and a "
+         "space "
+         "follows each colon; a text with ': ' in it wants quotes"},
         {{"seed=--- 1\n--- 2"}, "--set seed=--- 1\n--- 2: seed: a second document starts here; a config is one document"},
         {{"training={cohort: 1, cohort: 1}"}, "--set training={cohort: 1, cohort: 1}: training.cohort: given twice; keep one"},
         {{"training=3"}, "--set training=3: training: wants keys below it, found '3'"},

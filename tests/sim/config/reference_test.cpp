@@ -1,10 +1,14 @@
 // configs/REFERENCE.md is what the code says, and its tables are whole.
 #include "sim/config/fields.h"
-#include "sim/config/tree.h"
+#include "sim/config/suggest.h"
 #include "tests/sim/config/config_files.h"
 
 #include <doctest/doctest.h>
 
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
 #include <sstream>
 
 using namespace fedhive::sim;
@@ -41,6 +45,90 @@ TEST_CASE("ReferenceRows") {
         for (std::size_t i = 0; i < line.size(); ++i) bars += line[i] == '|' && (i == 0 || line[i - 1] != '\\') ? 1 : 0;
         CAPTURE(line);
         CHECK_EQ(bars, 5);
+    }
+}
+
+namespace {
+
+/// "training.batch_size" -> "`32`": the column Default of every table. A key of a strategy stands below its name: "strategy: fedavgm".
+std::map<std::string, std::string> defaults_of(const std::string& page) {
+    std::map<std::string, std::string> defaults;
+    std::string section;
+    std::istringstream lines(page);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("#")) section = line.substr(line.find(' ') + 1);
+        if (!line.starts_with("| `")) continue;
+        std::vector<std::string> cells;
+        for (std::size_t at = 0; at != std::string::npos; at = line.find(" | ", at + 1))
+            cells.push_back(line.substr(at == 0 ? 2 : at + 3, line.find(" | ", at + 1) - (at == 0 ? 2 : at + 3)));
+        const std::string key = cells[0].substr(1, cells[0].size() - 2);
+        defaults[section == "Top level" ? key : section + "." + key] = cells[2];
+    }
+    return defaults;
+}
+
+/// Configs in which between them every key applies, each with nothing given that it can do without.
+std::vector<std::string> one_for_each_choice() {
+    const std::string start = "data: {format: glyphs}\nmodel: {name: lr}\n";
+    std::vector<std::string> texts = {
+        start,
+        start + "clock: wall\n",
+        "data: {format: synthetic}\nmodel: {name: mlp}\n",
+        "data: {format: idx, root: /}\nmodel: {name: mnist_cnn}\n",
+        start +
+            "devices: {availability: {scheme: trace, trace: /x}, compute: {distribution: zipf}, link: {distribution: zipf}}\n",
+        start +
+            "devices: {availability: {scheme: probability}, compute: {distribution: lognormal}, link: {distribution: "
+            "lognormal}}\n",
+        start + "faults: [{kind: slow}]\n"};
+    for (const char* scheme : {"contiguous", "shards", "dirichlet"})
+        texts.push_back(fmt::format("data: {{format: glyphs, partition: {{scheme: {}}}}}\nmodel: {{name: lr}}\n", scheme));
+    for (const StrategySpec& spec : strategy_catalog())
+        texts.push_back(start + fmt::format("strategy: {{name: {}}}\n", spec.name));
+    for (const std::string& mode : mode_names()) {
+        const std::string needs = mode == "semi_async" ? ", quorum: 1" : mode == "split" ? ", cut: fc" : "";
+        texts.push_back(start + fmt::format("mode: {{name: {}{}}}\n", mode, needs));
+    }
+    texts.push_back(start + "mode: {name: async, staleness: hinge}\n");
+    return texts;
+}
+
+/// "faults[0].kind" as the reference has it, and a strategy's parameter.
+std::string key_in_reference(const std::string& key, const RunConfig& run) {
+    const std::size_t bracket = key.find('[');
+    if (bracket != std::string::npos) return key.substr(0, bracket) + key.substr(key.find(']') + 1);
+    const bool parameter = key.starts_with("strategy.") && key != "strategy.name" && key != "strategy.weighting";
+    return parameter ? fmt::format("strategy: {}.{}", run.strategy.name, key.substr(9)) : key;
+}
+
+}  // namespace
+
+TEST_CASE("DefaultIsWhatShowConfigPrints") {
+    const std::map<std::string, std::string> defaults = defaults_of(reference_markdown());
+    REQUIRE_GE(defaults.size(), 80);
+    // What a note tells in words, and is worked out from other keys.
+    const std::set<std::string> worked_out = {"name", "training.cohort", "strategy.weighting"};
+    std::set<std::string> printed;
+    for (const std::string& text : one_for_each_choice()) {
+        CAPTURE(text);
+        const RunConfig run = loaded(text);
+        const RunConfig shown = from_yaml(to_yaml(run), "shown");
+        for (const Leaf& leaf : leaves_of(shown)) {
+            const std::string key = key_in_reference(leaf.key, run);
+            CAPTURE(key);
+            REQUIRE(defaults.contains(key));
+            const std::string& told = defaults.at(key);
+            printed.insert(key);
+            const std::string last = key.substr(key.rfind('.') + 1);
+            const bool chosen =
+                text.find(last + ": " + leaf.text) != std::string::npos;  // the text gives it, so that others apply
+            if (!chosen && !worked_out.contains(key)) CHECK_EQ(told, "`" + leaf.text + "`");
+        }
+    }
+    // What is never printed has no value to tell, only words.
+    for (const auto& [key, told] : defaults) {
+        CAPTURE(key);
+        CHECK((printed.contains(key) || !told.starts_with("`")));
     }
 }
 
