@@ -54,6 +54,9 @@ std::string axes_of(const SweepConfig& sweep) {
     const auto add = [&](const std::string& key, const std::vector<std::string>& all) {
         text += fmt::format("{}{}: {}\n", text.empty() ? "axes        " : "            ", key, values_of(all));
     };
+    std::vector<std::string> cases;
+    for (const SweepRun& run : sweep.runs) cases.push_back(run.case_name);
+    if (std::any_of(cases.begin(), cases.end(), [](const std::string& name) { return !name.empty(); })) add("case", cases);
     for (std::size_t key = 0; key < sweep.keys.size(); ++key) {
         std::vector<std::string> all;
         for (const SweepRun& run : sweep.runs) all.push_back(run.settings[key].value);
@@ -104,11 +107,13 @@ std::string list_of_runs(const SweepConfig& sweep, const Estimates& estimates) {
 }
 
 SweepConfig load(const SweepCommand& command) {
-    if (!command.file.empty()) return load_sweep(command.file, command.overrides);
+    if (command.resume.empty()) return load_sweep(command.file, command.overrides);
     const SweepRecord begun = read_sweep(command.resume);
     std::vector<std::string> overrides = begun.overrides;
     overrides.insert(overrides.end(), command.overrides.begin(), command.overrides.end());
-    return load_sweep(begun.file, overrides);
+    SweepConfig sweep = command.file.empty() ? load_sweep(begun.file, overrides) : load_sweep(command.file, command.overrides);
+    keep_ids(begun, sweep);
+    return sweep;
 }
 
 }  // namespace

@@ -60,18 +60,39 @@ void add_zip(const Node& zip, std::vector<Axis>& axes) {
     axes.push_back(std::move(axis));
 }
 
+/// `name` in a case says what it is called, and is no key of a run: those are named by their settings.
+std::string name_of_case(const Node& one, const std::string& path) {
+    const Node* name = one.find("name");
+    if (name == nullptr) return "";
+    const bool word = name->kind == Node::Kind::Plain || name->kind == Node::Kind::Quoted;
+    const bool shown = std::all_of(name->text.begin(), name->text.end(), [](char c) { return c < 0 || c >= ' '; });
+    if (!word || !shown || name->text.empty() || name->text.size() > 60)
+        throw sweep_error(*name, path + ".name",
+                          fmt::format("wants what to call this case, 1 to 60 characters, found {}", found(*name)));
+    return name->text;
+}
+
 void add_cases(const Node& cases, std::vector<Axis>& axes) {
     check_list(cases, "cases");
     Axis axis{.path = "cases", .where = cases.where(), .size = cases.children.size()};
-    for (std::size_t i = 0; i < cases.children.size(); ++i)
-        for (const KeyNode& entry : direct_keys(cases.children[i], fmt::format("cases[{}]", i))) {
+    for (std::size_t i = 0; i < cases.children.size(); ++i) {
+        const std::string path = fmt::format("cases[{}]", i);
+        for (const KeyNode& entry : direct_keys(cases.children[i], path)) {
             const auto same = [&](const AxisKey& key) { return key.key == entry.key; };
-            if (std::none_of(axis.keys.begin(), axis.keys.end(), same))
-                axis.keys.push_back(key_of(fmt::format("cases[{}]", i), entry));
+            if (entry.key != "name" && std::none_of(axis.keys.begin(), axis.keys.end(), same))
+                axis.keys.push_back(key_of(path, entry));
         }
+        axis.names.push_back(name_of_case(cases.children[i], path));
+        const auto before = std::find(axis.names.begin(), axis.names.end() - 1, axis.names.back());
+        if (before != axis.names.end() - 1 && !before->empty())
+            throw sweep_error(*cases.children[i].find("name"), path + ".name",
+                              fmt::format("'{}' is what cases[{}] is called, too; names are to tell cases apart", *before,
+                                          before - axis.names.begin()));
+    }
     axis.option = [&cases](std::uint64_t i) {
         std::vector<Change> changes;
-        for (const Node& value : cases.children[i].children) changes.push_back({value.key, value});
+        for (const Node& value : cases.children[i].children)
+            if (value.key != "name") changes.push_back({value.key, value});
         return changes;
     };
     axes.push_back(std::move(axis));
@@ -121,6 +142,10 @@ void count_seeds(const Node& seeds, const Node& base, Axis& axis) {
 }
 
 void add_seeds(const Node& seeds, const Node& base, std::vector<Axis>& axes) {
+    if (seeds.kind == Node::Kind::Map)
+        throw sweep_error(seeds, "seeds",
+                          "wants a number of seeds or a list of them, found a map; what parts of a run draw from is written "
+                          "set: {seeds: {partition: 1}}, or grid: {seeds.partition: [1, 2]} where it varies");
     Axis axis{.path = "seeds", .where = seeds.where(), .keys = {{"seed", "seeds", seeds.where()}}};
     if (seeds.kind == Node::Kind::List) {
         check_list(seeds, "seeds");

@@ -30,6 +30,7 @@ struct Axis {
     bool is_random = false;
     bool counts_on = false;                                      // from the base's seed, which `set` and --set may give
     std::function<std::vector<Change>(std::uint64_t)> option{};  // made when it is asked for
+    std::vector<std::string> names{};                            // cases: what the file calls each; empty texts: nothing
 };
 
 /// The axes of the file, in its order, seeds last; they refer to sweep.root, which has to outlive them. `base` has all changes that hold for

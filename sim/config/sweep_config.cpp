@@ -2,6 +2,7 @@
 
 #include "sim/config/fields.h"
 #include "sim/config/load_tree.h"
+#include "sim/config/mistakes.h"
 #include "sim/config/reader.h"
 #include "sim/config/run_keys.h"
 #include "sim/config/sweep_axes.h"
@@ -139,6 +140,9 @@ private:
         Node root = base_;
         for (std::size_t a = 0; a < choices.size(); ++a)
             for (const Change& change : options_[a][choices[a]]) graft(root, change.key, change.value);
+        std::string case_name;
+        for (std::size_t a = 0; a < choices.size(); ++a)
+            if (!axes_[a].names.empty()) case_name = axes_[a].names[choices[a]];
         const Node* workers = root.find("workers");
         const bool workers_given = workers != nullptr && workers->grafted;
         Values texts;
@@ -149,11 +153,12 @@ private:
             run.workers_given = workers_given && loaded.run.workers.has_value();
             run.config = std::move(loaded.run);
             run.source = std::move(loaded.source);
+            run.case_name = case_name;
             return run;
         } catch (const KeyError&) {
             throw;
         } catch (const ConfigError& error) {
-            throw ConfigError(fmt::format("{} (in run '{}')", error.what(), provisional_id(texts)));
+            throw ConfigError(on_every_line(error.what(), fmt::format(" (in run '{}')", provisional_id(texts))));
         }
     }
 

@@ -26,7 +26,8 @@ struct EarlyStoppingConfig {
 };
 
 struct SweepRun {
-    /// Names a folder, unique in the sweep: "lr=0.1,clients=10,seed=2", at most 100 of A-Z a-z 0-9 . _ + - , =. Made of the run's own settings
+    /// Names a folder that no shell wants quoted, unique in the sweep: "lr-0.1+clients-10+seed-2", at most 100 of A-Z a-z 0-9 . _ + -. Made of
+    /// the run's own settings
     /// and seed; what else the sweep tries does not matter. It changes with *which* keys vary (a new axis; a second key that ends alike,
     /// so that both are written longer; one seed or several), and in the rare case that two runs would share it.
     std::string id;
@@ -34,6 +35,7 @@ struct SweepRun {
     RunConfig config;               // resolved; config.seed is the run's seed
     std::shared_ptr<const ConfigSource> source;
     bool workers_given = false;  // a number of workers stands in the sweep file or in --set, not only in the base
+    std::string case_name{};     // what the file calls its case; empty: nothing
 };
 
 struct SweepConfig {
@@ -51,5 +53,8 @@ struct SweepConfig {
 /// that varies, a key varied twice, an empty list, lists of `zip` that differ in length, an unusable draw, more than max_runs runs, two equal
 /// runs, early stopping of runs that it cannot pause and resume or that have no accuracy to compare.
 SweepConfig load_sweep(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
+
+/// Why a text from elsewhere cannot be a run's id, which is joined to paths; empty where it can. Ids of earlier versions have = and , in them.
+std::string run_id_problem(const std::string& id);
 
 }  // namespace fedhive::sim

@@ -46,7 +46,7 @@ void describe_sweep(Visitor& visitor, SweepFile& sweep) {
 /// A key of a run beside `base`, where nothing would read it.
 void refuse_run_keys(const Node& root) {
     for (const Node& child : root.children)
-        if (child.key != "name" && is_run_key_or_section(child.key))
+        if (child.key != "name" && child.key != "seeds" && is_run_key_or_section(child.key))
             throw sweep_error(child, child.key,
                               "is a key of a run, not of a sweep; write it below `set`, or below an axis such as `grid`");
 }
@@ -108,7 +108,7 @@ Node read_base(const SweepFile& sweep) {
         throw sweep_error(given, "base", error.what());
     }
     for (const char* key : {"base", "grid", "zip", "cases", "random", "seeds"})
-        if (const Node* node = base.find(key))
+        if (const Node* node = base.find(key); node != nullptr && !(node->key == "seeds" && node->kind == Node::Kind::Map))
             throw sweep_error(given, "base",
                               fmt::format("{} is a sweep itself ({}: {}); name a config", file.string(), node->where(), key));
     if (const Node* set = sweep.root.find("set"))

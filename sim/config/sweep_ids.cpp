@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
 namespace fedhive::sim {
@@ -22,7 +23,7 @@ std::string last_parts(const std::string& path, std::size_t parts) {
     return path.substr(begin);
 }
 
-/// As in a folder's name: words without quotes, lists as 1+2.
+/// As in a folder's name: words without quotes, lists as 1_2.
 std::string plain(const std::string& value, bool& changed) {
     std::string text = value;
     if (text.size() >= 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
@@ -33,7 +34,7 @@ std::string plain(const std::string& value, bool& changed) {
         if (is_list && c == ' ') continue;
         const bool fits = std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string("._+-").find(c) != std::string::npos;
         changed = changed || !(fits || (is_list && c == ','));
-        kept += fits ? c : (is_list && c == ',' ? '+' : '_');
+        kept += fits ? c : '_';
     }
     return kept;
 }
@@ -45,6 +46,8 @@ std::vector<std::string> short_names(const std::vector<std::string>& keys) {
     for (std::string& path : paths)
         if (path.ends_with(".name")) path.resize(path.size() - std::string(".name").size());
     std::vector<std::size_t> parts(paths.size(), 1);
+    for (std::size_t i = 0; i < paths.size(); ++i)
+        if (paths[i].starts_with("seeds.")) parts[i] = 2;  // "partition" alone would not say that a seed varies
     for (bool changed = true; changed;) {
         changed = false;
         const std::vector<std::size_t> now = parts;
@@ -69,14 +72,26 @@ std::string run_id(const std::vector<std::string>& names, const std::vector<Sett
     for (std::size_t i = 0; i < settings.size(); ++i) {
         const Setting& setting = settings[i];
         if (setting.value.empty()) continue;
-        id += fmt::format("{}{}={}", id.empty() ? "" : ",", names[i], plain(setting.value, changed));
+        id += fmt::format("{}{}-{}", id.empty() ? "" : "+", names[i], plain(setting.value, changed));
         whole += fmt::format("{}={}\n", setting.key, setting.value);
     }
     if (with_seed || id.empty()) {
-        id += fmt::format("{}seed={}", id.empty() ? "" : ",", seed);
+        id += fmt::format("{}seed-{}", id.empty() ? "" : "+", seed);
         whole += fmt::format("seed={}\n", seed);
     }
     return changed || id.size() > kLongest ? hashed_id(id, whole) : id;
+}
+
+std::string run_id_problem(const std::string& id) {
+    const bool allowed = std::all_of(id.begin(), id.end(), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string("._+-,=").find(c) != std::string::npos;
+    });
+    if (!id.empty() && id.size() <= kLongest && allowed && id[0] != '.' && id[0] != '-') return "";
+    std::string shown = id.substr(0, kLongest);
+    std::replace_if(
+        shown.begin(), shown.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
+    return fmt::format("'{}' cannot name a run; allowed: 1 to {} of A-Z a-z 0-9 . _ + - , =, not beginning with . or -", shown,
+                       kLongest);
 }
 
 std::string hashed_id(const std::string& id, const std::string& text) {

@@ -125,7 +125,7 @@ std::string mark_of(const SweepEntry& run, bool colour) {
     return run.status == "failed" ? paint(Tone::Bad, "✗", colour) : "–";
 }
 
-/// "✓ lr=0.1,seed=2  0.9712", "✗ lr=1,seed=2  worker 0 was killed"
+/// "✓ lr-0.1+seed-2  0.9712", "✗ lr-1+seed-2  worker 0 was killed"
 std::string ended_line(const SweepEntry& run, std::size_t id_room, std::size_t width, bool colour) {
     std::string line = fmt::format("{} {}", mark_of(run, colour), left(run.id, id_room));
     if (run.accuracy && run.status != "failed") line += "  " + accuracy_text(*run.accuracy);

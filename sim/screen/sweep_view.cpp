@@ -1,5 +1,7 @@
 #include "sim/screen/sweep_view.h"
 
+#include "aggregation/base/error.h"
+#include "sim/config/sweep_config.h"
 #include "sim/screen/screen_text.h"
 
 #include <nlohmann/json.hpp>
@@ -25,6 +27,8 @@ double number_in(const nlohmann::json& object, const char* key, double otherwise
 SweepEntry read_entry(const nlohmann::json& run) {
     SweepEntry entry;
     entry.id = text_in(run, "id", "");
+    if (const std::string problem = run_id_problem(entry.id); !entry.id.empty() && !problem.empty())
+        throw ConfigError(fmt::format("sweep.json: id of a run: {}", problem));
     entry.status = text_in(run, "status", "waiting");
     entry.reason = text_in(run, "reason", "");
     entry.rounds = static_cast<std::int64_t>(number_in(run, "rounds", 0.0));

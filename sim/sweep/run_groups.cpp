@@ -23,8 +23,11 @@ std::vector<RunGroup> group_runs(const Json& sweep) {
         const Json& run = sweep["runs"][i];
         std::vector<std::string> settings;
         for (const std::string& key : keys) settings.push_back(run["settings"].value(key, ""));
-        auto group = std::find_if(groups.begin(), groups.end(), [&](const RunGroup& one) { return one.settings == settings; });
-        if (group == groups.end()) group = groups.insert(groups.end(), {settings, {}, 0});
+        const std::string case_name = run.value("case", "");
+        auto group = std::find_if(groups.begin(), groups.end(), [&](const RunGroup& one) {
+            return one.settings == settings && one.case_name == case_name;
+        });
+        if (group == groups.end()) group = groups.insert(groups.end(), {settings, {}, 0, case_name});
         ++group->runs;
         if (run["status"] == "finished") group->finished.push_back(i);
     }

@@ -15,6 +15,7 @@ struct RunGroup {
     std::vector<std::string> settings;  // in the order of setting_keys()
     std::vector<std::size_t> finished;  // runs of the sweep
     std::size_t runs = 0;
+    std::string case_name{};  // what the sweep file calls the case; empty: nothing
 };
 
 /// The keys that vary, without `seeds.…`: runs that differ in those alone are repetitions, as with `seed`.

@@ -39,6 +39,8 @@ std::string cell(const Json& value) {
 
 std::string setting(const Json& run, const std::string& key) { return run["settings"].value(key, ""); }
 
+std::string case_of(const Json& run) { return run.value("case", ""); }
+
 std::string csv_row(const Json& sweep, const Json& run, const RunResult& result) {
     std::vector<std::string> cells{cell(run["id"]), cell(run["status"])};
     for (const Json& key : sweep["keys"]) cells.push_back(cell(setting(run, key)));
@@ -63,6 +65,7 @@ std::string csv_row(const Json& sweep, const Json& run, const RunResult& result)
         cell(run["attempts"]),
         cell(result.failures),
         cell(run["reason"]),
+        cell(case_of(run)),
     };
     cells.insert(cells.end(), outcome.begin(), outcome.end());
     return fmt::format("{}\n", fmt::join(cells, ","));
@@ -80,13 +83,18 @@ std::string mean_over(const RunGroup& group, const std::vector<RunResult>& resul
 }
 
 std::string table_of_groups(const Json& sweep, const std::vector<RunResult>& results) {
+    const std::vector<RunGroup> groups = group_runs(sweep);
+    const bool cases = std::any_of(groups.begin(), groups.end(), [](const RunGroup& one) { return !one.case_name.empty(); });
     std::vector<Outcome> shown = outcomes(sweep);
     shown.push_back({"wall s", [](const RunResult& result) { return result.wall_s; }, 1});
-    std::vector<std::string> columns{"runs"};
+    std::vector<std::string> columns;
+    if (cases) columns.emplace_back("case");
+    columns.emplace_back("runs");
     for (const Outcome& outcome : shown) columns.push_back(outcome.head);
     std::string text = markdown_head(setting_keys(sweep), columns);
-    for (const RunGroup& group : group_runs(sweep)) {
+    for (const RunGroup& group : groups) {
         std::vector<std::string> cells = group.settings;
+        if (cases) cells.push_back(group.case_name);
         const std::size_t finished = group.finished.size();
         cells.push_back(finished == group.runs ? fmt::format("{}", finished) : fmt::format("{} of {}", finished, group.runs));
         for (const Outcome& outcome : shown) cells.push_back(mean_over(group, results, outcome));
@@ -139,7 +147,7 @@ std::string summary_csv(const Json& sweep, const std::vector<RunResult>& results
         ",seed,rounds_done,version,final_test_loss,final_test_accuracy,best_test_accuracy,best_round,rounds_to_target,failed,"
         "bytes_"
         "down,"
-        "bytes_up,virtual_s,model_sha256,wall_s,cpu_s,peak_bytes,workers_used,attempts,failures,reason\n";
+        "bytes_up,virtual_s,model_sha256,wall_s,cpu_s,peak_bytes,workers_used,attempts,failures,reason,case\n";
     for (std::size_t i = 0; i < results.size(); ++i) text += csv_row(sweep, sweep["runs"][i], results[i]);
     return text;
 }

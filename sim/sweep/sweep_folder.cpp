@@ -55,9 +55,11 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-RunRecord with_estimate(RunRecord run, double estimate_s) {
-    run.estimate_s = estimate_s;
-    return run;
+/// What is known of a run, with what the file says of it now.
+RunRecord as_known(RunRecord known, const RunRecord& now) {
+    known.estimate_s = now.estimate_s;
+    known.case_name = now.case_name;
+    return known;
 }
 
 /// Where a run of the plan stands, given what is known of it and what is left in its folder.
@@ -106,8 +108,7 @@ SweepRecord take_up(const fs::path& folder, const SweepRecord& before, SweepReco
     for (const RunRecord& run : before.runs) known[run.id] = &run;
     for (RunRecord& run : now.runs) {
         const auto old = known.find(run.id);
-        if (old != known.end() && old->second->config_hash == run.config_hash)
-            run = with_estimate(*old->second, run.estimate_s);
+        if (old != known.end() && old->second->config_hash == run.config_hash) run = as_known(*old->second, run);
         const RunRemains remains = remains_of(run_path(folder, run.id));
         run.status = remains.config_hash == run.config_hash ? status_now(run.status, remains, anew) : RunStatus::Waiting;
         if (anew || run.status == RunStatus::Waiting) run.reason.clear();

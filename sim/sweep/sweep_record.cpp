@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/sha256.h"
+#include "sim/config/suggest.h"
 #include "sim/record/durable_file.h"
 #include "sim/record/utc_time.h"
 #include "sim/version.h"
@@ -48,6 +49,7 @@ ordered_json run_to_json(const RunRecord& run) {
             {"reason", run.reason},
             {"seed", run.seed},
             {"settings", settings},
+            {"case", run.case_name},
             {"config_hash", run.config_hash},
             {"rounds", run.rounds},
             {"workers", optional_json(run.workers)},
@@ -61,10 +63,13 @@ ordered_json run_to_json(const RunRecord& run) {
 RunRecord run_from_json(const ordered_json& json) {
     RunRecord run;
     run.id = json.at("id");
+    if (const std::string problem = run_id_problem(run.id); !problem.empty())
+        throw ConfigError(fmt::format("id of a run: {}", problem));
     run.status = status_from(json.at("status"));
     run.reason = json.at("reason");
     run.seed = json.at("seed");
     for (const auto& [key, value] : json.at("settings").items()) run.settings.push_back({key, value});
+    run.case_name = json.value("case", "");
     run.config_hash = json.at("config_hash");
     run.rounds = json.at("rounds");
     run.workers = optional_from<std::int64_t>(json.at("workers"));
@@ -141,6 +146,7 @@ SweepRecord plan_sweep(const SweepConfig& sweep, const std::vector<RunEstimate>&
         record.runs.push_back({.id = run.id,
                                .seed = run.config.seed,
                                .settings = run.settings,
+                               .case_name = run.case_name,
                                .config_hash = config_hash(run.config),
                                .rounds = run.config.rounds,
                                .estimate_s = estimates[i].core_seconds});
@@ -178,9 +184,9 @@ SweepRecord read_sweep(const fs::path& folder) {
     std::ifstream stream(file);
     if (!stream)
         throw ConfigError(
-            fmt::format("{}: is not the folder of a sweep (it has no sweep.json); start one with: fedhive sweep "
+            fmt::format("{}: is not the folder of a sweep (it has no sweep.json){}; start one with: fedhive sweep "
                         "SWEEP.yaml --out {}",
-                        folder.string(), folder.string()));
+                        folder.string(), fs::exists(folder) ? "" : nearest_folder(folder), folder.string()));
     try {
         const auto json = ordered_json::parse(stream);
         if (const ordered_json& schema = json.at("schema"); schema != kSweepSchema)
@@ -196,6 +202,33 @@ SweepRecord read_sweep(const fs::path& folder) {
 void write_sweep(const fs::path& folder, const SweepRecord& sweep) {
     // What a run printed last need not be UTF-8.
     write_file(folder / "sweep.json", to_json(sweep).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+void keep_ids(const SweepRecord& before, SweepConfig& now) {
+    const auto sorted = [](std::vector<Setting> settings) {
+        std::sort(settings.begin(), settings.end(), [](const Setting& a, const Setting& b) { return a.key < b.key; });
+        std::string text;
+        for (const Setting& one : settings) text += fmt::format("{}={}\n", one.key, one.value);
+        return text;
+    };
+    std::set<std::string> taken;
+    for (const SweepRun& run : now.runs) taken.insert(run.id);
+    std::multimap<std::string, const RunRecord*> left;  // by what they are; those whose names have not changed are out
+    for (const RunRecord& run : before.runs)
+        if (!taken.contains(run.id)) left.emplace(fmt::format("{}seed={}", sorted(run.settings), run.seed), &run);
+    for (SweepRun& run : now.runs) {
+        const auto same_id = [&](const RunRecord& known) { return known.id == run.id; };
+        if (std::any_of(before.runs.begin(), before.runs.end(), same_id)) continue;
+        const auto [first, last] = left.equal_range(fmt::format("{}seed={}", sorted(run.settings), run.config.seed));
+        if (first == last) continue;
+        // Several of one kind differ in what a replaced section no longer says.
+        const auto exact =
+            std::find_if(first, last, [&](const auto& one) { return one.second->config_hash == config_hash(run.config); });
+        const auto found = exact == last && std::next(first) == last ? first : exact;
+        if (found == last) continue;
+        run.id = found->second->id;
+        left.erase(found);
+    }
 }
 
 std::string SweepChanges::describe() const {

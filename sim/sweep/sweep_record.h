@@ -39,6 +39,7 @@ struct RunRecord {
     std::string reason{};  // why it failed or was stopped, or would have been, had it not finished before
     std::uint64_t seed = 0;
     std::vector<Setting> settings;
+    std::string case_name{};  // empty: it has none
     std::string config_hash;
     std::int64_t rounds = 0;
     std::optional<std::int64_t> workers{};  // empty: not started yet
@@ -79,17 +80,21 @@ SweepRecord plan_sweep(const SweepConfig& sweep, const std::vector<RunEstimate>&
 
 nlohmann::ordered_json to_json(const SweepRecord& sweep);
 
-/// Throws ConfigError naming the folder: no sweep in it, a file of another schema or a damaged one.
+/// Throws ConfigError naming the folder: no sweep in it, a file of another schema or a damaged one, a run whose id leads out of it.
 SweepRecord read_sweep(const std::filesystem::path& folder);
 
 void write_sweep(const std::filesystem::path& folder, const SweepRecord& sweep);
+
+/// A sweep that began when runs were named otherwise goes on with the names it has: a run of the same settings and seed takes the id that
+/// stands in the record.
+void keep_ids(const SweepRecord& before, SweepConfig& now);
 
 /// Runs of a sweep file by name that differ from those a sweep began with.
 struct SweepChanges {
     std::vector<std::string> added, gone, changed;
 
     bool none() const { return added.empty() && gone.empty() && changed.empty(); }
-    /// "2 runs are new (lr=1,clients=4; …), 1 is gone (…)", ten names at most of each
+    /// "2 runs are new (lr-1+clients-4; …), 1 is gone (…)", ten names at most of each
     std::string describe() const;
 };
 SweepChanges find_changes(const SweepRecord& before, const SweepConfig& now);

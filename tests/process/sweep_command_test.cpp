@@ -40,7 +40,7 @@ TEST_SUITE("SweepCommand") {
     TEST_CASE("DryRunListsTheRunsAndStartsNothing") {
         SweepFiles files;
         REQUIRE_MESSAGE(files.sweep_to_out(kTwoRates, {"--dry-run"}) == "exited with status 0", files.output());
-        for (const char* text : {"4 runs", "training.optimizer.lr: 0.05, 0.1", "seed: 1, 2", "estimate", "lr=0.1,seed=2"})
+        for (const char* text : {"4 runs", "training.optimizer.lr: 0.05, 0.1", "seed: 1, 2", "estimate", "lr-0.1+seed-2"})
             CHECK_MESSAGE(files.said(text), text << "\n" << files.output());
         CHECK_FALSE(std::filesystem::exists(files.out()));
     }
@@ -52,11 +52,11 @@ TEST_SUITE("SweepCommand") {
         const auto summary = read_lines(files.out() / "summary.csv");
         REQUIRE(summary.size() == 5);
         CHECK(summary[0].starts_with("run,status,training.optimizer.lr,seed,rounds_done,"));
-        CHECK(summary[1].starts_with("\"lr=0.05,seed=1\",finished,0.05,1,2,2,"));
+        CHECK(summary[1].starts_with("lr-0.05+seed-1,finished,0.05,1,2,2,"));
         CHECK(read_text(files.out() / "summary.md").find("| 0.1 | 2 | ") != std::string::npos);
         CHECK(files.json()["exit_status"] == "finished");
         CHECK(files.said("finished: 4 of 4 runs"));
-        for (const char* id : {"lr=0.05,seed=2", "lr=0.1,seed=1"}) {
+        for (const char* id : {"lr-0.05+seed-2", "lr-0.1+seed-1"}) {
             const std::string sha = manifest_of(files.out() / "runs" / id)["model_sha256"];
             FedhiveRun alone;
             alone.start(
@@ -129,10 +129,10 @@ TEST_SUITE("SweepCommand") {
                 "exited with status 0");
         const auto file = files.write("grid: {training.optimizer.lr: [0.1, 0.2]}\n");
         CHECK(files.sweep({"--resume", files.out().string()}) == "exited with status 2");
-        CHECK_MESSAGE(files.said("1 run is new (lr=0.2)"), files.output());
-        CHECK(files.said("1 run is gone (lr=0.05)"));
+        CHECK_MESSAGE(files.said("1 run is new (lr-0.2)"), files.output());
+        CHECK(files.said("1 run is gone (lr-0.05)"));
         CHECK(files.sweep({file.string(), "--set", "rounds=1", "--resume", files.out().string()}) == "exited with status 0");
-        CHECK(files.json()["gone"][0] == "lr=0.05");
+        CHECK(files.json()["gone"][0] == "lr-0.05");
         CHECK(files.json()["runs"].size() == 2);
         CHECK(files.json()["runs"][0]["attempts"] == 1);
         CHECK(files.json()["runs"][1]["status"] == "finished");

@@ -203,7 +203,7 @@ def make_sweep(folder, rates=(0.01, 0.05, 0.1), alphas=(None, 0.3), seeds=2, fat
     runs = []
     for lr, alpha, seed in itertools.product(rates, alphas, range(1, seeds + 1)):
         settings = dict(zip(keys, (str(lr), "iid" if alpha is None else "dirichlet", "" if alpha is None else str(alpha))))
-        run_id = ",".join([f"{key.rsplit('.', 1)[-1]}={value}" for key, value in settings.items() if value] + [f"seed={seed}"])
+        run_id = "+".join([f"{key.rsplit('.', 1)[-1]}-{value}" for key, value in settings.items() if value] + [f"seed-{seed}"])
         status, exit_status, share, torn, reason = FATES[next(fates)]
         config = DEFAULTS | {"name": "made_up_sweep"} | changes | {"lr": lr, "alpha": alpha, "seed": seed}
         run_folder, done = folder / "runs" / run_id, max(1, int(share * config["rounds"]))

@@ -51,7 +51,7 @@ class Command(TemporaryFolder):
     def test_every_kind_of_broken_run_at_once_still_gives_a_report(self):
         fates = ["finished", "stopped", "failed", "killed", "interrupted", "paused", "waiting"]
         sweep = self.make_sweep(fates=fates, rounds=5)
-        (next((sweep / "runs").glob("*seed=1")) / "manifest.json").write_text("{")
+        (next((sweep / "runs").glob("*seed-1")) / "manifest.json").write_text("{")
         done = report(sweep, "--out", self.folder / "out")
         self.assertEqual(done.returncode, 0, done.stderr)
         text = (self.folder / "out/report.html").read_text()

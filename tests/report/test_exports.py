@@ -47,7 +47,7 @@ class TensorBoard(TemporaryFolder):
     def test_each_run_has_a_folder_and_waiting_ones_have_none(self):
         report = load([self.make_sweep(rates=(0.1,), alphas=(None,), seeds=3, fates=["finished", "killed", "waiting"])])
         exports.tensorboard(report, self.folder / "tb")
-        self.assertEqual(sorted(child.name for child in (self.folder / "tb").iterdir()), ["lr=0.1,scheme=iid,seed=1", "lr=0.1,scheme=iid,seed=2"])
+        self.assertEqual(sorted(child.name for child in (self.folder / "tb").iterdir()), ["lr-0.1+scheme-iid+seed-1", "lr-0.1+scheme-iid+seed-2"])
 
 
 class Parquet(TemporaryFolder):

@@ -113,7 +113,7 @@ class Sweeps(TemporaryFolder):
         self.assertEqual(report.axes, ["training.optimizer.lr", "data.partition.scheme", "data.partition.alpha"])
         self.assertEqual([run.status for run in report.runs], ["finished", "stopped", "failed", "killed", "interrupted", "paused", "waiting",
                                                                "finished"])
-        self.assertEqual(report.runs[0].label, "lr=0.1,scheme=iid,seed=1")
+        self.assertEqual(report.runs[0].label, "lr-0.1+scheme-iid+seed-1")
         self.assertEqual(report.runs[1].reason, "rank 7 of 9 after round 3")
         self.assertEqual([run.group for run in report.runs[:3]], ["lr=0.1,scheme=iid"] * 2 + ["lr=0.1,scheme=dirichlet,alpha=0.5"])
         waiting = report.runs[6]
@@ -122,7 +122,7 @@ class Sweeps(TemporaryFolder):
 
     def test_run_whose_folder_is_gone_is_damaged(self):
         self.make_sweep(rates=(0.1,), alphas=(None,), seeds=2)
-        shutil.rmtree(self.folder / "sweep/runs/lr=0.1,scheme=iid,seed=2")
+        shutil.rmtree(self.folder / "sweep/runs/lr-0.1+scheme-iid+seed-2")
         self.assertEqual([run.status for run in load([self.folder / "sweep"]).runs], ["finished", "damaged"])
 
     def test_run_that_was_just_started_is_killed_unless_the_sweep_is_at_work(self):
@@ -135,6 +135,37 @@ class Sweeps(TemporaryFolder):
         with open(sweep / ".lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.assertEqual(load([sweep]).runs[0].status, "running")
+
+    def change_sweep(self, change):
+        """Made anew, with each run's entry changed by `change`, given its number and itself."""
+        shutil.rmtree(self.folder / "sweep", ignore_errors=True)
+        sweep = self.make_sweep(rates=(0.1, 0.05), alphas=(None, 0.5), seeds=2, rounds=2, clients=2)
+        said = json.loads((sweep / "sweep.json").read_text())
+        for number, run in enumerate(said["runs"]):
+            change(number, run)
+        (sweep / "sweep.json").write_text(json.dumps(said))
+        return sweep
+
+    def test_case_with_a_name_stands_for_the_keys_that_it_decides(self):
+        # Runs 0, 1, 4 and 5 have the scheme iid.
+        report = load([self.change_sweep(lambda number, run: run.update(case="even" if number % 4 < 2 else "skewed, much"))])
+        self.assertEqual(report.axes, ["case", "training.optimizer.lr"])
+        self.assertEqual([run.group for run in report.runs[1:4]], ["even,lr=0.1", "skewed, much,lr=0.1", "skewed, much,lr=0.1"])
+        self.assertEqual(report.runs[2].settings["case"], "skewed, much")
+        self.assertEqual(report.runs[2].settings["data.partition.alpha"], "0.5")
+        # Where some have none, nothing is told by them alone.
+        report = load([self.change_sweep(lambda number, run: run.update(case="even" if number % 4 < 2 else ""))])
+        self.assertEqual(report.axes, ["case", "training.optimizer.lr", "data.partition.scheme", "data.partition.alpha"])
+
+    def test_run_that_is_named_in_the_old_way_is_read(self):
+        def rename(number, run):
+            old = run["id"].replace("+", ",").replace("-", "=")
+            (self.folder / "sweep/runs" / run["id"]).rename(self.folder / "sweep/runs" / old)
+            run["id"] = old
+        report = load([self.change_sweep(rename)])
+        self.assertEqual(report.runs[0].label, "lr=0.1,scheme=iid,seed=1")
+        self.assertEqual([run.status for run in report.runs], ["finished"] * 8)
+        self.assertEqual([run.group for run in report.runs[:3]], ["lr=0.1,scheme=iid"] * 2 + ["lr=0.1,scheme=dirichlet,alpha=0.5"])
 
     def test_broken_sweep_json_is_refused(self):
         for text, said in (('{"runs": [', "sweep.json cannot be read"), ('{"runs": [{"seed": 1}]}', "it has no list of runs")):
@@ -196,6 +227,11 @@ class SeveralFolders(TemporaryFolder):
         self.assertEqual(report.axes, ["training.optimizer.lr", "mode.name"])
         self.assertEqual([run.group for run in report.runs], ["lr=0.1,mode=synchronous"] * 2 + ["lr=0.5,mode=async"])
         self.assertEqual(report.runs[2].settings, {"training.optimizer.lr": "0.5", "mode.name": "async"})
+
+    def test_devices_are_a_difference(self):
+        first, second = self.make("a"), self.make("b", seed=2)
+        (first / "config.yaml").write_text((first / "config.yaml").read_text() + "devices: {compute: {sigma: 1}}\n")
+        self.assertEqual(load([first, second]).axes, ["devices.compute.sigma"])
 
     def test_same_names_are_told_apart_by_the_folders_above(self):
         report = load([self.make("one/run"), self.make("two/run")])

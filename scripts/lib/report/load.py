@@ -5,8 +5,8 @@ from pathlib import Path
 
 from report.run import is_run, lock_holder, read_json, read_run, waiting_run
 
-# Keys that cannot make two results differ, or that only name things.
-NOT_A_DIFFERENCE = ("name", "data.root", "checkpoint.", "device")
+# Keys that cannot make two results differ, or that only name things; `devices.trace` is none of them.
+NOT_A_DIFFERENCE = ("name", "data.root", "checkpoint.every", "checkpoint.keep", "device")
 
 
 class LoadError(Exception):
@@ -72,7 +72,7 @@ def differences(runs):
     """The keys in which the runs differ, in the order of the configs. Workers and threads count: they change times."""
     configs = [flat(run.config) for run in runs if run.config]
     keys = list(dict.fromkeys(key for config in configs for key in config))
-    return [key for key in keys if not key.startswith(NOT_A_DIFFERENCE) and not is_seed(key)
+    return [key for key in keys if key not in NOT_A_DIFFERENCE and not is_seed(key)
             and len({config.get(key, "") for config in configs}) > 1]
 
 
@@ -97,7 +97,9 @@ def sweep_runs(folder):
         run = read_run(path, entry["id"]) if is_run(path) else waiting_run(path, entry["id"], folder / "configs" / f"{entry['id']}.yaml")
         settings = {key: str(value) for key, value in entry.get("settings", {}).items()}
         run.settings = {key: value for key, value in settings.items() if not is_seed(key)}
-        run.group = label_of(run.settings, axes) or str(sweep.get("name", folder.name))
+        if "case" in axes:
+            run.settings = {"case": str(entry.get("case", "")), **run.settings}
+        run.group = label_of({key: run.settings.get(key, "") for key in axes}, axes) or str(sweep.get("name", folder.name))
         run.seed = entry.get("seed", run.seed)
         run.seeds = {**run.seeds, **{key: value for key, value in settings.items() if key.startswith("seeds.")}}
         run.planned_rounds = entry.get("rounds") or run.planned_rounds
@@ -107,15 +109,23 @@ def sweep_runs(folder):
 
 
 def setting_keys(sweep, entries):
-    """The keys that the sweep varies, without its seeds."""
+    """The keys that the sweep varies, without its seeds. Where its cases have names, `case` stands for the keys that the case decides."""
     keys = sweep.get("keys") or dict.fromkeys(key for entry in entries for key in entry.get("settings", {}))
-    return [key for key in keys if not is_seed(key)]
+    keys = [key for key in keys if not is_seed(key)]
+    cases = {entry.get("case", "") for entry in entries}
+    if not any(cases):
+        return keys
+
+    def values(case, key):
+        return {str(entry.get("settings", {}).get(key, "")) for entry in entries if entry.get("case", "") == case}
+
+    return ["case", *(key for key in keys if not all(cases) or any(len(values(case, key)) > 1 for case in cases))]
 
 
 def label_of(settings, axes):
     """"lr=0.1,scheme=iid": the run's id without its seed, and whole where that is cut short."""
     names = short_keys(axes)
-    return ",".join(f"{names.get(key, key)}={value}" for key, value in settings.items() if value != "")
+    return ",".join(value if key == "case" else f"{names.get(key, key)}={value}" for key, value in settings.items() if value != "")
 
 
 def ran_side_by_side(runs, sweep):

@@ -28,9 +28,9 @@ TEST_CASE("GridVariesItsLastKeyFastestAndSeedsFastestOfAll") {
     CHECK_EQ(sweep.name, "s");
     CHECK_EQ(sweep.file, folder.folder.path() / "s.yaml");
     CHECK_EQ(sweep.keys, Texts{"training.optimizer.lr", "data.partition.clients"});
-    CHECK_EQ(ids_of(sweep), Texts{"lr=0.1,clients=4,seed=1", "lr=0.1,clients=4,seed=2", "lr=0.1,clients=10,seed=1",
-                                  "lr=0.1,clients=10,seed=2", "lr=0.01,clients=4,seed=1", "lr=0.01,clients=4,seed=2",
-                                  "lr=0.01,clients=10,seed=1", "lr=0.01,clients=10,seed=2"});
+    CHECK_EQ(ids_of(sweep), Texts{"lr-0.1+clients-4+seed-1", "lr-0.1+clients-4+seed-2", "lr-0.1+clients-10+seed-1",
+                                  "lr-0.1+clients-10+seed-2", "lr-0.01+clients-4+seed-1", "lr-0.01+clients-4+seed-2",
+                                  "lr-0.01+clients-10+seed-1", "lr-0.01+clients-10+seed-2"});
     const SweepRun& run = sweep.runs[6];
     CHECK_EQ(run.config.training.optimizer.lr, 0.01);
     CHECK_EQ(run.config.data.partition.clients, 10);
@@ -69,7 +69,7 @@ TEST_CASE("AllBlocksAreMultipliedInFileOrder") {
     CHECK_EQ(ids.size(), sweep.runs.size());
     const std::string momentum = sweep.runs[0].settings[4].value;
     CHECK_EQ(sweep.runs[0].id,
-             "strategy=fedprox,proximal_mu=0.5,batch_size=16,local_epochs=1,momentum=" + momentum + ",model=lr,seed=7");
+             "strategy-fedprox+proximal_mu-0.5+batch_size-16+local_epochs-1+momentum-" + momentum + "+model-lr+seed-7");
     CHECK_EQ(values_of(sweep.runs[1]), values_of(sweep.runs[0]));
     CHECK_EQ(sweep.runs[1].config.seed, 3);
     CHECK_EQ(values_of(sweep.runs[2]), Texts{"fedprox", "0.5", "16", "1", momentum, "mlp"});
@@ -78,6 +78,48 @@ TEST_CASE("AllBlocksAreMultipliedInFileOrder") {
     CHECK_EQ(values_of(sweep.runs[8]), Texts{"fedprox", "0.5", "32", "2", momentum, "lr"});
     CHECK_EQ(values_of(sweep.runs[24]), Texts{"fedavg", "", "16", "1", momentum, "lr"});
     CHECK_EQ(sweep.runs[24].id.find("proximal_mu"), std::string::npos);
+}
+
+TEST_CASE("CaseWithANameIsCalledSoAndIsTheSameRun") {
+    const SweepFolder folder;
+    const SweepConfig sweep = folder.load(
+        "cases: [{name: small, training.batch_size: 4}, {name: 'large, very', training.batch_size: 64}, {}]\nseeds: 2\n");
+    const SweepConfig nameless = folder.load("cases: [{training.batch_size: 4}, {training.batch_size: 64}, {}]\nseeds: 2\n");
+    CHECK_EQ(sweep.keys, Texts{"training.batch_size"});
+    CHECK_EQ(ids_of(sweep), ids_of(nameless));
+    CHECK_EQ(sweep.runs[0].case_name, "small");
+    CHECK_EQ(sweep.runs[3].case_name, "large, very");
+    CHECK_EQ(sweep.runs[4].case_name, "");
+    for (std::size_t i = 0; i < sweep.runs.size(); ++i) {
+        CHECK_EQ(nameless.runs[i].case_name, "");
+        CHECK_EQ(to_yaml(sweep.runs[i].config), to_yaml(nameless.runs[i].config));
+    }
+}
+
+TEST_CASE("NoIdNeedsQuotesInAShell") {
+    const SweepFolder folder;
+    const SweepConfig sweep = folder.load(
+        "grid: {data.partition.sizes: [[0.5, 0.2, 0.2, 0.1], null], devices.trace: [null, '/a b (c)/*'], strategy: [{name: "
+        "fedavg, "
+        "server_lr: 1.5}]}\nset: {stop.test_accuracy: 1e-20}\nseeds: 2\n");
+    for (const std::string& id : ids_of(sweep)) {
+        CAPTURE(id);
+        CHECK_EQ(id.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._+"), std::string::npos);
+        CHECK_EQ(run_id_problem(id), "");
+    }
+    CHECK_EQ(ids_of(sweep)[0], "sizes-0.5_0.2_0.2_0.1+strategy-fedavg+server_lr-1.5+seed-1");
+}
+
+TEST_CASE("IdsThatLeadElsewhereAreNone") {
+    for (const char* id : {"", ".", "..", "../x", "a/b", "/etc", "a b", "-x", "a\nb", "\x1b[2J", "\xC3\xA9"}) {
+        CAPTURE(id);
+        CHECK_NE(run_id_problem(id).find("cannot name a run; allowed: 1 to 100 of"), std::string::npos);
+    }
+    CHECK_EQ(run_id_problem("a\x1b").substr(0, 4), "'a?'");
+    CHECK_EQ(run_id_problem(std::string(100, 'a')), "");
+    CHECK_NE(run_id_problem(std::string(101, 'a')), "");
+    CHECK_EQ(run_id_problem("lr=0.1,clients=10,seed=2"), "");
+    CHECK_EQ(run_id_problem("lr-0.1+clients-10+seed-2"), "");
 }
 
 TEST_CASE("EveryRunsResolvedConfigGivesTheSameConfig") {
@@ -108,14 +150,14 @@ TEST_CASE("SetChangesTheBaseByKeysAndOverridesWinOverIt") {
         CHECK_FALSE(run.config.stop.test_accuracy.has_value());
         CHECK_EQ(run.config.rounds, 8);
     }
-    CHECK_EQ(ids_of(folder.load(text)), Texts{"lr=1", "lr=2"});
+    CHECK_EQ(ids_of(folder.load(text)), Texts{"lr-1", "lr-2"});
 }
 
 TEST_CASE("SectionAsAValueReplacesTheSection") {
     const SweepFolder folder("training: {batch_size: 4, optimizer: {lr: 0.5, momentum: 0.25}}\n");
     const SweepConfig sweep = folder.load("grid: {training.optimizer: [{lr: 0.125}, {momentum: 0.5}]}\n");
     CHECK_EQ(sweep.keys, Texts{"training.optimizer.lr", "training.optimizer.momentum"});
-    CHECK_EQ(ids_of(sweep), Texts{"lr=0.125,momentum=0", "lr=0.01,momentum=0.5"});
+    CHECK_EQ(ids_of(sweep), Texts{"lr-0.125+momentum-0", "lr-0.01+momentum-0.5"});
     CHECK_EQ(sweep.runs[0].config.training.batch_size, 4);
 }
 
@@ -139,11 +181,25 @@ TEST_CASE("SeedsCountOnFromTheBasesSeed") {
 
 TEST_CASE("SeedIsInTheIdWhereThereAreSeveral") {
     const SweepFolder folder;
-    CHECK_EQ(ids_of(folder.load("seeds: 2\n")), Texts{"seed=1", "seed=2"});
-    CHECK_EQ(ids_of(folder.load("seeds: [8]\n")), Texts{"seed=8"});
-    CHECK_EQ(ids_of(folder.load("seeds: 1\ngrid: {rounds: [3]}\n")), Texts{"rounds=3"});
-    CHECK_EQ(ids_of(folder.load("grid: {seed: [2, 3], rounds: [4]}\n")), Texts{"rounds=4,seed=2", "rounds=4,seed=3"});
+    CHECK_EQ(ids_of(folder.load("seeds: 2\n")), Texts{"seed-1", "seed-2"});
+    CHECK_EQ(ids_of(folder.load("seeds: [8]\n")), Texts{"seed-8"});
+    CHECK_EQ(ids_of(folder.load("seeds: 1\ngrid: {rounds: [3]}\n")), Texts{"rounds-3"});
+    CHECK_EQ(ids_of(folder.load("grid: {seed: [2, 3], rounds: [4]}\n")), Texts{"rounds-4+seed-2", "rounds-4+seed-3"});
     CHECK(folder.load("grid: {seed: [2, 3]}\n").keys.empty());
+}
+
+TEST_CASE("PartsOfTheRandomnessVaryByTheirOwnSeeds") {
+    const SweepFolder folder("seeds: {data: 5}\n");
+    const SweepConfig sweep = folder.load("grid: {seeds.partition: [1, 2]}\nseeds: 2\n");
+    CHECK_EQ(sweep.keys, Texts{"seeds.partition"});
+    CHECK_EQ(ids_of(sweep), Texts{"seeds.partition-1+seed-1", "seeds.partition-1+seed-2", "seeds.partition-2+seed-1",
+                                  "seeds.partition-2+seed-2"});
+    const Seeds seeds = sweep.runs[3].config.all_seeds();
+    CHECK_EQ(seeds.data, 5);
+    CHECK_EQ(seeds.partition, 2);
+    CHECK_EQ(seeds.model, 2);
+    CHECK_EQ(sweep.runs[2].config.all_seeds().model, 1);
+    CHECK_EQ(folder.load("set: {seeds.training: 9}\nseeds: 2\n").runs[1].config.all_seeds().training, 9);
 }
 
 TEST_CASE("IdsDoNotChangeWithWhatElseIsTried") {
@@ -157,8 +213,8 @@ TEST_CASE("IdsDoNotChangeWithWhatElseIsTried") {
     CHECK_EQ(more.size(), 27);
     // The order of the keys is the file's, so it is put right here.
     const auto turned = [](const std::string& id) {
-        const std::size_t comma = id.find(',');
-        return id.substr(comma + 1) + "," + id.substr(0, comma);
+        const std::size_t plus = id.find('+');
+        return id.substr(plus + 1) + "+" + id.substr(0, plus);
     };
     for (const std::string& id : few) CHECK_EQ(std::count(more.begin(), more.end(), turned(id)), 1);
 }
@@ -175,15 +231,15 @@ TEST_CASE("ShortNamesAreAsLongAsNeeded") {
 }
 
 TEST_CASE("IdsFitIntoAFoldersName") {
-    CHECK_EQ(run_id({"mean"}, {{"data.normalize.mean", "[0.5, 0.25]"}}, 1, false), "mean=0.5+0.25");
-    CHECK_EQ(run_id({"name"}, {{"name", "\"auto\""}}, 1, false), "name=auto");
-    CHECK_EQ(run_id({"a", "b"}, {{"a", ""}, {"b", "1e-05"}}, 1, false), "b=1e-05");
-    CHECK_EQ(run_id({"a"}, {{"a", ""}}, 4, false), "seed=4");
+    CHECK_EQ(run_id({"mean"}, {{"data.normalize.mean", "[0.5, 0.25]"}}, 1, false), "mean-0.5_0.25");
+    CHECK_EQ(run_id({"name"}, {{"name", "\"auto\""}}, 1, false), "name-auto");
+    CHECK_EQ(run_id({"a", "b"}, {{"a", ""}, {"b", "1e-05"}}, 1, false), "b-1e-05");
+    CHECK_EQ(run_id({"a"}, {{"a", ""}}, 4, false), "seed-4");
     const std::string path = run_id({"trace"}, {{"devices.trace", "/a b"}}, 1, false);
-    CHECK_EQ(path.rfind("trace=_a_b-", 0), 0);
-    CHECK_EQ(path.size(), std::string("trace=_a_b-12345678").size());
+    CHECK_EQ(path.rfind("trace-_a_b-", 0), 0);
+    CHECK_EQ(path.size(), std::string("trace-_a_b-12345678").size());
     CHECK_NE(path, run_id({"trace"}, {{"devices.trace", "/a/b"}}, 1, false));
-    const std::string fits = "a=" + std::string(98, 'x');
+    const std::string fits = "a-" + std::string(98, 'x');
     CHECK_EQ(run_id({"a"}, {{"k", fits.substr(2)}}, 1, false), fits);
     const std::string cut = run_id({"a"}, {{"k", fits.substr(2) + "y"}}, 1, false);
     CHECK_EQ(cut.size(), 100);
@@ -195,10 +251,10 @@ TEST_CASE("RunsWithTheSameSettingsInOtherSectionsHaveTheirOwnIds") {
     const SweepFolder folder("stop: {test_accuracy: 0.5}\nstrategy: {name: fedavg, weighting: uniform}\n");
     const SweepConfig stop = folder.load("cases: [{stop: null}, {}]\n");
     CHECK_EQ(stop.keys, Texts{"stop.test_accuracy"});
-    CHECK_EQ(ids_of(stop), Texts{"seed=1", "test_accuracy=0.5"});
+    CHECK_EQ(ids_of(stop), Texts{"seed-1", "test_accuracy-0.5"});
     const Texts strategy = ids_of(folder.load("cases: [{strategy: {name: fedavg}}, {}]\n"));
-    CHECK_EQ(strategy[0].rfind("strategy=fedavg-", 0), 0);
-    CHECK_EQ(strategy[1].rfind("strategy=fedavg-", 0), 0);
+    CHECK_EQ(strategy[0].rfind("strategy-fedavg-", 0), 0);
+    CHECK_EQ(strategy[1].rfind("strategy-fedavg-", 0), 0);
     CHECK_NE(strategy[0], strategy[1]);
 }
 
@@ -209,11 +265,11 @@ TEST_CASE("ListsCanVary") {
         "  faults: [[], [{kind: drop, rate: 0.5}, {kind: nan, client: 1}]]\n");
     CHECK_EQ(sweep.keys, Texts{"data.normalize.mean", "data.normalize.std", "faults"});
     REQUIRE_EQ(sweep.runs.size(), 4);
-    CHECK_EQ(sweep.runs[0].id, "mean=0.5,std=0.25");
+    CHECK_EQ(sweep.runs[0].id, "mean-0.5+std-0.25");
     CHECK_EQ(values_of(sweep.runs[0]), Texts{"[0.5]", "[0.25]", ""});
     CHECK_EQ(values_of(sweep.runs[3]),
              Texts{"", "", "[{kind: drop, rate: 0.5, attempts: first}, {kind: nan, client: 1, rate: 1, attempts: first}]"});
-    CHECK_EQ(sweep.runs[2].id, "seed=1");
+    CHECK_EQ(sweep.runs[2].id, "seed-1");
     CHECK_EQ(sweep.runs[3].config.faults.size(), 2);
 }
 
@@ -267,7 +323,7 @@ TEST_CASE("EveryFileInConfigsSweepsLoads") {
     }
     CHECK_GE(files, 2);
     CHECK_EQ(ids_of(load_sweep(kSweeps / "smoke.yaml")),
-             Texts{"lr=0.02,seed=1", "lr=0.02,seed=2", "lr=0.1,seed=1", "lr=0.1,seed=2"});
+             Texts{"lr-0.02+seed-1", "lr-0.02+seed-2", "lr-0.1+seed-1", "lr-0.1+seed-2"});
     const SweepConfig mnist = load_sweep(kSweeps / "mnist_lr_clients.yaml");
     CHECK_EQ(mnist.runs.size(), 24);
     CHECK_FALSE(mnist.runs[0].workers_given);

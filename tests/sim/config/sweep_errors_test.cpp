@@ -41,6 +41,16 @@ TEST_CASE("KeysOfTheSweepFile") {
         {"seeds: 2\ntraining.optimizer.lr: 3\n",
          "s.yaml:3: training.optimizer.lr: is a key of a run, not of a sweep; write it below `set`, or below an axis such as "
          "`grid`"},
+        {"seeds: {partition: 3}\n",
+         "s.yaml:2: seeds: wants a number of seeds or a list of them, found a map; what parts of a run draw from is written "
+         "set: "
+         "{seeds: {partition: 1}}, or grid: {seeds.partition: [1, 2]} where it varies"},
+        {"cases: [{name: a, rounds: 2}, {rounds: 3}, {name: a, rounds: 4}]\n",
+         "s.yaml:2: cases[2].name: 'a' is what cases[0] is called, too; names are to tell cases apart"},
+        {"cases: [{name: [a], rounds: 2}]\n",
+         "s.yaml:2: cases[0].name: wants what to call this case, 1 to 60 characters, found a list"},
+        {"cases: [{name: '', rounds: 2}]\n",
+         "s.yaml:2: cases[0].name: wants what to call this case, 1 to 60 characters, found the string \"\""},
         {"seeds: 2\nseeds: 3\n", "s.yaml:3: seeds: given twice, first on line 2; keep one"},
         {"seeds: 2\nname: a/b\n",
          "s.yaml:3: name: 'a/b' cannot name a folder; allowed: 1 to 100 of A-Z a-z 0-9 . _ -, not beginning with . or -"},
@@ -145,26 +155,26 @@ TEST_CASE("CombinationsThatDoNotGoTogetherNameTheRun") {
     check(
         {
             {"grid:\n  data.partition.clients: [4, 2]\nseeds: 2\n",
-             "c.yaml:8: training.cohort: 3 is more than data.partition.clients; allowed: 1 to 2 (in run 'clients=2,seed=1')"},
+             "c.yaml:8: training.cohort: 3 is more than data.partition.clients; allowed: 1 to 2 (in run 'clients-2+seed-1')"},
             {"grid:\n  data.partition.clients: [4, 2]\n  training:\n  - {cohort: 2}\n  - {cohort: 4}\n",
-             "s.yaml:6: training.cohort: 4 is more than data.partition.clients; allowed: 1 to 2 (in run 'clients=2,cohort=4')"},
+             "s.yaml:6: training.cohort: 4 is more than data.partition.clients; allowed: 1 to 2 (in run 'clients-2+cohort-4')"},
             {"grid:\n  strategy:\n  - {name: fedavg}\n  - {name: median}\n  mode:\n  - {name: synchronous}\n  - {name: "
              "async}\n",
              "s.yaml:8: mode.name: strategy 'median' does not run in mode 'async'; allowed: synchronous, split (in run "
-             "'strategy=median,mode=async')"},
+             "'strategy-median+mode-async')"},
             {"grid:\n  mode.name: [synchronous, split]\n",
-             "s.yaml:3: mode.cut: is missing; mode 'split' needs it (in run 'mode=split')"},
+             "s.yaml:3: mode.cut: is missing; mode 'split' needs it (in run 'mode-split')"},
             {"grid:\n  data.format: [glyphs, idx]\n",
-             "s.yaml:3: data.root: is missing; format 'idx' needs it (in run 'format=idx')"},
+             "s.yaml:3: data.root: is missing; format 'idx' needs it (in run 'format-idx')"},
             {"cases:\n- {model: {name: mlp}}\n- {mode: {name: split}, rounds: 3}\n",
-             "s.yaml:4: mode.cut: is missing; mode 'split' needs it (in run 'model=lr,mode=split,rounds=3')"},
+             "s.yaml:4: mode.cut: is missing; mode 'split' needs it (in run 'model-lr+mode-split+rounds-3')"},
             {"grid:\n  strategy.proximal_mu: [0.1]\n",
              "s.yaml:3: strategy.proximal_mu: 'proximal_mu' belongs to strategy 'fedprox'; the strategy here is 'fedavg'; "
              "known "
-             "keys: name, weighting, server_lr (in run 'proximal_mu=0.1')"},
+             "keys: name, weighting, server_lr (in run 'proximal_mu-0.1')"},
             {"set:\n  strategy.name: fedprox\ngrid:\n  strategy.server_lr: [1]\n",
              "s.yaml:5: strategy.server_lr: 'server_lr' belongs to strategy 'fedavg' or 'fedavgm' or 'fedadam'; the strategy "
-             "here is 'fedprox' (s.yaml:3); known keys: name, weighting, proximal_mu (in run 'server_lr=1')"},
+             "here is 'fedprox' (s.yaml:3); known keys: name, weighting, proximal_mu (in run 'server_lr-1')"},
         },
         "training:\n  cohort: 3\n");
 }
@@ -264,13 +274,13 @@ TEST_CASE("MoreRunsThanAllowed") {
 TEST_CASE("EqualRuns") {
     check({
         {"grid:\n  training.optimizer.lr:\n  - 0.1\n  - 0.2\n  - 1e-1\n",
-         "s.yaml:6: grid.training.optimizer.lr[2]: makes the same run as grid.training.optimizer.lr[0] (s.yaml:4), 'lr=0.1'; "
+         "s.yaml:6: grid.training.optimizer.lr[2]: makes the same run as grid.training.optimizer.lr[0] (s.yaml:4), 'lr-0.1'; "
          "keep one"},
         {"cases:\n- {rounds: 10}\n- {}\nseeds: 2\n",
-         "s.yaml:2: cases[1]: makes the same run as cases[0] (s.yaml:3), 'rounds=10,seed=1'; keep one"},
-        {"seeds: [1, +1]\n", "s.yaml:2: seeds[1]: makes the same run as seeds[0] (s.yaml:2), 'seed=1'; keep one"},
+         "s.yaml:2: cases[1]: makes the same run as cases[0] (s.yaml:3), 'rounds-10+seed-1'; keep one"},
+        {"seeds: [1, +1]\n", "s.yaml:2: seeds[1]: makes the same run as seeds[0] (s.yaml:2), 'seed-1'; keep one"},
         {"random:\n  runs: 3\n  draw:\n    training.batch_size: {choice: [8, 16]}\n",
-         "s.yaml:5: random[2]: makes the same run as random[1] (s.yaml:5), 'batch_size=16'; draw fewer runs, or from more "
+         "s.yaml:5: random[2]: makes the same run as random[1] (s.yaml:5), 'batch_size-16'; draw fewer runs, or from more "
          "values"},
     });
 }
@@ -290,20 +300,20 @@ TEST_CASE("EarlyStopping") {
          "rule, first_round"},
         {rule + "  first_round: 4\nset: {rounds: 5}\n", ""},
         {rule + "  first_round: 5\nset: {rounds: 5}\n",
-         "s.yaml:5: early_stopping.first_round: 5 is not before the last round; the run has 5 (run 'lr=0.1')"},
+         "s.yaml:5: early_stopping.first_round: 5 is not before the last round; the run has 5 (run 'lr-0.1')"},
         {rule + "set: {rounds: 1}\n",
-         "s.yaml:3: early_stopping.first_round: 1 is not before the last round; the run has 1 (run 'lr=0.1')"},
+         "s.yaml:3: early_stopping.first_round: 1 is not before the last round; the run has 1 (run 'lr-0.1')"},
         {rule + "  first_round: 2\nset: {evaluation.every: 3}\n",
          "s.yaml:5: early_stopping.first_round: 2 is before the first evaluation, so there is nothing to compare; "
-         "evaluation.every is 3 (run 'lr=0.1')"},
+         "evaluation.every is 3 (run 'lr-0.1')"},
         {"cases: [{}, {mode: {name: hogwild}}]\nearly_stopping:\n  rule: median\n",
          "s.yaml:4: early_stopping.rule: pauses runs and resumes them, which has to give the same result: mode hogwild never "
-         "promises the same bits again (run 'mode=hogwild')"},
+         "promises the same bits again (run 'mode-hogwild')"},
         {"cases: [{mode: {name: hogwild}}]\nearly_stopping: {rule: none, first_round: 100, factor: 4}\n", ""},
     });
     const std::string wall =
         "s.yaml:2: early_stopping.rule: pauses runs and resumes them, which has to give the same result: on the wall clock the "
-        "order of arrival is another one each time; write clock: virtual (run 'seed=1')";
+        "order of arrival is another one each time; write clock: virtual (run 'seed-1')";
     const std::string stop = "early_stopping: {rule: halving}\nseeds: 1\nset: {clock: wall, ";
     check({
         {stop + "mode: {name: async}}\n", wall},

@@ -65,10 +65,10 @@ TEST_SUITE("Summary") {
               "run,status,training.optimizer.lr,data.partition.sizes,seed,rounds_done,version,final_test_loss,final_test_"
               "accuracy,"
               "best_test_accuracy,best_round,rounds_to_target,failed,bytes_down,bytes_up,virtual_s,model_sha256,wall_s,cpu_s,"
-              "peak_bytes,workers_used,attempts,failures,reason");
+              "peak_bytes,workers_used,attempts,failures,reason,case");
         CHECK(line(text, 1) ==
-              "a,finished,0.1,\"[0.5, 0.5]\",1,5,5,0.050000000000000044,0.95,0.95,4,3,0,0,0,,00ff,2,1.5,1000,1,1,3,");
-        CHECK(line(text, 2) == "b,failed,0.2,\"[0.5, 0.5]\",1,0,,,,,,,0,0,0,,,,1.5,1000,1,1,,\"worker 0 died, \"\"oom\"\"\"");
+              "a,finished,0.1,\"[0.5, 0.5]\",1,5,5,0.050000000000000044,0.95,0.95,4,3,0,0,0,,00ff,2,1.5,1000,1,1,3,,");
+        CHECK(line(text, 2) == "b,failed,0.2,\"[0.5, 0.5]\",1,0,,,,,,,0,0,0,,,,1.5,1000,1,1,,\"worker 0 died, \"\"oom\"\"\",");
     }
 
     TEST_CASE("MarkdownGivesMeanAndIntervalOverTheSeedsOfASetting") {
@@ -80,6 +80,19 @@ TEST_SUITE("Summary") {
         CHECK(holds(text, "| 0.2 | [0.5, 0.5] | 1 | 0.5000 | 0.5000 | 0.5000 | – | 2.0 |"));
         CHECK(holds(text, "rounds to 0.9"));
         CHECK_FALSE(holds(text, "Not finished"));
+    }
+
+    TEST_CASE("CaseIsToldByItsName") {
+        auto sweep = sweep_of({run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.2", 1)});
+        CHECK_FALSE(holds(summary_markdown(sweep, {result_of(0.9), result_of(0.5)}), "case"));
+        sweep["runs"][0]["case"] = "slow, but | sure";
+        const std::string csv = summary_csv(sweep, {result_of(0.95, 3), result_of(0.5)});
+        CHECK(holds(line(csv, 1), ",3,,\"slow, but | sure\""));
+        CHECK(line(csv, 2).ends_with(",3,,"));
+        const std::string text = summary_markdown(sweep, {result_of(0.9), result_of(0.5)});
+        CHECK(holds(text, " | case | runs |"));
+        CHECK(holds(text, "| 0.1 | [0.5, 0.5] | slow, but \\| sure | 1 | 0.9000 |"));
+        CHECK(holds(text, "| 0.2 | [0.5, 0.5] |  | 1 | 0.5000 |"));
     }
 
     TEST_CASE("WhatHasNotFinishedIsNamedAndNotAveraged") {

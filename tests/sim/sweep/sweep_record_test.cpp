@@ -97,6 +97,61 @@ TEST_SUITE("SweepRecord") {
         refused(json.dump().c_str(), "key 'status' not found");
     }
 
+    TEST_CASE("RunWhoseIdLeadsElsewhereIsRefusedByName") {
+        const Planned planned;
+        auto json = to_json(plan_sweep(planned.sweep({{"a", {}}}), {{}}));
+        for (const char* id : {"../../other", "/etc", "..", ""}) {
+            json["runs"][0]["id"] = id;
+            write_text(planned.folder.path() / "sweep.json", json.dump());
+            const std::string text = fmt::format("sweep.json: id of a run: '{}' cannot name a run; allowed: 1 to 100 of", id);
+            CHECK_THROWS_WITH_AS(read_sweep(planned.folder.path()), doctest::Contains(text.c_str()), ConfigError);
+        }
+    }
+
+    TEST_CASE("NameOfACaseIsKeptAndMayBeMissing") {
+        const Planned planned;
+        SweepConfig sweep = planned.sweep({{"a", {}}});
+        sweep.runs[0].case_name = "plain, \"as it is\"";
+        auto json = to_json(plan_sweep(sweep, {{}}));
+        CHECK(json["runs"][0]["case"] == sweep.runs[0].case_name);
+        const auto read = [&] {
+            write_text(planned.folder.path() / "sweep.json", json.dump());
+            return read_sweep(planned.folder.path()).runs[0].case_name;
+        };
+        CHECK(read() == sweep.runs[0].case_name);
+        json["runs"][0].erase("case");
+        CHECK(read().empty());
+    }
+
+    TEST_CASE("RunsKeepTheNamesThatTheirSweepBeganWith") {
+        const Planned planned;
+        const std::vector<std::string> fast{"training.optimizer.lr=0.5"};
+        const std::vector<std::string> fast_again{"training.optimizer.lr=0.5", "seed=2"};
+        const std::vector<std::string> longer{"training.optimizer.lr=0.5", "rounds=7"};
+        const SweepRecord before =
+            plan_sweep(planned.sweep({{"lr=0.5,seed=1", fast}, {"lr=0.5,seed=2", fast_again}, {"same", {}}}), {{}, {}, {}});
+        SweepConfig now =
+            planned.sweep({{"lr-0.5+seed-2", fast_again}, {"lr-0.5+seed-1", fast}, {"same", {}}, {"new", {"seed=3"}}});
+        keep_ids(before, now);
+        const auto ids = [&] {
+            std::vector<std::string> all;
+            for (const SweepRun& run : now.runs) all.push_back(run.id);
+            return all;
+        };
+        CHECK(ids() == std::vector<std::string>{"lr=0.5,seed=2", "lr=0.5,seed=1", "same", "new"});
+        CHECK(find_changes(before, now).describe() == "1 run is new (new)");
+        // A run that has changed is still that run.
+        now = planned.sweep({{"lr-0.5+seed-1", longer}});
+        keep_ids(before, now);
+        CHECK(ids() == std::vector<std::string>{"lr=0.5,seed=1"});
+        CHECK(find_changes(before, now).changed == std::vector<std::string>{"lr=0.5,seed=1"});
+        // Two with the same settings: the config tells them apart, or nothing does.
+        const SweepRecord alike = plan_sweep(planned.sweep({{"old-1", fast}, {"old-2", longer}}), {{}, {}});
+        now = planned.sweep({{"new-1", longer}, {"new-2", {"training.optimizer.lr=0.5", "rounds=9"}}});
+        keep_ids(alike, now);
+        CHECK(ids() == std::vector<std::string>{"old-2", "old-1"});
+    }
+
     TEST_CASE("ChangesAreTold") {
         const Planned planned;
         const SweepConfig before = planned.sweep({{"a", {}}, {"b", {"seed=2"}}, {"c", {"seed=3"}}});
