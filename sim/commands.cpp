@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/math/vector_ops.h"
 #include "clients/protocol/watcher.h"
+#include "sim/config/suggest.h"
 #include "sim/evaluate.h"
 #include "sim/experiment.h"
 #include "sim/record/run_files.h"
@@ -15,14 +16,29 @@
 #include "sim/workers/mps.h"
 #include "sim/workers/worker_probe.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <sstream>
 
 namespace fedhive::sim {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What a file is called need not be UTF-8.
+void print(const Json& object) { fmt::print("{}\n", object.dump(2, ' ', false, Json::error_handler_t::replace)); }
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
 
 /// True when no round is left after it. The fleet lives inside: when this returns, no worker is left.
 bool run_with_fleet(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const std::filesystem::path& logs,
@@ -118,14 +134,31 @@ int run_command(const RunOptions& options) {
     return options.resume.empty() ? start_run(options) : resume_run(options);
 }
 
-int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides) {
-    const LoadedConfig loaded = load_config(config, overrides);
-    const Experiment run(loaded);
-    run.check_recorded_rounds(loaded);
-    run.load_first_model(loaded);
-    fmt::print("{}: valid; {} parameters, {} clients, {} training examples\n", config.string(), run.layout.num_values(),
-               run.dataset.map().num_clients, run.dataset.map().num_train);
-    return 0;
+int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides, bool json) {
+    try {
+        const LoadedConfig loaded = load_config(config, overrides);
+        const Experiment run(loaded);
+        run.check_recorded_rounds(loaded);
+        run.load_first_model(loaded);
+        const clients::DatasetMap& data = run.dataset.map();
+        if (json)
+            print(Json{{"valid", true},
+                       {"file", config.string()},
+                       {"num_parameters", run.layout.num_values()},
+                       {"num_clients", data.num_clients},
+                       {"num_train", data.num_train},
+                       {"num_test", data.num_test},
+                       {"num_classes", data.num_classes},
+                       {"mistakes", Json::array()}});
+        else
+            fmt::print("{}: valid; {} parameters, {} clients, {} training examples\n", config.string(), run.layout.num_values(),
+                       data.num_clients, data.num_train);
+        return 0;
+    } catch (const ConfigError& error) {
+        if (!json) throw;
+        print(Json{{"valid", false}, {"file", config.string()}, {"mistakes", lines_of(error.what())}});
+        return 2;
+    }
 }
 
 int show_config_command(const std::filesystem::path& config, const std::vector<std::string>& overrides) {
@@ -133,10 +166,11 @@ int show_config_command(const std::filesystem::path& config, const std::vector<s
     return 0;
 }
 
-int evaluate_command(const std::filesystem::path& run_folder) {
+int evaluate_command(const std::filesystem::path& run_folder, bool json) {
     clients::block_interrupts();
     if (!std::filesystem::exists(run_folder / "config.yaml"))
-        throw ConfigError(fmt::format("{}: is not the folder of a run (it has no config.yaml)", run_folder.string()));
+        throw ConfigError(fmt::format("{}: is not the folder of a run (it has no config.yaml){}", run_folder.string(),
+                                      std::filesystem::exists(run_folder) ? "" : nearest_folder(run_folder)));
     const LoadedConfig loaded = load_config(run_folder / "config.yaml", {"workers=auto"});
     Experiment run(loaded);
     std::vector<float> model = read_model(run_folder / "model.safetensors", run.layout);
@@ -144,8 +178,15 @@ int evaluate_command(const std::filesystem::path& run_folder) {
     run.fit_device(loaded, false);
     Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
     const Metrics metrics = evaluate(fleet, run.server, run.dataset.map().num_test);
-    fmt::print("test_loss {}\ntest_accuracy {}\nmodel_sha256 {}\n", metrics.test_loss, metrics.test_accuracy,
-               model_sha256(run.layout, model));
+    const std::string hash = model_sha256(run.layout, model);
+    if (json)
+        print(Json{{"run", run_folder.string()},
+                   {"test_loss", metrics.test_loss},
+                   {"test_accuracy", metrics.test_accuracy},
+                   {"num_test", run.dataset.map().num_test},
+                   {"model_sha256", hash}});
+    else
+        fmt::print("test_loss {}\ntest_accuracy {}\nmodel_sha256 {}\n", metrics.test_loss, metrics.test_accuracy, hash);
     return 0;
 }
 

@@ -26,12 +26,12 @@ struct RunOptions {
 };
 
 int run_command(const RunOptions& options);
-int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
+int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides, bool json);
 int show_config_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
-int evaluate_command(const std::filesystem::path& run_folder);
+int evaluate_command(const std::filesystem::path& run_folder, bool json);
 int replay_command(const ReplayOptions& options);
 int reference_command();
-int doctor_command();
+int doctor_command(bool json);
 
 /// Hidden: the child of probe_ipc(). Opens the CUDA IPC handle given in hex, reads what is there, writes back.
 int ipc_probe_command(const std::string& handle_hex, std::size_t num_floats);

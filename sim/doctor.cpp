@@ -9,6 +9,7 @@
 #include "sim/workers/mps.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -52,29 +53,59 @@ IpcFacts collect_facts() {
     return facts;
 }
 
-void print_gpu(const clients::LibtorchInfo& torch) {
-    const aggregation::CudaVersions versions = aggregation::cuda_versions();
-    fmt::print("cuda        {}\n", versions.describe());
+/// What is known of the machine, once; printed as lines or as JSON.
+struct Findings {
+    Machine machine = this_machine();
+    clients::LibtorchInfo torch = clients::libtorch_info();
+    aggregation::CudaVersions cuda = aggregation::cuda_versions();
+    IpcFacts facts = collect_facts();
+    std::string why_no_mps = sim::why_no_mps(cuda.devices > 0);
+    std::string ipc_problem = cuda.devices > 0 ? probe_ipc() : "";
+};
+
+void print_gpu(const Findings& found) {
+    fmt::print("cuda        {}\n", found.cuda.describe());
     fmt::print("training    {}\n",
-               torch.cuda_built
-                   ? fmt::format("LibTorch with CUDA, {} usable device(s)", torch.cuda_devices)
+               found.torch.cuda_built
+                   ? fmt::format("LibTorch with CUDA, {} usable device(s)", found.torch.cuda_devices)
                    : "LibTorch without CUDA: training runs on the CPU (scripts/setup --cuda brings the CUDA build)");
-    const IpcFacts facts = collect_facts();
-    const std::string why_not = why_no_mps(versions.devices > 0);
-    fmt::print("mps         {}; {}\n", facts.mps_active ? "running, pipe " + mps_pipe() : "not running",
-               why_not.empty() ? "a run can have a daemon of its own (mps: on)" : "none for a run: " + why_not);
-    if (versions.devices == 0) {
+    fmt::print(
+        "mps         {}; {}\n", found.facts.mps_active ? "running, pipe " + mps_pipe() : "not running",
+        found.why_no_mps.empty() ? "a run can have a daemon of its own (mps: on)" : "none for a run: " + found.why_no_mps);
+    if (found.cuda.devices == 0) {
         fmt::print("ipc         not probed: there is no CUDA device; host memory is used\n");
         return;
     }
-    const std::string problem = probe_ipc();
-    if (problem.empty()) {
+    if (found.ipc_problem.empty()) {
         fmt::print("ipc         a child process opened an IPC handle, read and wrote: works\n");
         return;
     }
-    fmt::print("ipc         does not work: {}\n", problem);
-    for (const std::string& cause : likely_ipc_causes(facts)) fmt::print("            likely: {}\n", cause);
+    fmt::print("ipc         does not work: {}\n", found.ipc_problem);
+    for (const std::string& cause : likely_ipc_causes(found.facts)) fmt::print("            likely: {}\n", cause);
     fmt::print("            use device: cpu\n");
+}
+
+void print_json(const Findings& found) {
+    const bool probed = found.cuda.devices > 0;
+    const bool works = probed && found.ipc_problem.empty();
+    nlohmann::ordered_json json;
+    json["fedhive"] = kVersion;
+    json["commit"] = kCommit;
+    json["cpu"] = found.machine.cpu;
+    json["cores"] = found.machine.cores;
+    json["available_memory_bytes"] = found.machine.available_memory;
+    json["libtorch"] = found.torch.version;
+    json["cpu_capability"] = found.torch.cpu_capability;
+    json["cuda"] = found.cuda.describe();
+    json["cuda_devices"] = found.cuda.devices;
+    json["libtorch_with_cuda"] = found.torch.cuda_built;
+    json["training_devices"] = found.torch.cuda_devices;
+    json["mps_running"] = found.facts.mps_active;
+    json["mps_problem"] = found.why_no_mps.empty() ? nlohmann::json(nullptr) : nlohmann::json(found.why_no_mps);
+    json["ipc_works"] = probed ? nlohmann::json(works) : nlohmann::json(nullptr);
+    json["ipc_problem"] = probed && !works ? nlohmann::json(found.ipc_problem) : nlohmann::json(nullptr);
+    json["ipc_likely_causes"] = probed && !works ? likely_ipc_causes(found.facts) : std::vector<std::string>{};
+    fmt::print("{}\n", json.dump(2));
 }
 
 }  // namespace
@@ -93,14 +124,18 @@ std::vector<std::string> likely_ipc_causes(const IpcFacts& facts) {
     return causes;
 }
 
-int doctor_command() {
-    const Machine machine = this_machine();
-    const clients::LibtorchInfo torch = clients::libtorch_info();
+int doctor_command(bool json) {
+    const Findings found;
+    if (json) {
+        print_json(found);
+        return 0;
+    }
+    const Machine& machine = found.machine;
     fmt::print("fedhive     {} ({})\n", kVersion, kCommit);
     fmt::print("cpu         {} · {} core{} usable\n", machine.cpu, machine.cores, machine.cores == 1 ? "" : "s");
     fmt::print("memory      {} available\n", human_bytes(machine.available_memory));
-    fmt::print("libtorch    {} · CPU capability {}\n", torch.version, torch.cpu_capability);
-    print_gpu(torch);
+    fmt::print("libtorch    {} · CPU capability {}\n", found.torch.version, found.torch.cpu_capability);
+    print_gpu(found);
     return 0;
 }
 

@@ -2,12 +2,23 @@
 #include "aggregation/base/error.h"
 #include "clients/protocol/watcher.h"
 #include "sim/cli.h"
+#include "sim/screen/terminal.h"
 
 #include <fcntl.h>
 
 #include <csignal>
-#include <cstdio>
 #include <exception>
+#include <string>
+
+namespace {
+
+/// Where there are many mistakes, they stand one below the other.
+void complain(std::string text) {
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) text.insert(++at, "         ");
+    fedhive::sim::Terminal(STDERR_FILENO).say("fedhive: " + text);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
     // Without these three, shared memory would get their numbers, and what is printed would go into it.
@@ -18,13 +29,13 @@ int main(int argc, char** argv) {
     try {
         return fedhive::sim::run_cli(argc, argv);
     } catch (const fedhive::ConfigError& error) {
-        std::fprintf(stderr, "fedhive: %s\n", error.what());
+        complain(error.what());
         return 2;
     } catch (const fedhive::clients::Interrupted&) {
-        std::fprintf(stderr, "fedhive: interrupted\n");
+        complain("interrupted");
         return 130;
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "fedhive: %s\n", error.what());
+        complain(error.what());
         return 1;
     }
 }

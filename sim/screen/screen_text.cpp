@@ -80,6 +80,35 @@ std::vector<Glyph> glyphs(std::string_view text, Glyph (*next)(std::string_view)
     return all;
 }
 
+/// The column in which a line that is too long goes on.
+std::size_t hanging_column(std::string_view line, std::size_t width) {
+    const std::size_t start = std::min(line.find_first_not_of(' '), line.size());
+    const std::size_t gap = line.find("  ", start);
+    const std::size_t text = gap == std::string_view::npos ? gap : line.find_first_not_of(' ', gap);
+    const std::size_t column = text == std::string_view::npos ? start : columns(line.substr(0, text));
+    if (column <= width * 2 / 3) return column;
+    return start <= width / 2 ? start : 0;
+}
+
+std::string wrapped_line(std::string_view line, std::size_t width) {
+    if (columns(line) <= width) return std::string(line);
+    const std::size_t indent = hanging_column(line, width);
+    std::string text;
+    std::size_t used = 0;
+    while (!line.empty()) {
+        const std::size_t gap = std::min(line.find_first_not_of(' '), line.size());
+        const std::size_t end = std::min(line.find(' ', gap), line.size());
+        const std::string_view word = line.substr(gap, end - gap);
+        const bool below = used > indent && used + gap + columns(word) > width;
+        if (below) text += '\n';
+        text += std::string(below ? indent : gap, ' ');
+        text += word;
+        used = (below ? indent : used + gap) + columns(word);
+        line.remove_prefix(end);
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string paint(Tone tone, const std::string& text, bool colour) {
@@ -133,6 +162,16 @@ std::string left(std::string_view text, std::size_t width) {
 std::string right(std::string_view text, std::size_t width) {
     const std::string kept = cut_middle(text, width);
     return std::string(width - std::min(width, columns(kept)), ' ') + kept;
+}
+
+std::string wrapped(std::string_view text, std::size_t width) {
+    std::string result;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        result += (begin == 0 ? "" : "\n") + wrapped_line(text.substr(begin, end - begin), width);
+        begin = end + 1;
+    }
+    return result;
 }
 
 std::string printable(std::string_view text) {

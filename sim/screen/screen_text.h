@@ -24,6 +24,10 @@ std::string cut_middle(std::string_view text, std::size_t width);
 std::string left(std::string_view text, std::size_t width);
 std::string right(std::string_view text, std::size_t width);
 
+/// The lines of `text`, none wider than `width` unless one word is: longer ones go on below, at a space, under the text that follows their
+/// label ("run         mnist · fedavg · …"), else under their own beginning.
+std::string wrapped(std::string_view text, std::size_t width);
+
 /// What somebody else wrote, on one line: control characters, which could move the cursor, are blanks; bytes that are no UTF-8 are "?".
 std::string printable(std::string_view text);
 

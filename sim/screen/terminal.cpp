@@ -35,7 +35,10 @@ winsize size_of(int descriptor) {
 }  // namespace
 
 Terminal::Terminal(int descriptor)
-    : descriptor_(descriptor), live_(isatty(descriptor) == 1 && !is_dumb()), colour_(live_ && !is_set("NO_COLOR")) {}
+    : descriptor_(descriptor),
+      wraps_(isatty(descriptor) == 1),
+      live_(wraps_ && !is_dumb()),
+      colour_(live_ && !is_set("NO_COLOR")) {}
 
 std::size_t Terminal::width() const { return std::max<std::size_t>(2, size_of(descriptor_).ws_col) - 1; }
 std::size_t Terminal::height() const { return std::max<std::size_t>(2, size_of(descriptor_).ws_row) - 1; }
@@ -66,7 +69,7 @@ void Terminal::draw(const std::vector<std::string>& lines) {
 }
 
 void Terminal::say(std::string_view text) {
-    const std::string line = std::string(text) + "\n";
+    const std::string line = (wraps_ ? wrapped(text, width()) : std::string(text)) + "\n";
     if (shown_.empty()) return write_all(line);
     const std::string back = to_first_line();
     write_all(back + "\x1b[J" + line + block(std::vector(shown_)));

@@ -36,7 +36,7 @@ public:
     /// Shows these lines in place of the block before; nothing where it is not live.
     void draw(const std::vector<std::string>& lines);
 
-    /// Prints lines that stay, above the block.
+    /// Prints lines that stay, above the block; on a terminal, those that are too long go on below at a space.
     void say(std::string_view text);
 
     /// Takes the block away, or lets it stay for good.
@@ -52,6 +52,7 @@ private:
     void write_all(std::string_view bytes) const;
 
     int descriptor_;
+    bool wraps_;  // it is a terminal
     bool live_;
     bool colour_;
     std::vector<std::string> shown_;  // the block, as it stands on the screen

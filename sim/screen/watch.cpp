@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "clients/protocol/watcher.h"
+#include "sim/config/suggest.h"
 #include "sim/record/run_lock.h"
 #include "sim/screen/round_lines.h"
 #include "sim/screen/screen_text.h"
@@ -122,7 +123,8 @@ bool may_become_one(const fs::path& folder) {
 
 [[noreturn]] void refuse(const fs::path& folder) {
     std::error_code none;
-    const char* problem = fs::exists(folder, none) ? "is neither the folder of a run nor of a sweep" : "does not exist";
+    const std::string problem =
+        fs::exists(folder, none) ? "is neither the folder of a run nor of a sweep" : "does not exist" + nearest_folder(folder);
     throw ConfigError(fmt::format(
         "{}: {}; expected a folder with a manifest.json or config.yaml (a run's, such as results/runs/NAME-DATE-TIME) or a "
         "sweep.json (a sweep's)",

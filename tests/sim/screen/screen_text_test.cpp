@@ -43,6 +43,19 @@ TEST_SUITE("ScreenText") {
         CHECK(right("abcdef", 3) == "a…f");
     }
 
+    TEST_CASE("LongLinesGoOnAtASpaceBelowTheirText") {
+        CHECK(wrapped("run         abc def ghi", 23) == "run         abc def ghi");
+        CHECK(wrapped("run         abc def ghi", 22) == "run         abc def\n            ghi");
+        CHECK(wrapped("run         abc def ghi", 20) == "run         abc def\n            ghi");
+        CHECK(wrapped("one two three four", 9) == "one two\nthree\nfour");
+        CHECK(wrapped("  one two three", 9) == "  one two\n  three");
+        CHECK(wrapped("short\n\nabc def\n", 4) == "short\n\nabc\ndef\n");
+        CHECK(wrapped("folder      /a/path/without/spaces", 25) == "folder      /a/path/without/spaces");  // copied as a whole
+        CHECK(wrapped("a  b  c", 80) == "a  b  c");
+        CHECK(wrapped("\x1b[32mgood news\x1b[0m", 5) == "\x1b[32mgood\nnews\x1b[0m");
+        CHECK(wrapped("", 10).empty());
+    }
+
     TEST_CASE("WhatCouldMoveTheCursorIsMadeHarmless") {
         CHECK(printable("a\x1b[2Jb\tc\r\nd\x7F") == "a [2Jb c  d ");
         CHECK(printable("\xC2\x9B"

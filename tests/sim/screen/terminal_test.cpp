@@ -147,6 +147,12 @@ TEST_SUITE("Terminal") {
         CHECK(dumb.bytes() == "one\r\n");
     }
 
+    TEST_CASE("WhatIsSaidIsBrokenAtSpaces") {
+        const Pty narrow(24, 5);
+        narrow.terminal->say("plan        four words and more");
+        CHECK(narrow.bytes() == "plan        four words\r\n            and more\r\n");
+    }
+
     TEST_CASE("SizeIsThatOfTheMoment") {
         const Pty pty(80, 24);
         CHECK(pty.terminal->width() == 79);
@@ -183,11 +189,11 @@ TEST_SUITE("Terminal") {
         for (int round = 1; round <= 12; ++round) {
             terminal.draw(Lines(static_cast<std::size_t>(1 + round % 3), fmt::format("live {}", round)));
             terminal.say(fmt::format("row {}", round));
-            if (round == 5) terminal.say("a line of more than twenty columns");  // wraps, and stays
+            if (round == 5) terminal.say("a line of more than twenty columns");  // goes on below, and stays
         }
         terminal.draw({"a", "b"});
         screen.feed(pty.bytes());
-        Lines expected{"head", "row 1", "row 2", "row 3", "row 4", "row 5", "a line of more than ", "twenty columns"};
+        Lines expected{"head", "row 1", "row 2", "row 3", "row 4", "row 5", "a line of more than", "twenty columns"};
         for (int round = 6; round <= 12; ++round) expected.push_back(fmt::format("row {}", round));
         expected.insert(expected.end(), {"a", "b"});
         CHECK(screen.rows() == expected);
