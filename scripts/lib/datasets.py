@@ -210,11 +210,18 @@ def intact(folder, names):
         return False
 
 
+READ_BY = {"mnist": "data.format: idx"}  # what a config reads it with; not here: no format does
+
+
+def who_reads(name):
+    return f"a config reads it with {READ_BY[name]}" if name in READ_BY else "no data.format of fedhive reads it yet; it is there for other programs"
+
+
 def put(destination, name):
     folder_name, make, files = DATASETS[name]
     target = destination / folder_name
     if intact(target, files):
-        print(f"{name}: {target} is there and intact")
+        print(f"{name}: {target} is there and intact; {who_reads(name)}")
         return
     if target.exists():
         print(f"{name}: {target} is incomplete or damaged; making it anew", flush=True)
@@ -232,7 +239,7 @@ def put(destination, name):
         if target.exists():
             target.rename(Path(temporary) / "old")
         folder.rename(target)
-    print(f"{name}: {target} ({source}), checksums right")
+    print(f"{name}: {target} ({source}), checksums right; {who_reads(name)}")
 
 
 def main(arguments):

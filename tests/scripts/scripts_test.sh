@@ -68,6 +68,36 @@ END
     [ -z "$output" ] || fail "nothing is worth a line in a log within 5 s, but: $output"
 }
 
+# $PATH stays as it is: only what is said of it is looked at.
+LinkPutsTheProgramWhereTheShellFindsIt() {
+    scripts_elsewhere
+    local project=$scratch/project bin=$scratch/bin
+    local setup=$project/scripts/setup program=$project/build/release/fedhive
+    mkdir -p "$(dirname "$program")"
+    printf '#!/bin/sh\necho started "$@"\n' >"$program"
+    chmod +x "$program"
+    FEDHIVE_BIN=$bin expect 0 "$setup" --link
+    says "$bin/fedhive now links to $program."
+    says "$bin is not on PATH"
+    expect 0 "$bin/fedhive" run x
+    says "started run x"
+    FEDHIVE_BIN=$bin PATH=$PATH:$bin expect 0 "$setup" --link
+    says "links to $program already"
+    says "$bin is on PATH"
+    HOME=$scratch/home expect 0 env -u FEDHIVE_BIN "$setup" --link
+    [ -x "$scratch/home/.local/bin/fedhive" ] || fail "no link in ~/.local/bin"
+    # What somebody else put there.
+    rm "$bin/fedhive"
+    echo theirs >"$bin/fedhive"
+    FEDHIVE_BIN=$bin expect 1 "$setup" --link
+    says "$bin/fedhive is no link of this checkout, so it stays"
+    [ "$(cat "$bin/fedhive")" = theirs ] || fail "the other file was changed"
+    ln -sf /elsewhere/fedhive "$bin/fedhive"
+    FEDHIVE_BIN=$bin expect 1 "$setup" --link
+    says "links to /elsewhere/fedhive"
+    [ "$(readlink "$bin/fedhive")" = /elsewhere/fedhive ] || fail "the other link was changed"
+}
+
 # A copy of the scripts, so that data/ of the checkout stays as it is.
 scripts_elsewhere() {
     mkdir "$scratch/project"
@@ -90,6 +120,27 @@ DataRefusesADamagedFile() {
     [ -z "$(ls -A "$scratch/project/data")" ] || fail "left behind: $(ls -A "$scratch/project/data")"
 }
 
+# A set's name and how formats that read it are called.
+DataSaysWhoReadsWhat() {
+    local formats set pattern
+    formats=$(sed -n 's/^| `format` | \(.*\) | \*\*required.*/\1/p' "$root/configs/REFERENCE.md")
+    [[ $formats == *'`idx`'* ]] || fail "no formats found in configs/REFERENCE.md: $formats"
+    while read -r set pattern; do
+        expect 0 python3 -c "import sys; sys.path.insert(0, '$root/scripts/lib'); import datasets; print(datasets.who_reads('$set'))"
+        if [[ $formats =~ $pattern ]]; then
+            says "data.format: "
+        else
+            says "no data.format of fedhive reads it yet"
+        fi
+        local told=${output#*data.format: }
+        if [ "$told" != "$output" ]; then [[ $formats == *"\`$told\`"* ]] || fail "$set is said to be read by '$told', which is no format"; fi
+        output=$(grep "^#   $set" "$root/scripts/data")
+        if [[ $formats =~ $pattern ]]; then says "data.format: "; else says "no data.format"; fi
+    done <<<'mnist `idx`
+cifar10 `cifar
+tinyshakespeare `text'
+}
+
 DataReplacesADamagedCopy() {
     local given=${FEDHIVE_DATA:-}
     if [ -z "$given" ] || [ ! -e "$given/tinyshakespeare/input.txt" ]; then
@@ -100,6 +151,7 @@ DataReplacesADamagedCopy() {
     local copy=$scratch/project/data/tinyshakespeare/input.txt
     expect 0 "$scratch/project/scripts/data" tinyshakespeare
     says "checksums right"
+    says "no data.format of fedhive reads it yet"
     expect 0 "$scratch/project/scripts/data" tinyshakespeare
     says "there and intact"
     chmod u+w "$copy"
@@ -172,6 +224,7 @@ XML
 
 case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
-        LinksFindWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft) "$1" ;;
+        LinksFindWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | DataSaysWhoReadsWhat | \
+        LinkPutsTheProgramWhereTheShellFindsIt) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac
