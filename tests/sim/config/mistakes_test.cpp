@@ -1,0 +1,62 @@
+// More than one mistake in a config: all are told, but not those that follow from another one.
+#include "tests/sim/config/config_files.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+using namespace fedhive::sim::testing;
+
+TEST_SUITE_BEGIN("Mistakes");
+
+TEST_CASE("AllMistakesAreToldInTheOrderOfTheirLines") {
+    CHECK_EQ(
+        error_of(
+            "rounds: 0\nsed: 1\ndata: {format: glyphs, root: x}\ntraining:\n  batch_size: fast\n  cohort: 2\n  cohorts: 3\n",
+            {"workers=many"}),
+        "c.yaml:1: rounds: 0 is out of range; allowed: 1 to 1e9\n"
+        "c.yaml:2: sed: unknown key; did you mean 'seed'?\n"
+        "c.yaml:3: data.root: 'root' belongs to format 'idx'; the format here is 'glyphs'; known keys: format, num_train, "
+        "num_test, "
+        "normalize, partition\n"
+        "c.yaml:5: training.batch_size: wants an integer, found 'fast'; allowed: 1 to 1e9\n"
+        "c.yaml:7: training.cohorts: unknown key; did you mean 'cohort'?\n"
+        "--set workers=many: workers: wants an integer, found 'many'; allowed: auto, 0 to 1024\n"
+        "c.yaml: model.name: is missing; allowed: lr, mlp, mnist_cnn, cnn_m");
+    // Of keys that do not go together, each by itself.
+    CHECK_EQ(
+        error_of(
+            kMinimal +
+            "name: a/b\ntraining:\n  cohort: 5\nstrategy: {server_lr: 0.5}\nmode: {name: async}\nfailures: {min_updates: 2}\n"),
+        "c.yaml:7: name: 'a/b' cannot name a folder; allowed: 1 to 100 of A-Z a-z 0-9 . _ -, not beginning with . or -\n"
+        "c.yaml:9: training.cohort: 5 is more than data.partition.clients; allowed: 1 to 4\n"
+        "c.yaml:10: strategy.server_lr: mode async has no server rate, mode.alpha takes its place; allowed: 1\n"
+        "c.yaml:12: failures.min_updates: 2 is more than arrive in a round; allowed: 1 to 1");
+}
+
+TEST_CASE("WhatAnotherMistakeExplainsIsNotTold") {
+    CHECK_EQ(error_of("data: {format: glyphs}\nmodle: {name: lr}\n"), "c.yaml:2: modle: unknown key; did you mean 'model'?");
+    CHECK_EQ(error_of("data: {formt: glyphs}\nmodel: {name: lr}\n"),
+             "c.yaml:1: data.formt: unknown key; did you mean 'format'?");
+    CHECK_EQ(error_of("data: {format: glyphs}\nmodel: mlp\n"), "c.yaml:2: model: wants keys below it, found 'mlp'");
+    CHECK_EQ(error_of("data: {format: idxx, root: x}\nmodel: {name: lr}\n"),
+             "c.yaml:1: data.format: unknown value 'idxx'; allowed: glyphs, synthetic, idx; did you mean 'idx'?");
+    CHECK_EQ(error_of("data: {format: glyphs}\nmodel: {nmae: mlp, hidden: 3}\n"),
+             "c.yaml:2: model.nmae: unknown key; did you mean 'name'?");
+}
+
+TEST_CASE("MistakesBeyondTwentyAreCounted") {
+    std::string text = kMinimal;
+    for (int i = 0; i < 23; ++i) text += fmt::format("zzzzz{:02}: 1\n", i);
+    const std::string error = error_of(text);
+    CHECK_EQ(std::count(error.begin(), error.end(), '\n'), 20);
+    CHECK_NE(error.find("c.yaml:26: zzzzz19: unknown key"), std::string::npos);
+    CHECK_EQ(error.find("zzzzz20"), std::string::npos);
+    CHECK(error.ends_with("\nand 3 more"));
+    CHECK_EQ(error_of(kMinimal + "\"a\\x1b[2J\": 1\n").find('\x1b'), std::string::npos);  // a terminal would obey it
+}
+
+TEST_SUITE_END();
