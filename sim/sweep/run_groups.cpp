@@ -24,9 +24,8 @@ std::vector<RunGroup> group_runs(const Json& sweep) {
         std::vector<std::string> settings;
         for (const std::string& key : keys) settings.push_back(run["settings"].value(key, ""));
         const std::string case_name = run.value("case", "");
-        auto group = std::find_if(groups.begin(), groups.end(), [&](const RunGroup& one) {
-            return one.settings == settings && one.case_name == case_name;
-        });
+        auto group = std::find_if(groups.begin(), groups.end(),
+                                  [&](const RunGroup& one) { return one.settings == settings && one.case_name == case_name; });
         if (group == groups.end()) group = groups.insert(groups.end(), {settings, {}, 0, case_name});
         ++group->runs;
         if (run["status"] == "finished") group->finished.push_back(i);

@@ -114,10 +114,8 @@ TEST_SUITE("BatchGather") {
     }
 
     TEST_CASE("WrongListLengthsAreConfigErrors") {
-        CHECK_THROWS_WITH_AS(BatchGather({3, 2, 2}, {{0.1, 0.2}, {}}), doctest::Contains("mean has 2 values"),
-                             ConfigError);
-        CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {{}, {1.0, 1.0, 1.0}}), doctest::Contains("std has 3 values"),
-                             ConfigError);
+        CHECK_THROWS_WITH_AS(BatchGather({3, 2, 2}, {{0.1, 0.2}, {}}), doctest::Contains("mean has 2 values"), ConfigError);
+        CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {{}, {1.0, 1.0, 1.0}}), doctest::Contains("std has 3 values"), ConfigError);
     }
 
     TEST_CASE("ImpossibleNumbersAreConfigErrors") {
