@@ -2,7 +2,10 @@
 #include "clients/data/idx.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
+#include "aggregation/memory/shared_segment.h"
 
+#include <fcntl.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -46,10 +49,7 @@ public:
                 throw ConfigError(fmt::format("{}: there is no such file, nor one with .gz; {}; {}", (root / name).string(),
                                               wanted_files(), advice(root)));
         }
-        file_bytes_ = fs::file_size(path_, error);
-        if (error) fail(fmt::format("cannot be read ({}), a readable file is expected", error.message()));
-        file_.reset(gzopen(path_.c_str(), "rb"));
-        if (!file_) fail(fmt::format("cannot be opened ({}), a readable file is expected", std::strerror(errno)));
+        open_file();
         gzbuffer(file_.get(), 1U << 17);
         if (compressed_ == (gzdirect(file_.get()) != 0))
             fail(compressed_ ? "is not gzip-compressed, although its name ends in .gz"
@@ -77,6 +77,8 @@ public:
             fail(fmt::format("{}: it has {} bytes, but its header promises {}",
                              file_bytes_ < header_bytes_ + size ? "is truncated" : "has trailing bytes", file_bytes_,
                              header_bytes_ + size));
+        if (const std::uint64_t available = aggregation::available_memory_bytes(); !compressed_ && size > available)
+            fail(fmt::format("has {} bytes of data, {} bytes of memory are available", size, available));
         std::vector<std::uint8_t> bytes;
         bytes.reserve(compressed_ ? std::min<std::uint64_t>(size, 4 * kChunk) : size);
         while (bytes.size() < size) {
@@ -99,6 +101,17 @@ private:
     struct Close {
         void operator()(gzFile file) const { gzclose_r(file); }
     };
+
+    void open_file() {
+        try {
+            const InputFile input(path_);
+            file_bytes_ = input.size();
+            file_.reset(gzdopen(fcntl(input.descriptor(), F_DUPFD_CLOEXEC, 0), "rb"));
+        } catch (const FileError& error) {
+            fail(error.reason);
+        }
+        if (!file_) fail("cannot be opened: no descriptor or no memory is left");
+    }
 
     /// Fewer bytes than asked for mean the end of the file.
     std::size_t read(std::span<std::uint8_t> to) {

@@ -1,6 +1,7 @@
 #include "sim/config/tree.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
 #include "sim/config/suggest.h"
 #include "sim/config/yaml_problem.h"
 
@@ -10,7 +11,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cctype>
 #include <sstream>
 #include <utility>
 
@@ -165,15 +166,15 @@ void refuse_tabs(const std::string& text, const std::string& origin) {
     }
 }
 
-std::string read_text(const std::filesystem::path& file) {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(file, ignored)) throw ConfigError(file.string() + ": is a folder; name a YAML file");
-    if (!std::filesystem::exists(file, ignored)) throw ConfigError(file.string() + ": " + no_such_yaml(file));
-    std::ifstream stream(file, std::ios::binary);
-    std::ostringstream text;
-    if (stream) text << stream.rdbuf();
-    if (!stream) throw ConfigError(file.string() + ": cannot be read: " + std::strerror(errno));
-    return text.str();
+std::string read_yaml(const std::filesystem::path& file) {
+    constexpr std::uint64_t kMostYaml = std::uint64_t{64} << 20;
+    try {
+        return read_file(file, kMostYaml);
+    } catch (const FileError& error) {
+        if (error.problem == FileProblem::Folder) throw ConfigError(file.string() + ": is a folder; name a YAML file");
+        if (error.problem == FileProblem::Missing) throw ConfigError(file.string() + ": " + no_such_yaml(file));
+        throw;
+    }
 }
 
 void mark_grafted(Node& node) {
@@ -190,7 +191,7 @@ const Node* Node::find(const std::string& child_key) const {
 }
 
 Node read_tree(const std::filesystem::path& file, const std::string& shortest) {
-    return parse_tree(read_text(file), file.string(), shortest);
+    return parse_tree(read_yaml(file), file.string(), shortest);
 }
 
 Node parse_tree(const std::string& text, const std::string& origin, const std::string& shortest) {

@@ -1,13 +1,14 @@
 #include "sim/devices/device_trace.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
 #include "sim/config/config.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,13 +22,13 @@ namespace fs = std::filesystem;
 class Rows {
 public:
     Rows(const fs::path& file, std::vector<std::string> columns, std::uint64_t num_clients)
-        : file_(file.string()), columns_(std::move(columns)), num_clients_(num_clients), stream_(file, std::ios::binary) {
+        : file_(file.string()), columns_(std::move(columns)), num_clients_(num_clients) {
         const std::string header = fmt::format("{}", fmt::join(columns_, ","));
-        std::error_code error;
-        if (!fs::exists(file, error))
-            throw ConfigError(fmt::format("{}: there is no such file; wanted: a CSV file that begins with {}", file_, header));
-        if (!fs::is_regular_file(file, error)) throw ConfigError(file_ + ": is not a file");
-        if (!stream_) throw ConfigError(fmt::format("{}: cannot be opened ({})", file_, std::strerror(errno)));
+        try {
+            lines_.emplace(file);
+        } catch (const FileError& error) {
+            throw ConfigError(fmt::format("{}; wanted: a CSV file that begins with {}", error.what(), header));
+        }
         if (!next_line()) fail(fmt::format("is empty; wanted: {}", header));
         if (text_.starts_with("\xEF\xBB\xBF")) text_.erase(0, 3);
         if (text_ != header) fail(fmt::format("the header is {}; allowed: {}", found(text_), header));
@@ -94,10 +95,7 @@ public:
 
 private:
     bool next_line() {
-        if (!std::getline(stream_, text_)) {
-            if (stream_.bad()) throw ConfigError(file_ + ": cannot be read");
-            return false;
-        }
+        if (!lines_->next(text_)) return false;
         ++line_;
         if (text_.ends_with('\r')) text_.pop_back();
         return true;
@@ -118,7 +116,7 @@ private:
     std::string file_;
     std::vector<std::string> columns_;
     std::uint64_t num_clients_;
-    std::ifstream stream_;
+    std::optional<LineReader> lines_;
     std::string text_;                     // the current line
     std::vector<std::string_view> cells_;  // of text_
     std::size_t line_ = 0;

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -17,8 +17,7 @@ namespace fedhive::sim {
 /// Throws ConfigError naming file and line. A torn last line counts as not there.
 class TableReader {
 public:
-    explicit TableReader(std::filesystem::path file) : file_(std::move(file)), stream_(file_) {
-        if (!stream_) throw ConfigError(file_.string() + ": cannot be read");
+    explicit TableReader(std::filesystem::path file) : file_(std::move(file)), lines_(file_) {
         next();
         names_ = cells_;
     }
@@ -26,7 +25,7 @@ public:
     /// Goes to the next whole line; false where there is none.
     bool next() {
         std::string line;
-        if (!std::getline(stream_, line) || stream_.eof()) return false;
+        if (!lines_.next(line) || !lines_.ended()) return false;
         ++line_;
         cells_.clear();
         std::istringstream cells(line + ",");
@@ -55,7 +54,7 @@ public:
 
 private:
     std::filesystem::path file_;
-    std::ifstream stream_;
+    LineReader lines_;
     std::vector<std::string> names_;
     std::vector<std::string> cells_;
     int line_ = 0;

@@ -1,17 +1,17 @@
 #include "sim/screen/watched_file.h"
 
+#include "aggregation/base/input_file.h"
 #include "sim/record/run_lock.h"
 
 #include <fmt/format.h>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
-#include <array>
+#include <charconv>
 #include <chrono>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -19,30 +19,33 @@ namespace fedhive::sim {
 
 namespace {
 
-/// An open file; -1 where there is none.
+/// An open file; none where it cannot be opened. What cannot be read, or is larger than a text of ours, is as if it were empty: the screen
+/// goes on, and the process whose file it is says what is wrong.
 class OpenFile {
 public:
-    explicit OpenFile(const std::filesystem::path& file) : descriptor_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {}
-    ~OpenFile() {
-        if (descriptor_ >= 0) close(descriptor_);
-    }
-    OpenFile(const OpenFile&) = delete;
-    OpenFile& operator=(const OpenFile&) = delete;
-
-    bool status(struct stat& status) const { return descriptor_ >= 0 && fstat(descriptor_, &status) == 0; }
-
-    std::string read_from(std::uint64_t offset) const {
-        std::string content;
-        std::array<char, 65536> part{};
-        for (;;) {
-            const ssize_t size = pread(descriptor_, part.data(), part.size(), static_cast<off_t>(offset + content.size()));
-            if (size <= 0) return content;
-            content.append(part.data(), static_cast<std::size_t>(size));
+    explicit OpenFile(const std::filesystem::path& file) {
+        try {
+            file_.emplace(file);
+        } catch (const FileError&) {
+            file_.reset();
         }
     }
 
+    bool status(struct stat& status) const { return file_ && fstat(file_->descriptor(), &status) == 0; }
+
+    std::string read_from(std::uint64_t offset) {
+        std::string content;
+        try {
+            file_->seek(offset);
+            file_->read_rest(content, kMostText);
+        } catch (const FileError&) {
+            content.clear();
+        }
+        return content;
+    }
+
 private:
-    int descriptor_;
+    std::optional<InputFile> file_;
 };
 
 std::int64_t written_ns(const struct stat& status) {
@@ -56,7 +59,7 @@ std::optional<std::string> WatchedFile::if_changed() {
     // By name, without opening it: mostly it has not changed.
     if (stat(file_.c_str(), &status) != 0) return std::nullopt;
     if (Stamp{status.st_ino, status.st_size, written_ns(status)} == stamp_) return std::nullopt;
-    const OpenFile file(file_);
+    OpenFile file(file_);
     if (!file.status(status)) return std::nullopt;
     stamp_ = {status.st_ino, status.st_size, written_ns(status)};
     return file.read_from(0);
@@ -64,7 +67,7 @@ std::optional<std::string> WatchedFile::if_changed() {
 
 GrowingTable::Added GrowingTable::read() {
     Added added;
-    const OpenFile file(file_);
+    OpenFile file(file_);
     struct stat status {};
     if (!file.status(status)) {
         added.anew = offset_ > 0;
@@ -95,9 +98,9 @@ LockHolder lock_holder(const std::filesystem::path& folder) {
     struct stat status {};
     if (stat((folder / RunLock::kName).c_str(), &status) != 0) return {};
     const std::string device = fmt::format("{:02x}:{:02x}:", major(status.st_dev), minor(status.st_dev));
-    std::ifstream named(folder / RunLock::kName);
     pid_t name = 0;
-    named >> name;
+    const std::string holder = read_file_or_nothing(folder / RunLock::kName, 32);
+    std::from_chars(holder.data(), holder.data() + holder.size(), name);
     // 1: FLOCK  ADVISORY  WRITE 21282 fe:00:11173919 0 EOF
     std::ifstream locks("/proc/locks");
     const std::string inode = fmt::format(":{} ", status.st_ino);

@@ -1,6 +1,7 @@
 #include "sim/state/model_file.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
 #include "aggregation/base/sha256.h"
 #include "sim/state/state_file.h"
 
@@ -36,6 +37,15 @@ std::string listed(const std::vector<std::string>& names) {
     return names.size() > kMostNames ? fmt::format("{} and {} more", text, names.size() - kMostNames) : text;
 }
 
+StateFile read_model_file(const std::filesystem::path& file) {
+    try {
+        return read_state(file);
+    } catch (const FileError& error) {
+        if (error.problem == FileProblem::Missing) refuse(file, error.reason + "; a finished run leaves its model there");
+        throw;
+    }
+}
+
 /// The file's names are the layout's, in any order.
 void check_names(const std::filesystem::path& file, const StateFile& state, const Layout& layout) {
     std::set<std::string> wanted;
@@ -62,9 +72,7 @@ void write_model(const std::filesystem::path& file, const Layout& layout, ConstP
 }
 
 std::vector<float> read_model(const std::filesystem::path& file, const Layout& layout) {
-    std::error_code ignored;
-    if (!std::filesystem::exists(file, ignored)) refuse(file, "there is no such file; a finished run leaves its model there");
-    const StateFile state = read_state(file);
+    const StateFile state = read_model_file(file);
     check_names(file, state, layout);
     std::vector<float> model(layout.num_floats());
     for (const LayoutEntry& entry : layout.entries()) {

@@ -1,6 +1,8 @@
 #include "sim/state/state_file.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
+#include "aggregation/memory/shared_segment.h"
 #include "sim/state/state_header.h"
 
 #include <nlohmann/json.hpp>
@@ -9,7 +11,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the safetensors package's own limit
 constexpr std::size_t kMaxShown = 100;                  // characters of a name in a message
+constexpr std::size_t kBeginning = 16;                  // bytes that tell what a file is
 
 /// Bits of one element; nothing for a dtype that is not known.
 std::optional<std::uint64_t> bits_of(std::string_view dtype) {
@@ -71,17 +73,49 @@ const std::string* name_given_twice(std::span<const Tensor> tensors) {
     throw ConfigError(fmt::format("{}: not a safetensors file: {}", what, problem));
 }
 
-/// The header's text; nothing is allocated on its length's word.
-std::string_view header_text(std::string_view content, const std::string& what) {
+[[noreturn]] void refuse_rest(const std::string& what, std::uint64_t bytes) {
+    refuse(what, fmt::format("{} bytes follow its last tensor", bytes));
+}
+
+/// Reads on until `content` has that many bytes, or the file ends.
+void read_more(InputFile& input, std::string& content, std::uint64_t size) {
+    const std::size_t before = content.size();
+    if (size <= before) return;
+    content.resize(size);
+    content.resize(before + input.read(std::span(content).subspan(before)));
+}
+
+/// What a file that is no safetensors file may be instead, and how to make one of it; else the problem.
+std::string or_other_kind(const std::string& problem, std::string_view content) {
+    const bool pickle = content.size() > 1 && content[0] == '\x80' && content[1] >= '\x02' && content[1] <= '\x05';
+    const char* kind = content.starts_with("PK\x03\x04")    ? "a zip file, as torch.save writes"
+                       : pickle                             ? "a Python pickle, as torch.save wrote before PyTorch 1.6"
+                       : content.starts_with("\x89HDF\r\n") ? "an HDF5 file"
+                       : content.starts_with("\x93NUMPY")   ? "a NumPy file"
+                                                            : nullptr;
+    if (kind == nullptr) return problem;
+    return fmt::format(
+        "it is {}; a state_dict of PyTorch's becomes one by: python3 -c \"import torch, safetensors.torch as s; "
+        "s.save_file(torch.load('FILE.pt', weights_only=True), 'FILE.safetensors')\"",
+        kind);
+}
+
+/// The header's length of a file of `size` bytes that begins with `content`; nothing is allocated on that word.
+std::uint64_t check_beginning(std::string_view content, std::uint64_t size, const std::string& what) {
     std::uint64_t length = 0;
-    if (content.size() < sizeof length) refuse(what, "shorter than 8 bytes");
+    const auto refuse_it = [&](const std::string& problem) { refuse(what, or_other_kind(problem, content)); };
+    if (content.size() < sizeof length) refuse_it("shorter than 8 bytes");
     std::memcpy(&length, content.data(), sizeof length);
     if (length > kMaxHeaderBytes)
-        refuse(what, fmt::format("its header claims {} bytes, {} at most are allowed", length, kMaxHeaderBytes));
-    if (length > content.size() - sizeof length)
-        refuse(what, fmt::format("its header claims {} bytes, the file has {}", length, content.size()));
-    const std::string_view text = content.substr(sizeof length, length);
-    if (!text.starts_with('{')) refuse(what, "its header is not a JSON object");
+        refuse_it(fmt::format("its header claims {} bytes, {} at most are allowed", length, kMaxHeaderBytes));
+    if (length > size - sizeof length) refuse_it(fmt::format("its header claims {} bytes, the file has {}", length, size));
+    if (length == 0 || content.size() <= sizeof length || content[sizeof length] != '{')
+        refuse_it("its header is not a JSON object");
+    return length;
+}
+
+std::string_view header_text(std::string_view content, const std::string& what) {
+    const std::string_view text = content.substr(sizeof(std::uint64_t), check_beginning(content, content.size(), what));
     // nlohmann takes a zero byte for the end of the text.
     if (text.find('\0') != std::string_view::npos) refuse(what, "its header is not valid JSON: it has a zero byte");
     return text;
@@ -110,7 +144,7 @@ std::vector<Tensor> place_tensors(std::vector<HeaderTensor> entries, std::string
                            data.substr(entry.begin, entry.end - entry.begin)});
         if (const std::string problem = problem_of(tensors.back()); !problem.empty()) refuse(what, problem);
     }
-    if (end != data.size()) refuse(what, fmt::format("{} bytes follow its last tensor", data.size() - end));
+    if (end != data.size()) refuse_rest(what, data.size() - end);
     return tensors;
 }
 
@@ -184,16 +218,21 @@ StateFile decode_state(std::string content, const std::string& what) {
 }
 
 StateFile read_state(const std::filesystem::path& file) {
-    std::error_code error;
-    const auto status = std::filesystem::status(file, error);
-    if (!exists(status)) throw ConfigError(file.string() + ": there is no such file");
-    if (!is_regular_file(status)) throw ConfigError(file.string() + ": is not a regular file");
-    const std::uintmax_t size = std::filesystem::file_size(file, error);
-    std::ifstream stream(file, std::ios::binary);
-    std::string content(stream && !error ? size : 0, '\0');
-    if (error || !stream.read(content.data(), static_cast<std::streamsize>(content.size())))
-        throw ConfigError(fmt::format("{}: cannot be read: {}", file.string(), std::strerror(errno)));
-    return decode_state(std::move(content), file.string());
+    const std::string what = file.string();
+    InputFile input(file);
+    std::string content(kBeginning, '\0');
+    content.resize(input.read(content));
+    // Before all of it is taken into memory: a file of another kind, one with a hole at its end, may have any size.
+    const std::uint64_t length = check_beginning(content, input.size(), what);
+    read_more(input, content, sizeof length + length);
+    if (content.size() < input.size()) {
+        std::uint64_t end = 0;
+        for (const HeaderTensor& tensor : parse_state_header(header_text(content, what), what).tensors)
+            end = std::max(end, tensor.end);
+        if (const std::uint64_t data = input.size() - sizeof length - length; end < data) refuse_rest(what, data - end);
+    }
+    input.read_rest(content, aggregation::available_memory_bytes());
+    return decode_state(std::move(content), what);
 }
 
 std::string type_and_shape(const Tensor& tensor) {

@@ -1,10 +1,9 @@
 #include "sim/sweep/run_result.h"
 
+#include "aggregation/base/input_file.h"
 #include "sim/screen/run_view.h"
 
 #include <nlohmann/json.hpp>
-
-#include <fstream>
 
 namespace fedhive::sim {
 
@@ -35,8 +34,7 @@ RunResult read_result(const std::filesystem::path& run, const std::optional<doub
     RunView view(run);
     view.refresh();
     for (const RunView::Row& row : view.rows()) add_row(result, row, target_accuracy);
-    std::ifstream stream(run / "manifest.json");
-    const auto manifest = nlohmann::json::parse(stream, nullptr, false);
+    const auto manifest = nlohmann::json::parse(read_file_or_nothing(run / "manifest.json"), nullptr, false);
     if (!manifest.is_object()) return result;
     const auto number = [&](const nlohmann::json::json_pointer& where) {
         return manifest.contains(where) && manifest[where].is_number() ? std::optional(manifest[where].get<double>())

@@ -1,27 +1,19 @@
 #include "sim/sweep/sweep_folder.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
 #include "sim/record/durable_file.h"
 #include "sim/record/table_reader.h"
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 namespace fedhive::sim {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string read_text(const fs::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    return text.str();
-}
 
 void check_empty(const fs::path& folder) {
     std::error_code none;
@@ -94,9 +86,9 @@ void write_inputs(const fs::path& folder, const SweepConfig& sweep) {
     for (const char* name : {"configs", "runs", "logs"}) fs::create_directories(folder / name);
     for (const SweepRun& run : sweep.runs) {
         const std::string text = to_yaml(run.config);
-        if (read_text(config_path(folder, run.id)) != text) write_file(config_path(folder, run.id), text);
+        if (read_file_or_nothing(config_path(folder, run.id)) != text) write_file(config_path(folder, run.id), text);
     }
-    if (fs::exists(sweep.file)) write_file(folder / "sweep.yaml", read_text(sweep.file));
+    if (fs::exists(sweep.file)) write_file(folder / "sweep.yaml", read_file(sweep.file));
 }
 
 SweepRecord take_up(const fs::path& folder, const SweepRecord& before, SweepRecord now, const SweepChanges& changes) {
@@ -129,14 +121,14 @@ std::int64_t RunRemains::paused_after() const {
 
 RunRemains remains_of(const fs::path& run) {
     RunRemains remains;
-    const std::string config = read_text(run / "config.yaml");
+    const std::string config = read_file_if_there(run / "config.yaml");
     remains.begun = fs::exists(run / "config.yaml");
     try {
         if (remains.begun) remains.config_hash = config_hash(from_yaml(config, (run / "config.yaml").string()));
     } catch (const ConfigError&) {
         remains.config_hash.clear();
     }
-    const auto manifest = nlohmann::json::parse(read_text(run / "manifest.json"), nullptr, false);
+    const auto manifest = nlohmann::json::parse(read_file_or_nothing(run / "manifest.json"), nullptr, false);
     if (manifest.is_object() && manifest.contains("exit_status") && manifest["exit_status"].is_string())
         remains.exit_status = manifest["exit_status"];
     return remains;
@@ -177,11 +169,14 @@ std::vector<std::string> run_arguments(const RunOrder& order) {
 
 std::string last_line(const fs::path& log, std::uint64_t begin) {
     constexpr std::size_t kMostCharacters = 200;
-    std::ifstream stream(log);
-    stream.seekg(static_cast<std::streamoff>(begin));
     std::string last;
-    for (std::string line; std::getline(stream, line);)
-        if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+    try {
+        LineReader lines(log, begin);
+        for (std::string line; lines.next(line);)
+            if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+    } catch (const FileError& error) {
+        return error.what();
+    }
     return last.substr(0, kMostCharacters);
 }
 

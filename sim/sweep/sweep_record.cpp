@@ -1,9 +1,11 @@
 #include "sim/sweep/sweep_record.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
 #include "aggregation/base/sha256.h"
 #include "sim/config/suggest.h"
 #include "sim/record/durable_file.h"
+#include "sim/record/json_value.h"
 #include "sim/record/utc_time.h"
 #include "sim/version.h"
 
@@ -11,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <map>
 #include <set>
 
@@ -31,14 +32,17 @@ RunStatus status_from(const std::string& name) {
     return static_cast<RunStatus>(found - kStatusNames.begin());
 }
 
-template <typename T>
-ordered_json optional_json(const std::optional<T>& value) {
-    return value ? ordered_json(*value) : ordered_json(nullptr);
+/// A run's id is a name in three folders.
+std::string id_at(const ordered_json& json) {
+    auto id = value_at<std::string>(json, "id");
+    if (const std::string problem = run_id_problem(id); !problem.empty())
+        throw ConfigError(fmt::format("is damaged: id of a run: {}", problem));
+    return id;
 }
 
 template <typename T>
-std::optional<T> optional_from(const ordered_json& value) {
-    return value.is_null() ? std::nullopt : std::optional(value.get<T>());
+ordered_json optional_json(const std::optional<T>& value) {
+    return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
 ordered_json run_to_json(const RunRecord& run) {
@@ -62,46 +66,58 @@ ordered_json run_to_json(const RunRecord& run) {
 
 RunRecord run_from_json(const ordered_json& json) {
     RunRecord run;
-    run.id = json.at("id");
-    if (const std::string problem = run_id_problem(run.id); !problem.empty())
-        throw ConfigError(fmt::format("id of a run: {}", problem));
-    run.status = status_from(json.at("status"));
-    run.reason = json.at("reason");
-    run.seed = json.at("seed");
+    run.id = id_at(json);
+    run.status = status_from(value_at<std::string>(json, "status"));
+    run.reason = value_at<std::string>(json, "reason");
+    run.seed = value_at<std::uint64_t>(json, "seed");
     for (const auto& [key, value] : json.at("settings").items()) run.settings.push_back({key, value});
-    run.case_name = json.value("case", "");
-    run.config_hash = json.at("config_hash");
-    run.rounds = json.at("rounds");
-    run.workers = optional_from<std::int64_t>(json.at("workers"));
-    run.attempts = json.at("attempts");
-    run.wall_s = json.at("wall_s");
-    run.cpu_s = json.at("cpu_s");
-    run.peak_bytes = optional_from<std::uint64_t>(json.at("peak_bytes"));
-    run.estimate_s = json.at("estimate_s");
+    run.case_name = json.contains("case") ? value_at<std::string>(json, "case") : "";
+    run.config_hash = value_at<std::string>(json, "config_hash");
+    run.rounds = value_at<std::int64_t>(json, "rounds");
+    run.workers = optional_value<std::int64_t>(json, "workers");
+    run.attempts = value_at<std::int64_t>(json, "attempts");
+    run.wall_s = value_at<double>(json, "wall_s");
+    run.cpu_s = value_at<double>(json, "cpu_s");
+    run.peak_bytes = optional_value<std::uint64_t>(json, "peak_bytes");
+    run.estimate_s = value_at<double>(json, "estimate_s");
     return run;
 }
 
 SweepRecord from_json(const ordered_json& json) {
+    using Texts = std::vector<std::string>;
     SweepRecord sweep;
-    sweep.name = json.at("name");
-    sweep.file = json.at("file").get<std::string>();
-    sweep.overrides = json.at("set").get<std::vector<std::string>>();
-    sweep.fedhive = json.at("fedhive");
-    sweep.commit = json.at("commit");
-    sweep.started = json.at("started");
-    sweep.finished = optional_from<std::string>(json.at("finished")).value_or("");
-    sweep.exit_status = json.at("exit_status");
-    sweep.keys = json.at("keys").get<std::vector<std::string>>();
-    sweep.target_accuracy = optional_from<double>(json.at("target_accuracy"));
+    sweep.name = value_at<std::string>(json, "name");
+    sweep.file = value_at<std::string>(json, "file");
+    sweep.overrides = value_at<Texts>(json, "set");
+    sweep.fedhive = value_at<std::string>(json, "fedhive");
+    sweep.commit = value_at<std::string>(json, "commit");
+    sweep.started = value_at<std::string>(json, "started");
+    sweep.finished = optional_value<std::string>(json, "finished").value_or("");
+    sweep.exit_status = value_at<std::string>(json, "exit_status");
+    sweep.keys = value_at<Texts>(json, "keys");
+    sweep.target_accuracy = optional_value<double>(json, "target_accuracy");
     const ordered_json& early = json.at("early_stopping");
-    sweep.early_stopping = {early.at("rule"), early.at("first_round"), early.at("factor")};
-    sweep.decided = early.at("decided");
-    sweep.jobs = json.at("jobs");
-    sweep.cores = json.at("cores");
-    sweep.wall_s = json.at("wall_s");
+    sweep.early_stopping = {value_at<std::string>(early, "rule"), value_at<std::int64_t>(early, "first_round"),
+                            value_at<std::int64_t>(early, "factor")};
+    sweep.decided = value_at<std::int64_t>(early, "decided");
+    sweep.jobs = value_at<std::int64_t>(json, "jobs");
+    sweep.cores = value_at<std::int64_t>(json, "cores");
+    sweep.wall_s = value_at<double>(json, "wall_s");
     for (const ordered_json& run : json.at("runs")) sweep.runs.push_back(run_from_json(run));
-    sweep.gone = json.at("gone").get<std::vector<std::string>>();
+    sweep.gone = value_at<Texts>(json, "gone");
     return sweep;
+}
+
+std::string read_record_text(const fs::path& folder, const fs::path& file) {
+    try {
+        return read_file(file);
+    } catch (const FileError& error) {
+        if (error.problem != FileProblem::Missing) throw;
+        throw ConfigError(
+            fmt::format("{}: is not the folder of a sweep (it has no sweep.json){}; start one with: fedhive sweep "
+                        "SWEEP.yaml --out {}",
+                        folder.string(), fs::exists(folder) ? "" : nearest_folder(folder), folder.string()));
+    }
 }
 
 void describe_some(std::vector<std::string>& parts, std::vector<std::string> names, const char* what) {
@@ -181,14 +197,9 @@ ordered_json to_json(const SweepRecord& sweep) {
 
 SweepRecord read_sweep(const fs::path& folder) {
     const fs::path file = folder / "sweep.json";
-    std::ifstream stream(file);
-    if (!stream)
-        throw ConfigError(
-            fmt::format("{}: is not the folder of a sweep (it has no sweep.json){}; start one with: fedhive sweep "
-                        "SWEEP.yaml --out {}",
-                        folder.string(), fs::exists(folder) ? "" : nearest_folder(folder), folder.string()));
+    const std::string text = read_record_text(folder, file);
     try {
-        const auto json = ordered_json::parse(stream);
+        const auto json = ordered_json::parse(text);
         if (const ordered_json& schema = json.at("schema"); schema != kSweepSchema)
             throw ConfigError(fmt::format("has schema {}, this fedhive reads and writes {}", schema.dump(), kSweepSchema));
         return from_json(json);

@@ -1,13 +1,13 @@
 #include "sim/workers/choice_cache.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
 #include "aggregation/base/sha256.h"
 #include "sim/record/durable_file.h"
 
 #include <nlohmann/json.hpp>
 
 #include <cstdlib>
-#include <fstream>
 
 namespace fedhive::sim {
 
@@ -37,8 +37,7 @@ ChoiceCache::ChoiceCache(const std::string& key) {
 }
 
 std::optional<WorkerChoice> ChoiceCache::read() const {
-    std::ifstream stream(file_);
-    const auto json = nlohmann::json::parse(stream, nullptr, false);
+    const auto json = nlohmann::json::parse(read_file_or_nothing(file_), nullptr, false);
     if (!json.is_object() || !json.contains("workers") || !json["workers"].is_number_unsigned()) return std::nullopt;
     auto choice = choice_from(json, json["workers"].get<std::uint32_t>());
     if (!choice || choice->workers == 0 || choice->measured.empty()) return std::nullopt;

@@ -1,6 +1,7 @@
 #include "sim/workers/mps.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +12,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 
 namespace fedhive::sim {
@@ -44,13 +44,6 @@ fs::path parent_of_folders() {
     return folder.string().size() < kLongestFolder ? folder : "/tmp";
 }
 
-std::string text_of(const fs::path& file) {
-    std::ifstream stream(file);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    return text.str();
-}
-
 /// Empty when the daemon runs.
 std::string start_daemon(const fs::path& folder) {
     clients::SpawnOptions spawn;
@@ -61,7 +54,7 @@ std::string start_daemon(const fs::path& folder) {
     clients::ChildProcess start(spawn);
     if (!start.wait_for(kDaemonStart_s)) return fmt::format("{} -d did not return within {} s", kProgram, kDaemonStart_s);
     const std::string end = start.end()->text;
-    return end == "exited with status 0" ? "" : fmt::format("{} -d {}: {}", kProgram, end, text_of(spawn.log));
+    return end == "exited with status 0" ? "" : fmt::format("{} -d {}: {}", kProgram, end, read_file_or_nothing(spawn.log));
 }
 
 void quit_daemon(const fs::path& folder) {

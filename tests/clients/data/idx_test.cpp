@@ -3,8 +3,11 @@
 #include "aggregation/base/error.h"
 #include "tests/clients/data/idx_fixture.h"
 #include "tests/conformance/dataset_conformance.h"
+#include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace fedhive::clients {
 
@@ -221,11 +224,29 @@ TEST_SUITE("Idx") {
         CHECK_THROWS_WITH_AS(read_idx(fixture.root()), doctest::Contains("is gzip-compressed, but its name"), ConfigError);
     }
 
-    TEST_CASE("FolderInPlaceOfAFileIsRefused") {
+    TEST_CASE("FolderOrPipeInPlaceOfAFileIsRefused") {
+        for (const bool compressed : {false, true}) {
+            const IdxFixture fixture(compressed);
+            const std::string labels = fixture.file(kTrainLabels);
+            std::filesystem::remove(labels);
+            std::filesystem::create_directory(labels);
+            CHECK_THROWS_WITH_AS(read_idx(fixture.root()), doctest::Contains((labels + ": is a folder").c_str()), ConfigError);
+            std::filesystem::remove(labels);
+            REQUIRE(mkfifo(labels.c_str(), 0600) == 0);
+            CHECK_THROWS_WITH_AS(read_idx(fixture.root()),
+                                 doctest::Contains((labels + ": is not a regular file but a pipe").c_str()), ConfigError);
+        }
+    }
+
+    TEST_CASE("FileOfHolesIsRefusedWithoutTheMemory") {
         const IdxFixture fixture(false);
-        std::filesystem::remove(fixture.file(kTrainLabels));
-        std::filesystem::create_directory(fixture.file(kTrainLabels));
-        CHECK_THROWS_WITH_AS(read_idx(fixture.root()), doctest::Contains("cannot be read"), ConfigError);
+        Bytes images = with_word(idx_images(6, 4, 3, 0), 1, 2000);
+        for (const std::size_t position : {2U, 3U}) images = with_word(images, position, 0xFFFF);
+        fixture.put(kTrainImages, images);
+        fixture.put(kTrainLabels, with_word(idx_labels({}), 1, 2000));
+        if (truncate(fixture.file(kTrainImages).c_str(), 16 + off_t{2000} * 65535 * 65535) != 0)
+            FEDHIVE_SKIP("this file system has no files of 9 TB");
+        CHECK_THROWS_WITH_AS(read_idx(fixture.root()), doctest::Contains("bytes of memory are available"), ConfigError);
     }
 }
 

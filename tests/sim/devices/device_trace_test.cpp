@@ -5,6 +5,7 @@
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -100,7 +101,17 @@ TEST_CASE("FilesThatAreNone") {
                          doctest::Contains("/no.csv: there is no such file; wanted: a CSV file that begins with "
                                            "client,seconds_per_example,upload,download"),
                          ConfigError);
-    CHECK_THROWS_WITH_AS(read_availability_trace(folder.path(), 3), doctest::Contains(": is not a file"), ConfigError);
+    CHECK_THROWS_WITH_AS(read_availability_trace(folder.path(), 3), doctest::Contains(": is a folder"), ConfigError);
+    CHECK_THROWS_WITH_AS(read_availability_trace("/dev/zero", 3), doctest::Contains(": is not a regular file but a device"),
+                         ConfigError);
+    REQUIRE(mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
+    CHECK_THROWS_WITH_AS(read_device_trace(folder.path() / "pipe", 3), doctest::Contains(": is not a regular file but a pipe"),
+                         ConfigError);
+    // Endless zeros in one line.
+    std::ofstream(folder.path() / "holes");
+    std::filesystem::resize_file(folder.path() / "holes", std::uintmax_t{1} << 40);
+    CHECK_THROWS_WITH_AS(read_device_trace(folder.path() / "holes", 3), doctest::Contains("has a line of more than"),
+                         ConfigError);
 }
 
 TEST_CASE("WrongHeaders") {

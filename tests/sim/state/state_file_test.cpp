@@ -1,6 +1,7 @@
 #include "sim/state/state_file.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
 #include "tests/sim/state/state_files.h"
 #include "tests/support/temporary_folder.h"
 
@@ -136,6 +137,44 @@ TEST_SUITE("StateFile") {
         CHECK_THROWS_WITH_AS(encode_state({}, {{"k", long_text}}), doctest::Contains("a header of 1000000"), Fault);
     }
 
+    TEST_CASE("FileOfAnotherKindIsCalledByItsName") {
+        const auto refused = [](const std::string& beginning, const char* kind) {
+            for (const std::size_t size : {beginning.size(), std::size_t{1000}}) {
+                std::string content = beginning;
+                content.resize(std::max(size, beginning.size()), 'x');
+                CHECK_THROWS_WITH_AS(decode_state(content, "m.pt"), doctest::Contains(kind), ConfigError);
+                CHECK_THROWS_WITH_AS(decode_state(content, "m.pt"), doctest::Contains("s.save_file(torch.load("), ConfigError);
+            }
+        };
+        refused("PK\x03\x04", "m.pt: not a safetensors file: it is a zip file, as torch.save writes");
+        for (const char* version : {"\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05"})
+            refused(version, "m.pt: not a safetensors file: it is a Python pickle");
+        refused("\x89HDF\r\n", "it is an HDF5 file");
+        refused("\x93NUMPY", "it is a NumPy file");
+        // A header of 640 bytes begins as a pickle does.
+        const StateFile state = decode_state(file_of("{" + std::string(638, ' ') + "}", 0), "m");
+        CHECK(state.content->starts_with("\x80\x02"));
+    }
+
+    TEST_CASE("FileWithHolesIsRefusedWithoutTheMemory") {
+        const testing::TemporaryFolder folder;
+        const std::filesystem::path file = folder.path() / "s.safetensors";
+        const auto refused = [&](const char* problem) {
+            std::filesystem::resize_file(file, std::uintmax_t{1} << 40);
+            CHECK_THROWS_WITH_AS(read_state(file), doctest::Contains(problem), ConfigError);
+        };
+        std::ofstream(file) << "";
+        refused("its header is not a JSON object");
+        const Sample sample;
+        std::ofstream(file, std::ios::binary) << encode_state(sample.tensors, {{"a", "b"}});
+        refused("bytes follow its last tensor");
+        // A header that promises all of it: more than any memory here.
+        const std::string header = header_of({tensor_entry("a", "U8", "[1099511627680]", "[0,1099511627680]")});
+        std::ofstream(file, std::ios::binary) << file_of(header, 0);
+        std::filesystem::resize_file(file, 8 + header.size() + 1099511627680);
+        CHECK_THROWS_WITH_AS(read_state(file), doctest::Contains("at most can be read"), FileError);
+    }
+
     TEST_CASE("FileIsReadOrRefusedWithItsPath") {
         const testing::TemporaryFolder folder;
         const std::filesystem::path file = folder.path() / "s.safetensors";
@@ -143,9 +182,10 @@ TEST_SUITE("StateFile") {
             CHECK_THROWS_WITH_AS(read_state(path), doctest::Contains((path.string() + ": " + reason).c_str()), ConfigError);
         };
         refused(file, "there is no such file");
-        refused(folder.path(), "is not a regular file");
+        refused(folder.path(), "is a folder");
         REQUIRE(mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
-        refused(folder.path() / "pipe", "is not a regular file");
+        refused(folder.path() / "pipe", "is not a regular file but a pipe");
+        refused("/dev/zero", "is not a regular file but a device");
         std::ofstream(file) << "abc";
         refused(file, "not a safetensors file: shorter than 8 bytes");
         const Sample sample;

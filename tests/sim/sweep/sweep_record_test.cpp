@@ -86,6 +86,10 @@ TEST_SUITE("SweepRecord") {
             write_text(planned.folder.path() / "sweep.json", text);
             CHECK_THROWS_WITH_AS(read_sweep(planned.folder.path()), doctest::Contains(part), ConfigError);
         };
+        const auto read_back = [&](const auto& json) {
+            write_text(planned.folder.path() / "sweep.json", json.dump());
+            CHECK_NOTHROW(read_sweep(planned.folder.path()));
+        };
         CHECK_THROWS_WITH_AS(read_sweep(planned.folder.path()), doctest::Contains("is not the folder of a sweep"), ConfigError);
         refused("{", "sweep.json: is damaged");
         refused("[]", "sweep.json: is damaged");
@@ -94,7 +98,26 @@ TEST_SUITE("SweepRecord") {
         json["runs"][0]["status"] = "lost";
         refused(json.dump().c_str(), "status 'lost' is unknown");
         json["runs"][0].erase("status");
-        refused(json.dump().c_str(), "key 'status' not found");
+        refused(json.dump().c_str(), "sweep.json: is damaged: it has no 'status'");
+        json["runs"][0]["status"] = "waiting";
+        read_back(json);
+        // Every value once as something else.
+        for (const auto& [key, value] : json.items()) {
+            auto changed = json;
+            changed[key] = nlohmann::json::array({nlohmann::json::object()});
+            if (key != "kind") refused(changed.dump().c_str(), "sweep.json: ");
+        }
+        for (const auto& [key, value] : json["runs"][0].items()) {
+            auto changed = json;
+            changed["runs"][0][key] = nlohmann::json::array({1});
+            refused(changed.dump().c_str(), key == "settings"
+                                                ? "sweep.json: is damaged"
+                                                : ("sweep.json: is damaged: its '" + key + "' is of type array").c_str());
+        }
+        for (const char* id : {"", ".", "..", "../x", "a/b"}) {
+            json["runs"][0]["id"] = id;
+            refused(json.dump().c_str(), "is no name of a folder");
+        }
     }
 
     TEST_CASE("RunWhoseIdLeadsElsewhereIsRefusedByName") {
