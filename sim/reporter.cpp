@@ -110,6 +110,7 @@ Progress Reporter::progress() const {
 }
 
 void Reporter::finish() {
+    folder_.expect_whole_tables();
     const aggregation::HostView model = run_.global_model();
     const bool evaluated = past_.progress.test_round == run_.server.round;
     write_model(folder_.path() / "model.safetensors", run_.layout, model,
@@ -144,11 +145,13 @@ std::string Reporter::how_to_go_on(const std::string& what) const {
 }
 
 void Reporter::paused() {
+    folder_.expect_whole_tables();
     stopped(fmt::format("paused after round {}", run_.server.round));
     console_.say(how_to_go_on("paused"));
 }
 
 void Reporter::interrupted(const std::string& signal) {
+    folder_.expect_whole_tables();
     stopped("interrupted by " + signal);
     console_.say(how_to_go_on("interrupted"));
 }

@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -17,9 +18,7 @@ namespace {
 /// An open descriptor, closed on every way out.
 class Descriptor {
 public:
-    Descriptor(const fs::path& path, int flags) : number_(open(path.c_str(), flags | O_CLOEXEC, 0644)) {
-        if (number_ < 0) throw os_fault("cannot open " + path.string());
-    }
+    explicit Descriptor(int number) : number_(number) {}
     ~Descriptor() {
         if (number_ >= 0) ::close(number_);
     }
@@ -43,15 +42,25 @@ void write_all(int descriptor, std::string_view content, const fs::path& file) {
     }
 }
 
-void write_and_sync(const fs::path& file, std::string_view content) {
-    Descriptor descriptor(file, O_WRONLY | O_CREAT | O_TRUNC);
-    write_all(descriptor.number(), content, file);
+/// What a killed process left, or a link of somebody else's, goes: the file is always a new one.
+int create(const fs::path& file) {
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    int descriptor = open(file.c_str(), kFlags, 0644);
+    if (descriptor < 0 && errno == EEXIST && unlink(file.c_str()) == 0) descriptor = open(file.c_str(), kFlags, 0644);
+    if (descriptor < 0) throw os_fault("cannot write " + file.string());
+    return descriptor;
+}
+
+void write_and_sync(const fs::path& file, const std::function<void(const WritePart&)>& write) {
+    Descriptor descriptor(create(file));
+    write([&](std::string_view part) { write_all(descriptor.number(), part, file); });
     if (fsync(descriptor.number()) != 0 || !descriptor.close()) throw os_fault("syncing " + file.string());
 }
 
 /// A rename lasts once the folder that holds both names is on the disk.
 void sync_folder(const fs::path& folder) {
-    const Descriptor descriptor(folder, O_RDONLY | O_DIRECTORY);
+    const Descriptor descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (descriptor.number() < 0) throw os_fault("cannot open " + folder.string());
     // A file system that cannot sync folders says so with EINVAL; there is nothing more to be had from it.
     if (fsync(descriptor.number()) != 0 && errno != EINVAL) throw os_fault("syncing " + folder.string());
 }
@@ -59,15 +68,30 @@ void sync_folder(const fs::path& folder) {
 }  // namespace
 
 void write_file(const fs::path& file, std::string_view content) {
+    write_file(file, [&](const WritePart& write) { write(content); });
+}
+
+void write_file(const fs::path& file, const std::function<void(const WritePart&)>& write) {
     const fs::path aside = file.string() + ".part";
     try {
-        write_and_sync(aside, content);
+        write_and_sync(aside, write);
         if (std::rename(aside.c_str(), file.c_str()) != 0) throw os_fault("cannot write " + file.string());
     } catch (...) {
         unlink(aside.c_str());
         throw;
     }
     sync_folder(file.has_parent_path() ? file.parent_path() : ".");
+}
+
+int open_own_file(const fs::path& file, int flags) {
+    const int descriptor = open(file.c_str(), flags | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+    if (descriptor < 0 && errno == ELOOP)
+        throw Fault(fmt::format("cannot write {}: it is a symbolic link; remove it", file.string()));
+    if (descriptor < 0) throw os_fault("cannot write " + file.string());
+    struct stat status {};
+    if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) return descriptor;
+    close(descriptor);
+    throw Fault(fmt::format("cannot write {}: it is no regular file; remove it", file.string()));
 }
 
 }  // namespace fedhive::sim

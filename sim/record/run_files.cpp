@@ -1,6 +1,7 @@
 #include "sim/record/run_files.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
 #include "sim/config/config.h"
 #include "sim/config/suggest.h"
 
@@ -12,9 +13,7 @@
 #include <array>
 #include <charconv>
 #include <ctime>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
 namespace fedhive::sim {
 
@@ -34,13 +33,6 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(folder, none)) entries.push_back(entry.path());
     return entries;
-}
-
-std::string read_text(const fs::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    return text.str();
 }
 
 /// The round in a checkpoint's name; nothing for any other file.
@@ -74,10 +66,18 @@ std::vector<fs::path> files_of_a_run(const fs::path& folder) {
     return files;
 }
 
-/// What may be there of a run whose config.yaml is not: nothing but temporary names, and the first checkpoint.
+/// Written so far by a process that was killed meanwhile: the beginning of a config, as to_yaml() begins it.
+bool is_begun_config(const fs::path& file) {
+    constexpr std::string_view kBeginning = "name: ";
+    const std::string text = read_file_or_nothing(file);
+    return text.starts_with(kBeginning) || kBeginning.starts_with(text);
+}
+
+/// What may be there of a run whose config.yaml is not: nothing but the lock, temporary names, and the first checkpoint. A link is somebody's.
 bool counts_as_empty(const fs::path& folder) {
     const auto written_first = [&](const fs::path& entry) {
         const std::string name = entry.filename().native();
+        if (fs::is_symlink(entry)) return false;
         if (name == "logs") return fs::is_directory(entry) && fs::is_empty(entry);
         if (name == "checkpoints") {
             const auto checkpoints = entries_of(entry);
@@ -85,7 +85,7 @@ bool counts_as_empty(const fs::path& folder) {
                        return round_of(without_part(file)) == 0;
                    });
         }
-        return name == RunLock::kName || name == "config.yaml.part";
+        return name == RunLock::kName || (name == "config.yaml.part" && is_begun_config(entry));
     };
     const auto entries = entries_of(folder);
     return std::all_of(entries.begin(), entries.end(), written_first);
@@ -93,10 +93,10 @@ bool counts_as_empty(const fs::path& folder) {
 
 /// A manifest of ours, or, of a process killed before it wrote one, a config.yaml as only a run writes it.
 bool is_run(const fs::path& folder) {
-    const auto manifest = nlohmann::json::parse(read_text(folder / "manifest.json"), nullptr, false);
+    const auto manifest = nlohmann::json::parse(read_file_or_nothing(folder / "manifest.json"), nullptr, false);
     if (manifest.is_object() && manifest.contains("schema") && manifest.contains("model_sha256")) return true;
     try {
-        return to_yaml(load_config(folder / "config.yaml").run) == read_text(folder / "config.yaml");
+        return to_yaml(load_config(folder / "config.yaml").run) == read_file(folder / "config.yaml");
     } catch (const ConfigError&) {
         return false;
     }
@@ -156,14 +156,24 @@ RunLock claim_new_folder(const fs::path& folder, bool overwrite) {
 }
 
 void check_is_run(const fs::path& folder) {
-    if (!fs::exists(folder / "config.yaml") || !is_run(folder))
-        throw ConfigError(fmt::format("{}: is not the folder of a run{}; start one with: fedhive run CONFIG --out {}",
-                                      folder.string(), fs::exists(folder) ? "" : nearest_folder(folder), folder.string()));
+    if (fs::exists(folder / "config.yaml") && is_run(folder)) return;
+    read_file_if_there(folder / "config.yaml");  // says so where it is there and cannot be read
+    throw ConfigError(fmt::format("{}: is not the folder of a run{}; start one with: fedhive run CONFIG --out {}",
+                                  folder.string(), fs::exists(folder) ? "" : nearest_folder(folder), folder.string()));
 }
 
 RunLock claim_run(const fs::path& folder) {
     check_is_run(folder);
     return RunLock(folder);
+}
+
+void put_folders_aside(const fs::path& folder) {
+    for (const std::int64_t round : checkpoint_rounds(folder)) {
+        const fs::path checkpoint = checkpoint_path(folder, round);
+        if (!fs::is_directory(fs::symlink_status(checkpoint))) continue;
+        const fs::path aside = checkpoint.string() + ".damaged";
+        if (std::rename(checkpoint.c_str(), aside.c_str()) != 0) throw os_fault("cannot put aside " + checkpoint.string());
+    }
 }
 
 void remove_part_files(const fs::path& folder) {

@@ -24,6 +24,9 @@ void check_is_run(const std::filesystem::path& folder);
 /// Locks the folder of a run that is to go on. Throws ConfigError: no run there, or one that is going on.
 RunLock claim_run(const std::filesystem::path& folder);
 
+/// Renames folders that stand where a checkpoint would be written: to its name with .damaged. Throws Fault.
+void put_folders_aside(const std::filesystem::path& folder);
+
 /// Removes what a killed process was writing: our files' temporary names.
 void remove_part_files(const std::filesystem::path& folder);
 

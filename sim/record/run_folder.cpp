@@ -1,6 +1,8 @@
 #include "sim/record/run_folder.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
+#include "aggregation/memory/shared_segment.h"
 #include "sim/record/durable_file.h"
 #include "sim/record/run_files.h"
 
@@ -10,8 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <optional>
 #include <utility>
 
 namespace fedhive::sim {
@@ -28,13 +29,6 @@ constexpr std::string_view kClientColumns =
     "started_s,gather_s,update_s\n";
 
 constexpr std::string_view kArrivalColumns = "round,client_id\n";
-
-std::string content_of(const fs::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    return text.str();
-}
 
 void cut_table(AppendFile& table, std::uint64_t size, std::string_view columns) {
     table.cut(size);
@@ -76,20 +70,38 @@ std::string client_row(const RoundRecord& round, const ClientReport& client) {
                              seconds_between(round.origin_ns, result.start_ns), result.gather_s, result.update_s);
 }
 
-void check_table(const fs::path& file, std::uint64_t size, std::string_view columns, std::int64_t rounds) {
+/// The last of `size` bytes, from the beginning of a row on: as long as a row of a table may be.
+std::string last_row(InputFile& input, std::uint64_t size) {
+    constexpr std::uint64_t kMost = std::uint64_t{64} << 10;
+    std::string text(std::min(size, kMost), '\0');
+    input.seek(size - text.size());
+    text.resize(input.read(text));
+    return text.size() < 2 ? text : text.substr(text.rfind('\n', text.size() - 2) + 1);
+}
+
+void check_table(const fs::path& file, const TableEnd& end, std::string_view columns, std::int64_t rounds) {
     const auto refuse = [&](const std::string& problem) {
         throw ConfigError(fmt::format("{}: {}; put back the file that the run wrote, or run again in another folder",
                                       file.string(), problem));
     };
-    const std::string text = content_of(file);
-    if (text.size() < size)
-        refuse(fmt::format("has {} bytes, {} of them were written when the checkpoint of round {} was", text.size(), size,
+    std::optional<InputFile> opened;
+    try {
+        opened.emplace(file);
+    } catch (const FileError& error) {
+        refuse(error.reason);
+    }
+    InputFile& input = *opened;
+    if (input.size() < end.bytes)
+        refuse(fmt::format("has {} bytes, {} of them were written when the checkpoint of round {} was", input.size(), end.bytes,
                            rounds));
-    const std::string_view kept = std::string_view(text).substr(0, size);
-    if (!kept.starts_with(columns)) refuse("its columns are not those that this fedhive writes");
-    const std::size_t last_row = kept.size() < 2 ? 0 : kept.rfind('\n', kept.size() - 2) + 1;
-    if (!kept.ends_with('\n') || !kept.substr(last_row).starts_with(fmt::format("{},", rounds)))
-        refuse(fmt::format("its first {} bytes do not end with a row of round {}", size, rounds));
+    std::string head(columns.size(), '\0');
+    head.resize(input.read(head));
+    if (head != columns) refuse("its columns are not those that this fedhive writes");
+    const std::string row = last_row(input, end.bytes);
+    if (!row.ends_with('\n') || !row.starts_with(fmt::format("{},", rounds)))
+        refuse(fmt::format("its first {} bytes do not end with a row of round {}", end.bytes, rounds));
+    if (end.crc && crc_of(file, end.bytes) != *end.crc)
+        refuse(fmt::format("its first {} bytes are not those that the run wrote: a row has been changed", end.bytes));
 }
 
 }  // namespace
@@ -117,11 +129,12 @@ RunFolder::RunFolder(RunLock lock)
 
 void RunFolder::go_back_to(const TablePositions& tables) {
     remove_part_files(path());
+    put_folders_aside(path());
     unlink((path() / "model.safetensors").c_str());
-    cut_table(rounds_, tables.rounds_bytes, kRoundColumns);
-    cut_table(clients_, tables.clients_bytes, kClientColumns);
-    cut_table(arrivals_, tables.arrivals_bytes, kArrivalColumns);
-    events_.cut(whole_lines(content_of(path() / "events.jsonl")));
+    cut_table(rounds_, tables.rounds.bytes, kRoundColumns);
+    cut_table(clients_, tables.clients.bytes, kClientColumns);
+    cut_table(arrivals_, tables.arrivals.bytes, kArrivalColumns);
+    events_.cut(whole_lines(read_file(path() / "events.jsonl", aggregation::available_memory_bytes())));
 }
 
 void RunFolder::make_folders() const {
@@ -165,32 +178,44 @@ void RunFolder::write_config(const RunConfig& config) const { write_file(path() 
 
 void RunFolder::write_partition(const clients::SharedDataset& dataset) const {
     const auto num_classes = static_cast<std::size_t>(dataset.map().num_classes);
-    std::string text = "client_id,num_examples";
-    for (std::size_t label = 0; label < num_classes; ++label) text += fmt::format(",label_{}", label);
-    text += "\n";
+    const std::size_t clients = num_partitioned(dataset.map().num_clients, num_classes);
     std::vector<std::size_t> counts(num_classes);
-    for (std::size_t client = 0; client < std::min<std::size_t>(dataset.map().num_clients, kMostPartitioned); ++client) {
-        std::fill(counts.begin(), counts.end(), 0);
-        for (const std::uint32_t example : dataset.shard(client))
-            ++counts[static_cast<std::size_t>(dataset.train().labels[example])];
-        text += fmt::format("{},{},{}\n", client, dataset.shard(client).size(), fmt::join(counts, ","));
-    }
-    write_file(path() / "partition.csv", text);
+    write_file(path() / "partition.csv", [&](const WritePart& write) {
+        std::string row = "client_id,num_examples";
+        for (std::size_t label = 0; label < num_classes; ++label) row += fmt::format(",label_{}", label);
+        write(row + "\n");
+        for (std::size_t client = 0; client < clients; ++client) {
+            std::fill(counts.begin(), counts.end(), 0);
+            for (const std::uint32_t example : dataset.shard(client))
+                ++counts[static_cast<std::size_t>(dataset.train().labels[example])];
+            write(fmt::format("{},{},{}\n", client, dataset.shard(client).size(), fmt::join(counts, ",")));
+        }
+    });
+}
+
+std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes) {
+    const std::size_t fitting = kMostPartitionCounts / std::max<std::size_t>(1, num_classes);
+    return std::min({num_clients, kMostPartitioned, std::max<std::size_t>(1, fitting)});
 }
 
 TablePositions RunFolder::sync_tables() {
     clients_.sync();
     arrivals_.sync();
     rounds_.sync();
-    return {rounds_.size(), clients_.size(), arrivals_.size()};
+    const auto end = [](const AppendFile& table) { return TableEnd{table.size(), table.crc()}; };
+    return {end(rounds_), end(clients_), end(arrivals_)};
+}
+
+void RunFolder::expect_whole_tables() const {
+    for (const AppendFile* table : {&rounds_, &clients_, &arrivals_, &events_}) table->expect_whole();
 }
 
 void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds) {
-    check_table(folder / "rounds.csv", tables.rounds_bytes, kRoundColumns, rounds);
-    check_table(folder / "clients.csv", tables.clients_bytes, kClientColumns, rounds);
+    check_table(folder / "rounds.csv", tables.rounds, kRoundColumns, rounds);
+    check_table(folder / "clients.csv", tables.clients, kClientColumns, rounds);
     // On the virtual clock it has no rows.
-    if (tables.arrivals_bytes > kArrivalColumns.size())
-        check_table(folder / "arrivals.csv", tables.arrivals_bytes, kArrivalColumns, rounds);
+    if (tables.arrivals.bytes > kArrivalColumns.size())
+        check_table(folder / "arrivals.csv", tables.arrivals, kArrivalColumns, rounds);
 }
 
 }  // namespace fedhive::sim

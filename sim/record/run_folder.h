@@ -19,8 +19,13 @@ namespace fedhive::sim {
 /// Version of the files' schema, in the manifest: columns are only ever added at the end.
 inline constexpr int kResultSchema = 1;
 
-/// Clients in partition.csv: enough to see how examples are dealt; with a million of them it would only be large.
+/// Clients in partition.csv: enough to see how examples are dealt; with a million of them it would only be large. So it would with a million
+/// classes: of them all the counts it holds, there are no more than these.
 inline constexpr std::size_t kMostPartitioned = 10000;
+inline constexpr std::size_t kMostPartitionCounts = 10'000'000;
+
+/// How many clients partition.csv lists: the first of them.
+std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes);
 
 class RunFolder {
 public:
@@ -46,11 +51,14 @@ public:
     void write_manifest(const nlohmann::ordered_json& manifest) const;
     void write_config(const RunConfig& config) const;
 
-    /// partition.csv: how many examples of each label the first kMostPartitioned clients hold.
+    /// partition.csv: how many examples of each label the first num_partitioned() clients hold.
     void write_partition(const clients::SharedDataset& dataset) const;
 
-    /// Where the tables end, once all of that is on the disk.
+    /// Where the tables end, once all of that is on the disk. Throws as expect_whole_tables().
     TablePositions sync_tables();
+
+    /// Throws Fault naming the table that somebody has cut, removed or replaced since it was opened.
+    void expect_whole_tables() const;
 
 private:
     void make_folders() const;

@@ -1,12 +1,14 @@
 #include "sim/record/run_lock.h"
 
 #include "aggregation/base/error.h"
+#include "sim/record/durable_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -15,9 +17,11 @@ namespace fedhive::sim {
 
 namespace {
 
+constexpr off_t kLongestHolder = 32;
+
 /// What the holder wrote.
 std::string read_holder(int descriptor) {
-    std::array<char, 32> text{};
+    std::array<char, kLongestHolder> text{};
     const ssize_t size = pread(descriptor, text.data(), text.size(), 0);
     const std::string holder(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
     return holder.substr(0, holder.find('\n'));
@@ -28,16 +32,42 @@ std::string read_holder(int descriptor) {
 bool is_still_at(int descriptor, const std::filesystem::path& file) {
     struct stat opened {};
     struct stat present {};
-    return fstat(descriptor, &opened) == 0 && stat(file.c_str(), &present) == 0 && opened.st_dev == present.st_dev &&
+    return fstat(descriptor, &opened) == 0 && lstat(file.c_str(), &present) == 0 && opened.st_dev == present.st_dev &&
            opened.st_ino == present.st_ino;
+}
+
+/// A number, or nothing yet.
+bool names_a_process(int descriptor) {
+    const std::string holder = read_holder(descriptor);
+    return std::all_of(holder.begin(), holder.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// Open, and ours.
+int open_lock(const std::filesystem::path& folder, const std::filesystem::path& file) {
+    const auto refuse = [&](const std::string& problem) {
+        throw ConfigError(fmt::format("{}: cannot be written: {}", folder.string(), problem));
+    };
+    int descriptor = -1;
+    try {
+        descriptor = open_own_file(file, O_RDWR);
+    } catch (const Fault& fault) {
+        refuse(fault.what());
+    }
+    // Our own is new, or holds a process's number: what is written into it must not be what somebody else wants to keep.
+    struct stat status {};
+    if (fstat(descriptor, &status) == 0 && status.st_nlink < 2 && status.st_size < kLongestHolder &&
+        names_a_process(descriptor))
+        return descriptor;
+    close(descriptor);
+    refuse(fmt::format("{} is not a file that fedhive made; remove it, or choose another folder", file.string()));
+    return -1;
 }
 
 /// An open and locked descriptor.
 int lock_file(const std::filesystem::path& folder) {
     const std::filesystem::path file = folder / RunLock::kName;
     for (;;) {
-        const int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-        if (descriptor < 0) throw ConfigError(fmt::format("{}: cannot be written: {}", folder.string(), std::strerror(errno)));
+        const int descriptor = open_lock(folder, file);
         const bool taken = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
         if (taken && is_still_at(descriptor, file)) {
             const std::string holder = read_holder(descriptor);

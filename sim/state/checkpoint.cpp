@@ -1,13 +1,16 @@
 #include "sim/state/checkpoint.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
 #include "aggregation/base/sha256.h"
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -58,6 +61,10 @@ std::vector<Tensor> tensors_of(const Layout& layout, std::span<const NamedVector
     return tensors;
 }
 
+std::array<std::pair<const char*, TableEnd>, 3> named(const TablePositions& tables) {
+    return {{{"rounds_csv", tables.rounds}, {"clients_csv", tables.clients}, {"arrivals_csv", tables.arrivals}}};
+}
+
 std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint) {
     const auto text = [](const auto& value) { return fmt::format("{}", value); };
     const Progress& progress = checkpoint.progress;
@@ -73,14 +80,15 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint) {
         {"gpu", checkpoint.environment.gpu},
         {"data_fingerprint", fmt::format("{:016x}", checkpoint.data_fingerprint)},
         {"layout_fingerprint", fmt::format("{:016x}", checkpoint.layout_fingerprint)},
-        {"rounds_csv_bytes", text(checkpoint.tables.rounds_bytes)},
-        {"clients_csv_bytes", text(checkpoint.tables.clients_bytes)},
-        {"arrivals_csv_bytes", text(checkpoint.tables.arrivals_bytes)},
         {"wall_s", seconds_to_json(progress).dump()},
         {"failures", to_json(progress.failures).dump()},
         {"now_s", text(checkpoint.now_s)},
         {"in_flight", to_json(checkpoint.in_flight).dump()},
     };
+    for (const auto& [name, end] : named(checkpoint.tables)) {
+        metadata[std::string(name) + "_bytes"] = text(end.bytes);
+        if (end.crc) metadata[std::string(name) + "_crc32"] = fmt::format("{:08x}", *end.crc);
+    }
     if (progress.test) {
         metadata["test_round"] = text(progress.test_round);
         metadata["test_loss"] = text(progress.test->test_loss);
@@ -150,6 +158,12 @@ std::vector<InFlight> read_in_flight(const MetadataReader& metadata) {
     return result;
 }
 
+TableEnd read_end(const MetadataReader& metadata, const std::string& name) {
+    TableEnd end{.bytes = metadata.number<std::uint64_t>(name + "_bytes")};
+    if (metadata.has(name + "_crc32")) end.crc = metadata.number<std::uint32_t>(name + "_crc32", 16);
+    return end;
+}
+
 Progress read_progress(const MetadataReader& metadata) {
     Progress progress;
     progress.wall_s = metadata.number_in<double>("wall_s", "total");
@@ -173,9 +187,8 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
                               metadata.text("gpu")};
     checkpoint.data_fingerprint = metadata.number<std::uint64_t>("data_fingerprint", 16);
     checkpoint.layout_fingerprint = metadata.number<std::uint64_t>("layout_fingerprint", 16);
-    checkpoint.tables = {metadata.number<std::uint64_t>("rounds_csv_bytes"),
-                         metadata.number<std::uint64_t>("clients_csv_bytes"),
-                         metadata.number<std::uint64_t>("arrivals_csv_bytes")};
+    checkpoint.tables = {read_end(metadata, "rounds_csv"), read_end(metadata, "clients_csv"),
+                         read_end(metadata, "arrivals_csv")};
     checkpoint.progress = read_progress(metadata);
     checkpoint.now_s = metadata.number<double>("now_s");
     checkpoint.in_flight = read_in_flight(metadata);
@@ -185,6 +198,10 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
 StateFile read_file(const std::filesystem::path& file) {
     try {
         return read_state(file);
+    } catch (const FileError& error) {
+        // Whole, as far as can be seen: the one before would not fit either.
+        if (error.problem == FileProblem::TooLarge) throw;
+        throw DamagedCheckpoint(error.what());
     } catch (const ConfigError& error) {
         throw DamagedCheckpoint(error.what());
     }

@@ -39,11 +39,16 @@ struct BitsEnvironment {
 /// "LibTorch 2.10.0 then, 2.11.0 now", one for each thing that differs.
 std::vector<std::string> differences(const BitsEnvironment& then, const BitsEnvironment& now);
 
-/// How far the tables are written, bytes from their beginning.
+/// How far a table is written: bytes from its beginning, and their CRC-32, which older checkpoints do not have.
+struct TableEnd {
+    std::uint64_t bytes = 0;
+    std::optional<std::uint32_t> crc{};
+};
+
 struct TablePositions {
-    std::uint64_t rounds_bytes = 0;
-    std::uint64_t clients_bytes = 0;
-    std::uint64_t arrivals_bytes = 0;
+    TableEnd rounds;
+    TableEnd clients;
+    TableEnd arrivals;
 };
 
 /// What the rounds so far add up to, for the manifest and for conditions that look back.

@@ -1,13 +1,14 @@
 #include "sim/state/resume.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
 #include "sim/machine.h"
+#include "sim/record/json_value.h"
 #include "sim/record/run_files.h"
 #include "sim/record/run_folder.h"
 #include "sim/state/checkpointer.h"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <map>
 
@@ -17,43 +18,62 @@ namespace fs = std::filesystem;
 
 namespace {
 
+[[noreturn]] void refuse_manifest(const fs::path& folder, const std::string& problem) {
+    throw ConfigError(fmt::format("{}: {}; put back the file that the run wrote, or take it away: the run can go on without it",
+                                  (folder / "manifest.json").string(), problem));
+}
+
 /// The manifest of the run so far; null where a killed process had not written one yet.
 nlohmann::json read_manifest(const fs::path& folder) {
-    std::ifstream stream(folder / "manifest.json");
-    auto manifest = nlohmann::json::parse(stream, nullptr, false);
-    if (!manifest.is_object()) return nullptr;
+    const fs::path file = folder / "manifest.json";
+    const std::string text = read_file_if_there(file);
+    if (text.empty()) return nullptr;
+    auto manifest = nlohmann::json::parse(text, nullptr, false);
+    if (!manifest.is_object()) refuse_manifest(folder, "is damaged: it is no JSON object");
     const nlohmann::json schema = manifest.value("schema", nlohmann::json());
     if (schema != kResultSchema)
         throw ConfigError(
             fmt::format("{}: has schema {}, this fedhive reads and writes {}; resume with the fedhive that wrote it",
-                        (folder / "manifest.json").string(), schema.dump(), kResultSchema));
+                        file.string(), schema.dump(), kResultSchema));
     return manifest;
 }
 
-/// A text of the manifest; empty where there is none.
-std::string text_in(const nlohmann::json& manifest, const char* key) {
-    return manifest.is_object() && manifest.contains(key) && manifest[key].is_string() ? manifest[key].get<std::string>() : "";
-}
-
-void read_past(const nlohmann::json& manifest, Past& past) {
-    past.started = text_in(manifest, "started");
-    past.resumed = 1;
-    if (!manifest.is_object()) return;
-    if (manifest.contains("resumed") && manifest["resumed"].is_number_integer())
-        past.resumed += manifest["resumed"].get<std::int64_t>();
-    for (const nlohmann::json& one : manifest.value("other_bits", nlohmann::json::array()))
-        if (one.is_string()) past.other_bits.push_back(one.get<std::string>());
-}
+/// What a resumed run wants of it.
+struct Before {
+    std::string exit_status;
+    std::string data_fingerprint;
+    std::optional<std::int64_t> round;
+    std::optional<WorkerChoice> workers;
+    Past past;
+};
 
 /// The number of workers that auto came to, if that was on a machine like this one.
 std::optional<WorkerChoice> workers_before(const nlohmann::json& manifest) {
     const Machine machine = this_machine();
-    if (!manifest.is_object() || text_in(manifest, "cpu") != machine.cpu ||
-        manifest.value("cores", nlohmann::json()) != machine.cores)
-        return std::nullopt;
-    const nlohmann::json workers = manifest.value("workers", nlohmann::json());
-    if (!workers.is_number_unsigned()) return std::nullopt;
-    return choice_from(manifest.value("workers_auto", nlohmann::json()), workers.get<std::uint32_t>());
+    const bool same_machine = optional_value<std::string>(manifest, "cpu") == machine.cpu &&
+                              optional_value<std::int64_t>(manifest, "cores") == machine.cores;
+    const auto workers = optional_value<std::uint32_t>(manifest, "workers");
+    if (!same_machine || !workers) return std::nullopt;
+    return choice_from(manifest.value("workers_auto", nlohmann::json()), *workers);
+}
+
+Before read_before(const fs::path& folder) {
+    const nlohmann::json manifest = read_manifest(folder);
+    Before before;
+    try {
+        const auto text = [&](const char* key) { return optional_value<std::string>(manifest, key).value_or(""); };
+        before.exit_status = text("exit_status");
+        before.data_fingerprint = text("data_fingerprint");
+        before.round = optional_value<std::int64_t>(manifest, "round");
+        if (manifest.is_object()) before.workers = workers_before(manifest);
+        before.past.started = text("started");
+        before.past.resumed = 1 + optional_value<std::int64_t>(manifest, "resumed").value_or(0);
+        before.past.other_bits =
+            optional_value<std::vector<std::string>>(manifest, "other_bits").value_or(std::vector<std::string>{});
+    } catch (const ConfigError& error) {
+        refuse_manifest(folder, error.what());
+    }
+    return before;
 }
 
 std::string shown(const std::string& value) { return value.empty() ? "(not given)" : value; }
@@ -85,8 +105,8 @@ bool asks_for_more(const std::vector<ConfigChange>& found) {
                        [](const ConfigChange& change) { return change.key == "rounds" || change.key.rfind("stop.", 0) == 0; });
 }
 
-std::string how_it_finished(const nlohmann::json& manifest, const RunConfig& config, const fs::path& folder) {
-    const auto rounds = manifest.value("round", config.rounds);
+std::string how_it_finished(const std::optional<std::int64_t>& round, const RunConfig& config, const fs::path& folder) {
+    const std::int64_t rounds = round.value_or(config.rounds);
     const std::string by_accuracy =
         rounds < config.rounds ? " by stop.test_accuracy, which --set stop.test_accuracy=null takes away" : "";
     return fmt::format("{}: the run has finished after {} rounds{}; for more: fedhive run --resume {} --set rounds=N",
@@ -155,7 +175,7 @@ std::optional<CheckpointFile> newest_checkpoint(const fs::path& folder, std::int
 
 Resumption find_resumption(const ResumeOptions& options) {
     const fs::path& folder = options.folder;
-    const nlohmann::json manifest = read_manifest(folder);
+    const Before so_far = read_before(folder);
     Resumption found;
     found.folder = folder;
     found.loaded = load_wanted(options);
@@ -167,9 +187,9 @@ Resumption find_resumption(const ResumeOptions& options) {
     const std::vector<ConfigChange> differing = changes(before, wanted);
     found.point.changed = check_changes(differing, folder);
     found.config_changed = !changes(stored, wanted).empty();
-    found.data_fingerprint = text_in(manifest, "data_fingerprint");
-    found.workers = workers_before(manifest);
-    read_past(manifest, found.past);
+    found.data_fingerprint = so_far.data_fingerprint;
+    found.workers = so_far.workers;
+    found.past = so_far.past;
     if (found.from) {
         const Checkpoint& checkpoint = found.from->checkpoint;
         if (wanted.rounds < checkpoint.round)
@@ -183,8 +203,8 @@ Resumption find_resumption(const ResumeOptions& options) {
         found.point.tables = checkpoint.tables;
         found.point.checkpoint = fs::relative(checkpoint_path(folder, checkpoint.round), folder).string();
     }
-    if (text_in(manifest, "exit_status") == "finished" && (found.over || !asks_for_more(differing)))
-        found.finished = how_it_finished(manifest, wanted, folder);
+    if (so_far.exit_status == "finished" && (found.over || !asks_for_more(differing)))
+        found.finished = how_it_finished(so_far.round, wanted, folder);
     return found;
 }
 
@@ -195,7 +215,7 @@ Resumption find_start(const fs::path& folder, std::int64_t round) {
     found.from = newest_checkpoint(folder, round, found.point.damaged);
     if (found.from)
         check_changes(changes(from_yaml(found.from->checkpoint.config, "the checkpoint's config"), found.loaded.run), folder);
-    found.data_fingerprint = text_in(read_manifest(folder), "data_fingerprint");
+    found.data_fingerprint = read_before(folder).data_fingerprint;
     return found;
 }
 

@@ -3,6 +3,7 @@
 #include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 using namespace fedhive;
 using namespace fedhive::testing;
@@ -153,7 +154,41 @@ TEST_SUITE("ResumeRefused") {
         with_table(shifted, "its first");
         std::ofstream(run.out() / "rounds.csv") << rounds;
         fs::remove(run.out() / "clients.csv");
-        run.refuses({"--set", "rounds=4"}, {"clients.csv: has 0 bytes"});
+        run.refuses({"--set", "rounds=4"}, {"clients.csv: there is no such file; put back the file that the run wrote"});
+    }
+
+    TEST_CASE("RowThatWasChangedIsNoticed") {
+        Finished run;
+        for (const char* table : {"rounds.csv", "clients.csv", "arrivals.csv"}) {
+            const std::string rows = read_text(run.out() / table);
+            std::string changed = rows;
+            const std::size_t digit = changed.find_first_of("0123456789", changed.find('\n', changed.find('\n') + 1) + 3);
+            changed[digit] = changed[digit] == '1' ? '2' : '1';
+            std::ofstream(run.out() / table) << changed;
+            run.refuses({"--set", "rounds=4"}, {std::string(table) + ": its first ", "are not those that the run wrote"});
+            std::ofstream(run.out() / table) << rows;
+        }
+        CHECK(run.resume({"--set", "rounds=4"}) == "exited with status 0");
+    }
+
+    TEST_CASE("ManifestWithValuesOfAnotherTypeIsNamed") {
+        Finished run;
+        const std::string manifest = read_text(run.out() / "manifest.json");
+        for (const char* key :
+             {"round", "resumed", "exit_status", "data_fingerprint", "started", "other_bits", "workers", "cores"}) {
+            auto changed = nlohmann::json::parse(manifest);
+            changed[key] = {{"x", 1}};
+            std::ofstream(run.out() / "manifest.json") << changed.dump();
+            run.refuses(
+                {}, {fmt::format("manifest.json: is damaged: its '{}' is of type object, wanted is ", key), "take it away"});
+        }
+        std::ofstream(run.out() / "manifest.json") << manifest.substr(0, manifest.size() / 2);
+        run.refuses({}, {"manifest.json: is damaged: it is no JSON object"});
+        fs::remove(run.out() / "manifest.json");
+        REQUIRE(mkfifo((run.out() / "manifest.json").c_str(), 0600) == 0);
+        run.refuses({}, {"manifest.json: is not a regular file but a pipe"});
+        fs::remove(run.out() / "manifest.json");
+        CHECK(run.resume({"--set", "rounds=4"}) == "exited with status 0");
     }
 
     TEST_CASE("RunThatIsGoingOn") {

@@ -214,8 +214,8 @@ TEST_SUITE("Resume") {
         CHECK(sim::checkpoint_rounds(run.out()) == std::vector<std::int64_t>{6, 8, 9});
         const auto newest = sim::read_checkpoint(sim::checkpoint_path(run.out(), 9)).checkpoint;
         CHECK(newest.config == read_text(run.out() / "config.yaml"));
-        CHECK(newest.tables.rounds_bytes == std::filesystem::file_size(run.out() / "rounds.csv"));
-        CHECK(newest.tables.clients_bytes == std::filesystem::file_size(run.out() / "clients.csv"));
+        CHECK(newest.tables.rounds.bytes == std::filesystem::file_size(run.out() / "rounds.csv"));
+        CHECK(newest.tables.clients.bytes == std::filesystem::file_size(run.out() / "clients.csv"));
         CHECK(newest.version == 9);
     }
 

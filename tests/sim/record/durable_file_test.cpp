@@ -71,6 +71,35 @@ TEST_SUITE("DurableFile") {
         CHECK_FALSE(std::filesystem::exists(folder.path() / "f.part"));
     }
 
+    TEST_CASE("LinkUnderTheTemporaryNameIsNotFollowed") {
+        const testing::TemporaryFolder folder;
+        const std::filesystem::path other = folder.path() / "other";
+        for (const bool hard : {false, true}) {
+            std::ofstream(other) << "somebody's";
+            if (hard)
+                std::filesystem::create_hard_link(other, folder.path() / "f.part");
+            else
+                std::filesystem::create_symlink(other, folder.path() / "f.part");
+            write_file(folder.path() / "f", "mine");
+            CHECK(content_of(folder.path() / "f") == "mine");
+            CHECK(content_of(other) == "somebody's");
+        }
+        CHECK_FALSE(std::filesystem::is_symlink(folder.path() / "f"));
+    }
+
+    TEST_CASE("ContentMayComeInParts") {
+        const testing::TemporaryFolder folder;
+        write_file(folder.path() / "f", [](const WritePart& write) {
+            write("a");
+            write("");
+            write("bc");
+        });
+        CHECK(content_of(folder.path() / "f") == "abc");
+        CHECK_THROWS_AS(write_file(folder.path() / "f", [](const WritePart&) { throw Fault("no more"); }), Fault);
+        CHECK(content_of(folder.path() / "f") == "abc");
+        CHECK_FALSE(std::filesystem::exists(folder.path() / "f.part"));
+    }
+
     TEST_CASE("FolderThatIsMissingIsAFaultWithThePath") {
         CHECK_THROWS_WITH_AS(write_file("/nowhere/file", "x"), doctest::Contains("/nowhere/file"), Fault);
     }

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,6 +68,30 @@ TEST_SUITE("RunLock") {
         CHECK_THROWS_WITH_AS(RunLock("/nowhere/at/all"), doctest::Contains("/nowhere/at/all: cannot be written"), ConfigError);
     }
 
+    TEST_CASE("FileOfSomebodyElseIsLeftAlone") {
+        const testing::TemporaryFolder folder;
+        const std::filesystem::path other = folder.path() / "other";
+        const std::filesystem::path run = folder.path() / "run";
+        const std::filesystem::path lock = run / RunLock::kName;
+        std::filesystem::create_directory(run);
+        const auto refused = [&](const char* problem) {
+            CHECK_THROWS_WITH_AS(RunLock{run}, doctest::Contains(problem), ConfigError);
+            CHECK(std::filesystem::exists(std::filesystem::symlink_status(lock)));
+            std::filesystem::remove(lock);
+        };
+        std::ofstream(other) << "12";
+        std::filesystem::create_symlink(other, lock);
+        refused("it is a symbolic link; remove it");
+        std::filesystem::create_hard_link(other, lock);
+        refused("is not a file that fedhive made");
+        CHECK(read_text(other) == "12");
+        std::ofstream(lock) << "held by another program";
+        refused("is not a file that fedhive made");
+        REQUIRE(mkfifo(lock.c_str(), 0600) == 0);
+        refused("it is no regular file");
+        const RunLock ours(run);
+    }
+
     // The file is removed at every end: whoever opened it before that may lock what nobody else will see.
     TEST_CASE("NeverTwoHoldersWhileManyComeAndGo") {
         const testing::TemporaryFolder folder;
@@ -112,6 +137,53 @@ TEST_SUITE("AppendFile") {
         file.sync();
         CHECK(file.size() == 12);
         CHECK(read_text(path) == "a,b\n1,2\n5,6\n");
+    }
+
+    TEST_CASE("CutRemovedOrReplacedByOthersIsNoticed") {
+        const testing::TemporaryFolder folder;
+        const std::filesystem::path path = folder.path() / "t.csv";
+        AppendFile file(path);
+        file.append("a,b\n1,2\n");
+        CHECK_NOTHROW(file.sync());
+        const auto noticed = [&](const char* how) {
+            CHECK_THROWS_WITH_AS(file.expect_whole(), doctest::Contains((path.string() + ": was " + how).c_str()), Fault);
+            CHECK_THROWS_AS(file.sync(), Fault);
+        };
+        std::filesystem::resize_file(path, 4);
+        noticed("changed while the run wrote it: it has 4 bytes, 8 were written");
+        std::ofstream(path) << "a,b\n1,2\n3,4\n";
+        noticed("changed while the run wrote it: it has 12 bytes, 8 were written");
+        std::filesystem::rename(path, folder.path() / "aside");
+        noticed("removed while the run wrote it");
+        std::ofstream(path) << "a,b\n1,2\n";
+        noticed("replaced by another file");
+    }
+
+    TEST_CASE("SumIsThatOfTheBytes") {
+        const testing::TemporaryFolder folder;
+        const std::filesystem::path path = folder.path() / "t.csv";
+        {
+            AppendFile file(path);
+            CHECK(file.crc() == 0);
+            file.append("1234");
+            file.append("56789");
+            CHECK(file.crc() == 0xCBF43926);  // the check value of CRC-32
+            CHECK(crc_of(path, 9) == 0xCBF43926);
+            CHECK(crc_of(path, 100) == 0xCBF43926);
+            file.append("0");
+        }
+        AppendFile again(path);
+        again.cut(4);
+        CHECK(again.crc() == crc_of(path, 4));
+        again.append("56789");
+        CHECK(again.crc() == 0xCBF43926);
+    }
+
+    TEST_CASE("LinkIsNotFollowed") {
+        const testing::TemporaryFolder folder;
+        std::ofstream(folder.path() / "other") << "x";
+        std::filesystem::create_symlink(folder.path() / "other", folder.path() / "t.csv");
+        CHECK_THROWS_WITH_AS(AppendFile(folder.path() / "t.csv"), doctest::Contains("t.csv: it is a symbolic link"), Fault);
     }
 
     TEST_CASE("FailureNamesFileAndReasonAndLeavesWholeLines") {

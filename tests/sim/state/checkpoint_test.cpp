@@ -43,7 +43,7 @@ Checkpoint some_checkpoint() {
     checkpoint.environment = {"2.11.0", "AVX512", "cuda", "sm_90 under driver 13000"};
     checkpoint.data_fingerprint = 0xFEDCBA9876543210;
     checkpoint.layout_fingerprint = 7;
-    checkpoint.tables = {1234, 5678901234567};
+    checkpoint.tables = {{1234, 0xFEDCBA98}, {5678901234567}, {}};
     checkpoint.progress.wall_s = 0.1 + 0.2;
     checkpoint.progress.phase_seconds = {1.0 / 3.0, 2.0, 3.0, 4.0, 5.0, 6e-9};
     checkpoint.progress.test = Metrics{std::nextafter(0.7, 1.0), 0.25};
@@ -105,8 +105,10 @@ TEST_SUITE("Checkpoint") {
         CHECK(differences(read.checkpoint.environment, wanted.environment).empty());
         CHECK(read.checkpoint.data_fingerprint == wanted.data_fingerprint);
         CHECK(read.checkpoint.layout_fingerprint == wanted.layout_fingerprint);
-        CHECK(read.checkpoint.tables.rounds_bytes == wanted.tables.rounds_bytes);
-        CHECK(read.checkpoint.tables.clients_bytes == wanted.tables.clients_bytes);
+        CHECK(read.checkpoint.tables.rounds.bytes == 1234);
+        CHECK(read.checkpoint.tables.rounds.crc == 0xFEDCBA98);
+        CHECK(read.checkpoint.tables.clients.bytes == 5678901234567);
+        CHECK_FALSE(read.checkpoint.tables.clients.crc);
         CHECK(read.checkpoint.now_s == wanted.now_s);
         REQUIRE(read.checkpoint.in_flight.size() == 2);
         for (std::size_t i = 0; i < 2; ++i) {
@@ -172,7 +174,7 @@ TEST_SUITE("Checkpoint") {
         std::filesystem::remove(written.file);
         CHECK_THROWS_WITH_AS(read_checkpoint(written.file), doctest::Contains("there is no such file"), DamagedCheckpoint);
         std::filesystem::create_directory(written.file);
-        CHECK_THROWS_WITH_AS(read_checkpoint(written.file), doctest::Contains("is not a regular file"), DamagedCheckpoint);
+        CHECK_THROWS_WITH_AS(read_checkpoint(written.file), doctest::Contains("is a folder"), DamagedCheckpoint);
     }
 
     TEST_CASE("WholeFileThatIsNoCheckpointIsDamaged") {
