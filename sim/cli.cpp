@@ -4,6 +4,7 @@
 #include "clients/training/worker.h"
 #include "sim/commands.h"
 #include "sim/completion.h"
+#include "sim/screen/screen_text.h"
 #include "sim/screen/terminal.h"
 #include "sim/screen/watch.h"
 #include "sim/script_command.h"
@@ -14,6 +15,9 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <sstream>
 
 namespace fedhive::sim {
 
@@ -41,8 +45,17 @@ struct Arguments {
     int lock = -1;
 };
 
+/// An empty name is a variable that was not set, rather than none.
+CLI::Validator named() {
+    return {[](const std::string& name) { return name.empty() ? "is empty; a name is wanted" : ""; }, ""};
+}
+
+CLI::Option* add_file(CLI::App* command, const char* name, std::filesystem::path& file, const char* what) {
+    return command->add_option(name, file, what)->type_name("FILE")->check(named());
+}
+
 CLI::Option* add_config(CLI::App* command, RunOptions& run) {
-    CLI::Option* config = command->add_option("config", run.config, "the experiment, a YAML file")->type_name("FILE");
+    CLI::Option* config = add_file(command, "config", run.config, "the experiment, a YAML file");
     command->add_option("--set", run.overrides, "change a key, such as training.batch_size=64; may be repeated")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
@@ -50,7 +63,7 @@ CLI::Option* add_config(CLI::App* command, RunOptions& run) {
 }
 
 CLI::Option* add_folder(CLI::App* command, const char* name, std::filesystem::path& folder, const char* what) {
-    return command->add_option(name, folder, what)->type_name("DIR");
+    return command->add_option(name, folder, what)->type_name("DIR")->check(named());
 }
 
 void add_json(CLI::App* command, Arguments& given) {
@@ -64,12 +77,9 @@ void add_run(CLI::App& app, Arguments& given) {
     CLI::Option* out =
         add_folder(command, "--out", run.out, "folder for the results; default results/runs/<name>-<date>-<time>");
     CLI::Option* overwrite = command->add_flag("--overwrite", run.overwrite, "replace the run in a folder that is not empty");
-    CLI::Option* first = command->add_option("--init", given.init, "start from this safetensors model; --set model.init=FILE")
-                             ->type_name("FILE");
-    CLI::Option* log = command
-                           ->add_option("--arrivals", given.arrivals,
-                                        "follow this arrivals.csv of a run on the wall clock; --set arrivals=FILE")
-                           ->type_name("FILE");
+    CLI::Option* first = add_file(command, "--init", given.init, "start from this safetensors model; --set model.init=FILE");
+    CLI::Option* log = add_file(command, "--arrivals", given.arrivals,
+                                "follow this arrivals.csv of a run on the wall clock; --set arrivals=FILE");
     CLI::Option* resume = add_folder(command, "--resume", run.resume, "go on with the run in this folder; needs no config")
                               ->excludes(out)
                               ->excludes(overwrite)
@@ -93,7 +103,7 @@ void add_run(CLI::App& app, Arguments& given) {
 void add_sweep(CLI::App& app, Arguments& given) {
     SweepCommand& sweep = given.sweep;
     CLI::App* command = app.add_subcommand("sweep", "run all experiments that a sweep file describes");
-    command->add_option("file", sweep.file, "a base config and what varies in it, a YAML file")->type_name("FILE");
+    add_file(command, "file", sweep.file, "a base config and what varies in it, a YAML file");
     command->add_option("--set", sweep.overrides, "change a key of the base, such as rounds=5; may be repeated")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
@@ -190,7 +200,7 @@ void add_hidden(CLI::App& app, Arguments& given) {
 
 /// Everything a user can mend is 2 here; CLI11 answers bad usage with codes above 100.
 int refuse(const std::string& problem) {
-    Terminal(STDERR_FILENO).say("fedhive: " + problem);
+    Terminal(STDERR_FILENO).say(escaped("fedhive: " + problem));
     return 2;
 }
 

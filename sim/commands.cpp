@@ -8,8 +8,10 @@
 #include "sim/experiment.h"
 #include "sim/record/run_files.h"
 #include "sim/record/run_folder.h"
+#include "sim/recorded_arrivals.h"
 #include "sim/reporter.h"
 #include "sim/round_loop.h"
+#include "sim/screen/screen_text.h"
 #include "sim/state/checkpointer.h"
 #include "sim/state/model_file.h"
 #include "sim/state/resume.h"
@@ -89,7 +91,7 @@ void settle_workers(Experiment& run, std::int64_t until, const std::optional<Wor
 int start_run(const RunOptions& options) {
     const LoadedConfig loaded = load_config(options.config, options.overrides);
     Experiment run(loaded);
-    run.check_recorded_rounds(loaded);
+    check_recorded_arrivals(run, loaded);
     run.load_first_model(loaded);
     run.fit_device(loaded);
     settle_workers(run, options.until, std::nullopt);
@@ -108,12 +110,12 @@ int resume_run(const RunOptions& options) {
     RunLock lock = claim_run(options.resume);
     Resumption resumption = find_resumption({options.resume, options.config, options.overrides});
     if (!resumption.finished.empty()) {
-        if (!options.quiet) fmt::print("{}\n", resumption.finished);
+        if (!options.quiet) fmt::print("{}\n", escaped(resumption.finished));
         return 0;
     }
     Experiment run(resumption.loaded);
-    run.check_recorded_rounds(resumption.loaded);
     take_up(run, resumption, options.allow_other_bits);
+    check_recorded_arrivals(run, resumption.loaded);
     run.fit_device(resumption.loaded);
     settle_workers(run, options.until, resumption.workers);
     clients::throw_if_interrupted();
@@ -138,7 +140,7 @@ int validate_command(const std::filesystem::path& config, const std::vector<std:
     try {
         const LoadedConfig loaded = load_config(config, overrides);
         const Experiment run(loaded);
-        run.check_recorded_rounds(loaded);
+        check_recorded_arrivals(run, loaded);
         run.load_first_model(loaded);
         const clients::DatasetMap& data = run.dataset.map();
         if (json)
@@ -151,8 +153,8 @@ int validate_command(const std::filesystem::path& config, const std::vector<std:
                        {"num_classes", data.num_classes},
                        {"mistakes", Json::array()}});
         else
-            fmt::print("{}: valid; {} parameters, {} clients, {} training examples\n", config.string(), run.layout.num_values(),
-                       data.num_clients, data.num_train);
+            fmt::print("{}: valid; {} parameters, {} clients, {} training examples\n", escaped(config.string()),
+                       run.layout.num_values(), data.num_clients, data.num_train);
         return 0;
     } catch (const ConfigError& error) {
         if (!json) throw;
@@ -193,7 +195,7 @@ int evaluate_command(const std::filesystem::path& run_folder, bool json) {
 int replay_command(const ReplayOptions& options) {
     clients::block_interrupts();
     const bool same = replay(options, [](const std::string& line) {
-        fmt::print("{}\n", line);
+        fmt::print("{}\n", escaped(line));
         std::fflush(stdout);
     });
     return same ? 0 : 1;

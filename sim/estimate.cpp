@@ -4,6 +4,7 @@
 #include "clients/training/engine.h"
 #include "sim/experiment.h"
 #include "sim/memory_plan.h"
+#include "sim/recorded_arrivals.h"
 
 #include <algorithm>
 #include <cmath>
@@ -87,7 +88,7 @@ double core_seconds(const Experiment& run) {
 RunEstimate make_real(LoadedConfig loaded) {
     loaded.run.device = "cpu";
     const Experiment run(loaded);
-    run.check_recorded_rounds(loaded);
+    check_recorded_arrivals(run, loaded);
     run.load_first_model(loaded);
     const std::uint64_t workers = 1 + run.num_workers;  // with the coordinator, which holds LibTorch too
     return {run.arena->geometry().total_bytes() + run.dataset.map().total_bytes() +

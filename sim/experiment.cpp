@@ -8,6 +8,7 @@
 #include "clients/data/idx.h"
 #include "clients/data/partition.h"
 #include "clients/data/synthetic.h"
+#include "clients/models/parameter_count.h"
 #include "clients/protocol/watcher.h"
 #include "clients/training/libtorch_info.h"
 #include "sim/divergence.h"
@@ -84,6 +85,14 @@ void require_memory(const RunConfig& run) {
     const std::uint64_t wanted =
         2 * static_cast<std::uint64_t>(data.num_train + data.num_test) * (shape_of(data).num_values() + sizeof(std::int32_t));
     const std::uint64_t available = this_machine().available_memory;
+    // Classes have a centre each.
+    const double centres = data.format == "synthetic" ? static_cast<double>(data.num_classes) *
+                                                            static_cast<double>(shape_of(data).num_values()) * sizeof(double)
+                                                      : 0.0;
+    if (centres > static_cast<double>(available))
+        throw ConfigError(
+            fmt::format("{} classes of {} features need {:.3g} bytes to draw from, {} bytes ({}) are available; use fewer",
+                        data.num_classes, shape_of(data).num_values(), centres, available, human_bytes(available)));
     if (wanted > available)
         throw ConfigError(fmt::format("{} examples need {} bytes ({}), {} bytes ({}) are available; use fewer",
                                       data.num_train + data.num_test, wanted, human_bytes(wanted), available,
@@ -195,13 +204,6 @@ void Experiment::check_mps(const LoadedConfig& loaded) const {
                                                           num_workers, kMostMpsWorkers));
 }
 
-void Experiment::check_recorded_rounds(const LoadedConfig& loaded) const {
-    if (!config.arrivals.empty() && static_cast<std::int64_t>(recorded_arrivals.size()) < config.rounds)
-        throw loaded.source->error("arrivals",
-                                   fmt::format("{} records {} rounds, {} are to be run; use a log of as many or more",
-                                               config.arrivals.string(), recorded_arrivals.size(), config.rounds));
-}
-
 void Experiment::fit_device(const LoadedConfig& loaded, bool trains) {
     if (space != MemorySpace::Cuda || num_workers == 0) return;
     const auto free_bytes = [] { return aggregation::cuda_driver().free_bytes(); };
@@ -244,7 +246,29 @@ clients::SharedDataset Experiment::load_data(const LoadedConfig& loaded) {
 }
 
 aggregation::Layout Experiment::lay_out(const LoadedConfig& loaded) const {
+    require_model_memory(loaded);
     return blame(loaded, "model.name", [&] { return clients::model_layout(model); });
+}
+
+/// Before the model is built: filling billions of parameters takes a while, and the memory they need is known without.
+void Experiment::require_model_memory(const LoadedConfig& loaded) const {
+    const double count = clients::num_parameters(model);
+    const std::uint64_t available = this_machine().available_memory;
+    const double vectors_that_fit = static_cast<double>(available) / (count * sizeof(float));
+    std::uint64_t vectors = 1;
+    if (space == MemorySpace::Host && vectors_that_fit >= 1.0) {
+        const Mode planned = make_mode(config);
+        vectors = planned.num_globals() +
+                  planned.num_slots(plan_slots(config, space, static_cast<std::uint64_t>(count), num_workers));
+    }
+    if (static_cast<double>(vectors) <= vectors_that_fit) return;
+    throw loaded.source->error(
+        vectors > 1 ? "training.cohort" : "model.name",
+        fmt::format(
+            "{} has {:.0f} parameters, {:.3g} bytes, of which the arena holds {} at least; {} bytes ({}) are available; use a "
+            "smaller model or cohort, or raise training.clients_per_slot",
+            config.model.name, count, count * sizeof(float),
+            vectors > 1 ? fmt::format("{} models and updates", vectors) : "one", available, human_bytes(available)));
 }
 
 clients::Cut Experiment::make_cut(const LoadedConfig& loaded) const {

@@ -54,9 +54,6 @@ struct Experiment {
     /// the file's tensors are not the model's.
     void load_first_model(const LoadedConfig& loaded) const;
 
-    /// Throws ConfigError where config.arrivals ends before the run does.
-    void check_recorded_rounds(const LoadedConfig& loaded) const;
-
     /// On a GPU: measures what one worker takes there, which need not train, and lets no more start than fit. Throws ConfigError where that is
     /// fewer than asked for.
     void fit_device(const LoadedConfig& loaded, bool trains = true);
@@ -69,6 +66,7 @@ struct Experiment {
 private:
     void check_mps(const LoadedConfig& loaded) const;
     clients::SharedDataset load_data(const LoadedConfig& loaded);
+    void require_model_memory(const LoadedConfig& loaded) const;
     aggregation::Layout lay_out(const LoadedConfig& loaded) const;
     clients::Cut make_cut(const LoadedConfig& loaded) const;
     std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded) const;

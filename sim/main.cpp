@@ -2,6 +2,7 @@
 #include "aggregation/base/error.h"
 #include "clients/protocol/watcher.h"
 #include "sim/cli.h"
+#include "sim/screen/screen_text.h"
 #include "sim/screen/terminal.h"
 
 #include <fcntl.h>
@@ -12,10 +13,10 @@
 
 namespace {
 
-/// Where there are many mistakes, they stand one below the other.
+/// Where there are many mistakes, they stand one below the other. Names and values of files and of the command line are in them.
 void complain(std::string text) {
     for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) text.insert(++at, "         ");
-    fedhive::sim::Terminal(STDERR_FILENO).say("fedhive: " + text);
+    fedhive::sim::Terminal(STDERR_FILENO).say(fedhive::sim::escaped("fedhive: " + text));
 }
 
 }  // namespace
@@ -24,8 +25,9 @@ int main(int argc, char** argv) {
     // Without these three, shared memory would get their numbers, and what is printed would go into it.
     for (int descriptor = 0; descriptor <= 2; ++descriptor)
         if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) return 1;
-    // A reader that goes away (`| head`) does not end an experiment.
+    // A reader that goes away (`| head`) does not end an experiment; a limit on the size of files (ulimit -f) ends it with the file's name.
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     try {
         return fedhive::sim::run_cli(argc, argv);
     } catch (const fedhive::ConfigError& error) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace fedhive::sim {
 
@@ -32,6 +33,7 @@ std::string shard_sizes(const clients::SharedDataset& dataset) {
 std::string histogram_rows(const clients::SharedDataset& dataset) {
     static constexpr std::array blocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     constexpr std::size_t kMaxRows = 5;
+    constexpr std::size_t kMaxLabels = 60;
     const std::size_t rows = std::min<std::size_t>(kMaxRows, dataset.map().num_clients);
     std::string text;
     for (std::size_t client = 0; client < rows; ++client) {
@@ -40,8 +42,14 @@ std::string histogram_rows(const clients::SharedDataset& dataset) {
             ++counts[static_cast<std::size_t>(dataset.train().labels[index])];
         const std::size_t most = std::max<std::size_t>(1, *std::max_element(counts.begin(), counts.end()));
         text += fmt::format("{}client {:<3} |", client == 0 ? "" : "            ", client);
-        for (const std::size_t count : counts) text += blocks[(count * (blocks.size() - 1) + most - 1) / most];
-        text += fmt::format("| {}{}\n", dataset.shard(client).size(), client == 0 ? "   labels 0, 1, … (█: its largest)" : "");
+        const std::size_t shown = std::min(counts.size(), kMaxLabels);
+        for (const std::size_t count : std::span(counts).first(shown))
+            text += blocks[(count * (blocks.size() - 1) + most - 1) / most];
+        text += fmt::format("| {}{}\n", dataset.shard(client).size(),
+                            client > 0 ? ""
+                            : shown < counts.size()
+                                ? fmt::format("   labels 0 to {} of {} (█: its largest)", shown - 1, counts.size())
+                                : "   labels 0, 1, … (█: its largest)");
     }
     if (rows < dataset.map().num_clients) text += fmt::format("            … and {} more\n", dataset.map().num_clients - rows);
     return text;

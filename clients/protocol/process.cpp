@@ -69,7 +69,7 @@ void become(const Birth& birth) {
     if (birth.own_group && setpgid(0, 0) != 0) return;
     for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
     if (!open_as(STDIN_FILENO, "/dev/null", O_RDONLY)) return;
-    if (!open_as(STDOUT_FILENO, birth.log, O_WRONLY | O_CREAT | O_APPEND)) return;
+    if (!open_as(STDOUT_FILENO, birth.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK)) return;
     dup2(STDOUT_FILENO, STDERR_FILENO);
     for (const int descriptor : birth.inherited) fcntl(descriptor, F_SETFD, 0);
     sigset_t none;

@@ -14,9 +14,6 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr double kForever_s = std::numeric_limits<double>::infinity();
 
-/// Loading LibTorch from a cold disk, creating a CUDA context beside fifteen others.
-constexpr std::int64_t kStartNs = 60 * kSecond;
-
 /// A heartbeat so young is a sign of life.
 constexpr std::int64_t kAliveNs = kSecond;
 
@@ -65,10 +62,11 @@ bool TaskBoard::finish(const Claim& claim, TaskPhase phase) const {
     return true;
 }
 
-RoundBarrier::RoundBarrier(const ControlBlock& block, Watcher& watcher, double answer_s, WorkerControl workers)
+RoundBarrier::RoundBarrier(const ControlBlock& block, Watcher& watcher, double answer_s, WorkerControl workers, double start_s)
     : block_(block),
       watcher_(watcher),
       answer_ns_(static_cast<std::int64_t>(answer_s * 1e9)),
+      start_ns_(std::max(static_cast<std::int64_t>(start_s * 1e9), answer_ns_)),
       workers_(std::move(workers)),
       expected_(block.geometry().num_workers) {}
 
@@ -273,7 +271,7 @@ std::int64_t RoundBarrier::left_ns(std::size_t worker) const {
     }
     const std::int64_t heartbeat_ns = cell.heartbeat_ns.load(std::memory_order_relaxed);
     const bool starting = cell.state.load(std::memory_order_relaxed) == WorkerState::Starting;
-    const std::int64_t patience_ns = starting ? std::max(kStartNs, answer_ns_) : answer_ns_;
+    const std::int64_t patience_ns = starting ? start_ns_ : answer_ns_;
     if (cell.seen.load(std::memory_order_relaxed) != ticket_)
         return patience_ns - watcher_.awake_ns_since(std::max(expected_[worker].silent_since_ns, heartbeat_ns));
     // It has looked, and left work behind: stopped between the look and the claim.
@@ -291,6 +289,11 @@ ClientFailure RoundBarrier::overdue(std::size_t worker) const {
         failure.message = fmt::format("no result {:.1f} s after it began, allowed were {:.1f} s (failures.deadline_s)",
                                       seconds(watcher_.awake_ns_since(claimed.started_ns.load(std::memory_order_relaxed))),
                                       claimed.task.deadline_s);
+    } else if (cell.state.load(std::memory_order_relaxed) == WorkerState::Starting) {
+        failure.message = fmt::format(
+            "starting, has not got ready within {:.1f} s, the time that a worker has for it (or failures.deadline_s, "
+            "where that is longer); take fewer workers where the machine is busy",
+            seconds(start_ns_));
     } else {
         failure.message =
             fmt::format("{}, has not answered its bell for {:.1f} s", to_string(cell.state.load(std::memory_order_relaxed)),

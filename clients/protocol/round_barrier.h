@@ -66,8 +66,12 @@ struct WorkerControl {
 /// Coordinator's side.
 class RoundBarrier {
 public:
-    /// `answer_s` is how long a worker without a task may leave its bell unanswered.
-    RoundBarrier(const ControlBlock& block, Watcher& watcher, double answer_s, WorkerControl workers);
+    /// Loading LibTorch from a cold disk, creating a CUDA context beside fifteen others.
+    static constexpr double kStart_s = 60.0;
+
+    /// `answer_s` is how long a worker without a task may leave its bell unanswered; one that has not got ready yet, `start_s` at least.
+    RoundBarrier(const ControlBlock& block, Watcher& watcher, double answer_s, WorkerControl workers,
+                 double start_s = kStart_s);
 
     /// Puts a task on the board, at a place that nobody is working on; ring() queues it.
     void put(std::size_t cell, const Task& task, double due = 0.0);
@@ -139,6 +143,7 @@ private:
     const ControlBlock& block_;
     Watcher& watcher_;
     std::int64_t answer_ns_;
+    std::int64_t start_ns_;
     WorkerControl workers_;
     std::uint32_t ticket_ = 0;
     std::size_t num_cells_ = 0;       // that were ever used

@@ -211,7 +211,8 @@ void describe_failures(Visitor& visitor, FailuresConfig& failures) {
                    .empty_word = "auto", .may_change = true,
                    .doc = "Seconds that one client, or one chunk of the evaluation, may take before its worker counts as hung (or late, where "
                           "it is still making steps); so does a worker that does not answer for as long. auto: 30 s and twenty times "
-                          "what the slowest step so far would make of it. Time while the coordinator is stopped does not count."});
+                          "what the slowest step so far would make of it. A worker that is being started has 60 s, or this where it is "
+                          "longer. Time while the coordinator is stopped does not count."});
     visitor.field({.name = "max_update_norm", .target = &failures.max_update_norm, .range = above(0), .default_note = "–",
                    .doc = "An update whose Euclidean norm is larger is refused as one with a NaN is."});
     visitor.end();

@@ -78,7 +78,7 @@ struct FleetOptions {
 class Fleet {
 public:
     /// Starts the workers; they get ready while the caller goes on. The arena and the data set must outlive the fleet; call
-    /// clients::block_interrupts() before. Throws Fault when a process cannot be started.
+    /// clients::block_interrupts() before. Throws Fault when a process cannot be started, Interrupted after a signal.
     Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const aggregation::Arena& arena,
           const clients::SharedDataset& dataset, clients::TrainerFactory make_trainer = clients::make_trainer);
     ~Fleet();

@@ -90,7 +90,11 @@ void RunView::read_manifest() {
     const auto text = manifest_.if_changed();
     if (!text) return;
     const auto manifest = nlohmann::json::parse(*text, nullptr, false);
-    if (!manifest.is_object()) return;
+    if (!manifest.is_object() || !manifest.contains("exit_status") || !manifest["exit_status"].is_string()) {
+        // It is never written in part; what was whole a moment ago will be again.
+        if (exit_status_.empty()) exit_status_ = "manifest.json is damaged";
+        if (!manifest.is_object()) return;
+    }
     const auto string_at = [&](const char* key, std::string& value) {
         if (manifest.contains(key) && manifest[key].is_string()) value = printable(manifest[key].get<std::string>());
     };

@@ -32,6 +32,12 @@ constexpr std::array kWide{Range{0x1100, 0x115F},  Range{0x2E80, 0x303E},   Rang
                            Range{0x20000, 0x3FFFD}};
 constexpr std::array kNone{Range{0x0300, 0x036F}, Range{0x200B, 0x200F}, Range{0x20D0, 0x20FF}, Range{0xFE00, 0xFE0F}};
 
+/// Turn the direction of writing, so that a text is not what it shows (UAX 9).
+constexpr std::array kTurning{Range{0x200E, 0x200F}, Range{0x202A, 0x202E}, Range{0x2066, 0x2069}};
+
+/// What paint() writes.
+constexpr std::array<std::string_view, 4> kColours{"\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m"};
+
 bool within(const auto& ranges, char32_t code) {
     return std::any_of(ranges.begin(), ranges.end(), [&](const Range& one) { return one.first <= code && code <= one.last; });
 }
@@ -184,6 +190,35 @@ std::string printable(std::string_view text) {
             clean += ' ';
         else
             clean += glyph.bytes;
+    }
+    return clean;
+}
+
+std::string escaped(std::string_view text) {
+    std::string clean;
+    for (const Glyph& glyph : glyphs(text, letter_at)) {
+        const bool control = (glyph.code < 0x20 && glyph.code != '\n') || (glyph.code >= 0x7F && glyph.code < 0xA0);
+        if (!glyph.valid || (control && glyph.code < 0x80))
+            clean += fmt::format("\\x{:02x}", static_cast<unsigned>(glyph.code));
+        else if (control || within(kTurning, glyph.code))
+            clean += fmt::format("\\u{:04x}", static_cast<unsigned>(glyph.code));
+        else
+            clean += glyph.bytes;
+    }
+    return clean;
+}
+
+std::string escaped_but_colours(std::string_view text) {
+    std::string clean;
+    while (!text.empty()) {
+        const std::size_t begin = text.find("\x1b[");
+        clean += escaped(text.substr(0, begin));
+        if (begin == std::string_view::npos) break;
+        text.remove_prefix(begin);
+        const auto* const colour =
+            std::find_if(kColours.begin(), kColours.end(), [&](std::string_view known) { return text.starts_with(known); });
+        clean += colour == kColours.end() ? escaped(text.substr(0, 1)) : std::string(*colour);
+        text.remove_prefix(colour == kColours.end() ? 1 : colour->size());
     }
     return clean;
 }

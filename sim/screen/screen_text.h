@@ -31,6 +31,13 @@ std::string wrapped(std::string_view text, std::size_t width);
 /// What somebody else wrote, on one line: control characters, which could move the cursor, are blanks; bytes that are no UTF-8 are "?".
 std::string printable(std::string_view text);
 
+/// For messages: the same text with what a terminal would obey written out (`\x1b`, `\u202e`): control characters but for line ends, what
+/// turns the direction of writing, and bytes that are not UTF-8.
+std::string escaped(std::string_view text);
+
+/// For screens: as escaped(), but the colours of paint() stay.
+std::string escaped_but_colours(std::string_view text);
+
 /// "████░░░░"
 std::string bar(double fraction, std::size_t width);
 

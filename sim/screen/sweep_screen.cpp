@@ -36,6 +36,10 @@ std::string SweepScreen::end() const {
     if (sweep_.state() == RunState::Finished)
         return fmt::format("finished: {} in {}; results in {}/summary.csv and summary.md; pictures: fedhive report {}", runs,
                            clock_time(sweep_.elapsed_s()), folder, folder);
+    if (sweep_.damaged())
+        return fmt::format(
+            "{}; put back the file that the sweep wrote, or begin again in another folder; the runs are in {}/runs",
+            sweep_.exit_status(), folder);
     const bool killed = sweep_.state() == RunState::Killed;
     const std::string what = killed ? "its process was killed" : sweep_.exit_status();
     const std::string tables = killed ? "" : fmt::format("; so far: {}/summary.csv and summary.md", folder);

@@ -4,9 +4,11 @@
 #include "sim/config/sweep_config.h"
 #include "sim/screen/screen_text.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace fedhive::sim {
@@ -38,6 +40,32 @@ SweepEntry read_entry(const nlohmann::json& run) {
     return entry;
 }
 
+/// What cannot be in a sweep.json that a sweep wrote; empty where nothing is.
+std::string problem_of(const nlohmann::json& plan) {
+    if (!plan.is_object()) return "it is no JSON object";
+    if (!plan.contains("exit_status") || !plan["exit_status"].is_string()) return "it has no exit_status";
+    if (!plan.contains("runs") || !plan["runs"].is_array()) return "it has no list of runs";
+    static constexpr std::array<std::string_view, 6> kKnown{"waiting", "running", "paused", "finished", "stopped", "failed"};
+    for (const auto& run : plan["runs"]) {
+        if (!run.is_object() || text_in(run, "id", "").empty()) return "a run has no id";
+        const std::string status = text_in(run, "status", "");
+        if (std::find(kKnown.begin(), kKnown.end(), status) == kKnown.end())
+            return fmt::format("the status of run {} is '{}'", text_in(run, "id", ""), status);
+    }
+    return "";
+}
+
+/// The same of a sweep that has ended: each of its runs has, too.
+std::string contradiction_in(const nlohmann::json& plan) {
+    if (!plan.is_object() || text_in(plan, "exit_status", "") != "finished" || !plan.contains("runs")) return "";
+    for (const auto& run : plan["runs"]) {
+        const std::string status = run.is_object() ? text_in(run, "status", "") : "";
+        if (status != "finished" && status != "stopped")
+            return fmt::format("it says that the sweep has finished, and that one of its runs is '{}'", status);
+    }
+    return "";
+}
+
 void copy_seen(const RunView& view, SweepEntry& entry) {
     entry.round = view.round();
     entry.accuracy = view.accuracy();
@@ -62,6 +90,9 @@ void SweepView::refresh() {
     // The lock before sweep.json: who has let go of it, has written its end.
     LockHolder lock = lock_holder(folder_);
     read_plan();
+    std::error_code none;
+    if (lock.pid == 0 && exit_status_.empty() && std::filesystem::exists(folder_ / "sweep.json", none))
+        call_damaged("cannot be read");
     state_ = state_without_process(exit_status_);
     if (state_ == RunState::Killed && lock.pid == 0) lock = lock_holder(folder_);  // it may have begun between the two
     if (lock.pid != 0) state_ = RunState::Running;
@@ -71,15 +102,27 @@ void SweepView::refresh() {
         if (entry.at_work()) look_at(entry);
 }
 
+void SweepView::call_damaged(const std::string& problem) {
+    damaged_ = true;
+    exit_status_ = "sweep.json " + problem;
+}
+
 void SweepView::read_plan() {
     const auto text = plan_.if_changed();
     if (!text) return;
     const auto plan = nlohmann::json::parse(*text, nullptr, false);
+    // What was whole a moment ago will be again; what contradicts itself will not.
+    std::string problem = exit_status_.empty() || damaged_ ? problem_of(plan) : "";
+    if (problem.empty()) problem = contradiction_in(plan);
+    if (!problem.empty())
+        call_damaged("is damaged: " + problem);
+    else
+        damaged_ = false;
     if (!plan.is_object() || !plan.contains("runs") || !plan["runs"].is_array()) return;
     const bool first_time = runs_.empty();
     std::map<std::string, SweepEntry> before;
     for (SweepEntry& entry : runs_) before.emplace(entry.id, entry);
-    exit_status_ = text_in(plan, "exit_status", exit_status_);
+    if (!damaged_) exit_status_ = text_in(plan, "exit_status", exit_status_);
     name_ = text_in(plan, "name", name_);
     wall_s_ = number_in(plan, "wall_s", 0.0);
     runs_.clear();

@@ -48,6 +48,8 @@ public:
     const std::filesystem::path& folder() const { return folder_; }
     RunState state() const { return state_; }
     const std::string& exit_status() const { return exit_status_; }
+    /// sweep.json is none, or contradicts itself: what it says of the sweep's end is not to be believed.
+    bool damaged() const { return damaged_; }
     const std::string& name() const { return name_; }
     const std::vector<SweepEntry>& runs() const { return runs_; }  // in the sweep's order
     std::size_t count(std::string_view status) const;
@@ -66,6 +68,7 @@ public:
     const SweepEntry* best() const;
 
 private:
+    void call_damaged(const std::string& problem);
     void read_plan();
     void look_at(SweepEntry& entry);
 
@@ -73,6 +76,7 @@ private:
     WatchedFile plan_;
     RunState state_ = RunState::Absent;
     std::string exit_status_;
+    bool damaged_ = false;
     std::string name_;
     double wall_s_ = 0.0;   // as of sweep.json …
     double since_s_ = 0.0;  // … and since

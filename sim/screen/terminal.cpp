@@ -56,7 +56,7 @@ std::string Terminal::block(const std::vector<std::string>& lines) {
     shown_.assign(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(std::min(lines.size(), height())));
     std::string bytes;
     for (std::string& line : shown_) {
-        line = cut(line, most);
+        line = cut(escaped_but_colours(line), most);
         bytes += line + "\x1b[K\n";
     }
     return bytes + "\x1b[J";
@@ -69,7 +69,8 @@ void Terminal::draw(const std::vector<std::string>& lines) {
 }
 
 void Terminal::say(std::string_view text) {
-    const std::string line = (wraps_ ? wrapped(text, width()) : std::string(text)) + "\n";
+    const std::string clean = escaped_but_colours(text);
+    const std::string line = (wraps_ ? wrapped(clean, width()) : clean) + "\n";
     if (shown_.empty()) return write_all(line);
     const std::string back = to_first_line();
     write_all(back + "\x1b[J" + line + block(std::vector(shown_)));

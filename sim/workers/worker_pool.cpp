@@ -39,14 +39,33 @@ WorkerPool::WorkerPool(std::uint32_t count, const clients::ControlBlock& block, 
       environment_(std::move(environment)),
       oom_kills_(num_oom_kills()),
       processes_(count) {
-    for (std::uint32_t worker = 0; worker < count; ++worker) spawn(worker);
+    for (std::uint32_t worker = 0; worker < count; ++worker) {
+        // Where there are many, those that are getting ready take the processors from whoever starts the next.
+        if (const int signal = watcher_.interrupt(); signal != 0) {
+            kill_all();
+            throw clients::Interrupted(signal);
+        }
+        spawn(worker);
+    }
 }
 
 WorkerPool::~WorkerPool() {
     block_.shut_down();
     const std::int64_t patience_ends = now_ns() + (watcher_.interrupts() > 1 ? 0 : 1'000'000'000);
+    for (std::size_t worker = 0; worker < processes_.size(); ++worker) {
+        const auto& process = processes_[worker];
+        // After an interrupt, nobody waits for one that is still getting ready: it would not look before it is.
+        const bool starting = watcher_.interrupts() > 0 &&
+                              block_.worker(worker).state.load(std::memory_order_relaxed) == clients::WorkerState::Starting;
+        if (process && (starting || !process->wait_for(std::max(0.0, seconds_between(now_ns(), patience_ends)))))
+            process->kill();
+    }
+}
+
+/// All at once, before anyone is waited for.
+void WorkerPool::kill_all() {
     for (const auto& process : processes_)
-        if (process && !process->wait_for(std::max(0.0, seconds_between(now_ns(), patience_ends)))) process->kill();
+        if (process) process->kill();
 }
 
 void WorkerPool::spawn(std::uint32_t worker) {

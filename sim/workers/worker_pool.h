@@ -19,7 +19,8 @@ namespace fedhive::sim {
 class WorkerPool {
 public:
     /// Starts `count` workers; they get ready while the caller goes on. `logs`: folder for worker-N.log; empty: none are kept.
-    /// `environment`: set in each on top of this process's own. Throws Fault when a process cannot be started. The block and the watcher must outlive the pool.
+    /// `environment`: set in each on top of this process's own. Throws Fault when a process cannot be started, Interrupted after a signal;
+    /// none is left then. The block and the watcher must outlive the pool.
     WorkerPool(std::uint32_t count, const clients::ControlBlock& block, clients::Watcher& watcher,
                const clients::WorkerPlan& plan, std::filesystem::path logs,
                std::vector<std::pair<std::string, std::string>> environment);
@@ -40,6 +41,7 @@ public:
 
 private:
     void spawn(std::uint32_t worker);
+    void kill_all();
 
     const clients::ControlBlock& block_;
     clients::Watcher& watcher_;

@@ -188,6 +188,23 @@ TEST_SUITE("RoundBarrier") {
         CHECK(seconds_between(start, now_ns()) >= 0.2);
     }
 
+    TEST_CASE("WorkerThatDoesNotGetReadyHasItsOwnTimeAndIsTold") {
+        for (const auto& [answer_s, start_s, limit_s] : {std::tuple{0.1, 0.5, 0.5}, {0.4, 0.1, 0.4}}) {
+            const ControlBlock block = ControlBlock::create({1, 1, 1});
+            Watcher watcher([&] { block.header().coordinator_bell.post(); });
+            RoundBarrier barrier(block, watcher, answer_s, no_processes(), start_s);
+            const std::int64_t start = now_ns();
+            publish(barrier, tasks_of_round(0, 1));
+            const auto found = barrier.wait(cells(1), 1);
+            const double seconds = seconds_between(start, now_ns());
+            REQUIRE(found.size() == 1);
+            CHECK(found[0].failure.kind == FailureKind::Hung);
+            CHECK(found[0].failure.message.starts_with(fmt::format("starting, has not got ready within {:.1f} s", limit_s)));
+            CHECK(seconds >= limit_s);
+            CHECK(seconds < limit_s + 5.0);
+        }
+    }
+
     TEST_CASE("OnlyWorkerHangingBeforeTheLastTaskEndsTheWait") {
         std::atomic<bool> release{false};
         ThreadedRun run(1, 3, 0.3, [&](std::uint32_t, TaskCell&) {

@@ -213,6 +213,18 @@ TEST_SUITE("RunView") {
         CHECK(folder.state() == RunState::Absent);
     }
 
+    TEST_CASE("DamagedManifestIsNoFinishedRunNorAKilledOne") {
+        for (const char* text : {"", "{\"exit_status\": \"fini", "[]", R"({"exit_status": 7})", "{}"}) {
+            Folder folder;
+            folder.put("config.yaml", "rounds: 12\n");
+            folder.put("manifest.json", text);
+            CHECK(folder.state() == RunState::Failed);
+            CHECK(folder.view.exit_status() == "manifest.json is damaged");
+            folder.status("finished");
+            CHECK(folder.state() == RunState::Finished);
+        }
+    }
+
     TEST_CASE("NameCannotMoveTheCursor") {
         Folder folder;
         folder.put("manifest.json", R"({"name": "a\u001b[2Jb", "exit_status": "failed: \r\nx"})");

@@ -5,6 +5,16 @@
 using namespace fedhive::sim;
 
 TEST_SUITE("ScreenText") {
+    TEST_CASE("WhatATerminalWouldObeyIsWrittenOut") {
+        CHECK(escaped("plain, ä → 本\nsecond") == "plain, ä → 本\nsecond");
+        CHECK(escaped("\x1b[2J\r\t\x7f") == "\\x1b[2J\\x0d\\x09\\x7f");
+        CHECK(escaped("\u009b2J\u202e\u2066") == "\\u009b2J\\u202e\\u2066");
+        CHECK(escaped("a\xff\xc3") == "a\\xff\\xc3");
+        const std::string red = paint(Tone::Bad, "x", true) + paint(Tone::Good, "y", true) + paint(Tone::Dim, "z", true);
+        CHECK(escaped_but_colours(red + "\x1b[2J\x1b[") == red + "\\x1b[2J\\x1b[");
+        CHECK(escaped(red).find('\x1b') == std::string::npos);
+    }
+
     TEST_CASE("ColumnsAreThoseOfATerminal") {
         CHECK(columns("") == 0);
         CHECK(columns("round 1") == 7);

@@ -236,6 +236,38 @@ TEST_SUITE("SweepView") {
     }
 }
 
+TEST_SUITE("SweepViewDamaged") {
+    TEST_CASE("DamagedPlanIsNoFinishedSweep") {
+        const auto damaged = [](const std::string& text, const std::string& problem) {
+            const testing::TemporaryFolder folder;
+            std::ofstream(folder.path() / "sweep.json") << text;
+            SweepView sweep(folder.path());
+            sweep.refresh();
+            CAPTURE(text);
+            CHECK(sweep.state() == RunState::Failed);
+            CHECK(sweep.damaged());
+            CHECK_MESSAGE(sweep.exit_status().find(problem) != std::string::npos, sweep.exit_status());
+        };
+        damaged("", "sweep.json is damaged: it is no JSON object");
+        damaged(R"({"exit_status": "finished", "runs": [)", "it is no JSON object");
+        damaged(R"({"exit_status": "finished"})", "it has no list of runs");
+        damaged(R"({"runs": []})", "it has no exit_status");
+        damaged(R"({"exit_status": "finished", "runs": [{"status": "finished"}]})", "a run has no id");
+        damaged(R"({"exit_status": "running", "runs": [{"id": "a", "status": "done"}]})", "the status of run a is 'done'");
+        damaged(R"({"exit_status": "finished", "runs": [{"id": "a", "status": "finished"}, {"id": "b", "status": "waiting"}]})",
+                "it says that the sweep has finished, and that one of its runs is 'waiting'");
+        Folder whole;
+        whole.add("a", "finished");
+        whole.add("b", "stopped");
+        whole.plan["exit_status"] = "finished";
+        whole.save();
+        SweepView sweep(whole.path());
+        sweep.refresh();
+        CHECK(sweep.state() == RunState::Finished);
+        CHECK_FALSE(sweep.damaged());
+    }
+}
+
 TEST_SUITE("SweepLines") {
     TEST_CASE("TableOf80Columns") {
         const Ten folder;

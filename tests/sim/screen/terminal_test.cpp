@@ -126,9 +126,9 @@ TEST_SUITE("Terminal") {
         terminal.draw({"a block"});
         terminal.say("one");
         terminal.draw({"a block"});
-        terminal.say("two\nthree");
+        terminal.say("two\nthree\x1b[2J");
         terminal.erase();
-        CHECK(read_all(ends[0]) == "one\ntwo\nthree\n");
+        CHECK(read_all(ends[0]) == "one\ntwo\nthree\\x1b[2J\n");
         CHECK_FALSE(terminal.gone());
         close(ends[0]);
         CHECK(terminal.gone());

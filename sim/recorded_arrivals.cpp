@@ -1,0 +1,92 @@
+#include "sim/recorded_arrivals.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
+#include "sim/experiment.h"
+#include "sim/sampler.h"
+
+#include <algorithm>
+#include <set>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// Who is on their way: of clients that share a slot, the first one stands for all.
+class Air {
+public:
+    explicit Air(const Experiment& run) : run_(run), now_s_(run.server.now_s) {
+        std::set<std::size_t> slots;
+        for (const InFlight& client : run.server.in_flight) {
+            busy_.insert(client.client_id);
+            if (slots.insert(client.slot).second) named_.insert(client.client_id);
+        }
+    }
+
+    /// Sends the cohort of that round, as the round loop does.
+    void send(std::int64_t round) {
+        const Cohort cohort =
+            sample_idle(run_.dataset.map().num_clients, {busy_.begin(), busy_.end()},
+                        run_.mode.room(busy_.size(), run_.config.rounds - round),
+                        Stream(run_.config.seed, Purpose::Sampling, static_cast<std::uint32_t>(round)), run_.devices, now_s_);
+        for (std::size_t first = 0; first < cohort.size(); first += run_.slots.clients_of_next(cohort.size() - first))
+            named_.insert(cohort[first]);
+        busy_.insert(cohort.begin(), cohort.end());
+    }
+
+    std::size_t size() const { return named_.size(); }
+    bool has(std::uint32_t client) const { return named_.contains(client); }
+
+    void arrive(std::uint32_t client) {
+        named_.erase(client);
+        busy_.erase(client);
+    }
+    void clear() {
+        named_.clear();
+        busy_.clear();
+    }
+
+private:
+    const Experiment& run_;
+    double now_s_;  // goes on only where nobody is there
+    std::set<std::uint32_t> busy_;
+    std::set<std::uint32_t> named_;
+};
+
+/// Why the order cannot be that of a round with these on their way; empty where it can.
+std::string problem_of(const std::vector<std::uint32_t>& order, const Mode& mode, Air& air) {
+    const std::size_t wanted = std::min(mode.quorum, air.size());
+    const std::set<std::uint32_t> named(order.begin(), order.end());
+    const auto stranger = std::find_if(order.begin(), order.end(), [&](std::uint32_t client) { return !air.has(client); });
+    if (stranger != order.end()) return fmt::format("names client {}, which is not on its way then", *stranger);
+    if (mode.by_steps())  // as often as it has steps, which a failure may have cut short
+        return named.size() == air.size() ? ""
+                                          : fmt::format("names {} clients, {} are on their way then", named.size(), air.size());
+    if (order.size() != wanted) return fmt::format("has {} arrivals, {} are waited for", order.size(), wanted);
+    if (named.size() != order.size()) return "names a client twice";
+    for (const std::uint32_t client : order) air.arrive(client);
+    return "";
+}
+
+}  // namespace
+
+void check_recorded_arrivals(const Experiment& run, const LoadedConfig& loaded) {
+    const RunConfig& config = run.config;
+    if (config.arrivals.empty()) return;
+    const auto recorded = static_cast<std::int64_t>(run.recorded_arrivals.size());
+    if (recorded < config.rounds)
+        throw loaded.source->error("arrivals",
+                                   fmt::format("{} records {} rounds, {} are to be run; use a log of as many or more",
+                                               config.arrivals.string(), recorded, config.rounds));
+    Air air(run);
+    for (std::int64_t round = run.server.round; round < config.rounds; ++round) {
+        air.send(round);
+        const std::string problem = problem_of(run.recorded_arrivals[static_cast<std::size_t>(round)], run.mode, air);
+        if (!problem.empty())
+            throw loaded.source->error("arrivals", fmt::format("{}: round {} {}; use the log of a run with this config",
+                                                               config.arrivals.string(), round + 1, problem));
+        if (!run.mode.late_join) air.clear();
+    }
+}
+
+}  // namespace fedhive::sim
