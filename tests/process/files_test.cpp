@@ -55,7 +55,7 @@ TEST_SUITE("Files") {
         };
         refused_at_once(with({"--set", "model.init=" + pipe}), is_pipe);
         refused_at_once(with({"--set", "clock=wall", "--set", "arrivals=" + pipe}), is_pipe);
-        refused_at_once(with({"--set", "devices={speeds: {distribution: trace, file: " + pipe + "}}"}), is_pipe);
+        refused_at_once(with({"--set", "devices={trace: " + pipe + "}"}), is_pipe);
         const fs::path sweep = folder.path() / "sweep";
         fs::create_directory(sweep);
         REQUIRE(mkfifo((sweep / "sweep.json").c_str(), 0600) == 0);
@@ -82,7 +82,7 @@ TEST_SUITE("Files") {
             FedhiveRun run;
             run.start(arguments);
             CHECK(run.end() == "exited with status 2");
-            CHECK_MESSAGE(run.output().find("\\x1b[2J") != std::string::npos, run.output());
+            CHECK_MESSAGE(run.output().find("\\x1b") != std::string::npos, run.output());
             for (const char* byte : {"\x1b", "\x07", "\u202e", "\u009b"}) CHECK(run.output().find(byte) == std::string::npos);
         }
     }
