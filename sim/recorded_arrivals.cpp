@@ -23,12 +23,13 @@ public:
         }
     }
 
-    /// Sends the cohort of that round, as the round loop does.
-    void send(std::int64_t round) {
+    /// Sends whom the round loop sends where a round begins, or so many have arrived in it.
+    void send(std::int64_t round, std::size_t arrived) {
+        const Stream stream(run_.config.all_seeds().sampling, Purpose::Sampling, static_cast<std::uint32_t>(round),
+                            static_cast<std::uint32_t>(arrived));
+        const std::size_t room = run_.mode.room(busy_.size(), run_.config.rounds - round, arrived);
         const Cohort cohort =
-            sample_idle(run_.dataset.map().num_clients, {busy_.begin(), busy_.end()},
-                        run_.mode.room(busy_.size(), run_.config.rounds - round),
-                        Stream(run_.config.seed, Purpose::Sampling, static_cast<std::uint32_t>(round)), run_.devices, now_s_);
+            sample_idle(run_.dataset.map().num_clients, {busy_.begin(), busy_.end()}, room, stream, run_.devices, now_s_);
         for (std::size_t first = 0; first < cohort.size(); first += run_.slots.clients_of_next(cohort.size() - first))
             named_.insert(cohort[first]);
         busy_.insert(cohort.begin(), cohort.end());
@@ -53,19 +54,35 @@ private:
     std::set<std::uint32_t> named_;
 };
 
+std::string stranger(std::uint32_t client) { return fmt::format("names client {}, which is not on its way then", client); }
+
+std::string wrong_number(std::size_t arrivals, std::size_t wanted) {
+    return fmt::format("has {} arrivals, {} are waited for", arrivals, wanted);
+}
+
+/// Who arrives is replaced, and may come again.
+std::string problem_one_by_one(const std::vector<std::uint32_t>& order, std::int64_t round, std::size_t quorum, Air& air) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        if (!air.has(order[i])) return stranger(order[i]);
+        if (i == quorum) return wrong_number(order.size(), quorum);
+        air.arrive(order[i]);
+        if (i + 1 < quorum) air.send(round, i + 1);
+    }
+    return order.size() < quorum && air.size() > 0 ? wrong_number(order.size(), quorum) : "";
+}
+
 /// Why the order cannot be that of a round with these on their way; empty where it can.
-std::string problem_of(const std::vector<std::uint32_t>& order, const Mode& mode, Air& air) {
+std::string problem_of(const std::vector<std::uint32_t>& order, std::int64_t round, const Mode& mode, Air& air) {
+    if (mode.late_join) return problem_one_by_one(order, round, mode.quorum, air);
     const std::size_t wanted = std::min(mode.quorum, air.size());
     const std::set<std::uint32_t> named(order.begin(), order.end());
-    const auto stranger = std::find_if(order.begin(), order.end(), [&](std::uint32_t client) { return !air.has(client); });
-    if (stranger != order.end()) return fmt::format("names client {}, which is not on its way then", *stranger);
+    const auto unknown = std::find_if(order.begin(), order.end(), [&](std::uint32_t client) { return !air.has(client); });
+    if (unknown != order.end()) return stranger(*unknown);
     if (mode.by_steps())  // as often as it has steps, which a failure may have cut short
         return named.size() == air.size() ? ""
                                           : fmt::format("names {} clients, {} are on their way then", named.size(), air.size());
-    if (order.size() != wanted) return fmt::format("has {} arrivals, {} are waited for", order.size(), wanted);
-    if (named.size() != order.size()) return "names a client twice";
-    for (const std::uint32_t client : order) air.arrive(client);
-    return "";
+    if (order.size() != wanted) return wrong_number(order.size(), wanted);
+    return named.size() != order.size() ? "names a client twice" : "";
 }
 
 }  // namespace
@@ -80,8 +97,8 @@ void check_recorded_arrivals(const Experiment& run, const LoadedConfig& loaded) 
                                                config.arrivals.string(), recorded, config.rounds));
     Air air(run);
     for (std::int64_t round = run.server.round; round < config.rounds; ++round) {
-        air.send(round);
-        const std::string problem = problem_of(run.recorded_arrivals[static_cast<std::size_t>(round)], run.mode, air);
+        air.send(round, 0);
+        const std::string problem = problem_of(run.recorded_arrivals[static_cast<std::size_t>(round)], round, run.mode, air);
         if (!problem.empty())
             throw loaded.source->error("arrivals", fmt::format("{}: round {} {}; use the log of a run with this config",
                                                                config.arrivals.string(), round + 1, problem));

@@ -33,8 +33,8 @@ struct Workload {
     double lr = 0.0, momentum = 0.0;
     bool dropout = false;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Workload, model, data, root, shape, examples, classes, clients, cohort, rounds, batch_size, local_epochs,
-                                   lr, momentum, dropout)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Workload, model, data, root, shape, examples, classes, clients, cohort, rounds,
+                                                batch_size, local_epochs, lr, momentum, dropout)
 
 struct Shared {
     pthread_barrier_t barrier{};

@@ -84,12 +84,12 @@ TEST_SUITE("Summary") {
 
     TEST_CASE("CaseIsToldByItsName") {
         auto sweep = sweep_of({run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.2", 1)});
-        CHECK_FALSE(holds(summary_markdown(sweep, {result_of(0.9), result_of(0.5)}), "case"));
+        CHECK_FALSE(holds(markdown(sweep, {result_of(0.9), result_of(0.5)}), "case"));
         sweep["runs"][0]["case"] = "slow, but | sure";
         const std::string csv = summary_csv(sweep, {result_of(0.95, 3), result_of(0.5)});
         CHECK(holds(line(csv, 1), ",3,,\"slow, but | sure\""));
         CHECK(line(csv, 2).ends_with(",3,,"));
-        const std::string text = summary_markdown(sweep, {result_of(0.9), result_of(0.5)});
+        const std::string text = markdown(sweep, {result_of(0.9), result_of(0.5)});
         CHECK(holds(text, " | case | runs |"));
         CHECK(holds(text, "| 0.1 | [0.5, 0.5] | slow, but \\| sure | 1 | 0.9000 |"));
         CHECK(holds(text, "| 0.2 | [0.5, 0.5] |  | 1 | 0.5000 |"));
