@@ -16,9 +16,9 @@ void Mistakes::add(const std::string& text) {
         if (error != std::errc() || stop != text.data() + end) mistake.line = 0;
         mistake.file = text.substr(0, colon);
     }
-    // Keys come from the file as they are; a terminal would obey what is in them.
+    // A mistake is a line, whatever a key has in it; what else a terminal would obey is written out where it is printed.
     std::replace_if(
-        mistake.text.begin(), mistake.text.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
+        mistake.text.begin(), mistake.text.end(), [](char c) { return c == '\n' || c == '\r'; }, '?');
     const auto same = [&](const Mistake& other) { return other.text == mistake.text; };
     if (std::none_of(all_.begin(), all_.end(), same)) all_.push_back(std::move(mistake));
 }

@@ -143,7 +143,8 @@ private:
 Node parse(const std::string& text, const std::string& origin, bool has_lines, const std::string& path) {
     TreeBuilder builder(origin, has_lines, path);
     try {
-        std::istringstream stream(text);
+        // Behind a last line break yaml-cpp takes the end of the text for the end of a quote that nobody closed.
+        std::istringstream stream(text.substr(0, text.find_last_not_of("\r\n") + 1));
         YAML::Parser parser(stream);
         while (parser.HandleNextDocument(builder)) {
         }

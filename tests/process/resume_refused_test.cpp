@@ -67,7 +67,7 @@ TEST_SUITE("ResumeRefused") {
             "A resumed run may change: rounds, workers, mps, data.root, training.clients_per_slot, training.graph, "
             "stop.test_accuracy, failures.policy, failures.attempts, failures.deadline_s, checkpoint.every, checkpoint.keep";
         run.refuses({"--set", "seed=2", "--set", "training.batch_size=8", "--set", "rounds=9"},
-                    {"\n  seed: 1 -> 2\n  training.batch_size: 16 -> 8\n", list});
+                    {"  seed: 1 -> 2\n", "  training.batch_size: 16 -> 8\n", list});
         run.refuses({"--set", "strategy={name: fedadam}"},
                     {"strategy.name: fedavg -> fedadam", "strategy.beta1: (not given) -> 0.9"});
         // Equal values are no change; the run is over, so there is nothing to do.

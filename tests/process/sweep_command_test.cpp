@@ -107,7 +107,7 @@ TEST_SUITE("SweepCommand") {
         SweepFiles files;
         files.start(
             {"sweep", files.write("seeds: 2\nset: {rounds: 2000}\n").string(), "--out", files.out().string(), "--jobs", "1"});
-        const auto rounds = [&] { return read_lines(files.out() / "runs/seed=1/rounds.csv").size(); };
+        const auto rounds = [&] { return read_lines(files.out() / "runs/seed-1/rounds.csv").size(); };
         REQUIRE(eventually(60.0, [&] { return rounds() > 10; }));
         kill(files.pid(), SIGINT);
         CHECK(files.end() == "exited with status 130");
@@ -118,9 +118,9 @@ TEST_SUITE("SweepCommand") {
             "with: fedhive sweep --resume {}\n",
             rounds() - 1, files.out().string(), files.out().string());
         CHECK_MESSAGE(files.said(end), end << files.output());
-        CHECK_MESSAGE(files.said(fmt::format("seed=1  waiting after round {} of 2000  accuracy 0.", rounds() - 1)),
+        CHECK_MESSAGE(files.said(fmt::format("seed-1  waiting after round {} of 2000  accuracy 0.", rounds() - 1)),
                       files.output());
-        CHECK_FALSE(files.said("seed=2  waiting"));
+        CHECK_FALSE(files.said("seed-2  waiting"));
     }
 
     TEST_CASE("ChangedFileIsRefusedUntilItIsGiven") {

@@ -57,15 +57,14 @@ ProgressMovesOnATerminalAndSaysWhatIsLeft() {
     # A build whose only step takes long, seen on a terminal: the line moves without a word from ninja.
     cat >"$scratch/slow" <<END
 source "$root/scripts/lib/common.sh"
-{ echo '[1/9] first'; sleep 4.5; } | show_progress slow
+{ echo '[1/9] first'; sleep 3.5; } | show_progress slow
 ticking Waiting "$scratch" sleep 2.5
 END
     expect 0 script -qec "bash $scratch/slow" /dev/null
     says "Building slow: 1 of 9 steps · 0:02"
-    says "Building slow: 1 of 9 steps · 0:03"
     says "Waiting · 0:02 · 1 MB here"
     expect 0 bash "$scratch/slow"
-    [ -z "$output" ] || fail "nothing is worth a line in a log within 5 s, but: $output"
+    [[ $output != *steps* && $output != *Waiting* ]] || fail "nothing is worth a line in a log within seconds, but: $output"
 }
 
 # $PATH stays as it is: only what is said of it is looked at.

@@ -225,10 +225,10 @@ TEST_SUITE("SweepView") {
             CHECK(sweep.runs().size() == 10);
         }
         std::ofstream(folder.path() / "sweep.json")
-            << R"({"name": 3, "runs": [7, {}, {"id": "a\u001b[2Jb", "rounds": "x", "status": 1}]})";
+            << R"({"name": 3, "runs": [7, {}, {"id": "ab", "reason": "a\u001b[2Jb", "rounds": "x", "status": 1}]})";
         sweep.refresh();
         REQUIRE(sweep.runs().size() == 2);
-        CHECK(sweep.runs()[1].id == "a [2Jb");
+        CHECK(sweep.runs()[1].reason == "a [2Jb");
         CHECK(sweep.runs()[1].status == "waiting");
         SweepView nothing("/nowhere/at/all");
         CHECK_NOTHROW(nothing.refresh());
