@@ -119,7 +119,8 @@ DataRefusesADamagedFile() {
     [ -z "$(ls -A "$scratch/project/data")" ] || fail "left behind: $(ls -A "$scratch/project/data")"
 }
 
-# A set's name and how formats that read it are called.
+# A set's name and how formats that read it are called; the backticks are Markdown's.
+# shellcheck disable=SC2016
 DataSaysWhoReadsWhat() {
     local formats set pattern
     formats=$(sed -n 's/^| `format` | \(.*\) | \*\*required.*/\1/p' "$root/configs/REFERENCE.md")

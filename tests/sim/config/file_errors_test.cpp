@@ -31,14 +31,14 @@ TEST_CASE("TextsThatAreNoConfig") {
 TEST_CASE("TextThatIsNoYamlIsShownWithItsPlaceAndWhatIsUsuallyWrong") {
     const std::string columns =
         "keys of one section begin in the same column, and a space follows each colon; a text with ': ' in it wants quotes";
-    check_errors({{"seed: 1\n  rounds: 3\n",
-                   "c.yaml:2:9: not valid YAML: illegal map value; " + columns + "\n    2 |   rounds: 3\n                ^"},
-                  {"name: a: b\n",
-                   "c.yaml:1:8: not valid YAML: illegal map value; " + columns + "\n    1 | name: a: b\n               ^"},
-                  {"seed: 1\ndata: [a\nrounds: 3\n",
-                   "c.yaml:3:7: not valid YAML: end of sequence flow not found; the [ on line 2 is not closed\n    3 | rounds: "
-                   "3\n       "
-                   "        ^"}});
+    check_errors(
+        {{"seed: 1\n  rounds: 3\n",
+          "c.yaml:2:9: not valid YAML: illegal map value; " + columns + "\n    2 |   rounds: 3\n                ^"},
+         {"name: a: b\n",
+          "c.yaml:1:8: not valid YAML: illegal map value; " + columns + "\n    1 | name: a: b\n               ^"},
+         {"seed: 1\ndata: [a\nrounds: 3\n",
+          "c.yaml:3:7: not valid YAML: end of sequence flow not found; the [ on line 2 is not closed\n    3 | rounds: 3\n"
+          "              ^"}});
     const auto first_line = [](const std::string& text) {
         const std::string error = error_of(text);
         return error.substr(0, error.find('\n'));

@@ -122,7 +122,8 @@ TEST_SUITE("SweepRecord") {
         for (const char* id : {"../../other", "/etc", "..", ""}) {
             json["runs"][0]["id"] = id;
             write_text(planned.folder.path() / "sweep.json", json.dump());
-            const std::string text = fmt::format("sweep.json: is damaged: id of a run: '{}' cannot name a run; allowed: 1 to 100 of", id);
+            const std::string text =
+                fmt::format("sweep.json: is damaged: id of a run: '{}' cannot name a run; allowed: 1 to 100 of", id);
             CHECK_THROWS_WITH_AS(read_sweep(planned.folder.path()), doctest::Contains(text.c_str()), ConfigError);
         }
     }

@@ -65,6 +65,11 @@ void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout
             value = static_cast<float>(bound * (2.0 * stream.uniform() - 1.0));
 }
 
+std::vector<std::string> model_layers(const ModelSpec& spec) {
+    const testing::Network network(spec);
+    return {network.names().begin(), network.names().end()};
+}
+
 Cut cut_after(const ModelSpec& spec, const aggregation::Layout& layout, std::string_view layer) {
     const testing::Network network(spec);
     const auto& names = network.names();
