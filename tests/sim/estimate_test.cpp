@@ -1,6 +1,8 @@
 #include "sim/estimate.h"
 
+#include "clients/training/libtorch_info.h"
 #include "sim/experiment.h"
+#include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>
@@ -55,6 +57,8 @@ TEST_SUITE("Estimate") {
     }
 
     TEST_CASE("StepOfClientsTrainedAtOnceIsTheShareOfOne") {
+        if (clients::libtorch_info().cpu_capability == "plain")
+            FEDHIVE_SKIP("plain loops gain nothing by many clients at once");
         // Of a tiny model nearly all of a step is calls, of which there are as many for 64 clients as for one.
         Configs runs;
         const std::vector<std::string> tiny{"model={name: lr}",   "training.batch_size=4", "data.partition.clients=100",
