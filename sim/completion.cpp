@@ -77,7 +77,7 @@ const char* bash_call(Values values) {
         case Values::Files:
             return "compopt -o filenames; COMPREPLY=($(compgen -f -- \"$word\"))";
         case Values::Keys:
-            return "compopt -o nospace; COMPREPLY=($(compgen -W \"$_fedhive_keys\" -- \"$word\"))";
+            return R"(compopt -o nospace; COMPREPLY=($(compgen -W "$_fedhive_keys" -- "$word")))";
         default:
             return "COMPREPLY=()";
     }
@@ -90,6 +90,7 @@ std::string bash_case(const CLI::App& command) {
         if (const auto names = names_of(flags, values); !names.empty())
             text += fmt::format("        {}) {}; return ;;\n", fmt::join(names, " | "), bash_call(values));
     std::vector<std::string> names;
+    names.reserve(flags.size());
     for (const Flag& flag : flags) names.push_back(flag.name);
     return text + fmt::format(
                       "        esac\n        case $word in\n        -*) COMPREPLY=($(compgen -W '{}' -- \"$word\")) ;;\n       "

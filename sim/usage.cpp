@@ -30,13 +30,15 @@ constexpr std::array<std::pair<const char*, const char*>, 12> kOtherWords{{{"tra
 
 std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands) {
     std::vector<std::string> names;
+    names.reserve(commands.size());
     for (const CLI::App* command : commands) names.push_back(command->get_name());
     return names;
 }
 
 std::string nearest_command(const std::string& typed, const std::vector<std::string>& names) {
-    if (const std::string near = nearest_word(typed, names); !near.empty()) return near;
+    if (std::string near = nearest_word(typed, names); !near.empty()) return near;
     std::vector<std::string> others;
+    others.reserve(kOtherWords.size());
     for (const auto& [word, command] : kOtherWords) others.emplace_back(word);
     const std::string near = nearest_word(typed, others);
     const auto* const found =

@@ -62,7 +62,7 @@ FEDHIVE_CLONES void finish(const Attempts& made, const double* __restrict logs, 
 }  // namespace
 
 void fill_normals(const Stream& stream, std::span<double> to) {
-    Attempts made;
+    Attempts made;  // NOLINT(cppcoreguidelines-pro-type-member-init): 8 KiB that are written before they are read
     double logs[kAttempts];
     std::uint32_t block = stream.counter()[0];
     while (!to.empty()) {

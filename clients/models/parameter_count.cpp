@@ -22,7 +22,7 @@ double num_parameters(const ModelSpec& spec) {
     if (name == "mlp") return num_linear(inputs, hidden) + num_linear(hidden, hidden) + num_linear(hidden, classes);
     if (name == "mnist_cnn") return num_conv(1, 5, 10) + num_conv(10, 5, 20) + num_linear(320, 50) + num_linear(50, classes);
     if (name != "cnn_m") return 0.0;
-    const auto pooled = [](std::int64_t side) { return static_cast<double>((side - 4) / 2); };
+    const auto pooled = [](std::int64_t side) { return static_cast<double>((side - 4) >> 1); };
     const double pixels = pooled(spec.input.height) * pooled(spec.input.width);
     return num_conv(static_cast<double>(spec.input.channels), 3, 32) + num_conv(32, 3, 64) + num_linear(64 * pixels, 128) +
            num_linear(128, classes);

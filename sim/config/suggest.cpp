@@ -80,6 +80,7 @@ std::string no_such_yaml(const fs::path& file) {
         return fmt::format("no such file: there is no folder {}{}", folder.string(), nearest_folder(folder));
     const std::vector<std::string> names = names_in(folder, [](const auto& entry) { return is_yaml(entry.path()); });
     std::vector<std::string> stems;
+    stems.reserve(names.size());
     for (const std::string& name : names) stems.push_back(stem_of(name));
     const std::string near = nearest_word(stem_of(file.filename()), stems);
     const auto found = std::find(stems.begin(), stems.end(), near);

@@ -22,6 +22,7 @@ std::vector<RunGroup> group_runs(const Json& sweep) {
     for (std::size_t i = 0; i < sweep["runs"].size(); ++i) {
         const Json& run = sweep["runs"][i];
         std::vector<std::string> settings;
+        settings.reserve(keys.size());
         for (const std::string& key : keys) settings.push_back(run["settings"].value(key, ""));
         const std::string case_name = run.value("case", "");
         auto group = std::find_if(groups.begin(), groups.end(),
@@ -55,12 +56,14 @@ std::string escaped(std::string text) {
 
 std::string markdown_row(const std::vector<std::string>& cells) {
     std::vector<std::string> safe;
+    safe.reserve(cells.size());
     for (const std::string& cell : cells) safe.push_back(escaped(cell));
     return fmt::format("| {} |\n", fmt::join(safe, " | "));
 }
 
 std::string markdown_head(const std::vector<std::string>& keys, const std::vector<std::string>& columns) {
     std::vector<std::string> head;
+    head.reserve(keys.size() + columns.size());
     for (const std::string& key : keys) head.push_back(fmt::format("`{}`", key));
     head.insert(head.end(), columns.begin(), columns.end());
     return markdown_row(head) + markdown_row(std::vector<std::string>(head.size(), "---"));

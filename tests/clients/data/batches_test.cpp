@@ -121,9 +121,11 @@ TEST_SUITE("BatchGather") {
     TEST_CASE("ImpossibleNumbersAreConfigErrors") {
         const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
         for (const double std : {0.0, -1.0, infinity, nan})
-            CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {{}, {std}}), doctest::Contains("is not above 0 and finite"), ConfigError);
+            CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {{}, {std}}), doctest::Contains("is not above 0 and finite"),
+                                 ConfigError);
         for (const double mean : {infinity, nan})
-            CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {{mean}, {}}), doctest::Contains("is not a finite number"), ConfigError);
+            CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {{mean}, {}}), doctest::Contains("is not a finite number"),
+                                 ConfigError);
     }
 
     TEST_CASE("IndexOutsideTheExamplesIsAFault") {
