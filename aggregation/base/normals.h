@@ -9,7 +9,7 @@ namespace fedhive {
 
 /// The values that as many calls of stream.normal() would give, bit by bit, where the stream has not been drawn from.
 ///
-/// Cost     about 10 ns a value, a third of normal()'s: Philox, squares and roots of many attempts at once.
+/// Cost     less than normal(): Philox, squares and roots of many attempts at once; no allocation.
 /// Source   Marsaglia and Bray 1964, doi:10.1137/1006063 (the polar method).
 void fill_normals(const Stream& stream, std::span<double> to);
 
