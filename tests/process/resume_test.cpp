@@ -244,8 +244,8 @@ TEST_SUITE("Resume") {
         // The first checkpoint is that model, and it is not removed with the others.
         CHECK(sim::checkpoint_rounds(whole.out()).front() == 0);
         const auto state = sim::read_checkpoint(sim::checkpoint_path(whole.out(), 0)).state;
-        const auto tensors = sim::read_state(model).tensors;
-        for (const sim::Tensor& tensor : tensors) {
+        const sim::StateFile given = sim::read_state(model);
+        for (const sim::Tensor& tensor : given.tensors) {
             const sim::Tensor* copy = state.find("model." + tensor.name);
             REQUIRE(copy != nullptr);
             CHECK(copy->data == tensor.data);
