@@ -1,6 +1,5 @@
 #include "sim/screen/sweep_view.h"
 
-#include "aggregation/base/error.h"
 #include "sim/config/sweep_config.h"
 #include "sim/screen/screen_text.h"
 
@@ -26,16 +25,18 @@ double number_in(const nlohmann::json& object, const char* key, double otherwise
     return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
 }
 
+std::int64_t count_in(const nlohmann::json& object, const char* key) {
+    return static_cast<std::int64_t>(std::clamp(number_in(object, key, 0.0), 0.0, 1e15));
+}
+
 SweepEntry read_entry(const nlohmann::json& run) {
     SweepEntry entry;
     entry.id = text_in(run, "id", "");
-    if (const std::string problem = run_id_problem(entry.id); !entry.id.empty() && !problem.empty())
-        throw ConfigError(fmt::format("sweep.json: id of a run: {}", problem));
     entry.status = text_in(run, "status", "waiting");
     entry.reason = text_in(run, "reason", "");
-    entry.rounds = static_cast<std::int64_t>(number_in(run, "rounds", 0.0));
-    entry.workers = static_cast<std::int64_t>(number_in(run, "workers", 0.0));
-    entry.attempts = static_cast<std::int64_t>(number_in(run, "attempts", 0.0));
+    entry.rounds = count_in(run, "rounds");
+    entry.workers = count_in(run, "workers");
+    entry.attempts = count_in(run, "attempts");
     entry.estimate_s = std::max(0.0, number_in(run, "estimate_s", 0.0));
     return entry;
 }
@@ -130,6 +131,10 @@ void SweepView::read_plan() {
     for (const auto& run : plan["runs"]) {
         if (!run.is_object()) continue;
         SweepEntry entry = read_entry(run);
+        if (const std::string unfit = run_id_problem(entry.id); !entry.id.empty() && !unfit.empty()) {
+            call_damaged("is damaged: id of a run: " + unfit);  // and nobody looks where it leads to
+            continue;
+        }
         all += entry.estimate_s;
         const auto known = before.find(entry.id);
         if (known != before.end() && known->second.status == entry.status) {

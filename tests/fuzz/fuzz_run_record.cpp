@@ -3,39 +3,13 @@
 #include "aggregation/base/error.h"
 #include "sim/record/run_record.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/memory_folder.h"
 
 #include <algorithm>
 
 using namespace fedhive;
 
 namespace {
-
-/// A folder with those two files, which lie in memory.
-class RecordFolder {
-public:
-    RecordFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "fuzz-record-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-        path_ = name;
-        std::filesystem::create_symlink(rounds.path(), path_ / "rounds.csv");
-        std::filesystem::create_symlink(clients.path(), path_ / "clients.csv");
-    }
-    ~RecordFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    RecordFolder(const RecordFolder&) = delete;
-    RecordFolder& operator=(const RecordFolder&) = delete;
-
-    const std::filesystem::path& path() const { return path_; }
-
-    fuzz::MemoryFile rounds;
-    fuzz::MemoryFile clients;
-
-private:
-    std::filesystem::path path_;
-};
 
 void read_arrivals(const std::string& input) {
     static const fuzz::MemoryFile file;
@@ -46,10 +20,10 @@ void read_arrivals(const std::string& input) {
 }
 
 void read_record(const std::string& input) {
-    static const RecordFolder folder;
+    static const fuzz::MemoryFolder folder({"rounds.csv", "clients.csv"});
     const std::size_t zero = input.find('\0');
-    folder.rounds.set(input.substr(0, zero));
-    folder.clients.set(zero == std::string::npos ? "" : input.substr(zero + 1));
+    folder.file("rounds.csv").set(input.substr(0, zero));
+    folder.file("clients.csv").set(zero == std::string::npos ? "" : input.substr(zero + 1));
     const auto rounds = sim::read_record(folder.path());
     for (std::size_t round = 0; round < rounds.size(); ++round)
         for (const sim::RecordedClient& client : rounds[round].clients)

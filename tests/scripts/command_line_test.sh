@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # usage: command_line_test.sh FEDHIVE CASE     what the program says to a command line; one case, which exits non-zero when it fails
 set -euo pipefail
+# shellcheck source=tests/scripts/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 fedhive=$1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -13,20 +15,6 @@ device: cpu
 data: {format: synthetic, num_train: 60, num_test: 20, partition: {clients: 2}}
 model: {name: lr}
 END
-
-fail() {
-    echo "failed: $*"
-    exit 1
-}
-# expect STATUS COMMAND…: its output is left in $output
-expect() {
-    local wanted=$1 status=0
-    shift
-    output=$("$@" 2>&1 </dev/null) || status=$?
-    [ "$status" = "$wanted" ] || fail "$*: exit status $status, expected $wanted; it said: $output"
-}
-says() { [[ $output == *"$1"* ]] || fail "expected '$1' in: $output"; }
-does_not_say() { [[ $output != *"$1"* ]] || fail "did not expect '$1' in: $output"; }
 
 UnknownCommandNamesTheOneThatWasMeant() {
     while read -r typed meant; do

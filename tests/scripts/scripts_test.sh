@@ -1,22 +1,11 @@
 #!/usr/bin/env bash
 # usage: scripts_test.sh CASE        one case; prints what differed and exits non-zero when it fails
 set -euo pipefail
+# shellcheck source=tests/scripts/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-
-fail() {
-    echo "failed: $*"
-    exit 1
-}
-# expect STATUS COMMAND…: its output is left in $output
-expect() {
-    local wanted=$1 status=0
-    shift
-    output=$("$@" 2>&1 </dev/null) || status=$?
-    [ "$status" = "$wanted" ] || fail "$*: exit status $status, expected $wanted; it said: $output"
-}
-says() { [[ $output == *"$1"* ]] || fail "expected '$1' in: $output"; }
 
 HelpSaysHow() {
     for script in setup run test check data report bench; do

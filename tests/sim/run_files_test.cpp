@@ -53,6 +53,13 @@ const std::string kManifest = R"({"schema": 1, "model_sha256": null})";
 }  // namespace
 
 TEST_SUITE("RunFiles") {
+    TEST_CASE("PartitionTableIsNeverHuge") {
+        CHECK(num_partitioned(13, 5) == 13);
+        CHECK(num_partitioned(1'000'000, 10) == 10'000);
+        CHECK(num_partitioned(10'000, 62'000) == 161);  // ten million counts
+        CHECK(num_partitioned(5, 20'000'000) == 1);
+    }
+
     TEST_CASE("WhatAKilledProcessLeftBeforeItsConfigCountsAsEmpty") {
         const Folder folder;
         folder.put(".lock", "123\n");

@@ -95,6 +95,12 @@ class Going_on(support.TemporaryFolder):
         found = runner.training(W2, [late], Store(self.folder, {"commit": "x"}), 1)
         self.assertEqual((late.ran, [*found["how"]], [*found["repeats"][0]]), (0, ["a", "peer"], ["a", "peer"]))
 
+    def test_folders_of_this_machine_are_not_kept(self, _):
+        runner.training({**W2, "root": "/home/user/data"}, [Side("a")], Store(self.folder, {"commit": "x"}), 1)
+        kept = (self.folder / f"measured/{W2['id']}.json").read_text()
+        self.assertIn(W2["id"], kept)
+        self.assertNotIn("/home/user", kept)
+
     def test_table_has_what_was_kept_of_other_workloads_in_order(self, _):
         store = Store(self.folder, {"commit": "x"})
         store.save("w6", {"repeats": 1}, {"rows": [{"case": "1"}]})
