@@ -8,13 +8,8 @@ using namespace fedhive::testing;
 
 namespace {
 
-std::string sha_of(const std::vector<std::string>& overrides) {
-    std::vector<std::string> arguments;
-    for (const std::string& text : overrides) {
-        arguments.emplace_back("--set");
-        arguments.push_back(text);
-    }
-    FedhiveRun run(small_config(), arguments);
+std::string sha_with(const Options& overrides) {
+    FedhiveRun run(small_config(), set(overrides));
     CAPTURE(run.output());
     REQUIRE(run.end() == "exited with status 0");
     return run.manifest()["model_sha256"];
@@ -24,60 +19,60 @@ std::string sha_of(const std::vector<std::string>& overrides) {
 
 TEST_SUITE("Bits") {
     TEST_CASE("SameModelForAnyNumberOfWorkers") {
-        const std::string alone = sha_of({"workers=0"});
+        const std::string alone = sha_with({"workers=0"});
         CHECK(alone.size() == 64);
-        for (const char* workers : {"workers=1", "workers=2", "workers=3", "workers=4"}) CHECK(sha_of({workers}) == alone);
+        for (const char* workers : {"workers=1", "workers=2", "workers=3", "workers=4"}) CHECK(sha_with({workers}) == alone);
     }
 
     TEST_CASE("SameModelForAnyNumberOfClientsInASlot") {
-        const std::string one = sha_of({});
+        const std::string one = sha_with({});
         for (const char* per_slot : {"2", "8", "16"})
-            CHECK(sha_of({std::string("training.clients_per_slot=") + per_slot}) == one);
+            CHECK(sha_with({std::string("training.clients_per_slot=") + per_slot}) == one);
     }
 
     TEST_CASE("SlotsOfManyLengthsForAModelBeyondTheCachesGiveTheSameBits") {
         const std::string large = "model={name: mlp, hidden: 640}";
         const std::string faults = "faults=[{kind: kill, round: 2, client: 3}, {kind: throw, rate: 0.1}]";
         for (const std::string policy : {"failures={policy: retry}", "failures={policy: drop}"}) {
-            const std::string one = sha_of({large, faults, policy, "training.clients_per_slot=1", "workers=2"});
+            const std::string one = sha_with({large, faults, policy, "training.clients_per_slot=1", "workers=2"});
             for (const char* workers : {"workers=0", "workers=1", "workers=2", "workers=3"})
-                CHECK(sha_of({large, faults, policy, workers}) == one);
+                CHECK(sha_with({large, faults, policy, workers}) == one);
         }
     }
 
     TEST_CASE("SeedChangesTheModelAndRepeatingItDoesNot") {
-        CHECK(sha_of({"seed=2"}) == sha_of({"seed=2"}));
-        CHECK(sha_of({"seed=2"}) != sha_of({"seed=3"}));
+        CHECK(sha_with({"seed=2"}) == sha_with({"seed=2"}));
+        CHECK(sha_with({"seed=2"}) != sha_with({"seed=3"}));
     }
 
     TEST_CASE("NeutralParametersGiveFedAvg") {
-        const std::string fedavg = sha_of({});
-        CHECK(sha_of({"strategy={name: fedprox, proximal_mu: 0}"}) == fedavg);
-        CHECK(sha_of({"strategy={name: fedavgm, server_momentum: 0}"}) == fedavg);
-        CHECK(sha_of({"strategy={name: fedprox, proximal_mu: 0.1}"}) != fedavg);
-        CHECK(sha_of({"strategy={name: fedavgm, server_momentum: 0.5}"}) != fedavg);
+        const std::string fedavg = sha_with({});
+        CHECK(sha_with({"strategy={name: fedprox, proximal_mu: 0}"}) == fedavg);
+        CHECK(sha_with({"strategy={name: fedavgm, server_momentum: 0}"}) == fedavg);
+        CHECK(sha_with({"strategy={name: fedprox, proximal_mu: 0.1}"}) != fedavg);
+        CHECK(sha_with({"strategy={name: fedavgm, server_momentum: 0.5}"}) != fedavg);
     }
 
     TEST_CASE("EveryStrategyRunsAndGivesSameBitsForTwoAndThreeWorkers") {
         for (const std::string name : {"fedavg", "fedavgm", "fedprox", "fedadam", "median"}) {
             const std::string strategy = "strategy={name: " + name + "}";
-            CHECK(sha_of({strategy, "workers=2"}) == sha_of({strategy, "workers=3"}));
+            CHECK(sha_with({strategy, "workers=2"}) == sha_with({strategy, "workers=3"}));
         }
     }
 
     TEST_CASE("EachPrecisionGivesTheSameBitsForAnyNumberOfWorkers") {
-        const std::string f32 = sha_of({});
-        const std::string bf16 = sha_of({"training.precision=bf16"});
+        const std::string f32 = sha_with({});
+        const std::string bf16 = sha_with({"training.precision=bf16"});
         CHECK(bf16 != f32);
         for (const char* workers : {"workers=0", "workers=1", "workers=3"})
-            CHECK(sha_of({"training.precision=bf16", workers}) == bf16);
-        CHECK(sha_of({"training.precision=tf32"}) == f32);  // on the CPU
+            CHECK(sha_with({"training.precision=bf16", workers}) == bf16);
+        CHECK(sha_with({"training.precision=tf32"}) == f32);  // on the CPU
     }
 
     TEST_CASE("GraphHasNoEffectOnTheCpuAndTheRunSaysSo") {
         FedhiveRun run(small_config(), {"--set", "training.graph=true"});
         REQUIRE(run.end() == "exited with status 0");
-        CHECK(run.manifest()["model_sha256"] == sha_of({}));
+        CHECK(run.manifest()["model_sha256"] == sha_with({}));
         CHECK(run.manifest()["graph"] == false);
         CHECK(run.manifest()["precision"] == "f32");
         CHECK_MESSAGE(run.output().find("training.graph has no effect on the CPU") != std::string::npos, run.output());
@@ -90,7 +85,7 @@ TEST_SUITE("Bits") {
         const auto with = [&](const char* workers) {
             auto overrides = glyphs;
             overrides.emplace_back(workers);
-            return sha_of(overrides);
+            return sha_with(overrides);
         };
         CHECK(with("workers=1") == with("workers=3"));
     }

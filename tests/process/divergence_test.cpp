@@ -10,8 +10,6 @@ using namespace fedhive::testing;
 
 namespace {
 
-using Options = std::vector<std::string>;
-
 /// Ends with status 1; what it said.
 std::string failed(const Options& assignments, std::optional<std::size_t> after_rounds = std::nullopt) {
     FedhiveRun run(small_config(), set(assignments));

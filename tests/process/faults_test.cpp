@@ -11,8 +11,6 @@ using namespace fedhive::testing;
 
 namespace {
 
-using Options = std::vector<std::string>;
-
 std::string final_hash(const std::vector<std::string>& assignments) {
     FedhiveRun run(small_config(), set(assignments));
     const std::string end = run.end();

@@ -6,13 +6,6 @@ using namespace fedhive::testing;
 
 namespace {
 
-using Options = std::vector<std::string>;
-
-Options operator+(Options options, const Options& more) {
-    options.insert(options.end(), more.begin(), more.end());
-    return options;
-}
-
 Options averaging(const std::string& all_reduce = "tree") {
     return {"mode={name: gradient_averaging, all_reduce: " + all_reduce + "}", "workers=4"};
 }

@@ -6,8 +6,6 @@ using namespace fedhive::testing;
 
 namespace {
 
-using Options = std::vector<std::string>;
-
 Options hogwild(const std::string& workers, const Options& more = {}) {
     Options all{"mode.name=hogwild", "workers=" + workers};
     all.insert(all.end(), more.begin(), more.end());

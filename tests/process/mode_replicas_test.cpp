@@ -8,8 +8,6 @@ using namespace fedhive::testing;
 
 namespace {
 
-using Options = std::vector<std::string>;
-
 Options averaging(const std::string& workers, const Options& more = {}) {
     Options all{"mode={name: gradient_averaging}", "workers=" + workers};
     all.insert(all.end(), more.begin(), more.end());

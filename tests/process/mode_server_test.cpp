@@ -7,13 +7,6 @@ using namespace fedhive::testing;
 
 namespace {
 
-using Options = std::vector<std::string>;
-
-Options operator+(Options options, const Options& more) {
-    options.insert(options.end(), more.begin(), more.end());
-    return options;
-}
-
 Options server(const std::string& max_staleness) {
     return {"mode={name: parameter_server, max_staleness: " + max_staleness + "}"};
 }

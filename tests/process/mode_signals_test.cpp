@@ -8,8 +8,6 @@ using namespace fedhive::testing;
 
 namespace {
 
-using Options = std::vector<std::string>;
-
 struct Discipline {
     std::string mode;
     std::size_t workers;

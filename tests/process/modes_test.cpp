@@ -8,13 +8,6 @@ using namespace fedhive::testing;
 
 namespace {
 
-using Options = std::vector<std::string>;
-
-Options operator+(Options options, const Options& more) {
-    options.insert(options.end(), more.begin(), more.end());
-    return options;
-}
-
 const std::vector<std::string>& late_modes() {
     static const std::vector<std::string> modes{"mode={name: semi_async, quorum: 3}", "mode={name: semi_async, quorum: 11}",
                                                 "mode={name: async, alpha: 0.5}"};

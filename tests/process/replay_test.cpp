@@ -8,8 +8,6 @@ using namespace fedhive::testing;
 
 namespace {
 
-using Options = std::vector<std::string>;
-
 struct Row {
     std::string round, client, steps, failure;
 };

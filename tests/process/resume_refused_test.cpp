@@ -11,8 +11,6 @@ using namespace fedhive::testing;
 namespace {
 
 namespace fs = std::filesystem;
-using Options = std::vector<std::string>;
-
 /// A data set of 20 examples in the IDX format; `shift` makes it another.
 void write_idx(const fs::path& folder, int shift) {
     fs::create_directories(folder);

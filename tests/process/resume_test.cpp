@@ -12,8 +12,6 @@ using namespace fedhive::testing;
 
 namespace {
 
-using Options = std::vector<std::string>;
-
 Options resume(const FedhiveRun& run, const Options& more = {}) {
     Options arguments{"run", "--resume", run.out().string()};
     arguments.insert(arguments.end(), more.begin(), more.end());

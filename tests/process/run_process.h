@@ -132,9 +132,16 @@ training: {cohort: 11, local_epochs: 1, batch_size: 16, optimizer: {name: sgd, l
 )";
 }
 
+using Options = std::vector<std::string>;
+
+inline Options operator+(Options options, const Options& more) {
+    options.insert(options.end(), more.begin(), more.end());
+    return options;
+}
+
 /// The options that change these keys: "rounds=3" → --set rounds=3.
-inline std::vector<std::string> set(const std::vector<std::string>& assignments) {
-    std::vector<std::string> options;
+inline Options set(const Options& assignments) {
+    Options options;
     for (const std::string& assignment : assignments) {
         options.emplace_back("--set");
         options.push_back(assignment);

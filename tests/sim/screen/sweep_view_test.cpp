@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// A sweep's folder, written as a sweep writes it.
-struct Folder : testing::TemporaryFolder {
+struct SweepOnDisk : testing::TemporaryFolder {
     nlohmann::ordered_json plan{{"schema", 1},          {"kind", "sweep"},
                                 {"name", "lr_clients"}, {"exit_status", "running"},
                                 {"wall_s", 100.0},      {"runs", nlohmann::ordered_json::array()}};
@@ -53,7 +53,7 @@ struct Folder : testing::TemporaryFolder {
 };
 
 /// Two have finished, one has failed, two run, five wait.
-struct Ten : Folder {
+struct Ten : SweepOnDisk {
     Ten() {
         add("lr=0.1,seed=1", "finished");
         add("lr=0.1,seed=2", "finished");
@@ -106,7 +106,7 @@ TEST_SUITE("SweepView") {
     }
 
     TEST_CASE("ProgressIsWeightedByTheEstimates") {
-        Folder folder;
+        SweepOnDisk folder;
         folder.add("a", "finished", "", 30.0);
         folder.add("b", "running", "", 40.0);
         folder.add("c", "waiting", "", 20.0);
@@ -124,7 +124,7 @@ TEST_SUITE("SweepView") {
     }
 
     TEST_CASE("WithoutEstimatesAllRunsCountTheSame") {
-        Folder folder;
+        SweepOnDisk folder;
         folder.add("a", "finished", "", 0.0);
         folder.add("b", "waiting", "", 0.0);
         folder.save();
@@ -134,7 +134,7 @@ TEST_SUITE("SweepView") {
     }
 
     TEST_CASE("NoEtaBeforeThereIsABasis") {
-        Folder folder;
+        SweepOnDisk folder;
         folder.add("a", "running");
         folder.add("b", "waiting");
         folder.run("a", 0, "running");
@@ -257,7 +257,7 @@ TEST_SUITE("SweepViewDamaged") {
         damaged(R"({"exit_status": "running", "runs": [{"id": "../../a", "status": "paused"}]})", "'../../a' cannot name a run");
         damaged(R"({"exit_status": "finished", "runs": [{"id": "a", "status": "finished"}, {"id": "b", "status": "waiting"}]})",
                 "it says that the sweep has finished, and that one of its runs is 'waiting'");
-        Folder whole;
+        SweepOnDisk whole;
         whole.add("a", "finished");
         whole.add("b", "stopped");
         whole.plan["exit_status"] = "finished";
@@ -306,7 +306,7 @@ TEST_SUITE("SweepLines") {
     }
 
     TEST_CASE("NoSizeIsExceededAndWhatIsLeftOutIsCounted") {
-        Folder folder;
+        SweepOnDisk folder;
         for (int i = 0; i < 30; ++i) {
             folder.add("ended=" + std::to_string(i), i % 10 == 0 ? "failed" : "finished", i % 10 == 0 ? "no space left" : "");
             folder.run("ended=" + std::to_string(i), 10, "finished");

@@ -15,7 +15,7 @@ using namespace fedhive::sim;
 
 namespace {
 
-aggregation::Layout small_layout() {
+aggregation::Layout model_layout() {
     aggregation::Layout layout;
     layout.add("fc.weight", {2, 3});
     layout.add("fc.bias", {2});
@@ -48,7 +48,7 @@ void write_tensors(const std::filesystem::path& file, const std::vector<Tensor>&
 TEST_SUITE("ModelFile") {
     TEST_CASE("WrittenModelIsReadBackBitForBit") {
         const testing::TemporaryFolder folder;
-        const auto layout = small_layout();
+        const auto layout = model_layout();
         const auto model = small_model(layout);
         write_model(folder.path() / "m.safetensors", layout, model, {{"round", "3"}});
         CHECK(read_model(folder.path() / "m.safetensors", layout) == model);
@@ -57,7 +57,7 @@ TEST_SUITE("ModelFile") {
 
     TEST_CASE("HeaderFollowsTheSafetensorsFormat") {
         const testing::TemporaryFolder folder;
-        const auto layout = small_layout();
+        const auto layout = model_layout();
         write_model(folder.path() / "m", layout, small_model(layout), {});
         std::ifstream stream(folder.path() / "m", std::ios::binary);
         const std::string content((std::istreambuf_iterator<char>(stream)), {});
@@ -70,7 +70,7 @@ TEST_SUITE("ModelFile") {
 
     TEST_CASE("OrderOfTheTensorsInTheFileDoesNotMatter") {
         const testing::TemporaryFolder folder;
-        const auto layout = small_layout();
+        const auto layout = model_layout();
         const auto model = small_model(layout);
         write_tensors(folder.path() / "m", {tensor("fc.bias", "F32", {2}), tensor("fc.weight", "F32", {2, 3})});
         const auto read = read_model(folder.path() / "m", layout);
@@ -83,7 +83,7 @@ TEST_SUITE("ModelFile") {
 
     TEST_CASE("FileOfAnotherModelIsRefusedWithWhatBothHave") {
         const testing::TemporaryFolder folder;
-        const auto layout = small_layout();
+        const auto layout = model_layout();
         const std::filesystem::path file = folder.path() / "m";
         const auto refused = [&](const std::vector<Tensor>& tensors, const std::string& reason) {
             write_tensors(file, tensors);
@@ -109,7 +109,7 @@ TEST_SUITE("ModelFile") {
         const testing::TemporaryFolder folder;
         const std::filesystem::path file = folder.path() / "m";
         const auto refused = [&](const char* reason) {
-            CHECK_THROWS_WITH_AS(read_model(file, small_layout()), doctest::Contains(reason), ConfigError);
+            CHECK_THROWS_WITH_AS(read_model(file, model_layout()), doctest::Contains(reason), ConfigError);
         };
         refused("m: there is no such file; a finished run leaves its model there");
         std::ofstream(file) << "abc";
@@ -117,7 +117,7 @@ TEST_SUITE("ModelFile") {
     }
 
     TEST_CASE("HashLeavesPaddingOut") {
-        const auto layout = small_layout();
+        const auto layout = model_layout();
         auto model = small_model(layout);
         const std::string before = model_sha256(layout, model);
         model[layout.entries()[0].size] = 9.0F;  // the first float of padding

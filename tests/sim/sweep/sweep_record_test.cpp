@@ -11,14 +11,14 @@ using namespace fedhive::testing;
 
 namespace {
 
-constexpr const char* kBase = R"(
+constexpr const char* kPlannedBase = R"(
 rounds: 4
 data: {format: synthetic, num_train: 60, num_test: 10}
 model: {name: lr}
 )";
 
 struct Planned {
-    Planned() { write_text(base, kBase); }
+    Planned() { write_text(base, kPlannedBase); }
     SweepConfig sweep(const std::vector<PlannedRun>& runs) const { return sweep_of(base, runs); }
 
     TemporaryFolder folder;
