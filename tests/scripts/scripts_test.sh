@@ -8,10 +8,24 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 HelpSaysHow() {
-    for script in setup run test check data report bench; do
+    for script in setup run test check data report bench gpu-day; do
         expect 0 "$root/scripts/$script" -h
         says "usage: scripts/$script"
     done
+}
+
+GpuDayWithoutAGpuTriesWhatNeedsNone() {
+    [ -x "$root/build/release/fedhive" ] || { echo "[skipped] there is no release build"; exit 0; }
+    expect 2 "$root/scripts/gpu-day" no_such_part
+    says "known: doctor"
+    if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then
+        expect 2 "$root/scripts/gpu-day" doctor
+        says "no NVIDIA GPU"
+    fi
+    expect 0 "$root/scripts/gpu-day" --device cpu --quick --rounds 8 --out day doctor killed
+    grep -q '^eager,5,True,' day/killed.csv || fail "five kills with the same bits: $(cat day/killed.csv)"
+    grep -q '^libtorch,' day/doctor.csv || fail "$(cat day/doctor.csv)"
+    grep -q '"killed"' day/manifest.json || fail "$(cat day/manifest.json)"
 }
 
 WrongUsageEndsWithTwo() {
@@ -214,6 +228,7 @@ XML
 case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
         LinksFindWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | DataSaysWhoReadsWhat | \
+        GpuDayWithoutAGpuTriesWhatNeedsNone | \
         LinkPutsTheProgramWhereTheShellFindsIt) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac

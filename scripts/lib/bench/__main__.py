@@ -1,6 +1,6 @@
 """Measures what scripts/bench was asked for; see scripts/bench -h, which builds the programs and calls this.
 
-usage: python3 -m bench [--gpu] [--peers] [--repeats N] [--out DIR] [--quick] [--again] [W…]
+usage: python3 -m bench [--gpu] [--peers] [--repeats N] [--rounds N] [--out DIR] [--quick] [--again] [W…]
 """
 import argparse
 import importlib
@@ -29,6 +29,7 @@ def arguments():
     parser.add_argument("--build", type=Path, default=ROOT / "build/release", help=argparse.SUPPRESS)  # where the programs are
     parser.add_argument("--targets", action="store_true", help=argparse.SUPPRESS)  # of the build; for scripts/bench
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--rounds", type=int)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--advise", type=Path, metavar="CONFIG")
     if advise := optional("advise"):
@@ -39,6 +40,8 @@ def arguments():
         parser.error(f"there is no workload {unknown[0]}; known: {', '.join(known)}, in capitals or not")
     if given.repeats < 1:
         parser.error(f"argument --repeats: {given.repeats} is out of range; allowed: 1 or more")
+    if given.rounds is not None and given.rounds < 2:
+        parser.error(f"argument --rounds: {given.rounds} is out of range; allowed: 2 or more, since the first one warms up")
     for name in ("peers", "advise"):
         if getattr(given, name) and not optional(name):
             parser.error(f"argument --{name}: this checkout has no scripts/lib/bench/{name}.py")
@@ -53,7 +56,8 @@ def targets(given):
 def command_of(given):
     """As it was called, but for what says where."""
     flags = [f"--{name}" for name in ("gpu", "peers", "quick") if getattr(given, name)]
-    return shlex.join(["fedhive", "bench", *flags, "--repeats", str(given.repeats), *given.workloads])
+    rounds = [] if given.rounds is None else ["--rounds", str(given.rounds)]
+    return shlex.join(["fedhive", "bench", *flags, "--repeats", str(given.repeats), *rounds, *given.workloads])
 
 
 def measure_all(given, store, sides_of):
@@ -63,6 +67,7 @@ def measure_all(given, store, sides_of):
         if workload["id"] not in wanted and workload["id"].split("-")[0] not in wanted:
             continue
         workload = workloads.quick(workload) if given.quick else workload
+        workload = {**workload, "rounds": min(workload["rounds"], given.rounds or workload["rounds"])}
         if workload["data"] == "mnist" and not Path(workload["root"], "train-images-idx3-ubyte").exists():
             print(f"{workload['id']}: left out: there is no MNIST in {workload['root']}; scripts/data mnist fetches it", flush=True)
             continue
@@ -82,7 +87,7 @@ def write(folder, manifest, found, reference, quick):
 def with_earlier_calls(file, manifest):
     """The manifest of this call and of those before it whose figures are in the same tables."""
     earlier = json.loads(file.read_text()) if file.exists() else {}
-    if earlier.get("commit") != manifest["commit"]:
+    if any(earlier.get(key) != manifest.get(key) for key in ("commit", "rounds_at_most")):
         return manifest
     commands = [*earlier["commands"], *(command for command in manifest["commands"] if command not in earlier["commands"])]
     return {**manifest, "commands": commands, "busy_before": max(earlier["busy_before"], manifest["busy_before"])}
@@ -91,11 +96,13 @@ def with_earlier_calls(file, manifest):
 def bench(given):
     program = machine.probe(given.build / "fedhive", "cuda" if given.gpu else "cpu")
     manifest = machine.describe(program, machine.gpu_name() if given.gpu else "", given.repeats, command_of(given))
+    if given.rounds is not None:
+        manifest["rounds_at_most"] = given.rounds
     out = given.out or ROOT / ("results/runs/bench-quick" if given.quick else f"results/bench/{machine.folder_name(manifest)}")
     out.mkdir(parents=True, exist_ok=True)
     if not given.again:
         manifest = with_earlier_calls(out / "manifest.json", manifest)
-    store = Store(out, {"commit": manifest["commit"], "libtorch": manifest["libtorch"], "device": manifest["device"], "quick": given.quick}, given.again)
+    store = Store(out, {"commit": manifest["commit"], "libtorch": manifest["libtorch"], "device": manifest["device"], "quick": given.quick, "rounds": given.rounds}, given.again)
     peers = optional("peers").sides(ROOT) if given.peers else []
     all_sides, reference = sides.make_sides(given.build, given.gpu, peers)
     names = [workload["id"] for workload in workloads.training(ROOT, given.gpu)] + list(workloads.PARTS)

@@ -28,13 +28,17 @@ class EarlierCalls(support.TemporaryFolder):
         self.assertEqual(with_earlier_calls(file, {**now, "commands": ["c"], "busy_before": 1.0}),
                          {"commit": "abc", "commands": ["a", "b", "c"], "busy_before": 1.0})
         self.assertEqual(with_earlier_calls(file, {**now, "commit": "def"}), {**now, "commit": "def"})
+        fewer = {**now, "rounds_at_most": 20}
+        self.assertEqual(with_earlier_calls(file, fewer), fewer)
 
 
 class AsCalled(unittest.TestCase):
     def test_a_command_names_the_workloads_it_was_given(self):
         from bench.__main__ import command_of
-        given = argparse.Namespace(gpu=False, peers=True, quick=False, repeats=3, workloads=["W1", "W3-lr"])
+        given = argparse.Namespace(gpu=False, peers=True, quick=False, repeats=3, rounds=None, workloads=["W1", "W3-lr"])
         self.assertEqual(command_of(given), "fedhive bench --peers --repeats 3 W1 W3-lr")
+        given.rounds = 20
+        self.assertEqual(command_of(given), "fedhive bench --peers --repeats 3 --rounds 20 W1 W3-lr")
 
 
 class Busy(unittest.TestCase):

@@ -1,0 +1,366 @@
+"""A first day on a GPU, in parts that fit into a lease: see scripts/gpu-day -h.
+
+Every part writes DIR/PART.csv row by row, so that one which is cut off leaves what it has, and says what it had no time for.
+"""
+import argparse
+import csv
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench import machine, measure, parts, sides, workloads
+
+FORMS = {"eager": {}, "recorded": {"graph": True}, "batched": {"together": True}, "recorded and batched": {"graph": True, "together": True}}
+SANITIZED = "Gpu: *"
+TOOLS = ("memcheck", "racecheck", "synccheck")
+
+
+@dataclass
+class Day:
+    programs: Path
+    device: str
+    out: Path
+    part_s: float
+    rounds: int
+    quick: bool
+    began: float = field(default_factory=time.monotonic)
+
+    def left_s(self):
+        return self.part_s - (time.monotonic() - self.began)
+
+    def workers(self):
+        return (1, 2) if self.quick else (1, 2, 4, 8, 16)
+
+    def workload(self, name):
+        found = next(workload for workload in workloads.training(Path(), True) if workload["id"] == name)
+        found = {**found, "rounds": min(found["rounds"], self.rounds), "evaluate_every": 0, "num_test": 0}
+        return {**workloads.quick(found), "rounds": min(3, self.rounds)} if self.quick else found
+
+    def forms(self):
+        """Recorded steps exist on a GPU only."""
+        return {name: form for name, form in FORMS.items() if self.device == "cuda" or "graph" not in form}
+
+
+def config_of(day, workload, workers, form, more=None):
+    settings = {"graph": True} if "graph" in form else {}
+    if "together" in form:
+        together = 1 << (min(32, workload["cohort"]) - 1).bit_length()
+        settings.update(clients_per_slot=together, clients_at_once=together)
+    config = json.loads(workloads.to_yaml(workload, day.device, settings))
+    return json.dumps({**config, "workers": workers, "checkpoint": {"every": workloads.NEVER}, **(more or {})})
+
+
+class Run:
+    """One run of fedhive in a folder of its own; what it left is read before the folder goes."""
+
+    def __init__(self, day, config):
+        self.day, self.folder = day, Path(tempfile.mkdtemp(prefix="fedhive-day-"))
+        (self.folder / "config.yaml").write_text(config)
+        self.out = self.folder / "run"
+        self.process = subprocess.Popen([day.programs / "fedhive", "run", self.folder / "config.yaml", "--out", self.out, "--quiet"],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.peak_mib = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def children(self):
+        try:
+            return [int(pid) for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()]
+        except OSError:
+            return []
+
+    def rounds_done(self):
+        try:
+            return max(0, (self.out / "rounds.csv").read_bytes().count(b"\n") - 1)
+        except OSError:
+            return 0
+
+    def end(self, watch=lambda: None):
+        """Throws measure.Failed with fedhive's last line, or when the part's time is over."""
+        while self.process.poll() is None:
+            if self.day.left_s() < 0:
+                raise measure.Failed("cut off: the part's time is over")
+            watch()
+            time.sleep(0.05)
+        if self.process.returncode != 0:
+            raise measure.Failed((self.process.stderr.read().strip().splitlines() or ["it said nothing"])[-1])
+        return json.loads((self.out / "manifest.json").read_text())
+
+    def round_s(self):
+        with open(self.out / "rounds.csv", newline="") as file:
+            rows = [{key: float(value or "nan") for key, value in row.items()} for row in csv.DictReader(file)]
+        return measure.steady(sides.round_seconds(rows))
+
+
+def device_mib():
+    """Memory of the first GPU that is in use, whoever has it; None where nobody tells."""
+    try:
+        asked = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"], capture_output=True, text=True, check=True).stdout
+        return float(asked.splitlines()[0])
+    except (OSError, subprocess.CalledProcessError, IndexError, ValueError):
+        return None
+
+
+def doctor(day):
+    """What the machine is, and what fedhive thinks of it."""
+    said = json.loads("\n".join(measure.run([day.programs / "fedhive", "doctor", "--json"])[0]))
+    for key, value in said.items():
+        yield {"what": key, "value": value}
+    if shutil.which("nvidia-smi"):
+        fields = ["name", "driver_version", "memory.total", "clocks.max.sm", "mig.mode.current", "compute_mode", "persistence_mode"]
+        asked = measure.run(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader"])[0][0].split(", ")
+        for key, value in zip(fields, asked):
+            yield {"what": f"nvidia-smi {key}", "value": value}
+
+
+def cases(day):
+    """All tests that need a GPU, one by one."""
+    for program in sorted(day.programs.glob("test_*")):
+        if not os.access(program, os.X_OK) or program.is_dir():
+            continue
+        listed = measure.run([program, "--list-test-cases", "--test-case=Gpu:*"])[0]
+        for name in (line for line in listed if line.startswith("Gpu:")):
+            if day.left_s() < 5:
+                yield {"program": program.name, "case": name, "result": "left out: no time", "seconds": ""}
+                continue
+            started = time.monotonic()
+            try:
+                ran = subprocess.run([program, f"--test-case={name}"], capture_output=True, text=True, timeout=day.left_s(), check=False)
+                said, result = ran.stdout + ran.stderr, "passed" if ran.returncode == 0 else "failed"
+            except subprocess.TimeoutExpired as late:
+                said, result = (late.stdout or b"").decode(errors="replace"), "cut off"
+            if result == "passed" and "[skipped]" in said:
+                result = "skipped"
+            if result != "passed":
+                logs = day.out / "cases"
+                logs.mkdir(exist_ok=True)
+                (logs / f"{program.name}-{machine.slug(name)}.log").write_text(said[-100_000:])
+            yield {"program": program.name, "case": name, "result": result, "seconds": f"{time.monotonic() - started:.1f}"}
+
+
+def sanitizers(day):
+    """compute-sanitizer over the cases of the aggregation."""
+    tool = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
+    if not Path(tool).exists():
+        yield {"tool": "compute-sanitizer", "result": "not installed", "seconds": ""}
+        return
+    for name in TOOLS:
+        started = time.monotonic()
+        command = [tool, "--tool", name, "--error-exitcode", "9", day.programs / "test_aggregation", f"--test-case={SANITIZED}", "--test-case-exclude=*AnotherProcess*"]
+        try:
+            measure.run(command, deadline_s=max(1.0, day.left_s()))
+            result = "nothing found"
+        except measure.Failed as error:
+            result = str(error)
+        yield {"tool": name, "result": result, "seconds": f"{time.monotonic() - started:.1f}"}
+
+
+def bits(day):
+    """model_sha256 by number of workers: one for each form and workload, or something is wrong."""
+    for name in ("w2-mnist_cnn", "w3-mlp") if day.quick else ("w2-mnist_cnn", "w4", "w3-mlp"):
+        workload = {**day.workload(name), "rounds": min(3, day.rounds)}
+        for form_name, form in day.forms().items():
+            first = None
+            for workers in (0, 1, 2) if day.quick else (0, 1, 2, 4, 8):
+                with Run(day, config_of(day, workload, workers, form)) as run:
+                    sha = run.end()["model_sha256"]
+                first = first or sha
+                yield {"workload": name, "form": form_name, "workers": workers, "same_bits": sha == first, "model_sha256": sha}
+
+
+def killed(day):
+    """Workers killed with SIGKILL at random moments, kernels in flight or not: the model must be that of the run without."""
+    chance = random.Random(1)
+    workload = {**day.workload("w2-mnist_cnn"), "rounds": day.rounds}
+    for form_name, form in day.forms().items():
+        retry = {"failures": {"policy": "retry", "attempts": 20}}
+        with Run(day, config_of(day, workload, 2, form, retry)) as run:
+            expected = run.end()["model_sha256"]
+        with Run(day, config_of(day, workload, 2, form, retry)) as run:
+            kills, following = 0, 1
+
+            def strike():
+                nonlocal kills, following
+                if kills < 5 and run.rounds_done() >= following and (workers := run.children()):
+                    time.sleep(chance.uniform(0.0, 0.05))
+                    os.kill(chance.choice(workers), signal.SIGKILL)
+                    kills, following = kills + 1, run.rounds_done() + max(1, workload["rounds"] // 8)
+            try:
+                manifest = run.end(strike)
+                same, told = manifest["model_sha256"] == expected, json.dumps(manifest["failures"])
+            except (measure.Failed, ProcessLookupError) as error:
+                same, told = False, str(error)
+        yield {"form": form_name, "kills": kills, "same_bits": same, "failures": told}
+
+
+def workers(day):
+    """Seconds a round and device memory by number of workers and form of the step."""
+    for name in ("w2-mnist_cnn", "w4"):
+        workload, before = day.workload(name), device_mib()
+        for form_name, form in day.forms().items():
+            for count in day.workers():
+                peak = 0.0
+
+                def watch():
+                    nonlocal peak
+                    peak = max(peak, device_mib() or 0.0)
+                row = {"workload": name, "form": form_name, "workers": count, "rounds": workload["rounds"], "round_s": "", "device_mib": "", "note": ""}
+                if day.left_s() < 10:
+                    yield {**row, "note": "left out: no time"}
+                    continue
+                try:
+                    with Run(day, config_of(day, workload, count, form)) as run:
+                        run.end(watch)
+                        row["round_s"] = f"{run.round_s():.6f}"
+                        if before is not None:
+                            row["device_mib"] = f"{peak - before:.0f}"
+                except measure.Failed as error:
+                    row["note"] = str(error)
+                yield row
+
+
+def kernels(day):
+    """Mean and median against a copy of as many bytes, in turn."""
+    for row in parts.aggregation(day.programs, day.device == "cuda", 2 if day.quick else 5, day.quick):
+        yield {key: value if key == "case" else f"{measure.spread(value)[0]:.6g}" for key, value in row.items()}
+        if day.left_s() < 20:
+            yield {"case": "left out: no time"}
+            return
+
+
+def ideal(day):
+    """fedhive in its forms beside what an expert would write by hand for the same workload, in turn, three times."""
+    of_all, reference = sides.make_sides(day.programs, day.device == "cuda", [])
+    for name in ("w3-mlp",) if day.quick else ("w2-mnist_cnn", "w2-cnn_m", "w3-mlp", "w4"):
+        workload, repeats = day.workload(name), []
+        able = [side for side in of_all if side.supports(workload) and not side.missing]
+        for index in range(1 if day.quick else 3):
+            if day.left_s() < 30:
+                break
+            repeats.append({})
+            for side in measure.in_turn(able, index):
+                try:
+                    repeats[-1][side.name] = side.run(workload)
+                except measure.Failed as error:
+                    yield {"workload": name, "side": side.name, "repeats": 0, "note": str(error)}
+        for side in able:
+            rounds = [repeat[side.name]["round_s"] for repeat in repeats if side.name in repeat]
+            if rounds:
+                speed = measure.ratios(repeats, side.name, reference, "round_s")
+                yield {"workload": name, "side": side.name, "repeats": len(rounds), "round_s": f"{measure.spread(rounds)[0]:.6f}",
+                       "speed": f"{measure.spread(speed)[0]:.3f}" if speed else "", "note": f"speed: {reference} = 1"}
+
+
+def best_of(day, name):
+    """(form, workers) of the quickest row that the part `workers` has left."""
+    try:
+        with open(day.out / "workers.csv", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["workload"] == name and row["round_s"]]
+    except OSError:
+        rows = []
+    best = min(rows, key=lambda row: float(row["round_s"]), default={"form": "batched", "workers": "1", "round_s": ""})
+    return best["form"], int(best["workers"]), float(best["round_s"] or 0.0)
+
+
+def full(day):
+    """W4 with the quickest form and number of workers, all its rounds, as far as the part's time goes."""
+    whole = next(workload for workload in workloads.training(Path(), True) if workload["id"] == "w4")
+    form, count, round_s = best_of(day, "w4")
+    fitting = int(0.8 * day.left_s() / round_s) if round_s else whole["rounds"]
+    workload = day.workload("w4") if day.quick else {**whole, "rounds": max(1, min(whole["rounds"], fitting))}
+    started = time.monotonic()
+    with Run(day, config_of(day, workload, count, FORMS[form])) as run:
+        manifest = run.end()
+        yield {"workload": "w4", "form": form, "workers": count, "rounds": workload["rounds"], "whole_s": f"{time.monotonic() - started:.2f}",
+               "round_s": f"{run.round_s():.6f}", "model_sha256": manifest["model_sha256"]}
+
+
+def mps(day):
+    """The quickest number of workers with and without a daemon of the run's own."""
+    if not shutil.which("nvidia-cuda-mps-control"):
+        yield {"workload": "", "mps": "", "note": "nvidia-cuda-mps-control is not installed"}
+        return
+    for name in ("w2-mnist_cnn", "w4"):
+        form, count, _ = best_of(day, name)
+        for count in sorted({max(2, count), 8}):
+            for switch in ("off", "on"):
+                row = {"workload": name, "form": form, "workers": count, "mps": switch, "round_s": "", "note": ""}
+                try:
+                    with Run(day, config_of(day, day.workload(name), count, FORMS[form], {"mps": switch})) as run:
+                        run.end()
+                        row["round_s"] = f"{run.round_s():.6f}"
+                except measure.Failed as error:
+                    row["note"] = str(error)
+                yield row
+
+
+PARTS = {part.__name__: part for part in (doctor, cases, sanitizers, bits, killed, workers, kernels, ideal, full, mps)}
+
+
+def write(part, day):
+    """Row after row, each on the disk before the next is measured. Returns how many of them tell of something wrong."""
+    wrong, columns, file = 0, [], day.out / f"{part}.csv"
+    rows = []
+    try:
+        for row in PARTS[part](day):
+            rows.append(row)
+            columns += [key for key in row if key not in columns]
+            with open(file, "w", newline="") as table:
+                writer = csv.DictWriter(table, columns, restval="", lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows)
+            print(f"{part}: " + ", ".join(f"{key} {value}" for key, value in row.items() if value != ""), flush=True)
+            wrong += row.get("result") in ("failed", "cut off") or row.get("same_bits") is False
+    except measure.Failed as error:
+        print(f"{part}: {error}", flush=True)
+        wrong += 1
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="gpu-day", add_help=False)
+    parser.add_argument("parts", nargs="*", metavar="PART")
+    parser.add_argument("--programs", type=Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--out", type=Path, default=Path("results/gpu-day"))
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--part-s", type=float, default=540.0)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    if unknown := [part for part in given.parts if part not in PARTS]:
+        parser.error(f"there is no part {unknown[0]}; known: {', '.join(PARTS)}")
+    if given.device == "cuda" and not machine.has_gpu():
+        print("gpu-day: there is no NVIDIA GPU here (no /dev/nvidia0); --device cpu tries what needs none", file=sys.stderr)
+        return 2
+    given.out.mkdir(parents=True, exist_ok=True)
+    manifest = given.out / "manifest.json"
+    told = json.loads(manifest.read_text()) if manifest.exists() else {}
+    wrong = 0
+    for part in given.parts or PARTS:
+        day = Day(given.programs, given.device, given.out, given.part_s, given.rounds, given.quick)
+        wrong += write(part, day)
+        if "commit" not in told:
+            told = machine.describe(machine.probe(given.programs / "fedhive", given.device), machine.gpu_name() if given.device == "cuda" else "", 1, "gpu-day")
+        told.setdefault("parts_s", {})[part] = round(time.monotonic() - day.began, 1)
+        manifest.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    print(f"{given.out}: {'nothing wrong' if wrong == 0 else f'{wrong} wrong'}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
