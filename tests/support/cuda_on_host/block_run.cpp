@@ -57,8 +57,8 @@ struct Meeting {
 };
 
 struct Warp {
-    unsigned there = 0;             // lanes that have not ended
-    std::vector<Meeting> meetings;  // of lanes that are in no other
+    unsigned there = 0;  // lanes that have not ended
+    std::vector<Meeting> meetings;
 };
 
 struct SharedSite {
@@ -133,14 +133,10 @@ void end_meetings(Warp& warp) {
     }
 }
 
-/// The meeting of these lanes; nullptr when some of them already wait elsewhere.
-Meeting* meeting_of(Warp& warp, Collective what, unsigned mask) {
-    for (Meeting& meeting : warp.meetings) {
-        if (meeting.mask == mask && meeting.what == what) return &meeting;
-        if ((meeting.mask & mask) != 0) return nullptr;
-    }
-    warp.meetings.push_back({what, mask});
-    return &warp.meetings.back();
+Meeting& meeting_of(Warp& warp, Collective what, unsigned mask) {
+    for (Meeting& meeting : warp.meetings)
+        if (meeting.mask == mask && meeting.what == what) return meeting;
+    return warp.meetings.emplace_back(Meeting{what, mask});
 }
 
 void end_barrier() {
@@ -192,7 +188,7 @@ void go_on_with(Fibre* fibre) {
 
 void run_block() {
     BlockRun& run = state();
-    run.order = run.random->order(run.num_threads);
+    run.random->shuffle(run.order);
     run.begun = 0;
     run.ended = 0;
     run.sites.clear();
@@ -279,13 +275,10 @@ const std::uint64_t* meet(Collective what, unsigned mask, std::uint64_t mine) {
     } else {
         const unsigned own = self->thread % kLanes;
         if ((mask >> own & 1U) == 0) leave_kernel(cudaErrorLaunchFailure, fmt::format("mask {:#x} without its own lane", mask));
-        Meeting* const meeting = meeting_of(warp, what, mask);
-        if (meeting == nullptr)
-            leave_kernel(cudaErrorLaunchFailure,
-                         "lanes of one warp wait for each other in different calls, or with different masks");
-        meeting->arrived |= 1U << own;
-        meeting->brings[own] = mine;
-        meeting->waits[own] = self;
+        Meeting& meeting = meeting_of(warp, what, mask);
+        meeting.arrived |= 1U << own;
+        meeting.brings[own] = mine;
+        meeting.waits[own] = self;
         end_meetings(warp);
     }
     swapcontext(&self->context, &run.scheduler);
@@ -297,6 +290,8 @@ KernelFailure run_kernel(const char* name, const Shape& shape, const std::functi
     run.body = &thread;
     run.random = &random;
     run.num_threads = shape.block.x * shape.block.y * shape.block.z;
+    run.order.resize(run.num_threads);
+    std::iota(run.order.begin(), run.order.end(), 0U);
     run.dynamic_bytes = shape.dynamic_bytes;
     run.warps.resize((run.num_threads + kLanes - 1) / kLanes);
     run.failure = {};
@@ -306,8 +301,8 @@ KernelFailure run_kernel(const char* name, const Shape& shape, const std::functi
     in_kernel = true;
     const std::size_t plane = std::size_t{shape.grid.x} * shape.grid.y, blocks = plane * shape.grid.z;
     // All of them, each once, in steps that share no factor with their number.
-    const std::size_t start = random.below(blocks);
-    std::size_t step = 1 + random.below(blocks);
+    const std::size_t start = random.next() % blocks;
+    std::size_t step = 1 + random.next() % blocks;
     while (std::gcd(step, blocks) != 1) ++step;
     for (std::size_t i = 0, block = start; i < blocks && run.failure.error == cudaSuccess;
          ++i, block = (block + step) % blocks) {

@@ -19,17 +19,11 @@ public:
         z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
         return z ^ (z >> 31);
     }
-    std::size_t below(std::size_t limit) { return static_cast<std::size_t>(next() % limit); }
+    /// limit < 2^32.
+    std::size_t below(std::size_t limit) { return (next() >> 32) * limit >> 32; }
 
-    /// 0, 1, …, size - 1 in some order.
-    std::vector<unsigned> order(std::size_t size) {
-        std::vector<unsigned> numbers(size);
-        for (std::size_t i = 0; i < size; ++i) {
-            const std::size_t other = below(i + 1);
-            numbers[i] = numbers[other];
-            numbers[other] = static_cast<unsigned>(i);
-        }
-        return numbers;
+    void shuffle(std::vector<unsigned>& numbers) {
+        for (std::size_t i = numbers.size(); i > 1; --i) std::swap(numbers[i - 1], numbers[below(i)]);
     }
 
     void fill(void* memory, std::size_t bytes);
