@@ -97,9 +97,14 @@ cudaError_t cudaGetDeviceCount(int* count) {
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int /*device*/) {
     return call("cudaGetDeviceProperties", [=](Runtime&) {
-        *properties = {"cuda_on_host", 9, 0};
+        *properties = {"cuda_on_host", {}, 9, 0};
         return cudaSuccess;
     });
+}
+
+/// Waits are work here: no flag changes how they are done.
+cudaError_t cudaSetDeviceFlags(unsigned /*flags*/) {
+    return call("cudaSetDeviceFlags", [](Runtime&) { return cudaSuccess; });
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {

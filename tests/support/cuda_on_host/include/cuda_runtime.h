@@ -2,7 +2,7 @@
 // what stands below.
 #pragma once
 
-#include "cuda_runtime_api.h"
+#include <cuda_runtime_api.h>
 
 #include <cmath>
 #include <cstdint>
