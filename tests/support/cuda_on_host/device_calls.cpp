@@ -66,13 +66,12 @@ namespace cuda_on_host {
 
 void enqueue_kernel(const char* name, const Shape& shape, std::function<void()> thread) {
     call_on("cudaLaunchKernel", shape.stream, [&](Runtime& device, CUstream_st& stream) {
-        const cudaError_t error = shape_error(shape);
-        if (error == cudaSuccess)
-            device.push(stream, [&device, name, shape, run = std::move(thread)] {
-                const KernelFailure failure = run_kernel(name, shape, run, device.random);
-                if (failure.error != cudaSuccess) device.spoil(failure.error, failure.what);
-            });
-        return error;
+        if (const cudaError_t error = shape_error(shape); error != cudaSuccess) return error;
+        device.push(stream, [&device, name, shape, run = std::move(thread)] {
+            const KernelFailure failure = run_kernel(name, shape, run, device.random);
+            if (failure.error != cudaSuccess) device.spoil(failure.error, failure.what);
+        });
+        return cudaSuccess;
     });
 }
 
@@ -81,7 +80,11 @@ void enqueue_kernel(const char* name, const Shape& shape, std::function<void()> 
 const char* cudaGetErrorString(cudaError_t error) { return named(error).words; }
 const char* cudaGetErrorName(cudaError_t error) { return named(error).name; }
 
-cudaError_t cudaPeekAtLastError() { return runtime().spoilt != cudaSuccess ? runtime().spoilt : last_error; }
+cudaError_t cudaPeekAtLastError() {
+    Runtime& device = runtime();
+    const std::lock_guard lock(device.mutex);
+    return device.spoilt != cudaSuccess ? device.spoilt : last_error;
+}
 cudaError_t cudaGetLastError() {
     const cudaError_t error = cudaPeekAtLastError();
     last_error = cudaSuccess;

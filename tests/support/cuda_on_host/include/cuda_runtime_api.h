@@ -10,7 +10,6 @@ enum cudaError {
     cudaErrorMemoryAllocation = 2,
     cudaErrorInitializationError = 3,
     cudaErrorInvalidConfiguration = 9,
-    cudaErrorInvalidMemcpyDirection = 21,
     cudaErrorDeviceUninitialized = 201,
     cudaErrorAlreadyMapped = 208,
     cudaErrorInvalidResourceHandle = 400,

@@ -187,7 +187,9 @@ TEST_SUITE("Ipc") {
         CHECK(status_of_case("Child: OpensTheHandle") == 0);
         CHECK(on_host(memory) == Bytes(kBytes, 8));
         CHECK(cudaFree(memory) == cudaSuccess);
+        void* const next = allocated();  // with the file descriptor of the one before
         CHECK(status_of_case("Child: FindsTheHandleStale") == 0);
+        CHECK(cudaFree(next) == cudaSuccess);
     }
     TEST_CASE("Child: OpensTheHandle" * doctest::skip()) {
         const cudaIpcMemHandle_t handle = handed_over();
