@@ -1,7 +1,11 @@
 # Sets FEDHIVE_WITH_CUDA. With nvcc alone the kernels and the CUDA arena build against libcudart; no driver is linked, so that the binary
-# starts on machines without a GPU.
+# starts on machines without a GPU. With FEDHIVE_CUDA=EMULATED they build as C++, against a runtime that is part of the tests.
 set(FEDHIVE_WITH_CUDA OFF)
-if(NOT FEDHIVE_CUDA STREQUAL "OFF")
+if(FEDHIVE_CUDA STREQUAL "EMULATED")
+  include("${PROJECT_SOURCE_DIR}/tests/support/cuda_on_host/Emulated.cmake")
+  set(FEDHIVE_WITH_CUDA ON)
+  target_compile_definitions(fedhive_options INTERFACE FEDHIVE_WITH_CUDA)
+elseif(NOT FEDHIVE_CUDA STREQUAL "OFF")
   include(CheckLanguage)
   # The toolkit's usual place counts although it is not on PATH.
   find_program(nvcc_program nvcc PATHS /usr/local/cuda/bin NO_CACHE)
@@ -23,6 +27,13 @@ if(NOT FEDHIVE_CUDA STREQUAL "OFF")
     target_compile_definitions(fedhive_options INTERFACE FEDHIVE_WITH_CUDA)
     # The same bits as on the host: no fused multiply-add unless it is written.
     target_compile_options(fedhive_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>)
+
+    # fedhive_cuda_sources(target files…): .cu files of a library.
+    function(fedhive_cuda_sources target)
+      target_sources(${target} PRIVATE ${ARGN})
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>)
+      target_link_libraries(${target} PUBLIC CUDA::cudart)
+    endfunction()
   elseif(FEDHIVE_CUDA STREQUAL "ON")
     message(FATAL_ERROR "FEDHIVE_CUDA=ON, but no nvcc was found: install the CUDA toolkit, put nvcc on PATH, or use FEDHIVE_CUDA=AUTO.")
   endif()

@@ -11,26 +11,29 @@ using testing::Floats;
 
 namespace {
 
-void gradient_step_conforms(MemorySpace space) {
-    constexpr std::size_t kSize = 1000;
+void gradient_step_conforms(MemorySpace space, std::size_t size) {
     for (const float momentum : {0.0F, 0.9F}) {
         const SgdOptions options{.lr = 0.3F, .momentum = momentum, .weight_decay = 0.01F};
         const auto optimizer = make_gradient_step(options);
-        ParamBuffer global = testing::upload(testing::random_floats(kSize, 1), space);
-        const ParamBuffer expected = testing::upload(testing::random_floats(kSize, 1), space);
-        const ParamBuffer velocity = testing::upload(Floats(momentum == 0.0F ? 0 : kSize, 0.0F), space);
+        ParamBuffer global = testing::upload(testing::random_floats(size, 1), space);
+        const ParamBuffer expected = testing::upload(testing::random_floats(size, 1), space);
+        const ParamBuffer velocity = testing::upload(Floats(momentum == 0.0F ? 0 : size, 0.0F), space);
         for (std::uint32_t step = 0; step < 3; ++step) {
-            const ParamBuffer gradient = testing::upload(testing::random_floats(kSize, 2 + step), space);
-            ParamBuffer next = testing::poisoned(kSize, space);
+            const ParamBuffer gradient = testing::upload(testing::random_floats(size, 2 + step), space);
+            ParamBuffer next = testing::poisoned(size, space);
             optimizer->step(next, global, {gradient, 1.0, 1});
             sgd_step(expected, gradient, velocity, options);
             CHECK(testing::same_bits(testing::download(next), testing::download(expected)));
             global = std::move(next);
         }
-        const auto moments = optimizer->moments(kSize, space);
+        const auto moments = optimizer->moments(size, space);
         REQUIRE(moments.size() == (momentum == 0.0F ? 0 : 1));
         if (!moments.empty()) CHECK(testing::same_bits(testing::download(moments[0].values), testing::download(velocity)));
     }
+}
+
+void gradient_step_conforms(MemorySpace space) {
+    for (const std::size_t size : {1000U, 8193U, 100003U}) gradient_step_conforms(space, size);
     const ParamBuffer some(16, space);
     const ParamBuffer same(16, space);
     const ParamBuffer more(32, space);

@@ -25,11 +25,13 @@ void mixing_conforms(MemorySpace space) {
     const Floats zeros(3, -0.0F);
     const Floats infinite(3, std::numeric_limits<float>::infinity());
     CHECK(testing::same_bits(mixed(1.0, 1.0, infinite, zeros), zeros));
-    const Floats global = testing::random_floats(1000, 1);
-    const Floats local = testing::random_floats(1000, 2);
-    Floats expected(1000);
-    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = (1.0F - 0.15F) * global[i] + 0.15F * local[i];
-    CHECK(testing::same_bits(mixed(0.6, 0.25, global, local), expected));
+    for (const std::size_t size : {1000U, 8193U, 100003U}) {
+        const Floats global = testing::random_floats(size, 1);
+        const Floats local = testing::random_floats(size, 2);
+        Floats expected(size);
+        for (std::size_t i = 0; i < size; ++i) expected[i] = (1.0F - 0.15F) * global[i] + 0.15F * local[i];
+        CHECK(testing::same_bits(mixed(0.6, 0.25, global, local), expected));
+    }
 
     const ParamBuffer some(16, space);
     const ParamBuffer same(16, space);

@@ -10,34 +10,46 @@ using namespace fedhive::aggregation;
 
 namespace {
 
-constexpr std::size_t kRows = 5, kStride = 1100, kFirst = 7;
-const testing::Floats kCounts{3.0F, 0.0F, 1.0F, 0.5F, 0.0F};
+constexpr std::size_t kRows = 5;
+const testing::Floats kCounts{3.0F, 0.0F, 1.0F, 0.5F, 0.0F};  // and so on, row by row
+
+struct Shape {
+    std::size_t rows, width;
+    std::size_t stride = width + 100, first = 7;
+};
 
 /// Columns of a matrix, and the same as rows of their own.
 struct Matrix {
-    Matrix(std::size_t width, std::uint32_t which, MemorySpace space)
-        : values(testing::random_floats(kRows * kStride, which)),
+    Matrix(const Shape& shape, std::uint32_t which, MemorySpace space)
+        : values(testing::random_floats(shape.rows * shape.stride, which)),
           buffer(testing::upload(values, space)),
-          columns{buffer.span().data + kFirst, kRows, width, kStride, space} {}
+          columns{buffer.span().data + shape.first, shape.rows, shape.width, shape.stride, space},
+          first(shape.first) {}
 
-    ParamSpan row(std::size_t index) { return {values.data() + index * kStride + kFirst, columns.width}; }
+    ParamSpan row(std::size_t index) { return {values.data() + index * columns.stride + first, columns.width}; }
 
     testing::Floats values;
     ParamBuffer buffer;
     RowsSpan columns;
+    std::size_t first;
 };
 
-void rows_conform(MemorySpace space, const SgdOptions& options) {
-    for (const std::size_t width : {std::size_t{1}, std::size_t{255}, std::size_t{256}, std::size_t{1000}}) {
-        Matrix parameters(width, 1, space), gradients(width, 2, space), velocity(width, 3, space), global(width, 4, space);
+/// More columns than a block has threads; on request, more rows than a grid has in y. What lies between the rows stays.
+void rows_conform(MemorySpace space, const SgdOptions& options, bool many = false) {
+    std::vector<Shape> shapes{{kRows, 1}, {kRows, 255}, {kRows, 256}, {kRows, 1000}, {3, 8193}, {2, 100003}};
+    if (many) shapes.push_back({70000, 2, 3, 1});
+    for (const Shape& shape : shapes) {
+        testing::Floats counts(shape.rows);
+        for (std::size_t row = 0; row < shape.rows; ++row) counts[row] = kCounts[row % kCounts.size()];
+        Matrix parameters(shape, 1, space), gradients(shape, 2, space), velocity(shape, 3, space), global(shape, 4, space);
         const bool momentum = options.momentum > 0.0F;
-        const ParamSpan to = global.columns.row(2);
+        const ParamSpan to = global.columns.row(1);
         add_proximal_gradient(gradients.columns, parameters.columns, to, 0.3F);
         sgd_step(parameters.columns, gradients.columns, momentum ? velocity.columns : RowsSpan{},
-                 testing::upload(kCounts, space), options);
-        for (std::size_t row = 0; row < kRows; ++row) {
-            add_proximal_gradient(gradients.row(row), parameters.row(row), global.row(2), 0.3F);
-            if (kCounts[row] != 0.0F)
+                 testing::upload(counts, space), options);
+        for (std::size_t row = 0; row < shape.rows; ++row) {
+            add_proximal_gradient(gradients.row(row), parameters.row(row), global.row(1), 0.3F);
+            if (counts[row] != 0.0F)
                 sgd_step(parameters.row(row), gradients.row(row), momentum ? velocity.row(row) : ParamSpan(), options);
         }
         CHECK(testing::same_bits(testing::download(gradients.buffer), gradients.values));
@@ -48,9 +60,9 @@ void rows_conform(MemorySpace space, const SgdOptions& options) {
 
 void every_optimizer_conforms(MemorySpace space) {
     rows_conform(space, {.lr = 0.1F, .momentum = 0.0F, .weight_decay = 0.0F, .nesterov = false});
-    rows_conform(space, {.lr = 0.1F, .momentum = 0.0F, .weight_decay = 0.01F, .nesterov = false});
+    rows_conform(space, {.lr = 0.1F, .momentum = 0.0F, .weight_decay = 0.01F, .nesterov = false}, true);
     rows_conform(space, {.lr = 0.1F, .momentum = 0.9F, .weight_decay = 0.01F, .nesterov = false});
-    rows_conform(space, {.lr = 0.1F, .momentum = 0.9F, .weight_decay = 0.01F, .nesterov = true});
+    rows_conform(space, {.lr = 0.1F, .momentum = 0.9F, .weight_decay = 0.01F, .nesterov = true}, true);
 }
 
 }  // namespace
@@ -64,7 +76,8 @@ TEST_SUITE("RowOps") {
     }
 
     TEST_CASE("RowsOfOtherShapesAreRefused") {
-        Matrix some(16, 1, MemorySpace::Host), wide(32, 2, MemorySpace::Host), few(16, 3, MemorySpace::Host);
+        Matrix some({kRows, 16}, 1, MemorySpace::Host), wide({kRows, 32}, 2, MemorySpace::Host);
+        Matrix few({kRows, 16}, 3, MemorySpace::Host);
         few.columns.rows = 2;
         const ConstParamSpan counts(kCounts);
         const SgdOptions plain{}, heavy{.lr = 0.1F, .momentum = 0.9F};

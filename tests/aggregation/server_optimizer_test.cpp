@@ -18,11 +18,11 @@ constexpr std::size_t kSize = 1000;
 
 /// Three steps of `optimizer` against `expected_next(global, aggregate)`, bit for bit.
 template <typename Reference>
-void follows(ServerOptimizer& optimizer, MemorySpace space, Reference expected_next) {
-    Floats global = testing::random_floats(kSize, 1);
+void follows(ServerOptimizer& optimizer, MemorySpace space, std::size_t size, Reference expected_next) {
+    Floats global = testing::random_floats(size, 1);
     for (std::uint32_t step = 0; step < 3; ++step) {
-        const Floats aggregate = testing::random_floats(kSize, 2 + step);
-        const ParamBuffer next = testing::poisoned(kSize, space);
+        const Floats aggregate = testing::random_floats(size, 2 + step);
+        const ParamBuffer next = testing::poisoned(size, space);
         optimizer.step(next, testing::upload(global, space), {testing::upload(aggregate, space)});
         global = expected_next(global, aggregate);
         CHECK(testing::same_bits(testing::download(next), global));
@@ -50,24 +50,29 @@ void goes_on_from_its_moments(ServerOptimizer& first, ServerOptimizer& second, M
     CHECK(testing::same_bits(testing::download(next), testing::download(other_next)));
 }
 
-void server_optimizers_conform(MemorySpace space) {
-    Floats velocity(kSize, 0.0F);
-    const ServerSgdOptions momentum{.lr = 0.7F, .momentum = 0.9F};
-    follows(*make_server_sgd(momentum), space, [&](const Floats& global, const Floats& aggregate) {
-        return reference::server_momentum(global, aggregate, velocity, momentum);
+constexpr ServerSgdOptions kMomentum{.lr = 0.7F, .momentum = 0.9F};
+constexpr ServerAdamOptions kAdam{.lr = 0.05F, .beta1 = 0.9F, .beta2 = 0.99F, .tau = 0.001F};
+
+void references_are_followed(MemorySpace space, std::size_t size) {
+    Floats velocity(size, 0.0F);
+    follows(*make_server_sgd(kMomentum), space, size, [&](const Floats& global, const Floats& aggregate) {
+        return reference::server_momentum(global, aggregate, velocity, kMomentum);
     });
 
-    follows(*make_server_sgd({.lr = 1.0F, .momentum = 0.0F}), space, [](Floats global, const Floats& aggregate) {
-        for (std::size_t i = 0; i < kSize; ++i) global[i] += aggregate[i];
+    follows(*make_server_sgd({.lr = 1.0F, .momentum = 0.0F}), space, size, [](Floats global, const Floats& aggregate) {
+        for (std::size_t i = 0; i < global.size(); ++i) global[i] += aggregate[i];
         return global;
     });
 
-    Floats m(kSize, 0.0F);
-    Floats v(kSize, 0.001F * 0.001F);
-    const ServerAdamOptions adam{.lr = 0.05F, .beta1 = 0.9F, .beta2 = 0.99F, .tau = 0.001F};
-    follows(*make_server_adam(adam), space, [&](const Floats& global, const Floats& aggregate) {
-        return reference::server_adam(global, aggregate, m, v, adam);
+    Floats m(size, 0.0F);
+    Floats v(size, 0.001F * 0.001F);
+    follows(*make_server_adam(kAdam), space, size, [&](const Floats& global, const Floats& aggregate) {
+        return reference::server_adam(global, aggregate, m, v, kAdam);
     });
+}
+
+void server_optimizers_conform(MemorySpace space) {
+    for (const std::size_t size : {kSize, std::size_t{8193}, std::size_t{100003}}) references_are_followed(space, size);
 
     for (const auto& make :
          {+[] { return make_server_sgd({.lr = 0.7F, .momentum = 0.9F}); }, +[] { return make_server_adam({.tau = 0.5F}); }})
@@ -77,7 +82,7 @@ void server_optimizers_conform(MemorySpace space) {
     const ParamBuffer same(16, space);
     const ParamBuffer more(32, space);
     const ParamBuffer next(32, space);
-    for (const auto& optimizer : {make_server_sgd(momentum), make_server_adam(adam)}) {
+    for (const auto& optimizer : {make_server_sgd(kMomentum), make_server_adam(kAdam)}) {
         CHECK_THROWS_AS(optimizer->step(some, more, {more}), ShapeError);
         CHECK_THROWS_AS(optimizer->step(some, same, {more}), ShapeError);
         CHECK_THROWS_AS(optimizer->step(some, some, {same}), ShapeError);

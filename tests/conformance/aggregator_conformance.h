@@ -94,6 +94,25 @@ inline void ranges_give_the_bits_of_one_pass(const MakeAggregator& make, MemoryS
     CHECK(result(*other, 0, 0).empty());
 }
 
+/// Sizes that no single block of threads covers, up to many updates. On the device, the bits of the host.
+inline void large_updates_conform(const MakeAggregator& make, MemorySpace space) {
+    for (const auto& [size, most] : {std::pair<std::size_t, std::size_t>{8193, 70}, {32769, 9}, {100003, 3}}) {
+        std::vector<testing::Floats> updates;
+        for (std::uint32_t k = 0; k < most; ++k) updates.push_back(testing::random_floats(size, k));
+        for (const std::size_t count : {std::size_t{1}, std::size_t{2}, std::size_t{3}, most}) {
+            const std::vector<testing::Floats> some(updates.begin(), updates.begin() + static_cast<std::ptrdiff_t>(count));
+            const testing::Floats result = aggregate_of(*make(), some, space);
+            if (count == 1) CHECK(testing::same_bits(result, updates[0]));
+            if (space == MemorySpace::Cuda) CHECK(testing::same_bits(result, aggregate_of(*make(), some, MemorySpace::Host)));
+            // The last element has no part in what the others come to.
+            std::vector<testing::Floats> shorter;
+            for (const testing::Floats& update : some) shorter.emplace_back(update.begin(), update.end() - 1);
+            const testing::Floats without_last = aggregate_of(*make(), shorter, space);
+            CHECK(testing::same_bits({result.begin(), result.end() - 1}, without_last));
+        }
+    }
+}
+
 inline void misuse_is_refused(const MakeAggregator& make, MemorySpace space) {
     const ParamBuffer slot = testing::upload(testing::Floats(32, 1.0F), space);
     const ParamBuffer short_slot = testing::upload(testing::Floats(16, 1.0F), space);
@@ -115,6 +134,7 @@ inline void aggregator_conforms(const MakeAggregator& make, MemorySpace space) {
     nothing_of_the_round_before_remains(make, space);
     translation_and_scale_are_followed(make, space);
     ranges_give_the_bits_of_one_pass(make, space);
+    large_updates_conform(make, space);
     misuse_is_refused(make, space);
 }
 

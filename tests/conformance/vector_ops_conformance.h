@@ -1,4 +1,5 @@
-// vector_ops against plain loops, bit for bit, in either memory space and for sizes around every block border.
+// vector_ops against plain loops, bit for bit, in either memory space and for sizes around every border: of warps, chunks, blocks (8,192
+// elements of an update) and batches of chunks (32,768).
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
@@ -10,7 +11,7 @@
 
 namespace fedhive::aggregation::conformance {
 
-constexpr std::size_t kSizes[] = {1, 15, 31, 32, 33, 256, 1023, 1024, 1025, 5000};
+constexpr std::size_t kSizes[] = {1, 15, 31, 32, 33, 256, 1023, 1024, 1025, 5000, 8193, 32769, 100003};
 
 inline void sgd_is_as_written_down(MemorySpace space, const SgdOptions& options) {
     for (const std::size_t size : kSizes) {
@@ -64,7 +65,8 @@ inline void proximal_scale_and_add_conform(MemorySpace space) {
         for (std::size_t i = 0; i < size; ++i) sum[i] += global[i];
         CHECK(testing::same_bits(testing::download(target), sum));
         add_scaled(target, testing::upload(local, space), 1.0 / 3.0);
-        for (std::size_t i = 0; i < size; ++i) sum[i] += reference::scaled(local, 1.0 / 3.0)[i];
+        const testing::Floats term = reference::scaled(local, 1.0 / 3.0);
+        for (std::size_t i = 0; i < size; ++i) sum[i] += term[i];
         CHECK(testing::same_bits(testing::download(target), sum));
         set_zero(target);
         CHECK(testing::same_bits(testing::download(target), testing::Floats(size, 0.0F)));
@@ -108,7 +110,8 @@ inline void write_update_conforms(MemorySpace space) {
         synchronize(space);
         testing::Floats sum = reference::scaled(update, 1.0 / 3.0);
         CHECK(testing::same_bits(testing::download(once), sum));
-        for (std::size_t i = 0; i < size; ++i) sum[i] += reference::scaled(update, 7.0)[i];
+        const testing::Floats term = reference::scaled(update, 7.0);
+        for (std::size_t i = 0; i < size; ++i) sum[i] += term[i];
         CHECK(testing::same_bits(testing::download(twice), sum));
         for (const std::size_t i : {0U, 1U}) {
             CHECK(summary_of(totals[i]).norm == expected.norm);
@@ -162,7 +165,47 @@ inline void pairs_of_elements_show_in_the_summary(MemorySpace space) {
     }
 }
 
+/// Spans in the middle of larger ones: what lies next to them is neither written nor, being NaN, read.
+inline void neighbours_of_a_span_are_left_alone(MemorySpace space) {
+    for (const std::size_t size : {1U, 63U, 256U, 1000U, 8193U}) {
+        constexpr std::size_t kFirst = 3, kRest = 70;
+        const testing::Floats values = testing::random_floats(size, 1);
+        const auto inside = [&](const ParamBuffer& buffer) { return buffer.span().part(kFirst, size); };
+        const auto filled = [&] {
+            ParamBuffer buffer = testing::poisoned(kFirst + size + kRest, space);
+            copy(inside(buffer), ConstParamSpan(values));
+            return buffer;
+        };
+        const auto check = [&](const ParamBuffer& buffer) {
+            const testing::Floats all = testing::download(buffer);
+            std::size_t numbers = 0;
+            for (const float value : all) numbers += std::isnan(value) ? 0 : 1;
+            CHECK(numbers == size);
+            CHECK(std::isfinite(all[kFirst]));
+            CHECK(std::isfinite(all[kFirst + size - 1]));
+        };
+        const ParamBuffer a = filled(), b = filled(), c = filled();
+        sgd_step(inside(a), inside(b), ParamSpan(), {.lr = 0.1F, .momentum = 0.0F});
+        check(a);
+        sgd_step(inside(a), inside(b), inside(c), {.lr = 0.1F, .momentum = 0.9F});
+        check(a);
+        check(c);
+        add_proximal_gradient(inside(a), inside(b), inside(c), 0.3F);
+        scale(inside(b), inside(a), 0.5);
+        check(b);
+        add(inside(b), inside(a));
+        add_scaled(inside(b), inside(a), 0.5);
+        check(b);
+        const UpdateSummary summary = write_update(inside(c), inside(a), inside(b));
+        check(c);
+        CHECK(summary.finite);
+        set_zero(inside(a));
+        check(a);
+    }
+}
+
 inline void vector_ops_conform(MemorySpace space) {
+    neighbours_of_a_span_are_left_alone(space);
     pairs_of_elements_show_in_the_summary(space);
     sgd_conforms(space);
     proximal_scale_and_add_conform(space);

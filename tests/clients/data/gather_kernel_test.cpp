@@ -1,0 +1,93 @@
+// Batches gathered by the kernel, value by value as on the host.
+#include "aggregation/base/random.h"
+#include "aggregation/math/vector_ops.h"
+#include "clients/data/batches.h"
+#include "tests/aggregation/spans.h"
+#include "tests/support/skip.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <memory>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+using aggregation::cuda_driver;
+
+namespace {
+
+struct FreeOnDevice {
+    void operator()(void* memory) const { cuda_driver().free(memory); }
+};
+template <typename T>
+using DeviceArray = std::unique_ptr<T, FreeOnDevice>;
+
+template <typename T>
+DeviceArray<T> on_device(const std::vector<T>& values) {
+    DeviceArray<T> copy(static_cast<T*>(cuda_driver().allocate(values.size() * sizeof(T))));
+    cuda_driver().upload(copy.get(), values.data(), values.size() * sizeof(T));
+    return copy;
+}
+
+/// Written as floats, whatever they are, and so read.
+template <typename T>
+std::vector<T> on_host(const T* values, std::size_t size) {
+    std::vector<T> copy(size);
+    aggregation::copy(
+        aggregation::ParamSpan(reinterpret_cast<float*>(copy.data()), size * sizeof(T) / sizeof(float)),
+        {reinterpret_cast<const float*>(values), size * sizeof(T) / sizeof(float), aggregation::MemorySpace::Cuda});
+    aggregation::synchronize(aggregation::MemorySpace::Cuda);
+    return copy;
+}
+
+/// Batches of `rows` examples, from the beginning of a list and from the place where a cursor stands.
+void kernel_has_the_bits_of_the_host(ExampleShape shape, const Normalization& normalization, std::size_t rows) {
+    constexpr std::size_t kExamples = 40, kCursor = 5, kBehind = 3;
+    const std::size_t num_values = shape.num_values();
+    Stream stream(5, Purpose::TestData);
+    std::vector<std::uint8_t> values(kExamples * num_values);
+    std::vector<std::int32_t> labels(kExamples);
+    std::vector<std::uint32_t> order(rows + kCursor);
+    for (auto& value : values) value = static_cast<std::uint8_t>(stream.below(256));
+    for (auto& label : labels) label = static_cast<std::int32_t>(stream.below(1000));
+    for (auto& index : order) index = static_cast<std::uint32_t>(stream.below(kExamples));
+    const BatchGather gather(shape, normalization);
+
+    const auto device_values = on_device(values);
+    const auto device_labels = on_device(labels);
+    const auto device_order = on_device(order);
+    const auto cursor = on_device(std::vector<std::int64_t>{kCursor});
+    const auto scale = on_device(std::vector<float>(gather.scale().begin(), gather.scale().end()));
+    const auto shift = on_device(std::vector<float>(gather.shift().begin(), gather.shift().end()));
+    for (const bool at_cursor : {false, true}) {
+        std::vector<float> expected((rows + kBehind) * num_values, -99.0F);
+        std::vector<std::int64_t> expected_labels(rows + kBehind, -99);
+        const auto got = on_device(expected);  // what lies behind the batch has to stay
+        const auto got_labels = on_device(expected_labels);
+        gather.gather({shape, values, labels}, std::span(order).subspan(at_cursor ? kCursor : 0, rows), expected.data(),
+                      expected_labels.data());
+        gather_on_device(
+            {device_values.get(), device_labels.get(), device_order.get(), at_cursor ? cursor.get() : nullptr, scale.get(),
+             shift.get(), static_cast<std::uint32_t>(num_values), static_cast<std::uint32_t>(shape.height * shape.width)},
+            rows, got.get(), got_labels.get());
+        CHECK(aggregation::testing::same_bits(on_host(got.get(), expected.size()), expected));
+        CHECK(on_host(got_labels.get(), expected_labels.size()) == expected_labels);
+    }
+}
+
+}  // namespace
+
+TEST_SUITE("GatherKernel") {
+    TEST_CASE("Gpu: GatherKernelHasTheBitsOfTheHost") {
+        if (const std::string reason = aggregation::testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
+        kernel_has_the_bits_of_the_host({1, 28, 28}, {{0.1307}, {0.3081}}, 33);
+        kernel_has_the_bits_of_the_host({3, 5, 7}, {{0.1, 0.2, 0.3}, {0.5, 0.6, 0.7}}, 1);
+        kernel_has_the_bits_of_the_host({1, 16, 16}, {}, 10);  // one whole block a row
+        kernel_has_the_bits_of_the_host({1, 1, 1}, {}, 0);
+    }
+
+    TEST_CASE("Gpu: GatherKernelTakesMoreRowsThanAGridHas") {
+        if (const std::string reason = aggregation::testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
+        kernel_has_the_bits_of_the_host({1, 2, 2}, {{0.5}, {0.25}}, 70000);
+    }
+}

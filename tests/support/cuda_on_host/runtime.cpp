@@ -1,0 +1,87 @@
+#include "tests/support/cuda_on_host/runtime.h"
+
+#include "tests/support/cuda_on_host/block_run.h"
+#include "tests/support/cuda_on_host/control.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace cuda_on_host {
+
+namespace {
+
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+bool spoils(cudaError_t error) { return error >= cudaErrorIllegalAddress; }
+
+bool describe_address(const void* address, char* words, std::size_t size) {
+    return runtime().memory.describe(address, words, size);
+}
+
+}  // namespace
+
+Runtime::Runtime() : seed(from_environment("CUDA_ON_HOST_SEED", 1)), random(seed), process(getpid()) {
+    eager = from_environment("CUDA_ON_HOST_EAGER", 0) != 0;
+    memory.limit_bytes = from_environment("CUDA_ON_HOST_MEMORY", std::uint64_t{4} << 30);
+}
+
+thread_local cudaError_t last_error = cudaSuccess;
+
+Runtime& runtime() {
+    static Runtime& device = *new Runtime;
+    return device;
+}
+
+cudaError_t Runtime::against(const char* call) {
+    watch_signals(describe_address);
+    if (process != getpid()) return cudaErrorInitializationError;
+    if (spoilt != cudaSuccess) return spoilt;
+    const auto demand = demands.find(call);
+    if (demand == demands.end()) return cudaSuccess;
+    if (demand->second.after-- > 0) return cudaSuccess;
+    const cudaError_t error = demand->second.error;
+    demands.erase(demand);
+    if (!spoils(error)) return error;
+    queue.push(*queue.stream(nullptr), [this, error] { spoil(error, "as was asked for"); });
+    return cudaSuccess;
+}
+
+void Runtime::spoil(cudaError_t error, const std::string& why) {
+    spoilt = error;
+    queue.forget();
+    std::fprintf(stderr, "cuda_on_host: %s: %s (CUDA_ON_HOST_SEED=%ju)\n", cudaGetErrorString(error), why.c_str(),
+                 static_cast<std::uintmax_t>(seed));
+}
+
+void Runtime::push(CUstream_st& stream, std::function<void()> run, std::function<bool()> may_run) {
+    queue.push(stream, std::move(run), std::move(may_run));
+    if (eager) finish_all();
+}
+
+std::uint64_t first_seed() { return runtime().seed; }
+
+void set_seed(std::uint64_t seed) { runtime().random = RandomOrder(seed); }
+
+void set_eager(bool eager) { runtime().eager = eager; }
+
+void set_memory_bytes(std::size_t bytes) { runtime().memory.limit_bytes = bytes; }
+
+void fail(const char* call, cudaError_t error, unsigned after) { runtime().demands[call] = {error, after}; }
+
+void start_again() {
+    Runtime& device = runtime();
+    device.queue.forget();
+    device.spoilt = cudaSuccess;
+    device.demands.clear();
+    last_error = cudaSuccess;
+    const Runtime fresh;
+    device.eager = fresh.eager;
+    device.memory.limit_bytes = fresh.memory.limit_bytes;
+}
+
+}  // namespace cuda_on_host
