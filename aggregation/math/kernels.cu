@@ -18,7 +18,12 @@ unsigned blocks_for(std::size_t items) {
 
 thread_local cudaStream_t current_stream = cudaStreamLegacy;
 
-CudaError error_text(cudaError_t error) { return error == cudaSuccess ? nullptr : cudaGetErrorString(error); }
+/// An error that is told does not stay in the runtime, where the next launch, LibTorch's too, would be blamed for it.
+CudaError error_text(cudaError_t error) {
+    if (error == cudaSuccess) return nullptr;
+    cudaGetLastError();
+    return cudaGetErrorString(error);
+}
 
 template <typename Body>
 __global__ void for_each_kernel(std::size_t size, Body body) {
