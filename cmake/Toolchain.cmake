@@ -2,7 +2,8 @@
 add_library(fedhive_options INTERFACE)
 target_include_directories(fedhive_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(fedhive_options INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow -Werror>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${FEDHIVE_WERROR}>>:-Werror>
   # Results may not depend on which expressions a compiler fuses; std::fma stays possible where it is meant.
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 

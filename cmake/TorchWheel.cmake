@@ -60,10 +60,10 @@ file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/fmt_first")
 file(CREATE_LINK "${fmt_headers}/fmt" "${CMAKE_BINARY_DIR}/fmt_first/fmt" SYMBOLIC)
 target_include_directories(fedhive_torch SYSTEM INTERFACE "${CMAKE_BINARY_DIR}/fmt_first" "${torch_dir}/include"
                            "${torch_dir}/include/torch/csrc/api/include")
-target_link_directories(fedhive_torch INTERFACE "${torch_dir}/lib")
-target_link_libraries(fedhive_torch INTERFACE torch_cpu c10)
-# RPATH rather than RUNPATH: the wheel's own libraries win over a system CUDA.
-target_link_options(fedhive_torch INTERFACE "-Wl,-rpath,${torch_dir}/lib" -Wl,--disable-new-dtags "-Wl,-rpath-link,${torch_dir}/lib")
+# By their full names, so that CMake writes their folder into the RPATH of a build, and another one when it installs. RPATH rather than
+# RUNPATH: the wheel's own libraries win over a system CUDA.
+target_link_libraries(fedhive_torch INTERFACE "${torch_dir}/lib/libtorch_cpu.so" "${torch_dir}/lib/libc10.so")
+target_link_options(fedhive_torch INTERFACE -Wl,--disable-new-dtags "-Wl,-rpath-link,${torch_dir}/lib")
 
 set(FEDHIVE_TORCH_CUDA OFF)
 # The CPU's three wheels hold libtorch_cuda.so too, but not what it needs.
@@ -81,6 +81,7 @@ elseif(torch_cuda_version AND NOT torch_cuda_version EQUAL CUDAToolkit_VERSION_M
 else()
   set(FEDHIVE_TORCH_CUDA ON)
   target_compile_definitions(fedhive_torch INTERFACE FEDHIVE_TORCH_CUDA)
-  target_link_libraries(fedhive_torch INTERFACE -Wl,--no-as-needed torch_cuda c10_cuda torch -Wl,--as-needed)
+  target_link_libraries(fedhive_torch INTERFACE -Wl,--no-as-needed "${torch_dir}/lib/libtorch_cuda.so" "${torch_dir}/lib/libc10_cuda.so"
+                                               "${torch_dir}/lib/libtorch.so" -Wl,--as-needed)
 endif()
 message(STATUS "fedhive: LibTorch ${FEDHIVE_TORCH_VERSION} in ${torch_dir}, with CUDA: ${FEDHIVE_TORCH_CUDA}")

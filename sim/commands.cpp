@@ -48,7 +48,10 @@ bool run_with_fleet(Experiment& run, Reporter& reporter, Checkpointer& checkpoin
     FleetOptions options = run.fleet_options();
     options.logs = logs;
     std::optional<MpsDaemon> mps;  // outlives its clients
-    if (run.workers.mps) options.worker_environment = mps.emplace().environment();
+    if (run.workers.mps) {
+        options.worker_environment = mps.emplace().environment();
+        options.renew_server = [&mps] { return mps.emplace().environment(); };
+    }
     Fleet fleet(options, run.worker_plan, *run.arena, run.dataset);
     const Console::LiveLine live = reporter.start_rounds(fleet);
     for (const InFlight& client : std::vector(run.server.in_flight)) fleet.take_up(client, run.server, run.strategy);
@@ -177,6 +180,7 @@ int evaluate_command(const std::filesystem::path& run_folder, bool json) {
     Experiment run(loaded);
     std::vector<float> model = read_model(run_folder / "model.safetensors", run.layout);
     aggregation::copy(run.server.model(), model);
+    aggregation::synchronize(run.space);  // before a worker reads it
     run.fit_device(loaded, false);
     Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
     const Metrics metrics = evaluate(fleet, run.server, run.dataset.map().num_test);

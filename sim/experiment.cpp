@@ -10,13 +10,13 @@
 #include "clients/data/synthetic.h"
 #include "clients/models/parameter_count.h"
 #include "clients/protocol/watcher.h"
-#include "clients/training/libtorch_info.h"
+#include "sim/cuda_refusal.h"
 #include "sim/divergence.h"
-#include "sim/ipc_probe.h"
 #include "sim/machine.h"
 #include "sim/memory_plan.h"
 #include "sim/record/run_record.h"
 #include "sim/state/model_file.h"
+#include "sim/sweep/process_memory.h"
 #include "sim/workers/mps.h"
 
 #include <algorithm>
@@ -29,13 +29,11 @@ namespace {
 
 MemorySpace choose_device(const LoadedConfig& loaded) {
     if (loaded.run.device == "cpu") return MemorySpace::Host;
-    const clients::LibtorchInfo torch = clients::libtorch_info();
-    if (torch.cuda_devices > 0 && (loaded.run.device == "cuda" || probe_ipc().empty())) return MemorySpace::Cuda;
-    if (loaded.run.device == "cuda")
-        throw loaded.source->error(
-            "device", torch.cuda_built
-                          ? "no usable CUDA GPU was found; `fedhive doctor` says more; use cpu or auto"
-                          : "this build has no CUDA training; run scripts/setup --cuda and build again, or use cpu or auto");
+    // A worker that cannot open the arena would be replaced twenty times before anybody gives up.
+    const bool shared = loaded.run.workers != 0;
+    const std::string why = why_no_cuda(collect_cuda_facts(shared));
+    if (why.empty()) return MemorySpace::Cuda;
+    if (loaded.run.device == "cuda") throw loaded.source->error("device", why);
     return MemorySpace::Host;
 }
 
@@ -146,8 +144,8 @@ aggregation::IpcHandle upload_examples(clients::SharedDataset& dataset) {
     try {
         return dataset.upload(aggregation::cuda_driver());
     } catch (const OutOfMemory& problem) {
-        throw ConfigError(
-            fmt::format("the examples do not fit into the memory of the GPU: {}; use fewer, or device: cpu", problem.what()));
+        throw ConfigError(fmt::format("the examples do not fit into the memory of the GPU: {}{}; use fewer, or device: cpu",
+                                      problem.what(), describe_holders(nvml_holders())));
     }
 }
 
@@ -207,14 +205,21 @@ void Experiment::check_mps(const LoadedConfig& loaded) const {
 void Experiment::fit_device(const LoadedConfig& loaded, bool trains) {
     if (space != MemorySpace::Cuda || num_workers == 0) return;
     const auto free_bytes = [] { return aggregation::cuda_driver().free_bytes(); };
+    // What the coordinator will take for itself is taken now: later the workers have it.
+    strategy.aggregator->zero_init(layout.num_floats(), space);
+    strategy.server_optimizer->moments(layout.num_floats(), space);
     const Rehearsal one = rehearse_worker(*this, free_bytes, trains);
     rehearsed_step_s = one.step_s;
-    num_workers = workers_that_fit(loaded, num_workers, one.bytes, free_bytes(), "device");
+    const std::uint64_t each = one.bytes + device_bytes_beyond_rehearsal(config, layout.num_floats(), slots.most);
+    const auto fit = [&](std::uint32_t wanted) {
+        return workers_that_fit(loaded, wanted, each, device_bytes_for_workers(free_bytes()), "device",
+                                describe_holders(nvml_holders()));
+    };
+    num_workers = fit(num_workers);
     if (config.workers) return;
     // What a worker does on a GPU leaves its core idle for a part of the time.
     const std::int64_t worth_a_try = std::min<std::int64_t>(2 * this_machine().cores, num_tasks(config, mode));
-    most_workers = workers_that_fit(loaded, std::max(num_workers, static_cast<std::uint32_t>(worth_a_try)), one.bytes,
-                                    free_bytes(), "device");
+    most_workers = fit(std::max(num_workers, static_cast<std::uint32_t>(worth_a_try)));
 }
 
 void Experiment::load_first_model(const LoadedConfig& loaded) const {
@@ -224,6 +229,7 @@ void Experiment::load_first_model(const LoadedConfig& loaded) const {
     else
         first = blame(loaded, "model.init", [&] { return read_model(config.model.init, layout); });
     aggregation::copy(server.model(), first);
+    aggregation::synchronize(space);  // before `first` goes, and before a worker reads it
 }
 
 clients::SharedDataset Experiment::load_data(const LoadedConfig& loaded) {
@@ -288,9 +294,9 @@ std::unique_ptr<aggregation::Arena> Experiment::make_arena(const LoadedConfig& l
         try {
             return std::make_unique<aggregation::CudaArena>(aggregation::cuda_driver(), geometry);
         } catch (const Fault& fault) {
-            throw loaded.source->error("training.cohort", fmt::format("{}; use a smaller cohort or model, or raise "
+            throw loaded.source->error("training.cohort", fmt::format("{}{}; use a smaller cohort or model, or raise "
                                                                       "training.clients_per_slot",
-                                                                      fault.what()));
+                                                                      fault.what(), describe_holders(nvml_holders())));
         }
     }
     const std::uint64_t available = this_machine().available_memory;

@@ -14,9 +14,8 @@ namespace {
 constexpr std::uint64_t kProcessBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kRehearsedBatches = 8;
 
-}  // namespace
-
-std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
+/// Vectors of [P] that a worker keeps for itself.
+std::uint64_t vectors_of_worker(const RunConfig& run, std::uint64_t most_per_slot) {
     std::uint64_t vectors = 2;
     if (run.training.optimizer.momentum > 0.0) ++vectors;
     if (run.training.optimizer.momentum > 0.0 && run.mode.name == "gradient_averaging") ++vectors;  // handed over at the end
@@ -29,18 +28,36 @@ std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_float
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     if (at_once > 1) vectors += at_once * (run.training.optimizer.momentum > 0.0 ? 3 : 2);
     if (most_per_slot > 1) vectors += static_cast<std::uint64_t>(std::bit_width(most_per_slot)) - 1;  // partial sums
-    return kProcessBytes + vectors * num_floats * sizeof(float);
+    return vectors;
 }
 
+}  // namespace
+
+std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
+    return kProcessBytes + vectors_of_worker(run, most_per_slot) * num_floats * sizeof(float);
+}
+
+std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
+    RunConfig rehearsed = run;
+    rehearsed.mode.name = "synchronous";
+    const bool proximal = rehearsed.strategy.parameters.erase("proximal_mu") > 0;
+    const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
+    const std::uint64_t vectors = vectors_of_worker(run, std::max(most_per_slot, at_once)) -
+                                  vectors_of_worker(rehearsed, at_once) + (proximal && run.training.graph ? 1 : 0);
+    return vectors * num_floats * sizeof(float);
+}
+
+std::uint64_t device_bytes_for_workers(std::uint64_t free_bytes) { return free_bytes - free_bytes / 20; }
+
 std::uint32_t workers_that_fit(const LoadedConfig& loaded, std::uint32_t wanted, std::uint64_t bytes_each,
-                               std::uint64_t available_bytes, const std::string& where) {
+                               std::uint64_t available_bytes, const std::string& where, const std::string& holders) {
     const std::uint64_t room = bytes_each == 0 ? wanted : available_bytes / bytes_each;
     if (wanted <= room) return wanted;
     if (!loaded.run.workers && room >= 1) return static_cast<std::uint32_t>(room);
     throw loaded.source->error(
-        "workers", fmt::format("{} worker{} need {} bytes of {} memory ({} each), {} bytes ({}) are available; {}", wanted,
+        "workers", fmt::format("{} worker{} need {} bytes of {} memory ({} each), {} bytes ({}) are available{}; {}", wanted,
                                wanted == 1 ? "" : "s", wanted * bytes_each, where, human_bytes(bytes_each), available_bytes,
-                               human_bytes(available_bytes),
+                               human_bytes(available_bytes), holders,
                                room >= 1 ? fmt::format("use at most {}, or auto", room)
                                          : std::string("use a smaller model, batch_size or evaluation.chunk_size")));
 }

@@ -17,9 +17,17 @@ struct Experiment;
 /// each of those trained at once a model of its own with all that. Activations are not counted.
 std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot);
 
-/// How many of the wanted workers fit. `automatic`: at least 1, never an error. Throws ConfigError for a number that the user asked for.
+/// Of device memory, what a worker of this run takes besides what the rehearsal has measured: the vectors of [P] that only its mode, its
+/// objective or its longer slots need.
+std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot);
+
+/// Of free device memory, what workers may be planned into: allocators leave gaps, and batches of other sizes make other activations.
+std::uint64_t device_bytes_for_workers(std::uint64_t free_bytes);
+
+/// How many of the wanted workers fit. `automatic`: at least 1, never an error. Throws ConfigError for a number that the user asked for;
+/// `holders` says who has the rest.
 std::uint32_t workers_that_fit(const LoadedConfig& loaded, std::uint32_t wanted, std::uint64_t bytes_each,
-                               std::uint64_t available_bytes, const std::string& where);
+                               std::uint64_t available_bytes, const std::string& where, const std::string& holders = "");
 
 /// The client with the most examples, the first of several.
 std::uint32_t largest_client(const clients::SharedDataset& dataset);

@@ -4,6 +4,8 @@
 
 #include <cuda_runtime.h>
 
+#include <type_traits>
+
 namespace fedhive::aggregation::kernels {
 
 namespace {
@@ -18,12 +20,58 @@ unsigned blocks_for(std::size_t items) {
 
 thread_local cudaStream_t current_stream = cudaStreamLegacy;
 
-CudaError error_text(cudaError_t error) { return error == cudaSuccess ? nullptr : cudaGetErrorString(error); }
+/// An error that is told does not stay in the runtime, where the next launch, LibTorch's too, would be blamed for it.
+CudaError error_text(cudaError_t error) {
+    if (error == cudaSuccess) return nullptr;
+    cudaGetLastError();
+    return cudaGetErrorString(error);
+}
 
 template <typename Body>
 __global__ void for_each_kernel(std::size_t size, Body body) {
     const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
     for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size; i += stride) body(i);
+}
+
+constexpr unsigned kAtOnce = 4;  // elements of a thread whose loads are on their way together
+
+template <std::size_t N>
+struct From {
+    const float* at[N];
+};
+template <std::size_t N>
+struct To {
+    float* at[N];
+};
+
+/// The compiler may not move a load before a store that could reach the same place, and spans may be the same: so a tile's loads are written
+/// before its first store. An element is loaded and stored by one thread.
+template <std::size_t Loads, std::size_t Stores, typename Body>
+__global__ void map_kernel(std::size_t size, From<Loads> from, To<Stores> to, Body body) {
+    const std::size_t tile = std::size_t{kAtOnce} * blockDim.x;
+    for (std::size_t base = blockIdx.x * tile + threadIdx.x; base < size; base += gridDim.x * tile) {
+        float values[kAtOnce][Loads] = {};
+#pragma unroll
+        for (unsigned e = 0; e < kAtOnce; ++e)
+#pragma unroll
+            for (std::size_t c = 0; c < Loads; ++c)
+                if (base + e * blockDim.x < size) values[e][c] = from.at[c][base + e * blockDim.x];
+#pragma unroll
+        for (unsigned e = 0; e < kAtOnce; ++e) {
+            if (base + e * blockDim.x >= size) break;
+            body(values[e]);
+#pragma unroll
+            for (std::size_t c = 0; c < Stores; ++c) to.at[c][base + e * blockDim.x] = values[e][c];
+        }
+    }
+}
+
+/// For each i < size, values[c] = from[c][i], body(values), and to[c][i] = values[c] for the first of them.
+template <std::size_t Loads, std::size_t Stores, typename Body>
+CudaError map(std::size_t size, From<Loads> from, To<Stores> to, Body body) {
+    if (size == 0) return nullptr;
+    map_kernel<<<blocks_for((size + kAtOnce - 1) / kAtOnce), kThreads, 0, current_stream>>>(size, from, to, body);
+    return error_text(cudaGetLastError());
 }
 
 /// body(i) for each i < size, one thread an element.
@@ -56,8 +104,8 @@ CudaError median_in_registers(float* out, const float* const* values, std::size_
     return for_each(size, [=] __device__(std::size_t i) { out[i] = element::median_in_registers<Rows>(values, count, i); });
 }
 
-/// Device memory for the arguments and partial results of one call. It only grows, and its process takes it along: work on the one stream
-/// is in order, so the next call may use it again.
+/// Device memory for the arguments and partial results of one call. It only grows, and its process takes it along: work on the one stream is
+/// in order, so the next call may use it again.
 class Scratch {
 public:
     cudaError_t reserve(std::size_t bytes) {
@@ -82,11 +130,13 @@ private:
 thread_local Scratch scratch;
 
 /// Delivers each element of an update, and sums one chunk by one warp: lane l holds the elements l, l + 32, …; lanes are then halved like on
-/// the host.
-template <typename Deliver>
-__global__ void make_update_kernel(const float* local, const float* global, std::size_t size, element::ChunkSummary* chunks,
-                                   Deliver deliver) {
+/// the host. Several rows of a chunk are loaded before the first of them is stored. Adds: what lies at `to` is wanted, too.
+template <typename Adds, typename Deliver>
+__global__ void make_update_kernel(float* to, const float* local, const float* global, std::size_t size,
+                                   element::ChunkSummary* chunks, Adds, Deliver deliver) {
     constexpr unsigned kAll = 0xFFFFFFFFU;
+    constexpr unsigned kRows = 8;
+    static_assert(element::kChunk % (kRows * element::kLanes) == 0);
     const std::size_t chunk = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / element::kLanes;
     const unsigned lane = threadIdx.x % element::kLanes;
     const std::size_t first = chunk * element::kChunk;
@@ -94,12 +144,25 @@ __global__ void make_update_kernel(const float* local, const float* global, std:
     const std::size_t end = first + element::kChunk < size ? first + element::kChunk : size;
     element::ChunkSummary sum;
     std::uint32_t hash = 0;
-#pragma unroll 8  // several loads at once on their way
-    for (std::size_t i = first + lane; i < end; i += element::kLanes) {
-        const float value = local[i] - global[i];
-        deliver(i, value);
-        sum.squares += element::square(value);
-        hash = element::hashed(hash, value);
+    for (std::size_t row = first + lane; row < end; row += kRows * element::kLanes) {
+        float values[kRows] = {}, others[kRows] = {}, present[kRows] = {};
+#pragma unroll
+        for (unsigned r = 0; r < kRows; ++r) {
+            const std::size_t i = row + r * element::kLanes;
+            if (i >= end) continue;
+            values[r] = local[i];
+            others[r] = global[i];
+            if (Adds::value) present[r] = to[i];
+        }
+#pragma unroll
+        for (unsigned r = 0; r < kRows; ++r) {
+            const std::size_t i = row + r * element::kLanes;
+            if (i >= end) continue;
+            const float value = values[r] - others[r];
+            to[i] = deliver(value, present[r]);
+            sum.squares += element::square(value);
+            hash = element::hashed(hash, value);
+        }
     }
     sum.hash = element::hash_of_lane(hash, first + lane);
     for (unsigned half = element::kLanes / 2; half > 0; half /= 2) {
@@ -110,31 +173,50 @@ __global__ void make_update_kernel(const float* local, const float* global, std:
     if (lane == 0) chunks[chunk] = sum;
 }
 
-/// Totals of all chunks, in their order, by one warp: it fetches 32 at a time, and its first lane adds them up.
+constexpr unsigned kRounds = 8;  // of 32 chunks that a warp fetches together
+
+/// Totals of all chunks by one warp. Squares are added in the chunks' order, as on the host, by its first lane; meanwhile the next ones are
+/// on their way. Hashes and what is not finite are whole numbers, which every lane adds up by itself.
 __global__ void add_chunks_kernel(const element::ChunkSummary* chunks, std::size_t num_chunks, element::ChunkSummary* totals) {
-    __shared__ double squares[element::kLanes];
-    __shared__ std::uint64_t hashes[element::kLanes];
-    __shared__ std::uint32_t not_finite[element::kLanes];
-    element::ChunkSummary sum;
-    for (std::size_t first = 0; first < num_chunks; first += element::kLanes) {
-        const std::size_t count = first + element::kLanes < num_chunks ? element::kLanes : num_chunks - first;
-        if (threadIdx.x < count) {
-            const element::ChunkSummary mine = chunks[first + threadIdx.x];
-            squares[threadIdx.x] = mine.squares;
-            hashes[threadIdx.x] = mine.hash;
-            not_finite[threadIdx.x] = mine.not_finite;
+    constexpr unsigned kAll = 0xFFFFFFFFU;
+    constexpr std::size_t kBatch = kRounds * element::kLanes;
+    __shared__ double squares[kBatch];
+    const unsigned lane = threadIdx.x;
+    double mine[kRounds] = {};
+    double sum = 0.0;
+    std::uint64_t hash = 0;
+    std::uint32_t not_finite = 0;
+    const auto fetch = [&](std::size_t first) {
+#pragma unroll
+        for (unsigned r = 0; r < kRounds; ++r) {
+            const std::size_t i = first + r * element::kLanes + lane;
+            if (i >= num_chunks) continue;
+            mine[r] = chunks[i].squares;
+            hash += chunks[i].hash;
+            not_finite |= chunks[i].not_finite;
         }
+    };
+    fetch(0);
+    for (std::size_t first = 0; first < num_chunks; first += kBatch) {
+#pragma unroll
+        for (unsigned r = 0; r < kRounds; ++r) squares[r * element::kLanes + lane] = mine[r];
         __syncwarp();
-        if (threadIdx.x == 0)
-            for (std::size_t i = 0; i < count; ++i) element::add_chunk(sum, {squares[i], hashes[i], not_finite[i]});
+        fetch(first + kBatch);
+        const std::size_t count = num_chunks - first < kBatch ? num_chunks - first : kBatch;
+        if (lane == 0)
+            for (std::size_t i = 0; i < count; ++i) sum += squares[i];
         __syncwarp();
     }
-    if (threadIdx.x == 0) *totals = sum;
+    for (unsigned half = element::kLanes / 2; half > 0; half /= 2) {
+        hash += __shfl_down_sync(kAll, static_cast<unsigned long long>(hash), half);
+        not_finite |= __shfl_down_sync(kAll, not_finite, half);
+    }
+    if (lane == 0) *totals = {sum, hash, not_finite};
 }
 
 /// totals: nullptr: at the beginning of the scratch memory.
-template <typename Deliver>
-cudaError_t enqueue_update(const float* local, const float* global, std::size_t size, element::ChunkSummary* totals,
+template <bool Adds, typename Deliver>
+cudaError_t enqueue_update(float* to, const float* local, const float* global, std::size_t size, element::ChunkSummary* totals,
                            Deliver deliver) {
     const std::size_t num_chunks = (size + element::kChunk - 1) / element::kChunk;
     const cudaError_t error = scratch.reserve((1 + num_chunks) * sizeof(element::ChunkSummary));
@@ -143,7 +225,7 @@ cudaError_t enqueue_update(const float* local, const float* global, std::size_t 
     constexpr std::size_t kWarps = kThreads / element::kLanes;
     if (num_chunks > 0)
         make_update_kernel<<<static_cast<unsigned>((num_chunks + kWarps - 1) / kWarps), kThreads, 0, current_stream>>>(
-            local, global, size, first + 1, deliver);
+            to, local, global, size, first + 1, std::bool_constant<Adds>{}, deliver);
     add_chunks_kernel<<<1, element::kLanes, 0, current_stream>>>(first + 1, num_chunks, totals == nullptr ? first : totals);
     return cudaGetLastError();
 }
@@ -165,18 +247,19 @@ void* stream() { return current_stream; }
 void set_stream(void* stream) { current_stream = static_cast<cudaStream_t>(stream); }
 
 CudaError sgd(float* parameters, const float* gradient, std::size_t size, float lr, float weight_decay) {
-    return for_each(size, [=] __device__(std::size_t i) { element::sgd(parameters[i], gradient[i], lr, weight_decay); });
+    return map(size, From<2>{{parameters, gradient}}, To<1>{{parameters}},
+               [=] __device__(float* v) { element::sgd(v[0], v[1], lr, weight_decay); });
 }
 
 CudaError sgd_momentum(float* parameters, const float* gradient, float* velocity, std::size_t size, float lr, float momentum,
                        float weight_decay, bool nesterov) {
-    return for_each(size, [=] __device__(std::size_t i) {
-        element::sgd_momentum(parameters[i], gradient[i], velocity[i], lr, momentum, weight_decay, nesterov);
-    });
+    return map(size, From<3>{{parameters, velocity, gradient}}, To<2>{{parameters, velocity}},
+               [=] __device__(float* v) { element::sgd_momentum(v[0], v[2], v[1], lr, momentum, weight_decay, nesterov); });
 }
 
 CudaError proximal(float* gradient, const float* local, const float* global, std::size_t size, float mu) {
-    return for_each(size, [=] __device__(std::size_t i) { element::proximal(gradient[i], local[i], global[i], mu); });
+    return map(size, From<3>{{gradient, local, global}}, To<1>{{gradient}},
+               [=] __device__(float* v) { element::proximal(v[0], v[1], v[2], mu); });
 }
 
 CudaError sgd_of_rows(Rows parameters, Rows gradients, Rows velocity, const float* counts, std::size_t rows, std::size_t width,
@@ -201,40 +284,40 @@ CudaError proximal_of_rows(Rows gradients, Rows local, const float* global, std:
 }
 
 CudaError scale(float* to, const float* from, std::size_t size, double weight) {
-    return for_each(size, [=] __device__(std::size_t i) { to[i] = element::weighted(from[i], weight); });
+    return map(size, From<1>{{from}}, To<1>{{to}}, [=] __device__(float* v) { v[0] = element::weighted(v[0], weight); });
 }
 
 CudaError add(float* to, const float* from, std::size_t size) {
-    return for_each(size, [=] __device__(std::size_t i) { to[i] += from[i]; });
+    return map(size, From<2>{{to, from}}, To<1>{{to}}, [] __device__(float* v) { v[0] += v[1]; });
 }
 
 CudaError add_scaled(float* to, const float* from, std::size_t size, double weight) {
-    return for_each(size, [=] __device__(std::size_t i) { to[i] += element::weighted(from[i], weight); });
+    return map(size, From<2>{{to, from}}, To<1>{{to}}, [=] __device__(float* v) { v[0] += element::weighted(v[1], weight); });
 }
 
 CudaError write_update(float* update, const float* local, const float* global, std::size_t size,
                        element::ChunkSummary* totals) {
     return error_text(
-        enqueue_update(local, global, size, totals, [=] __device__(std::size_t i, float value) { update[i] = value; }));
+        enqueue_update<false>(update, local, global, size, totals, [] __device__(float value, float) { return value; }));
 }
 
 CudaError scale_update(float* to, const float* local, const float* global, std::size_t size, double weight,
                        element::ChunkSummary* totals) {
-    return error_text(enqueue_update(local, global, size, totals,
-                                     [=] __device__(std::size_t i, float value) { to[i] = element::weighted(value, weight); }));
+    return error_text(enqueue_update<false>(to, local, global, size, totals,
+                                            [=] __device__(float value, float) { return element::weighted(value, weight); }));
 }
 
 CudaError add_scaled_update(float* to, const float* local, const float* global, std::size_t size, double weight,
                             element::ChunkSummary* totals) {
-    return error_text(enqueue_update(local, global, size, totals, [=] __device__(std::size_t i, float value) {
-        to[i] += element::weighted(value, weight);
+    return error_text(enqueue_update<true>(to, local, global, size, totals, [=] __device__(float value, float present) {
+        return present + element::weighted(value, weight);
     }));
 }
 
 CudaError write_update_and_wait(float* update, const float* local, const float* global, std::size_t size,
                                 element::ChunkSummary& totals) {
     cudaError_t error =
-        enqueue_update(local, global, size, nullptr, [=] __device__(std::size_t i, float value) { update[i] = value; });
+        enqueue_update<false>(update, local, global, size, nullptr, [] __device__(float value, float) { return value; });
     if (error == cudaSuccess) error = cudaMemcpy(&totals, scratch.at<void>(0), sizeof totals, cudaMemcpyDeviceToHost);
     return error_text(error);
 }
@@ -280,24 +363,25 @@ CudaError median(float* out, const float* const* updates, std::size_t count, std
 }
 
 CudaError server_sgd(float* next, const float* global, const float* aggregate, std::size_t size, float lr) {
-    return for_each(size, [=] __device__(std::size_t i) { next[i] = element::server_sgd(global[i], aggregate[i], lr); });
+    return map(size, From<2>{{global, aggregate}}, To<1>{{next}},
+               [=] __device__(float* v) { v[0] = element::server_sgd(v[0], v[1], lr); });
 }
 
 CudaError server_momentum(float* next, const float* global, const float* aggregate, float* velocity, std::size_t size, float lr,
                           float momentum) {
-    return for_each(size, [=] __device__(std::size_t i) {
-        next[i] = element::server_momentum(global[i], aggregate[i], velocity[i], lr, momentum);
-    });
+    return map(size, From<3>{{global, velocity, aggregate}}, To<2>{{next, velocity}},
+               [=] __device__(float* v) { v[0] = element::server_momentum(v[0], v[2], v[1], lr, momentum); });
 }
 
 CudaError server_mix(float* next, const float* global, const float* local, std::size_t size, float rate) {
-    return for_each(size, [=] __device__(std::size_t i) { next[i] = element::server_mix(global[i], local[i], rate); });
+    return map(size, From<2>{{global, local}}, To<1>{{next}},
+               [=] __device__(float* v) { v[0] = element::server_mix(v[0], v[1], rate); });
 }
 
 CudaError server_adam(float* next, const float* global, const float* aggregate, float* m, float* v, std::size_t size, float lr,
                       float beta1, float beta2, float tau) {
-    return for_each(size, [=] __device__(std::size_t i) {
-        next[i] = element::server_adam(global[i], aggregate[i], m[i], v[i], lr, beta1, beta2, tau);
+    return map(size, From<4>{{global, m, v, aggregate}}, To<3>{{next, m, v}}, [=] __device__(float* one) {
+        one[0] = element::server_adam(one[0], one[3], one[1], one[2], lr, beta1, beta2, tau);
     });
 }
 

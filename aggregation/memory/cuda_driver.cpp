@@ -14,8 +14,10 @@ namespace {
 
 #ifdef FEDHIVE_WITH_CUDA
 
+/// An error that has been told is taken out of the runtime: the next check, LibTorch's too, would find it after a launch that went well.
 void check(cudaError_t error, const std::string& what) {
     if (error == cudaSuccess) return;
+    cudaGetLastError();
     const std::string text = fmt::format("{}: {} ({})", what, cudaGetErrorString(error), cudaGetErrorName(error));
     if (error == cudaErrorMemoryAllocation) throw OutOfMemory(text);
     throw DeviceFault(text);
@@ -23,6 +25,10 @@ void check(cudaError_t error, const std::string& what) {
 
 class RuntimeDriver final : public CudaDriver {
 public:
+    /// Waits block: those that spin take the cores from the workers that have kernels to launch.
+    RuntimeDriver() {
+        if (cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync) != cudaSuccess) cudaGetLastError();
+    }
     std::size_t free_bytes() override {
         std::size_t free = 0;
         std::size_t total = 0;
@@ -31,7 +37,8 @@ public:
     }
     void* allocate(std::size_t bytes) override {
         void* memory = nullptr;
-        check(cudaMalloc(&memory, bytes), fmt::format("cudaMalloc of {} bytes, {} bytes are free", bytes, free_bytes()));
+        const cudaError_t error = cudaMalloc(&memory, bytes);
+        if (error != cudaSuccess) check(error, fmt::format("cudaMalloc of {} bytes{}", bytes, free_text()));
         check(cudaMemset(memory, 0, bytes), "cudaMemset");
         check(cudaDeviceSynchronize(), "cudaMemset");  // before another process can see the memory
         return memory;
@@ -45,6 +52,7 @@ public:
     void free_pinned(void* memory) override { check(cudaFreeHost(memory), "cudaFreeHost"); }
     void upload(void* to, const void* from, std::size_t bytes) override {
         check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+        check(cudaDeviceSynchronize(), "cudaMemcpy");  // one from pageable memory returns when it is staged
     }
     void free(void* memory) override { check(cudaFree(memory), "cudaFree"); }
     IpcHandle export_handle(void* memory) override {
@@ -64,7 +72,23 @@ public:
         return memory;
     }
     void close_handle(void* memory) override { check(cudaIpcCloseMemHandle(memory), "cudaIpcCloseMemHandle"); }
+
+private:
+    /// Nothing where even that is not known: what failed before is what is to be told.
+    static std::string free_text() {
+        std::size_t free = 0;
+        std::size_t total = 0;
+        return cudaMemGetInfo(&free, &total) == cudaSuccess ? fmt::format(", {} bytes are free", free) : "";
+    }
 };
+
+/// "8932f937-d72c-4106-c12f-20bd9faed9f6", as NVML writes it after "GPU-".
+std::string text_of(const char (&uuid)[16]) {
+    std::string text;
+    for (std::size_t i = 0; i < sizeof uuid; ++i)
+        text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", static_cast<unsigned char>(uuid[i]));
+    return text;
+}
 
 #endif
 
@@ -90,7 +114,9 @@ CudaVersions cuda_versions() {
     if (versions.devices > 0 && cudaGetDeviceProperties(&properties, 0) == cudaSuccess) {
         versions.device_name = properties.name;
         versions.architecture = properties.major * 10 + properties.minor;
+        versions.device_uuid = text_of(properties.uuid.bytes);
     }
+    cudaGetLastError();  // where there is no device, that is known now
 #endif
     return versions;
 }

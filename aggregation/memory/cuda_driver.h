@@ -39,7 +39,7 @@ public:
 /// The real one, over the CUDA runtime. Throws Fault in a build without CUDA.
 CudaDriver& cuda_driver();
 
-/// Runtime and driver versions as CUDA counts them (13000: 13.0), 0 where there is none.
+/// Creates no context. Runtime and driver versions as CUDA counts them (13000: 13.0), 0 where there is none.
 struct CudaVersions {
     bool built = false;  // this binary has CUDA kernels
     int runtime = 0;
@@ -47,6 +47,7 @@ struct CudaVersions {
     int devices = 0;
     int architecture = 0;  // of the first device; 90: compute capability 9.0
     std::string device_name;
+    std::string device_uuid;  // of the first device, without "GPU-"; NVML counts devices in another order than CUDA
 
     std::string describe() const;
 };

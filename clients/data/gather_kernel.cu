@@ -23,7 +23,7 @@ const char* gather(const element::GatherTerms& from, std::size_t rows, float* va
     if (rows == 0) return nullptr;
     const dim3 grid((from.num_values + kThreads - 1) / kThreads, static_cast<unsigned>(rows < kMaxRows ? rows : kMaxRows));
     gather_kernel<<<grid, kThreads, 0, static_cast<cudaStream_t>(aggregation::kernels::stream())>>>(from, rows, values, labels);
-    const cudaError_t error = cudaGetLastError();
+    const cudaError_t error = cudaGetLastError();  // which takes it out of the runtime
     return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
 }
 

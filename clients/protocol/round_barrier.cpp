@@ -168,10 +168,16 @@ void RoundBarrier::withdraw(std::span<const std::size_t> cells) {
 
 void RoundBarrier::worker_replaced(std::size_t worker) { expected_[worker] = {Presence::Expected, now_ns()}; }
 
-std::optional<std::size_t> RoundBarrier::retire(std::size_t worker) {
+std::optional<std::size_t> RoundBarrier::recall(std::size_t worker) {
     workers_.kill(worker);
-    expected_[worker].presence = Presence::Retired;
+    expected_[worker].presence = Presence::Lost;
     return take_back_task_of(worker);
+}
+
+std::optional<std::size_t> RoundBarrier::retire(std::size_t worker) {
+    const auto task = recall(worker);
+    expected_[worker].presence = Presence::Retired;
+    return task;
 }
 
 TaskState RoundBarrier::state_of(std::size_t cell) const { return TaskState::unpack(block_.task(cell).state.load()); }

@@ -97,8 +97,14 @@ public:
     bool done(std::size_t cell) const { return state_of(cell).phase == TaskPhase::Done; }
     std::uint32_t worker_of(std::size_t cell) const { return state_of(cell).worker; }
 
+    /// Lost, and not replaced yet.
+    bool lost(std::size_t worker) const { return expected_[worker].presence == Presence::Lost; }
+
     /// A lost worker has a new process from now on.
     void worker_replaced(std::size_t worker);
+
+    /// Ends a worker through no fault of its own; it is lost. Returns the task it had claimed, which is Idle now.
+    std::optional<std::size_t> recall(std::size_t worker);
 
     /// Ends a worker for good. Returns the task it had claimed, which is Idle now.
     std::optional<std::size_t> retire(std::size_t worker);

@@ -29,8 +29,10 @@ void LibtorchBatchedStep::begin(const BatchedStart& start) {
     start_ = start;
     for (std::size_t row = 0; row < start.rows; ++row) aggregation::copy(model_.parameters(row), start.global);
     aggregation::set_zero(velocity_);
-    loss_sums_.zero_();
-    seed_generator(model_.device(), start.dropout_seed);
+    translated([&] {
+        loss_sums_.zero_();
+        seed_generator(model_.device(), start.dropout_seed);
+    });
 }
 
 void LibtorchBatchedStep::compute_gradients(std::span<const RowBatch> batches) {

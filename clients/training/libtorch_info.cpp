@@ -1,5 +1,7 @@
 #include "clients/training/libtorch_info.h"
 
+#include "aggregation/memory/cuda_driver.h"
+
 #include <ATen/Version.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <torch/version.h>
@@ -13,7 +15,9 @@ LibtorchInfo libtorch_info() {
 #ifdef FEDHIVE_TORCH_CUDA
     info.cuda_built = true;
 #endif
-    info.cuda_devices = info.cuda_built ? static_cast<int>(at::detail::getCUDAHooks().deviceCount()) : 0;
+    // LibTorch warns on stderr of a driver that is too old.
+    if (info.cuda_built && aggregation::cuda_versions().devices > 0)
+        info.cuda_devices = static_cast<int>(at::detail::getCUDAHooks().deviceCount());
     return info;
 }
 

@@ -10,6 +10,7 @@
 #include <ATen/ops/ones.h>
 #include <malloc.h>
 
+#include <cstdlib>
 #include <numeric>
 
 namespace fedhive::clients {
@@ -47,6 +48,10 @@ LibtorchStep::LibtorchStep(FlatModel& model, const ExamplesView& train, const No
 }
 
 void LibtorchStep::begin(const ClientStart& start) {
+    translated([&] { begin_untranslated(start); });
+}
+
+void LibtorchStep::begin_untranslated(const ClientStart& start) {
     start_ = start;
     if (!model_.module().is_training()) model_.module().train();
     aggregation::copy(model_.parameters(), start.global);
@@ -140,6 +145,8 @@ EvaluationResult LibtorchEvaluation::evaluate_untranslated(aggregation::ConstPar
 }
 
 void prepare_libtorch(int threads) {
+    // cuBLAS chooses its way by the room it has: one size for all processes, or a worker's bits are not the coordinator's.
+    setenv("CUBLAS_WORKSPACE_CONFIG", kCublasWorkspace, 1);
     // glibc would return the memory of every convolution to the kernel and fault it in again at the next step.
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);

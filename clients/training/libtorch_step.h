@@ -49,6 +49,7 @@ public:
 private:
     friend class GraphStep;  // records compute_untranslated()
 
+    void begin_untranslated(const ClientStart& start);
     void read_shared() const;
     void compute_untranslated(std::span<const std::uint32_t> batch);
     at::Tensor loss_of(const BatchTensors::Batch& batch) const;
@@ -77,7 +78,10 @@ private:
     BatchTensors batches_;
 };
 
-/// Number of threads, deterministic algorithms, allocator thresholds: once per process, before the first tensor.
+/// What the environment says to cuBLAS after prepare_libtorch(): 8 buffers of 4 MiB.
+inline constexpr const char* kCublasWorkspace = ":4096:8";
+
+/// Number of threads, deterministic algorithms, cuBLAS's workspace, allocator thresholds: once per process, before the first tensor.
 void prepare_libtorch(int threads);
 
 }  // namespace fedhive::clients

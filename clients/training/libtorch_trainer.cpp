@@ -5,6 +5,7 @@
 #include "clients/training/graph_batched_step.h"
 #include "clients/training/graph_step.h"
 #include "clients/training/libtorch_batched_step.h"
+#include "clients/training/libtorch_guard.h"
 #include "clients/training/libtorch_step.h"
 #include "clients/training/split_step.h"
 
@@ -67,7 +68,7 @@ private:
 
 std::unique_ptr<Trainer> make_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
     prepare_libtorch(plan.threads);
-    return std::make_unique<LibtorchTrainer>(plan, dataset);
+    return translated([&] { return std::make_unique<LibtorchTrainer>(plan, dataset); });
 }
 
 }  // namespace fedhive::clients

@@ -7,6 +7,7 @@
 #include "clients/training/libtorch_guard.h"
 
 #include <c10/cuda/CUDAGuard.h>
+#include <cuda_runtime_api.h>
 
 #include <algorithm>
 
@@ -28,6 +29,24 @@ private:
     c10::cuda::CUDAStreamGuard guard_;
     void* before_;
 };
+
+/// A stream that is left recording refuses every wait of the process, and with it the news of what went wrong.
+void abandon_recording(const c10::cuda::CUDAStream& stream) noexcept {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    cudaGraph_t graph = nullptr;
+    if (cudaStreamIsCapturing(stream.stream(), &status) == cudaSuccess && status != cudaStreamCaptureStatusNone)
+        cudaStreamEndCapture(stream.stream(), &graph);
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    cudaGetLastError();
+}
+
+/// Allocator and generator stay prepared for a recording that never ended, so the process that failed here is not to go on.
+DeviceFault recording_failed(const char* why) {
+    return DeviceFault(
+        fmt::format("a local step could not be recorded as a CUDA graph: {}; training.graph: false trains without, "
+                    "with the same bits; where memory is short, fewer workers leave more of it",
+                    why));
+}
 
 }  // namespace
 
@@ -72,9 +91,17 @@ StepGraphs::Graph StepGraphs::record(const std::function<void()>& work, const st
             for (std::size_t i = 0; i < changes.size(); ++i) changes[i].copy_(before[i]);
         }
         aggregation::synchronize(aggregation::MemorySpace::Cuda);
-        graph->capture_begin(pool_);  // which registers the default generator
-        work();
-        graph->capture_end();
+        try {
+            graph->capture_begin(pool_);  // which registers the default generator
+            work();
+            graph->capture_end();
+        } catch (const c10::Error& error) {
+            abandon_recording(side_);
+            throw recording_failed(error.what_without_backtrace());
+        } catch (const std::exception& error) {
+            abandon_recording(side_);
+            throw recording_failed(error.what());
+        }
     }
     seed_generator(device, dropout_seed_);
     generator.set_offset(drawn);

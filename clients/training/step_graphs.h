@@ -31,7 +31,8 @@ public:
     const std::vector<Graph>& of(std::size_t size, const std::function<std::vector<Graph>()>& record);
 
     /// Runs `work` a few times and records it. `changes` are the tensors in which something stays behind that another run finds; they are put
-    /// back, and so is how much of the generator was drawn.
+    /// back, and so is how much of the generator was drawn. Throws DeviceFault where the recording itself fails: a worker ends with it, and its
+    /// successor has whole libraries again.
     Graph record(const std::function<void()>& work, const std::vector<at::Tensor>& changes) const;
 
 private:

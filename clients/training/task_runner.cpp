@@ -36,7 +36,7 @@ std::size_t first_wanted(std::span<const Member> members) {
 
 TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const aggregation::Arena& arena,
                        const SharedDataset& dataset, const WorkerPlan& plan, Trainer& trainer, std::function<bool()> stopping,
-                       bool own_process)
+                       bool own_process, std::function<void()> wait_for_device)
     : block_(block),
       board_(block, worker),
       arena_(arena),
@@ -45,6 +45,7 @@ TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const ag
       trainer_(trainer),
       stopping_([this, asked = std::move(stopping)] { return withdrawn() || asked(); }),
       own_process_(own_process),
+      wait_for_device_(wait_for_device ? std::move(wait_for_device) : [this] { aggregation::synchronize(arena_.space()); }),
       self_(block.worker(worker)),
       step_(trainer.step(), self_, stopping_, own_process),
       slot_sum_(arena.geometry().num_floats, arena.space()),
@@ -62,15 +63,31 @@ bool TaskRunner::run_one() {
         cell.failure = FailureKind::Hung;
         cell.error.set(missing.what());
         cell.missing_rank = static_cast<std::uint32_t>(missing.rank) + 1;
-        phase = withdrawn() ? TaskPhase::Idle : TaskPhase::Failed;
+        phase = unfinished(cell);
     } catch (const std::exception& error) {
         cell.failure = kind_of(error);
         cell.error.set(error.what());
-        phase = withdrawn() ? TaskPhase::Idle : TaskPhase::Failed;
+        phase = unfinished(cell);
     }
     cell.finished_ns = now_ns();
     board_.finish(*claim, phase);
     return true;
+}
+
+/// What was enqueued before a task failed, or was withdrawn, still writes into its slot or the model. Nobody is told before the device is idle:
+/// the slot has a new owner then.
+TaskPhase TaskRunner::unfinished(TaskCell& cell) const {
+    try {
+        wait_for_device_();
+    } catch (const std::exception& error) {
+        // The work of a withdrawn task counts as well: a device that is lost is nobody's to go on with.
+        if (cell.failure != FailureKind::DeviceError) {
+            cell.failure = FailureKind::DeviceError;
+            cell.error.set(error.what());
+        }
+        return TaskPhase::Failed;
+    }
+    return withdrawn() ? TaskPhase::Idle : TaskPhase::Failed;
 }
 
 bool TaskRunner::withdrawn() const { return at_work_->withdrawn.load(std::memory_order_acquire) != 0; }

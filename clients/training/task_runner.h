@@ -28,14 +28,17 @@ struct EpochOrder {
 
 class TaskRunner {
 public:
-    /// All references must outlive the runner. `stopping` and `own_process` are SupervisedStep's.
+    /// All references must outlive the runner. `stopping` and `own_process` are SupervisedStep's; `wait_for_device` returns when all that was
+    /// enqueued is done, by default on the arena's device.
     TaskRunner(const ControlBlock& block, std::uint32_t worker, const aggregation::Arena& arena, const SharedDataset& dataset,
-               const WorkerPlan& plan, Trainer& trainer, std::function<bool()> stopping, bool own_process);
+               const WorkerPlan& plan, Trainer& trainer, std::function<bool()> stopping, bool own_process,
+               std::function<void()> wait_for_device = {});
 
     /// Claims and runs one task. False when there was none. What a task throws is reported in its cell, never passed on.
     bool run_one();
 
 private:
+    TaskPhase unfinished(TaskCell& cell) const;
     bool withdrawn() const;
     void run(TaskCell& cell);
     void train(TaskCell& cell);
@@ -67,6 +70,7 @@ private:
     const TaskCell* at_work_ = nullptr;
     std::function<bool()> stopping_;
     bool own_process_;
+    std::function<void()> wait_for_device_;
     WorkerCell& self_;
     SupervisedStep step_;
     aggregation::SlotSum slot_sum_;

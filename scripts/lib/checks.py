@@ -227,8 +227,12 @@ def length(tree, _options):
     return found
 
 
+def cuda(tree, _options):
+    return tidy.cuda_syntax(tree)
+
+
 CHECKS = {"format": format_, "floors": floors, "links": links, "words": words, "shell": shell, "length": length, "figures": figures_,
-          "reference": reference, "symbols": symbols, "tidy": tidy_}
+          "reference": reference, "symbols": symbols, "cuda": cuda, "tidy": tidy_}
 
 
 def main():

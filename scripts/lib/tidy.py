@@ -9,9 +9,11 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 FLOORS = ("aggregation/", "clients/", "sim/")
 LIBTORCH = re.compile(r"^(torch|ATen|c10)/")
@@ -78,6 +80,45 @@ def sources(tree, name):
     if not re.search(r"/Unity/unity_\d+_cxx\.cxx$", name):
         return [name]
     return [os.path.relpath(target, tree.root) for target in re.findall(r'^#include "(.*)"', (tree.root / name).read_text(), flags=re.MULTILINE)]
+
+
+CUDA_ONLY = ("clients/training/step_graphs.cpp", "clients/training/graph_step.cpp", "clients/training/graph_batched_step.cpp",
+             "tests/bench/ideal_gpu.cpp")
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
+
+
+def cuda_headers():
+    """The folder of a toolkit's headers, or None."""
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    folder = Path(os.path.realpath(nvcc)).parent.parent / "include"
+    return folder if (folder / "cuda_runtime_api.h").exists() else None
+
+
+def cuda_syntax(tree):
+    """The files of CUDA_ONLY as a build with training on CUDA would compile them, as one, since LibTorch's headers are most of the work."""
+    headers = cuda_headers()
+    if headers is None:
+        print("cuda: no headers of a CUDA toolkit here, so nothing was looked at", flush=True)
+        return []
+    flags = compile_flags(tree).get(CUDA_ONLY[0])
+    if flags is None:
+        return ["build/release does not compile " + CUDA_ONLY[0]]
+    compiler = os.environ.get("CXX", "g++")
+    version = subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout
+    key, includes = hashlib.sha256(version + "\0".join([*flags, str(headers)]).encode()), Includes(tree)
+    for name in sorted({header for name in CUDA_ONLY for header in includes.of(name)[0]}):
+        key.update(name.encode() + b"\0" + (tree.root / name).read_bytes())
+    kept = tree.root / "build/check/cuda"
+    kept.mkdir(parents=True, exist_ok=True)
+    mark = kept / key.hexdigest()
+    if mark.exists():
+        return []
+    command = [compiler, "-fsyntax-only", "-x", "c++", *WARNINGS, *flags, "-DFEDHIVE_WITH_CUDA", "-DFEDHIVE_TORCH_CUDA", "-isystem", str(headers), "-"]
+    ran = subprocess.run(command, cwd=tree.root, input="".join(f'#include "{name}"\n' for name in CUDA_ONLY), capture_output=True, text=True, check=False)
+    if ran.returncode == 0:
+        mark.touch()
+        return []
+    return [line.replace(str(tree.root) + "/", "") for line in ran.stderr.splitlines() if "error:" in line] or [ran.stderr.strip()]
 
 
 def findings(tree, everything):

@@ -44,9 +44,11 @@ Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const
       deadlines_(options.failures.deadline_s),
       block_(clients::ControlBlock::create(control_geometry(options, dataset.map(), arena.geometry()))),
       watcher_([this] { block_.header().coordinator_bell.post(); }, [] { _exit(130); }),
-      barrier_(
-          block_, watcher_, deadlines_.of_answer(),
-          {[this](std::size_t worker) { return pool_->autopsy(worker); }, [this](std::size_t worker) { pool_->kill(worker); }}),
+      barrier_(block_, watcher_, deadlines_.of_answer(),
+               {[this](std::size_t worker) { return pool_->autopsy(worker); },
+                [this](std::size_t worker) {
+                    if (pool_) pool_->kill(worker);
+                }}),
       flights_(options.mode.num_slots(options.slots)) {
     block_.set_plan(plan_);
     if (options_.workers == 0) {

@@ -73,6 +73,9 @@ struct FleetOptions {
     FaultSchedule faults;
     std::filesystem::path logs;                                           // folder for worker-N.log; empty: none are kept
     std::vector<std::pair<std::string, std::string>> worker_environment;  // on top of this process's own
+    /// Where workers share a server that one of them takes along when it dies (MPS): called when all are dead, before they are started anew;
+    /// makes a new server and returns the environment of its clients. Empty: each worker dies alone.
+    std::function<std::vector<std::pair<std::string, std::string>>()> renew_server;
 };
 
 class Fleet {
@@ -187,6 +190,8 @@ private:
     void resolve(std::vector<clients::FoundFailure> found);
     void resolve_one(clients::FoundFailure found);
     void replace_worker(const clients::FoundFailure& found, bool needed = false);
+    void restart_all();
+    void put_again(const std::vector<std::size_t>& cells);
     bool leave_fewer_workers(clients::ClientFailure& failure);
     void resolve_client(std::size_t slot, clients::ClientFailure failure, bool forgiven);
     void require_finite_model(const Flight& flight, clients::ClientFailure failure);

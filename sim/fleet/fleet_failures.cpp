@@ -4,6 +4,7 @@
 #include "sim/machine.h"
 
 #include <algorithm>
+#include <set>
 
 namespace fedhive::sim {
 
@@ -77,7 +78,10 @@ void Fleet::resolve(std::vector<clients::FoundFailure> found) {
 }
 
 void Fleet::resolve_one(clients::FoundFailure found) {
-    if (runner_) found.failure.worker = -1;  // no process but this one
+    if (runner_) {
+        found.failure.worker = -1;  // no process but this one, which has lost the device
+        if (found.failure.kind == FailureKind::DeviceError) abort(found.failure);
+    }
     // What was written in place stays, so it is not done again.
     const bool again =
         found.failure.kind == FailureKind::OutOfMemory && !options_.mode.in_place() && leave_fewer_workers(found.failure);
@@ -139,6 +143,7 @@ void Fleet::replace_worker(const clients::FoundFailure& found, bool needed) {
     if (std::find(active_.begin(), active_.end(), worker) == active_.end()) return;  // it was one of those left away
     const bool ends_the_run = options_.failures.policy == "abort" && found.failure.kind != FailureKind::OutOfMemory;
     if (ends_the_run && !needed) return;
+    if (!barrier_.lost(worker)) return;  // it was started again with all others
     ++counts_.deaths_in_a_row;
     ++counts_.workers_replaced;
     if (counts_.deaths_in_a_row >= kMostDeathsInARow) {
@@ -147,8 +152,41 @@ void Fleet::replace_worker(const clients::FoundFailure& found, bool needed) {
                                       failure.message, counts_.deaths_in_a_row);
         abort(failure);
     }
+    if (options_.renew_server) return restart_all();
     pool_->replace(worker);
     barrier_.worker_replaced(worker);
+}
+
+/// A client of MPS that dies with work on the GPU leaves the server and its other clients undefined (NVIDIA, "Multi-Process Service"): all of
+/// them end, and begin anew under a new server. Who was at work begins its task again, which is no attempt of its clients.
+void Fleet::restart_all() {
+    std::vector<std::size_t> cells;
+    for (const std::size_t worker : active_)
+        if (const auto cell = barrier_.lost(worker) ? std::nullopt : barrier_.recall(worker)) cells.push_back(*cell);
+    put_again(cells);  // before anybody is there to claim half of a group
+    pool_->set_environment(options_.renew_server());
+    for (const std::size_t worker : active_) {
+        pool_->replace(worker);
+        barrier_.worker_replaced(worker);
+    }
+    barrier_.ring();
+}
+
+/// Tasks that their workers have let go of, for others; nobody's where the clients were left behind.
+void Fleet::put_again(const std::vector<std::size_t>& cells) {
+    std::set<std::size_t> slots;
+    for (const std::size_t cell : cells) {
+        if (cell >= first_chunk())
+            barrier_.put(cell, chunks_[cell - first_chunk()]);
+        else if (flights_[slot_of(cell)])
+            slots.insert(slot_of(cell));
+    }
+    for (const std::size_t slot : slots) {
+        // The halves of a group have lost each other.
+        if (options_.mode.group_size() > 1) barrier_.withdraw(group_cells(slot));
+        put_group(slot);
+        if (options_.mode.one_group()) return;
+    }
 }
 
 /// Half of the workers go, so that the memory they hold is there for the others. False when there is but one, or where workers work together:
@@ -164,11 +202,10 @@ bool Fleet::leave_fewer_workers(ClientFailure& failure) {
         const auto cell = barrier_.retire(active_.back());
         active_.pop_back();
         num_active_ = active_.size();
-        if (!cell) continue;
-        if (*cell >= first_chunk()) barrier_.put(*cell, chunks_[*cell - first_chunk()]);
-        if (*cell < first_chunk() && flights_[slot_of(*cell)]) put(slot_of(*cell));
+        if (cell) put_again({*cell});
     }
     barrier_.ring();
+    if (options_.renew_server) restart_all();
     options_.workers = static_cast<std::uint32_t>(active_.size());
     failure.message += fmt::format("; tried again with {} worker{}", active_.size(), active_.size() == 1 ? "" : "s");
     tell(failure, FailureAction::FewerWorkers);

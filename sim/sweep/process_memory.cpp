@@ -1,10 +1,14 @@
 #include "sim/sweep/process_memory.h"
 
+#include "aggregation/memory/cuda_driver.h"
+#include "sim/machine.h"
+
 #include <fmt/format.h>
 
 #include <dlfcn.h>
+#include <unistd.h>
 
-#include <charconv>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -48,16 +52,24 @@ void add_tree(pid_t root, std::vector<pid_t>& tree) {
 struct NvmlMemory {
     unsigned long long total, free, used;
 };
+struct NvmlProcess {
+    unsigned pid;
+    unsigned long long bytes;  // all ones where it is not known
+    unsigned gpu_instance, compute_instance;
+};
 using NvmlDevice = void*;
 constexpr int kNvmlSuccess = 0;
+constexpr unsigned kMostProcesses = 256;
 
 class Nvml {
 public:
-    explicit Nvml(const std::string& library) : library_(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    Nvml(const std::string& library, const FirstDevice& first_device)
+        : library_(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) {
         if (library_ == nullptr) return;
         const auto start = find<int()>("nvmlInit_v2");
         memory_ = find<int(NvmlDevice, NvmlMemory*)>("nvmlDeviceGetMemoryInfo");
-        if (start != nullptr && memory_ != nullptr && start() == kNvmlSuccess) device_ = find_device();
+        processes_ = find<int(NvmlDevice, unsigned*, NvmlProcess*)>("nvmlDeviceGetComputeRunningProcesses_v3");
+        if (start != nullptr && memory_ != nullptr && start() == kNvmlSuccess) device_ = find_device(first_device());
     }
     ~Nvml() {
         if (library_ != nullptr) dlclose(library_);
@@ -71,31 +83,53 @@ public:
         return memory.free;
     }
 
+    std::vector<DeviceHolder> holders() const {
+        std::vector<NvmlProcess> processes(kMostProcesses);
+        unsigned count = kMostProcesses;
+        if (device_ == nullptr || processes_ == nullptr || processes_(device_, &count, processes.data()) != kNvmlSuccess)
+            return {};
+        std::vector<DeviceHolder> holders;
+        for (unsigned i = 0; i < count; ++i)
+            holders.push_back({static_cast<pid_t>(processes[i].pid), processes[i].bytes + 1 == 0 ? 0 : processes[i].bytes});
+        return holders;
+    }
+
 private:
     template <typename Signature>
     Signature* find(const char* name) const {
         return reinterpret_cast<Signature*>(dlsym(library_, name));
     }
 
-    NvmlDevice find_device() const {
-        const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");  // "1,0", "GPU-8932f937-…", "MIG-…"
-        std::string first = visible == nullptr ? "0" : visible;
-        first = first.substr(0, first.find(','));
-        unsigned index = 0;
-        const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), index);
-        const bool is_index = error == std::errc() && end == first.data() + first.size();
-        const auto by_index = find<int(unsigned, NvmlDevice*)>("nvmlDeviceGetHandleByIndex_v2");
+    /// By name: NVML counts devices by their place on the bus, CUDA the fastest first. Of a card that is cut into MIG instances NVML tells the
+    /// memory of all of them, which is nobody's.
+    NvmlDevice find_device(const std::string& uuid) const {
         const auto by_uuid = find<int(const char*, NvmlDevice*)>("nvmlDeviceGetHandleByUUID");
+        const auto mig_mode = find<int(NvmlDevice, unsigned*, unsigned*)>("nvmlDeviceGetMigMode");
         NvmlDevice device = nullptr;
-        if (by_index == nullptr || by_uuid == nullptr) return nullptr;
-        const int result = is_index ? by_index(index, &device) : by_uuid(first.c_str(), &device);
-        return result == kNvmlSuccess ? device : nullptr;
+        if (by_uuid == nullptr || uuid.empty()) return nullptr;
+        if (by_uuid(("MIG-" + uuid).c_str(), &device) == kNvmlSuccess) return device;
+        const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+        std::string instance = visible == nullptr ? "" : visible;
+        instance = instance.substr(0, instance.find(','));
+        if (instance.rfind("MIG-", 0) == 0) return by_uuid(instance.c_str(), &device) == kNvmlSuccess ? device : nullptr;
+        if (by_uuid(("GPU-" + uuid).c_str(), &device) != kNvmlSuccess) return nullptr;
+        unsigned now = 0;
+        unsigned next = 0;
+        return mig_mode != nullptr && mig_mode(device, &now, &next) == kNvmlSuccess && now == 1 ? nullptr : device;
     }
 
     void* library_;
     int (*memory_)(NvmlDevice, NvmlMemory*) = nullptr;
+    int (*processes_)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
     NvmlDevice device_ = nullptr;
 };
+
+std::string name_of(pid_t pid) {
+    std::ifstream file(fmt::format("/proc/{}/comm", pid));
+    std::string name;
+    std::getline(file, name);
+    return name;
+}
 
 }  // namespace
 
@@ -111,8 +145,28 @@ std::uint64_t tree_memory(pid_t root) {
     return bytes;
 }
 
-FreeDeviceMemory nvml_free_memory(const std::string& library) {
-    return [nvml = std::make_shared<Nvml>(library)] { return nvml->free_bytes(); };
+std::string uuid_of_first_device() { return aggregation::cuda_versions().device_uuid; }
+
+FreeDeviceMemory nvml_free_memory(const std::string& library, const FirstDevice& first_device) {
+    return [nvml = std::make_shared<Nvml>(library, first_device)] { return nvml->free_bytes(); };
+}
+
+std::vector<DeviceHolder> nvml_holders(const std::string& library, const FirstDevice& first_device) {
+    std::vector<DeviceHolder> holders = Nvml(library, first_device).holders();
+    std::sort(holders.begin(), holders.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+    return holders;
+}
+
+std::string describe_holders(const std::vector<DeviceHolder>& holders) {
+    std::string text;
+    for (const DeviceHolder& holder : holders) {
+        if (holder.pid == getpid()) continue;
+        const std::string name = name_of(holder.pid);  // none where the process is outside of this container
+        text += fmt::format("{} process {}{}{}", text.empty() ? "; held by" : ",", holder.pid,
+                            name.empty() ? "" : fmt::format(" ({})", name),
+                            holder.bytes == 0 ? "" : ": " + human_bytes(holder.bytes));
+    }
+    return text;
 }
 
 }  // namespace fedhive::sim

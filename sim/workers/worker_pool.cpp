@@ -23,11 +23,14 @@ std::vector<std::pair<std::string, std::string>> worker_environment(int threads)
     return {{"OMP_NUM_THREADS", count},
             {"MKL_NUM_THREADS", count},
             {"OPENBLAS_NUM_THREADS", count},
-            {"CUDA_MODULE_LOADING", "LAZY"},
-            {"CUBLAS_WORKSPACE_CONFIG", ":4096:8"}};
+            {"CUDA_MODULE_LOADING", "LAZY"}};
 }
 
 }  // namespace
+
+WorkerPatience worker_patience(aggregation::MemorySpace space) {
+    return space == aggregation::MemorySpace::Cuda ? WorkerPatience{5.0, 15.0} : WorkerPatience{};
+}
 
 WorkerPool::WorkerPool(std::uint32_t count, const clients::ControlBlock& block, clients::Watcher& watcher,
                        const clients::WorkerPlan& plan, std::filesystem::path logs,
@@ -51,7 +54,8 @@ WorkerPool::WorkerPool(std::uint32_t count, const clients::ControlBlock& block, 
 
 WorkerPool::~WorkerPool() {
     block_.shut_down();
-    const std::int64_t patience_ends = now_ns() + (watcher_.interrupts() > 1 ? 0 : 1'000'000'000);
+    const double patience_s = watcher_.interrupts() > 1 ? 0.0 : worker_patience(plan_.space).leave_s;
+    const std::int64_t patience_ends = now_ns() + static_cast<std::int64_t>(patience_s * 1e9);
     for (std::size_t worker = 0; worker < processes_.size(); ++worker) {
         const auto& process = processes_[worker];
         // After an interrupt, nobody waits for one that is still getting ready: it would not look before it is.
@@ -103,9 +107,11 @@ ClientFailure WorkerPool::autopsy(std::size_t worker) {
 void WorkerPool::kill(std::size_t worker) {
     clients::ChildProcess& process = *processes_[worker];
     process.kill();
-    if (!process.wait_for(5.0))
+    const double patience_s = worker_patience(plan_.space).die_s;
+    if (!process.wait_for(patience_s))
         throw Fault(
-            fmt::format("worker {} (process {}) cannot be killed: is its driver or file system stuck?", worker, process.pid()));
+            fmt::format("worker {} (process {}) does not end within {} s of SIGKILL: is its driver or file system stuck?",
+                        worker, process.pid(), patience_s));
     watcher_.forget(worker);
 }
 

@@ -16,6 +16,13 @@
 
 namespace fedhive::sim {
 
+/// How long a worker may take to end. The driver unwinds a context on the GPU first, which takes seconds, more where there are many.
+struct WorkerPatience {
+    double leave_s = 1.0;  // after it was asked to
+    double die_s = 5.0;    // after SIGKILL
+};
+WorkerPatience worker_patience(aggregation::MemorySpace space);
+
 class WorkerPool {
 public:
     /// Starts `count` workers; they get ready while the caller goes on. `logs`: folder for worker-N.log; empty: none are kept.
@@ -25,7 +32,7 @@ public:
                const clients::WorkerPlan& plan, std::filesystem::path logs,
                std::vector<std::pair<std::string, std::string>> environment);
 
-    /// Stops the workers: asks first, kills what has not stopped within a second (at once after a second interrupt). Nothing is left behind.
+    /// Stops the workers: asks first, kills what has not stopped in time (at once after a second interrupt). Nothing is left behind.
     ~WorkerPool();
     WorkerPool(const WorkerPool&) = delete;
     WorkerPool& operator=(const WorkerPool&) = delete;
@@ -38,6 +45,11 @@ public:
 
     /// A new process in a dead one's place.
     void replace(std::size_t worker);
+
+    /// Of the processes that are started from now on.
+    void set_environment(std::vector<std::pair<std::string, std::string>> environment) {
+        environment_ = std::move(environment);
+    }
 
 private:
     void spawn(std::uint32_t worker);

@@ -10,8 +10,8 @@
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
 #include "aggregation/math/vector_ops.h"
-#include "clients/models/flat_model.h"
 #include "clients/training/libtorch_step.h"
+#include "tests/bench/flat_step.h"
 
 #include <ATen/ATen.h>
 #include <ATen/cuda/CUDAGraph.h>
@@ -65,32 +65,23 @@ struct Workload {
     double rate, momentum;
 };
 
-at::Tensor flat(aggregation::ParamSpan span) {
-    return at::from_blob(span.data, {static_cast<long>(span.size)}, at::TensorOptions().device(kDevice));
-}
-
 class Loop {
 public:
     Loop(const Workload& work, bool recorded)
         : work_(work),
           recorded_(recorded),
-          model_(work.spec, MemorySpace::Cuda),
-          local_(flat(model_.parameters())),
-          trainable_(flat(model_.trainable())),
-          gradient_(flat(model_.gradient())),
-          velocity_(at::zeros_like(gradient_)),
-          server_(at::zeros_like(local_)),
-          sum_(at::zeros_like(local_)),
+          local_(work.spec, MemorySpace::Cuda, work.rate, work.momentum),
+          server_(at::zeros_like(local_.parameters())),
+          sum_(at::zeros_like(server_)),
           examples_(
               at::randn({work.first.back(), work.spec.input.channels, work.spec.input.height, work.spec.input.width}, kDevice)),
           labels_(
               at::randint(0, work.spec.num_classes, {work.first.back()}, at::TensorOptions().dtype(at::kLong).device(kDevice))),
           rows_(at::zeros({work.batch}, labels_.options())),
           side_(c10::cuda::getStreamFromPool()) {
-        std::vector<float> first(static_cast<std::size_t>(local_.numel()));
-        initial_parameters(work.spec, model_.layout(), 1, first);
-        server_.copy_(at::from_blob(first.data(), {local_.numel()}));
-        model_.module().train();
+        std::vector<float> first(static_cast<std::size_t>(server_.numel()));
+        initial_parameters(work.spec, local_.layout(), 1, first);
+        server_.copy_(at::from_blob(first.data(), {server_.numel()}));
     }
 
     void round(long index) {
@@ -99,14 +90,16 @@ public:
         for (long i = 0; i < work_.cohort; ++i) {
             const auto client = static_cast<std::size_t>((index * work_.cohort + i) % work_.clients);
             const long size = work_.first[client + 1] - work_.first[client];
-            local_.copy_(server_);
-            if (work_.momentum > 0.0) velocity_.zero_();
+            local_.begin(server_);
             for (long epoch = 0; epoch < work_.epochs; ++epoch) train(work_.first[client], size);
-            sum_.add_(local_, static_cast<double>(size));
+            sum_.add_(local_.parameters(), static_cast<double>(size));
             total += size;
         }
+        const at::Tensor before = index == 0 ? server_.clone() : at::Tensor();
         server_.copy_(sum_).div_(static_cast<double>(total));
         server_[0].item<float>();
+        // A loop that does not train measures nothing.
+        if (index == 0 && at::equal(server_, before)) throw Fault("the first round left the model as it was");
     }
 
 private:
@@ -117,20 +110,13 @@ private:
             if (recorded_)
                 graph_of(count).replay();
             else
-                step(examples_.narrow(0, first + start, count), labels_.narrow(0, first + start, count));
+                local_.step(examples_.narrow(0, first + start, count), labels_.narrow(0, first + start, count));
         }
-    }
-
-    void step(const at::Tensor& examples, const at::Tensor& labels) {
-        gradient_.zero_();
-        at::cross_entropy_loss(model_.module().forward(examples), labels).backward();
-        if (work_.momentum > 0.0) velocity_.mul_(work_.momentum).add_(gradient_);
-        trainable_.add_(work_.momentum > 0.0 ? velocity_ : gradient_, -work_.rate);
     }
 
     void step_at_rows(long count) {
         const at::Tensor rows = rows_.narrow(0, 0, count);
-        step(examples_.index_select(0, rows), labels_.index_select(0, rows));
+        local_.step(examples_.index_select(0, rows), labels_.index_select(0, rows));
         rows_.add_(work_.batch);
     }
 
@@ -156,8 +142,8 @@ private:
 
     const Workload& work_;
     bool recorded_;
-    FlatModel model_;
-    at::Tensor local_, trainable_, gradient_, velocity_, server_, sum_, examples_, labels_;
+    testing::FlatStep local_;
+    at::Tensor server_, sum_, examples_, labels_;
     at::Tensor rows_;  // of the batch that comes next
     c10::cuda::CUDAStream side_;
     std::map<long, std::unique_ptr<at::cuda::CUDAGraph>> graphs_;

@@ -38,6 +38,22 @@ TEST_SUITE("MemoryPlan") {
         CHECK(host_bytes_of_worker(run, 1000, 8) == (64U << 20) + (3 + 3 + 4 * 3) * 4000);
     }
 
+    TEST_CASE("WorkerOnADeviceTakesWhatTheRehearsalDoesNotShow") {
+        RunConfig run;
+        CHECK(device_bytes_beyond_rehearsal(run, 1000, 1) == 0);
+        CHECK(device_bytes_beyond_rehearsal(run, 1000, 8) == 3 * 4000);  // partial sums
+        run.training.clients_at_once = 4;
+        CHECK(device_bytes_beyond_rehearsal(run, 1000, 8) == 1 * 4000);  // two of them are rehearsed, and the rows are
+        run.strategy.parameters["proximal_mu"] = 0.1;                    // the gradient in one piece …
+        CHECK(device_bytes_beyond_rehearsal(run, 1000, 8) == 2 * 4000);
+        run.training.graph = true;  // … and the model that recorded steps pull towards
+        CHECK(device_bytes_beyond_rehearsal(run, 1000, 8) == 3 * 4000);
+        RunConfig server;
+        server.mode.name = "parameter_server";
+        CHECK(device_bytes_beyond_rehearsal(server, 1000, 1) == 2 * 4000);
+        CHECK(device_bytes_for_workers(1000) == 950);
+    }
+
     TEST_CASE("AutoTakesWhatFitsAndANumberIsRefused") {
         CHECK(workers_that_fit(config(), 8, 100, 850, "host") == 8);
         CHECK(workers_that_fit(config(), 8, 100, 350, "host") == 3);
@@ -48,6 +64,9 @@ TEST_SUITE("MemoryPlan") {
             "are available; use at most 3, or auto",
             ConfigError);
         CHECK_THROWS_WITH_AS(workers_that_fit(config(), 8, 400, 350, "device"), doctest::Contains("use a smaller model"),
+                             ConfigError);
+        CHECK_THROWS_WITH_AS(workers_that_fit(config(), 8, 400, 350, "device", "; held by process 7 (python3): 1.0 GiB"),
+                             doctest::Contains("350 bytes (350 B) are available; held by process 7 (python3): 1.0 GiB; use a"),
                              ConfigError);
     }
 

@@ -38,6 +38,7 @@ public:
         const bool chosen = std::to_string(batch.front() / 10) == environment("TOY_CLIENT");
         const std::string fault = chosen ? environment("TOY_FAULT") : "";
         if (fault == "throw") throw Fault("the toy broke");
+        if (fault == "device") throw DeviceFault("the toy lost its device");
         while (fault == "hang") std::this_thread::sleep_for(std::chrono::seconds(1));
         for (float& value : gradient_.span().host()) value = fault == "nan" ? std::numeric_limits<float>::quiet_NaN() : 1.0F;
         loss_ += static_cast<double>(batch.size());

@@ -31,9 +31,17 @@ TEST_SUITE("BadInput") {
         refused("data: {format: idx, root: nowhere/mnist}\nmodel: {name: lr}\n", {}, "scripts/data mnist");
     }
 
-    TEST_CASE("CudaWithoutAGpuIsRefused") {
+    TEST_CASE("CudaWithoutAGpuIsRefusedInOneLineThatSaysWhatIsMissing") {
         if (std::filesystem::exists("/dev/nvidia0")) FEDHIVE_SKIP("there is a GPU");
-        refused(small_config(), {"--set", "device=cuda"}, "device: ");
+        FedhiveRun run(small_config(), {"--set", "device=cuda"});
+        CHECK(run.end() == "exited with status 2");
+        const std::string said = run.output();
+        CHECK_MESSAGE(said.find("--set device=cuda: device: ") != std::string::npos, said);
+        CHECK_MESSAGE(said.find("or use cpu or auto") != std::string::npos, said);
+        CHECK_MESSAGE(std::count(said.begin(), said.end(), '\n') == 1, said);
+        CHECK_FALSE(std::filesystem::exists(run.out()));
+        run.start({"validate", (run.folder() / "test.yaml").string(), "--set", "device=cuda", "--set", "workers=0"});
+        CHECK(run.end() == "exited with status 2");
     }
 
     TEST_CASE("ArenaThatDoesNotFitTellsWantedAndAvailableBytes") {

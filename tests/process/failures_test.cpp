@@ -129,7 +129,7 @@ TEST_SUITE("Failures") {
         clients::SpawnOptions options;
         options.executable = "/bin/sh";
         const std::string command =
-            fmt::format("{} run {} --out {}", FEDHIVE_BINARY, (run.folder() / "test.yaml").string(), run.out().string());
+            fmt::format("{} run {} --out {}", fedhive_program(), (run.folder() / "test.yaml").string(), run.out().string());
         // A reader that goes away; then no standard descriptors at all.
         for (const std::string& line : {command + " | true", command + " --overwrite >&- 2>&- <&-"}) {
             options.arguments = {"-c", line};

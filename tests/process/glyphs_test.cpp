@@ -16,7 +16,7 @@ double accuracy_of(const std::string& config_file, const std::vector<std::string
     return run.manifest()["test_accuracy"];
 }
 
-const std::string kQuickstart = std::string(FEDHIVE_SOURCE_DIR) + "/configs/quickstart.yaml";
+const std::string kQuickstart = (source_folder() / "configs/quickstart.yaml").string();
 
 /// One client with all examples, one epoch a round: central training.
 std::vector<std::string> centrally(const std::string& model) {

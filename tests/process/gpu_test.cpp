@@ -163,7 +163,7 @@ TEST_SUITE("Gpu") {
 
     TEST_CASE("Gpu: RealMnistIsLearnedOnCuda") {
         if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
-        const std::filesystem::path source = FEDHIVE_SOURCE_DIR;
+        const std::filesystem::path source = source_folder();
         if (!std::filesystem::exists(source / "data" / "mnist"))
             FEDHIVE_SKIP("data/mnist is not there; scripts/data mnist brings it");
         FedhiveRun run;

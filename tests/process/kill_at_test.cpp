@@ -36,10 +36,10 @@ struct Kill {
 /// Runs fedhive to its end, its changes below `watched` counted into `log`.
 std::string run_fedhive(const std::vector<std::string>& arguments, const fs::path& watched, const fs::path& log, Kill kill) {
     clients::SpawnOptions options;
-    options.executable = FEDHIVE_BINARY;
+    options.executable = fedhive_program();
     options.arguments = arguments;
     options.log = log.string() + ".output";
-    options.environment = {{"LD_PRELOAD", FEDHIVE_KILL_AT},
+    options.environment = {{"LD_PRELOAD", beside_tests("libkill_at.so").string()},
                            {"KILL_AT_FOLDER", watched.string()},
                            {"KILL_AT_CALL", std::to_string(kill.call)},
                            {"KILL_AT_HALF", kill.half ? "1" : "0"},

@@ -8,7 +8,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-const std::filesystem::path kSource = FEDHIVE_SOURCE_DIR;
+const std::filesystem::path kSource = source_folder();
 
 /// Test accuracy after each round where LibTorch and CPU capability are this run's, so that the bits have to be too; empty where nobody has
 /// looked yet.

@@ -3,6 +3,7 @@
 
 #include "aggregation/base/clock.h"
 #include "clients/protocol/process.h"
+#include "tests/support/places.h"
 #include "tests/support/temporary_folder.h"
 
 #include <fmt/format.h>
@@ -90,7 +91,7 @@ public:
     void start(std::vector<std::string> arguments, std::vector<std::pair<std::string, std::string>> environment = {}) {
         clients::SpawnOptions options;
         options.environment = std::move(environment);
-        options.executable = FEDHIVE_BINARY;
+        options.executable = fedhive_program();
         options.arguments = std::move(arguments);
         options.log = folder_.path() / "output";
         process_ = std::make_unique<clients::ChildProcess>(options);

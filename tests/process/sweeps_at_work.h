@@ -40,7 +40,7 @@ public:
         sim::SweepConfig sweep = sweep_of(base(), runs);
         sweep.early_stopping = early_stopping;
         options.folder = path();
-        if (options.executable == sim::SweepOptions().executable) options.executable = FEDHIVE_BINARY;
+        if (options.executable == sim::SweepOptions().executable) options.executable = fedhive_program();
         std::fflush(nullptr);
         process_ = fork();
         if (process_ == 0) _exit(run_here(sweep, options));

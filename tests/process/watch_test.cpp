@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 struct Watch {
     explicit Watch(const fs::path& folder) {
         clients::SpawnOptions options;
-        options.executable = FEDHIVE_BINARY;
+        options.executable = fedhive_program();
         options.arguments = {"watch", folder.string()};
         options.log = own.path() / "output";
         process = std::make_unique<clients::ChildProcess>(options);
@@ -48,7 +48,7 @@ struct OnTerminal {
         if (child == 0) {
             setenv("TERM", "xterm", 1);
             setenv("NO_COLOR", no_color, 1);
-            execv(FEDHIVE_BINARY, words.data());
+            execv(fedhive_program().c_str(), words.data());
             _exit(127);
         }
     }

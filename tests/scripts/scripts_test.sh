@@ -8,7 +8,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 HelpSaysHow() {
-    for script in setup run test check data report bench gpu-day; do
+    for script in setup run test check data report bench gpu-archive gpu-day; do
         expect 0 "$root/scripts/$script" -h
         says "usage: scripts/$script"
     done
@@ -29,7 +29,7 @@ GpuDayWithoutAGpuTriesWhatNeedsNone() {
 }
 
 WrongUsageEndsWithTwo() {
-    for script in setup test check data report bench; do
+    for script in setup test check data report bench gpu-archive; do
         expect 2 "$root/scripts/$script" --no-such-flag
         says "--no-such-flag"
         says "usage: scripts/$script"
@@ -45,9 +45,47 @@ WrongUsageEndsWithTwo() {
     says "no_such_target"
     expect 2 "$root/scripts/test" -R
     expect 2 "$root/scripts/setup" --cpu --cuda
+    expect 2 "$root/scripts/setup" --cpu --cuda-link
+    says "--cpu and --cuda-link exclude each other"
+    expect 2 "$root/scripts/gpu-archive" --out
     expect 2 "$root/scripts/report"
     expect 2 "$root/scripts/report" /no/such/folder
     says "there is no folder /no/such/folder"
+}
+
+ArchivesTestsSayWhatTheyNeed() {
+    expect 0 "$root/scripts/lib/run-tests" -h
+    says "usage: ./run-tests"
+    expect 2 "$root/scripts/lib/run-tests" --no-such-flag
+    expect 1 env TORCH_DIR="$scratch" "$root/scripts/lib/run-tests"
+    says "There is no PyTorch for CUDA in '$scratch'"
+    # A program that cannot start is one line, not forty failures.
+    mkdir -p "$scratch/lib" "$scratch/archive/bin"
+    touch "$scratch/lib/libtorch_cuda.so"
+    cp "$root/scripts/lib/run-tests" "$scratch/archive/"
+    printf '#!/bin/sh\necho "libc.so.6: version not found"; exit 1\n' >"$scratch/archive/bin/fedhive"
+    chmod +x "$scratch/archive/bin/fedhive"
+    expect 1 env TORCH_DIR="$scratch" "$scratch/archive/run-tests"
+    says "The programs cannot start here: libc.so.6: version not found"
+    # Passed, failed and skipped are told apart, and a skipped case did not run.
+    printf '#!/bin/sh\nexit 0\n' >"$scratch/archive/bin/fedhive"
+    cat >"$scratch/archive/bin/test_toy" <<'STAND_IN'
+#!/bin/sh
+case $* in
+    *--list-test-cases*) printf 'Gpu: Good\nGpu: Bad\nGpu: Elsewhere\n' ;;
+    *Bad) echo "it is bad"; exit 1 ;;
+    *Elsewhere) echo "[skipped] there is no GPU" ;;
+esac
+STAND_IN
+    chmod +x "$scratch/archive/bin/test_toy"
+    expect 1 env TORCH_DIR="$scratch" "$scratch/archive/run-tests"
+    says "ok      toy:Gpu: Good"
+    says "failed  toy:Gpu: Bad"
+    says "it is bad"
+    says "skipped toy:Gpu: Elsewhere: there is no GPU"
+    says "1 passed, 2 failed"
+    expect 0 env TORCH_DIR="$scratch" "$scratch/archive/run-tests" Good
+    says "1 passed, 0 failed"
 }
 
 ProgressMovesOnATerminalAndSaysWhatIsLeft() {
@@ -228,7 +266,6 @@ XML
 case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
         LinksFindWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | DataSaysWhoReadsWhat | \
-        GpuDayWithoutAGpuTriesWhatNeedsNone | \
-        LinkPutsTheProgramWhereTheShellFindsIt) "$1" ;;
+        GpuDayWithoutAGpuTriesWhatNeedsNone | LinkPutsTheProgramWhereTheShellFindsIt | ArchivesTestsSayWhatTheyNeed) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac

@@ -1,6 +1,7 @@
 // The real MNIST files, where somebody has fetched them.
 #include "clients/data/idx.h"
 #include "tests/conformance/dataset_conformance.h"
+#include "tests/support/places.h"
 #include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
@@ -13,7 +14,7 @@ namespace fedhive::clients {
 TEST_SUITE("Mnist") {
     TEST_CASE("FilesHoldTheKnownCounts") {
         const char* data = std::getenv("FEDHIVE_DATA");
-        const auto root = std::filesystem::path(data != nullptr ? data : FEDHIVE_SOURCE_DIR "/data") / "mnist";
+        const auto root = (data != nullptr ? std::filesystem::path(data) : testing::source_folder() / "data") / "mnist";
         if (!std::filesystem::exists(root)) FEDHIVE_SKIP("no MNIST in " + root.string() + "; scripts/data mnist fetches it");
         const Dataset mnist = read_idx(root);
         conformance::check_dataset(mnist);

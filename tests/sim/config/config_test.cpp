@@ -2,6 +2,7 @@
 #include "sim/config/fields.h"
 #include "tests/sim/config/config_files.h"
 #include "tests/sim/config/random_config.h"
+#include "tests/support/places.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ using namespace fedhive::sim::testing;
 
 namespace {
 
-const std::filesystem::path kConfigs = std::filesystem::path(FEDHIVE_SOURCE_DIR) / "configs";
+const std::filesystem::path kConfigs = fedhive::testing::source_folder() / "configs";
 
 std::vector<std::filesystem::path> config_files() {
     std::vector<std::filesystem::path> files;

@@ -2,6 +2,7 @@
 #include "sim/config/fields.h"
 #include "sim/config/suggest.h"
 #include "tests/sim/config/config_files.h"
+#include "tests/support/places.h"
 
 #include <doctest/doctest.h>
 
@@ -17,7 +18,7 @@ using namespace fedhive::sim::testing;
 TEST_SUITE_BEGIN("Reference");
 
 TEST_CASE("ReferenceIsUpToDate") {
-    std::ifstream stream(std::filesystem::path(FEDHIVE_SOURCE_DIR) / "configs/REFERENCE.md");
+    std::ifstream stream(fedhive::testing::source_folder() / "configs/REFERENCE.md");
     std::ostringstream text;
     text << stream.rdbuf();
     INFO("mend it with: fedhive reference > configs/REFERENCE.md");

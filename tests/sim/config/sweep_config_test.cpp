@@ -1,6 +1,7 @@
 // What a sweep file that loads becomes: which runs, in which order, under which names.
 #include "sim/config/sweep_ids.h"
 #include "tests/sim/config/sweep_files.h"
+#include "tests/support/places.h"
 
 #include <doctest/doctest.h>
 
@@ -15,7 +16,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-const std::filesystem::path kSweeps = std::filesystem::path(FEDHIVE_SOURCE_DIR) / "configs/sweeps";
+const std::filesystem::path kSweeps = fedhive::testing::source_folder() / "configs/sweeps";
 
 }  // namespace
 

@@ -1,5 +1,7 @@
-// Stands in for libnvidia-ml.so.1: device i has 100 + i bytes free, the one named GPU-fake 177.
+// Stands in for libnvidia-ml.so.1: GPU-fake has 177 bytes free, GPU-cut is a card with MIG instances, of which MIG-part has 33; GPU-fake is used
+// by the process FAKE_NVML_PID and one whose memory is not known.
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 namespace {
@@ -7,6 +9,16 @@ namespace {
 struct Memory {
     unsigned long long total, free, used;
 };
+struct Process {
+    unsigned pid;
+    unsigned long long bytes;
+    unsigned gpu_instance, compute_instance;
+};
+
+constexpr std::uintptr_t kWhole = 177;
+constexpr std::uintptr_t kCut = 900;
+constexpr std::uintptr_t kPart = 33;
+constexpr int kNotFound = 6;
 
 bool started = false;
 
@@ -19,18 +31,31 @@ int nvmlInit_v2() {
     return 0;
 }
 
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
-    *device = reinterpret_cast<void*>(static_cast<std::uintptr_t>(100 + index));
-    return started && index < 4 ? 0 : 2;
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
+    const std::uintptr_t found = std::strcmp(uuid, "GPU-fake") == 0   ? kWhole
+                                 : std::strcmp(uuid, "GPU-cut") == 0  ? kCut
+                                 : std::strcmp(uuid, "MIG-part") == 0 ? kPart
+                                                                      : 0;
+    *device = reinterpret_cast<void*>(found);
+    return started && found != 0 ? 0 : kNotFound;
 }
 
-int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
-    *device = reinterpret_cast<void*>(static_cast<std::uintptr_t>(177));
-    return started && std::strcmp(uuid, "GPU-fake") == 0 ? 0 : 6;
+int nvmlDeviceGetMigMode(void* device, unsigned* now, unsigned* next) {
+    *now = *next = reinterpret_cast<std::uintptr_t>(device) == kCut ? 1 : 0;
+    return 0;
 }
 
 int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
     memory->free = reinterpret_cast<std::uintptr_t>(device);
+    return 0;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, Process* processes) {
+    const char* pid = std::getenv("FAKE_NVML_PID");
+    if (reinterpret_cast<std::uintptr_t>(device) != kWhole || pid == nullptr || *count < 2) return kNotFound;
+    processes[0] = {4194305, ~0ULL, 0, 0};  // no process has such a number
+    processes[1] = {static_cast<unsigned>(std::strtoul(pid, nullptr, 10)), 3ULL << 30U, 0, 0};
+    *count = 2;
     return 0;
 }
 }

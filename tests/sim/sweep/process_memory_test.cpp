@@ -1,6 +1,7 @@
 #include "sim/sweep/process_memory.h"
 
 #include "clients/protocol/process.h"
+#include "tests/support/places.h"
 
 #include <doctest/doctest.h>
 
@@ -13,6 +14,8 @@ using namespace fedhive;
 using namespace fedhive::sim;
 
 namespace {
+
+const std::string kFakeNvml = testing::beside_tests("libfake_nvml.so").string();
 
 clients::SpawnOptions shell(const std::string& command) {
     clients::SpawnOptions options;
@@ -67,17 +70,39 @@ TEST_SUITE("ProcessMemory") {
         CHECK_FALSE(nvml_free_memory("libm.so.6")());  // a library, but not that one
     }
 
-    TEST_CASE("FreeMemoryIsOfTheFirstVisibleDevice") {
+    TEST_CASE("FreeMemoryIsOfTheDeviceThatCudaCallsTheFirst") {
+        const auto free_of = [](const std::string& uuid) { return nvml_free_memory(kFakeNvml, [=] { return uuid; })(); };
         unsetenv("CUDA_VISIBLE_DEVICES");
-        CHECK(nvml_free_memory(FEDHIVE_FAKE_NVML)() == 100);
+        CHECK(free_of("fake") == 177);  // by its name, whatever its place is
+        CHECK_FALSE(free_of("other"));
+        CHECK_FALSE(free_of(""));  // no device
         setenv("CUDA_VISIBLE_DEVICES", "2,0", 1);
-        CHECK(nvml_free_memory(FEDHIVE_FAKE_NVML)() == 102);
-        setenv("CUDA_VISIBLE_DEVICES", "GPU-fake", 1);
-        CHECK(nvml_free_memory(FEDHIVE_FAKE_NVML)() == 177);
-        setenv("CUDA_VISIBLE_DEVICES", "GPU-other", 1);
-        CHECK_FALSE(nvml_free_memory(FEDHIVE_FAKE_NVML)());
-        setenv("CUDA_VISIBLE_DEVICES", "", 1);
-        CHECK_FALSE(nvml_free_memory(FEDHIVE_FAKE_NVML)());
+        CHECK(free_of("fake") == 177);
         unsetenv("CUDA_VISIBLE_DEVICES");
+    }
+
+    TEST_CASE("FreeMemoryOfAMigInstanceIsNotThatOfItsCard") {
+        const auto free_of = [](const std::string& uuid) { return nvml_free_memory(kFakeNvml, [=] { return uuid; })(); };
+        unsetenv("CUDA_VISIBLE_DEVICES");
+        CHECK(free_of("part") == 33);
+        CHECK_FALSE(free_of("cut"));  // CUDA has named the card: which instance is used is not known
+        setenv("CUDA_VISIBLE_DEVICES", "MIG-part", 1);
+        CHECK(free_of("cut") == 33);
+        setenv("CUDA_VISIBLE_DEVICES", "MIG-other", 1);
+        CHECK_FALSE(free_of("cut"));
+        unsetenv("CUDA_VISIBLE_DEVICES");
+    }
+
+    TEST_CASE("WhoHoldsDeviceMemoryIsNamed") {
+        const auto described = [] { return describe_holders(nvml_holders(kFakeNvml, [] { return "fake"; })); };
+        unsetenv("FAKE_NVML_PID");
+        CHECK(described().empty());
+        const clients::ChildProcess other(shell("exec sleep 60"));
+        setenv("FAKE_NVML_PID", std::to_string(other.pid()).c_str(), 1);
+        const std::string expected = "; held by process " + std::to_string(other.pid()) + " (sleep): 3.0 GiB, process 4194305";
+        CHECK(eventually([&] { return described() == expected; }));  // it has another name before it is exec'd
+        setenv("FAKE_NVML_PID", std::to_string(getpid()).c_str(), 1);
+        CHECK(described() == "; held by process 4194305");
+        unsetenv("FAKE_NVML_PID");
     }
 }
