@@ -32,8 +32,6 @@ def arguments():
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--advise", type=Path, metavar="CONFIG")
-    if advise := optional("advise"):
-        advise.add_arguments(parser)
     given = parser.parse_args()
     known = list(dict.fromkeys(workloads.NAMES + [workload["id"] for workload in workloads.training(ROOT)]))
     if unknown := [name for name in given.workloads if name not in known]:

@@ -31,10 +31,6 @@ class Candidate:
         return ", ".join(f"{key}={value}" for key, value in self.settings.items())
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds of each short run, the first is left out; default {ROUNDS}")
-
-
 def call(fedhive: Path, *arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run([str(fedhive), *arguments], capture_output=True, text=True, check=False)
 
@@ -192,7 +188,7 @@ def main(config: Path, fedhive: Path, options: argparse.Namespace) -> int:
     values = values_of(shown.stdout)
     gpu = bool(getattr(options, "gpu", False)) and values.get("device") != "cpu"
     kept, left_out = possible(fedhive, config, candidates(values, len(os.sched_getaffinity(0)), gpu))
-    bench = Bench(config, fedhive, values, max(3, options.rounds))
+    bench = Bench(config, fedhive, values, max(3, options.rounds or ROUNDS))
     tried = [Candidate({}, False), *kept]
     try:
         seconds, failed = bench.medians(tried, max(1, options.repeats))
@@ -222,7 +218,7 @@ if __name__ == "__main__":
     arguments.add_argument("config", type=Path)
     arguments.add_argument("--fedhive", type=Path, default=Path(__file__).resolve().parents[3] / "build/release/fedhive")
     arguments.add_argument("--repeats", type=int, default=5)
+    arguments.add_argument("--rounds", type=int, help=f"rounds of each short run, the first is left out; default {ROUNDS}")
     arguments.add_argument("--gpu", action="store_true")
-    add_arguments(arguments)
     given = arguments.parse_args()
     sys.exit(main(given.config, given.fedhive, given))
