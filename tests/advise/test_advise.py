@@ -22,7 +22,7 @@ class Advise(unittest.TestCase):
         """Exit status, what is said, what is called."""
         parser = argparse.ArgumentParser()
         parser.add_argument("--repeats", type=int, default=2)
-        advise.add_arguments(parser)
+        parser.add_argument("--rounds", type=int)
         said = io.StringIO()
         with tempfile.TemporaryDirectory() as folder:
             journal = Path(folder) / "journal"
