@@ -45,6 +45,7 @@ public:
     void free_pinned(void* memory) override { check(cudaFreeHost(memory), "cudaFreeHost"); }
     void upload(void* to, const void* from, std::size_t bytes) override {
         check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+        check(cudaDeviceSynchronize(), "cudaMemcpy");  // one from pageable memory returns when it is staged
     }
     void free(void* memory) override { check(cudaFree(memory), "cudaFree"); }
     IpcHandle export_handle(void* memory) override {
