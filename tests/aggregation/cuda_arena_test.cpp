@@ -65,6 +65,20 @@ int run_test_case(const std::string& name) {
     return status;
 }
 
+/// The same with a handle, which the other process has from handed_over().
+int run_test_case(const std::string& name, const IpcHandle& handle) {
+    setenv(kHandleVariable, hex(handle).c_str(), 1);
+    const int status = run_test_case(name);
+    unsetenv(kHandleVariable);
+    return status;
+}
+
+IpcHandle handed_over() {
+    const char* const digits = std::getenv(kHandleVariable);
+    REQUIRE(digits != nullptr);
+    return handle_of(digits);
+}
+
 }  // namespace
 
 TEST_SUITE("CudaArena") {
@@ -153,20 +167,40 @@ TEST_SUITE("CudaArena") {
         const CudaArena arena(cuda_driver(), kGeometry);
         copy(arena.global(0), ConstParamSpan(testing::Floats(100, 7.0F)));
         synchronize(MemorySpace::Cuda);
-        setenv(kHandleVariable, hex(arena.handle()).c_str(), 1);
-        const int status = run_test_case("GpuChild: CudaArenaViewCopiesTheGlobalModelToSlotOne");
-        unsetenv(kHandleVariable);
-        CHECK(status == 0);
+        CHECK(run_test_case("GpuChild: CudaArenaViewCopiesTheGlobalModelToSlotOne", arena.handle()) == 0);
         CHECK(testing::download(arena.slot(1)) == testing::Floats(100, 7.0F));
         CHECK(testing::download(arena.slot(0)) == testing::Floats(100, 0.0F));
     }
 
     // The other process of the case before; never run by itself.
     TEST_CASE("GpuChild: CudaArenaViewCopiesTheGlobalModelToSlotOne" * doctest::skip()) {
-        const char* const digits = std::getenv(kHandleVariable);
-        REQUIRE(digits != nullptr);
-        const CudaArenaView view(cuda_driver(), handle_of(digits), kGeometry);
+        const CudaArenaView view(cuda_driver(), handed_over(), kGeometry);
         copy(view.slot(1), view.global(0));
         synchronize(MemorySpace::Cuda);
+    }
+
+    // What a constructor or a call has returned from is there for others, whether this process waits for the device or not.
+    TEST_CASE("Gpu: CudaArenaIsZeroedBeforeAnotherProcessSeesIt") {
+        if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
+        const CudaArena arena(cuda_driver(), kGeometry);
+        CHECK(run_test_case("GpuChild: CudaArenaViewIsZero", arena.handle()) == 0);
+    }
+    TEST_CASE("GpuChild: CudaArenaViewIsZero" * doctest::skip()) {
+        const CudaArenaView view(cuda_driver(), handed_over(), kGeometry);
+        CHECK(testing::same_bits(testing::download(view.global(0)), testing::Floats(100, 0.0F)));
+        CHECK(testing::same_bits(testing::download(view.slot(2)), testing::Floats(100, 0.0F)));
+    }
+
+    TEST_CASE("Gpu: CudaUploadIsThereBeforeAnotherProcessSeesIt") {
+        if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
+        const CudaBlock block(cuda_driver(), 4000);
+        const testing::Floats values = testing::random_floats(1000, 1);
+        cuda_driver().upload(block.data(), values.data(), 4000);
+        CHECK(run_test_case("GpuChild: CudaBlockViewHoldsWhatWasUploaded", block.handle()) == 0);
+    }
+    TEST_CASE("GpuChild: CudaBlockViewHoldsWhatWasUploaded" * doctest::skip()) {
+        const CudaBlockView view(cuda_driver(), handed_over());
+        const ConstParamSpan uploaded(reinterpret_cast<const float*>(view.data()), 1000, MemorySpace::Cuda);
+        CHECK(testing::same_bits(testing::download(uploaded), testing::random_floats(1000, 1)));
     }
 }
