@@ -148,6 +148,13 @@ TEST_SUITE("Kernels") {
         const std::vector<unsigned> order = order_with_seed(1);
         CHECK(order == order_with_seed(1));
         CHECK(order != order_with_seed(2));
+        std::size_t in_order = 0;
+        for (std::size_t block = 0; block < 60; block += 10)
+            in_order += std::is_sorted(order.begin() + static_cast<std::ptrdiff_t>(block),
+                                       order.begin() + static_cast<std::ptrdiff_t>(block) + 10)
+                            ? 1
+                            : 0;
+        CHECK(in_order == 0);
         std::vector<unsigned> sorted = order;
         std::sort(sorted.begin(), sorted.end());
         CHECK(sorted != order);

@@ -5,6 +5,7 @@
 #include "aggregation/math/median.h"
 #include "aggregation/memory/pinned_array.h"
 #include "clients/data/batches.h"
+#include "tests/aggregation/cuda_driver_double.h"
 #include "tests/aggregation/spans.h"
 #include "tests/support/cuda_on_host/control.h"
 
@@ -98,6 +99,17 @@ TEST_SUITE("CudaFaults") {
         CHECK_THROWS_AS(cuda_driver().allocate(16), DeviceFault);  // the context is gone for good
         cuda_on_host::start_again();
         CHECK_NOTHROW(cuda_driver().free(cuda_driver().allocate(16)));
+    }
+
+    TEST_CASE("ViewKeepsWhatTheDriverSaysToItself") {
+        testing::DeviceBooks books;
+        testing::CudaDriverDouble coordinator(books, 1), worker(books, 2);
+        const CudaArena arena(coordinator, kGeometry);
+        {
+            const CudaArenaView view(worker, arena.handle(), kGeometry);
+            worker.close_handle(books.allocations.begin()->first);
+        }
+        CHECK(books.misuse == std::vector<std::string>{"close of what this process has not open"});
     }
 
     TEST_CASE("LaunchesThatFailAreFaults") {
