@@ -33,9 +33,9 @@ TEST_SUITE("Sweep") {
     TEST_CASE("InterruptedSweepIsTakenUp") {
         for (const int number : {SIGINT, SIGTERM}) {
             Sweeps sweep;
-            const std::vector<PlannedRun> runs = longer({kFour[0], kFour[3]}, 300);
+            const std::vector<PlannedRun> runs = longer({kFour[0], kFour[3]}, 800);  // one may start seconds after the other
             sweep.start(runs, with_jobs(2));
-            REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("lr=0.05") >= 20 && sweep.rounds("seed=2") >= 20; }));
+            REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("lr=0.05") >= 10 && sweep.rounds("seed=2") >= 10; }));
             kill(sweep.pid(), number);
             CHECK(sweep.end() == 130);
             CHECK(num_processes_of(sweep.path()) == 0);
@@ -50,14 +50,14 @@ TEST_SUITE("Sweep") {
                 CHECK(row.at("final_test_accuracy") != "");
                 done += static_cast<std::size_t>(std::stoul(row.at("rounds_done")));
             }
-            CHECK(done >= 40);
+            CHECK(done >= 20);
             const std::string summary = read_text(sweep.path() / "summary.md");
             CHECK_MESSAGE(
-                summary.find(fmt::format("0 of 2 runs have finished, {} of 600 rounds are done. To go on: `fedhive sweep "
+                summary.find(fmt::format("0 of 2 runs have finished, {} of 1600 rounds are done. To go on: `fedhive sweep "
                                          "--resume {}`",
                                          done, sweep.path().string())) != std::string::npos,
                 summary);
-            CHECK(summary.find(fmt::format("- `seed=2`: waiting; {} of 300 rounds are done", sweep.rounds("seed=2"))) !=
+            CHECK(summary.find(fmt::format("- `seed=2`: waiting; {} of 800 rounds are done", sweep.rounds("seed=2"))) !=
                   std::string::npos);
             REQUIRE_MESSAGE(sweep.run(runs, resumed()) == 0, sweep.error());
             check_all_as_alone(sweep, runs);
