@@ -100,7 +100,7 @@ def cuda_syntax(tree):
     if headers is None:
         print("cuda: no headers of a CUDA toolkit here, so nothing was looked at", flush=True)
         return []
-    flags = compile_flags(tree).get(CUDA_ONLY[0])
+    flags = compile_flags(tree)[0].get(CUDA_ONLY[0])
     if flags is None:
         return ["build/release does not compile " + CUDA_ONLY[0]]
     compiler = os.environ.get("CXX", "g++")

@@ -254,7 +254,8 @@ TEST_SUITE("SweepViewDamaged") {
         damaged(R"({"runs": []})", "it has no exit_status");
         damaged(R"({"exit_status": "finished", "runs": [{"status": "finished"}]})", "a run has no id");
         damaged(R"({"exit_status": "running", "runs": [{"id": "a", "status": "done"}]})", "the status of run a is 'done'");
-        damaged(R"({"exit_status": "running", "runs": [{"id": "../../a", "status": "paused"}]})", "'../../a' cannot name a run");
+        damaged(R"({"exit_status": "running", "runs": [{"id": "../../a", "status": "paused"}]})",
+                "'../../a' cannot name a run");
         damaged(R"({"exit_status": "finished", "runs": [{"id": "a", "status": "finished"}, {"id": "b", "status": "waiting"}]})",
                 "it says that the sweep has finished, and that one of its runs is 'waiting'");
         SweepOnDisk whole;
