@@ -1,5 +1,5 @@
 // vector_ops against plain loops, bit for bit, in either memory space and for sizes around every border: of warps, chunks, blocks (8,192
-// elements of an update) and batches of chunks (32,768).
+// elements of an update) and batches of chunks (from 32,768 to 262,144 elements, by the way they are fetched).
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
@@ -8,6 +8,9 @@
 #include "tests/aggregation/spans.h"
 
 #include <doctest/doctest.h>
+
+#include <iterator>
+#include <vector>
 
 namespace fedhive::aggregation::conformance {
 
@@ -82,7 +85,9 @@ inline void proximal_scale_and_add_conform(MemorySpace space) {
 }
 
 inline void write_update_conforms(MemorySpace space) {
-    for (const std::size_t size : kSizes) {
+    std::vector<std::size_t> sizes(std::begin(kSizes), std::end(kSizes));
+    sizes.push_back(300007);
+    for (const std::size_t size : sizes) {
         const testing::Floats local = testing::random_floats(size, 1);
         const testing::Floats global = testing::random_floats(size, 2);
         testing::Floats update(size);
