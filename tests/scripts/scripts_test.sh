@@ -22,8 +22,8 @@ GpuDayWithoutAGpuTriesWhatNeedsNone() {
         expect 2 "$root/scripts/gpu-day" doctor
         says "no NVIDIA GPU"
     fi
-    expect 0 "$root/scripts/gpu-day" --device cpu --quick --rounds 8 --out day doctor killed
-    grep -q '^eager,5,True,' day/killed.csv || fail "five kills with the same bits: $(cat day/killed.csv)"
+    expect 0 "$root/scripts/gpu-day" --device cpu --quick --rounds 30 --out day doctor killed
+    grep -qE "^eager,[2-5],True," day/killed.csv || fail "kills and the same bits: $(cat day/killed.csv)"
     grep -q '^libtorch,' day/doctor.csv || fail "$(cat day/doctor.csv)"
     grep -q '"killed"' day/manifest.json || fail "$(cat day/manifest.json)"
 }
