@@ -22,7 +22,7 @@ GpuDayWithoutAGpuTriesWhatNeedsNone() {
         expect 2 "$root/scripts/gpu-day" doctor
         says "no NVIDIA GPU"
     fi
-    expect 0 "$root/scripts/gpu-day" --device cpu --quick --rounds 30 --out day doctor killed
+    expect 0 "$root/scripts/gpu-day" --device cpu --quick --rounds 16 --out day doctor killed
     grep -qE "^eager,[2-5],True," day/killed.csv || fail "kills and the same bits: $(cat day/killed.csv)"
     grep -q '^libtorch,' day/doctor.csv || fail "$(cat day/doctor.csv)"
     grep -q '"killed"' day/manifest.json || fail "$(cat day/manifest.json)"
