@@ -237,7 +237,7 @@ TEST_SUITE("Watch") {
         FedhiveRun run(small_config(), kLong);
         REQUIRE(eventually(30.0, [&] { return run.rounds() >= 1; }));
         OnTerminal watch({"watch", run.out().string()}, "1");
-        watch.read_for(2.0);
+        for (int seconds = 0; seconds < 20 && count(watch.seen, " · 2 workers") < 5; ++seconds) watch.read_for(1.0);
         kill(run.pid(), SIGKILL);
         CHECK(watch.end() == 1);
         const std::string& seen = watch.seen;
