@@ -22,10 +22,11 @@ GpuDayWithoutAGpuTriesWhatNeedsNone() {
         expect 2 "$root/scripts/gpu-day" doctor
         says "no NVIDIA GPU"
     fi
-    expect 0 "$root/scripts/gpu-day" --device cpu --quick --rounds 16 --out day doctor killed
-    grep -qE "^eager,[2-5],True," day/killed.csv || fail "kills and the same bits: $(cat day/killed.csv)"
-    grep -q '^libtorch,' day/doctor.csv || fail "$(cat day/doctor.csv)"
-    grep -q '"killed"' day/manifest.json || fail "$(cat day/manifest.json)"
+    local day=$scratch/day
+    expect 0 "$root/scripts/gpu-day" --device cpu --quick --rounds 16 --out "$day" doctor killed
+    grep -qE "^eager,[2-5],True," "$day/killed.csv" || fail "kills and the same bits: $(cat "$day/killed.csv")"
+    grep -q '^libtorch,' "$day/doctor.csv" || fail "$(cat "$day/doctor.csv")"
+    grep -q '"killed"' "$day/manifest.json" || fail "$(cat "$day/manifest.json")"
 }
 
 WrongUsageEndsWithTwo() {
@@ -53,23 +54,25 @@ WrongUsageEndsWithTwo() {
     says "there is no folder /no/such/folder"
 }
 
-ArchivesTestsSayWhatTheyNeed() {
-    expect 0 "$root/scripts/lib/run-tests" -h
-    says "usage: ./run-tests"
-    expect 2 "$root/scripts/lib/run-tests" --no-such-flag
-    expect 1 env TORCH_DIR="$scratch" "$root/scripts/lib/run-tests"
+# An archive of stand-ins, as scripts/gpu-archive packs it.
+ArchivesDaySaysWhatItNeeds() {
+    local archive=$scratch/archive
+    mkdir -p "$scratch/lib" "$archive/bin" "$archive/python"
+    cp "$root/scripts/gpu-day" "$archive/"
+    cp -r "$root/scripts/lib/bench" "$archive/python/"
+    expect 0 "$archive/gpu-day" -h
+    expect 1 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu cases
     says "There is no PyTorch for CUDA in '$scratch'"
     # A program that cannot start is one line, not forty failures.
-    mkdir -p "$scratch/lib" "$scratch/archive/bin"
     touch "$scratch/lib/libtorch_cuda.so"
-    cp "$root/scripts/lib/run-tests" "$scratch/archive/"
-    printf '#!/bin/sh\necho "libc.so.6: version not found"; exit 1\n' >"$scratch/archive/bin/fedhive"
-    chmod +x "$scratch/archive/bin/fedhive"
-    expect 1 env TORCH_DIR="$scratch" "$scratch/archive/run-tests"
-    says "The programs cannot start here: libc.so.6: version not found"
+    printf '#!/bin/sh\necho "libc.so.6: version not found" >&2; exit 1\n' >"$archive/bin/fedhive"
+    chmod +x "$archive/bin/fedhive"
+    expect 1 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu cases
+    says "the programs cannot start here: fedhive: exit status 1: libc.so.6: version not found"
     # Passed, failed and skipped are told apart, and a skipped case did not run.
-    printf '#!/bin/sh\nexit 0\n' >"$scratch/archive/bin/fedhive"
-    cat >"$scratch/archive/bin/test_toy" <<'STAND_IN'
+    # shellcheck disable=SC2016  # the stand-in's variable
+    printf '#!/bin/sh\ncase $* in --version) ;; *) echo "it cannot run" >&2; exit 1 ;; esac\n' >"$archive/bin/fedhive"
+    cat >"$archive/bin/test_toy" <<'STAND_IN'
 #!/bin/sh
 case $* in
     *--list-test-cases*) printf 'Gpu: Good\nGpu: Bad\nGpu: Elsewhere\n' ;;
@@ -77,15 +80,18 @@ case $* in
     *Elsewhere) echo "[skipped] there is no GPU" ;;
 esac
 STAND_IN
-    chmod +x "$scratch/archive/bin/test_toy"
-    expect 1 env TORCH_DIR="$scratch" "$scratch/archive/run-tests"
-    says "ok      toy:Gpu: Good"
-    says "failed  toy:Gpu: Bad"
-    says "it is bad"
-    says "skipped toy:Gpu: Elsewhere: there is no GPU"
-    says "1 passed, 2 failed"
-    expect 0 env TORCH_DIR="$scratch" "$scratch/archive/run-tests" Good
-    says "1 passed, 0 failed"
+    chmod +x "$archive/bin/test_toy"
+    cd "$scratch"
+    expect 2 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu --cases '(' cases
+    expect 1 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu cases
+    says "program toy, case Gpu: Good, result passed"
+    says "program toy, case Gpu: Bad, result failed"
+    says "        it is bad"
+    says "program toy, case Gpu: Elsewhere, result skipped: there is no GPU"
+    says "2 wrong"
+    grep -q '"no_run": "fedhive: exit status 1: it cannot run"' results/gpu-day/manifest.json || fail "$(cat results/gpu-day/manifest.json)"
+    expect 0 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu --cases '^toy:.*Good' cases
+    says "nothing wrong"
 }
 
 ProgressMovesOnATerminalAndSaysWhatIsLeft() {
@@ -266,6 +272,6 @@ XML
 case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
         LinksFindWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | DataSaysWhoReadsWhat | \
-        GpuDayWithoutAGpuTriesWhatNeedsNone | LinkPutsTheProgramWhereTheShellFindsIt | ArchivesTestsSayWhatTheyNeed) "$1" ;;
+        GpuDayWithoutAGpuTriesWhatNeedsNone | LinkPutsTheProgramWhereTheShellFindsIt | ArchivesDaySaysWhatItNeeds) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac

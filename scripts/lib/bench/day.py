@@ -4,9 +4,11 @@ Every part writes DIR/PART.csv row by row, so that one which is cut off leaves w
 """
 import argparse
 import csv
+import ctypes
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -31,6 +33,7 @@ class Day:
     part_s: float
     rounds: int
     quick: bool
+    pattern: str
     began: float = field(default_factory=time.monotonic)
 
     def left_s(self):
@@ -107,13 +110,24 @@ class Run:
         return measure.steady(sides.round_seconds(rows))
 
 
-def device_mib():
-    """Memory of the first GPU that is in use, whoever has it; None where nobody tells."""
-    try:
-        asked = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"], capture_output=True, text=True, check=True).stdout
-        return float(asked.splitlines()[0])
-    except (OSError, subprocess.CalledProcessError, IndexError, ValueError):
-        return None
+class DeviceMemory:
+    """Memory of the first GPU that is in use, whoever has it, as NVML tells it without a process or a context of its own."""
+
+    def __init__(self, library="libnvidia-ml.so.1"):
+        self.device = None
+        try:
+            self.nvml, device = ctypes.CDLL(library), ctypes.c_void_p()
+            if self.nvml.nvmlInit_v2() == 0 and self.nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)) == 0:
+                self.device = device
+        except (OSError, AttributeError):
+            pass
+
+    def mib(self):
+        """None where nobody tells."""
+        total_free_used = (ctypes.c_ulonglong * 3)()
+        if self.device is None or self.nvml.nvmlDeviceGetMemoryInfo(self.device, total_free_used) != 0:
+            return None
+        return total_free_used[2] / 2**20
 
 
 def doctor(day):
@@ -129,28 +143,31 @@ def doctor(day):
 
 
 def cases(day):
-    """All tests that need a GPU, one by one."""
+    """All tests that need a GPU, one by one, since each measures free memory. One that is skipped did not run."""
     for program in sorted(day.programs.glob("test_*")):
         if not os.access(program, os.X_OK) or program.is_dir():
             continue
         listed = measure.run([program, "--list-test-cases", "--test-case=Gpu:*"])[0]
-        for name in (line for line in listed if line.startswith("Gpu:")):
+        part = program.name.removeprefix("test_")
+        for name in (line for line in listed if line.startswith("Gpu:") and re.search(day.pattern, f"{part}:{line}")):
             if day.left_s() < 5:
-                yield {"program": program.name, "case": name, "result": "left out: no time", "seconds": ""}
+                yield {"program": part, "case": name, "result": "left out: no time", "seconds": ""}
                 continue
             started = time.monotonic()
             try:
-                ran = subprocess.run([program, f"--test-case={name}"], capture_output=True, text=True, timeout=day.left_s(), check=False)
+                ran = subprocess.run([program, f"--test-case={name}"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=day.left_s(), check=False)
                 said, result = ran.stdout + ran.stderr, "passed" if ran.returncode == 0 else "failed"
             except subprocess.TimeoutExpired as late:
                 said, result = (late.stdout or b"").decode(errors="replace"), "cut off"
-            if result == "passed" and "[skipped]" in said:
-                result = "skipped"
+            skipped = re.search(r"^\[skipped\] *(.*)", said, re.MULTILINE)
+            if result == "passed" and skipped:
+                result = f"skipped: {skipped[1]}"
             if result != "passed":
                 logs = day.out / "cases"
                 logs.mkdir(exist_ok=True)
-                (logs / f"{program.name}-{machine.slug(name)}.log").write_text(said[-100_000:])
-            yield {"program": program.name, "case": name, "result": result, "seconds": f"{time.monotonic() - started:.1f}"}
+                (logs / f"{part}-{machine.slug(name)}.log").write_text(said[-100_000:])
+                print("".join(f"        {line}\n" for line in said.splitlines()[-30:]), end="")
+            yield {"program": part, "case": name, "result": result, "seconds": f"{time.monotonic() - started:.1f}"}
 
 
 def sanitizers(day):
@@ -210,15 +227,16 @@ def killed(day):
 
 def workers(day):
     """Seconds a round and device memory by number of workers and form of the step."""
+    memory = DeviceMemory()
     for name in ("w2-mnist_cnn", "w4"):
-        workload, before = day.workload(name), device_mib()
+        workload, before = day.workload(name), memory.mib()
         for form_name, form in day.forms().items():
             for count in day.workers():
                 peak = 0.0
 
                 def watch():
                     nonlocal peak
-                    peak = max(peak, device_mib() or 0.0)
+                    peak = max(peak, memory.mib() or 0.0)
                 row = {"workload": name, "form": form_name, "workers": count, "rounds": workload["rounds"], "round_s": "", "device_mib": "", "note": ""}
                 if day.left_s() < 10:
                     yield {**row, "note": "left out: no time"}
@@ -310,6 +328,7 @@ def mps(day):
 
 
 PARTS = {part.__name__: part for part in (doctor, cases, sanitizers, bits, killed, workers, kernels, ideal, full, mps)}
+NEED_A_GPU = ("cases", "sanitizers", "mps")
 
 
 def write(part, day):
@@ -325,7 +344,7 @@ def write(part, day):
                 writer.writeheader()
                 writer.writerows(rows)
             print(f"{part}: " + ", ".join(f"{key} {value}" for key, value in row.items() if value != ""), flush=True)
-            wrong += row.get("result") in ("failed", "cut off") or row.get("same_bits") is False
+            wrong += row.get("result", "").startswith(("failed", "cut off", "skipped")) or row.get("same_bits") is False
     except measure.Failed as error:
         print(f"{part}: {error}", flush=True)
         wrong += 1
@@ -340,6 +359,7 @@ def main():
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--part-s", type=float, default=540.0)
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--cases", default="", dest="pattern")
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     if unknown := [part for part in given.parts if part not in PARTS]:
@@ -347,15 +367,27 @@ def main():
     if given.device == "cuda" and not machine.has_gpu():
         print("gpu-day: there is no NVIDIA GPU here (no /dev/nvidia0); --device cpu tries what needs none", file=sys.stderr)
         return 2
+    try:
+        re.compile(given.pattern)
+    except re.error as error:
+        parser.error(f"--cases {given.pattern}: {error}")
+    try:
+        measure.run([given.programs / "fedhive", "--version"])
+    except (OSError, measure.Failed) as error:
+        print(f"gpu-day: the programs cannot start here: {error}", file=sys.stderr)
+        return 1
     given.out.mkdir(parents=True, exist_ok=True)
     manifest = given.out / "manifest.json"
     told = json.loads(manifest.read_text()) if manifest.exists() else {}
     wrong = 0
-    for part in given.parts or PARTS:
-        day = Day(given.programs, given.device, given.out, given.part_s, given.rounds, given.quick)
+    for part in given.parts or [part for part in PARTS if given.device == "cuda" or part not in NEED_A_GPU]:
+        day = Day(given.programs, given.device, given.out, given.part_s, given.rounds, given.quick, given.pattern)
         wrong += write(part, day)
         if "commit" not in told:
-            told = machine.describe(machine.probe(given.programs / "fedhive", given.device), machine.gpu_name() if given.device == "cuda" else "", 1, "gpu-day")
+            try:
+                told = machine.describe(machine.probe(given.programs / "fedhive", given.device), machine.gpu_name() if given.device == "cuda" else "", 1, "gpu-day")
+            except measure.Failed as error:  # the next parts may tell why
+                told["no_run"] = str(error)
         told.setdefault("parts_s", {})[part] = round(time.monotonic() - day.began, 1)
         manifest.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
     print(f"{given.out}: {'nothing wrong' if wrong == 0 else f'{wrong} wrong'}")
