@@ -50,7 +50,7 @@ bool run_with_fleet(Experiment& run, Reporter& reporter, Checkpointer& checkpoin
     std::optional<MpsDaemon> mps;  // outlives its clients
     if (run.workers.mps) {
         options.worker_environment = mps.emplace().environment();
-        options.renew_server = [&mps] { return mps.emplace().environment(); };
+        options.renew_mps = [&mps] { return mps.emplace().environment(); };
     }
     Fleet fleet(options, run.worker_plan, *run.arena, run.dataset);
     const Console::LiveLine live = reporter.start_rounds(fleet);

@@ -73,9 +73,9 @@ struct FleetOptions {
     FaultSchedule faults;
     std::filesystem::path logs;                                           // folder for worker-N.log; empty: none are kept
     std::vector<std::pair<std::string, std::string>> worker_environment;  // on top of this process's own
-    /// Where workers share a server that one of them takes along when it dies (MPS): called when all are dead, before they are started anew;
+    /// Where workers share an MPS server, which one of them takes along when it dies: called when all are dead, before they are started anew;
     /// makes a new server and returns the environment of its clients. Empty: each worker dies alone.
-    std::function<std::vector<std::pair<std::string, std::string>>()> renew_server;
+    std::function<std::vector<std::pair<std::string, std::string>>()> renew_mps;
 };
 
 class Fleet {

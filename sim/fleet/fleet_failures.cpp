@@ -152,7 +152,7 @@ void Fleet::replace_worker(const clients::FoundFailure& found, bool needed) {
                                       failure.message, counts_.deaths_in_a_row);
         abort(failure);
     }
-    if (options_.renew_server) return restart_all();
+    if (options_.renew_mps) return restart_all();
     pool_->replace(worker);
     barrier_.worker_replaced(worker);
 }
@@ -164,7 +164,7 @@ void Fleet::restart_all() {
     for (const std::size_t worker : active_)
         if (const auto cell = barrier_.lost(worker) ? std::nullopt : barrier_.recall(worker)) cells.push_back(*cell);
     put_again(cells);  // before anybody is there to claim half of a group
-    pool_->set_environment(options_.renew_server());
+    pool_->set_environment(options_.renew_mps());
     for (const std::size_t worker : active_) {
         pool_->replace(worker);
         barrier_.worker_replaced(worker);
@@ -205,7 +205,7 @@ bool Fleet::leave_fewer_workers(ClientFailure& failure) {
         if (cell) put_again({*cell});
     }
     barrier_.ring();
-    if (options_.renew_server) restart_all();
+    if (options_.renew_mps) restart_all();
     options_.workers = static_cast<std::uint32_t>(active_.size());
     failure.message += fmt::format("; tried again with {} worker{}", active_.size(), active_.size() == 1 ? "" : "s");
     tell(failure, FailureAction::FewerWorkers);

@@ -2,20 +2,16 @@
 
 #include "tests/aggregation/cuda_driver_double.h"
 #include "tests/conformance/arena_conformance.h"
+#include "tests/support/run_case.h"
 #include "tests/support/skip.h"
-
-#include <spawn.h>
-#include <sys/wait.h>
 
 #include <cstdlib>
 #include <optional>
 
-using namespace fedhive;
 using namespace fedhive::aggregation;
+using fedhive::Fault;
 using testing::CudaDriverDouble;
 using testing::DeviceBooks;
-
-extern char** environ;
 
 namespace {
 
@@ -52,23 +48,10 @@ IpcHandle handle_of(const std::string& digits) {
     return handle;
 }
 
-/// Runs one test case of this executable in a process of its own.
-int run_test_case(const std::string& name) {
-    std::string filter = "--test-case=" + name;
-    std::string no_skip = "--no-skip";
-    char program[] = "/proc/self/exe";
-    char* arguments[] = {program, filter.data(), no_skip.data(), nullptr};
-    pid_t child = 0;
-    REQUIRE(posix_spawn(&child, program, nullptr, nullptr, arguments, environ) == 0);
-    int status = -1;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    return status;
-}
-
-/// The same with a handle, which the other process has from handed_over().
-int run_test_case(const std::string& name, const IpcHandle& handle) {
+/// With a handle, which the other process has from handed_over().
+int status_of_case(const std::string& name, const IpcHandle& handle) {
     setenv(kHandleVariable, hex(handle).c_str(), 1);
-    const int status = run_test_case(name);
+    const int status = fedhive::testing::status_of_case(name);
     unsetenv(kHandleVariable);
     return status;
 }
@@ -167,7 +150,7 @@ TEST_SUITE("CudaArena") {
         const CudaArena arena(cuda_driver(), kGeometry);
         copy(arena.global(0), ConstParamSpan(testing::Floats(100, 7.0F)));
         synchronize(MemorySpace::Cuda);
-        CHECK(run_test_case("GpuChild: CudaArenaViewCopiesTheGlobalModelToSlotOne", arena.handle()) == 0);
+        CHECK(status_of_case("GpuChild: CudaArenaViewCopiesTheGlobalModelToSlotOne", arena.handle()) == 0);
         CHECK(testing::download(arena.slot(1)) == testing::Floats(100, 7.0F));
         CHECK(testing::download(arena.slot(0)) == testing::Floats(100, 0.0F));
     }
@@ -183,7 +166,7 @@ TEST_SUITE("CudaArena") {
     TEST_CASE("Gpu: CudaArenaIsZeroedBeforeAnotherProcessSeesIt") {
         if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
         const CudaArena arena(cuda_driver(), kGeometry);
-        CHECK(run_test_case("GpuChild: CudaArenaViewIsZero", arena.handle()) == 0);
+        CHECK(status_of_case("GpuChild: CudaArenaViewIsZero", arena.handle()) == 0);
     }
     TEST_CASE("GpuChild: CudaArenaViewIsZero" * doctest::skip()) {
         const CudaArenaView view(cuda_driver(), handed_over(), kGeometry);
@@ -196,7 +179,7 @@ TEST_SUITE("CudaArena") {
         const CudaBlock block(cuda_driver(), 4000);
         const testing::Floats values = testing::random_floats(1000, 1);
         cuda_driver().upload(block.data(), values.data(), 4000);
-        CHECK(run_test_case("GpuChild: CudaBlockViewHoldsWhatWasUploaded", block.handle()) == 0);
+        CHECK(status_of_case("GpuChild: CudaBlockViewHoldsWhatWasUploaded", block.handle()) == 0);
     }
     TEST_CASE("GpuChild: CudaBlockViewHoldsWhatWasUploaded" * doctest::skip()) {
         const CudaBlockView view(cuda_driver(), handed_over());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/fuzz/memory_file.h"
+#include "tests/support/temporary_folder.h"
 
 #include <map>
 #include <string>
@@ -9,26 +10,15 @@
 
 namespace fedhive::fuzz {
 
-class MemoryFolder {
+class MemoryFolder : public testing::TemporaryFolder {
 public:
     explicit MemoryFolder(const std::vector<std::string>& names) {
-        std::string name = (std::filesystem::temp_directory_path() / "fuzz-folder-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-        path_ = name;
-        for (const std::string& file : names) std::filesystem::create_symlink(files_[file].path(), path_ / file);
+        for (const std::string& file : names) std::filesystem::create_symlink(files_[file].path(), path() / file);
     }
-    ~MemoryFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    MemoryFolder(const MemoryFolder&) = delete;
-    MemoryFolder& operator=(const MemoryFolder&) = delete;
 
-    const std::filesystem::path& path() const { return path_; }
     const MemoryFile& file(const std::string& name) const { return files_.at(name); }
 
 private:
-    std::filesystem::path path_;
     std::map<std::string, MemoryFile> files_;
 };
 

@@ -1,8 +1,9 @@
 // Device memory, copies and what other processes may do with them.
 #include "tests/support/cuda_on_host/control.h"
+#include "tests/support/run_case.h"
 
 #include <doctest/doctest.h>
-#include <spawn.h>
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +14,8 @@
 #include <string>
 #include <vector>
 
-extern char** environ;
+using fedhive::testing::start_case;
+using fedhive::testing::status_of_case;
 
 namespace {
 
@@ -30,18 +32,6 @@ Bytes on_host(const void* memory, std::size_t bytes = kBytes) {
     Bytes copy(bytes);
     CHECK(cudaMemcpy(copy.data(), memory, bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
     return copy;
-}
-
-/// Runs one test case of this program in a process of its own.
-int status_of_case(const std::string& name) {
-    std::string filter = "--test-case=" + name, no_skip = "--no-skip";
-    char program[] = "/proc/self/exe";
-    char* arguments[] = {program, filter.data(), no_skip.data(), nullptr};
-    pid_t child = 0;
-    REQUIRE(posix_spawn(&child, program, nullptr, nullptr, arguments, environ) == 0);
-    int status = -1;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    return status;
 }
 
 const char* const kHandle = "CUDA_ON_HOST_TEST_HANDLE";
@@ -222,11 +212,7 @@ TEST_SUITE("Ipc") {
         REQUIRE(pipe(opened) == 0);
         REQUIRE(pipe(leave) == 0);
         setenv("CUDA_ON_HOST_TEST_PIPES", (std::to_string(opened[1]) + " " + std::to_string(leave[0])).c_str(), 1);
-        std::string filter = "--test-case=Child: KeepsTheHandleOpen", no_skip = "--no-skip";
-        char program[] = "/proc/self/exe";
-        char* arguments[] = {program, filter.data(), no_skip.data(), nullptr};
-        pid_t child = 0;
-        REQUIRE(posix_spawn(&child, program, nullptr, nullptr, arguments, environ) == 0);
+        const pid_t child = start_case("Child: KeepsTheHandleOpen");
         char byte = 0;
         REQUIRE(read(opened[0], &byte, 1) == 1);
         CHECK(cudaFree(memory) == cudaErrorAlreadyMapped);

@@ -58,7 +58,7 @@ struct ServedRun {
         options.failures.deadline_s = 2.0;
         options.faults = FaultSchedule(std::move(faults), 1);
         options.worker_environment = {{kServer, "0"}};
-        options.renew_server = [this] {
+        options.renew_mps = [this] {
             left_alive += processes().size();
             return std::vector<std::pair<std::string, std::string>>{{kServer, std::to_string(++servers)}};
         };
@@ -87,7 +87,7 @@ struct ServedRun {
 
 }  // namespace
 
-TEST_SUITE("SharedServer") {
+TEST_SUITE("MpsLostWorker") {
     TEST_CASE("DeathOfOneWorkerBeginsAllAnewUnderANewServer") {
         const std::vector<std::pair<std::string, std::uint64_t>> cases{{"kill", 1}, {"hang", 4}};
         for (const auto& [kind, per_slot] : cases) {
