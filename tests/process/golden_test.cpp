@@ -1,0 +1,206 @@
+// The bits of today, of every mode with every strategy and every model, and of what else decides them: a change that is not meant to change
+// any finds out here that it did. tests/golden/model_sha256.csv has them for the machines that somebody has recorded them on:
+//
+//     FEDHIVE_RECORD_GOLDEN=1 build/release/test_process --test-suite=Golden
+//
+// adds this machine's, or replaces them where a change of bits was meant; the commit that does so says why.
+#include "clients/models/catalog.h"
+#include "sim/config/fields.h"
+#include "sim/strategies/strategy.h"
+#include "tests/process/csv_rows.h"
+#include "tests/support/skip.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <set>
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+/// Two rounds of four clients, 30 examples each, with a ragged last batch.
+constexpr const char* kGoldenConfig = R"(
+name: golden
+device: cpu
+rounds: 2
+workers: 0
+data: {format: glyphs, num_train: 120, num_test: 20, partition: {scheme: iid, clients: 4}}
+model: {name: mlp}
+training: {cohort: 4, local_epochs: 1, batch_size: 8, optimizer: {name: sgd, lr: 0.05, momentum: 0.5}}
+evaluation: {every: 2}
+)";
+
+constexpr std::array kOneByOne{"semi_async", "async", "parameter_server"};
+constexpr std::array kInGroups{"gradient_averaging", "hogwild", "split"};
+
+/// What has to be said besides the mode's name.
+const std::map<std::string, Options> kKeysOfMode{{"semi_async", {"mode.quorum=2"}},
+                                                 {"gradient_averaging", {"workers=4"}},
+                                                 {"hogwild", {"workers=1"}},
+                                                 {"split", {"workers=2"}}};
+
+/// Where `split` cuts. lr is one layer.
+const std::map<std::string, std::string> kCuts{{"mlp", "fc1"}, {"mnist_cnn", "conv2"}, {"cnn_m", "conv2"}};
+
+struct Case {
+    std::string name;
+    Options assignments;
+};
+
+std::vector<Case> cases_of_mode(const std::string& mode) {
+    std::vector<Case> cases;
+    for (const sim::StrategySpec& strategy : sim::strategy_catalog()) {
+        if (std::find(strategy.modes.begin(), strategy.modes.end(), mode) == strategy.modes.end()) continue;
+        for (const std::string_view model : clients::kModelNames) {
+            if (mode == "split" && model == "lr") continue;
+            Case one{fmt::format("{} {} {}", mode, strategy.name, model),
+                     {"mode.name=" + mode, "strategy.name=" + strategy.name, fmt::format("model={{name: {}}}", model)}};
+            if (const auto keys = kKeysOfMode.find(mode); keys != kKeysOfMode.end())
+                one.assignments = one.assignments + keys->second;
+            if (mode == "split") one.assignments.push_back("mode.cut=" + kCuts.at(std::string(model)));
+            cases.push_back(std::move(one));
+        }
+    }
+    return cases;
+}
+
+/// One key, or a few that belong together, over the config above.
+std::vector<Case> other_cases() {
+    const std::vector<Options> changes{
+        {"data.partition={scheme: contiguous, clients: 4}"},
+        {"data.partition={scheme: shards, clients: 4}"},
+        {"data.partition={scheme: dirichlet, clients: 4, alpha: 0.5, min_examples: 2}"},
+        {"data.partition={scheme: iid, clients: 4, sizes: [0.4, 0.3, 0.2, 0.1]}"},
+        {"data={format: synthetic, num_train: 120, num_test: 20, num_classes: 4, num_features: 12, partition: {scheme: iid, "
+         "clients: 4}}"},
+        {"data.normalize={mean: [0.2], std: [0.4]}"},
+        {"training.cohort=2"},
+        {"training.optimizer={name: sgd, lr: 0.05, momentum: 0.9, weight_decay: 0.01, nesterov: true}"},
+        {"training.precision=bf16"},
+        {"training.clients_at_once=4", "training.clients_per_slot=4"},
+        {"training.clients_at_once=4", "training.clients_per_slot=4", "model={name: lr}"},
+        {"training.clients_at_once=4", "training.clients_per_slot=4", "model={name: mnist_cnn}"},
+        {"training.clients_at_once=4", "training.clients_per_slot=4", "model={name: cnn_m}"},
+        {"training.clients_at_once=4", "training.clients_per_slot=4", "strategy={name: fedprox, proximal_mu: 0.1}"},
+        {"model={name: mnist_cnn, dropout: false}"},
+        {"strategy={name: fedavg, weighting: uniform}"},
+        {"strategy={name: fedavg, server_lr: 0.5}"},
+        {"seeds={data: 2, partition: 3, model: 4, sampling: 5, training: 6}"},
+        {"mode={name: synchronous, quorum: 3}", "clock=virtual", "devices.compute={distribution: zipf}"},
+        {"mode={name: semi_async, quorum: 2}", "clock=virtual", "devices.compute={distribution: zipf}"},
+        {"failures={policy: drop}", "faults=[{kind: throw, client: 1, round: 1}]"},
+    };
+    std::vector<Case> cases;
+    for (const Options& change : changes) {
+        std::string name = fmt::format("{}", fmt::join(change, " "));
+        std::replace(name.begin(), name.end(), ',', ';');
+        cases.push_back({std::move(name), change});
+    }
+    return cases;
+}
+
+std::vector<Case> all_cases() {
+    std::vector<Case> all = other_cases();
+    for (const std::string& mode : sim::mode_names())
+        for (Case& one : cases_of_mode(mode)) all.push_back(std::move(one));
+    return all;
+}
+
+/// What a row is for: LibTorch's kernels differ between versions and capabilities, and its libraries' between processors.
+constexpr std::array kMachine{"libtorch", "cpu_capability", "cpu"};
+using Row = std::map<std::string, std::string>;
+
+class Golden {
+public:
+    Golden() : rows_(read_csv(kFile)) {}
+
+    bool recording() const { return std::getenv("FEDHIVE_RECORD_GOLDEN") != nullptr; }
+
+    /// Of that case on the machine of that run; nothing where nobody has recorded it.
+    const std::string* hash(const nlohmann::json& manifest, const std::string& name) const {
+        for (const Row& row : rows_)
+            if (on_machine_of(row, manifest) && row.at("case") == name) return &row.at("model_sha256");
+        return nullptr;
+    }
+    bool knows_machine_of(const nlohmann::json& manifest) const {
+        return std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) { return on_machine_of(row, manifest); });
+    }
+    const std::vector<Row>& rows() const { return rows_; }
+
+    /// Replaces those of its cases on its machine.
+    void record(const nlohmann::json& manifest, const std::string& name) {
+        std::erase_if(rows_, [&](const Row& row) { return on_machine_of(row, manifest) && row.at("case") == name; });
+        Row row{{"case", name}, {"model_sha256", manifest["model_sha256"]}};
+        for (const char* key : kMachine) row[key] = manifest[key];
+        rows_.push_back(std::move(row));
+    }
+    void write() {
+        const auto line = [](const Row& row) {
+            return fmt::format("{},{},{},{},{}", row.at("libtorch"), row.at("cpu_capability"), row.at("cpu"), row.at("case"),
+                               row.at("model_sha256"));
+        };
+        std::vector<std::string> lines;
+        std::transform(rows_.begin(), rows_.end(), std::back_inserter(lines), line);
+        std::sort(lines.begin(), lines.end());
+        std::ofstream(kFile) << fmt::format("libtorch,cpu_capability,cpu,case,model_sha256\n{}\n", fmt::join(lines, "\n"));
+    }
+
+private:
+    static bool on_machine_of(const Row& row, const nlohmann::json& manifest) {
+        return std::all_of(kMachine.begin(), kMachine.end(), [&](const char* key) { return manifest[key] == row.at(key); });
+    }
+
+    inline static const std::filesystem::path kFile = source_folder() / "tests/golden/model_sha256.csv";
+    std::vector<Row> rows_;
+};
+
+void give_the_bits_of_before(const std::vector<Case>& cases) {
+    Golden golden;
+    for (const Case& one : cases) {
+        CAPTURE(one.name);
+        FedhiveRun run(kGoldenConfig, set(one.assignments));
+        const std::string ended = run.end();
+        REQUIRE_MESSAGE(ended == "exited with status 0", run.output());
+        const nlohmann::json manifest = run.manifest();
+        if (golden.recording()) {
+            golden.record(manifest, one.name);
+            continue;
+        }
+        if (!golden.knows_machine_of(manifest))
+            FEDHIVE_SKIP(fmt::format("nobody has recorded the bits of LibTorch {}, {}, on this processor, {}",
+                                     std::string(manifest["libtorch"]), std::string(manifest["cpu_capability"]),
+                                     std::string(manifest["cpu"])));
+        const std::string* hash = golden.hash(manifest, one.name);
+        CHECK_MESSAGE(hash != nullptr, "nobody has recorded its bits: FEDHIVE_RECORD_GOLDEN=1");
+        if (hash != nullptr) CHECK(manifest["model_sha256"] == *hash);
+    }
+    if (golden.recording()) golden.write();
+}
+
+}  // namespace
+
+TEST_SUITE("Golden") {
+    TEST_CASE("SynchronousModelsAreThoseOfBefore") { give_the_bits_of_before(cases_of_mode("synchronous")); }
+    TEST_CASE("AsynchronousModelsAreThoseOfBefore") {
+        for (const char* mode : kOneByOne) give_the_bits_of_before(cases_of_mode(mode));
+    }
+    TEST_CASE("ModelsOfGroupsAreThoseOfBefore") {
+        for (const char* mode : kInGroups) give_the_bits_of_before(cases_of_mode(mode));
+    }
+    TEST_CASE("ModelsOfOtherKeysAreThoseOfBefore") { give_the_bits_of_before(other_cases()); }
+
+    TEST_CASE("EveryModeIsInOneOfThem") {
+        std::set<std::string> covered{"synchronous"};
+        covered.insert(kOneByOne.begin(), kOneByOne.end());
+        covered.insert(kInGroups.begin(), kInGroups.end());
+        for (const std::string& mode : sim::mode_names()) CHECK_MESSAGE(covered.contains(mode), mode);
+    }
+    TEST_CASE("EveryRecordedRowIsACaseOfToday") {
+        std::set<std::string> names;
+        for (const Case& one : all_cases()) CHECK_MESSAGE(names.insert(one.name).second, one.name);
+        const Golden golden;
+        for (const Row& row : golden.rows()) CHECK_MESSAGE(names.contains(row.at("case")), row.at("case"));
+    }
+}
