@@ -1,7 +1,7 @@
 #include "aggregation/math/adoption.h"
 
 #include "aggregation/math/vector_ops.h"
-#include "tests/aggregation/spans.h"
+#include "tests/conformance/server_optimizer_conformance.h"
 #include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
@@ -31,6 +31,7 @@ void adoption_conforms(MemorySpace space) {
     CHECK(plain->moments(100, space).empty());
     plain->step(velocity, global, {model});
     CHECK(testing::same_bits(testing::download(velocity), values));
+    conformance::server_optimizer_conforms([] { return make_adoption({}, {}); }, space);
     CHECK_THROWS_AS(make_adoption(velocity, testing::upload(Floats(16), space)), ShapeError);
 }
 

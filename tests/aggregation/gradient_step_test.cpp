@@ -1,6 +1,6 @@
 #include "aggregation/math/gradient_step.h"
 
-#include "tests/aggregation/spans.h"
+#include "tests/conformance/server_optimizer_conformance.h"
 #include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
@@ -34,11 +34,9 @@ void gradient_step_conforms(MemorySpace space, std::size_t size) {
 
 void gradient_step_conforms(MemorySpace space) {
     for (const std::size_t size : {1000U, 8193U, 100003U}) gradient_step_conforms(space, size);
-    const ParamBuffer some(16, space);
-    const ParamBuffer same(16, space);
-    const ParamBuffer more(32, space);
-    CHECK_THROWS_AS(make_gradient_step({})->step(some, same, {more, 1.0, 1}), ShapeError);
-    CHECK_THROWS_AS(make_gradient_step({})->step(some, some, {same, 1.0, 1}), ShapeError);
+    for (const float momentum : {0.0F, 0.9F})
+        conformance::server_optimizer_conforms(
+            [=] { return make_gradient_step({.lr = 0.3F, .momentum = momentum, .weight_decay = 0.01F}); }, space);
 }
 
 }  // namespace

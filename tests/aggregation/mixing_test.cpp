@@ -1,6 +1,6 @@
 #include "aggregation/math/mixing.h"
 
-#include "tests/aggregation/spans.h"
+#include "tests/conformance/server_optimizer_conformance.h"
 #include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
@@ -32,12 +32,7 @@ void mixing_conforms(MemorySpace space) {
         for (std::size_t i = 0; i < size; ++i) expected[i] = (1.0F - 0.15F) * global[i] + 0.15F * local[i];
         CHECK(testing::same_bits(mixed(0.6, 0.25, global, local), expected));
     }
-
-    const ParamBuffer some(16, space);
-    const ParamBuffer same(16, space);
-    const ParamBuffer more(32, space);
-    CHECK_THROWS_AS(make_server_mix(0.5)->step(some, same, {more, 1.0, 1}), ShapeError);
-    CHECK_THROWS_AS(make_server_mix(0.5)->step(some, some, {same, 1.0, 1}), ShapeError);
+    conformance::server_optimizer_conforms([] { return make_server_mix(0.75); }, space);
     CHECK(make_server_mix(0.5)->moments(16, space).empty());
 }
 

@@ -1,7 +1,7 @@
 #include "aggregation/math/server_optimizer.h"
 
 #include "tests/aggregation/reference.h"
-#include "tests/aggregation/spans.h"
+#include "tests/conformance/server_optimizer_conformance.h"
 #include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
@@ -29,27 +29,6 @@ void follows(ServerOptimizer& optimizer, MemorySpace space, std::size_t size, Re
     }
 }
 
-/// A second one that is given the moments of the first steps as the first would have.
-void goes_on_from_its_moments(ServerOptimizer& first, ServerOptimizer& second, MemorySpace space) {
-    const ParamBuffer global = testing::upload(testing::random_floats(kSize, 1), space);
-    const ParamBuffer aggregate = testing::upload(testing::random_floats(kSize, 2), space);
-    const ParamBuffer next = testing::poisoned(kSize, space);
-    first.step(next, global, {aggregate});
-    const auto from = first.moments(kSize, space);
-    const auto to = second.moments(kSize, space);  // before its first step
-    REQUIRE(from.size() == to.size());
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        CHECK(std::string(from[i].name) == to[i].name);
-        const bool of_squares = std::string(to[i].name) == "second_moment";
-        CHECK(testing::same_bits(testing::download(to[i].values), Floats(kSize, of_squares ? 0.25F : 0.0F)));
-        copy(to[i].values, from[i].values);
-    }
-    const ParamBuffer other_next = testing::poisoned(kSize, space);
-    first.step(next, global, {aggregate});
-    second.step(other_next, global, {aggregate});
-    CHECK(testing::same_bits(testing::download(next), testing::download(other_next)));
-}
-
 constexpr ServerSgdOptions kMomentum{.lr = 0.7F, .momentum = 0.9F};
 constexpr ServerAdamOptions kAdam{.lr = 0.05F, .beta1 = 0.9F, .beta2 = 0.99F, .tau = 0.001F};
 
@@ -74,22 +53,9 @@ void references_are_followed(MemorySpace space, std::size_t size) {
 void server_optimizers_conform(MemorySpace space) {
     for (const std::size_t size : {kSize, std::size_t{8193}, std::size_t{100003}}) references_are_followed(space, size);
 
-    for (const auto& make :
-         {+[] { return make_server_sgd({.lr = 0.7F, .momentum = 0.9F}); }, +[] { return make_server_adam({.tau = 0.5F}); }})
-        goes_on_from_its_moments(*make(), *make(), space);
-
-    const ParamBuffer some(16, space);
-    const ParamBuffer same(16, space);
-    const ParamBuffer more(32, space);
-    const ParamBuffer next(32, space);
-    for (const auto& optimizer : {make_server_sgd(kMomentum), make_server_adam(kAdam)}) {
-        CHECK_THROWS_AS(optimizer->step(some, more, {more}), ShapeError);
-        CHECK_THROWS_AS(optimizer->step(some, same, {more}), ShapeError);
-        CHECK_THROWS_AS(optimizer->step(some, some, {same}), ShapeError);
-        optimizer->step(some, same, {same});
-        CHECK_THROWS_AS(optimizer->step(next, more, {more}), ShapeError);  // moments of another size
-        CHECK_THROWS_AS(optimizer->moments(32, space), ShapeError);
-    }
+    conformance::server_optimizer_conforms([] { return make_server_sgd({.lr = 0.7F, .momentum = 0.0F}); }, space);
+    conformance::server_optimizer_conforms([] { return make_server_sgd(kMomentum); }, space);
+    conformance::server_optimizer_conforms([] { return make_server_adam(kAdam); }, space);
 }
 
 }  // namespace
@@ -113,11 +79,17 @@ TEST_SUITE("ServerOptimizer") {
         CHECK(next == Floats{11.0F});  // v = 0.5 * 4 + 4
     }
 
-    TEST_CASE("RuleWithoutMemoryHasNoMoments") {
+    TEST_CASE("MomentsBeforeTheFirstStepAreThoseOfThePaper") {
         CHECK(make_server_sgd({.lr = 0.5F, .momentum = 0.0F})->moments(kSize, MemorySpace::Host).empty());
         const auto momentum = make_server_sgd({.lr = 0.5F, .momentum = 0.5F});
-        CHECK(momentum->moments(kSize, MemorySpace::Host).size() == 1);
-        CHECK(make_server_adam({})->moments(kSize, MemorySpace::Host).size() == 2);
+        const auto velocity = momentum->moments(kSize, MemorySpace::Host);
+        REQUIRE(velocity.size() == 1);
+        CHECK(testing::download(velocity[0].values) == Floats(kSize, 0.0F));
+        const auto adam = make_server_adam({.tau = 0.5F});
+        const auto moments = adam->moments(kSize, MemorySpace::Host);
+        REQUIRE(moments.size() == 2);
+        CHECK(testing::download(moments[0].values) == Floats(kSize, 0.0F));
+        CHECK(testing::download(moments[1].values) == Floats(kSize, 0.25F));  // tau^2
     }
 
     TEST_CASE("ServerAdamFirstStepIsAsInThePaper") {

@@ -50,31 +50,6 @@ TEST_SUITE("BatchedTraining") {
         }
     }
 
-    TEST_CASE("ARowsBitsDoNotDependOnTheOthersValues") {
-        for (const std::string_view name : kModelNames) {
-            CAPTURE(name);
-            Clients all(name, {0.05F, 0.9F, 0.01F, false});
-            auto clients = all.clients(kUnequal);
-            const auto before = all.at_once(clients);
-            const auto again = all.at_once(clients);
-            // Others, with shards of the same sizes.
-            std::vector<std::uint32_t> other(100);
-            std::iota(other.begin(), other.end(), 100U);
-            std::size_t first = 0;
-            for (const std::size_t k : {0U, 1U, 3U, 4U}) {
-                clients[k].shard = std::span(other).subspan(first, clients[k].shard.size());
-                clients[k].client_id += 50;
-                first += clients[k].shard.size();
-            }
-            const auto after = all.at_once(clients);
-            for (std::size_t k = 0; k < clients.size(); ++k) {
-                CAPTURE(k);
-                CHECK(again[k].update_hash == before[k].update_hash);
-                CHECK((after[k].update_hash == before[k].update_hash) == (k == 2));
-            }
-        }
-    }
-
     TEST_CASE("ANanStaysInItsRow") {
         Clients all("mlp", {0.05F, 0.9F, 0.01F, false});
         const auto clients = all.clients(kUnequal);
@@ -101,26 +76,12 @@ TEST_SUITE("BatchedTraining") {
         CHECK(places_of_rows(plan, clients) == std::vector<std::size_t>{1, 3, 4, 0, 2});
     }
 
-    TEST_CASE("RowWithoutABatchRests") {
-        Clients all("lr", {0.05F, 0.9F, 0.1F, true});
-        const auto clients = all.clients({4, 4, 4});
+    TEST_CASE("StepOfNobodyIsAFault") {
+        Clients all("lr");
         BatchedStart start;
         start.rows = 3;
         start.global = all.global;
-        start.objective.proximal_mu = 0.5F;
         all.batched.begin(start);
-        const std::vector<RowBatch> both{clients[0].shard, clients[1].shard, clients[2].shard};
-        all.batched.step(both);
-        const Floats rested = all.update(1), moved = all.update(0);
-        std::vector<double> losses(3), losses_after(3);
-        all.batched.loss_sums(losses);
-        const std::vector<RowBatch> not_the_second{clients[0].shard, {}, clients[2].shard};
-        all.batched.step(not_the_second);
-        all.batched.loss_sums(losses_after);
-        CHECK(all.update(1) == rested);
-        CHECK(all.update(0) != moved);
-        CHECK(losses_after[1] == losses[1]);
-        CHECK(losses_after[0] > losses[0]);
         const std::vector<RowBatch> nobody(3);
         CHECK_THROWS_WITH_AS(all.batched.compute_gradients(nobody), doctest::Contains("a step of nobody"), Fault);
     }

@@ -150,20 +150,6 @@ TEST_SUITE("LocalTraining") {
         CHECK(strong.update_norm < 0.9 * without.update_norm);
     }
 
-    TEST_CASE("ProximalGradientIsMuTimesTheDistance") {
-        // From the same start, the first step of any mu is the same; the second differs by lr * mu * (first step).
-        const LocalTraining two_steps{5, 2, 100};
-        Bench bench({0.25F, 0.0F, 0.0F, false}, "lr");
-        const LocalTraining one_step{5, 1, 100};
-        bench.run(one_step, 100);
-        const std::vector<float> first = bench.update;
-        bench.run(two_steps, 100);
-        const std::vector<float> plain = bench.update;
-        bench.run(two_steps, 100, {0.5F});
-        for (std::size_t i = 0; i < first.size(); ++i)
-            REQUIRE(bench.update[i] == doctest::Approx(plain[i] - 0.25 * 0.5 * first[i]).epsilon(1e-4).scale(0.01));
-    }
-
     TEST_CASE("SameKeysGiveSameBitsWhateverRanBefore") {
         const LocalTraining plan{5, 2, 16};
         Bench bench({0.05F, 0.9F, 0.0F, false});
@@ -240,22 +226,6 @@ TEST_SUITE("LibtorchStep") {
         }
         CHECK(model == whole);
         CHECK(bench.step.loss_sum() == loss);
-    }
-
-    TEST_CASE("MomentumBeginsAtZeroUnlessTheStartSaysAtWhat") {
-        Bench bench({0.05F, 0.5F, 0.0F, false});
-        std::vector<float> velocity(bench.step.velocity().size, 4.0F);
-        ClientStart start;
-        start.global = bench.global;
-        for (const bool given : {true, false}) {
-            start.velocity = given ? aggregation::ConstParamSpan(velocity) : aggregation::ConstParamSpan();
-            bench.step.begin(start);
-            bench.step.compute_gradient(bench.shard(16));
-            const auto gradient = bench.step.gradient().host();
-            bench.step.apply_gradient();
-            const auto after = bench.step.velocity().host();
-            for (std::size_t i = 0; i < after.size(); ++i) REQUIRE(after[i] == (given ? 2.0F : 0.0F) + gradient[i]);
-        }
     }
 
     TEST_CASE("VelocityWithoutMomentumIsEmptyAndOneThatIsGivenIsRefused") {

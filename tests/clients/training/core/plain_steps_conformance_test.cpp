@@ -1,0 +1,80 @@
+// The plain engine's steps, with which programs without LibTorch train, against what every step promises.
+#include "aggregation/base/random.h"
+#include "clients/data/synthetic.h"
+#include "clients/training/supervised_batched_step.h"
+#include "clients/training/supervised_step.h"
+#include "tests/conformance/batched_step_conformance.h"
+#include "tests/support/plain_engine/steps.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+using conformance::BatchedStepUnderTest;
+using conformance::StepUnderTest;
+
+namespace {
+
+struct Model {
+    explicit Model(const std::string& name) {
+        spec.name.set(name);
+        spec.input = dataset.train.shape;
+        spec.num_classes = dataset.num_classes;
+        spec.hidden = 16;
+        network = std::make_unique<fedhive::testing::Network>(spec);
+    }
+    aggregation::ParamBuffer start() const {
+        aggregation::testing::Floats global(network->layout().num_floats(), 0.0F);
+        Stream stream(4, Purpose::ModelInit);
+        for (const auto& entry : network->layout().entries())
+            for (float& value : std::span(global).subspan(entry.offset, entry.size))
+                value = static_cast<float>(0.3 * stream.normal());
+        return aggregation::testing::upload(global, aggregation::MemorySpace::Host);
+    }
+
+    Dataset dataset = draw_synthetic({64, 10, 4, 12, 2.0}, 7);
+    ModelSpec spec;
+    fedhive::testing::Examples train{{dataset.train.shape, dataset.train.values, dataset.train.labels},
+                                     BatchGather(dataset.train.shape, {})};
+    std::unique_ptr<fedhive::testing::Network> network;
+    WorkerCell cell;
+    std::unique_ptr<TrainingStep> step, supervised;
+    std::unique_ptr<BatchedStep> rows, supervised_rows;
+};
+
+StepUnderTest one(const std::string& name, bool supervised) {
+    const auto make = [=](const aggregation::SgdOptions& optimizer) {
+        const auto model = std::make_shared<Model>(name);
+        model->step = std::make_unique<fedhive::testing::PlainStep>(*model->network, model->train, optimizer);
+        model->supervised = std::make_unique<SupervisedStep>(
+            *model->step, model->cell, [] { return false; }, false);
+        return std::shared_ptr<TrainingStep>(model, supervised ? model->supervised.get() : model->step.get());
+    };
+    return {make, Model(name).start()};
+}
+
+BatchedStepUnderTest many(const std::string& name, bool supervised) {
+    const auto make = [=](const aggregation::SgdOptions& optimizer) {
+        const auto model = std::make_shared<Model>(name);
+        model->rows = std::make_unique<fedhive::testing::PlainBatchedStep>(*model->network, model->train, optimizer, 5);
+        auto over = std::make_unique<SupervisedBatchedStep>(
+            *model->rows, model->cell, [] { return false; }, false);
+        over->expect(std::vector<InjectedFault>(4), 0, [](std::size_t) {});
+        model->supervised_rows = std::move(over);
+        return std::shared_ptr<BatchedStep>(model, supervised ? model->supervised_rows.get() : model->rows.get());
+    };
+    return {make, one(name, false)};
+}
+
+}  // namespace
+
+TEST_SUITE("PlainStepsConform") {
+    TEST_CASE("PlainStepsConform") {
+        for (const char* name : {"lr", "mlp"})
+            for (const bool supervised : {false, true}) conformance::training_step_conforms(one(name, supervised));
+    }
+    TEST_CASE("PlainBatchedStepsConform") {
+        for (const char* name : {"lr", "mlp"})
+            for (const bool supervised : {false, true}) conformance::batched_step_conforms(many(name, supervised));
+    }
+}

@@ -1,0 +1,293 @@
+// What every local step promises (clients/training/training_step.h), whoever computes it, for whatever model, in either memory.
+#pragma once
+
+#include "clients/training/training_step.h"
+#include "tests/aggregation/spans.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+namespace fedhive::conformance {
+
+using aggregation::SgdOptions;
+using aggregation::testing::download;
+using aggregation::testing::Floats;
+using aggregation::testing::same_bits;
+using aggregation::testing::upload;
+
+/// A way of training one client: a model, where it lies, and at least 64 examples whose loss is not 0.
+struct StepUnderTest {
+    std::function<std::shared_ptr<clients::TrainingStep>(const SgdOptions&)> make;  // for batches of 16 at most
+    aggregation::ParamBuffer start;                                                 // [P], from where clients start
+
+    aggregation::MemorySpace space() const { return start.span().space; }
+    Floats global() const { return download(start); }
+    std::shared_ptr<clients::TrainingStep> begun(const SgdOptions& optimizer = {0.125F, 0.0F, 0.0F, false}) const {
+        const auto step = make(optimizer);
+        begin(*step, start);
+        return step;
+    }
+
+    static void begin(clients::TrainingStep& step, aggregation::ConstParamSpan from, float proximal_mu = 0.0F,
+                      std::uint64_t dropout_seed = 5) {
+        clients::ClientStart start;
+        start.global = from;
+        start.objective.proximal_mu = proximal_mu;
+        start.dropout_seed = dropout_seed;
+        step.begin(start);
+    }
+};
+
+/// Of all settings that an optimiser may have.
+inline constexpr SgdOptions kOptimizers[] = {
+    {0.125F, 0.0F, 0.0F, false}, {0.125F, 0.5F, 0.0F, false}, {0.125F, 0.0F, 0.25F, false}, {0.125F, 0.5F, 0.25F, true}};
+
+inline std::vector<std::uint32_t> examples(std::uint32_t first, std::size_t count) {
+    std::vector<std::uint32_t> indices(count);
+    std::iota(indices.begin(), indices.end(), first);
+    return indices;
+}
+
+inline double norm(const Floats& values) {
+    return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
+}
+
+/// Up to rounding: the distance is a part of what `a` itself is, or of `scale`.
+inline void check_close(const Floats& a, const Floats& b, double part, double scale = 0.0) {
+    REQUIRE(a.size() == b.size());
+    Floats distance(a.size());
+    for (std::size_t i = 0; i < a.size(); ++i) distance[i] = a[i] - b[i];
+    CHECK(norm(distance) <= part * std::max(norm(a), scale));
+}
+
+/// Three steps over consecutive parts of an epoch, the last one ragged: model, momentum and loss.
+struct Epoch {
+    Floats parameters, velocity;
+    double loss_sum = 0.0;
+
+    explicit Epoch(clients::TrainingStep& step) {
+        const auto order = examples(3, 39);
+        step.begin_epoch(order);
+        for (const auto& [first, count] : {std::pair<std::size_t, std::size_t>{0, 16}, {16, 16}, {32, 7}})
+            step.step(std::span(order).subspan(first, count));
+        parameters = download(step.parameters());
+        velocity = download(step.velocity());
+        loss_sum = step.loss_sum();
+    }
+    void is(const Epoch& other) const {
+        CHECK(same_bits(parameters, other.parameters));
+        CHECK(same_bits(velocity, other.velocity));
+        CHECK(loss_sum == other.loss_sum);
+    }
+};
+
+inline void client_begins_at_the_global_model(const StepUnderTest& way) {
+    for (const SgdOptions& optimizer : kOptimizers) {
+        const auto step = way.begun(optimizer);
+        CHECK(same_bits(download(step->parameters()), way.global()));
+        CHECK(step->loss_sum() == 0.0);
+        const std::size_t trainable = step->gradient().size;
+        CHECK(trainable > 0);
+        CHECK(trainable <= way.start.span().size);
+        CHECK(download(step->velocity()) == Floats(optimizer.momentum > 0.0F ? trainable : 0, 0.0F));
+        CHECK(step->gather_s() >= 0.0);
+    }
+}
+
+/// The gradient's length is the slope of the loss along it, by a central difference; and no parameter moves while it is computed.
+inline void gradient_is_the_slope_of_the_loss(const StepUnderTest& way) {
+    const auto batch = examples(3, 16);
+    const auto step = way.begun();
+    step->compute_gradient(batch);
+    const Floats gradient = download(step->gradient());
+    CHECK(same_bits(download(step->parameters()), way.global()));
+    const double length = norm(gradient);
+    REQUIRE(length > 1e-3);
+    const auto loss_at = [&](double distance) {
+        Floats moved = way.global();
+        for (std::size_t i = 0; i < gradient.size(); ++i) moved[i] += static_cast<float>(distance * gradient[i] / length);
+        const aggregation::ParamBuffer from = upload(moved, way.space());
+        StepUnderTest::begin(*step, from);
+        step->compute_gradient(batch);
+        return step->loss_sum() / 16.0;
+    };
+    constexpr double kDistance = 1e-2;
+    CHECK((loss_at(kDistance) - loss_at(-kDistance)) / (2.0 * kDistance) == doctest::Approx(length).epsilon(0.03));
+}
+
+/// A batch counts as the mean of its examples, whatever its size, and the loss as their sum.
+inline void batch_of_any_size_is_the_mean_of_its_examples(const StepUnderTest& way) {
+    const auto step = way.begun();
+    for (const std::size_t size : {2U, 7U, 16U}) {
+        const double before = step->loss_sum();
+        step->compute_gradient(examples(20, size));
+        const Floats together = download(step->gradient());
+        const double loss = step->loss_sum() - before;
+        Floats mean(together.size(), 0.0F);
+        for (std::uint32_t i = 0; i < size; ++i) {
+            step->compute_gradient(examples(20 + i, 1));
+            const Floats one = download(step->gradient());
+            for (std::size_t k = 0; k < one.size(); ++k) mean[k] += one[k] / static_cast<float>(size);
+        }
+        check_close(together, mean, 1e-4);
+        CHECK(step->loss_sum() - before == doctest::Approx(2.0 * loss).epsilon(1e-5));
+    }
+}
+
+/// Against the formula, from the gradient that the step itself gives; in one piece or in two halves, the same bits.
+inline void step_is_that_of_the_optimizer(const StepUnderTest& way) {
+    for (const SgdOptions& optimizer : kOptimizers) {
+        const auto halves = way.begun(optimizer);
+        const auto whole = way.begun(optimizer);
+        Floats expected = way.global();
+        Floats velocity(halves->gradient().size, 0.0F);
+        for (std::uint32_t first = 0; first < 3; ++first) {
+            const auto batch = examples(16 * first, 16);
+            halves->compute_gradient(batch);
+            const Floats gradient = download(halves->gradient());
+            halves->apply_gradient();
+            whole->step(batch);
+            for (std::size_t i = 0; i < gradient.size(); ++i) {
+                const float slope = gradient[i] + optimizer.weight_decay * expected[i];
+                velocity[i] = optimizer.momentum * velocity[i] + slope;
+                expected[i] -= optimizer.lr * (optimizer.nesterov ? slope + optimizer.momentum * velocity[i] : velocity[i]);
+            }
+            const Floats found = download(halves->parameters());
+            check_close(expected, found, 1e-6);
+            if (optimizer.momentum > 0.0F) check_close(velocity, download(halves->velocity()), 1e-6);
+            CHECK(same_bits(download(whole->parameters()), found));
+            expected = found;
+        }
+    }
+}
+
+inline void gradient_that_is_changed_is_followed(const StepUnderTest& way) {
+    const auto step = way.begun();
+    step->compute_gradient(examples(0, 16));
+    aggregation::set_zero(step->gradient());
+    step->apply_gradient();
+    CHECK(same_bits(download(step->parameters()), way.global()));
+}
+
+/// mu * (local - global), read anew for each client.
+inline void proximal_term_pulls_towards_the_global_model(const StepUnderTest& way) {
+    const Floats global = way.global();
+    const auto step = way.make({0.125F, 0.0F, 0.0F, false});
+    std::vector<Floats> gradients, distances;
+    for (const float mu : {0.0F, 0.5F, 2.0F, 0.0F}) {
+        StepUnderTest::begin(*step, way.start, mu);
+        step->step(examples(0, 16));  // at the global model, where the term is 0
+        Floats distance = download(step->parameters());
+        for (std::size_t i = 0; i < distance.size(); ++i) distance[i] -= global[i];
+        distances.push_back(distance);
+        step->compute_gradient(examples(16, 16));
+        gradients.push_back(download(step->gradient()));
+    }
+    for (const std::size_t which : {1U, 2U}) {
+        CHECK(same_bits(distances[which], distances[0]));
+        Floats expected = gradients[0];
+        for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += (which == 1 ? 0.5F : 2.0F) * distances[0][i];
+        check_close(expected, gradients[which], 1e-5);
+    }
+    CHECK(same_bits(gradients[3], gradients[0]));
+}
+
+inline void momentum_goes_on_from_what_a_start_gives(const StepUnderTest& way) {
+    const SgdOptions optimizer{0.125F, 0.5F, 0.0F, false};
+    const auto one = way.begun(optimizer);
+    one->step(examples(0, 16));
+    const aggregation::ParamBuffer model = upload(download(one->parameters()), way.space());
+    const aggregation::ParamBuffer velocity = upload(download(one->velocity()), way.space());
+    one->step(examples(16, 16));
+    const auto other = way.make(optimizer);
+    clients::ClientStart start;
+    start.global = model;
+    start.velocity = velocity;
+    other->begin(start);
+    other->step(examples(16, 16));
+    CHECK(same_bits(download(other->parameters()), download(one->parameters())));
+    CHECK(same_bits(download(other->velocity()), download(one->velocity())));
+}
+
+/// The same start gives the same bits from the same step after other clients, and from another one.
+inline void nothing_of_the_client_before_remains(const StepUnderTest& way) {
+    for (const SgdOptions& optimizer : kOptimizers) {
+        const auto step = way.begun(optimizer);
+        const Epoch first(*step);
+        StepUnderTest::begin(*step, way.start, 2.0F, 6);
+        const Epoch other(*step);
+        CHECK_FALSE(same_bits(other.parameters, first.parameters));
+        step->compute_gradient(examples(0, 5));  // which nobody follows
+        StepUnderTest::begin(*step, way.start);
+        Epoch(*step).is(first);
+        Epoch(*way.begun(optimizer)).is(first);
+    }
+}
+
+/// Hogwild: alone, the shared model becomes what the local one would; what others write is read by the next step.
+inline void shared_model_is_read_and_written_in_place(const StepUnderTest& way) {
+    for (const SgdOptions& optimizer : kOptimizers) {
+        const auto local = way.begun(optimizer);
+        const Epoch expected(*local);
+        const aggregation::ParamBuffer model = upload(way.global(), way.space());
+        const auto step = way.make(optimizer);
+        clients::ClientStart start;
+        start.global = model;
+        start.shared = clients::RacyModel(model);
+        start.dropout_seed = 5;
+        step->begin(start);
+        const Epoch found(*step);
+        CHECK(same_bits(download(model), expected.parameters));
+        CHECK(found.loss_sum == expected.loss_sum);
+        Floats written = expected.parameters;
+        written.front() += 1.0F;
+        aggregation::copy(model, aggregation::ConstParamSpan(upload(written, way.space())));
+        step->compute_gradient(examples(0, 16));
+        CHECK(same_bits(download(step->parameters()), written));
+        CHECK(same_bits(download(model), written));
+    }
+}
+
+inline void loss_that_is_not_finite_is_told_and_forgotten(const StepUnderTest& way) {
+    const Floats broken(way.start.span().size, std::numeric_limits<float>::quiet_NaN());
+    const auto step = way.begun();
+    const Epoch expected(*step);
+    const aggregation::ParamBuffer from = upload(broken, way.space());
+    StepUnderTest::begin(*step, from);
+    step->step(examples(0, 16));
+    CHECK_FALSE(std::isfinite(step->loss_sum()));
+    CHECK(std::isnan(download(step->parameters()).front()));
+    StepUnderTest::begin(*step, way.start);
+    Epoch(*step).is(expected);
+}
+
+inline void training_step_conforms(const StepUnderTest& way) {
+    client_begins_at_the_global_model(way);
+    gradient_is_the_slope_of_the_loss(way);
+    batch_of_any_size_is_the_mean_of_its_examples(way);
+    step_is_that_of_the_optimizer(way);
+    gradient_that_is_changed_is_followed(way);
+    proximal_term_pulls_towards_the_global_model(way);
+    momentum_goes_on_from_what_a_start_gives(way);
+    nothing_of_the_client_before_remains(way);
+    shared_model_is_read_and_written_in_place(way);
+    loss_that_is_not_finite_is_told_and_forgotten(way);
+}
+
+/// For a model with dropout, of which no slope can be taken: draws follow the client's seed and nothing else.
+inline void dropout_follows_the_clients_seed(const StepUnderTest& way) {
+    const auto step = way.begun();
+    const Epoch first(*step);
+    StepUnderTest::begin(*step, way.start, 0.0F, 6);
+    CHECK(Epoch(*step).loss_sum != first.loss_sum);
+    nothing_of_the_client_before_remains(way);
+    shared_model_is_read_and_written_in_place(way);
+}
+
+}  // namespace fedhive::conformance
