@@ -85,7 +85,7 @@ def write(folder, manifest, found, reference, quick):
 def with_earlier_calls(file, manifest):
     """The manifest of this call and of those before it whose figures are in the same tables."""
     earlier = json.loads(file.read_text()) if file.exists() else {}
-    if any(earlier.get(key) != manifest.get(key) for key in ("commit", "rounds_at_most")):
+    if earlier.get("commit") != manifest["commit"]:
         return manifest
     commands = [*earlier["commands"], *(command for command in manifest["commands"] if command not in earlier["commands"])]
     return {**manifest, "commands": commands, "busy_before": max(earlier["busy_before"], manifest["busy_before"])}
@@ -94,13 +94,11 @@ def with_earlier_calls(file, manifest):
 def bench(given):
     program = machine.probe(given.build / "fedhive", "cuda" if given.gpu else "cpu")
     manifest = machine.describe(program, machine.gpu_name() if given.gpu else "", given.repeats, command_of(given))
-    if given.rounds is not None:
-        manifest["rounds_at_most"] = given.rounds
     out = given.out or ROOT / ("results/runs/bench-quick" if given.quick else f"results/bench/{machine.folder_name(manifest)}")
     out.mkdir(parents=True, exist_ok=True)
     if not given.again:
         manifest = with_earlier_calls(out / "manifest.json", manifest)
-    store = Store(out, {"commit": manifest["commit"], "libtorch": manifest["libtorch"], "device": manifest["device"], "quick": given.quick, "rounds": given.rounds}, given.again)
+    store = Store(out, {"commit": manifest["commit"], "libtorch": manifest["libtorch"], "device": manifest["device"], "quick": given.quick}, given.again)
     peers = optional("peers").sides(ROOT) if given.peers else []
     all_sides, reference = sides.make_sides(given.build, given.gpu, peers)
     names = [workload["id"] for workload in workloads.training(ROOT, given.gpu)] + list(workloads.PARTS)

@@ -32,7 +32,9 @@ def training(workload, sides, store, repeats):
     able = [side for side in sides if side.supports(workload)]
     running = [side for side in able if not side.missing]
     how = {side.name: side.note for side in able}
-    found = store.load(workload["id"], how) or {"workload": workload, "memory": {}, "repeats": []}
+    found = store.load(workload["id"], how)
+    if not found or found["workload"]["rounds"] != workload["rounds"]:
+        found = {"workload": workload, "memory": {}, "repeats": []}
     how = found.get("how", how)  # with peers that this call does not ask for
     if not found["memory"]:
         found["memory"] = {side.name: _memory(side, workload) for side in running}

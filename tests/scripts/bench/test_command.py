@@ -28,8 +28,32 @@ class EarlierCalls(support.TemporaryFolder):
         self.assertEqual(with_earlier_calls(file, {**now, "commands": ["c"], "busy_before": 1.0}),
                          {"commit": "abc", "commands": ["a", "b", "c"], "busy_before": 1.0})
         self.assertEqual(with_earlier_calls(file, {**now, "commit": "def"}), {**now, "commit": "def"})
-        fewer = {**now, "rounds_at_most": 20}
-        self.assertEqual(with_earlier_calls(file, fewer), fewer)
+
+
+class FewerRounds(support.TemporaryFolder):
+    def test_they_are_measured_anew_and_stand_beside_other_workloads(self):
+        from bench import runner
+        from bench.store import Store
+
+        class Side:
+            name, note, missing = "fedhive", "", ""
+
+            def __init__(self):
+                self.rounds = []
+
+            def supports(self, _workload):
+                return True
+
+            def run(self, workload, watch_memory=False):
+                self.rounds.append(workload["rounds"])
+                return {"round_s": 1.0, "peak_mib": 1.0 if watch_memory else None}
+
+        side, program = Side(), {"commit": "abc"}
+        for name, rounds in (("w1", 10), ("w1", 10), ("w4", 20), ("w4", 4)):
+            runner.training({"id": name, "rounds": rounds}, [side], Store(self.folder, program), 1)
+        self.assertEqual(side.rounds, [2, 10, 2, 20, 2, 4])  # memory in two rounds of its own; w1 once
+        kept = Store(self.folder, program).everything(["w1", "w4"])
+        self.assertEqual({name: found["workload"]["rounds"] for name, found in kept.items()}, {"w1": 10, "w4": 4})
 
 
 class AsCalled(unittest.TestCase):
