@@ -8,7 +8,7 @@ namespace fedhive::aggregation {
 
 namespace {
 
-class Newest final : public Aggregator {
+class SingleUpdate final : public Aggregator {
 public:
     bool needs_single_updates() const override { return true; }
     ColumnRule column_rule() const override { return ColumnRule::None; }  // there is nothing to compute
@@ -51,7 +51,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Aggregator> make_newest() { return std::make_unique<Newest>(); }
+std::unique_ptr<Aggregator> make_single_update() { return std::make_unique<SingleUpdate>(); }
 
 std::unique_ptr<ServerOptimizer> make_server_mix(double alpha) { return std::make_unique<ServerMix>(alpha); }
 

@@ -13,7 +13,7 @@ namespace fedhive::aggregation {
 
 /// "Aggregates" the one arrival of a round: the aggregate is what lies in its slot, its weight the discount s(tau) of the arrival,
 /// scale / weight. finish() throws Fault unless there was exactly one.
-std::unique_ptr<Aggregator> make_newest();
+std::unique_ptr<Aggregator> make_single_update();
 
 /// next = (1 - rate) * global + rate * aggregate, rate = f32(alpha * aggregate.weight); for rate 1 a copy. 0 < alpha <= 1.
 std::unique_ptr<ServerOptimizer> make_server_mix(double alpha);

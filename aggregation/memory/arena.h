@@ -14,6 +14,7 @@
 // CudaArenaView), which unmaps or closes it and never frees it.
 #pragma once
 
+#include "aggregation/memory/cuda_driver.h"
 #include "aggregation/memory/param_span.h"
 
 #include <cstddef>
@@ -49,6 +50,10 @@ public:
     ParamSpan slot(std::size_t index) const;      // index < num_slots; throws Fault beyond
     ParamSpan exchange(std::size_t index) const;  // index < num_slots, [exchange_floats]; throws Fault beyond
     ParamSpan aggregate() const;                  // [P]; throws Fault where the arena has none
+
+    /// How another process opens it: a host arena by this descriptor, which it inherits, a CUDA arena by this handle. -1, zeros: not so.
+    virtual int descriptor() const { return -1; }
+    virtual IpcHandle handle() const { return {}; }
 
     /// Which slot a whole slot's span is. Throws Fault for another one.
     std::size_t slot_index(ConstParamSpan span) const;

@@ -16,7 +16,7 @@ public:
         base_ = block_.data();
     }
 
-    const IpcHandle& handle() const { return block_.handle(); }
+    IpcHandle handle() const override { return block_.handle(); }
 
 private:
     CudaBlock block_;

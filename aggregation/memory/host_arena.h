@@ -13,7 +13,7 @@ public:
         : Arena(geometry, MemorySpace::Host), segment_("fedhive-arena", geometry.total_bytes()) {
         base_ = segment_.data();
     }
-    int descriptor() const { return segment_.descriptor(); }
+    int descriptor() const override { return segment_.descriptor(); }
 
 private:
     SharedSegment segment_;

@@ -144,11 +144,10 @@ Partition joined(const Shards& shards) {
 
 }  // namespace
 
-std::vector<std::vector<std::uint64_t>> label_histogram(const Partition& partition, std::span<const std::int32_t> labels,
-                                                        std::int64_t num_classes) {
-    std::vector counts(partition.num_clients(), std::vector<std::uint64_t>(static_cast<std::size_t>(num_classes)));
-    for (std::size_t client = 0; client < partition.num_clients(); ++client)
-        for (const std::uint32_t index : partition.shard(client)) ++counts[client].at(static_cast<std::size_t>(labels[index]));
+std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, std::span<const std::int32_t> labels,
+                                        std::int64_t num_classes) {
+    std::vector<std::uint64_t> counts(static_cast<std::size_t>(num_classes));
+    for (const std::uint32_t index : shard) ++counts.at(static_cast<std::size_t>(labels[index]));
     return counts;
 }
 

@@ -22,9 +22,9 @@ struct Partition {
     }
 };
 
-/// counts[client][label], for pictures and logs.
-std::vector<std::vector<std::uint64_t>> label_histogram(const Partition& partition, std::span<const std::int32_t> labels,
-                                                        std::int64_t num_classes);
+/// How many of a shard's examples have each label, [num_classes]. `labels`: of all examples.
+std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, std::span<const std::int32_t> labels,
+                                        std::int64_t num_classes);
 
 /// Client k takes floor(n/K) examples from k * floor(n/K) on, in file order; the last one also takes the remainder. K <= n.
 Partition partition_contiguous(std::size_t num_examples, std::size_t clients);

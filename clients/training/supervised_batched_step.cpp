@@ -4,9 +4,9 @@
 
 namespace fedhive::clients {
 
-void SupervisedBatchedStep::expect(std::vector<InjectedFault> faults, std::size_t home, RowListener at_row) {
+void SupervisedBatchedStep::expect(std::vector<InjectedFault> faults, std::size_t blamed_row, RowListener at_row) {
     faults_ = std::move(faults);
-    home_ = home;
+    blamed_row_ = blamed_row;
     at_row_ = std::move(at_row);
 }
 
@@ -22,7 +22,7 @@ void SupervisedBatchedStep::compute_gradients(std::span<const RowBatch> batches)
         if (faults_[row].kind == FaultKind::None || faults_[row].at_update != 0) continue;
         at_row_(row);
         fire(row);
-        at_row_(home_);
+        at_row_(blamed_row_);
     }
     supervision_.throw_if_stopping();
 }

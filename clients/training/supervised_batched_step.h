@@ -18,9 +18,9 @@ public:
     SupervisedBatchedStep(BatchedStep& step, WorkerCell& self, std::function<bool()> stopping, bool own_process)
         : step_(step), supervision_(self, std::move(stopping), own_process) {}
 
-    /// What is to go wrong with the next clients, by row. `at_row` is called before a fault with its row, and after it with `home`, whom
+    /// What is to go wrong with the next clients, by row. `at_row` is called before a fault with its row, and after it with `blamed_row`, whom
     /// everything else is blamed on; it must live as long as they train.
-    void expect(std::vector<InjectedFault> faults, std::size_t home, RowListener at_row);
+    void expect(std::vector<InjectedFault> faults, std::size_t blamed_row, RowListener at_row);
 
     /// To be called when a row's update has been accepted and summed. Throws TaskFailed for the faults that come then.
     void update_written(std::size_t row);
@@ -39,7 +39,7 @@ private:
     BatchedStep& step_;
     Supervision supervision_;
     std::vector<InjectedFault> faults_;
-    std::size_t home_ = 0;
+    std::size_t blamed_row_ = 0;
     RowListener at_row_;
 };
 

@@ -198,10 +198,10 @@ void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_
         faults.push_back(members[place].left_out != 0 ? InjectedFault{} : members[place].fault);
     }
     const auto blame = [&](std::size_t row) { cell.members_done.store(first + place_of[row], std::memory_order_relaxed); };
-    const std::size_t home = row_of[first_wanted(members)];
-    blame(home);
+    const std::size_t blamed_row = row_of[first_wanted(members)];
+    blame(blamed_row);
     SupervisedBatchedStep step(trainer_.batched_step(), self_, stopping_, own_process_);
-    step.expect(std::move(faults), home, blame);
+    step.expect(std::move(faults), blamed_row, blame);
     const std::vector<ClientResult> results =
         train_clients(step, plan_.training, task.objective, task.round, rows, arena_.global(task.global_index));
     for (std::uint64_t place = 0; place < count; ++place) {

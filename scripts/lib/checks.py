@@ -17,6 +17,12 @@ import tidy  # noqa: E402
 
 CODE = (".h", ".cpp", ".cu", ".cuh")
 FLOORS = ["aggregation", "clients", "sim"]
+# The rooms of each floor, from below: a room includes itself and rooms of the lines before its own.
+ROOMS = {
+    "aggregation": [["base"], ["memory"], ["math"]],
+    "clients": [["data", "protocol"], ["models"], ["training"]],
+    "sim": [["machine", "strategies"], ["config"], ["devices", "record"], ["round", "screen", "workers"], ["fleet", "state", "sweep"], ["plan"], ["run"], ["app"]],
+}
 MAX_LINES = 400
 GENERATED = {"sim/version.h"}  # written by the build
 
@@ -79,15 +85,28 @@ def starts(*prefixes):
 LIBTORCH = re.compile(r"^<?(torch|ATen|c10|caffe2)/")
 INCLUDE_RULES = [
     (starts("aggregation/math/"), re.compile(r"^aggregation/memory/(\w*arena|shared_segment)"), "aggregation/math sees spans, never an arena"),
-    (starts("clients/protocol/", "clients/data/"), re.compile(r"^clients/(models|training)/"), "protocol and data lie below models and training"),
-    (starts("sim/config/", "sim/strategies/"), re.compile(r"^sim/(?!config/|strategies/)"), "config and strategies lie below the rest of sim"),
     (lambda name: name.startswith(tuple(FLOORS)) and not name.startswith(("clients/models/", "clients/training/")), LIBTORCH,
      "LibTorch belongs to clients/models and clients/training"),
     (lambda name: name.endswith((".cu", ".cuh")), LIBTORCH, "no LibTorch in .cu files"),
     (lambda name: name.startswith(tuple(FLOORS)) and not name.startswith("sim/config/"), re.compile(r"^yaml-cpp/"), "only sim/config knows YAML"),
 ]
 PRINTING = re.compile(r"\bstd::(cout|cerr|clog)\b|\bfmt::print\b|\bv?f?printf\s*\(|\bf?puts\s*\(|\bputchar\s*\(|\bperror\s*\(")
-MAY_PRINT = re.compile(r"^sim/(reporter|console|cli|commands|main|doctor)[^/]*$|^sim/(reporter|console|cli|doctor)/")
+MAY_PRINT = re.compile(r"^sim/app/(cli|commands|main|doctor)|^sim/run/(reporter|console)")
+
+
+def level_of(name):
+    """Of the room that a file of a floor lies in, from 0; None where there is no such room."""
+    floor, room = name.split("/")[:2]
+    return next((level for level, rooms in enumerate(ROOMS[floor]) if room in rooms), None)
+
+
+def wrong_room(name, target):
+    """Why a file may not include another one of its floor; empty where it may."""
+    here, there = level_of(name), level_of(target)
+    if name.split("/")[1] == target.split("/")[1] or here is None or there is None or there < here:
+        return ""
+    beside = " and ".join(ROOMS[name.split("/")[0]][here])
+    return f"{beside} stand side by side" if here == there else f"{target.split('/')[1]} lies above {name.split('/')[1]}"
 
 
 def floors(tree, _options):
@@ -96,6 +115,8 @@ def floors(tree, _options):
         floor = name.split("/")[0]
         if floor not in FLOORS + ["tests"]:
             continue
+        if floor in FLOORS and level_of(name) is None:
+            found.append(f"{name}: in no room that ROOMS in scripts/lib/checks.py has; known in {floor}: {', '.join(room for rooms in ROOMS[floor] for room in rooms)}")
         for number, line in enumerate(without_comments(tree.text(name)).splitlines(), 1):
             at = f"{name}:{number}"
             include = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
@@ -108,6 +129,8 @@ def floors(tree, _options):
                     found.append(f'{at}: "{target}" does not exist')
                 if floor in FLOORS and (other == "tests" or other in FLOORS and FLOORS.index(other) > FLOORS.index(floor)):
                     found.append(f"{at}: {floor} may not include {target}: a floor includes itself and floors below")
+                elif quoted and floor == other and floor in FLOORS and target not in GENERATED and (why := wrong_room(name, target)):
+                    found.append(f"{at}: {target}: {why}")
                 found += [f"{at}: {target}: {why}" for holds, forbidden, why in INCLUDE_RULES if holds(name) and forbidden.search(target)]
             elif floor in FLOORS and PRINTING.search(line) and not MAY_PRINT.search(name):
                 found.append(f"{at}: prints; only the reporter, the screen, the command line and the doctor do")

@@ -132,7 +132,7 @@ void Fleet::train() {
 
 /// Everybody who is on the way and not on the board yet. False where there is nobody.
 bool Fleet::put_sent() {
-    std::vector<InAir> waiting = air();
+    std::vector<ExpectedArrival> waiting = expected_arrivals();
     // Who will be left behind anyway need not train.
     const std::size_t quorum = std::min(options_.mode.quorum, waiting.size());
     if (order_is_known() && !options_.mode.late_join && !options_.mode.by_steps())
@@ -140,7 +140,7 @@ bool Fleet::put_sent() {
     if (options_.mode.one_group())
         for (clients::RankCell& cell : block_.ranks()) cell.reset();
     bool any = false;
-    for (const InAir& one : waiting) {
+    for (const ExpectedArrival& one : waiting) {
         if (flights_[one.slot]->put) continue;
         if (options_.mode.in_halves())
             for (clients::RankCell& cell : block_.ranks().subspan(2 * one.slot, 2)) cell.reset();
@@ -170,7 +170,7 @@ double Fleet::due_of(const Flight& flight) const {
     if (mode.late_join || mode.by_steps()) return flight.arrives_s;
     if (mode.quorum < mode.in_flight && !order_is_known()) return 0.0;
     std::uint64_t examples = 0;
-    for (const Passenger& client : flight.clients)
+    for (const Participant& client : flight.clients)
         if (!client.attempts.dropped) examples += examples_of(flight, client.client_id);
     return -static_cast<double>(examples);
 }
@@ -187,12 +187,12 @@ bool Fleet::is_done(std::size_t slot) const {
 
 bool Fleet::wanted(const Flight& flight) {
     return std::any_of(flight.clients.begin(), flight.clients.end(),
-                       [](const Passenger& client) { return !client.attempts.dropped; });
+                       [](const Participant& client) { return !client.attempts.dropped; });
 }
 
 double Fleet::deadline_of(const Flight& flight) const {
     double seconds = 0.0;
-    for (const Passenger& client : flight.clients)
+    for (const Participant& client : flight.clients)
         seconds = std::max(seconds,
                            deadlines_.of_client(divide_up(examples_of(flight, client.client_id), plan_.training.batch_size)));
     // Those who train at once have their time together.
@@ -229,26 +229,26 @@ Traffic Fleet::traffic_of(const Flight& flight, std::uint32_t client_id) const {
 double Fleet::longest_trip_s(const Flight& flight) const {
     double longest = 0.0;
     if (!options_.round_trip_s) return longest;
-    for (const Passenger& client : flight.clients)
+    for (const Participant& client : flight.clients)
         longest = std::max(longest, options_.round_trip_s(client.client_id, examples_of(flight, client.client_id),
                                                           traffic_of(flight, client.client_id)));
     return longest;
 }
 
-std::vector<InAir> Fleet::air() const {
-    std::vector<InAir> all;
+std::vector<ExpectedArrival> Fleet::expected_arrivals() const {
+    std::vector<ExpectedArrival> all;
     for (std::size_t slot = 0; slot < flights_.size(); ++slot)
         if (const auto& flight = flights_[slot]; flight && !flight->waiting && !flight->arrived)
             all.push_back({slot, flight->clients.front().client_id, flight->version, flight->arrives_s});
     return all;
 }
 
-std::vector<InAir> Fleet::first_to_arrive(std::vector<InAir> in_air, std::size_t quorum) const {
-    if (options_.round_trip_s) return first_by_time(std::move(in_air), quorum);
+std::vector<ExpectedArrival> Fleet::first_to_arrive(std::vector<ExpectedArrival> expected, std::size_t quorum) const {
+    if (options_.round_trip_s) return first_by_time(std::move(expected), quorum);
     static const std::vector<std::uint32_t> none;
     const auto round = static_cast<std::size_t>(round_);
     const auto& order = round < options_.recorded_arrivals.size() ? options_.recorded_arrivals[round] : none;
-    return next_recorded(in_air, order, arrived_in_round_, quorum);
+    return next_recorded(expected, order, arrived_in_round_, quorum);
 }
 
 std::vector<InFlight> Fleet::in_flight() const {
@@ -256,7 +256,7 @@ std::vector<InFlight> Fleet::in_flight() const {
     for (std::size_t slot = 0; slot < flights_.size(); ++slot) {
         if (!flights_[slot]) continue;
         const Flight& flight = *flights_[slot];
-        for (const Passenger& client : flight.clients)
+        for (const Participant& client : flight.clients)
             all.push_back({slot, client.client_id, client.weight, flight.sent_round, flight.task.repeat, flight.version,
                            flight.task.global_index, flight.arrives_s});
     }
@@ -267,7 +267,7 @@ Cohort Fleet::on_their_way() const {
     Cohort clients;
     for (const auto& flight : flights_)
         if (flight && !flight->arrived)
-            for (const Passenger& client : flight->clients) clients.push_back(client.client_id);
+            for (const Participant& client : flight->clients) clients.push_back(client.client_id);
     std::sort(clients.begin(), clients.end());
     return clients;
 }

@@ -15,11 +15,12 @@
 #include "sim/fleet/arrival_order.h"
 #include "sim/fleet/deadlines.h"
 #include "sim/fleet/faults.h"
-#include "sim/fleet/flight.h"
 #include "sim/fleet/shared_aggregation.h"
-#include "sim/mode.h"
-#include "sim/sampler.h"
-#include "sim/state/server_state.h"
+#include "sim/round/flight.h"
+#include "sim/round/mode.h"
+#include "sim/round/round_record.h"
+#include "sim/round/sampler.h"
+#include "sim/round/server_state.h"
 #include "sim/strategies/strategy.h"
 #include "sim/workers/worker_pool.h"
 
@@ -38,15 +39,6 @@ enum class FailureAction { Retried, Dropped, Aborted, Replaced, FewerWorkers };
 
 /// "retried", "dropped", … as in events.jsonl.
 const char* to_string(FailureAction action);
-
-/// How often since the first round; kept over a resume.
-struct FailureCounts {
-    std::uint64_t failures = 0;  // all
-    std::uint64_t retried = 0;
-    std::uint64_t dropped = 0;
-    std::uint64_t workers_replaced = 0;
-    std::uint64_t deaths_in_a_row = 0;  // workers lost since the last accepted update
-};
 
 /// Told of every failure when it is found.
 using FailureListener = std::function<void(const clients::ClientFailure& failure, FailureAction action)>;
@@ -101,7 +93,7 @@ public:
     /// to go in their place, at the simulated time of the arrival.
     using Replace = std::function<void(std::size_t arrived)>;
 
-    /// Waits for the mode's quorum of arrivals, or as many as the failure policy and the sky leave; simulated time goes on to the last of
+    /// Waits for the mode's quorum of arrivals, or as many as the failure policy and availability leave; simulated time goes on to the last of
     /// them. Where clients may join later rounds, who arrives before the last one is replaced; of their updates all stay in their slots until
     /// release(). Throws RunAborted for a failure the policy does not get over, Interrupted after a signal.
     Arrivals barrier(ServerState& server, const Replace& replace = {});
@@ -165,15 +157,15 @@ private:
     void put(std::size_t slot);
     bool is_done(std::size_t slot) const;
     std::vector<std::size_t> cells_of(std::size_t slot) const;
-    std::vector<InAir> air() const;
+    std::vector<ExpectedArrival> expected_arrivals() const;
     bool order_is_known() const { return options_.round_trip_s || !options_.recorded_arrivals.empty(); }
-    std::vector<InAir> first_to_arrive(std::vector<InAir> in_air, std::size_t quorum) const;
+    std::vector<ExpectedArrival> first_to_arrive(std::vector<ExpectedArrival> expected, std::size_t quorum) const;
     void settle(const std::function<Awaited()>& awaited, double grace_s);
-    void await(const std::vector<InAir>& flights, std::size_t quorum, std::size_t before);
-    std::vector<InAir> arrive_together(const ServerState& server);
-    std::vector<InAir> arrive_and_be_replaced(ServerState& server, const Replace& replace);
-    std::vector<InAir> first_finished(std::vector<InAir> candidates, std::size_t quorum) const;
-    Arrivals collect(const std::vector<InAir>& arrivals, ServerState& server);
+    void await(const std::vector<ExpectedArrival>& flights, std::size_t quorum, std::size_t before);
+    std::vector<ExpectedArrival> arrive_together(const ServerState& server);
+    std::vector<ExpectedArrival> arrive_and_be_replaced(ServerState& server, const Replace& replace);
+    std::vector<ExpectedArrival> first_finished(std::vector<ExpectedArrival> candidates, std::size_t quorum) const;
+    Arrivals collect(const std::vector<ExpectedArrival>& arrivals, ServerState& server);
     void add_arrival(Arrivals& arrived, std::size_t position, std::size_t slot, const ServerState& server);
     ClientReport report_of(const Flight& flight, std::size_t slot, std::size_t i) const;
     void take_next_step(std::size_t slot, const ServerState& server);
@@ -203,7 +195,7 @@ private:
     std::size_t slot_of(std::size_t cell) const { return cell / options_.mode.num_halves(); }
     std::size_t first_chunk() const { return cell_of(flights_.size()); }
     void resolve_attempt(Attempts& entry, clients::ClientFailure failure, bool may_drop);
-    void take_part(std::size_t slot, std::size_t passenger);
+    void take_part(std::size_t slot, std::size_t participant);
     void tell(const clients::ClientFailure& failure, FailureAction action);
 
     // Workers that work together: fleet_groups.cpp.

@@ -26,10 +26,10 @@ Arrivals Fleet::barrier(ServerState& server, const Replace& replace) {
 }
 
 /// Waits until so many of these flights are here, or lost; so many others have arrived before in this round.
-void Fleet::await(const std::vector<InAir>& flights, std::size_t quorum, std::size_t before) {
+void Fleet::await(const std::vector<ExpectedArrival>& flights, std::size_t quorum, std::size_t before) {
     const auto awaited = [&] {
         Awaited next{{}, quorum, before};
-        for (const InAir& one : flights) {
+        for (const ExpectedArrival& one : flights) {
             const auto cells = wanted(*flights_[one.slot]) ? cells_of(one.slot) : std::vector<std::size_t>{};
             next.cells.insert(next.cells.end(), cells.begin(), cells.end());
             // Who is lost has been waited for long enough; of a pair, both must come.
@@ -42,8 +42,8 @@ void Fleet::await(const std::vector<InAir>& flights, std::size_t quorum, std::si
 }
 
 /// All that end the wait, of those who are on their way when it begins.
-std::vector<InAir> Fleet::arrive_together(const ServerState& server) {
-    std::vector<InAir> candidates = air();
+std::vector<ExpectedArrival> Fleet::arrive_together(const ServerState& server) {
+    std::vector<ExpectedArrival> candidates = expected_arrivals();
     if (options_.mode.max_staleness)
         candidates = allowed_next(std::move(candidates), server.version, *options_.mode.max_staleness);
     const std::size_t quorum = std::min(options_.mode.quorum, candidates.size());
@@ -56,11 +56,11 @@ std::vector<InAir> Fleet::arrive_together(const ServerState& server) {
 
 /// One after the other; who comes before the last one is replaced, and may be among those who come after it. Where the order is known, who comes
 /// next and who goes then is settled before anybody is waited for.
-std::vector<InAir> Fleet::arrive_and_be_replaced(ServerState& server, const Replace& replace) {
-    std::vector<InAir> arrived;
+std::vector<ExpectedArrival> Fleet::arrive_and_be_replaced(ServerState& server, const Replace& replace) {
+    std::vector<ExpectedArrival> arrived;
     bool to_be_told = false;
     while (arrived.size() < options_.mode.quorum) {
-        std::vector<InAir> next = air();
+        std::vector<ExpectedArrival> next = expected_arrivals();
         if (next.empty()) break;
         if (order_is_known()) {
             next = first_to_arrive(std::move(next), 1);
@@ -85,27 +85,28 @@ std::vector<InAir> Fleet::arrive_and_be_replaced(ServerState& server, const Repl
     return arrived;
 }
 
-std::vector<InAir> Fleet::first_finished(std::vector<InAir> candidates, std::size_t quorum) const {
-    for (InAir& one : candidates) {
+std::vector<ExpectedArrival> Fleet::first_finished(std::vector<ExpectedArrival> candidates, std::size_t quorum) const {
+    for (ExpectedArrival& one : candidates) {
         const bool here = !wanted(*flights_[one.slot]) || is_done(one.slot);
         one.arrives_s = here ? static_cast<double>(block_.task(cell_of(one.slot)).finished_ns) : kNever;
     }
     return first_by_time(std::move(candidates), quorum);
 }
 
-Arrivals Fleet::collect(const std::vector<InAir>& arrivals, ServerState& server) {
+Arrivals Fleet::collect(const std::vector<ExpectedArrival>& arrivals, ServerState& server) {
     Arrivals arrived;
     std::vector<bool> here(flights_.size());
-    for (const InAir& one : arrivals) {
+    for (const ExpectedArrival& one : arrivals) {
         here[one.slot] = true;
         arrived.slots.push_back(one.slot);
         arrived.order.push_back(one.client_id);
         if (options_.round_trip_s) server.now_s = std::max(server.now_s, one.arrives_s);
     }
     const bool others_stay = options_.mode.late_join || options_.mode.by_steps();
-    std::vector<InAir> cohort = others_stay ? arrivals : air();
+    std::vector<ExpectedArrival> cohort = others_stay ? arrivals : expected_arrivals();
     // A client that has come twice stands as it came.
-    std::stable_sort(cohort.begin(), cohort.end(), [](const InAir& a, const InAir& b) { return a.client_id < b.client_id; });
+    std::stable_sort(cohort.begin(), cohort.end(),
+                     [](const ExpectedArrival& a, const ExpectedArrival& b) { return a.client_id < b.client_id; });
     for (std::size_t position = 0; position < cohort.size(); ++position) {
         const std::size_t slot = cohort[position].slot;
         if (here[slot])
@@ -124,7 +125,7 @@ void Fleet::add_arrival(Arrivals& arrived, std::size_t position, std::size_t slo
     std::vector<std::size_t> positions;
     std::vector<double> weights;
     for (std::size_t i = 0; i < flight.clients.size(); ++i) {
-        Passenger& client = flight.clients[i];
+        Participant& client = flight.clients[i];
         if (!client.attempts.dropped) {
             const clients::ClientResult& result = block_.results()[member_index(slot, i)];
             deadlines_.learn(result);
@@ -152,7 +153,7 @@ void Fleet::add_arrival(Arrivals& arrived, std::size_t position, std::size_t slo
 }
 
 ClientReport Fleet::report_of(const Flight& flight, std::size_t slot, std::size_t i) const {
-    const Passenger& client = flight.clients[i];
+    const Participant& client = flight.clients[i];
     const Attempts& attempts = client.attempts;
     return {.client_id = client.client_id,
             .worker = attempts.dropped || !flight.put ? attempts.worker : barrier_.worker_of(cell_of(slot)),
@@ -215,14 +216,14 @@ void Fleet::take_next_step(std::size_t slot, const ServerState& server) {
 
 /// Clients that wait for it pull the present model, who has waited longest first, as many as the bound on staleness lets.
 void Fleet::pull_waiting(ServerState& server) {
-    std::vector<InAir> waiting;
+    std::vector<ExpectedArrival> waiting;
     for (std::size_t slot = 0; slot < flights_.size(); ++slot)
         if (flights_[slot] && flights_[slot]->waiting)
             waiting.push_back(
                 {slot, flights_[slot]->clients.front().client_id, 0, static_cast<double>(flights_[slot]->waits_since)});
     const std::size_t most = options_.mode.max_staleness ? *options_.mode.max_staleness + 1 : flights_.size();
-    const std::size_t pulled = air().size();
-    for (const InAir& one : first_by_time(std::move(waiting), most - std::min(most, pulled))) {
+    const std::size_t pulled = expected_arrivals().size();
+    for (const ExpectedArrival& one : first_by_time(std::move(waiting), most - std::min(most, pulled))) {
         Flight& flight = *flights_[one.slot];
         flight.waiting = false;
         flight.task.global_index = server.global_index;

@@ -1,7 +1,7 @@
 // What the fleet does about failures: the policy of the config, workers replaced or left away, memory given back.
 #include "aggregation/base/error.h"
 #include "sim/fleet/fleet.h"
-#include "sim/machine.h"
+#include "sim/machine/machine.h"
 
 #include <algorithm>
 #include <set>
@@ -47,10 +47,10 @@ void Fleet::abort(ClientFailure failure) {
 }
 
 /// A client before each of its attempts: which fault is waiting for it, and whether it takes part at all.
-void Fleet::take_part(std::size_t slot, std::size_t passenger) {
-    Passenger& client = flights_[slot]->clients[passenger];
+void Fleet::take_part(std::size_t slot, std::size_t participant) {
+    Participant& client = flights_[slot]->clients[participant];
     const auto [round, repeat] = std::pair(flights_[slot]->task.round, flights_[slot]->task.repeat);
-    clients::Member& member = block_.members()[member_index(slot, passenger)];
+    clients::Member& member = block_.members()[member_index(slot, participant)];
     for (;;) {
         const FaultConfig* fault = options_.faults.at(round, client.client_id, repeat, client.attempts.attempt);
         member.fault = injected(fault);
@@ -108,11 +108,11 @@ void Fleet::resolve_one(clients::FoundFailure found) {
 /// `forgiven`: it ran out of memory, and fewer workers are left to try again.
 void Fleet::resolve_client(std::size_t slot, ClientFailure failure, bool forgiven) {
     Flight& flight = *flights_[slot];
-    const auto blamed = std::find_if(flight.clients.begin(), flight.clients.end(), [&](const Passenger& client) {
+    const auto blamed = std::find_if(flight.clients.begin(), flight.clients.end(), [&](const Participant& client) {
         return client.client_id == static_cast<std::uint32_t>(failure.client_id);
     });
     FEDHIVE_CHECK(blamed != flight.clients.end(), "client {} is not in slot {}", failure.client_id, slot);
-    const auto passenger = static_cast<std::size_t>(blamed - flight.clients.begin());
+    const auto participant = static_cast<std::size_t>(blamed - flight.clients.begin());
     failure.attempt = blamed->attempts.attempt;
     if (failure.kind == FailureKind::NonFinite) require_finite_model(flight, failure);
     if (forgiven) {
@@ -120,9 +120,9 @@ void Fleet::resolve_client(std::size_t slot, ClientFailure failure, bool forgive
         ++blamed->attempts.forgiven;
     } else {
         resolve_attempt(blamed->attempts, std::move(failure), true);
-        block_.members()[member_index(slot, passenger)].left_out = blamed->attempts.dropped ? 1 : 0;
+        block_.members()[member_index(slot, participant)].left_out = blamed->attempts.dropped ? 1 : 0;
     }
-    if (!blamed->attempts.dropped) take_part(slot, passenger);
+    if (!blamed->attempts.dropped) take_part(slot, participant);
     if (options_.mode.one_group()) others_try_again(slot);
     put_group(slot);
     barrier_.ring();

@@ -10,9 +10,10 @@
 // (checkpointer.h), what a resumed run makes of it (resume.h).
 #pragma once
 
+#include "aggregation/base/error.h"
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/param_span.h"
-#include "sim/record/round_record.h"
+#include "sim/round/round_record.h"
 #include "sim/state/state_file.h"
 
 #include <nlohmann/json_fwd.hpp>

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "clients/protocol/process.h"
+#include "sim/machine/nvml.h"
 #include "sim/sweep/interrupt_signals.h"
 #include "sim/sweep/measurements.h"
 #include "sim/sweep/packer.h"
-#include "sim/sweep/process_memory.h"
 #include "sim/sweep/summary.h"
 #include "sim/sweep/sweep_folder.h"
 #include "sim/sweep/sweep_record.h"

@@ -1,5 +1,6 @@
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/shared_segment.h"
+#include "sim/sweep/process_memory.h"
 #include "sim/sweep/scheduler.h"
 
 #include <algorithm>

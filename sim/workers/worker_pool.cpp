@@ -2,7 +2,7 @@
 
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
-#include "sim/machine.h"
+#include "sim/machine/machine.h"
 
 #include <unistd.h>
 

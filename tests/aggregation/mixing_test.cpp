@@ -46,31 +46,31 @@ TEST_SUITE("Mixing") {
         mixing_conforms(MemorySpace::Cuda);
     }
 
-    TEST_CASE("NewestIsTheOneArrivalWithItsDiscount") {
-        const auto newest = make_newest();
-        CHECK(newest->needs_single_updates());
-        CHECK(newest->column_rule() == ColumnRule::None);
-        CHECK_THROWS_WITH_AS(make_aggregator(newest->column_rule()), doctest::Contains("no rule works on ranges"), Fault);
+    TEST_CASE("SingleUpdateIsTheOneArrivalWithItsDiscount") {
+        const auto single = make_single_update();
+        CHECK(single->needs_single_updates());
+        CHECK(single->column_rule() == ColumnRule::None);
+        CHECK_THROWS_WITH_AS(make_aggregator(single->column_rule()), doctest::Contains("no rule works on ranges"), Fault);
         const Floats values{1.0F, 2.0F};
         const Update arrival{ConstParamSpan(values), 0, 2.5, 10.0, 1};
-        newest->zero_init(2, MemorySpace::Host);
-        newest->aggregate(arrival);
-        const Aggregate aggregate = newest->finish();
+        single->zero_init(2, MemorySpace::Host);
+        single->aggregate(arrival);
+        const Aggregate aggregate = single->finish();
         CHECK(aggregate.values.data == values.data());
         CHECK(aggregate.weight == 0.25);
         CHECK(aggregate.clients == 1);
     }
 
     TEST_CASE("NoneOrTwoOrWeightlessArrivalsAreAFault") {
-        const auto newest = make_newest();
+        const auto single = make_single_update();
         const Floats values{1.0F, 2.0F};
-        newest->zero_init(2, MemorySpace::Host);
-        CHECK_THROWS_WITH_AS(newest->finish(), doctest::Contains("nothing to aggregate"), Fault);
-        newest->aggregate({ConstParamSpan(values), 0});
-        newest->aggregate({ConstParamSpan(values), 1});
-        CHECK_THROWS_WITH_AS(newest->finish(), doctest::Contains("2 arrivals to mix in one step"), Fault);
-        newest->zero_init(2, MemorySpace::Host);
-        newest->aggregate({ConstParamSpan(values), 0, 0.0, 0.0, 1});
-        CHECK_THROWS_WITH_AS(newest->finish(), doctest::Contains("weight 0"), Fault);
+        single->zero_init(2, MemorySpace::Host);
+        CHECK_THROWS_WITH_AS(single->finish(), doctest::Contains("nothing to aggregate"), Fault);
+        single->aggregate({ConstParamSpan(values), 0});
+        single->aggregate({ConstParamSpan(values), 1});
+        CHECK_THROWS_WITH_AS(single->finish(), doctest::Contains("2 arrivals to mix in one step"), Fault);
+        single->zero_init(2, MemorySpace::Host);
+        single->aggregate({ConstParamSpan(values), 0, 0.0, 0.0, 1});
+        CHECK_THROWS_WITH_AS(single->finish(), doctest::Contains("weight 0"), Fault);
     }
 }

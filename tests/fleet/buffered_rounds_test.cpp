@@ -1,5 +1,5 @@
 // Mode semi_async beside its paper's event loop, written down once more here: who is sent and who arrives, when, and how stale.
-#include "sim/round_loop.h"
+#include "sim/run/round_loop.h"
 #include "tests/fleet/toy_trainer.h"
 #include "tests/support/temporary_folder.h"
 

@@ -4,7 +4,7 @@
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/synthetic.h"
-#include "sim/evaluate.h"
+#include "sim/run/evaluate.h"
 #include "tests/fleet/toy_trainer.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // What workers take: computed for the host, measured for a device. The workers here are the toy's.
-#include "sim/memory_plan.h"
+#include "sim/plan/memory_plan.h"
 
-#include "sim/experiment.h"
+#include "sim/plan/experiment.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>

@@ -3,7 +3,7 @@
 
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/synthetic.h"
-#include "sim/experiment.h"
+#include "sim/plan/experiment.h"
 #include "tests/fleet/toy_trainer.h"
 #include "tests/process/run_process.h"
 

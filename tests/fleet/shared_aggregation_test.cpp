@@ -158,7 +158,7 @@ TEST_SUITE("SharedAggregation") {
         run.fleet->release(few, run.server);
         const Arrivals all = run.arrive(kClients);
         CHECK(&run.fleet->with_workers(*run.strategy.aggregator, all) != run.strategy.aggregator.get());
-        const auto newest = aggregation::make_newest();
+        const auto newest = aggregation::make_single_update();
         CHECK(&run.fleet->with_workers(*newest, all) == newest.get());
         SummingRun without(2, 0);
         const Arrivals arrived = without.arrive(kClients);

@@ -1,5 +1,5 @@
 // Which clients of a cohort share a slot.
-#include "sim/slot_plan.h"
+#include "sim/round/slot_plan.h"
 
 #include "tests/support/temporary_folder.h"
 

@@ -1,7 +1,7 @@
 // The race before round 1, with real processes; the workers are the toy's.
-#include "sim/workers/worker_probe.h"
+#include "sim/plan/worker_probe.h"
 
-#include "sim/workers/choice_cache.h"
+#include "sim/plan/choice_cache.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // workers: auto, from the probe to the manifest: never another bit.
 #include "tests/process/finished_run.h"
 
-#include "sim/machine.h"
+#include "sim/machine/machine.h"
 #include "tests/support/skip.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // A finished run to take up again, in every state it may be found in.
 #pragma once
 
-#include "sim/record/run_files.h"
+#include "sim/run/run_files.h"
 #include "tests/process/same_run.h"
 
 #include <doctest/doctest.h>

@@ -4,7 +4,7 @@
 
 #include "aggregation/math/vector_ops.h"
 #include "clients/training/engine.h"
-#include "sim/experiment.h"
+#include "sim/plan/experiment.h"
 #include "sim/state/model_file.h"
 #include "tests/process/same_run.h"
 

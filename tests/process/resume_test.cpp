@@ -1,6 +1,6 @@
 // Promise 1 over a stop: a run that was killed or interrupted, and taken up again, ends as the run that never was.
 #include "aggregation/base/random.h"
-#include "sim/record/run_files.h"
+#include "sim/run/run_files.h"
 #include "sim/state/checkpoint.h"
 #include "sim/state/model_file.h"
 #include "tests/process/same_run.h"

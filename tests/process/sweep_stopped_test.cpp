@@ -1,5 +1,5 @@
 // A sweep that is killed, interrupted or changed, or loses a run, and is taken up again.
-#include "sim/machine.h"
+#include "sim/machine/machine.h"
 #include "tests/process/sweeps_at_work.h"
 
 using namespace fedhive;

@@ -216,24 +216,34 @@ plant() {
 checks() { python3 "$root/scripts/lib/checks.py" --root "$scratch/tree" "$@"; }
 
 FloorsFindWhatWasPlanted() {
-    plant sim/round_loop.h "#pragma once"
+    plant sim/run/round_loop.h "#pragma once"
     plant aggregation/math/mean.h '#pragma once\n#include <vector>\n// std::cout << "a comment may say so"'
     plant clients/protocol/task.h '#include "aggregation/math/mean.h"'
     expect 0 checks floors
     says "ok floors"
-    plant aggregation/math/mean.cpp '#include "sim/round_loop.h"'
+    plant aggregation/math/mean.cpp '#include "sim/run/round_loop.h"'
     plant aggregation/math/median.cpp '#include "aggregation/memory/arena.h"'
     plant clients/protocol/task.cpp '#include <torch/torch.h>'
     plant clients/data/idx.cpp '#include "task.h"\n#include <yaml-cpp/yaml.h>'
     plant sim/fleet/fleet.cpp 'void f() { std::cerr << 1; }'
-    plant sim/reporter.cpp 'void g() { std::cerr << 1; }'
+    plant sim/run/reporter.cpp 'void g() { std::cerr << 1; }'
+    plant sim/config/config.h '#include "sim/run/round_loop.h"'
+    plant sim/sweep/summary.h '#include "sim/fleet/fleet.h"'
+    plant sim/fleet/fleet.h '#include "sim/config/config.h"'
+    plant sim/attic/thing.h '#pragma once'
+    plant clients/loose.h '#pragma once'
     expect 1 checks floors
-    says "aggregation/math/mean.cpp:1: aggregation may not include sim/round_loop.h"
+    says "aggregation/math/mean.cpp:1: aggregation may not include sim/run/round_loop.h"
     says "aggregation/math/median.cpp:1: aggregation/memory/arena.h: aggregation/math sees spans"
     says "clients/protocol/task.cpp:1: torch/torch.h"
     says 'clients/data/idx.cpp:1: "task.h"'
     says "clients/data/idx.cpp:2: yaml-cpp/yaml.h"
     says "sim/fleet/fleet.cpp:1: prints"
+    says "sim/config/config.h:1: sim/run/round_loop.h: run lies above config"
+    says "sim/sweep/summary.h:1: sim/fleet/fleet.h: fleet and state and sweep stand side by side"
+    does_not_say "sim/fleet/fleet.h:1"
+    says "sim/attic/thing.h: in no room"
+    says "clients/loose.h: in no room"
     [[ $output != *reporter.cpp* ]] || fail "the reporter may print: $output"
     says "0 passed, 1 failed"
 }

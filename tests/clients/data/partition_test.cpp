@@ -32,6 +32,15 @@ std::vector<std::size_t> sizes_of(const Partition& partition) {
     return sizes;
 }
 
+/// counts[client][label]
+std::vector<std::vector<std::uint64_t>> label_histogram(const Partition& partition, std::span<const std::int32_t> labels,
+                                                        std::int64_t num_classes) {
+    std::vector<std::vector<std::uint64_t>> counts;
+    for (std::size_t client = 0; client < partition.num_clients(); ++client)
+        counts.push_back(label_counts(partition.shard(client), labels, num_classes));
+    return counts;
+}
+
 /// Offsets rise from 0 to the end, indices are in range and none is dealt twice.
 void check_sound(const Partition& partition, std::size_t num_examples, std::size_t clients) {
     REQUIRE(partition.offsets.size() == clients + 1);

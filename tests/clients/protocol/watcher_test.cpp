@@ -3,6 +3,7 @@
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 #include "clients/protocol/process.h"
+#include "tests/support/shell.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>
@@ -23,6 +24,7 @@
 using namespace fedhive;
 using namespace fedhive::clients;
 using namespace std::chrono_literals;
+using testing::shell;
 
 namespace {
 
@@ -31,13 +33,6 @@ std::string content(const std::filesystem::path& file) {
     std::ostringstream text;
     text << stream.rdbuf();
     return text.str();
-}
-
-SpawnOptions shell(const std::string& command) {
-    SpawnOptions options;
-    options.executable = "/bin/sh";
-    options.arguments = {"-c", command};
-    return options;
 }
 
 }  // namespace

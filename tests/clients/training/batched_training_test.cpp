@@ -134,7 +134,7 @@ TEST_SUITE("BatchedTraining") {
 
 namespace {
 
-/// Who was blamed, in order; row 1 is at home.
+/// Who was blamed, in order; row 1 is blamed for what is nobody's fault.
 struct Supervised {
     void run(InjectedFault fault, bool stop = false) {
         Clients all("lr");
@@ -176,7 +176,7 @@ TEST_SUITE("SupervisedBatchedStep") {
         CHECK_THROWS_WITH_AS(stopped.run({}, true), "stopped", TaskFailed);
     }
 
-    TEST_CASE("FaultIsBlamedOnItsRowAndAfterwardsTheOneAtHomeIs") {
+    TEST_CASE("FaultIsBlamedOnItsRowAndWhatFollowsOnTheBlamedRow") {
         Supervised thrown;
         CHECK_THROWS_WITH_AS(thrown.run({FaultKind::Throw}), doctest::Contains("injected"), TaskFailed);
         CHECK(thrown.blamed == std::vector<std::size_t>{2});

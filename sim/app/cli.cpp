@@ -1,0 +1,243 @@
+#include "sim/app/cli.h"
+
+#include "clients/training/engine.h"
+#include "clients/training/worker.h"
+#include "sim/app/commands.h"
+#include "sim/app/completion.h"
+#include "sim/app/script_command.h"
+#include "sim/app/sweep_command.h"
+#include "sim/app/usage.h"
+#include "sim/machine/ipc_probe.h"
+#include "sim/screen/screen_text.h"
+#include "sim/screen/terminal.h"
+#include "sim/screen/watch.h"
+#include "sim/version.h"
+#include "sim/workers/mps.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <sstream>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// What the options of all subcommands fill.
+struct Arguments {
+    int exit_code = 0;
+    RunOptions run;
+    SweepCommand sweep;
+    ReplayOptions replay;
+    std::filesystem::path folder;
+    std::filesystem::path init;
+    std::filesystem::path arrivals;
+    std::string shell;
+    bool json = false;
+    // Of processes that fedhive starts itself.
+    int control = -1;
+    std::uint32_t index = 0;
+    int coordinator = 0;
+    std::string handle;
+    std::size_t num_floats = 0;
+    int lifeline = -1;
+    int answer = -1;
+    int lock = -1;
+};
+
+/// An empty name is a variable that was not set, rather than none.
+CLI::Validator named() {
+    return {[](const std::string& name) { return name.empty() ? "is empty; a name is wanted" : ""; }, ""};
+}
+
+CLI::Option* add_file(CLI::App* command, const char* name, std::filesystem::path& file, const char* what) {
+    return command->add_option(name, file, what)->type_name("FILE")->check(named());
+}
+
+CLI::Option* add_config(CLI::App* command, RunOptions& run) {
+    CLI::Option* config = add_file(command, "config", run.config, "the experiment, a YAML file");
+    command->add_option("--set", run.overrides, "change a key, such as training.batch_size=64; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    return config;
+}
+
+CLI::Option* add_folder(CLI::App* command, const char* name, std::filesystem::path& folder, const char* what) {
+    return command->add_option(name, folder, what)->type_name("DIR")->check(named());
+}
+
+void add_json(CLI::App* command, Arguments& given) {
+    command->add_flag("--json", given.json, "print one JSON object instead of lines for people");
+}
+
+void add_run(CLI::App& app, Arguments& given) {
+    RunOptions& run = given.run;
+    CLI::App* command = app.add_subcommand("run", "run an experiment");
+    add_config(command, run);
+    CLI::Option* out =
+        add_folder(command, "--out", run.out, "folder for the results; default results/runs/<name>-<date>-<time>");
+    CLI::Option* overwrite = command->add_flag("--overwrite", run.overwrite, "replace the run in a folder that is not empty");
+    CLI::Option* first = add_file(command, "--init", given.init, "start from this safetensors model; --set model.init=FILE");
+    CLI::Option* log = add_file(command, "--arrivals", given.arrivals,
+                                "follow this arrivals.csv of a run on the wall clock; --set arrivals=FILE");
+    CLI::Option* resume = add_folder(command, "--resume", run.resume, "go on with the run in this folder; needs no config")
+                              ->excludes(out)
+                              ->excludes(overwrite)
+                              ->excludes(first)
+                              ->excludes(log);
+    command->add_flag("--allow-other-bits", run.allow_other_bits, "resume on another LibTorch, CPU capability or device")
+        ->needs(resume);
+    command->add_option("--until", run.until, "pause after this round, with a checkpoint; --resume goes on")
+        ->type_name("ROUND")
+        ->check(CLI::Range(std::int64_t{1}, kNoRound).description("1 or more"));
+    command->add_flag("--quiet", run.quiet, "print nothing but errors");
+    command->callback([&given, &run] {
+        if (run.config.empty() && run.resume.empty()) throw CLI::RequiredError("config, or --resume DIR,");
+        // Quoted as YAML has it, so that any file name passes.
+        if (!given.init.empty()) run.overrides.push_back("model.init=" + nlohmann::json(given.init.string()).dump());
+        if (!given.arrivals.empty()) run.overrides.push_back("arrivals=" + nlohmann::json(given.arrivals.string()).dump());
+        given.exit_code = run_command(run);
+    });
+}
+
+void add_sweep(CLI::App& app, Arguments& given) {
+    SweepCommand& sweep = given.sweep;
+    CLI::App* command = app.add_subcommand("sweep", "run all experiments that a sweep file describes");
+    add_file(command, "file", sweep.file, "a base config and what varies in it, a YAML file");
+    command->add_option("--set", sweep.overrides, "change a key of the base, such as rounds=5; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    CLI::Option* out =
+        add_folder(command, "--out", sweep.out, "folder for the results; default results/runs/<name>-<date>-<time>");
+    add_folder(command, "--resume", sweep.resume,
+               "go on with the sweep in this folder; with a file: with its runs as they are now")
+        ->excludes(out);
+    command->add_option("--jobs", sweep.jobs, "runs at a time; default: as many as cores and memory allow")
+        ->type_name("N")
+        ->check(CLI::Range(1, 10000).description("1 to 10000"));
+    command->add_flag("--dry-run", sweep.dry_run, "print the runs and the estimated time, and start nothing");
+    command->add_flag("--quiet", sweep.quiet, "print nothing but errors");
+    command->callback([&given, &sweep] {
+        if (sweep.file.empty() && sweep.resume.empty()) throw CLI::RequiredError("file, or --resume DIR,");
+        given.exit_code = sweep_command(sweep);
+    });
+}
+
+/// The script of that name has arguments and a help of its own.
+void add_script(CLI::App& app, const std::string& name, const std::string& description) {
+    CLI::App* command = app.add_subcommand(name, description)->prefix_command();
+    command->set_help_flag("");
+    command->callback([command, name] { script_command(name, command->remaining()); });
+}
+
+void add_config_commands(CLI::App& app, Arguments& given) {
+    CLI::App* validate = app.add_subcommand("validate", "check a config, its data and its memory without running it");
+    add_config(validate, given.run)->required();
+    add_json(validate, given);
+    validate->callback([&given] { given.exit_code = validate_command(given.run.config, given.run.overrides, given.json); });
+
+    CLI::App* show = app.add_subcommand("show-config", "print the resolved config, itself a valid input");
+    add_config(show, given.run)->required();
+    show->callback([&given] { given.exit_code = show_config_command(given.run.config, given.run.overrides); });
+}
+
+void add_folder_commands(CLI::App& app, Arguments& given) {
+    CLI::App* evaluate = app.add_subcommand("evaluate", "print the metrics of a run's saved model");
+    add_folder(evaluate, "run", given.folder, "folder of a finished run")->required();
+    add_json(evaluate, given);
+    evaluate->callback([&given] { given.exit_code = evaluate_command(given.folder, given.json); });
+
+    CLI::App* watch = app.add_subcommand("watch", "follow a run or a sweep from another terminal, until it ends");
+    add_folder(watch, "folder", given.folder, "folder of a run or of a sweep")->required();
+    watch->callback([&given] { given.exit_code = watch_command(given.folder); });
+
+    ReplayOptions& options = given.replay;
+    CLI::App* replay = app.add_subcommand("replay", "run one client's training of one round of a run again, step by step");
+    add_folder(replay, "run", options.folder, "folder of a run")->required();
+    replay->add_option("--round", options.round, "as in clients.csv, from 1")->required();
+    replay->add_option("--client", options.client, "as in clients.csv, from 0")->required();
+    replay->callback([&given, &options] { given.exit_code = replay_command(options); });
+}
+
+void add_facts(CLI::App& app, Arguments& given) {
+    app.add_subcommand("reference", "print the reference of all config keys, in Markdown")->callback([&given] {
+        given.exit_code = reference_command();
+    });
+    CLI::App* doctor = app.add_subcommand("doctor", "say what this machine can do: cores, memory, LibTorch, CUDA, IPC");
+    add_json(doctor, given);
+    doctor->callback([&given] { given.exit_code = doctor_command(given.json); });
+
+    CLI::App* completion = app.add_subcommand("completion", "print a script that lets a shell complete fedhive's arguments");
+    completion->add_option("shell", given.shell, "bash, zsh or fish; the script's first lines say where to put it")
+        ->required()
+        ->check(CLI::IsMember(std::vector<std::string>(kShells.begin(), kShells.end())));
+    completion->callback([&app, &given] { fmt::print("{}", completion_script(app, given.shell)); });
+}
+
+/// Started by fedhive itself, and not listed.
+void add_hidden(CLI::App& app, Arguments& given) {
+    CLI::App* worker = app.add_subcommand("worker")->group("");
+    worker->add_option("--control", given.control)->required();
+    worker->add_option("--index", given.index)->required();
+    worker->add_option("--coordinator", given.coordinator)->required();
+    worker->callback([&given] {
+        given.exit_code = clients::run_worker(given.control, given.index, given.coordinator, clients::make_trainer);
+    });
+
+    CLI::App* probe = app.add_subcommand("ipc-probe")->group("");
+    probe->add_option("handle", given.handle)->required();
+    probe->add_option("floats", given.num_floats)->required();
+    probe->callback([&given] { given.exit_code = ipc_probe_command(given.handle, given.num_floats); });
+
+    CLI::App* keeper = app.add_subcommand("mps-keeper")->group("");
+    keeper->add_option("--folder", given.folder)->required();
+    keeper->add_option("--lifeline", given.lifeline)->required();
+    keeper->add_option("--answer", given.answer)->required();
+    keeper->add_option("--lock", given.lock)->required();
+    keeper->callback(
+        [&given] { given.exit_code = mps_keeper_command(given.folder, given.lifeline, given.answer, given.lock); });
+}
+
+/// Everything a user can mend is 2 here; CLI11 answers bad usage with codes above 100.
+int refuse(const std::string& problem) {
+    Terminal(STDERR_FILENO).say(escaped("fedhive: " + problem));
+    return 2;
+}
+
+/// -h and --version, which CLI11 calls errors too.
+int answer(const CLI::App& app, const CLI::ParseError& request) {
+    if (request.get_name() != "CallForHelp") return app.exit(request);
+    std::string text = app.help();
+    if (text.ends_with('\n')) text.pop_back();
+    Terminal().say(text);
+    return 0;
+}
+
+}  // namespace
+
+int run_cli(int argc, char** argv) {
+    CLI::App app{"fedhive: federated learning simulated with many processes on one machine"};
+    app.set_version_flag("--version", std::string("fedhive ") + kVersion + " (" + kCommit + ")");
+    app.require_subcommand(1);
+    Arguments given;
+    add_run(app, given);
+    add_sweep(app, given);
+    add_script(app, "report", "draw a report of runs and sweeps; fedhive report -h says more");
+    add_script(app, "bench", "measure how fast this is against other programs; fedhive bench -h says more");
+    add_config_commands(app, given);
+    add_folder_commands(app, given);
+    add_facts(app, given);
+    add_hidden(app, given);
+
+    const std::string problem = command_problem(app, {argv + 1, argv + argc});
+    if (!problem.empty()) return refuse(problem);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return error.get_exit_code() == 0 ? answer(app, error) : refuse(usage_problem(app, error));
+    }
+    return given.exit_code;
+}
+
+}  // namespace fedhive::sim

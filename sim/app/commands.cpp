@@ -1,0 +1,213 @@
+#include "sim/app/commands.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/math/vector_ops.h"
+#include "clients/protocol/watcher.h"
+#include "sim/config/suggest.h"
+#include "sim/plan/experiment.h"
+#include "sim/plan/recorded_arrivals.h"
+#include "sim/plan/worker_probe.h"
+#include "sim/run/checkpointer.h"
+#include "sim/run/evaluate.h"
+#include "sim/run/reporter.h"
+#include "sim/run/resume.h"
+#include "sim/run/round_loop.h"
+#include "sim/run/run_files.h"
+#include "sim/run/run_folder.h"
+#include "sim/screen/screen_text.h"
+#include "sim/state/model_file.h"
+#include "sim/workers/mps.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <sstream>
+
+namespace fedhive::sim {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What a file is called need not be UTF-8.
+void print(const Json& object) { fmt::print("{}\n", object.dump(2, ' ', false, Json::error_handler_t::replace)); }
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
+
+/// True when no round is left after it. The fleet lives inside: when this returns, no worker is left.
+bool run_with_fleet(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const std::filesystem::path& logs,
+                    std::int64_t until) {
+    FleetOptions options = run.fleet_options();
+    options.logs = logs;
+    std::optional<MpsDaemon> mps;  // outlives its clients
+    if (run.workers.mps) {
+        options.worker_environment = mps.emplace().environment();
+        options.renew_mps = [&mps] { return mps.emplace().environment(); };
+    }
+    Fleet fleet(options, run.worker_plan, *run.arena, run.dataset);
+    const Console::LiveLine live = reporter.start_rounds(fleet);
+    for (const InFlight& client : std::vector(run.server.in_flight)) fleet.take_up(client, run.server, run.strategy);
+    return run_rounds(run, fleet, reporter, checkpoints, until);
+}
+
+/// `over`: no round is left, only the end is to be written down.
+int run_to_the_end(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const RunFolder& folder, bool over,
+                   std::int64_t until) {
+    try {
+        if (!over && run.server.round < until) over = run_with_fleet(run, reporter, checkpoints, folder.logs(), until);
+        checkpoints.write_if_older();
+        if (over)
+            reporter.finish();
+        else
+            reporter.paused();
+        return 0;
+    } catch (const clients::Interrupted& interrupted) {
+        if (interrupted.consistent) checkpoints.write_if_older();
+        reporter.interrupted(fmt::format("SIG{}", sigabbrev_np(interrupted.signal_number)));
+        return 130;
+    }
+}
+
+int run_and_record(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const RunFolder& folder, bool over,
+                   std::int64_t until) {
+    try {
+        return run_to_the_end(run, reporter, checkpoints, folder, over, until);
+    } catch (const std::exception& error) {
+        reporter.failed(error.what());
+        throw;
+    }
+}
+
+void settle_workers(Experiment& run, std::int64_t until, const std::optional<WorkerChoice>& before) {
+    run.workers = choose_workers(run, std::min(until, run.config.rounds) - run.server.round, before);
+    run.num_workers = run.workers.workers;
+}
+
+int start_run(const RunOptions& options) {
+    const LoadedConfig loaded = load_config(options.config, options.overrides);
+    Experiment run(loaded);
+    check_recorded_arrivals(run, loaded);
+    run.load_first_model(loaded);
+    run.fit_device(loaded);
+    settle_workers(run, options.until, std::nullopt);
+    clients::throw_if_interrupted();
+    const bool from_file = !run.config.model.init.empty();
+    RunFolder folder(
+        claim_new_folder(options.out.empty() ? make_default_run_folder(run.config.name) : options.out, options.overwrite),
+        run.config, from_file ? checkpoint_of(run, {}, {}) : "");
+    Reporter reporter(run, folder, options.quiet);
+    reporter.start();
+    Checkpointer checkpoints(run, folder, reporter, std::nullopt);
+    return run_and_record(run, reporter, checkpoints, folder, false, options.until);
+}
+
+int resume_run(const RunOptions& options) {
+    RunLock lock = claim_run(options.resume);
+    Resumption resumption = find_resumption({options.resume, options.config, options.overrides});
+    if (!resumption.finished.empty()) {
+        if (!options.quiet) fmt::print("{}\n", escaped(resumption.finished));
+        return 0;
+    }
+    Experiment run(resumption.loaded);
+    take_up(run, resumption, options.allow_other_bits);
+    check_recorded_arrivals(run, resumption.loaded);
+    run.fit_device(resumption.loaded);
+    settle_workers(run, options.until, resumption.workers);
+    clients::throw_if_interrupted();
+    RunFolder folder(std::move(lock));
+    if (resumption.config_changed) folder.write_config(run.config);
+    Reporter reporter(run, folder, options.quiet, resumption.past);
+    reporter.resume(resumption.point);
+    const auto newest = resumption.from ? std::optional(resumption.point.round) : std::nullopt;
+    resumption.from.reset();  // the file's bytes are not needed any more
+    Checkpointer checkpoints(run, folder, reporter, newest);
+    return run_and_record(run, reporter, checkpoints, folder, resumption.over, options.until);
+}
+
+}  // namespace
+
+int run_command(const RunOptions& options) {
+    clients::block_interrupts();
+    return options.resume.empty() ? start_run(options) : resume_run(options);
+}
+
+int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides, bool json) {
+    try {
+        const LoadedConfig loaded = load_config(config, overrides);
+        const Experiment run(loaded);
+        check_recorded_arrivals(run, loaded);
+        run.load_first_model(loaded);
+        const clients::DatasetMap& data = run.dataset.map();
+        if (json)
+            print(Json{{"valid", true},
+                       {"file", config.string()},
+                       {"num_parameters", run.layout.num_values()},
+                       {"num_clients", data.num_clients},
+                       {"num_train", data.num_train},
+                       {"num_test", data.num_test},
+                       {"num_classes", data.num_classes},
+                       {"mistakes", Json::array()}});
+        else
+            fmt::print("{}: valid; {} parameters, {} clients, {} training examples\n", escaped(config.string()),
+                       run.layout.num_values(), data.num_clients, data.num_train);
+        return 0;
+    } catch (const ConfigError& error) {
+        if (!json) throw;
+        print(Json{{"valid", false}, {"file", config.string()}, {"mistakes", lines_of(error.what())}});
+        return 2;
+    }
+}
+
+int show_config_command(const std::filesystem::path& config, const std::vector<std::string>& overrides) {
+    fmt::print("{}", to_yaml(load_config(config, overrides).run));
+    return 0;
+}
+
+int evaluate_command(const std::filesystem::path& run_folder, bool json) {
+    clients::block_interrupts();
+    if (!std::filesystem::exists(run_folder / "config.yaml"))
+        throw ConfigError(fmt::format("{}: is not the folder of a run (it has no config.yaml){}", run_folder.string(),
+                                      std::filesystem::exists(run_folder) ? "" : nearest_folder(run_folder)));
+    const LoadedConfig loaded = load_config(run_folder / "config.yaml", {"workers=auto"});
+    Experiment run(loaded);
+    std::vector<float> model = read_model(run_folder / "model.safetensors", run.layout);
+    aggregation::copy(run.server.model(), model);
+    aggregation::synchronize(run.space);  // before a worker reads it
+    run.fit_device(loaded, false);
+    Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
+    const Metrics metrics = evaluate(fleet, run.server, run.dataset.map().num_test);
+    const std::string hash = model_sha256(run.layout, model);
+    if (json)
+        print(Json{{"run", run_folder.string()},
+                   {"test_loss", metrics.test_loss},
+                   {"test_accuracy", metrics.test_accuracy},
+                   {"num_test", run.dataset.map().num_test},
+                   {"model_sha256", hash}});
+    else
+        fmt::print("test_loss {}\ntest_accuracy {}\nmodel_sha256 {}\n", metrics.test_loss, metrics.test_accuracy, hash);
+    return 0;
+}
+
+int replay_command(const ReplayOptions& options) {
+    clients::block_interrupts();
+    const bool same = replay(options, [](const std::string& line) {
+        fmt::print("{}\n", escaped(line));
+        std::fflush(stdout);
+    });
+    return same ? 0 : 1;
+}
+
+int reference_command() {
+    fmt::print("{}", reference_markdown());
+    return 0;
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,93 @@
+#include "sim/app/commands.h"
+#include "sim/machine/cuda_refusal.h"
+#include "sim/machine/ipc_probe.h"
+#include "sim/machine/machine.h"
+#include "sim/version.h"
+#include "sim/workers/mps.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// What is known of the machine, once; printed as lines or as JSON.
+struct Findings {
+    Machine machine = this_machine();
+    CudaFacts facts = collect_cuda_facts(false);
+    std::string why_no_mps = sim::why_no_mps(facts.cuda.devices > 0);
+    std::string ipc_problem = facts.cuda.devices > 0 ? probe_ipc() : "";
+
+    /// Empty where a run can train on the GPU.
+    std::string why_no_training() const {
+        CudaFacts all = facts;
+        all.ipc_problem = ipc_problem;
+        return why_no_cuda(all);
+    }
+};
+
+void print_gpu(const Findings& found) {
+    fmt::print("cuda        {}\n", found.facts.cuda.describe());
+    fmt::print("training    {}\n",
+               found.facts.torch.cuda_built
+                   ? fmt::format("LibTorch with CUDA, {} usable device(s)", found.facts.torch.cuda_devices)
+                   : "LibTorch without CUDA: training runs on the CPU (scripts/setup --cuda brings the CUDA build)");
+    fmt::print(
+        "mps         {}; {}\n", found.facts.ipc.mps_pipe.empty() ? "not running" : "running, pipe " + found.facts.ipc.mps_pipe,
+        found.why_no_mps.empty() ? "a run can have a daemon of its own (mps: on)" : "none for a run: " + found.why_no_mps);
+    if (found.facts.cuda.devices == 0) {
+        fmt::print("ipc         not probed: there is no CUDA device; host memory is used\n");
+    } else if (found.ipc_problem.empty()) {
+        fmt::print("ipc         a child process opened an IPC handle, read and wrote: works\n");
+    } else {
+        fmt::print("ipc         does not work: {}\n", found.ipc_problem);
+        for (const std::string& cause : likely_ipc_causes(found.facts.ipc)) fmt::print("            likely: {}\n", cause);
+    }
+    const std::string why = found.why_no_training();
+    fmt::print("device      {}\n", why.empty() ? "cuda can be had" : "cuda cannot be had: " + why);
+}
+
+void print_json(const Findings& found) {
+    const bool probed = found.facts.cuda.devices > 0;
+    const bool works = probed && found.ipc_problem.empty();
+    nlohmann::ordered_json json;
+    json["fedhive"] = kVersion;
+    json["commit"] = kCommit;
+    json["cpu"] = found.machine.cpu;
+    json["cores"] = found.machine.cores;
+    json["available_memory_bytes"] = found.machine.available_memory;
+    json["libtorch"] = found.facts.torch.version;
+    json["cpu_capability"] = found.facts.torch.cpu_capability;
+    json["cuda"] = found.facts.cuda.describe();
+    json["cuda_devices"] = found.facts.cuda.devices;
+    json["libtorch_with_cuda"] = found.facts.torch.cuda_built;
+    const std::string why = found.why_no_training();
+    json["cuda_problem"] = why.empty() ? nlohmann::json(nullptr) : nlohmann::json(why);
+    json["training_devices"] = found.facts.torch.cuda_devices;
+    json["mps_running"] = !found.facts.ipc.mps_pipe.empty();
+    json["mps_problem"] = found.why_no_mps.empty() ? nlohmann::json(nullptr) : nlohmann::json(found.why_no_mps);
+    json["ipc_works"] = probed ? nlohmann::json(works) : nlohmann::json(nullptr);
+    json["ipc_problem"] = probed && !works ? nlohmann::json(found.ipc_problem) : nlohmann::json(nullptr);
+    json["ipc_likely_causes"] = probed && !works ? likely_ipc_causes(found.facts.ipc) : std::vector<std::string>{};
+    fmt::print("{}\n", json.dump(2));
+}
+
+}  // namespace
+
+int doctor_command(bool json) {
+    const Findings found;
+    if (json) {
+        print_json(found);
+        return 0;
+    }
+    const Machine& machine = found.machine;
+    fmt::print("fedhive     {} ({})\n", kVersion, kCommit);
+    fmt::print("cpu         {} · {} core{} usable\n", machine.cpu, machine.cores, machine.cores == 1 ? "" : "s");
+    fmt::print("memory      {} available\n", human_bytes(machine.available_memory));
+    fmt::print("libtorch    {} · CPU capability {}\n", found.facts.torch.version, found.facts.torch.cpu_capability);
+    print_gpu(found);
+    return 0;
+}
+
+}  // namespace fedhive::sim

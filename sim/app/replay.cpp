@@ -1,0 +1,228 @@
+#include "sim/app/replay.h"
+
+#include "aggregation/base/error.h"
+#include "clients/training/batched_training.h"
+#include "clients/training/engine.h"
+#include "clients/training/local_training.h"
+#include "sim/record/run_record.h"
+#include "sim/run/resume.h"
+#include "sim/run/round_loop.h"
+#include "sim/run/run_files.h"
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+namespace {
+
+using Say = std::function<void(const std::string&)>;
+
+/// Tells the loss of every step; between steps it can be interrupted.
+class LoggedStep final : public clients::TrainingStep {
+public:
+    LoggedStep(clients::TrainingStep& step, const Say& say) : step_(step), say_(say) {}
+
+    aggregation::ParamSpan parameters() override { return step_.parameters(); }
+    void begin(const clients::ClientStart& start) override { step_.begin(start); }
+    aggregation::ParamSpan gradient() override { return step_.gradient(); }
+    aggregation::ParamSpan velocity() override { return step_.velocity(); }
+    void apply_gradient() override { step_.apply_gradient(); }
+    double loss_sum() override { return step_.loss_sum(); }
+    void compute_gradient(std::span<const std::uint32_t> batch) override {
+        clients::throw_if_interrupted();
+        const double before = step_.loss_sum();
+        step_.compute_gradient(batch);
+        const double loss = (step_.loss_sum() - before) / static_cast<double>(batch.size());
+        say_(fmt::format("step {:>6}  batch {:>5}  loss {:.6f}", ++count_, batch.size(), loss));
+    }
+
+private:
+    clients::TrainingStep& step_;
+    const Say& say_;
+    std::uint64_t count_ = 0;
+};
+
+/// The same of one row, where many clients are trained at once.
+class LoggedRow final : public clients::BatchedStep {
+public:
+    LoggedRow(clients::BatchedStep& step, std::size_t row, const Say& say) : step_(step), row_(row), say_(say) {}
+
+    std::size_t num_rows() const override { return step_.num_rows(); }
+    aggregation::ParamSpan parameters(std::size_t row) override { return step_.parameters(row); }
+    void begin(const clients::BatchedStart& start) override { step_.begin(start); }
+    void apply_gradients() override { step_.apply_gradients(); }
+    void loss_sums(std::span<double> sums) override { step_.loss_sums(sums); }
+    void compute_gradients(std::span<const clients::RowBatch> batches) override {
+        clients::throw_if_interrupted();
+        std::vector<double> before(batches.size()), after(batches.size());
+        step_.loss_sums(before);
+        step_.compute_gradients(batches);
+        step_.loss_sums(after);
+        const std::size_t size = batches[row_].size();
+        if (size == 0) return;
+        say_(fmt::format("step {:>6}  batch {:>5}  loss {:.6f}", ++count_, size,
+                         (after[row_] - before[row_]) / static_cast<double>(size)));
+    }
+
+private:
+    clients::BatchedStep& step_;
+    std::size_t row_;
+    const Say& say_;
+    std::uint64_t count_ = 0;
+};
+
+/// "0, 3, 4 and 97 more"
+std::string listed(const std::vector<RecordedClient>& cohort) {
+    constexpr std::size_t kMost = 30;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(cohort.size(), kMost); ++i)
+        text += fmt::format("{}{}", i == 0 ? "" : ", ", cohort[i].client_id);
+    return cohort.size() > kMost ? fmt::format("{} and {} more", text, cohort.size() - kMost) : text;
+}
+
+/// The client's rows of the round (it may have come twice), or why there is none to compare with.
+std::vector<RecordedClient> recorded_clients(const ReplayOptions& options, const std::vector<RecordedRound>& record) {
+    const std::string folder = options.folder.string();
+    if (options.round < 1 || options.round > static_cast<std::int64_t>(record.size()))
+        throw ConfigError(fmt::format("{}: round {} is not in its record; allowed: {}", folder, options.round,
+                                      record.empty() ? "none, no round has ended" : fmt::format("1 to {}", record.size())));
+    const std::vector<RecordedClient>& cohort = record[static_cast<std::size_t>(options.round - 1)].clients;
+    std::vector<RecordedClient> found;
+    std::string failure;
+    for (const RecordedClient& one : cohort) {
+        if (one.client_id != options.client) continue;
+        if (one.failure.empty())
+            found.push_back(one);
+        else
+            failure = one.failure;
+    }
+    if (found.empty() && failure.empty())
+        throw ConfigError(fmt::format("{}: client {} did not train in round {}; its cohort: {}", folder, options.client,
+                                      options.round, listed(cohort)));
+    if (found.empty())
+        throw ConfigError(fmt::format("{}: client {} failed in round {} ({}), so there is no update to compare with", folder,
+                                      options.client, options.round, failure));
+    return found;
+}
+
+/// Leaves out whom the record says to have failed in rounds [first, end), counted from 0, for whatever reason, and nobody else.
+void follow_record(RunConfig& config, const std::vector<RecordedRound>& record, std::int64_t first, std::int64_t end) {
+    config.failures.policy = "drop";
+    config.faults.clear();
+    for (std::int64_t round = first; round < end; ++round)
+        for (const RecordedClient& client : record[static_cast<std::size_t>(round)].clients) {
+            if (client.failure.empty() || client.failure == to_string(clients::FailureKind::LeftBehind)) continue;
+            FaultConfig fault;
+            fault.kind = "drop";
+            fault.round = client.sent_round;
+            fault.client = client.client_id;
+            fault.repeat = client.repeat;
+            fault.attempts = "all";
+            config.faults.push_back(fault);
+        }
+}
+
+/// "round 2, client 5" where an update has other bits than in the run; empty where it does not.
+std::string first_difference(const Arrivals& arrived, const RecordedRound& recorded, std::int64_t round) {
+    for (std::size_t i = 0; i < arrived.clients.size(); ++i) {
+        const ClientReport& client = arrived.clients[i];
+        const bool same = i < recorded.clients.size() && recorded.clients[i].client_id == client.client_id &&
+                          recorded.clients[i].failure.empty() == !client.failure &&
+                          (client.failure || recorded.clients[i].update_hash == client.result.update_hash);
+        if (!same) return fmt::format("round {}, client {}", round, client.client_id);
+    }
+    return "";
+}
+
+/// Runs the rounds up to `until` again. Returns where the first difference from the record is.
+std::string run_recorded_rounds(Experiment& run, const std::vector<RecordedRound>& record, std::int64_t until) {
+    ServerState& server = run.server;
+    if (server.round == until) return "";
+    std::string difference;
+    Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
+    for (const InFlight& client : std::vector(server.in_flight)) fleet.take_up(client, server, run.strategy);
+    while (server.round < until) {
+        fleet.throw_if_interrupted();
+        RoundRecord round;
+        const Arrivals arrived = run_round(run, fleet, round);
+        ++server.round;
+        if (difference.empty())
+            difference = first_difference(arrived, record[static_cast<std::size_t>(server.round - 1)], server.round);
+    }
+    return difference;
+}
+
+/// Where clients are trained at once, with those of its cohort that it was trained with: they share a batched step's shape.
+clients::ClientResult train_told(const Experiment& run, const ReplayOptions& options, const std::vector<RecordedClient>& cohort,
+                                 const RecordedClient& recorded, const Say& say) {
+    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
+    const auto round = static_cast<std::uint32_t>(recorded.sent_round - 1);
+    std::size_t place = 0;
+    while (cohort[place].client_id != options.client) ++place;
+    const std::size_t first = place - place % run.worker_plan.clients_at_once;
+    std::vector<clients::RowClient> together;
+    for (std::size_t i = first; i < std::min<std::size_t>(cohort.size(), first + run.worker_plan.clients_at_once); ++i) {
+        const std::uint32_t id = cohort[i].client_id;
+        together.push_back({id, run.dataset.shard(id)});
+    }
+    if (together.size() > 1) {
+        std::vector<clients::RowClient> rows;
+        std::size_t told = 0;
+        for (const std::size_t other : clients::places_of_rows(run.worker_plan.training, together)) {
+            if (first + other == place) told = rows.size();
+            rows.push_back(together[other]);
+        }
+        LoggedRow step(trainer->batched_step(), told, say);
+        return clients::train_clients(step, run.worker_plan.training, run.strategy.objective, round, rows,
+                                      run.server.model())[told];
+    }
+    LoggedStep step(trainer->step(), say);
+    return clients::train_client(step, run.worker_plan.training.of_repeat(recorded.repeat), run.strategy.objective, round,
+                                 together[0].client_id, together[0].shard, run.server.model(), run.arena->slot(0));
+}
+
+/// One row of the client. True when it has the bits of the run.
+bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& record, const RecordedClient& recorded,
+                const Say& say) {
+    Resumption start = find_start(options.folder, recorded.sent_round - 1);
+    const std::int64_t first = start.from ? start.from->checkpoint.round : 0;
+    follow_record(start.loaded.run, record, first, static_cast<std::int64_t>(record.size()));
+    // The order of arrivals is part of what happened.
+    if (start.loaded.run.clock == "wall") start.loaded.run.arrivals = options.folder / "arrivals.csv";
+    if (make_mode(start.loaded.run).task != clients::TaskKind::Train)
+        throw ConfigError(
+            fmt::format("{}: in mode {} no client trains by itself; replay is for synchronous, semi_async and async",
+                        options.folder.string(), start.loaded.run.mode.name));
+    Experiment run(start.loaded);
+    take_up(run, start, true);
+    for (const std::string& other : start.past.other_bits) say("other bits  " + other);
+    say(fmt::format("round {}, client {}: {} examples; from {}{}", options.round, options.client,
+                    run.dataset.shard(static_cast<std::size_t>(options.client)).size(),
+                    start.from ? start.from->path.filename().string() : "the beginning",
+                    first == recorded.sent_round - 1
+                        ? ""
+                        : fmt::format(", rounds {} to {} run again", first + 1, recorded.sent_round - 1)));
+    const std::string difference = run_recorded_rounds(run, record, recorded.sent_round - 1);
+    const clients::ClientResult result =
+        train_told(run, options, record[static_cast<std::size_t>(options.round - 1)].clients, recorded, say);
+    if (result.update_hash == recorded.update_hash) {
+        say(fmt::format("update_hash {:016x}: the bits of the run", result.update_hash));
+        return true;
+    }
+    say(fmt::format("update_hash {:016x}, in the run {:016x}: not the bits of the run{}", result.update_hash,
+                    recorded.update_hash,
+                    difference.empty() ? "" : "; the first update that differs is that of " + difference));
+    return false;
+}
+
+}  // namespace
+
+bool replay(const ReplayOptions& options, const Say& say) {
+    check_is_run(options.folder);
+    const std::vector<RecordedRound> record = read_record(options.folder);
+    bool same = true;
+    for (const RecordedClient& row : recorded_clients(options, record)) same = replay_row(options, record, row, say) && same;
+    return same;
+}
+
+}  // namespace fedhive::sim

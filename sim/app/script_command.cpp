@@ -1,0 +1,38 @@
+#include "sim/app/script_command.h"
+
+#include "aggregation/base/error.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace fedhive::sim {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// build/release/fedhive stands two folders below the checkout; an installed program has none above it.
+fs::path find_script(const std::string& name) {
+    const fs::path program = fs::read_symlink("/proc/self/exe");
+    for (fs::path folder = program.parent_path(); folder != folder.root_path(); folder = folder.parent_path())
+        if (fs::exists(folder / "scripts" / name) && fs::exists(folder / "sim")) return folder / "scripts" / name;
+    throw ConfigError(fmt::format("{0}: there is no scripts/{0} in a folder above {1}; call that of the checkout: scripts/{0}",
+                                  name, program.string()));
+}
+
+}  // namespace
+
+void script_command(const std::string& name, const std::vector<std::string>& arguments) {
+    const std::string script = find_script(name).string();
+    std::vector<std::string> all{script};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    std::vector<char*> pointers;
+    pointers.reserve(all.size() + 1);
+    for (std::string& argument : all) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    execv(script.c_str(), pointers.data());
+    throw ConfigError(fmt::format("{}: cannot be started: {}", script, std::strerror(errno)));
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,146 @@
+#include "sim/app/sweep_command.h"
+
+#include "aggregation/base/error.h"
+#include "clients/protocol/watcher.h"
+#include "sim/config/sweep_config.h"
+#include "sim/machine/machine.h"
+#include "sim/plan/estimate.h"
+#include "sim/plan/experiment.h"
+#include "sim/run/run_files.h"
+#include "sim/screen/screen_text.h"
+#include "sim/screen/sweep_screen.h"
+#include "sim/sweep/scheduler.h"
+#include "sim/sweep/sweep_record.h"
+
+#include <algorithm>
+#include <map>
+
+namespace fedhive::sim {
+
+namespace {
+
+constexpr std::size_t kMostValuesShown = 8;
+
+/// `auto` becomes what it is on this machine, as in a run's own config.yaml, so that the two can be compared.
+void resolve_devices(SweepConfig& sweep) {
+    std::map<std::string, std::string> resolved;
+    for (SweepRun& run : sweep.runs) {
+        std::string& device = resolved[run.config.device];
+        if (device.empty()) device = resolve_device({run.config, run.source});
+        run.config.device = device;
+    }
+}
+
+std::vector<LoadedConfig> configs_of(const SweepConfig& sweep) {
+    std::vector<LoadedConfig> configs;
+    for (const SweepRun& run : sweep.runs) configs.push_back({run.config, run.source});
+    return configs;
+}
+
+/// "0.01, 0.03, 0.1", each once, in the order of the runs.
+std::string values_of(const std::vector<std::string>& all) {
+    std::vector<std::string> values;
+    for (const std::string& value : all) {
+        const std::string shown = value.empty() ? "–" : value;  // a key that does not apply to the run
+        if (std::find(values.begin(), values.end(), shown) == values.end()) values.push_back(shown);
+    }
+    const std::size_t more = values.size() - std::min(values.size(), kMostValuesShown);
+    values.resize(values.size() - more);
+    return fmt::format("{}{}", fmt::join(values, ", "), more > 0 ? fmt::format(", … and {} more", more) : "");
+}
+
+std::string axes_of(const SweepConfig& sweep) {
+    std::string text;
+    const auto add = [&](const std::string& key, const std::vector<std::string>& all) {
+        text += fmt::format("{}{}: {}\n", text.empty() ? "axes        " : "            ", key, values_of(all));
+    };
+    std::vector<std::string> cases;
+    for (const SweepRun& run : sweep.runs) cases.push_back(run.case_name);
+    if (std::any_of(cases.begin(), cases.end(), [](const std::string& name) { return !name.empty(); })) add("case", cases);
+    for (std::size_t key = 0; key < sweep.keys.size(); ++key) {
+        std::vector<std::string> all;
+        for (const SweepRun& run : sweep.runs) all.push_back(run.settings[key].value);
+        add(sweep.keys[key], all);
+    }
+    std::vector<std::string> seeds;
+    for (const SweepRun& run : sweep.runs) seeds.push_back(fmt::format("{}", run.config.seed));
+    add("seed", seeds);
+    return text;
+}
+
+std::string stopping_of(const EarlyStoppingConfig& stopping) {
+    if (stopping.rule == "none") return "";
+    const std::string how = stopping.rule == "halving" ? fmt::format("one in {} goes on", stopping.factor)
+                                                       : std::string("who is below the median is stopped");
+    return fmt::format("stopping    {}: from round {} on, {}\n", stopping.rule, stopping.first_round, how);
+}
+
+std::int64_t most_at_once(const SweepConfig& sweep, const Machine& machine, std::int64_t jobs) {
+    return std::min<std::int64_t>(jobs > 0 ? jobs : machine.cores, static_cast<std::int64_t>(sweep.runs.size()));
+}
+
+std::string plan_of(const SweepConfig& sweep, const Estimates& estimates, const SweepCommand& command) {
+    const Machine machine = this_machine();
+    const std::int64_t at_once = most_at_once(sweep, machine, command.jobs);
+    double total = 0.0;
+    RunEstimate largest;
+    for (const RunEstimate& one : estimates.runs) {
+        total += one.core_seconds;
+        largest.core_seconds = std::max(largest.core_seconds, one.core_seconds);
+        largest.host_bytes = std::max(largest.host_bytes, one.host_bytes);
+    }
+    const auto cores = static_cast<double>(std::min<std::int64_t>(at_once, machine.cores));
+    return fmt::format("sweep       {} · {} runs · {}\n{}{}", sweep.name, sweep.runs.size(), sweep.file.string(),
+                       axes_of(sweep), stopping_of(sweep.early_stopping)) +
+           fmt::format("machine     {} cores · {} of memory · {} at a time · about {} each\n", machine.cores,
+                       human_bytes(machine.available_memory), at_once, human_bytes(largest.host_bytes)) +
+           fmt::format("estimate    {} · {} of one core · from a short trial of {} that differ in cost\n",
+                       clock_time(std::max(total / cores, largest.core_seconds)), clock_time(total), estimates.tried);
+}
+
+std::string list_of_runs(const SweepConfig& sweep, const Estimates& estimates) {
+    std::string text = fmt::format("\n{:>9} {:>10}  run\n", "estimate", "memory");
+    for (std::size_t i = 0; i < sweep.runs.size(); ++i)
+        text += fmt::format("{:>9} {:>10}  {}\n", clock_time(estimates.runs[i].core_seconds),
+                            human_bytes(estimates.runs[i].host_bytes), sweep.runs[i].id);
+    return text;
+}
+
+SweepConfig load(const SweepCommand& command) {
+    if (command.resume.empty()) return load_sweep(command.file, command.overrides);
+    const SweepRecord begun = read_sweep(command.resume);
+    std::vector<std::string> overrides = begun.overrides;
+    overrides.insert(overrides.end(), command.overrides.begin(), command.overrides.end());
+    SweepConfig sweep = command.file.empty() ? load_sweep(begun.file, overrides) : load_sweep(command.file, command.overrides);
+    keep_ids(begun, sweep);
+    return sweep;
+}
+
+}  // namespace
+
+int sweep_command(const SweepCommand& command) {
+    clients::block_interrupts();
+    SweepConfig sweep = load(command);
+    resolve_devices(sweep);
+    const Estimates estimates = estimate(configs_of(sweep));
+    clients::throw_if_interrupted();
+    Terminal terminal;
+    const std::string plan = plan_of(sweep, estimates, command);
+    if (command.dry_run) {
+        terminal.say(plan + list_of_runs(sweep, estimates));
+        return 0;
+    }
+    SweepOptions options;
+    options.resume = !command.resume.empty();
+    options.adopt = options.resume && !command.file.empty();
+    options.jobs = command.jobs;
+    options.folder = options.resume ? command.resume : command.out.empty() ? make_default_run_folder(sweep.name) : command.out;
+    if (!command.quiet) terminal.say(fmt::format("{}folder      {}\n", plan, options.folder.string()));
+    SweepScreen screen(options.folder, terminal);
+    if (!command.quiet) options.on_tick = [&] { screen.show(); };
+    const int code = run_sweep(sweep, estimates.runs, options);
+    if (!command.quiet) screen.show_end();
+    return code;
+}
+
+}  // namespace fedhive::sim

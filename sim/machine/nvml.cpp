@@ -1,0 +1,129 @@
+#include "sim/machine/nvml.h"
+
+#include "aggregation/memory/cuda_driver.h"
+#include "sim/machine/machine.h"
+
+#include <fmt/format.h>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// The few things of nvml.h that are needed here, as its documentation gives them.
+struct NvmlMemory {
+    unsigned long long total, free, used;
+};
+struct NvmlProcess {
+    unsigned pid;
+    unsigned long long bytes;  // all ones where it is not known
+    unsigned gpu_instance, compute_instance;
+};
+using NvmlDevice = void*;
+constexpr int kNvmlSuccess = 0;
+constexpr unsigned kMostProcesses = 256;
+
+class Nvml {
+public:
+    Nvml(const std::string& library, const FirstDevice& first_device)
+        : library_(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+        if (library_ == nullptr) return;
+        const auto start = find<int()>("nvmlInit_v2");
+        memory_ = find<int(NvmlDevice, NvmlMemory*)>("nvmlDeviceGetMemoryInfo");
+        processes_ = find<int(NvmlDevice, unsigned*, NvmlProcess*)>("nvmlDeviceGetComputeRunningProcesses_v3");
+        if (start != nullptr && memory_ != nullptr && start() == kNvmlSuccess) device_ = find_device(first_device());
+    }
+    ~Nvml() {
+        if (library_ != nullptr) dlclose(library_);
+    }
+    Nvml(const Nvml&) = delete;
+    Nvml& operator=(const Nvml&) = delete;
+
+    std::optional<std::uint64_t> free_bytes() const {
+        NvmlMemory memory{};
+        if (device_ == nullptr || memory_(device_, &memory) != kNvmlSuccess) return std::nullopt;
+        return memory.free;
+    }
+
+    std::vector<DeviceHolder> holders() const {
+        std::vector<NvmlProcess> processes(kMostProcesses);
+        unsigned count = kMostProcesses;
+        if (device_ == nullptr || processes_ == nullptr || processes_(device_, &count, processes.data()) != kNvmlSuccess)
+            return {};
+        std::vector<DeviceHolder> holders;
+        for (unsigned i = 0; i < count; ++i)
+            holders.push_back({static_cast<pid_t>(processes[i].pid), processes[i].bytes + 1 == 0 ? 0 : processes[i].bytes});
+        return holders;
+    }
+
+private:
+    template <typename Signature>
+    Signature* find(const char* name) const {
+        return reinterpret_cast<Signature*>(dlsym(library_, name));
+    }
+
+    /// By name: NVML counts devices by their place on the bus, CUDA the fastest first. Of a card that is cut into MIG instances NVML tells the
+    /// memory of all of them, which is nobody's.
+    NvmlDevice find_device(const std::string& uuid) const {
+        const auto by_uuid = find<int(const char*, NvmlDevice*)>("nvmlDeviceGetHandleByUUID");
+        const auto mig_mode = find<int(NvmlDevice, unsigned*, unsigned*)>("nvmlDeviceGetMigMode");
+        NvmlDevice device = nullptr;
+        if (by_uuid == nullptr || uuid.empty()) return nullptr;
+        if (by_uuid(("MIG-" + uuid).c_str(), &device) == kNvmlSuccess) return device;
+        const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+        std::string instance = visible == nullptr ? "" : visible;
+        instance = instance.substr(0, instance.find(','));
+        if (instance.rfind("MIG-", 0) == 0) return by_uuid(instance.c_str(), &device) == kNvmlSuccess ? device : nullptr;
+        if (by_uuid(("GPU-" + uuid).c_str(), &device) != kNvmlSuccess) return nullptr;
+        unsigned now = 0;
+        unsigned next = 0;
+        return mig_mode != nullptr && mig_mode(device, &now, &next) == kNvmlSuccess && now == 1 ? nullptr : device;
+    }
+
+    void* library_;
+    int (*memory_)(NvmlDevice, NvmlMemory*) = nullptr;
+    int (*processes_)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
+    NvmlDevice device_ = nullptr;
+};
+
+std::string name_of(pid_t pid) {
+    std::ifstream file(fmt::format("/proc/{}/comm", pid));
+    std::string name;
+    std::getline(file, name);
+    return name;
+}
+
+}  // namespace
+
+std::string uuid_of_first_device() { return aggregation::cuda_versions().device_uuid; }
+
+FreeDeviceMemory nvml_free_memory(const std::string& library, const FirstDevice& first_device) {
+    return [nvml = std::make_shared<Nvml>(library, first_device)] { return nvml->free_bytes(); };
+}
+
+std::vector<DeviceHolder> nvml_holders(const std::string& library, const FirstDevice& first_device) {
+    std::vector<DeviceHolder> holders = Nvml(library, first_device).holders();
+    std::sort(holders.begin(), holders.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+    return holders;
+}
+
+std::string describe_holders(const std::vector<DeviceHolder>& holders) {
+    std::string text;
+    for (const DeviceHolder& holder : holders) {
+        if (holder.pid == getpid()) continue;
+        const std::string name = name_of(holder.pid);  // none where the process is outside of this container
+        text += fmt::format("{} process {}{}{}", text.empty() ? "; held by" : ",", holder.pid,
+                            name.empty() ? "" : fmt::format(" ({})", name),
+                            holder.bytes == 0 ? "" : ": " + human_bytes(holder.bytes));
+    }
+    return text;
+}
+
+}  // namespace fedhive::sim

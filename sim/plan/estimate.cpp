@@ -1,0 +1,167 @@
+#include "sim/plan/estimate.h"
+
+#include "aggregation/base/clock.h"
+#include "clients/training/engine.h"
+#include "sim/plan/experiment.h"
+#include "sim/plan/memory_plan.h"
+#include "sim/plan/recorded_arrivals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <functional>
+#include <map>
+
+namespace fedhive::sim {
+
+namespace {
+
+constexpr double kTiming_s = 0.25;  // for local steps, and again for evaluation
+constexpr double kStart_s = 0.6;    // of a run's processes
+
+/// The median time of `work`, after a first time that does not count.
+double seconds_each(const std::function<void()>& work) {
+    work();
+    std::vector<double> times;
+    for (const std::int64_t start_ns = now_ns(); times.size() < 3 || seconds_between(start_ns, now_ns()) < kTiming_s;) {
+        const std::int64_t one_ns = now_ns();
+        work();
+        times.push_back(seconds_between(one_ns, now_ns()));
+        if (times.size() >= 1000) break;
+    }
+    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+    return times[times.size() / 2];
+}
+
+/// A client's first batch.
+clients::RowBatch first_batch(const Experiment& run, std::size_t client) {
+    const std::span<const std::uint32_t> shard = run.dataset.shard(client);
+    return shard.first(std::min(shard.size(), static_cast<std::size_t>(run.config.training.batch_size)));
+}
+
+/// A local step of the first clients, as many as are trained at once, ready to be taken.
+struct FirstStep {
+    FirstStep(const Experiment& run, clients::Trainer& trainer)
+        : clients(std::min<std::size_t>(run.worker_plan.clients_at_once, static_cast<std::size_t>(run.config.cohort_size()))) {
+        if (clients > 1)
+            take = of_many(run, trainer.batched_step(), clients);
+        else
+            take = of_one(run, trainer.step());
+    }
+
+    std::size_t clients;
+    std::function<void()> take;
+
+private:
+    static std::function<void()> of_one(const Experiment& run, clients::TrainingStep& step) {
+        clients::ClientStart start;
+        start.global = run.server.model();
+        step.begin(start);
+        return [&step, batch = first_batch(run, 0)] { step.step(batch); };
+    }
+
+    static std::function<void()> of_many(const Experiment& run, clients::BatchedStep& step, std::size_t rows) {
+        clients::BatchedStart start;
+        start.rows = rows;
+        start.global = run.server.model();
+        step.begin(start);
+        std::vector<clients::RowBatch> batches;
+        for (std::size_t row = 0; row < rows; ++row) batches.push_back(first_batch(run, row));
+        return [&step, batches] { step.step(batches); };
+    }
+};
+
+double core_seconds(const Experiment& run) {
+    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
+    const FirstStep step(run, *trainer);
+    const double one_step = seconds_each(step.take) / static_cast<double>(step.clients);
+    const aggregation::ConstParamSpan global = run.server.model();
+    const std::uint64_t num_test = run.dataset.map().num_test;
+    const std::uint64_t chunk = std::min(num_test, static_cast<std::uint64_t>(run.config.evaluation.chunk_size));
+    const double one_chunk = seconds_each([&] { trainer->evaluation().evaluate(global, 0, chunk); });
+    const auto rounds = static_cast<double>(run.config.rounds);
+    const double evaluations = std::ceil(rounds / static_cast<double>(run.config.evaluation.every));
+    return kStart_s + rounds * steps_per_round(run) * one_step +
+           evaluations * one_chunk * static_cast<double>(num_test) / static_cast<double>(chunk);
+}
+
+RunEstimate make_real(LoadedConfig loaded) {
+    loaded.run.device = "cpu";
+    const Experiment run(loaded);
+    check_recorded_arrivals(run, loaded);
+    run.load_first_model(loaded);
+    const std::uint64_t workers = 1 + run.num_workers;  // with the coordinator, which holds LibTorch too
+    return {run.arena->geometry().total_bytes() + run.dataset.map().total_bytes() +
+                workers * host_bytes_of_worker(run.config, run.layout.num_floats(), run.slots.most),
+            core_seconds(run)};
+}
+
+RunEstimate mean_of(const std::map<std::string, RunEstimate>& known) {
+    RunEstimate mean;
+    for (const auto& [key, one] : known) {
+        mean.host_bytes = std::max(mean.host_bytes, one.host_bytes);
+        mean.core_seconds += one.core_seconds / static_cast<double>(known.size());
+    }
+    return mean;
+}
+
+}  // namespace
+
+std::string cost_key(RunConfig run) {
+    run.name.clear();
+    run.seed = 1;
+    run.seeds = {};
+    run.workers = 1;
+    run.mps = "off";
+    run.faults.clear();
+    run.training.optimizer.lr = 1.0;
+    run.training.optimizer.weight_decay = 0.0;
+    run.strategy = {};
+    run.stop = {};
+    return to_yaml(run);
+}
+
+double steps_per_round(const Experiment& run) {
+    const clients::DatasetMap& data = run.dataset.map();
+    const auto batch = static_cast<double>(run.config.training.batch_size);
+    const auto steps = [&](std::uint64_t examples) { return std::ceil(static_cast<double>(examples) / batch); };
+    const auto epochs = static_cast<double>(run.config.training.local_epochs);
+    if (run.mode.one_group()) return epochs * steps(data.num_train);  // all replicas together
+    const auto clients = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
+    if (run.worker_plan.all_examples) return epochs * clients * steps(data.num_train);
+    double of_all = 0.0;
+    for (std::size_t client = 0; client < data.num_clients; ++client) of_all += steps(run.dataset.shard(client).size());
+    return epochs * clients * of_all / static_cast<double>(data.num_clients);
+}
+
+StepTime time_of_step(const Experiment& run, double short_s) {
+    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
+    const FirstStep step(run, *trainer);
+    const auto clients = static_cast<double>(step.clients);
+    const std::int64_t start_ns = now_ns();
+    step.take();
+    const double first_s = seconds_between(start_ns, now_ns()) / clients;
+    if (first_s < short_s) return {first_s, false};
+    const std::int64_t timed_ns = now_ns();
+    const std::clock_t cpu = std::clock();
+    const double seconds = seconds_each(step.take) / clients;
+    const double cpu_s = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
+    return {seconds, cpu_s < 0.8 * seconds_between(timed_ns, now_ns())};
+}
+
+Estimates estimate(std::span<const LoadedConfig> configs) {
+    Estimates estimates;
+    std::map<std::string, RunEstimate> known;
+    const std::int64_t start_ns = now_ns();
+    for (const LoadedConfig& loaded : configs) {
+        const std::string key = cost_key(loaded.run);
+        auto found = known.find(key);
+        if (found == known.end() && seconds_between(start_ns, now_ns()) < kEstimateBudget_s)
+            found = known.emplace(key, make_real(loaded)).first;
+        estimates.runs.push_back(found == known.end() ? mean_of(known) : found->second);
+    }
+    estimates.tried = known.size();
+    return estimates;
+}
+
+}  // namespace fedhive::sim

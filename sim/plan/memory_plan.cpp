@@ -1,0 +1,119 @@
+#include "sim/plan/memory_plan.h"
+
+#include "aggregation/base/error.h"
+#include "sim/machine/machine.h"
+#include "sim/plan/experiment.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace fedhive::sim {
+
+namespace {
+
+constexpr std::uint64_t kProcessBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kRehearsedBatches = 8;
+
+/// Vectors of [P] that a worker keeps for itself.
+std::uint64_t vectors_of_worker(const RunConfig& run, std::uint64_t most_per_slot) {
+    std::uint64_t vectors = 2;
+    if (run.training.optimizer.momentum > 0.0) ++vectors;
+    if (run.training.optimizer.momentum > 0.0 && run.mode.name == "gradient_averaging") ++vectors;  // handed over at the end
+    const bool summary =
+        run.mode.name == "parameter_server" || run.mode.name == "split" || run.mode.name == "gradient_averaging";
+    if (summary) ++vectors;  // zeros, to take it with
+    const auto mu = run.strategy.parameters.find("proximal_mu");
+    const bool proximal = mu != run.strategy.parameters.end() && mu->second > 0.0;
+    if (summary || proximal || run.mode.name == "hogwild") ++vectors;  // the gradient in one piece
+    const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
+    if (at_once > 1) vectors += at_once * (run.training.optimizer.momentum > 0.0 ? 3 : 2);
+    if (most_per_slot > 1) vectors += static_cast<std::uint64_t>(std::bit_width(most_per_slot)) - 1;  // partial sums
+    return vectors;
+}
+
+}  // namespace
+
+std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
+    return kProcessBytes + vectors_of_worker(run, most_per_slot) * num_floats * sizeof(float);
+}
+
+std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
+    RunConfig rehearsed = run;
+    rehearsed.mode.name = "synchronous";
+    const bool proximal = rehearsed.strategy.parameters.erase("proximal_mu") > 0;
+    const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
+    const std::uint64_t vectors = vectors_of_worker(run, std::max(most_per_slot, at_once)) -
+                                  vectors_of_worker(rehearsed, at_once) + (proximal && run.training.graph ? 1 : 0);
+    return vectors * num_floats * sizeof(float);
+}
+
+std::uint64_t device_bytes_for_workers(std::uint64_t free_bytes) { return free_bytes - free_bytes / 20; }
+
+std::uint32_t workers_that_fit(const LoadedConfig& loaded, std::uint32_t wanted, std::uint64_t bytes_each,
+                               std::uint64_t available_bytes, const std::string& where, const std::string& holders) {
+    const std::uint64_t room = bytes_each == 0 ? wanted : available_bytes / bytes_each;
+    if (wanted <= room) return wanted;
+    if (!loaded.run.workers && room >= 1) return static_cast<std::uint32_t>(room);
+    throw loaded.source->error(
+        "workers", fmt::format("{} worker{} need {} bytes of {} memory ({} each), {} bytes ({}) are available{}; {}", wanted,
+                               wanted == 1 ? "" : "s", wanted * bytes_each, where, human_bytes(bytes_each), available_bytes,
+                               human_bytes(available_bytes), holders,
+                               room >= 1 ? fmt::format("use at most {}, or auto", room)
+                                         : std::string("use a smaller model, batch_size or evaluation.chunk_size")));
+}
+
+std::uint32_t largest_client(const clients::SharedDataset& dataset) {
+    std::uint32_t largest = 0;
+    for (std::uint32_t client = 1; client < dataset.map().num_clients; ++client)
+        if (dataset.shard(client).size() > dataset.shard(largest).size()) largest = client;
+    return largest;
+}
+
+namespace {
+
+/// The largest client, and as many of those after it as are trained at once.
+Cohort largest_and_next(const Experiment& run) {
+    const std::uint64_t num_clients = run.dataset.map().num_clients;
+    Cohort cohort;
+    for (std::uint64_t i = 0; i < std::min(run.worker_plan.clients_at_once, num_clients); ++i)
+        cohort.push_back(static_cast<std::uint32_t>((largest_client(run.dataset) + i) % num_clients));
+    std::sort(cohort.begin(), cohort.end());
+    return cohort;
+}
+
+}  // namespace
+
+Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64_t()>& free_bytes, bool trains) {
+    const std::uint64_t before = free_bytes();
+    FleetOptions options = run.fleet_options();
+    options.workers = 1;
+    const Cohort cohort = largest_and_next(run);
+    options.slots = SlotPlan::even(run.worker_plan.clients_at_once);
+    options.mode = {};
+    options.mode.in_flight = options.mode.quorum = cohort.size();
+    options.faults = {};
+    options.failures.policy = "drop";  // what goes wrong here will go wrong in the run, which tells it better
+    clients::WorkerPlan plan = run.worker_plan;
+    plan.data.most_of_shard = kRehearsedBatches * plan.training.batch_size;
+    Fleet fleet(options, plan, *run.arena, run.dataset);
+    const Strategy strategy = make_strategy("fedavg", {}, Weighting::Uniform);
+    ServerState server(*run.arena);
+    const auto train = [&] {
+        fleet.pull_down(cohort, server, strategy);
+        fleet.train();
+        const Arrivals arrived = fleet.barrier(server);
+        fleet.release(arrived, server);
+        return arrived.clients.front().result;
+    };
+    clients::ClientResult timed;
+    if (trains) {
+        train();  // in the first one libraries are loaded
+        timed = train();
+    }
+    fleet.evaluate(server);
+    const std::uint64_t after = free_bytes();
+    const std::uint64_t steps = std::max<std::uint64_t>(1, timed.steps);
+    return {.bytes = before > after ? before - after : 0, .step_s = timed.seconds / static_cast<double>(steps)};
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,114 @@
+#include "sim/plan/recorded_arrivals.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
+#include "sim/plan/experiment.h"
+#include "sim/round/sampler.h"
+
+#include <algorithm>
+#include <set>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// Who is on their way: of clients that share a slot, the first one stands for all.
+class OnTheirWay {
+public:
+    explicit OnTheirWay(const Experiment& run) : run_(run), now_s_(run.server.now_s) {
+        std::set<std::size_t> slots;
+        for (const InFlight& client : run.server.in_flight) {
+            busy_.insert(client.client_id);
+            if (slots.insert(client.slot).second) named_.insert(client.client_id);
+        }
+    }
+
+    /// Sends whom the round loop sends where a round begins, or so many have arrived in it.
+    void send(std::int64_t round, std::size_t arrived) {
+        const Stream stream(run_.config.all_seeds().sampling, Purpose::Sampling, static_cast<std::uint32_t>(round),
+                            static_cast<std::uint32_t>(arrived));
+        const std::size_t room = run_.mode.room(busy_.size(), run_.config.rounds - round, arrived);
+        const Cohort cohort =
+            sample_idle(run_.dataset.map().num_clients, {busy_.begin(), busy_.end()}, room, stream, run_.devices, now_s_);
+        for (std::size_t first = 0; first < cohort.size(); first += run_.slots.clients_of_next(cohort.size() - first))
+            named_.insert(cohort[first]);
+        busy_.insert(cohort.begin(), cohort.end());
+    }
+
+    std::size_t size() const { return named_.size(); }
+    bool has(std::uint32_t client) const { return named_.contains(client); }
+
+    void arrive(std::uint32_t client) {
+        named_.erase(client);
+        busy_.erase(client);
+    }
+    void clear() {
+        named_.clear();
+        busy_.clear();
+    }
+
+private:
+    const Experiment& run_;
+    double now_s_;  // goes on only where nobody is there
+    std::set<std::uint32_t> busy_;
+    std::set<std::uint32_t> named_;
+};
+
+std::string stranger(std::uint32_t client) { return fmt::format("names client {}, which is not on its way then", client); }
+
+std::string wrong_number(std::size_t arrivals, std::size_t wanted) {
+    return fmt::format("has {} arrivals, {} are waited for", arrivals, wanted);
+}
+
+/// Who arrives is replaced, and may come again.
+std::string problem_one_by_one(const std::vector<std::uint32_t>& order, std::int64_t round, std::size_t quorum,
+                               OnTheirWay& on_their_way) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        if (!on_their_way.has(order[i])) return stranger(order[i]);
+        if (i == quorum) return wrong_number(order.size(), quorum);
+        on_their_way.arrive(order[i]);
+        if (i + 1 < quorum) on_their_way.send(round, i + 1);
+    }
+    return order.size() < quorum && on_their_way.size() > 0 ? wrong_number(order.size(), quorum) : "";
+}
+
+/// Why the order cannot be that of a round with these on their way; empty where it can.
+std::string problem_of(const std::vector<std::uint32_t>& order, std::int64_t round, const Mode& mode,
+                       OnTheirWay& on_their_way) {
+    if (mode.late_join) return problem_one_by_one(order, round, mode.quorum, on_their_way);
+    const std::size_t wanted = std::min(mode.quorum, on_their_way.size());
+    const std::set<std::uint32_t> named(order.begin(), order.end());
+    const auto unknown =
+        std::find_if(order.begin(), order.end(), [&](std::uint32_t client) { return !on_their_way.has(client); });
+    if (unknown != order.end()) return stranger(*unknown);
+    if (mode.by_steps())  // as often as it has steps, which a failure may have cut short
+        return named.size() == on_their_way.size()
+                   ? ""
+                   : fmt::format("names {} clients, {} are on their way then", named.size(), on_their_way.size());
+    if (order.size() != wanted) return wrong_number(order.size(), wanted);
+    return named.size() != order.size() ? "names a client twice" : "";
+}
+
+}  // namespace
+
+void check_recorded_arrivals(const Experiment& run, const LoadedConfig& loaded) {
+    const RunConfig& config = run.config;
+    if (config.arrivals.empty()) return;
+    const auto recorded = static_cast<std::int64_t>(run.recorded_arrivals.size());
+    if (recorded < config.rounds)
+        throw loaded.source->error("arrivals",
+                                   fmt::format("{} records {} rounds, {} are to be run; use a log of as many or more",
+                                               config.arrivals.string(), recorded, config.rounds));
+    OnTheirWay on_their_way(run);
+    for (std::int64_t round = run.server.round; round < config.rounds; ++round) {
+        on_their_way.send(round, 0);
+        const std::string problem =
+            problem_of(run.recorded_arrivals[static_cast<std::size_t>(round)], round, run.mode, on_their_way);
+        if (!problem.empty())
+            throw loaded.source->error("arrivals", fmt::format("{}: round {} {}; use the log of a run with this config",
+                                                               config.arrivals.string(), round + 1, problem));
+        if (!run.mode.late_join) on_their_way.clear();
+    }
+}
+
+}  // namespace fedhive::sim

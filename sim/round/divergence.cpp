@@ -1,0 +1,57 @@
+#include "sim/round/divergence.h"
+
+#include "aggregation/base/error.h"
+
+#include <cmath>
+#include <vector>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// A key that exists in this config, with its value.
+std::string key(const std::string& name, double value) { return fmt::format("{} ({})", name, value); }
+
+void add_parameter(std::vector<std::string>& keys, const RunConfig& run, const char* name, double above) {
+    const auto found = run.strategy.parameters.find(name);
+    if (found != run.strategy.parameters.end() && found->second > above)
+        keys.push_back(key(fmt::format("strategy.{}", name), found->second));
+}
+
+std::string smaller(const std::vector<std::string>& keys) {
+    return fmt::format("a smaller {} usually helps", fmt::join(keys, " or "));
+}
+
+std::vector<std::string> client_keys(const RunConfig& run) {
+    std::vector<std::string> keys{key("training.optimizer.lr", run.training.optimizer.lr)};
+    if (run.training.optimizer.momentum > 0.0)
+        keys.push_back(key("training.optimizer.momentum", run.training.optimizer.momentum));
+    add_parameter(keys, run, "proximal_mu", 0.0);
+    if (run.mode.name == "parameter_server" && run.cohort_size() > 1) keys.emplace_back("mode.max_staleness");
+    return keys;
+}
+
+}  // namespace
+
+std::string help_for_updates(const RunConfig& run) { return smaller(client_keys(run)); }
+
+std::string help_for_model(const RunConfig& run) {
+    // A server rate of 1 only takes the mean of what clients have made; Adam's is a step of its own.
+    std::vector<std::string> keys;
+    add_parameter(keys, run, "server_lr", run.strategy.name == "fedadam" ? 0.0 : 1.0);
+    add_parameter(keys, run, "server_momentum", 0.0);
+    for (const std::string& of_clients : client_keys(run)) keys.push_back(of_clients);
+    return smaller(keys) + "; failures.max_update_norm refuses updates that are too large";
+}
+
+void require_finite(const RunConfig& run, const ServerState& server, const std::optional<Metrics>& test) {
+    if (!test) return;
+    const bool finite = aggregation::all_finite(server.model());
+    if (finite && std::isfinite(test->test_loss)) return;
+    throw Fault(
+        fmt::format("the global model has diverged: after round {} {}; {}", server.round,
+                    finite ? fmt::format("its test loss is {}", std::abs(test->test_loss)) : "it holds a NaN or an infinity",
+                    help_for_model(run)));
+}
+
+}  // namespace fedhive::sim

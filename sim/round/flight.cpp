@@ -1,0 +1,59 @@
+#include "sim/round/flight.h"
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+clients::ClientResult with_step(const clients::ClientResult& sum, const clients::ClientResult& step, std::uint64_t examples,
+                                std::uint64_t examples_before) {
+    const auto before = static_cast<double>(examples_before);
+    const auto now = static_cast<double>(examples);
+    clients::ClientResult result = step;
+    result.steps += sum.steps;
+    result.train_loss = (sum.train_loss * before + step.train_loss * now) / (before + now);
+    result.update_hash += sum.update_hash;
+    result.seconds += sum.seconds;
+    result.gather_s += sum.gather_s;
+    result.update_s += sum.update_s;
+    if (sum.steps > 0) result.start_ns = sum.start_ns;
+    return result;
+}
+
+std::size_t Arrivals::accepted() const {
+    return static_cast<std::size_t>(
+        std::count_if(clients.begin(), clients.end(), [](const ClientReport& client) { return !client.failure; }));
+}
+
+std::size_t Arrivals::left_behind() const {
+    return static_cast<std::size_t>(std::count_if(clients.begin(), clients.end(), [](const ClientReport& client) {
+        return client.failure == clients::FailureKind::LeftBehind;
+    }));
+}
+
+std::optional<double> Arrivals::train_loss() const {
+    double sum = 0.0;
+    double examples = 0.0;
+    for (const ClientReport& client : clients) {
+        if (client.failure) continue;
+        sum += client.result.train_loss * static_cast<double>(client.num_examples);
+        examples += static_cast<double>(client.num_examples);
+    }
+    return examples > 0.0 ? std::optional(sum / examples) : std::nullopt;
+}
+
+double Arrivals::staleness_mean() const {
+    return static_cast<double>(staleness_sum) / static_cast<double>(std::max<std::uint64_t>(1, num_arrived));
+}
+
+void Arrivals::append(const Arrivals& turn) {
+    updates = turn.updates;
+    clients.insert(clients.end(), turn.clients.begin(), turn.clients.end());
+    slots = turn.slots;
+    order.insert(order.end(), turn.order.begin(), turn.order.end());
+    last_ns = std::max(last_ns, turn.last_ns);
+    num_arrived += turn.num_arrived;
+    staleness_sum += turn.staleness_sum;
+    traffic += turn.traffic;
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,50 @@
+#include "sim/round/slot_plan.h"
+
+#include "aggregation/memory/arena.h"
+#include "sim/strategies/strategy.h"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// Clients whose training is lost with a slot's worker, at most.
+constexpr std::uint64_t kMostShared = 16;
+
+/// What the caches of a processor hold, roughly: updates of fewer bytes are still there when they are summed after the barrier.
+constexpr std::uint64_t kCachedBytes = std::uint64_t{16} << 20;
+
+/// The cohort arrives as a whole, and nobody looks at single updates.
+bool may_share(const RunConfig& run) {
+    return run.waits_for_all() &&
+           !find_strategy(run.strategy.name)->build(run.strategy.parameters).aggregator->needs_single_updates();
+}
+
+}  // namespace
+
+std::uint64_t SlotPlan::clients_of_next(std::uint64_t left) const {
+    const std::uint64_t share = std::bit_floor(left / (2 * workers));
+    return std::min(left, std::clamp(share, least, most));
+}
+
+std::uint64_t SlotPlan::num_slots(std::uint64_t clients) const {
+    std::vector<std::uint64_t> slots_for(clients + 1);
+    for (std::uint64_t left = 1; left <= clients; ++left) slots_for[left] = 1 + slots_for[left - clients_of_next(left)];
+    return *std::max_element(slots_for.begin(), slots_for.end());
+}
+
+SlotPlan plan_slots(const RunConfig& run, aggregation::MemorySpace space, std::uint64_t num_floats, std::uint64_t workers) {
+    const TrainingConfig& training = run.training;
+    if (training.clients_per_slot) return SlotPlan::even(static_cast<std::uint64_t>(*training.clients_per_slot));
+    SlotPlan plan = SlotPlan::even(static_cast<std::uint64_t>(training.clients_at_once));
+    const std::uint64_t bytes = static_cast<std::uint64_t>(run.cohort_size()) * aggregation::ArenaGeometry::padded(num_floats);
+    if (space != aggregation::MemorySpace::Host || bytes <= kCachedBytes || !may_share(run)) return plan;
+    plan.most = std::max(plan.least, kMostShared);
+    plan.workers = std::max<std::uint64_t>(1, workers);
+    return plan;
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,103 @@
+#include "sim/run/checkpointer.h"
+
+#include "aggregation/base/clock.h"
+#include "aggregation/base/error.h"
+#include "aggregation/memory/cuda_arena.h"
+#include "clients/training/libtorch_info.h"
+#include "sim/record/durable_file.h"
+#include "sim/run/run_files.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <list>
+#include <set>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// `checkpoint.every: auto`: a fiftieth of the time, and not every moment where they cost little: rounds may take milliseconds.
+constexpr std::int64_t kPatience = 50;
+constexpr std::int64_t kShortest_ns = 1'000'000'000;
+
+}  // namespace
+
+BitsEnvironment environment_of(const Experiment& run) {
+    const clients::LibtorchInfo torch = clients::libtorch_info();
+    BitsEnvironment environment{.libtorch = torch.version, .cpu_capability = torch.cpu_capability, .device = "cpu", .gpu = ""};
+    if (run.space == aggregation::MemorySpace::Host) return environment;
+    const aggregation::CudaVersions cuda = aggregation::cuda_versions();
+    environment.device = "cuda";
+    environment.gpu = fmt::format("sm_{} under driver {}", cuda.architecture, cuda.driver);
+    return environment;
+}
+
+std::string checkpoint_of(const Experiment& run, const Progress& progress, const TablePositions& tables) {
+    const Checkpoint checkpoint{.round = run.server.round,
+                                .version = run.server.version,
+                                .config = to_yaml(run.config),
+                                .environment = environment_of(run),
+                                .data_fingerprint = run.data_fingerprint,
+                                .layout_fingerprint = run.layout.fingerprint(),
+                                .tables = tables,
+                                .progress = progress,
+                                .now_s = run.server.now_s,
+                                .in_flight = run.server.in_flight};
+    std::list<aggregation::HostView> on_host;
+    std::vector<NamedVector> vectors;
+    const auto add = [&](const std::string& name, aggregation::ConstParamSpan values) {
+        vectors.push_back({name, on_host.emplace_back(values)});
+    };
+    add("model", run.server.model());
+    for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.layout.num_floats(), run.space))
+        add(std::string("server.") + moment.name, moment.values);
+    std::set<std::uint64_t> added{run.server.version};
+    for (const InFlight& client : run.server.in_flight)
+        if (added.insert(client.version).second) add(base_name(client.version), run.arena->global(client.global_index));
+    aggregation::synchronize(run.space);
+    return encode_checkpoint(checkpoint, run.layout, vectors);
+}
+
+Checkpointer::Checkpointer(const Experiment& run, RunFolder& folder, const Reporter& reporter,
+                           std::optional<std::int64_t> newest)
+    : run_(run), folder_(folder), reporter_(reporter), newest_(newest) {}
+
+void Checkpointer::round_ended(const ServerState& server) {
+    if (due(server.round)) write();
+}
+
+void Checkpointer::write_if_older() {
+    if (run_.server.round > 0 && newest_ != run_.server.round) write();
+}
+
+bool Checkpointer::due(std::int64_t round) const {
+    if (run_.config.checkpoint.every) return round % *run_.config.checkpoint.every == 0;
+    return written_ns_ == 0 || now_ns() - written_ns_ >= std::max(kShortest_ns, kPatience * cost_ns_);
+}
+
+void Checkpointer::write() {
+    const std::int64_t start_ns = now_ns();
+    // The tables first: a checkpoint never points beyond what is on the disk.
+    const TablePositions tables = folder_.sync_tables();
+    write_file(checkpoint_path(folder_.path(), run_.server.round), checkpoint_of(run_, reporter_.progress(), tables));
+    newest_ = run_.server.round;
+    remove_others();
+    written_ns_ = now_ns();
+    cost_ns_ = written_ns_ - start_ns;
+}
+
+void Checkpointer::remove_others() const {
+    // Rounds to come can only be of damaged checkpoints, which the run was not resumed from.
+    std::int64_t kept = 0;
+    const std::vector<std::int64_t> rounds = checkpoint_rounds(folder_.path());
+    for (std::size_t i = rounds.size(); i-- > 0;) {
+        const std::int64_t round = rounds[i];
+        const bool is_first = round == 0 && !run_.config.model.init.empty();
+        if (round <= *newest_ && kept++ < run_.config.checkpoint.keep) continue;
+        // One that cannot be removed does no harm; the disk it takes will show elsewhere.
+        if (!is_first) unlink(checkpoint_path(folder_.path(), round).c_str());
+    }
+}
+
+}  // namespace fedhive::sim

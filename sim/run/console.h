@@ -1,0 +1,60 @@
+// What a run shows: what it says, one aligned row per round, on a terminal also a live line. Piped, plain lines; quiet, nothing.
+#pragma once
+
+#include "sim/round/round_record.h"
+#include "sim/screen/screen_text.h"
+#include "sim/screen/terminal.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace fedhive::sim {
+
+class Console {
+public:
+    explicit Console(bool quiet) : quiet_(quiet) {}
+    Console(const Console&) = delete;
+    Console& operator=(const Console&) = delete;
+
+    /// Ends the live line when it goes out of scope: what the line is fed from must live longer.
+    class LiveLine {
+    public:
+        explicit LiveLine(Console& console) : console_(console) {}
+        ~LiveLine() { console_.stop_rounds(); }
+        LiveLine(const LiveLine&) = delete;
+        LiveLine& operator=(const LiveLine&) = delete;
+
+    private:
+        Console& console_;
+    };
+
+    /// Shows the table's head and, on a terminal, starts the live line of a run that has `done` of its `rounds` behind it; another thread asks
+    /// the fleet how far it is.
+    [[nodiscard]] LiveLine start_rounds(std::int64_t done, std::int64_t rounds, const Fleet& fleet);
+    void show_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server);
+    void say(const std::string& text, Tone tone = Tone::Plain);
+
+private:
+    void stop_rounds();
+    void redraw_loop();
+    void draw_live_line();
+
+    bool quiet_;
+    Terminal terminal_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool live_ = false;
+    std::size_t table_width_ = 0;
+    std::int64_t rounds_ = 0;
+    std::int64_t first_ = 0;  // rounds done before this process
+    std::int64_t rounds_done_ = 0;
+    double shown_ = 0.0;  // rounds, the one at work in part
+    std::int64_t start_ns_ = 0;
+    std::optional<double> accuracy_;
+    const Fleet* fleet_ = nullptr;  // while the line is live
+    std::thread redrawer_;
+};
+
+}  // namespace fedhive::sim

@@ -1,0 +1,35 @@
+#include "sim/run/model_metadata.h"
+
+#include "clients/models/cut.h"
+#include "sim/version.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace fedhive::sim {
+
+std::map<std::string, std::string> model_metadata(const Experiment& run, const std::optional<Metrics>& test) {
+    const RunConfig& config = run.config;
+    const clients::DatasetMap& data = run.dataset.map();
+    std::map<std::string, std::string> metadata = values_below(config, "model");
+    metadata.erase("model.init");  // where it began says nothing about what it is
+    metadata.merge(std::map<std::string, std::string>{
+        {"fedhive", kVersion},
+        {"commit", kCommit},
+        {"name", config.name},
+        {"round", std::to_string(run.server.round)},
+        {"version", std::to_string(run.server.version)},
+        {"model.layers", nlohmann::json(clients::model_layers(run.model)).dump()},
+        {"input_shape", nlohmann::json{data.shape.channels, data.shape.height, data.shape.width}.dump()},
+        {"num_classes", std::to_string(data.num_classes)},
+        {"data.format", config.data.format},
+        {"data.normalize.mean", nlohmann::json(config.data.normalize.mean).dump()},
+        {"data.normalize.std", nlohmann::json(config.data.normalize.std).dump()}});
+    if (test) {
+        metadata["test_accuracy"] = fmt::format("{}", test->test_accuracy);
+        metadata["test_loss"] = fmt::format("{}", test->test_loss);
+    }
+    return metadata;
+}
+
+}  // namespace fedhive::sim

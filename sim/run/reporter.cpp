@@ -1,0 +1,217 @@
+#include "sim/run/reporter.h"
+
+#include "clients/training/libtorch_info.h"
+#include "sim/machine/machine.h"
+#include "sim/run/model_metadata.h"
+#include "sim/run/run_plan.h"
+#include "sim/state/model_file.h"
+#include "sim/version.h"
+
+#include <cmath>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// Failures beyond these are only counted on the screen: with faults injected at a rate there can be thousands.
+constexpr std::size_t kMostFailuresShown = 20;
+
+/// What the result depends on besides the config: program, libraries, machine.
+void add_surroundings(nlohmann::ordered_json& manifest, const Experiment& run) {
+    const clients::LibtorchInfo torch = clients::libtorch_info();
+    const Machine machine = this_machine();
+    manifest["fedhive"] = kVersion;
+    manifest["commit"] = kCommit;
+    manifest["libtorch"] = torch.version;
+    manifest["cpu_capability"] = torch.cpu_capability;
+    manifest["cpu"] = machine.cpu;
+    manifest["cores"] = machine.cores;
+    manifest["device"] = run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda";
+    // On the CPU tf32 is f32, and there is no graph.
+    const bool tf32_on_cpu = run.space == aggregation::MemorySpace::Host && run.config.training.precision == "tf32";
+    manifest["precision"] = tf32_on_cpu ? "f32" : run.config.training.precision;
+    manifest["graph"] = run.worker_plan.graph;
+    manifest["cuda"] = aggregation::cuda_versions().describe();
+}
+
+nlohmann::ordered_json to_json(const Seeds& seeds) {
+    return {{"data", seeds.data},
+            {"partition", seeds.partition},
+            {"model", seeds.model},
+            {"sampling", seeds.sampling},
+            {"training", seeds.training}};
+}
+
+}  // namespace
+
+Reporter::Reporter(const Experiment& run, RunFolder& folder, bool quiet, Past past)
+    : run_(run), folder_(folder), console_(quiet), past_(std::move(past)), start_ns_(now_ns()) {
+    if (past_.started.empty()) past_.started = utc_time();
+}
+
+void Reporter::start() {
+    write_manifest("running");
+    folder_.write_partition(run_.dataset);
+    folder_.add_event("started", {{"rounds", run_.config.rounds}, {"workers", run_.num_workers}});
+    console_.say(describe_plan(run_, folder_.path().string()));
+}
+
+void Reporter::resume(const ResumePoint& point) {
+    write_manifest("running");
+    folder_.go_back_to(point.tables);
+    folder_.write_partition(run_.dataset);  // whoever was killed at the start has not
+    for (const std::string& message : point.damaged) folder_.add_event("damaged_checkpoint", {{"message", message}});
+    folder_.add_event("resumed",
+                      {{"round", point.round},
+                       {"checkpoint", point.checkpoint.empty() ? nlohmann::json(nullptr) : nlohmann::json(point.checkpoint)},
+                       {"rounds", run_.config.rounds},
+                       {"workers", run_.num_workers},
+                       {"changed", point.changed}});
+    for (const std::string& message : point.damaged) console_.say("damaged     " + message);
+    for (const std::string& change : point.changed) console_.say("changed     " + change);
+    console_.say(
+        point.checkpoint.empty()
+            ? fmt::format("resumed     from the beginning: {}",
+                          point.damaged.empty() ? "there is no checkpoint yet" : "no checkpoint can be used")
+            : fmt::format("resumed     after round {} of {}, from {}", point.round, run_.config.rounds, point.checkpoint));
+    console_.say(describe_plan(run_, folder_.path().string()));
+}
+
+Console::LiveLine Reporter::start_rounds(Fleet& fleet) {
+    fleet_ = &fleet;
+    fleet.restore(past_.progress.failures);
+    fleet.on_failure([this](const clients::ClientFailure& failure, FailureAction action) { note_failure(failure, action); });
+    return console_.start_rounds(run_.server.round, run_.config.rounds, fleet);
+}
+
+RoundRecord Reporter::begin(const ServerState& server) const {
+    RoundRecord record;
+    record.round = server.round + 1;
+    record.origin_ns = start_ns_ - std::llround(past_.progress.wall_s * 1e9);
+    return record;
+}
+
+void Reporter::report(const RoundRecord& round, const Arrivals& arrived, const ServerState& server) {
+    Progress& progress = past_.progress;
+    for (std::size_t i = 0; i < kNumPhases; ++i) progress.phase_seconds[i] += round.seconds[i];
+    if (round.test) {
+        progress.test = round.test;
+        progress.test_round = round.round;
+    }
+    progress.failures = fleet_->failure_counts();
+    folder_.add_round(round, arrived, server);
+    console_.show_round(round, arrived, server);
+}
+
+Progress Reporter::progress() const {
+    Progress progress = past_.progress;
+    progress.wall_s += seconds_between(start_ns_, now_ns());
+    return progress;
+}
+
+void Reporter::finish() {
+    folder_.expect_whole_tables();
+    const aggregation::HostView model = run_.global_model();
+    const bool evaluated = past_.progress.test_round == run_.server.round;
+    write_model(folder_.path() / "model.safetensors", run_.layout, model,
+                model_metadata(run_, evaluated ? past_.progress.test : std::nullopt));
+    folder_.add_event("finished", {{"version", run_.server.version}});
+    write_manifest("finished");  // last: what says that a run has finished is true of all its files
+    const std::optional<Metrics>& test = past_.progress.test;
+    const std::string accuracy = test ? fmt::format("test accuracy {:.4f}, ", test->test_accuracy) : "";
+    console_.say(fmt::format("\n{}{} server steps in {:.1f} s", accuracy, run_.server.version, progress().wall_s), Tone::Good);
+    console_.say(fmt::format("model_sha256 {}\nresults in {}", model_sha256(run_.layout, model), folder_.path().string()));
+}
+
+void Reporter::note_failure(const clients::ClientFailure& failure, FailureAction action) {
+    past_.progress.failures = fleet_->failure_counts();
+    folder_.add_event("failure", {{"kind", to_string(failure.kind)},
+                                  {"worker", failure.worker},
+                                  {"client", failure.client_id},
+                                  {"round", failure.round},
+                                  {"attempt", failure.attempt},
+                                  {"action", to_string(action)},
+                                  {"message", failure.message}});
+    // An aborted run ends with this message anyway; a client that did not take part is no news.
+    if (action == FailureAction::Aborted || failure.kind == clients::FailureKind::Dropped) return;
+    if (++failures_shown_ <= kMostFailuresShown)
+        console_.say(fmt::format("{}: {}", to_string(action), failure.describe()), Tone::Bad);
+    if (failures_shown_ == kMostFailuresShown) console_.say("(further failures are in events.jsonl)");
+}
+
+std::string Reporter::how_to_go_on(const std::string& what) const {
+    return fmt::format("{} after {} of {} rounds; go on with: fedhive run --resume {}", what, run_.server.round,
+                       run_.config.rounds, folder_.path().string());
+}
+
+void Reporter::paused() {
+    folder_.expect_whole_tables();
+    stopped(fmt::format("paused after round {}", run_.server.round));
+    console_.say(how_to_go_on("paused"));
+}
+
+void Reporter::interrupted(const std::string& signal) {
+    folder_.expect_whole_tables();
+    stopped("interrupted by " + signal);
+    console_.say(how_to_go_on("interrupted"));
+}
+
+void Reporter::failed(const std::string& error) {
+    try {
+        stopped("failed: " + error);
+    } catch (const std::exception&) {
+        // Where the disk is full or gone, this cannot be written either; the run's own error is what counts.
+    }
+    console_.say(how_to_go_on("stopped"), Tone::Bad);
+}
+
+void Reporter::stopped(const std::string& exit_status) {
+    write_manifest(exit_status);
+    folder_.add_event("stopped", {{"exit_status", exit_status}});
+}
+
+nlohmann::json Reporter::final_hash() const {
+    try {
+        return model_sha256(run_.layout, run_.global_model());
+    } catch (const std::exception&) {
+        return nullptr;  // a device that has failed does not give its model back; the run's own error is what counts
+    }
+}
+
+void Reporter::write_manifest(const std::string& exit_status) const {
+    const bool over = exit_status != "running";
+    nlohmann::ordered_json manifest;
+    manifest["schema"] = kResultSchema;
+    manifest["name"] = run_.config.name;
+    manifest["exit_status"] = exit_status;
+    manifest["started"] = past_.started;
+    manifest["finished"] = over ? nlohmann::json(utc_time()) : nlohmann::json(nullptr);
+    add_surroundings(manifest, run_);
+    manifest["workers"] = run_.num_workers;
+    manifest["mps"] = run_.workers.mps;
+    manifest["workers_auto"] = to_json(run_.workers);
+    manifest["threads"] = run_.config.threads;
+    manifest["seed"] = run_.config.seed;
+    manifest["seeds"] = to_json(run_.config.all_seeds());
+    manifest["strategy"] = run_.config.strategy.name;
+    manifest["mode"] = run_.config.mode.name;
+    manifest["num_clients"] = run_.dataset.map().num_clients;
+    manifest["num_parameters"] = run_.layout.num_values();
+    manifest["layout_fingerprint"] = fmt::format("{:016x}", run_.layout.fingerprint());
+    manifest["data_fingerprint"] = fmt::format("{:016x}", run_.data_fingerprint);
+    manifest["version"] = run_.server.version;
+    manifest["model_sha256"] = over ? final_hash() : nlohmann::json(nullptr);
+    if (const std::optional<Metrics>& test = past_.progress.test) {
+        manifest["test_loss"] = test->test_loss;
+        manifest["test_accuracy"] = test->test_accuracy;
+    }
+    manifest["wall_s"] = seconds_to_json(progress());
+    manifest["round"] = run_.server.round;
+    manifest["in_flight"] = run_.server.in_flight.size();
+    manifest["resumed"] = past_.resumed;
+    manifest["other_bits"] = past_.other_bits;
+    manifest["failures"] = to_json(past_.progress.failures);
+    folder_.write_manifest(manifest);
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,250 @@
+#include "sim/run/resume.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
+#include "sim/machine/machine.h"
+#include "sim/record/json_value.h"
+#include "sim/run/checkpointer.h"
+#include "sim/run/run_files.h"
+#include "sim/run/run_folder.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace fedhive::sim {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void refuse_manifest(const fs::path& folder, const std::string& problem) {
+    throw ConfigError(fmt::format("{}: {}; put back the file that the run wrote, or take it away: the run can go on without it",
+                                  (folder / "manifest.json").string(), problem));
+}
+
+/// The manifest of the run so far; null where a killed process had not written one yet.
+nlohmann::json read_manifest(const fs::path& folder) {
+    const fs::path file = folder / "manifest.json";
+    const std::string text = read_file_if_there(file);
+    if (text.empty()) return nullptr;
+    auto manifest = nlohmann::json::parse(text, nullptr, false);
+    if (!manifest.is_object()) refuse_manifest(folder, "is damaged: it is no JSON object");
+    const nlohmann::json schema = manifest.value("schema", nlohmann::json());
+    if (schema != kResultSchema)
+        throw ConfigError(
+            fmt::format("{}: has schema {}, this fedhive reads and writes {}; resume with the fedhive that wrote it",
+                        file.string(), schema.dump(), kResultSchema));
+    return manifest;
+}
+
+/// What a resumed run wants of it.
+struct Before {
+    std::string exit_status;
+    std::string data_fingerprint;
+    std::optional<std::int64_t> round;
+    std::optional<WorkerChoice> workers;
+    Past past;
+};
+
+/// The number of workers that auto came to, if that was on a machine like this one.
+std::optional<WorkerChoice> workers_before(const nlohmann::json& manifest) {
+    const Machine machine = this_machine();
+    const bool same_machine = optional_value<std::string>(manifest, "cpu") == machine.cpu &&
+                              optional_value<std::int64_t>(manifest, "cores") == machine.cores;
+    const auto workers = optional_value<std::uint32_t>(manifest, "workers");
+    if (!same_machine || !workers) return std::nullopt;
+    return choice_from(manifest.value("workers_auto", nlohmann::json()), *workers);
+}
+
+Before read_before(const fs::path& folder) {
+    const nlohmann::json manifest = read_manifest(folder);
+    Before before;
+    try {
+        const auto text = [&](const char* key) { return optional_value<std::string>(manifest, key).value_or(""); };
+        before.exit_status = text("exit_status");
+        before.data_fingerprint = text("data_fingerprint");
+        before.round = optional_value<std::int64_t>(manifest, "round");
+        if (manifest.is_object()) before.workers = workers_before(manifest);
+        before.past.started = text("started");
+        before.past.resumed = 1 + optional_value<std::int64_t>(manifest, "resumed").value_or(0);
+        before.past.other_bits =
+            optional_value<std::vector<std::string>>(manifest, "other_bits").value_or(std::vector<std::string>{});
+    } catch (const ConfigError& error) {
+        refuse_manifest(folder, error.what());
+    }
+    return before;
+}
+
+std::string shown(const std::string& value) { return value.empty() ? "(not given)" : value; }
+
+/// Refuses all that may not change at once; otherwise the changes, for the record.
+std::vector<std::string> check_changes(const std::vector<ConfigChange>& found, const fs::path& folder) {
+    std::vector<std::string> refused;
+    std::vector<std::string> allowed;
+    for (const ConfigChange& change : found)
+        (change.allowed ? allowed : refused)
+            .push_back(fmt::format("{}: {} -> {}", change.key, shown(change.before), shown(change.after)));
+    if (refused.empty()) return allowed;
+    throw ConfigError(fmt::format(
+        "{}: what the run has computed so far depends on keys that are different now:\n  {}\nA resumed run may change: {}. For "
+        "anything else, start a new run in another folder",
+        folder.string(), fmt::join(refused, "\n  "), fmt::join(keys_that_may_change(), ", ")));
+}
+
+bool is_over(const RunConfig& config, const Checkpoint& checkpoint) {
+    const Progress& progress = checkpoint.progress;
+    const bool accurate_enough = config.stop.test_accuracy && progress.test && progress.test_round == checkpoint.round &&
+                                 progress.test->test_accuracy >= *config.stop.test_accuracy;
+    return checkpoint.round >= config.rounds || accurate_enough;
+}
+
+/// What asks a run that has finished for more.
+bool asks_for_more(const std::vector<ConfigChange>& found) {
+    return std::any_of(found.begin(), found.end(),
+                       [](const ConfigChange& change) { return change.key == "rounds" || change.key.rfind("stop.", 0) == 0; });
+}
+
+std::string how_it_finished(const std::optional<std::int64_t>& round, const RunConfig& config, const fs::path& folder) {
+    const std::int64_t rounds = round.value_or(config.rounds);
+    const std::string by_accuracy =
+        rounds < config.rounds ? " by stop.test_accuracy, which --set stop.test_accuracy=null takes away" : "";
+    return fmt::format("{}: the run has finished after {} rounds{}; for more: fedhive run --resume {} --set rounds=N",
+                       folder.string(), rounds, by_accuracy, folder.string());
+}
+
+/// Puts the models that clients in flight started from into regions of their own.
+void restore_in_flight(Experiment& run, const CheckpointFile& from) {
+    std::map<std::uint64_t, std::uint32_t> regions{{run.server.version, run.server.global_index}};
+    const std::uint64_t num_slots = run.arena->geometry().num_slots;
+    run.server.in_flight = from.checkpoint.in_flight;
+    for (InFlight& client : run.server.in_flight) {
+        if (client.slot >= num_slots || client.client_id >= run.dataset.map().num_clients ||
+            (regions.size() + 1 >= run.server.readers.size() && !regions.contains(client.version)))
+            throw ConfigError(fmt::format("{}: client {} in slot {} does not fit a run with {} clients in {} slots",
+                                          from.path.string(), client.client_id, client.slot, run.dataset.map().num_clients,
+                                          num_slots));
+        const auto [found, is_new] = regions.try_emplace(client.version, static_cast<std::uint32_t>(regions.size()));
+        client.global_index = found->second;
+        if (is_new)
+            aggregation::copy(run.arena->global(client.global_index), read_vector(from, base_name(client.version), run.layout));
+    }
+}
+
+/// Puts a checkpoint's model, moments, counts and clients in flight into `run`.
+void restore(Experiment& run, const CheckpointFile& from) {
+    const Checkpoint& checkpoint = from.checkpoint;
+    if (checkpoint.data_fingerprint != run.data_fingerprint)
+        throw ConfigError(
+            fmt::format("{}: the data set is not the one the run began with: fingerprint {:016x} then, {:016x} now; "
+                        "put the same files into data.root, or name their folder: --set data.root=FOLDER",
+                        from.path.string(), checkpoint.data_fingerprint, run.data_fingerprint));
+    if (checkpoint.layout_fingerprint != run.layout.fingerprint())
+        throw ConfigError(
+            fmt::format("{}: this fedhive builds model '{}' otherwise than the one that wrote the checkpoint: layout "
+                        "fingerprint {:016x} then, {:016x} now; resume with the fedhive that began the run",
+                        from.path.string(), run.config.model.name, checkpoint.layout_fingerprint, run.layout.fingerprint()));
+    aggregation::copy(run.server.model(), read_vector(from, "model", run.layout));
+    for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.layout.num_floats(), run.space))
+        aggregation::copy(moment.values, read_vector(from, std::string("server.") + moment.name, run.layout));
+    run.server.round = checkpoint.round;
+    run.server.version = checkpoint.version;
+    run.server.now_s = checkpoint.now_s;
+    restore_in_flight(run, from);
+    aggregation::synchronize(run.space);
+}
+
+LoadedConfig load_wanted(const ResumeOptions& options) {
+    return load_config(options.config.empty() ? options.folder / "config.yaml" : options.config, options.overrides);
+}
+
+}  // namespace
+
+std::optional<CheckpointFile> newest_checkpoint(const fs::path& folder, std::int64_t round, std::vector<std::string>& damaged) {
+    const std::vector<std::int64_t> rounds = checkpoint_rounds(folder);
+    for (std::size_t i = rounds.size(); i-- > 0;) {
+        if (rounds[i] > round) continue;
+        try {
+            return read_checkpoint(checkpoint_path(folder, rounds[i]));
+        } catch (const DamagedCheckpoint& error) {
+            damaged.emplace_back(error.what());
+        }
+    }
+    return std::nullopt;
+}
+
+Resumption find_resumption(const ResumeOptions& options) {
+    const fs::path& folder = options.folder;
+    const Before so_far = read_before(folder);
+    Resumption found;
+    found.folder = folder;
+    found.loaded = load_wanted(options);
+    found.from = newest_checkpoint(folder, std::numeric_limits<std::int64_t>::max(), found.point.damaged);
+    const RunConfig stored = load_config(folder / "config.yaml").run;
+    const RunConfig before = found.from ? from_yaml(found.from->checkpoint.config, "the checkpoint's config") : stored;
+    RunConfig& wanted = found.loaded.run;
+    if (wanted.device == "auto") wanted.device = before.device;  // what was chosen then
+    const std::vector<ConfigChange> differing = changes(before, wanted);
+    found.point.changed = check_changes(differing, folder);
+    found.config_changed = !changes(stored, wanted).empty();
+    found.data_fingerprint = so_far.data_fingerprint;
+    found.workers = so_far.workers;
+    found.past = so_far.past;
+    if (found.from) {
+        const Checkpoint& checkpoint = found.from->checkpoint;
+        if (wanted.rounds < checkpoint.round)
+            throw found.loaded.source->error(
+                "rounds", fmt::format("{} is below the {} rounds already done; allowed: {} or more", wanted.rounds,
+                                      checkpoint.round, checkpoint.round));
+        if (checkpoint.round > 0) check_tables(folder, checkpoint.tables, checkpoint.round);
+        found.over = is_over(wanted, checkpoint);
+        found.past.progress = checkpoint.progress;
+        found.point.round = checkpoint.round;
+        found.point.tables = checkpoint.tables;
+        found.point.checkpoint = fs::relative(checkpoint_path(folder, checkpoint.round), folder).string();
+    }
+    if (so_far.exit_status == "finished" && (found.over || !asks_for_more(differing)))
+        found.finished = how_it_finished(so_far.round, wanted, folder);
+    return found;
+}
+
+Resumption find_start(const fs::path& folder, std::int64_t round) {
+    Resumption found;
+    found.folder = folder;
+    found.loaded = load_config(folder / "config.yaml", {"workers=0"});
+    found.from = newest_checkpoint(folder, round, found.point.damaged);
+    if (found.from)
+        check_changes(changes(from_yaml(found.from->checkpoint.config, "the checkpoint's config"), found.loaded.run), folder);
+    found.data_fingerprint = read_before(folder).data_fingerprint;
+    return found;
+}
+
+void take_up(Experiment& run, Resumption& resumption, bool allow_other_bits) {
+    const std::string folder = resumption.folder.string();
+    if (!resumption.from) {
+        if (!run.config.model.init.empty())
+            throw ConfigError(
+                fmt::format("{}: the run began with a model file (model.init), whose copy in checkpoints/ is missing or "
+                            "damaged; start it again with --overwrite",
+                            folder));
+        const std::string present = fmt::format("{:016x}", run.data_fingerprint);
+        if (!resumption.data_fingerprint.empty() && resumption.data_fingerprint != present)
+            throw ConfigError(fmt::format("{}: the data set is not the one the run began with: fingerprint {} then, {} now",
+                                          folder, resumption.data_fingerprint, present));
+        return run.load_first_model(resumption.loaded);
+    }
+    const Checkpoint& checkpoint = resumption.from->checkpoint;
+    // Nothing was computed before round 1.
+    const auto other =
+        checkpoint.round == 0 ? std::vector<std::string>{} : differences(checkpoint.environment, environment_of(run));
+    if (!other.empty() && !allow_other_bits)
+        throw ConfigError(
+            fmt::format("{}: this process would compute other last bits than the run so far ({}); resume it where it ran, or "
+                        "add --allow-other-bits and get a result that no run without a break would have",
+                        folder, fmt::join(other, "; ")));
+    restore(run, *resumption.from);
+    std::vector<std::string>& noted = resumption.past.other_bits;
+    noted.insert(noted.end(), other.begin(), other.end());
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,88 @@
+#include "sim/run/round_loop.h"
+
+#include "sim/round/divergence.h"
+#include "sim/round/sampler.h"
+#include "sim/run/evaluate.h"
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+namespace {
+
+bool evaluation_due(const RunConfig& config, std::int64_t round) {
+    return (round + 1) % config.evaluation.every == 0 || round + 1 == config.rounds;
+}
+
+bool stop_reached(const RunConfig& config, const RoundRecord& round) {
+    return config.stop.test_accuracy && round.test && round.test->test_accuracy >= *config.stop.test_accuracy;
+}
+
+/// Who is sent where a round begins, or so many have arrived in it.
+Cohort next_cohort(Experiment& run, const Fleet& fleet, std::size_t arrived) {
+    ServerState& server = run.server;
+    const Cohort busy = fleet.on_their_way();
+    return sample_idle(fleet.num_clients(), busy, run.mode.room(busy.size(), run.config.rounds - server.round, arrived),
+                       Stream(run.config.all_seeds().sampling, Purpose::Sampling, static_cast<std::uint32_t>(server.round),
+                              static_cast<std::uint32_t>(arrived)),
+                       run.devices, server.now_s);
+}
+
+/// What has arrived becomes the next model, unless it is too little.
+void take_in(Experiment& run, Fleet& fleet, const Arrivals& arrived, RoundRecord& round) {
+    Strategy& strategy = run.strategy;
+    ServerState& server = run.server;
+    if (run.mode.in_place()) return server.stepped_in_place();  // what was written stays, however little it is
+    if (arrived.num_arrived < static_cast<std::uint64_t>(run.config.failures.min_updates)) return;
+    aggregation::Aggregator& sum = fleet.with_workers(*strategy.aggregator, arrived);
+    sum.zero_init(run.layout.num_floats(), run.space);
+    for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);
+    const aggregation::Aggregate aggregate = sum.finish();
+    round.lap(Phase::Aggregate);
+    server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
+    round.lap(Phase::ServerStep);
+}
+
+}  // namespace
+
+Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
+    ServerState& server = run.server;
+    Arrivals arrived;
+    const auto send = [&](std::size_t num_arrived) {  // the global model goes out, with a task for each slot
+        fleet.pull_down(next_cohort(run, fleet, num_arrived), server, run.strategy);
+    };
+    send(0);
+    for (bool more = true; more;) {  // one turn; where every step arrives by itself, one for each
+        fleet.train();               // local steps -> update slots
+        round.lap(Phase::PullDown);
+        const Arrivals turn = fleet.barrier(server, send);  // the single wait of the turn; who arrives early may be replaced
+        round.waited(turn);
+        take_in(run, fleet, turn, round);    // zero_init, aggregate, server_step
+        more = fleet.release(turn, server);  // slots are free again
+        arrived.append(turn);
+    }
+    server.in_flight = fleet.in_flight();
+    if (run.config.clock == "virtual") round.virtual_s = server.now_s;
+    return arrived;
+}
+
+bool run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter, Checkpointer& checkpoints, std::int64_t until) {
+    const RunConfig& config = run.config;
+    ServerState& server = run.server;
+    bool stop = false;
+    while (server.round < std::min(config.rounds, until) && !stop) {
+        fleet.throw_if_interrupted();
+        RoundRecord round = reporter.begin(server);
+        const Arrivals arrived = run_round(run, fleet, round);
+        if (evaluation_due(config, server.round)) round.test = evaluate(fleet, server, run.dataset.map().num_test);
+        round.lap(Phase::Evaluate);
+        ++server.round;
+        reporter.report(round, arrived, server);
+        require_finite(config, server, round.test);
+        checkpoints.round_ended(server);
+        stop = stop_reached(config, round);
+    }
+    return stop || server.round >= config.rounds;
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,219 @@
+#include "sim/run/run_folder.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
+#include "aggregation/memory/shared_segment.h"
+#include "sim/record/durable_file.h"
+#include "sim/run/run_files.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace fedhive::sim {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kRoundColumns =
+    "round,version,cohort,accepted,failed,train_loss,test_loss,test_accuracy,bytes_down,bytes_up,staleness_mean,wall_s,"
+    "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s,left_behind,in_flight,virtual_s,started_s\n";
+constexpr std::string_view kClientColumns =
+    "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure,sent_round,staleness,"
+    "started_s,gather_s,update_s\n";
+
+constexpr std::string_view kArrivalColumns = "round,client_id\n";
+
+void cut_table(AppendFile& table, std::uint64_t size, std::string_view columns) {
+    table.cut(size);
+    if (size == 0) table.append(columns);
+}
+
+/// As long as the events that are whole: a killed process may have left half a line, a crashed machine worse.
+std::uint64_t whole_lines(const std::string& text) {
+    std::size_t end = text.rfind('\n') + 1;  // 0 where there is none
+    while (end > 0) {
+        const std::size_t before = end < 2 ? std::string::npos : text.rfind('\n', end - 2);
+        const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+        const auto line = text.begin() + static_cast<std::ptrdiff_t>(begin);
+        if (nlohmann::json::accept(line, text.begin() + static_cast<std::ptrdiff_t>(end))) break;
+        end = begin;
+    }
+    return end;
+}
+
+RunLock write_first_files(RunLock lock, const RunConfig& config, const std::string& first_checkpoint) {
+    if (!first_checkpoint.empty()) {
+        fs::create_directories(lock.folder() / "checkpoints");
+        write_file(checkpoint_path(lock.folder(), 0), first_checkpoint);
+    }
+    write_file(lock.folder() / "config.yaml", to_yaml(config));
+    return lock;
+}
+
+std::string optional_text(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
+
+std::string client_row(const RoundRecord& round, const ClientReport& client) {
+    std::string row =
+        fmt::format("{},{},{},{},{},", round.round, client.client_id, client.worker, client.slot, client.num_examples);
+    const std::string origin = fmt::format("{},{}", client.sent_round + 1, client.staleness);
+    if (client.failure) return row + fmt::format(",,,,,{},{},,,\n", to_string(*client.failure), origin);
+    const clients::ClientResult& result = client.result;
+    return row + fmt::format("{},{},{},{:016x},{:.6f},,{},{:.6f},{:.9f},{:.9f}\n", result.steps, result.train_loss,
+                             result.update_norm, result.update_hash, result.seconds, origin,
+                             seconds_between(round.origin_ns, result.start_ns), result.gather_s, result.update_s);
+}
+
+/// The last of `size` bytes, from the beginning of a row on: as long as a row of a table may be.
+std::string last_row(InputFile& input, std::uint64_t size) {
+    constexpr std::uint64_t kMost = std::uint64_t{64} << 10;
+    std::string text(std::min(size, kMost), '\0');
+    input.seek(size - text.size());
+    text.resize(input.read(text));
+    return text.size() < 2 ? text : text.substr(text.rfind('\n', text.size() - 2) + 1);
+}
+
+void check_table(const fs::path& file, const TableEnd& end, std::string_view columns, std::int64_t rounds) {
+    const auto refuse = [&](const std::string& problem) {
+        throw ConfigError(fmt::format("{}: {}; put back the file that the run wrote, or run again in another folder",
+                                      file.string(), problem));
+    };
+    std::optional<InputFile> opened;
+    try {
+        opened.emplace(file);
+    } catch (const FileError& error) {
+        refuse(error.reason);
+    }
+    InputFile& input = *opened;
+    if (input.size() < end.bytes)
+        refuse(fmt::format("has {} bytes, {} of them were written when the checkpoint of round {} was", input.size(), end.bytes,
+                           rounds));
+    std::string head(columns.size(), '\0');
+    head.resize(input.read(head));
+    if (head != columns) refuse("its columns are not those that this fedhive writes");
+    const std::string row = last_row(input, end.bytes);
+    if (!row.ends_with('\n') || !row.starts_with(fmt::format("{},", rounds)))
+        refuse(fmt::format("its first {} bytes do not end with a row of round {}", end.bytes, rounds));
+    if (end.crc && crc_of(file, end.bytes) != *end.crc)
+        refuse(fmt::format("its first {} bytes are not those that the run wrote: a row has been changed", end.bytes));
+}
+
+}  // namespace
+
+RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& first_checkpoint)
+    : lock_(write_first_files(std::move(lock), config, first_checkpoint)),
+      rounds_(path() / "rounds.csv"),
+      clients_(path() / "clients.csv"),
+      events_(path() / "events.jsonl"),
+      arrivals_(path() / "arrivals.csv") {
+    make_folders();
+    rounds_.append(kRoundColumns);
+    clients_.append(kClientColumns);
+    arrivals_.append(kArrivalColumns);
+}
+
+RunFolder::RunFolder(RunLock lock)
+    : lock_(std::move(lock)),
+      rounds_(path() / "rounds.csv"),
+      clients_(path() / "clients.csv"),
+      events_(path() / "events.jsonl"),
+      arrivals_(path() / "arrivals.csv") {
+    make_folders();
+}
+
+void RunFolder::go_back_to(const TablePositions& tables) {
+    remove_part_files(path());
+    put_folders_aside(path());
+    unlink((path() / "model.safetensors").c_str());
+    cut_table(rounds_, tables.rounds.bytes, kRoundColumns);
+    cut_table(clients_, tables.clients.bytes, kClientColumns);
+    cut_table(arrivals_, tables.arrivals.bytes, kArrivalColumns);
+    events_.cut(whole_lines(read_file(path() / "events.jsonl", aggregation::available_memory_bytes())));
+}
+
+void RunFolder::make_folders() const {
+    for (const char* name : {"logs", "checkpoints"}) fs::create_directories(path() / name);
+}
+
+void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server) {
+    std::string rows;
+    for (const ClientReport& client : arrived.clients) rows += client_row(round, client);
+    clients_.append(rows);
+    if (!round.virtual_s) {  // there, the order needs no record
+        std::string order;
+        for (const std::uint32_t client : arrived.order) order += fmt::format("{},{}\n", round.round, client);
+        arrivals_.append(order);
+    }
+    const std::size_t cohort = arrived.clients.size();
+    const std::size_t accepted = arrived.accepted();
+    const std::string test = round.test ? fmt::format("{},{}", round.test->test_loss, round.test->test_accuracy) : ",";
+    const std::size_t left_behind = arrived.left_behind();
+    std::string row =
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{:.6f}", round.round, server.version, cohort, accepted,
+                    cohort - accepted - left_behind, optional_text(arrived.train_loss()), test, arrived.traffic.down,
+                    arrived.traffic.up, arrived.staleness_mean(), seconds_between(round.start_ns, round.lap_ns));
+    for (const double seconds : round.seconds) row += fmt::format(",{:.6f}", seconds);
+    rounds_.append(fmt::format("{},{},{},{},{:.6f}\n", row, left_behind, server.in_flight.size(),
+                               optional_text(round.virtual_s), seconds_between(round.origin_ns, round.start_ns)));
+}
+
+void RunFolder::add_event(const std::string& event, const nlohmann::json& details) {
+    nlohmann::ordered_json line{{"time", utc_time()}, {"event", event}};
+    line.update(details);
+    // What a worker prints as its error need not be UTF-8; an event may not fail for that.
+    events_.append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void RunFolder::write_manifest(const nlohmann::ordered_json& manifest) const {
+    write_file(path() / "manifest.json", manifest.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void RunFolder::write_config(const RunConfig& config) const { write_file(path() / "config.yaml", to_yaml(config)); }
+
+void RunFolder::write_partition(const clients::SharedDataset& dataset) const {
+    const auto num_classes = static_cast<std::size_t>(dataset.map().num_classes);
+    const std::size_t clients = num_partitioned(dataset.map().num_clients, num_classes);
+    write_file(path() / "partition.csv", [&](const WritePart& write) {
+        std::string row = "client_id,num_examples";
+        for (std::size_t label = 0; label < num_classes; ++label) row += fmt::format(",label_{}", label);
+        write(row + "\n");
+        for (std::size_t client = 0; client < clients; ++client) {
+            const auto shard = dataset.shard(client);
+            const auto counts = clients::label_counts(shard, dataset.train().labels, dataset.map().num_classes);
+            write(fmt::format("{},{},{}\n", client, shard.size(), fmt::join(counts, ",")));
+        }
+    });
+}
+
+std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes) {
+    const std::size_t fitting = kMostPartitionCounts / std::max<std::size_t>(1, num_classes);
+    return std::min({num_clients, kMostPartitioned, std::max<std::size_t>(1, fitting)});
+}
+
+TablePositions RunFolder::sync_tables() {
+    clients_.sync();
+    arrivals_.sync();
+    rounds_.sync();
+    const auto end = [](const AppendFile& table) { return TableEnd{table.size(), table.crc()}; };
+    return {end(rounds_), end(clients_), end(arrivals_)};
+}
+
+void RunFolder::expect_whole_tables() const {
+    for (const AppendFile* table : {&rounds_, &clients_, &arrivals_, &events_}) table->expect_whole();
+}
+
+void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds) {
+    check_table(folder / "rounds.csv", tables.rounds, kRoundColumns, rounds);
+    check_table(folder / "clients.csv", tables.clients, kClientColumns, rounds);
+    // On the virtual clock it has no rows.
+    if (tables.arrivals.bytes > kArrivalColumns.size())
+        check_table(folder / "arrivals.csv", tables.arrivals, kArrivalColumns, rounds);
+}
+
+}  // namespace fedhive::sim

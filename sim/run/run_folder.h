@@ -1,0 +1,77 @@
+// The files of a run as it writes them (results/README.md describes them): tables grow by whole rows, other files are written beside their
+// place and renamed.
+#pragma once
+
+#include "sim/config/config.h"
+#include "sim/record/append_file.h"
+#include "sim/record/run_lock.h"
+#include "sim/record/utc_time.h"
+#include "sim/round/round_record.h"
+#include "sim/state/checkpoint.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <filesystem>
+#include <string>
+
+namespace fedhive::sim {
+
+/// Version of the files' schema, in the manifest: columns are only ever added at the end.
+inline constexpr int kResultSchema = 1;
+
+/// Clients in partition.csv: enough to see how examples are dealt; with a million of them it would only be large. So it would with a million
+/// classes: of them all the counts it holds, there are no more than these.
+inline constexpr std::size_t kMostPartitioned = 10000;
+inline constexpr std::size_t kMostPartitionCounts = 10'000'000;
+
+/// How many clients partition.csv lists: the first of them.
+std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes);
+
+class RunFolder {
+public:
+    /// A new run's: writes config.yaml before anything else, so that a run can be resumed from its first file on, and empty tables. Where
+    /// there is a `first_checkpoint` (its bytes), that one comes even before: config.yaml may then name a model file that goes away.
+    RunFolder(RunLock lock, const RunConfig& config, const std::string& first_checkpoint);
+
+    /// A resumed run's, as it was left.
+    explicit RunFolder(RunLock lock);
+
+    const std::filesystem::path& path() const { return lock_.folder(); }
+    std::filesystem::path logs() const { return path() / "logs"; }
+
+    /// Back to the checkpoint that wrote `tables`, or to the beginning: tables are cut there, torn lines cut off the events, temporary files
+    /// and a model of an earlier end removed. The manifest should say before that the run goes on.
+    void go_back_to(const TablePositions& tables);
+
+    /// One row of rounds.csv and the rows of clients.csv.
+    void add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server);
+
+    /// One line of events.jsonl; the time is added.
+    void add_event(const std::string& event, const nlohmann::json& details);
+    void write_manifest(const nlohmann::ordered_json& manifest) const;
+    void write_config(const RunConfig& config) const;
+
+    /// partition.csv: how many examples of each label the first num_partitioned() clients hold.
+    void write_partition(const clients::SharedDataset& dataset) const;
+
+    /// Where the tables end, once all of that is on the disk. Throws as expect_whole_tables().
+    TablePositions sync_tables();
+
+    /// Throws Fault naming the table that somebody has cut, removed or replaced since it was opened.
+    void expect_whole_tables() const;
+
+private:
+    void make_folders() const;
+
+    RunLock lock_;
+    AppendFile rounds_;
+    AppendFile clients_;
+    AppendFile events_;
+    AppendFile arrivals_;  // empty on the virtual clock, whose order needs no record
+};
+
+/// Throws ConfigError where the tables in a folder cannot be cut back to `tables`: their columns, or the rows up to there, are not those
+/// of a run that had finished `rounds` rounds, at least one.
+void check_tables(const std::filesystem::path& folder, const TablePositions& tables, std::int64_t rounds);
+
+}  // namespace fedhive::sim

@@ -1,0 +1,121 @@
+#include "sim/run/run_plan.h"
+
+#include "sim/machine/machine.h"
+#include "sim/plan/memory_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// "600 examples each" or "from 12 to 1,204 examples, 600 on average".
+std::string shard_sizes(const clients::SharedDataset& dataset) {
+    std::size_t smallest = dataset.shard(0).size();
+    std::size_t largest = smallest;
+    std::size_t total = 0;
+    for (std::size_t client = 0; client < dataset.map().num_clients; ++client) {
+        const std::size_t size = dataset.shard(client).size();
+        smallest = std::min(smallest, size);
+        largest = std::max(largest, size);
+        total += size;
+    }
+    if (smallest == largest) return fmt::format("{} examples each", smallest);
+    return fmt::format("{} to {} examples, {:.0f} on average", smallest, largest,
+                       static_cast<double>(total) / static_cast<double>(dataset.map().num_clients));
+}
+
+/// One row of blocks a label, for the first few clients: how the labels are dealt.
+std::string histogram_rows(const clients::SharedDataset& dataset) {
+    static constexpr std::array blocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    constexpr std::size_t kMaxRows = 5;
+    constexpr std::size_t kMaxLabels = 60;
+    const std::size_t rows = std::min<std::size_t>(kMaxRows, dataset.map().num_clients);
+    std::string text;
+    for (std::size_t client = 0; client < rows; ++client) {
+        const auto counts = clients::label_counts(dataset.shard(client), dataset.train().labels, dataset.map().num_classes);
+        const std::uint64_t most = std::max<std::uint64_t>(1, *std::max_element(counts.begin(), counts.end()));
+        text += fmt::format("{}client {:<3} |", client == 0 ? "" : "            ", client);
+        const std::size_t shown = std::min(counts.size(), kMaxLabels);
+        for (const std::uint64_t count : std::span(counts).first(shown))
+            text += blocks[(count * (blocks.size() - 1) + most - 1) / most];
+        text += fmt::format("| {}{}\n", dataset.shard(client).size(),
+                            client > 0 ? ""
+                            : shown < counts.size()
+                                ? fmt::format("   labels 0 to {} of {} (█: its largest)", shown - 1, counts.size())
+                                : "   labels 0, 1, … (█: its largest)");
+    }
+    if (rows < dataset.map().num_clients) text += fmt::format("            … and {} more\n", dataset.map().num_clients - rows);
+    return text;
+}
+
+/// "partition 2, training 7": the parts of the randomness with a seed of their own.
+std::string describe_seeds(const RunConfig& config) {
+    std::string text;
+    const auto add = [&](const char* name, const std::optional<std::uint64_t>& seed) {
+        if (seed) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, *seed);
+    };
+    add("data", config.seeds.data);
+    add("partition", config.seeds.partition);
+    add("model", config.seeds.model);
+    add("sampling", config.seeds.sampling);
+    add("training", config.seeds.training);
+    return text;
+}
+
+/// How local steps are computed, where that is not the default.
+std::string describe_steps(const Experiment& run) {
+    const TrainingConfig& training = run.config.training;
+    std::string text;
+    const bool on_host = run.space == aggregation::MemorySpace::Host;
+    if (training.precision == "tf32" && on_host) text += "steps       tf32 is f32 on the CPU\n";
+    if (training.precision != "f32" && !(training.precision == "tf32" && on_host))
+        text += fmt::format("steps       {}, evaluation f32\n", training.precision);
+    if (training.graph)
+        text += on_host ? "steps       training.graph has no effect on the CPU\n" : "steps       recorded as CUDA graphs\n";
+    return text;
+}
+
+}  // namespace
+
+std::string describe_plan(const Experiment& run, const std::string& folder) {
+    const clients::DatasetMap& data = run.dataset.map();
+    const RunConfig& config = run.config;
+    const std::string measured = describe(run.workers);
+    const std::string workers = run.num_workers == 0 ? "none: the coordinator trains"
+                                                     : fmt::format("{} process{}{}, {} thread{} each", run.num_workers,
+                                                                   run.num_workers == 1 ? "" : "es",
+                                                                   measured.empty() ? "" : fmt::format(" (auto: {})", measured),
+                                                                   config.threads, config.threads == 1 ? "" : "s") +
+                                                           (run.workers.mps ? ", sharing the GPU by MPS" : "");
+    const std::string seeds = describe_seeds(config);
+    const std::string mode = config.mode.name == "synchronous" ? "" : " · " + config.mode.name;
+    std::string text = fmt::format("run         {} · {}{} · {} rounds · seed {}{}\n", config.name, config.strategy.name, mode,
+                                   config.rounds, config.seed, seeds.empty() ? "" : fmt::format(" ({})", seeds));
+    text += fmt::format("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
+    text += describe_steps(run);
+    text += fmt::format("model       {} · {} parameters · input {}x{}x{}\n", config.model.name, run.layout.num_values(),
+                        data.shape.channels, data.shape.height, data.shape.width);
+    text += fmt::format("data        {} · {} training and {} test examples · {} classes\n", config.data.format, data.num_train,
+                        data.num_test, data.num_classes);
+    text += fmt::format("clients     {} by {} · {} · {} per round\n", data.num_clients, config.data.partition.scheme,
+                        shard_sizes(run.dataset), run.mode.in_flight);
+    text += fmt::format("partition   {}", histogram_rows(run.dataset));
+    const std::string each =
+        run.num_workers == 0 ? ""
+                             : fmt::format(" · about {} per worker",
+                                           human_bytes(host_bytes_of_worker(config, run.layout.num_floats(), run.slots.most)));
+    const std::string on_gpu = run.space == aggregation::MemorySpace::Host
+                                   ? ""
+                                   : fmt::format(", {} of it on the GPU too", human_bytes(data.example_bytes()));
+    text += fmt::format("memory      arena {} in {} slots · data {}{}{}\n", human_bytes(run.arena->geometry().total_bytes()),
+                        run.arena->geometry().num_slots, human_bytes(data.total_bytes()), on_gpu, each);
+    text += fmt::format("folder      {}\n", folder);
+    return text;
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,84 @@
+#include "sim/plan/estimate.h"
+
+#include "clients/training/libtorch_info.h"
+#include "sim/plan/experiment.h"
+#include "tests/support/skip.h"
+#include "tests/support/temporary_folder.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+struct Configs {
+    testing::TemporaryFolder folder;
+    std::vector<LoadedConfig> configs;
+
+    void add(const std::vector<std::string>& overrides) {
+        std::ofstream(folder.path() / "run.yaml") << R"(
+rounds: 2
+device: cpu
+data: {format: synthetic, num_train: 2000, num_test: 200, num_classes: 5, num_features: 16, partition: {scheme: iid, clients: 10}}
+model: {name: mlp, hidden: 64}
+training: {cohort: 10, batch_size: 16}
+)";
+        configs.push_back(load_config(folder.path() / "run.yaml", overrides));
+    }
+};
+
+}  // namespace
+
+TEST_SUITE("Estimate") {
+    TEST_CASE("RunsThatDifferInNothingThatCostsTimeAreTriedOnce") {
+        Configs runs;
+        runs.add({"seed=1"});
+        runs.add({"seed=2", "training.optimizer.lr=0.5", "workers=7"});
+        runs.add({"model.hidden=300"});
+        const Estimates found = estimate(runs.configs);
+        CHECK(found.tried == 2);
+        REQUIRE(found.runs.size() == 3);
+        CHECK(found.runs[0].core_seconds == found.runs[1].core_seconds);
+        CHECK(found.runs[2].host_bytes > found.runs[0].host_bytes);
+    }
+
+    TEST_CASE("TimeGrowsWithRoundsAndShrinksWithTheCohort") {
+        Configs runs;
+        runs.add({"rounds=200"});
+        runs.add({"rounds=2000"});
+        runs.add({"rounds=2000", "training.cohort=1", "evaluation.every=2000"});
+        const Estimates found = estimate(runs.configs);
+        // Steps take the same in all; what is added for the start is less than a second.
+        CHECK(found.runs[1].core_seconds > 4.0 * found.runs[0].core_seconds - 4.0);
+        CHECK(found.runs[2].core_seconds < 0.5 * found.runs[1].core_seconds);
+    }
+
+    TEST_CASE("StepOfClientsTrainedAtOnceIsTheShareOfOne") {
+        if (clients::libtorch_info().cpu_capability == "plain")
+            FEDHIVE_SKIP("plain loops gain nothing by many clients at once");
+        // Of a tiny model nearly all of a step is calls, of which there are as many for 64 clients as for one.
+        Configs runs;
+        const std::vector<std::string> tiny{"model={name: lr}",   "training.batch_size=4", "data.partition.clients=100",
+                                            "training.cohort=64", "rounds=20000",          "evaluation.every=20000"};
+        const auto with = [&](std::vector<std::string> more) {
+            more.insert(more.end(), tiny.begin(), tiny.end());
+            runs.add(more);
+            return runs.configs.back();
+        };
+        const Experiment alone(with({}));
+        const Experiment at_once(with({"training.clients_at_once=64"}));
+        const double alone_s = time_of_step(alone, 0.0).seconds;
+        CHECK(time_of_step(at_once, 0.0).seconds < 0.5 * alone_s);
+        const Estimates found = estimate(runs.configs);
+        CHECK(found.runs[1].core_seconds < 0.5 * found.runs[0].core_seconds);
+    }
+
+    TEST_CASE("WhatTheModelCannotTakeIsFoundWithItsKey") {
+        Configs runs;
+        runs.add({"model={name: mnist_cnn}"});
+        CHECK_THROWS_WITH_AS(estimate(runs.configs), doctest::Contains("model.name"), ConfigError);
+    }
+}
