@@ -1,9 +1,11 @@
-// How the training examples are dealt to clients. Every scheme is a pure function of (labels, options, seed), the order inside a client's
-// list included. All throw ConfigError, with the numbers, for what cannot be dealt: no clients, more clients (or shards, or wanted
-// minimums) than examples, fractions that do not fit, an alpha that is not above 0 and finite.
+// How the training examples are dealt to clients. Every scheme is a pure function of (labels, values of its keys, seed), the order inside a
+// client's list included, and lies in one file of partitions/. To add one: write its file, add its line to partition.cpp.
 #pragma once
 
+#include "aggregation/base/keys.h"
+
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,25 +28,28 @@ struct Partition {
 std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, std::span<const std::int32_t> labels,
                                         std::int64_t num_classes);
 
-/// Client k takes floor(n/K) examples from k * floor(n/K) on, in file order; the last one also takes the remainder. K <= n.
-Partition partition_contiguous(std::size_t num_examples, std::size_t clients);
+/// What is dealt.
+struct Deal {
+    std::span<const std::int32_t> labels;  // of all training examples
+    std::int64_t num_classes = 0;
+    std::size_t clients = 0;
+    std::uint64_t seed = 0;
+};
 
-/// A seeded permutation, dealt in order. Equal sizes (the first n mod K clients get one more), or by `fractions`, one per client, each
-/// > 0, their sum at most 1 (+1e-9): client k gets floor(fractions[k] * n + 1e-9) examples, at least 1, what is left is
-/// not used. The 1e-9 makes 0.29 of 100 examples 29, although the product rounds to just below. K <= n.
-Partition partition_iid(std::size_t num_examples, std::size_t clients, std::span<const double> fractions, std::uint64_t seed);
+struct PartitionScheme {
+    std::string name;
+    std::string summary;  // what it does, and its source: half a line
+    std::vector<KeySpec> keys;
+    /// Of values that are right each by itself; null: nothing can be wrong.
+    std::optional<KeyProblem> (*check)(const Values& values, std::int64_t clients) = nullptr;
+    /// `values`: of all its keys. Throws ConfigError, with the numbers, for what cannot be dealt.
+    Partition (*deal)(const Deal& deal, const Values& values) = nullptr;
+};
 
-/// Examples sorted by label (stable), cut into clients * shards_per_client equal runs (the last few longer by one where it does not
-/// divide), dealt at random; a client's list is its runs in the order dealt. clients * shards_per_client <= n.
-/// Source: McMahan et al. 2017 (arXiv:1602.05629), section 3, pathological non-IID MNIST.
-Partition partition_shards(std::span<const std::int32_t> labels, std::size_t clients, std::size_t shards_per_client,
-                           std::uint64_t seed);
+/// All schemes, in the order of REFERENCE.md.
+const std::vector<PartitionScheme>& partition_catalog();
 
-/// For each label, its shuffled examples are dealt to clients by proportions drawn from Dirichlet(alpha, …, alpha), rounded by largest
-/// remainder; then clients below `min_examples` take examples from the largest ones, one by one, so it always ends. Every example is
-/// used. A client's list goes from label to label, taken examples last. alpha > 0; clients * min_examples <= n.
-/// Source: Hsu et al. 2019 (arXiv:1909.06335), in the per-label form of Yurochkin et al. 2019 (arXiv:1905.12022).
-Partition partition_dirichlet(std::span<const std::int32_t> labels, std::int64_t num_classes, std::size_t clients, double alpha,
-                              std::size_t min_examples, std::uint64_t seed);
+/// The name must exist.
+const PartitionScheme& partition_scheme(const std::string& name);
 
 }  // namespace fedhive::clients

@@ -17,24 +17,14 @@
 namespace fedhive::sim {
 
 struct PartitionConfig {
-    std::string scheme = "iid";  // contiguous | iid | shards | dirichlet
+    std::string scheme = "iid";  // of clients/data/partition.h
     std::int64_t clients = 10;
-    std::vector<double> sizes;           // iid: fractions, one a client; empty: equal
-    std::int64_t shards_per_client = 2;  // shards
-    double alpha = 0.5;                  // dirichlet
-    std::int64_t min_examples = 1;       // dirichlet
+    Values values;  // of the scheme's keys; complete once loaded
 };
 
 struct DataConfig {
-    std::string format;              // glyphs | synthetic | idx
-    std::filesystem::path root;      // idx; absolute once loaded
-    std::int64_t classes = 0;        // idx; 0: as many as the training labels show
-    std::int64_t num_train = 6000;   // glyphs, synthetic
-    std::int64_t num_test = 1000;    // glyphs, synthetic
-    std::int64_t num_classes = 10;   // synthetic
-    std::int64_t num_features = 20;  // synthetic
-    std::vector<double> shape;       // synthetic: channels, height, width, whole numbers; empty: num_features of 1 x 1
-    double separation = 2.0;         // synthetic
+    std::string format;  // of clients/data/data_format.h
+    Values values;       // of the format's keys; complete once loaded, paths absolute
     clients::Normalization normalize;
     PartitionConfig partition;
 };
@@ -71,7 +61,7 @@ struct TrainingConfig {
 struct StrategyConfig {
     std::string name = "fedavg";
     Weighting weighting = Weighting::Examples;
-    Parameters parameters;  // complete once loaded: defaults filled in
+    Values values;  // of the strategy's keys; complete once loaded: defaults filled in
 };
 
 struct ModeConfig {

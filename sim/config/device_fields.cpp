@@ -1,5 +1,5 @@
 // The keys of `devices`.
-#include "sim/config/ranges.h"
+#include "sim/config/fields.h"
 
 namespace fedhive::sim {
 
@@ -15,7 +15,7 @@ bool begin_where_wanted(Visitor& visitor, const Section& section) {
 }
 
 void describe_spread(Visitor& visitor, SpreadConfig& spread) {
-    const auto when = [&](const char* distribution) { return Condition{&spread.distribution, "distribution", {distribution}}; };
+    const auto when = [&](const char* distribution) { return Condition{spread.distribution, "distribution", {distribution}}; };
     visitor.field({.name = "distribution", .target = &spread.distribution, .choices = {"constant", "lognormal", "zipf"},
                    .doc = "A client's slowness, which multiplies times and divides rates, drawn once from the seed. constant: 1 for all; "
                           "lognormal: exp(σ z), z standard normal, so the figures here are the median client's; zipf: i^exponent for the client "
@@ -48,7 +48,7 @@ void describe_link(Visitor& visitor, LinkConfig& link, const Condition& when) {
 }
 
 void describe_availability(Visitor& visitor, AvailabilityConfig& availability) {
-    const auto when = [&](const char* scheme) { return Condition{&availability.scheme, "scheme", {scheme}}; };
+    const auto when = [&](const char* scheme) { return Condition{availability.scheme, "scheme", {scheme}}; };
     visitor.begin({.name = "availability", .flow = true, .doc = "When clients are there to be asked."});
     visitor.field({.name = "scheme", .target = &availability.scheme, .choices = {"always", "probability", "trace"},
                    .doc = "always; probability: each client is there or away for a whole period, drawn from the seed; trace: as a file says."});
@@ -66,7 +66,7 @@ void describe_availability(Visitor& visitor, AvailabilityConfig& availability) {
 }  // namespace
 
 void describe_devices(Visitor& visitor, RunConfig& run) {
-    const Condition is_virtual{&run.clock, "clock", {"virtual"}};
+    const Condition is_virtual{run.clock, "clock", {"virtual"}};
     if (!begin_where_wanted(visitor, {.name = "devices", .when = is_virtual,
                                       .doc = "What the virtual clock knows of clients: how long a round trip takes, and when they are there at all."}))
         return;
@@ -74,7 +74,7 @@ void describe_devices(Visitor& visitor, RunConfig& run) {
                    .doc = "A CSV file in place of compute and link: the line `client,seconds_per_example,upload,download`, then one row for each "
                           "client, in any order; relative to the config file."});
     const std::string trace = run.devices.trace.string();  // stays until the section's end, which asks the conditions again
-    const Condition no_trace{&trace, "trace", {}};
+    const Condition no_trace{trace, "trace", {}};
     describe_compute(visitor, run.devices.compute, no_trace);
     describe_link(visitor, run.devices.link, no_trace);
     describe_availability(visitor, run.devices.availability);

@@ -1,7 +1,8 @@
 #include "sim/config/fields.h"
 
+#include "clients/data/data_format.h"
+#include "clients/data/partition.h"
 #include "clients/models/catalog.h"
-#include "sim/config/ranges.h"
 
 #include <fmt/format.h>
 
@@ -11,11 +12,6 @@
 namespace fedhive::sim {
 
 namespace {
-
-/// One thousand million is easier to read as 1e9. Limits from there on are powers of ten.
-std::string limit(double value) {
-    return value >= kMost ? fmt::format("1e{:.0f}", std::log10(value)) : fmt::format("{}", value);
-}
 
 // Two lines a key read better than six.
 // clang-format off
@@ -39,7 +35,7 @@ void describe_run(Visitor& visitor, RunConfig& run) {
     visitor.field({.name = "clock", .target = &run.clock, .choices = {"virtual", "wall"},
                    .doc = "virtual: updates arrive in the order of simulated time, which gives the same bits for any number of workers; wall: as they "
                           "really come."});
-    visitor.field({.name = "arrivals", .target = &run.arrivals, .when = Condition{&run.clock, "clock", {"wall"}}, .default_note = "as they come",
+    visitor.field({.name = "arrivals", .target = &run.arrivals, .when = Condition{run.clock, "clock", {"wall"}}, .default_note = "as they come",
                    .doc = "arrivals.csv of an earlier run of the same experiment: updates are taken in its order, which gives its bits; relative to the "
                           "config file. `fedhive run --arrivals FILE` sets it."});
 }
@@ -61,47 +57,20 @@ void describe_seeds(Visitor& visitor, SeedsConfig& seeds) {
 }
 
 void describe_partition(Visitor& visitor, PartitionConfig& partition) {
-    const auto when = [&](const char* scheme) { return Condition{&partition.scheme, "scheme", {scheme}}; };
+    const auto& catalog = clients::partition_catalog();
     visitor.begin({.name = "partition", .flow = true, .doc = "How the training examples are dealt to clients."});
-    visitor.field({.name = "scheme", .target = &partition.scheme, .choices = {"contiguous", "iid", "shards", "dirichlet"},
-                   .doc = "contiguous: equal runs in file order, the last client takes the remainder; iid: a seeded shuffle; shards: few "
-                          "labels a client (arXiv:1602.05629); dirichlet: skewed labels and sizes (arXiv:1909.06335)."});
+    visitor.field({.name = "scheme", .target = &partition.scheme, .choices = names_of(catalog), .doc = summaries_of(catalog)});
     visitor.field({.name = "clients", .target = &partition.clients, .range = between(1, kMost),
                    .doc = "Clients in all; at most one per training example (N)."});
-    visitor.field({.name = "sizes", .target = &partition.sizes, .range = fraction(), .when = when("iid"), .default_note = "equal sizes",
-                   .doc = "Each client's fraction of the examples; one number per client, at most 1 together; what is left is not used."});
-    visitor.field({.name = "shards_per_client", .target = &partition.shards_per_client, .range = between(1, kMost),
-                   .when = when("shards"),
-                   .doc = "Runs of label-sorted examples each client gets; 2 is the paper's pathological split."});
-    visitor.field({.name = "alpha", .target = &partition.alpha, .range = between(0.001, 1e6), .when = when("dirichlet"),
-                   .doc = "Concentration of the label proportions, dimensionless, typically 0.1 (skewed) to 100 (nearly iid) (α)."});
-    visitor.field({.name = "min_examples", .target = &partition.min_examples, .range = between(1, kMost), .when = when("dirichlet"),
-                   .doc = "Examples every client has at least; taken from the largest clients where the draw gave fewer."});
+    describe_keys(visitor, "scheme", partition.scheme, partition.values, choices_of(catalog));
     visitor.end();
 }
 
 void describe_data(Visitor& visitor, DataConfig& data) {
-    const auto when = [&](std::vector<std::string> formats) { return Condition{&data.format, "format", std::move(formats)}; };
+    const auto& catalog = clients::data_catalog();
     visitor.begin({.name = "data", .doc = "What clients learn from."});
-    visitor.field({.name = "format", .target = &data.format, .choices = {"glyphs", "synthetic", "idx"}, .required = true,
-                   .doc = "glyphs: 28×28 digits drawn in code, no file needed; synthetic: Gaussian classes; idx: the MNIST family's files."});
-    visitor.field({.name = "root", .target = &data.root, .when = when({"idx"}), .required = true, .may_change = true,
-                   .doc = "Folder with the four IDX files, plain or `.gz`; relative to the config file (in --set: to the current folder). "
-                          "`scripts/data mnist` fetches MNIST into data/mnist."});
-    visitor.field({.name = "classes", .target = &data.classes, .range = between(0, kWide), .when = when({"idx"}),
-                   .doc = "Number of classes; 0: as many as the training labels show."});
-    visitor.field({.name = "num_train", .target = &data.num_train, .range = between(1, kMost), .when = when({"glyphs", "synthetic"}),
-                   .doc = "Training examples to draw, over all clients."});
-    visitor.field({.name = "num_test", .target = &data.num_test, .range = between(1, kMost), .when = when({"glyphs", "synthetic"}),
-                   .doc = "Test examples to draw."});
-    visitor.field({.name = "num_classes", .target = &data.num_classes, .range = between(2, kWide), .when = when({"synthetic"}),
-                   .doc = "Classes to draw."});
-    visitor.field({.name = "num_features", .target = &data.num_features, .range = between(1, kWide), .when = when({"synthetic"}),
-                   .doc = "Values of an example, as channels of 1 × 1; not looked at where shape is given."});
-    visitor.field({.name = "shape", .target = &data.shape, .range = between(1, kWide), .when = when({"synthetic"}), .default_note = "–",
-                   .doc = "Channels, height and width of an example in place of num_features, `[3, 32, 32]`: for models that take images."});
-    visitor.field({.name = "separation", .target = &data.separation, .range = above(0), .when = when({"synthetic"}),
-                   .doc = "Distance scale of the class centres, in standard deviations of the noise; 2 is learnable but not trivial."});
+    visitor.field({.name = "format", .target = &data.format, .choices = names_of(catalog), .required = true, .doc = summaries_of(catalog)});
+    describe_keys(visitor, "format", data.format, data.values, choices_of(catalog));
     visitor.begin({.name = "normalize", .flow = true, .doc = "Pixels become (byte / 255 − mean) / std when a batch is gathered."});
     visitor.field({.name = "mean", .target = &data.normalize.mean, .range = between(-1000, 1000), .default_note = "0",
                    .doc = "Per channel, or one number for all; on the scale 0 to 1 (MNIST: 0.1307)."});
@@ -113,7 +82,7 @@ void describe_data(Visitor& visitor, DataConfig& data) {
 }
 
 void describe_model(Visitor& visitor, ModelConfig& model) {
-    const auto when = [&](std::vector<std::string> names) { return Condition{&model.name, "name", std::move(names)}; };
+    const auto when = [&](std::vector<std::string> names) { return Condition{model.name, "name", std::move(names)}; };
     visitor.begin({.name = "model", .flow = true, .doc = "Which network is trained; its input and output sizes come from the data."});
     visitor.field({.name = "name", .target = &model.name, .choices = {clients::kModelNames.begin(), clients::kModelNames.end()}, .required = true,
                    .doc = "lr: softmax regression; mlp: two hidden layers; mnist_cnn: the PyTorch tutorials' small CNN, for 1 x 28 x 28; "
@@ -168,30 +137,15 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
     visitor.end();
 }
 
-void describe_parameters(Visitor& visitor, StrategyConfig& strategy) {
-    for (const StrategySpec& spec : strategy_catalog()) {
-        const bool chosen = spec.name == strategy.name;
-        for (const ParameterSpec& parameter : spec.parameters) {
-            const auto given = strategy.parameters.find(parameter.name);
-            double value = chosen && given != strategy.parameters.end() ? given->second : parameter.default_value;
-            visitor.field({.name = parameter.name, .target = &value, .range = range_of(parameter),
-                           .when = Condition{&strategy.name, "name", {spec.name}}, .doc = parameter.meaning});
-            if (chosen) strategy.parameters[parameter.name] = value;
-        }
-    }
-}
-
 void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
-    std::vector<std::string> names;
-    for (const StrategySpec& spec : strategy_catalog()) names.push_back(spec.name);
     std::string weighting = strategy.weighting == Weighting::Examples ? "examples" : "uniform";
     visitor.begin({.name = "strategy", .flow = true,
                    .doc = "How updates become the next global model; its parameters stand beside its name."});
-    visitor.field({.name = "name", .target = &strategy.name, .choices = names, .doc = "One of the strategies below."});
+    visitor.field({.name = "name", .target = &strategy.name, .choices = names_of(strategy_catalog()), .doc = "One of the strategies below."});
     visitor.field({.name = "weighting", .target = &weighting, .choices = {"examples", "uniform"}, .default_note = "the strategy's own",
                    .doc = "How much an update counts: examples, by its client's number of training examples (n_k); uniform, all alike."});
     strategy.weighting = weighting == "uniform" ? Weighting::Uniform : Weighting::Examples;
-    describe_parameters(visitor, strategy);
+    describe_keys(visitor, "name", strategy.name, strategy.values, choices_of(strategy_catalog()));
     visitor.end();
 }
 
@@ -219,7 +173,7 @@ void describe_failures(Visitor& visitor, FailuresConfig& failures) {
 }
 
 void describe_fault(Visitor& visitor, FaultConfig& fault) {
-    const auto when = [&](std::vector<std::string> kinds) { return Condition{&fault.kind, "kind", std::move(kinds)}; };
+    const auto when = [&](std::vector<std::string> kinds) { return Condition{fault.kind, "kind", std::move(kinds)}; };
     visitor.field({.name = "kind", .target = &fault.kind, .choices = {"kill", "hang", "throw", "nan", "slow", "oom", "drop"}, .required = true,
                    .doc = "kill: SIGKILL for the worker; hang: it stops answering; throw: an exception; nan: a NaN in the update; slow: a pause; "
                           "oom: an allocation fails; drop: the client does not take part."});
@@ -269,32 +223,48 @@ void describe_loop(Visitor& visitor, RunConfig& run) {
 
 }  // namespace
 
-bool Range::contains(double value) const {
-    return (low_excluded ? value > low : value >= low) && (high_excluded ? value < high : value <= high);
-}
-
-std::string Range::text() const {
-    const bool has_low = low > -std::numeric_limits<double>::infinity();
-    const bool has_high = high < std::numeric_limits<double>::infinity();
-    if (has_low && has_high && !low_excluded && !high_excluded) return fmt::format("{} to {}", limit(low), limit(high));
-    std::string text = has_low ? fmt::format(fmt::runtime(low_excluded ? "above {}" : "{} or more"), limit(low)) : "";
-    if (has_high)
-        text += fmt::format(fmt::runtime(high_excluded ? "{}below {}" : "{}at most {}"), has_low ? ", " : "", limit(high));
-    return text;
-}
-
 bool Condition::holds() const {
-    if (values.empty()) return value->empty();
-    return std::find(values.begin(), values.end(), *value) != values.end();
+    if (values.empty()) return value.empty();
+    return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-Range range_of(const ParameterSpec& parameter) {
-    Range range{.low = parameter.at_least, .low_excluded = parameter.above};
-    if (parameter.below > 0) {
-        range.high = parameter.below;
-        range.high_excluded = true;
+void describe_keys(Visitor& visitor, const std::string& chooser, const std::string& chosen, Values& values,
+                   const std::vector<Choice>& choices) {
+    Values complete;
+    std::vector<std::pair<const KeySpec*, std::vector<std::string>>> shown;  // and whose it is
+    for (const Choice& choice : choices) {
+        for (const KeySpec& key : *choice.keys) {
+            const auto same = std::find_if(shown.begin(), shown.end(), [&](const auto& one) {
+                return one.first->name == key.name && one.first->doc == key.doc;
+            });
+            if (same != shown.end())
+                same->second.push_back(choice.name);
+            else
+                shown.push_back({&key, {choice.name}});
+        }
     }
-    return range;
+    for (const auto& [key, owners] : shown) {
+        const bool applies = std::find(owners.begin(), owners.end(), chosen) != owners.end();
+        const KeyValue* given = applies ? values.find(key->name) : nullptr;
+        KeyValue value = given != nullptr ? *given : key->default_value;
+        Condition when{chosen, chooser, owners};
+        if (key->with) {
+            const KeyValue* companion = applies ? complete.find(key->with->key) : nullptr;
+            when = {companion != nullptr ? std::get<std::string>(*companion) : "", key->with->key, key->with->values};
+        }
+        visitor.field({.name = key->name,
+                       .target = std::visit([](auto& typed) { return Target(&typed); }, value),
+                       .range = key->range,
+                       .choices = key->choices,
+                       .when = when,
+                       .required = key->required,
+                       .empty_word = key->empty_word,
+                       .default_note = key->default_note,
+                       .may_change = key->may_change,
+                       .doc = key->doc});
+        if (applies) complete.set(key->name, value);
+    }
+    values = complete;
 }
 
 std::vector<std::string> mode_names() {

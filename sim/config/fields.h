@@ -3,12 +3,12 @@
 // one entry in fields.cpp. Private to sim/config.
 #pragma once
 
+#include "aggregation/base/keys.h"
 #include "sim/config/config.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 #include <variant>
@@ -16,20 +16,9 @@
 
 namespace fedhive::sim {
 
-/// The numbers a key may have.
-struct Range {
-    double low = -std::numeric_limits<double>::infinity();
-    double high = std::numeric_limits<double>::infinity();
-    bool low_excluded = false;
-    bool high_excluded = false;
-
-    bool contains(double value) const;
-    std::string text() const;  // "1 to 1024", "above 0", "0 or more, below 1"; empty without limits
-};
-
 /// A key or section that exists only while `key`, which stands beside it, has one of `values`: data.root while data.format is idx.
 struct Condition {
-    const std::string* value = nullptr;  // of `key`, in the struct
+    std::string value;  // of `key`, at this moment
     std::string key;
     std::vector<std::string> values;  // empty: only while `key` is left out
 
@@ -96,6 +85,10 @@ public:
 /// not hold, unless it wants all.
 void describe(Visitor& visitor, RunConfig& run);
 
+// Parts of it, each in the file of its name.
+void describe_mode(Visitor& visitor, ModeConfig& mode);
+void describe_devices(Visitor& visitor, RunConfig& run);
+
 /// A field's value as it is written in YAML; empty for a key left out.
 std::string text_of(const Field& field);
 
@@ -108,7 +101,40 @@ struct Leaf {
 /// In file order.
 std::vector<Leaf> leaves_of(RunConfig run);
 
-Range range_of(const ParameterSpec& parameter);
+/// A named thing and the keys that belong to it.
+struct Choice {
+    std::string name;
+    const std::vector<KeySpec>* keys;
+};
+
+/// Of a catalog, whose entries have a name and keys.
+template <class Catalog>
+std::vector<Choice> choices_of(const Catalog& catalog) {
+    std::vector<Choice> choices;
+    for (const auto& entry : catalog) choices.push_back({entry.name, &entry.keys});
+    return choices;
+}
+
+/// The names of a catalog's entries.
+template <class Catalog>
+std::vector<std::string> names_of(const Catalog& catalog) {
+    std::vector<std::string> names;
+    for (const auto& entry : catalog) names.push_back(entry.name);
+    return names;
+}
+
+/// "iid: a seeded shuffle; shards: few labels a client": a catalog's entries in a key's doc, by their `summary`.
+template <class Catalog>
+std::string summaries_of(const Catalog& catalog) {
+    std::string text;
+    for (const auto& entry : catalog) text += (text.empty() ? "" : "; ") + entry.name + ": " + entry.summary;
+    return text + ".";
+}
+
+/// Shows the keys of all choices, beside the key `chooser` that picks one of them; a key that several have in the same words is shown once.
+/// `values`: those of the chosen one, complete afterwards.
+void describe_keys(Visitor& visitor, const std::string& chooser, const std::string& chosen, Values& values,
+                   const std::vector<Choice>& choices);
 
 /// Modes that some strategy is valid in, in catalog order.
 std::vector<std::string> mode_names();

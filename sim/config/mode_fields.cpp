@@ -1,12 +1,12 @@
 // The keys of `mode`.
-#include "sim/config/ranges.h"
+#include "sim/config/fields.h"
 
 namespace fedhive::sim {
 
 // Two lines a key read better than six.
 // clang-format off
 void describe_mode(Visitor& visitor, ModeConfig& mode) {
-    const auto when = [&](std::vector<std::string> names) { return Condition{&mode.name, "name", std::move(names)}; };
+    const auto when = [&](std::vector<std::string> names) { return Condition{mode.name, "name", std::move(names)}; };
     visitor.begin({.name = "mode", .flow = true, .doc = "Who waits for whom; docs/modes.md tells what a round, a version and a client mean in each."});
     visitor.field({.name = "name", .target = &mode.name, .choices = mode_names(),
                    .doc = "synchronous: a round ends when its cohort has arrived (arXiv:1602.05629); semi_async: when `quorum` of the clients on "
@@ -23,13 +23,13 @@ void describe_mode(Visitor& visitor, ModeConfig& mode) {
     visitor.field({.name = "staleness", .target = &mode.staleness, .choices = {"constant", "hinge", "polynomial"}, .when = when({"semi_async", "async"}),
                    .doc = "What an arrival counts that τ server steps have overtaken. constant: 1; hinge: 1 up to τ = b, then 1 / (a (τ - b) + 1); "
                           "polynomial: (1 + τ)^-a; 1 / sqrt(1 + τ) is FedBuff's (s)."});
-    // Without a discount there is nothing to shape. Stays until the section's end, which asks the conditions again.
+    // Without a discount there is nothing to shape.
     const bool discounts = mode.name == "semi_async" || mode.name == "async";
     const std::string shape = discounts ? mode.staleness : "constant";
     visitor.field({.name = "staleness_a", .target = &mode.staleness_a, .range = between(0, 1000),
-                   .when = Condition{&shape, "staleness", {"hinge", "polynomial"}},
+                   .when = Condition{shape, "staleness", {"hinge", "polynomial"}},
                    .doc = "hinge: slope, typically 10; polynomial: exponent, typically 0.5 (a)."});
-    visitor.field({.name = "staleness_b", .target = &mode.staleness_b, .range = between(0, kMost), .when = Condition{&shape, "staleness", {"hinge"}},
+    visitor.field({.name = "staleness_b", .target = &mode.staleness_b, .range = between(0, kMost), .when = Condition{shape, "staleness", {"hinge"}},
                    .doc = "Server steps without a discount, typically 4 (b)."});
     visitor.field({.name = "at_end", .target = &mode.at_end, .choices = {"drop", "drain"}, .when = when({"semi_async", "async"}),
                    .doc = "Clients still on their way when the last round ends. drop: their work is lost, and counted in the manifest; drain: the last "

@@ -194,7 +194,7 @@ private:
         else if (choice != nullptr && choice->grafted)
             blamed = choice;
         std::string problem = "is missing";
-        if (field.when) problem += fmt::format("; {} '{}' needs it", chooser(field.when->key), *field.when->value);
+        if (field.when) problem += fmt::format("; {} '{}' needs it", chooser(field.when->key), field.when->value);
         if (!field.choices.empty()) problem += "; allowed: " + joined(field.choices);
         const std::string where = in_list || blamed->grafted ? blamed->where() : blamed->origin;
         problems_.push_back(
@@ -236,7 +236,7 @@ private:
         const std::string by = by_other ? fmt::format(" ({})", chosen->where()) : "";
         add(kOtherChoice, node, path_of(node.key),
             fmt::format("'{}' belongs to {} '{}'; the {} here is '{}'{}; known keys: {}", node.key, chooser(when.key),
-                        joined(owners, "' or '"), chooser(when.key), *when.value, by, joined(here)),
+                        joined(owners, "' or '"), chooser(when.key), when.value, by, joined(here)),
             path_of(when.key));
     }
 

@@ -129,11 +129,11 @@ private:
             text_ += fmt::format("\n### strategy: {}\n\n{}\n\nSource: {}. Weighting unless given: `{}`. Modes: {}.\n",
                                  spec.name, spec.note, spec.source,
                                  spec.default_weighting == Weighting::Examples ? "examples" : "uniform", code_list(spec.modes));
-            if (spec.parameters.empty()) continue;
+            if (spec.keys.empty()) continue;
             text_ += "\n| Parameter | Values | Default | Meaning |\n|---|---|---|---|\n";
-            for (const ParameterSpec& parameter : spec.parameters)
-                text_ += fmt::format("| `{}` | number, {} | `{}` | {} |\n", parameter.name, range_of(parameter).text(),
-                                     parameter.default_value, escaped(parameter.meaning));
+            for (const KeySpec& key : spec.keys)
+                text_ += fmt::format("| `{}` | number, {} | `{}` | {} |\n", key.name, key.range.text(),
+                                     std::get<double>(key.default_value), escaped(key.doc));
         }
     }
 

@@ -1,7 +1,9 @@
 #include "sim/config/rules.h"
 
+#include "clients/data/data_format.h"
+#include "clients/data/partition.h"
+#include "sim/config/fields.h"
 #include "sim/config/mistakes.h"
-#include "sim/config/ranges.h"
 
 #include <fmt/format.h>
 
@@ -9,24 +11,13 @@
 #include <bit>
 #include <cctype>
 #include <cmath>
-#include <numeric>
 
 namespace fedhive::sim {
 
 namespace {
 
-void check_shape(const std::vector<double>& shape, const ConfigSource& source) {
-    if (shape.empty()) return;
-    if (shape.size() != 3)
-        throw source.error("data.shape", fmt::format("has {} numbers; give three: channels, height, width", shape.size()));
-    double values = 1.0;
-    for (const double side : shape) {
-        if (side != std::floor(side))
-            throw source.error("data.shape", fmt::format("{} is not an integer; give channels, height, width", side));
-        values *= side;
-    }
-    if (values > kWide)
-        throw source.error("data.shape", fmt::format("an example would have {} values; allowed: at most {}", values, kWide));
+void report(const std::string& section, const std::optional<KeyProblem>& problem, const ConfigSource& source) {
+    if (problem) throw source.error(fmt::format("{}.{}", section, problem->key), problem->text);
 }
 
 void check_data(const DataConfig& data, const ConfigSource& source) {
@@ -36,15 +27,9 @@ void check_data(const DataConfig& data, const ConfigSource& source) {
         throw source.error(means > stds ? "data.normalize.mean" : "data.normalize.std",
                            fmt::format("mean has {} numbers, std has {}; give each as many", means, stds));
 
-    check_shape(data.shape, source);
-    const std::vector<double>& sizes = data.partition.sizes;
-    if (sizes.empty()) return;
-    if (static_cast<std::int64_t>(sizes.size()) != data.partition.clients)
-        throw source.error("data.partition.sizes",
-                           fmt::format("{} numbers for {} clients; give one per client", sizes.size(), data.partition.clients));
-    const double sum = std::accumulate(sizes.begin(), sizes.end(), 0.0);
-    if (sum > 1.0 + 1e-9)
-        throw source.error("data.partition.sizes", fmt::format("the fractions add up to {:.6g}; allowed: at most 1", sum));
+    if (const auto check = clients::data_format(data.format).check) report("data", check(data.values), source);
+    if (const auto check = clients::partition_scheme(data.partition.scheme).check)
+        report("data.partition", check(data.partition.values, data.partition.clients), source);
 }
 
 void check_training(const TrainingConfig& training, std::int64_t clients, const ConfigSource& source) {
@@ -87,7 +72,7 @@ void check_strategy(const RunConfig& run, const StrategySpec& strategy, const Co
     if (std::find(strategy.modes.begin(), strategy.modes.end(), run.mode.name) == strategy.modes.end())
         throw source.error("mode.name", fmt::format("strategy '{}' does not run in mode '{}'; allowed: {}", strategy.name,
                                                     run.mode.name, fmt::join(strategy.modes, ", ")));
-    const bool needs_single = strategy.build(run.strategy.parameters).aggregator->needs_single_updates();
+    const bool needs_single = strategy.build(run.strategy.values).aggregator->needs_single_updates();
     if (run.training.least_per_slot() > 1 && needs_single)
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
                            fmt::format("strategy '{}' looks at every client's own update; allowed: 1", strategy.name));
@@ -101,7 +86,7 @@ void check_group_mode(const RunConfig& run, const ConfigSource& source) {
             throw source.error("training.cohort",
                                fmt::format("in mode gradient_averaging every client is a replica, {} of them; allowed: {}",
                                            run.data.partition.clients, run.data.partition.clients));
-        if (run.data.partition.scheme != "iid" || !run.data.partition.sizes.empty())
+        if (run.data.partition.scheme != "iid" || !run.data.partition.values.numbers("sizes").empty())
             throw source.error("data.partition",
                                "in mode gradient_averaging examples are dealt anew in every pass, the same number to "
                                "each replica; allowed: scheme iid without sizes");
@@ -141,10 +126,10 @@ void check_mode(const RunConfig& run, const ConfigSource& source) {
         throw source.error("training.clients_per_slot",
                            "only a cohort that arrives as a whole can share slots (mode synchronous "
                            "without a quorum); allowed: 1");
-    const auto rate = run.strategy.parameters.find("server_lr");
-    if (mode.name == "async" && rate != run.strategy.parameters.end() && rate->second != 1.0)
+    const double rate = run.strategy.values.number_or("server_lr", 1.0);
+    if (mode.name == "async" && rate != 1.0)
         throw source.error("strategy.server_lr", "mode async has no server rate, mode.alpha takes its place; allowed: 1");
-    if (by_gradients && rate != run.strategy.parameters.end() && rate->second != 1.0)
+    if (by_gradients && rate != 1.0)
         throw source.error(
             "strategy.server_lr",
             fmt::format("mode {} has no server rate, training.optimizer.lr is the only one; allowed: 1", mode.name));

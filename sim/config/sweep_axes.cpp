@@ -1,6 +1,6 @@
 #include "sim/config/sweep_axes.h"
 
-#include "sim/config/ranges.h"
+#include "sim/config/fields.h"
 #include "sim/config/reader.h"
 #include "sim/config/run_keys.h"
 #include "sim/config/sweep_draws.h"

@@ -2,7 +2,6 @@
 
 #include "sim/config/fields.h"
 #include "sim/config/load_tree.h"
-#include "sim/config/ranges.h"
 #include "sim/config/reader.h"
 #include "sim/config/rules.h"
 #include "sim/config/run_keys.h"
@@ -38,7 +37,7 @@ void describe_sweep(Visitor& visitor, SweepFile& sweep) {
     visitor.field({.name = "factor",
                    .target = &stopping.factor,
                    .range = between(2, kMost),
-                   .when = Condition{&stopping.rule, "rule", {"halving", "none"}},
+                   .when = Condition{stopping.rule, "rule", {"halving", "none"}},
                    .doc = ""});
     visitor.end();
 }

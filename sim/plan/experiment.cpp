@@ -4,10 +4,8 @@
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/batches.h"
-#include "clients/data/glyphs.h"
-#include "clients/data/idx.h"
+#include "clients/data/data_format.h"
 #include "clients/data/partition.h"
-#include "clients/data/synthetic.h"
 #include "clients/models/parameter_count.h"
 #include "clients/protocol/watcher.h"
 #include "sim/machine/cuda_refusal.h"
@@ -68,66 +66,27 @@ std::uint64_t exchange_floats(const clients::Cut& cut, const RunConfig& run) {
     return 2 * ((floats + 15) / 16 * 16);
 }
 
-/// Of drawn examples.
-clients::ExampleShape shape_of(const DataConfig& data) {
-    if (data.format == "glyphs") return {1, 28, 28};
-    if (data.shape.empty()) return {data.num_features, 1, 1};
-    const auto side = [&](std::size_t i) { return static_cast<std::int64_t>(data.shape[i]); };
-    return {side(0), side(1), side(2)};
-}
-
-/// Drawn data are asked for by number, so their size is known before the first one is drawn. They exist twice while they move into the
-/// shared segment.
-void require_memory(const RunConfig& run) {
-    const DataConfig& data = run.data;
-    const std::uint64_t wanted =
-        2 * static_cast<std::uint64_t>(data.num_train + data.num_test) * (shape_of(data).num_values() + sizeof(std::int32_t));
+/// Of what is drawn, before the first example is.
+void require_memory(const std::vector<clients::MemoryNeed>& needs) {
     const std::uint64_t available = this_machine().available_memory;
-    // Classes have a centre each.
-    const double centres = data.format == "synthetic" ? static_cast<double>(data.num_classes) *
-                                                            static_cast<double>(shape_of(data).num_values()) * sizeof(double)
-                                                      : 0.0;
-    if (centres > static_cast<double>(available))
-        throw ConfigError(
-            fmt::format("{} classes of {} features need {:.3g} bytes to draw from, {} bytes ({}) are available; use fewer",
-                        data.num_classes, shape_of(data).num_values(), centres, available, human_bytes(available)));
-    if (wanted > available)
-        throw ConfigError(fmt::format("{} examples need {} bytes ({}), {} bytes ({}) are available; use fewer",
-                                      data.num_train + data.num_test, wanted, human_bytes(wanted), available,
-                                      human_bytes(available)));
+    for (const auto& [what, bytes] : needs)
+        if (bytes > static_cast<double>(available))
+            throw ConfigError(fmt::format("{} need {:.3g} bytes, {} bytes ({}) are available; use fewer", what, bytes,
+                                          available, human_bytes(available)));
 }
 
 clients::Dataset read_dataset(const RunConfig& run) {
-    const DataConfig& data = run.data;
-    if (data.format == "idx") return clients::read_idx(data.root, data.classes);
-    const auto num_train = static_cast<std::size_t>(data.num_train);
-    const auto num_test = static_cast<std::size_t>(data.num_test);
-    require_memory(run);
-    if (data.format == "glyphs") return clients::draw_glyphs(num_train, num_test, run.all_seeds().data);
-    if (data.format == "synthetic") {
-        const clients::ExampleShape shape = shape_of(data);
-        const auto num_features = static_cast<std::int64_t>(shape.num_values());
-        clients::Dataset drawn = clients::draw_synthetic({num_train, num_test, data.num_classes, num_features, data.separation},
-                                                         run.all_seeds().data);
-        drawn.train.shape = drawn.test.shape = shape;  // the same features, as pixels
-        return drawn;
-    }
-    throw Fault(fmt::format("nobody reads data of format '{}'", data.format));
+    const clients::DataFormat& format = clients::data_format(run.data.format);
+    const Values values = completed(run.data.values, format.keys);
+    if (format.needs != nullptr) require_memory(format.needs(values));
+    return format.read(values, run.all_seeds().data);
 }
 
 clients::Partition deal(const RunConfig& run, const clients::Dataset& dataset) {
-    const PartitionConfig& partition = run.data.partition;
-    const auto num_clients = static_cast<std::size_t>(partition.clients);
-    const std::vector<std::int32_t>& labels = dataset.train.labels;
-    const std::uint64_t seed = run.all_seeds().partition;
-    if (partition.scheme == "contiguous") return clients::partition_contiguous(labels.size(), num_clients);
-    if (partition.scheme == "iid") return clients::partition_iid(labels.size(), num_clients, partition.sizes, seed);
-    if (partition.scheme == "shards")
-        return clients::partition_shards(labels, num_clients, static_cast<std::size_t>(partition.shards_per_client), seed);
-    if (partition.scheme == "dirichlet")
-        return clients::partition_dirichlet(labels, dataset.num_classes, num_clients, partition.alpha,
-                                            static_cast<std::size_t>(partition.min_examples), seed);
-    throw Fault(fmt::format("nobody deals by scheme '{}'", partition.scheme));
+    const clients::PartitionScheme& scheme = clients::partition_scheme(run.data.partition.scheme);
+    return scheme.deal({dataset.train.labels, dataset.num_classes, static_cast<std::size_t>(run.data.partition.clients),
+                        run.all_seeds().partition},
+                       completed(run.data.partition.values, scheme.keys));
 }
 
 clients::ModelSpec model_spec(const ModelConfig& model, const clients::DatasetMap& data) {
@@ -233,8 +192,9 @@ void Experiment::load_first_model(const LoadedConfig& loaded) const {
 }
 
 clients::SharedDataset Experiment::load_data(const LoadedConfig& loaded) {
+    const std::string blamed = clients::data_format(config.data.format).blamed;
     const clients::Dataset read =
-        blame(loaded, config.data.format == "idx" ? "data.root" : "data.format", [&] { return read_dataset(config); });
+        blame(loaded, blamed.empty() ? "data.format" : "data." + blamed, [&] { return read_dataset(config); });
     data_fingerprint = read.fingerprint();
     clients::throw_if_interrupted();
     const clients::Partition partition = blame(loaded, "data.partition", [&] { return deal(config, read); });

@@ -22,8 +22,7 @@ std::uint64_t vectors_of_worker(const RunConfig& run, std::uint64_t most_per_slo
     const bool summary =
         run.mode.name == "parameter_server" || run.mode.name == "split" || run.mode.name == "gradient_averaging";
     if (summary) ++vectors;  // zeros, to take it with
-    const auto mu = run.strategy.parameters.find("proximal_mu");
-    const bool proximal = mu != run.strategy.parameters.end() && mu->second > 0.0;
+    const bool proximal = run.strategy.values.number_or("proximal_mu", 0.0) > 0.0;
     if (summary || proximal || run.mode.name == "hogwild") ++vectors;  // the gradient in one piece
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     if (at_once > 1) vectors += at_once * (run.training.optimizer.momentum > 0.0 ? 3 : 2);
@@ -40,7 +39,7 @@ std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_float
 std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
     RunConfig rehearsed = run;
     rehearsed.mode.name = "synchronous";
-    const bool proximal = rehearsed.strategy.parameters.erase("proximal_mu") > 0;
+    const bool proximal = rehearsed.strategy.values.erase("proximal_mu") > 0;
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     const std::uint64_t vectors = vectors_of_worker(run, std::max(most_per_slot, at_once)) -
                                   vectors_of_worker(rehearsed, at_once) + (proximal && run.training.graph ? 1 : 0);

@@ -13,9 +13,8 @@ namespace {
 std::string key(const std::string& name, double value) { return fmt::format("{} ({})", name, value); }
 
 void add_parameter(std::vector<std::string>& keys, const RunConfig& run, const char* name, double above) {
-    const auto found = run.strategy.parameters.find(name);
-    if (found != run.strategy.parameters.end() && found->second > above)
-        keys.push_back(key(fmt::format("strategy.{}", name), found->second));
+    const double value = run.strategy.values.number_or(name, 0.0);
+    if (value > above) keys.push_back(key(fmt::format("strategy.{}", name), value));
 }
 
 std::string smaller(const std::vector<std::string>& keys) {

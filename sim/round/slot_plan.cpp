@@ -20,7 +20,7 @@ constexpr std::uint64_t kCachedBytes = std::uint64_t{16} << 20;
 /// The cohort arrives as a whole, and nobody looks at single updates.
 bool may_share(const RunConfig& run) {
     return run.waits_for_all() &&
-           !find_strategy(run.strategy.name)->build(run.strategy.parameters).aggregator->needs_single_updates();
+           !find_strategy(run.strategy.name)->build(run.strategy.values).aggregator->needs_single_updates();
 }
 
 }  // namespace

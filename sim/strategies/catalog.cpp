@@ -28,12 +28,10 @@ const StrategySpec* find_strategy(const std::string& name) {
     return found != catalog.end() ? &*found : nullptr;
 }
 
-Strategy make_strategy(const std::string& name, const Parameters& parameters, Weighting weighting) {
+Strategy make_strategy(const std::string& name, const Values& given, Weighting weighting) {
     const StrategySpec* spec = find_strategy(name);
     FEDHIVE_CHECK(spec != nullptr, "no strategy is called '{}'", name);
-    Parameters complete = parameters;
-    for (const ParameterSpec& parameter : spec->parameters) complete.emplace(parameter.name, parameter.default_value);
-    Strategy strategy = spec->build(complete);
+    Strategy strategy = spec->build(completed(given, spec->keys));
     strategy.name = name;
     strategy.weighting = weighting;
     return strategy;

@@ -11,10 +11,10 @@ namespace fedhive::sim {
 
 namespace {
 
-Strategy build_fedavg(const Parameters& parameters) {
+Strategy build_fedavg(const Values& values) {
     Strategy strategy;
     strategy.aggregator = aggregation::make_mean();
-    strategy.server_optimizer = aggregation::make_server_sgd({.lr = static_cast<float>(parameters.at("server_lr"))});
+    strategy.server_optimizer = aggregation::make_server_sgd({.lr = static_cast<float>(values.number("server_lr"))});
     return strategy;
 }
 
@@ -26,11 +26,10 @@ StrategySpec fedavg() {
         .source = "McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1",
         .note = "Clients run SGD on their own examples; the server takes the weighted mean of their updates.",
         .default_weighting = Weighting::Examples,
-        .parameters = {{.name = "server_lr",
-                        .default_value = 1.0,
-                        .above = true,
-                        .meaning =
-                            "Server rate, per round, typically 1, which is plain averaging (η_g); far above 1 it overshoots."}},
+        .keys = {{.name = "server_lr",
+                  .default_value = 1.0,
+                  .range = above(0),
+                  .doc = "Server rate, per round, typically 1, which is plain averaging (η_g); far above 1 it overshoots."}},
         .modes = {"synchronous", "semi_async", "async", "gradient_averaging", "parameter_server", "hogwild", "split"},
         .build = build_fedavg};
 }

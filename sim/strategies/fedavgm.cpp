@@ -10,12 +10,12 @@ namespace fedhive::sim {
 
 namespace {
 
-Strategy build_fedavgm(const Parameters& parameters) {
+Strategy build_fedavgm(const Values& values) {
     Strategy strategy;
     strategy.aggregator = aggregation::make_mean();
     strategy.server_optimizer =
-        aggregation::make_server_sgd({.lr = static_cast<float>(parameters.at("server_lr")),
-                                      .momentum = static_cast<float>(parameters.at("server_momentum"))});
+        aggregation::make_server_sgd({.lr = static_cast<float>(values.number("server_lr")),
+                                      .momentum = static_cast<float>(values.number("server_momentum"))});
     return strategy;
 }
 
@@ -29,16 +29,15 @@ StrategySpec fedavgm() {
             "FedAvg with momentum on the server, which steadies training on skewed data. The effective rate is "
             "server_lr / (1 − server_momentum): when raising the momentum, lower the client rate.",
         .default_weighting = Weighting::Examples,
-        .parameters = {{.name = "server_lr",
-                        .default_value = 1.0,
-                        .above = true,
-                        .meaning = "Server rate, per round, typically 1 (η_g)."},
-                       {.name = "server_momentum",
-                        .default_value = 0.9,
-                        .below = 1.0,
-                        .meaning =
-                            "Fraction of the last server step carried over, typically 0.9; 0 is FedAvg (β); 0.97 and more only "
-                            "with small client rates."}},
+        .keys = {{.name = "server_lr",
+                  .default_value = 1.0,
+                  .range = above(0),
+                  .doc = "Server rate, per round, typically 1 (η_g)."},
+                 {.name = "server_momentum",
+                  .default_value = 0.9,
+                  .range = fraction_below_one(),
+                  .doc = "Fraction of the last server step carried over, typically 0.9; 0 is FedAvg (β); 0.97 and more only "
+                         "with small client rates."}},
         .modes = {"synchronous", "semi_async", "split"},
         .build = build_fedavgm};
 }

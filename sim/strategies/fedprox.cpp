@@ -9,9 +9,9 @@ namespace fedhive::sim {
 
 namespace {
 
-Strategy build_fedprox(const Parameters& parameters) {
+Strategy build_fedprox(const Values& values) {
     Strategy strategy;
-    strategy.objective.proximal_mu = static_cast<float>(parameters.at("proximal_mu"));
+    strategy.objective.proximal_mu = static_cast<float>(values.number("proximal_mu"));
     strategy.aggregator = aggregation::make_mean();
     strategy.server_optimizer = aggregation::make_server_sgd({});
     return strategy;
@@ -28,10 +28,11 @@ StrategySpec fedprox() {
             "data. The paper samples clients in proportion to their examples and averages alike; here they are sampled alike "
             "and weighted.",
         .default_weighting = Weighting::Examples,
-        .parameters = {{.name = "proximal_mu",
-                        .default_value = 0.01,
-                        .meaning = "Proximal coefficient, dimensionless, typically 0.001–1; 0 is FedAvg (μ); too large holds "
-                                   "clients at the global model and slows training down."}},
+        .keys = {{.name = "proximal_mu",
+                  .default_value = 0.01,
+                  .range = at_least(0),
+                  .doc = "Proximal coefficient, dimensionless, typically 0.001–1; 0 is FedAvg (μ); too large holds "
+                         "clients at the global model and slows training down."}},
         .modes = {"synchronous", "semi_async", "async", "split"},
         .build = build_fedprox};
 }

@@ -9,7 +9,7 @@ namespace fedhive::sim {
 
 namespace {
 
-Strategy build_median(const Parameters&) {
+Strategy build_median(const Values&) {
     Strategy strategy;
     strategy.aggregator = aggregation::make_median();
     strategy.server_optimizer = aggregation::make_server_sgd({});
@@ -28,7 +28,7 @@ StrategySpec median() {
                 "parameters; "
                 "`training.clients_per_slot` must be 1.",
             .default_weighting = Weighting::Uniform,
-            .parameters = {},
+            .keys = {},
             .modes = {"synchronous", "split"},
             .build = build_median};
 }

@@ -3,11 +3,11 @@
 // parts live in aggregation/math and clients/training. To add one: write the file, add its line to catalog.cpp.
 #pragma once
 
+#include "aggregation/base/keys.h"
 #include "aggregation/math/aggregator.h"
 #include "aggregation/math/server_optimizer.h"
 #include "clients/protocol/task.h"
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,19 +16,6 @@ namespace fedhive::sim {
 
 /// How much an update counts: its client's number of examples (n_k), or the same for all.
 enum class Weighting { Examples, Uniform };
-
-/// A strategy's own parameters, flat beside `name` in the `strategy:` section, by their names in YAML.
-using Parameters = std::map<std::string, double>;
-
-/// One parameter as the config reader checks it and REFERENCE.md prints it.
-struct ParameterSpec {
-    std::string name;
-    double default_value = 0.0;
-    double at_least = 0.0;  // lowest allowed value …
-    bool above = false;     // … itself excluded
-    double below = 0.0;     // values must be smaller than this; 0: no upper limit
-    std::string meaning;    // one line: meaning, unit, typical value, paper symbol
-};
 
 struct Strategy {
     std::string name;
@@ -48,9 +35,9 @@ struct StrategySpec {
     std::string source;  // paper, arXiv number
     std::string note;    // for REFERENCE.md: what it does, what to watch
     Weighting default_weighting = Weighting::Examples;
-    std::vector<ParameterSpec> parameters;
+    std::vector<KeySpec> keys;       // flat beside `name` in the `strategy:` section
     std::vector<std::string> modes;  // names of the modes it is valid in
-    Strategy (*build)(const Parameters& parameters) = nullptr;
+    Strategy (*build)(const Values& values) = nullptr;
 };
 
 /// All strategies, in the order of REFERENCE.md.
@@ -59,7 +46,7 @@ const std::vector<StrategySpec>& strategy_catalog();
 /// The entry of that name; nullptr when there is none.
 const StrategySpec* find_strategy(const std::string& name);
 
-/// Builds the named strategy; missing parameters take their defaults. The name must exist.
-Strategy make_strategy(const std::string& name, const Parameters& parameters, Weighting weighting);
+/// Builds the named strategy; missing values take their defaults. The name must exist.
+Strategy make_strategy(const std::string& name, const Values& values, Weighting weighting);
 
 }  // namespace fedhive::sim

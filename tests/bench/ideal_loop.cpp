@@ -4,7 +4,7 @@
 // No shuffling, no evaluation, no logging, no repeatability, no fault handling.
 //
 //   ideal_loop PROCESSES WORKLOAD.json        prints after every round {"round_s": seconds}; docs/speed.md describes the file
-#include "clients/data/idx.h"
+#include "clients/data/formats/idx.h"
 #include "tests/bench/ideal_models.h"
 
 #include <malloc.h>

@@ -4,7 +4,8 @@
 //                                        microseconds, back to back and (a tenth as many) after pauses of 2 ms
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/host_arena.h"
-#include "clients/data/synthetic.h"
+#include "clients/data/formats/synthetic.h"
+#include "clients/data/partitions/schemes.h"
 #include "clients/training/worker.h"
 #include "sim/fleet/fleet.h"
 

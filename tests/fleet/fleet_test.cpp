@@ -3,7 +3,8 @@
 
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/host_arena.h"
-#include "clients/data/synthetic.h"
+#include "clients/data/formats/synthetic.h"
+#include "clients/data/partitions/schemes.h"
 #include "sim/run/evaluate.h"
 #include "tests/fleet/toy_trainer.h"
 

@@ -2,7 +2,8 @@
 #include "sim/fleet/fleet.h"
 
 #include "aggregation/memory/host_arena.h"
-#include "clients/data/synthetic.h"
+#include "clients/data/formats/synthetic.h"
+#include "clients/data/partitions/schemes.h"
 #include "tests/aggregation/spans.h"
 #include "tests/fleet/toy_trainer.h"
 

@@ -1,6 +1,7 @@
 // Workers that share a server which one of them takes along (MPS), and a coordinator that trains by itself and loses its device.
 #include "aggregation/memory/host_arena.h"
-#include "clients/data/synthetic.h"
+#include "clients/data/formats/synthetic.h"
+#include "clients/data/partitions/schemes.h"
 #include "sim/fleet/fleet.h"
 #include "tests/fleet/toy_trainer.h"
 

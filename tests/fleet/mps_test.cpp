@@ -2,7 +2,8 @@
 #include "sim/workers/mps.h"
 
 #include "aggregation/memory/host_arena.h"
-#include "clients/data/synthetic.h"
+#include "clients/data/formats/synthetic.h"
+#include "clients/data/partitions/schemes.h"
 #include "sim/plan/experiment.h"
 #include "tests/fleet/toy_trainer.h"
 #include "tests/process/run_process.h"

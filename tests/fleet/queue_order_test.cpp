@@ -1,6 +1,7 @@
 // In which order workers take the tasks of a round: one worker, clients of unequal size.
 #include "aggregation/memory/host_arena.h"
-#include "clients/data/synthetic.h"
+#include "clients/data/formats/synthetic.h"
+#include "clients/data/partitions/schemes.h"
 #include "sim/fleet/fleet.h"
 #include "tests/fleet/toy_trainer.h"
 

@@ -2,7 +2,8 @@
 #include "clients/training/task_runner.h"
 
 #include "aggregation/memory/host_arena.h"
-#include "clients/data/synthetic.h"
+#include "clients/data/formats/synthetic.h"
+#include "clients/data/partitions/schemes.h"
 #include "tests/fleet/toy_trainer.h"
 
 #include <doctest/doctest.h>

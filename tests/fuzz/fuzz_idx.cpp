@@ -1,6 +1,6 @@
 // The reader of IDX files, plain and compressed: a byte of flags, the lengths of three parts, and the four parts.
 #include "aggregation/base/error.h"
-#include "clients/data/idx.h"
+#include "clients/data/formats/idx.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/support/temporary_folder.h"

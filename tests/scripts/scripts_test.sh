@@ -224,7 +224,7 @@ FloorsFindWhatWasPlanted() {
     plant aggregation/math/mean.cpp '#include "sim/run/round_loop.h"'
     plant aggregation/math/median.cpp '#include "aggregation/memory/arena.h"'
     plant clients/protocol/task.cpp '#include <torch/torch.h>'
-    plant clients/data/idx.cpp '#include "task.h"\n#include <yaml-cpp/yaml.h>'
+    plant clients/data/formats/idx.cpp '#include "task.h"\n#include <yaml-cpp/yaml.h>'
     plant sim/fleet/fleet.cpp 'void f() { std::cerr << 1; }'
     plant sim/run/reporter.cpp 'void g() { std::cerr << 1; }'
     plant sim/config/config.h '#include "sim/run/round_loop.h"'
@@ -236,8 +236,8 @@ FloorsFindWhatWasPlanted() {
     says "aggregation/math/mean.cpp:1: aggregation may not include sim/run/round_loop.h"
     says "aggregation/math/median.cpp:1: aggregation/memory/arena.h: aggregation/math sees spans"
     says "clients/protocol/task.cpp:1: torch/torch.h"
-    says 'clients/data/idx.cpp:1: "task.h"'
-    says "clients/data/idx.cpp:2: yaml-cpp/yaml.h"
+    says 'clients/data/formats/idx.cpp:1: "task.h"'
+    says "clients/data/formats/idx.cpp:2: yaml-cpp/yaml.h"
     says "sim/fleet/fleet.cpp:1: prints"
     says "sim/config/config.h:1: sim/run/round_loop.h: run lies above config"
     says "sim/sweep/summary.h:1: sim/fleet/fleet.h: fleet and state and sweep stand side by side"

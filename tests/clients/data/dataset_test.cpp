@@ -1,5 +1,6 @@
 #include "clients/data/dataset.h"
 
+#include "clients/data/partitions/schemes.h"
 #include "clients/data/shared_dataset.h"
 
 #include <doctest/doctest.h>

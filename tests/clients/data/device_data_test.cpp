@@ -1,7 +1,8 @@
 // The examples in device memory: uploaded once, opened by each worker, closed before they are freed.
 #include "aggregation/base/error.h"
+#include "clients/data/formats/synthetic.h"
+#include "clients/data/partitions/schemes.h"
 #include "clients/data/shared_dataset.h"
-#include "clients/data/synthetic.h"
 #include "tests/aggregation/cuda_driver_double.h"
 
 #include <doctest/doctest.h>

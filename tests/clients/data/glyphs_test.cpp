@@ -1,4 +1,4 @@
-#include "clients/data/glyphs.h"
+#include "clients/data/formats/glyphs.h"
 
 #include "tests/conformance/dataset_conformance.h"
 

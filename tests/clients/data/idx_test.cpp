@@ -1,4 +1,4 @@
-#include "clients/data/idx.h"
+#include "clients/data/formats/idx.h"
 
 #include "aggregation/base/error.h"
 #include "tests/clients/data/idx_fixture.h"

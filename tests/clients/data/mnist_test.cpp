@@ -1,5 +1,5 @@
 // The real MNIST files, where somebody has fetched them.
-#include "clients/data/idx.h"
+#include "clients/data/formats/idx.h"
 #include "tests/conformance/dataset_conformance.h"
 #include "tests/support/places.h"
 #include "tests/support/skip.h"

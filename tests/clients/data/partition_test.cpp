@@ -1,4 +1,4 @@
-#include "clients/data/partition.h"
+#include "clients/data/partitions/schemes.h"
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"

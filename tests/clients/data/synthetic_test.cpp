@@ -1,4 +1,4 @@
-#include "clients/data/synthetic.h"
+#include "clients/data/formats/synthetic.h"
 
 #include "aggregation/base/error.h"
 #include "tests/conformance/dataset_conformance.h"

@@ -2,7 +2,8 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/memory/cuda_driver.h"
-#include "clients/data/glyphs.h"
+#include "clients/data/formats/glyphs.h"
+#include "clients/data/partitions/schemes.h"
 #include "clients/data/shared_dataset.h"
 #include "tests/aggregation/spans.h"
 #include "tests/support/skip.h"

@@ -1,7 +1,8 @@
 // Clients of unequal shards, trained one at a time or at once, on the host or on a GPU.
 #pragma once
 
-#include "clients/data/glyphs.h"
+#include "clients/data/formats/glyphs.h"
+#include "clients/data/partitions/schemes.h"
 #include "clients/data/shared_dataset.h"
 #include "clients/training/batched_training.h"
 #include "clients/training/libtorch_batched_step.h"

@@ -2,7 +2,8 @@
 #include "clients/training/graph_step.h"
 
 #include "aggregation/base/error.h"
-#include "clients/data/glyphs.h"
+#include "clients/data/formats/glyphs.h"
+#include "clients/data/partitions/schemes.h"
 #include "clients/data/shared_dataset.h"
 #include "clients/training/local_training.h"
 #include "tests/aggregation/spans.h"

@@ -1,4 +1,4 @@
-#include "clients/data/synthetic.h"
+#include "clients/data/formats/synthetic.h"
 #include "clients/training/local_training.h"
 #include "tests/clients/training/replicas.h"
 

@@ -4,9 +4,9 @@
 #include "aggregation/base/random.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/server_optimizer.h"
-#include "clients/data/glyphs.h"
+#include "clients/data/formats/glyphs.h"
+#include "clients/data/formats/synthetic.h"
 #include "clients/data/partition.h"
-#include "clients/data/synthetic.h"
 #include "clients/training/libtorch_step.h"
 
 #include <ATen/ops/cross_entropy_loss.h>

@@ -1,7 +1,7 @@
 // The plain engine of programs without LibTorch, against LibTorch: the same gradients and losses up to rounding.
 #include "tests/support/plain_engine/steps.h"
 
-#include "clients/data/synthetic.h"
+#include "clients/data/formats/synthetic.h"
 #include "clients/training/libtorch_step.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 #include "clients/training/replica_training.h"
 
-#include "clients/data/glyphs.h"
-#include "clients/data/synthetic.h"
+#include "clients/data/formats/glyphs.h"
+#include "clients/data/formats/synthetic.h"
 #include "tests/clients/training/replicas.h"
 
 #include <doctest/doctest.h>

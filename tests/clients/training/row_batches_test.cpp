@@ -1,7 +1,8 @@
 #include "clients/training/row_batches.h"
 
 #include "aggregation/base/error.h"
-#include "clients/data/glyphs.h"
+#include "clients/data/formats/glyphs.h"
+#include "clients/data/partitions/schemes.h"
 #include "clients/data/shared_dataset.h"
 #include "tests/aggregation/spans.h"
 #include "tests/support/skip.h"

@@ -2,7 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
-#include "clients/data/glyphs.h"
+#include "clients/data/formats/glyphs.h"
 #include "clients/training/local_training.h"
 
 #include <ATen/ATen.h>

@@ -75,7 +75,7 @@ void check_round_trip(const RunConfig& run) {
     const TemporaryFolder folder;
     const LoadedConfig again = load_config(folder.write("resolved.yaml", yaml));
     CHECK_EQ(dump(again.run), dump(run));
-    CHECK(again.run.strategy.parameters == run.strategy.parameters);
+    CHECK(again.run.strategy.values == run.strategy.values);
     CHECK_EQ(to_yaml(again.run), yaml);
 }
 
@@ -90,10 +90,10 @@ TEST_CASE("KeysLeftOutHaveTheirDefaults") {
     expected.data.partition.clients = 4;
     expected.model.name = "lr";
     expected.training.cohort = 4;
-    expected.strategy.parameters = {{"server_lr", 1.0}};
+    expected.strategy.values = {{"server_lr", 1.0}};
     const RunConfig run = loaded(kMinimal);
     CHECK_EQ(dump(run), dump(expected));
-    CHECK(run.strategy.parameters == expected.strategy.parameters);
+    CHECK(run.strategy.values == expected.strategy.values);
 }
 
 TEST_CASE("EveryKeyIsRead") {
@@ -117,8 +117,8 @@ TEST_CASE("EveryKeyIsRead") {
         dump(run),
         "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nmps off\nthreads 3\nclock virtual\narrivals \n"
         "seeds {\ndata 0\npartition 18446744073709551615\nmodel 3\nsampling 4\ntraining 5\n}\n"
-        "data {\nformat idx\nroot /r\nclasses 7\nnum_train 6000\nnum_test 1000\nnum_classes 10\nnum_features "
-        "20\nshape \nseparation 0x1p+1\n"
+        "data {\nformat idx\nnum_train 6000\nnum_test 1000\nnum_classes 10\nnum_features "
+        "20\nshape \nseparation 0x1p+1\nroot /r\nclasses 7\n"
         "normalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n}\n"
         "partition {\nscheme dirichlet\nclients 9\nsizes \nshards_per_client 2\nalpha 0x1p-3\nmin_examples 5\n}\n}\n"
         "model {\nname cnn_m\ndropout false\nhidden 200\ninit \n}\n"
@@ -147,16 +147,18 @@ TEST_CASE("EveryKeyIsRead") {
         "model: {name: mlp, hidden: 15}\ntraining: {participation: 0.5, precision: bf16, graph: true}\n");
     CHECK(other.training.precision == "bf16");
     CHECK(other.training.graph);
-    CHECK_EQ(other.data.num_train, 11);
-    CHECK_EQ(other.data.num_test, 12);
-    CHECK_EQ(other.data.num_classes, 13);
-    CHECK_EQ(other.data.num_features, 14);
-    CHECK(other.data.shape == std::vector<double>{3, 4, 5});
-    CHECK_EQ(other.data.separation, 8.0);
-    CHECK(other.data.partition.sizes == std::vector<double>{0.25, 0.5});
+    CHECK_EQ(other.data.values.integer("num_train"), 11);
+    CHECK_EQ(other.data.values.integer("num_test"), 12);
+    CHECK_EQ(other.data.values.integer("num_classes"), 13);
+    CHECK_EQ(other.data.values.integer("num_features"), 14);
+    CHECK(other.data.values.numbers("shape") == std::vector<double>{3, 4, 5});
+    CHECK_EQ(other.data.values.number("separation"), 8.0);
+    CHECK(other.data.partition.values.numbers("sizes") == std::vector<double>{0.25, 0.5});
     CHECK_EQ(other.model.hidden, 15);
     CHECK(other.training.participation == 0.5);
-    CHECK_EQ(loaded(kMinimal, {"data.partition={scheme: shards, shards_per_client: 6}"}).data.partition.shards_per_client, 6);
+    CHECK_EQ(loaded(kMinimal, {"data.partition={scheme: shards, shards_per_client: 6}"})
+                 .data.partition.values.integer("shards_per_client"),
+             6);
     const RunConfig traced =
         loaded(kMinimal + "clock: virtual\ndevices: {trace: /d.csv, availability: {scheme: trace, trace: /a.csv}}\n");
     CHECK_EQ(traced.devices.trace, std::filesystem::path("/d.csv"));
@@ -188,10 +190,10 @@ TEST_CASE("RootIsRelativeToWhereItIsWritten") {
     const std::string text = "data: {format: idx, root: ../d/./mnist}\nmodel: {name: lr}\n";
     const std::filesystem::path file = folder.write("c.yaml", text);
     const std::filesystem::path expected = folder.path().parent_path() / "d/mnist";
-    CHECK_EQ(load_config(file).run.data.root, expected);
-    CHECK_EQ(load_config(std::filesystem::relative(file)).run.data.root, expected);
-    CHECK_EQ(load_config(file, {"data.root=x/y"}).run.data.root, std::filesystem::current_path() / "x/y");
-    CHECK_EQ(load_config(file, {"data.root=/x/y"}).run.data.root, std::filesystem::path("/x/y"));
+    CHECK_EQ(load_config(file).run.data.values.path("root"), expected);
+    CHECK_EQ(load_config(std::filesystem::relative(file)).run.data.values.path("root"), expected);
+    CHECK_EQ(load_config(file, {"data.root=x/y"}).run.data.values.path("root"), std::filesystem::current_path() / "x/y");
+    CHECK_EQ(load_config(file, {"data.root=/x/y"}).run.data.values.path("root"), std::filesystem::path("/x/y"));
 }
 
 TEST_CASE("TracesOfDevicesAreRelativeToTheConfigFile") {

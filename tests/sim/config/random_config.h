@@ -70,7 +70,8 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     if (seed % 2 == 0) run.data.partition.clients = 1 + seed % 7;
     const std::int64_t clients = run.data.partition.clients;
     if (run.data.partition.scheme == "iid" && seed % 2 == 0)
-        run.data.partition.sizes.assign(static_cast<std::size_t>(clients), 0.9 / static_cast<double>(clients));
+        run.data.partition.values.set(
+            "sizes", std::vector<double>(static_cast<std::size_t>(clients), 0.9 / static_cast<double>(clients)));
     if (seed % 3 == 0) run.data.normalize = {.mean = {0.1, 1.0 / 3.0}, .std = {0.3, 2.0 / 3.0}};
     if (run.training.participation)
         run.training.cohort.reset();
@@ -98,8 +99,8 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     if (seed % 3 == 0) run.training.clients_per_slot.reset();
     if (run.mode.name == "split") run.training.graph = false;
     if (run.mode.name == "split" || run.training.clients_at_once > 1) run.training.precision = "f32";
-    if ((by_gradients || run.mode.name == "async") && run.strategy.parameters.contains("server_lr"))
-        run.strategy.parameters["server_lr"] = 1.0;
+    if ((by_gradients || run.mode.name == "async") && run.strategy.values.find("server_lr") != nullptr)
+        run.strategy.values.set("server_lr", 1.0);
     const std::int64_t arrivals =
         run.mode.name == "async" || run.mode.name == "parameter_server" ? 1 : run.mode.quorum.value_or(run.cohort_size());
     run.failures.min_updates = std::min(run.failures.min_updates, arrivals);

@@ -54,16 +54,16 @@ TEST_CASE("EveryStrategyIsDescribedAndBuilds") {
         CHECK_FALSE(spec.note.empty());
         CHECK_FALSE(spec.modes.empty());
         std::set<std::string> names;
-        for (const ParameterSpec& parameter : spec.parameters) {
-            CAPTURE(parameter.name);
-            CHECK(names.insert(parameter.name).second);
-            CHECK(range_of(parameter).contains(parameter.default_value));
-            CHECK_FALSE(parameter.meaning.empty());
+        for (const KeySpec& key : spec.keys) {
+            CAPTURE(key.name);
+            CHECK(names.insert(key.name).second);
+            CHECK(key.range.contains(std::get<double>(key.default_value)));
+            CHECK_FALSE(key.doc.empty());
         }
         const RunConfig run = loaded(kMinimal, {"strategy.name=" + spec.name});
         CHECK((run.strategy.weighting == spec.default_weighting));
-        CHECK_EQ(run.strategy.parameters.size(), spec.parameters.size());
-        const Strategy strategy = make_strategy(spec.name, run.strategy.parameters, run.strategy.weighting);
+        CHECK_EQ(run.strategy.values.size(), spec.keys.size());
+        const Strategy strategy = make_strategy(spec.name, run.strategy.values, run.strategy.weighting);
         CHECK_EQ(strategy.name, spec.name);
         CHECK(strategy.aggregator != nullptr);
         CHECK(strategy.server_optimizer != nullptr);
@@ -88,13 +88,13 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
         {"fedadam", "tau", 0.001, "above 0", "0.5", "0"},
     };
     std::size_t in_catalog = 0;
-    for (const StrategySpec& spec : strategy_catalog()) in_catalog += spec.parameters.size();
+    for (const StrategySpec& spec : strategy_catalog()) in_catalog += spec.keys.size();
     CHECK_EQ(rows.size(), in_catalog);
     for (const Row& row : rows) {
         CAPTURE(row.strategy);
         CAPTURE(row.parameter);
-        CHECK_EQ(loaded(kMinimal, {"strategy.name=" + row.strategy}).strategy.parameters.at(row.parameter), row.default_value);
-        CHECK_EQ(loaded(with(row.strategy, row.parameter, row.good)).strategy.parameters.at(row.parameter),
+        CHECK_EQ(loaded(kMinimal, {"strategy.name=" + row.strategy}).strategy.values.number(row.parameter), row.default_value);
+        CHECK_EQ(loaded(with(row.strategy, row.parameter, row.good)).strategy.values.number(row.parameter),
                  std::stod(row.good));
         CHECK_EQ(error_of(with(row.strategy, row.parameter, row.bad)),
                  fmt::format("c.yaml:7: strategy.{}: {} is out of range; allowed: {}", row.parameter, row.bad, row.allowed));
@@ -102,12 +102,10 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
 }
 
 TEST_CASE("ParametersReachTheirParts") {
-    const auto build = [](const std::string& name, const Parameters& parameters) {
-        return make_strategy(name, parameters, Weighting::Examples);
+    const auto build = [](const std::string& name, const Values& values) {
+        return make_strategy(name, values, Weighting::Examples);
     };
-    const auto steps = [&](const std::string& name, const Parameters& parameters) {
-        return two_steps(build(name, parameters));
-    };
+    const auto steps = [&](const std::string& name, const Values& values) { return two_steps(build(name, values)); };
     CHECK_EQ(build("fedprox", {{"proximal_mu", 0.5}}).objective.proximal_mu, 0.5F);
     CHECK_EQ(build("fedprox", {}).objective.proximal_mu, 0.01F);
     CHECK_EQ(build("fedavg", {}).objective.proximal_mu, 0.0F);
@@ -116,7 +114,7 @@ TEST_CASE("ParametersReachTheirParts") {
     CHECK((steps("median", {}) == std::array<float, 2>{1.0F, 2.0F}));
     CHECK((steps("fedavgm", {{"server_lr", 0.5}, {"server_momentum", 0.5}}) == std::array<float, 2>{0.5F, 1.25F}));
     // v begins at 1/4. m = 1/2, v = 7/16; then m = 3/4, v = 37/64.
-    const std::array<float, 2> adam = steps("fedadam", {{"server_lr", 8}, {"beta1", 0.5}, {"beta2", 0.75}, {"tau", 0.5}});
+    const std::array<float, 2> adam = steps("fedadam", {{"server_lr", 8.0}, {"beta1", 0.5}, {"beta2", 0.75}, {"tau", 0.5}});
     const double first = 8 * 0.5 / (std::sqrt(0.4375) + 0.5);
     CHECK_EQ(static_cast<double>(adam[0]), doctest::Approx(first));
     CHECK_EQ(static_cast<double>(adam[1]), doctest::Approx(first + 8 * 0.75 / (std::sqrt(0.578125) + 0.5)));

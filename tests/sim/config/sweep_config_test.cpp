@@ -281,12 +281,14 @@ TEST_CASE("PathsAreRelativeToTheFileTheyStandIn") {
     const auto file = folder.folder.write(
         "deep/er/s.yaml", "base: ../../c.yaml\nset: {model.init: set.safetensors}\ngrid: {data.root: [x, ../y, /z]}\n");
     const SweepConfig sweep = load_sweep(file, {"devices.trace=over.csv"});
-    CHECK_EQ(sweep.runs[0].config.data.root, folder.folder.path() / "deep/er/x");
-    CHECK_EQ(sweep.runs[1].config.data.root, folder.folder.path() / "deep/y");
-    CHECK_EQ(sweep.runs[2].config.data.root, "/z");
+    CHECK_EQ(sweep.runs[0].config.data.values.path("root"), folder.folder.path() / "deep/er/x");
+    CHECK_EQ(sweep.runs[1].config.data.values.path("root"), folder.folder.path() / "deep/y");
+    CHECK_EQ(sweep.runs[2].config.data.values.path("root"), "/z");
     CHECK_EQ(sweep.runs[0].config.model.init, folder.folder.path() / "deep/er/set.safetensors");
     CHECK_EQ(sweep.runs[0].config.devices.trace, std::filesystem::current_path() / "over.csv");
-    CHECK_EQ(load_sweep(folder.folder.write("deep/er/t.yaml", "base: ../../c.yaml\nseeds: 2\n")).runs[1].config.data.root,
+    CHECK_EQ(load_sweep(folder.folder.write("deep/er/t.yaml", "base: ../../c.yaml\nseeds: 2\n"))
+                 .runs[1]
+                 .config.data.values.path("root"),
              folder.folder.path() / "base_data");
 }
 

@@ -37,7 +37,7 @@ TEST_SUITE("Measurements") {
         other.workers = 4;
         other.training.optimizer.lr = 0.5;
         CHECK(memory_key(other) == key);
-        other.data.num_train = 7000;
+        other.data.values.set("num_train", std::int64_t{7000});
         CHECK(memory_key(other) != key);
         other = run;
         other.training.batch_size = 64;

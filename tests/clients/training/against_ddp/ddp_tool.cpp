@@ -4,8 +4,8 @@
 //                                              initial.safetensors and ours.safetensors: the model before and after. MNIST: the folder
 //                                              of its IDX files; without one the examples are glyphs
 //        ddp_tool samples FOLDER               samples.safetensors: a tensor [ranks, examples of one] named EXAMPLES/RANKS/EPOCH
-#include "clients/data/glyphs.h"
-#include "clients/data/idx.h"
+#include "clients/data/formats/glyphs.h"
+#include "clients/data/formats/idx.h"
 #include "sim/state/model_file.h"
 #include "sim/state/state_file.h"
 #include "tests/clients/training/replicas.h"

@@ -1,7 +1,7 @@
 // The client's screen without LibTorch: what a step is asked for, and what comes of it.
 #include "aggregation/base/random.h"
 #include "aggregation/math/vector_ops.h"
-#include "clients/data/synthetic.h"
+#include "clients/data/formats/synthetic.h"
 #include "clients/training/batched_training.h"
 #include "clients/training/local_training.h"
 #include "tests/support/plain_engine/steps.h"

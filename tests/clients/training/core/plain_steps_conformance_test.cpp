@@ -1,6 +1,6 @@
 // The plain engine's steps, with which programs without LibTorch train, against what every step promises.
 #include "aggregation/base/random.h"
-#include "clients/data/synthetic.h"
+#include "clients/data/formats/synthetic.h"
 #include "clients/training/supervised_batched_step.h"
 #include "clients/training/supervised_step.h"
 #include "tests/conformance/batched_step_conformance.h"

@@ -1,9 +1,10 @@
 // One way of reading for both layouts: zlib's gzread passes plain files through. Nothing is allocated on a header's word alone.
-#include "clients/data/idx.h"
+#include "clients/data/formats/idx.h"
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
 #include "aggregation/memory/shared_segment.h"
+#include "clients/data/data_format.h"
 
 #include <fcntl.h>
 #include <zlib.h>
@@ -180,6 +181,25 @@ Dataset read_idx(const fs::path& root, std::int64_t num_classes) {
                         (root / "t10k-images-idx3-ubyte").string(), dataset.test.shape.height, dataset.test.shape.width,
                         dataset.train.shape.height, dataset.train.shape.width));
     return dataset;
+}
+
+DataFormat idx() {
+    return {
+        .name = "idx",
+        .summary = "the MNIST family's files",
+        .keys = {{.name = "root",
+                  .default_value = std::filesystem::path(),
+                  .required = true,
+                  .may_change = true,
+                  .doc =
+                      "Folder with the four IDX files, plain or `.gz`; relative to the config file (in --set: to the current "
+                      "folder). `scripts/data mnist` fetches MNIST into data/mnist."},
+                 {.name = "classes",
+                  .default_value = std::int64_t{0},
+                  .range = between(0, kWide),
+                  .doc = "Number of classes; 0: as many as the training labels show."}},
+        .blamed = "root",
+        .read = [](const Values& values, std::uint64_t) { return read_idx(values.path("root"), values.integer("classes")); }};
 }
 
 }  // namespace fedhive::clients

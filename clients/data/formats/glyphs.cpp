@@ -1,9 +1,10 @@
 // Every image is a skeleton (a few polylines per digit), bent by random affine maps and jitter, and inked by distance to the strokes.
-#include "clients/data/glyphs.h"
+#include "clients/data/formats/glyphs.h"
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/parallel.h"
 #include "aggregation/base/random.h"
+#include "clients/data/formats/drawn.h"
 
 #include <algorithm>
 #include <array>
@@ -190,6 +191,21 @@ Examples draw_part(std::size_t size, Purpose purpose, std::uint64_t seed) {
 
 Dataset draw_glyphs(std::size_t num_train, std::size_t num_test, std::uint64_t seed) {
     return {draw_part(num_train, Purpose::TrainData, seed), draw_part(num_test, Purpose::TestData, seed), kDigits};
+}
+
+DataFormat glyphs() {
+    return {.name = "glyphs",
+            .summary = "28×28 digits drawn in code, no file needed",
+            .keys = counts_of_drawn(),
+            .needs =
+                [](const Values& values) {
+                    return std::vector{need_of_drawn(values, {1, std::int64_t{kSide}, std::int64_t{kSide}})};
+                },
+            .read =
+                [](const Values& values, std::uint64_t seed) {
+                    const DrawnCounts counts = counts_of(values);
+                    return draw_glyphs(counts.train, counts.test, seed);
+                }};
 }
 
 }  // namespace fedhive::clients

@@ -1,0 +1,40 @@
+// Where examples come from, by name: each format lies in one file of formats/, with its keys and how it is read or drawn. To add one: write
+// its file, add its line to data_format.cpp.
+#pragma once
+
+#include "aggregation/base/keys.h"
+#include "clients/data/dataset.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fedhive::clients {
+
+/// What will have to be held in memory at once: "6000 examples", in bytes. A double: what is asked for may be more than can be counted.
+struct MemoryNeed {
+    std::string what;
+    double bytes = 0.0;
+};
+
+struct DataFormat {
+    std::string name;
+    std::string summary;  // what it is: half a line
+    std::vector<KeySpec> keys;
+    std::string blamed{};  // the key to blame for what cannot be read; empty: the format itself
+    /// Of values that are right each by itself; null: nothing can be wrong.
+    std::optional<KeyProblem> (*check)(const Values& values) = nullptr;
+    /// What drawing takes, known before the first example is drawn; null for files, which are read as far as memory goes.
+    std::vector<MemoryNeed> (*needs)(const Values& values) = nullptr;
+    /// `values`: of all its keys; `seed`: of what is drawn. Throws ConfigError for what cannot be read.
+    Dataset (*read)(const Values& values, std::uint64_t seed) = nullptr;
+};
+
+/// All formats, in the order of REFERENCE.md.
+const std::vector<DataFormat>& data_catalog();
+
+/// The name must exist.
+const DataFormat& data_format(const std::string& name);
+
+}  // namespace fedhive::clients

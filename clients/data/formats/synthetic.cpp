@@ -1,0 +1,152 @@
+#include "clients/data/formats/synthetic.h"
+
+#include "aggregation/base/clones.h"
+#include "aggregation/base/error.h"
+#include "aggregation/base/normals.h"
+#include "aggregation/base/parallel.h"
+#include "aggregation/base/random.h"
+#include "clients/data/formats/drawn.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedhive::clients {
+
+namespace {
+
+// What a stream of one part is for, as its `round` key.
+constexpr std::uint32_t kLabels = 0;
+constexpr std::uint32_t kNoise = 1;
+constexpr std::uint32_t kCentres = 2;
+
+constexpr std::size_t kValuesOfARange = 1'000'000;  // worth a thread
+
+/// [classes, features]; scaled so that the expected squared distance of two centres is separation^2.
+std::vector<double> draw_centres(const SyntheticOptions& options, std::uint64_t seed) {
+    Stream stream(seed, Purpose::TrainData, kCentres);
+    const double scale = options.separation / std::sqrt(2.0 * static_cast<double>(options.num_features));
+    std::vector<double> centres(static_cast<std::size_t>(options.num_classes * options.num_features));
+    for (double& coordinate : centres) coordinate = scale * stream.normal();
+    return centres;
+}
+
+/// Rounded to the nearest, halves up.
+FEDHIVE_CLONES void to_bytes(const double* __restrict centre, const std::vector<double>& noise, std::uint8_t* __restrict to) {
+    for (std::size_t feature = 0; feature < noise.size(); ++feature) {
+        const double value = std::clamp(128.0 + 24.0 * (centre[feature] + noise[feature]), 0.0, 255.0);
+        const auto below = static_cast<std::int32_t>(value);
+        to[feature] = static_cast<std::uint8_t>(below + (value - below >= 0.5 ? 1 : 0));
+    }
+}
+
+Examples draw_part(const SyntheticOptions& options, std::size_t size, const std::vector<double>& centres, Purpose purpose,
+                   std::uint64_t seed) {
+    FEDHIVE_CHECK(size < std::numeric_limits<std::uint32_t>::max(), "{} examples", size);
+    const auto features = static_cast<std::size_t>(options.num_features);
+    Examples part{{options.num_features, 1, 1}, std::vector<std::uint8_t>(size * features), std::vector<std::int32_t>(size)};
+    for (std::size_t i = 0; i < size; ++i)
+        part.labels[i] = static_cast<std::int32_t>(i % static_cast<std::size_t>(options.num_classes));
+    Stream order(seed, purpose, kLabels);
+    shuffle(std::span(part.labels), order);
+    for_each_range(size, 1 + kValuesOfARange / features, [&](std::size_t first, std::size_t last) {
+        std::vector<double> noise(features);
+        for (std::size_t i = first; i < last; ++i) {
+            fill_normals(Stream(seed, purpose, kNoise, static_cast<std::uint32_t>(i)), noise);
+            to_bytes(centres.data() + static_cast<std::size_t>(part.labels[i]) * features, noise,
+                     part.values.data() + i * features);
+        }
+    });
+    return part;
+}
+
+ExampleShape shape_of(const Values& values) {
+    const std::vector<double>& shape = values.numbers("shape");
+    if (shape.empty()) return {values.integer("num_features"), 1, 1};
+    const auto side = [&](std::size_t i) { return static_cast<std::int64_t>(shape[i]); };
+    return {side(0), side(1), side(2)};
+}
+
+std::optional<KeyProblem> shape_problem(const Values& values) {
+    const std::vector<double>& shape = values.numbers("shape");
+    if (shape.empty()) return {};
+    if (shape.size() != 3)
+        return KeyProblem{"shape", fmt::format("has {} numbers; give three: channels, height, width", shape.size())};
+    double product = 1.0;
+    for (const double side : shape) {
+        if (side != std::floor(side))
+            return KeyProblem{"shape", fmt::format("{} is not an integer; give channels, height, width", side)};
+        product *= side;
+    }
+    if (product > kWide)
+        return KeyProblem{"shape", fmt::format("an example would have {} values; allowed: at most {}", product, kWide)};
+    return {};
+}
+
+/// Classes have a centre each, beside the examples.
+std::vector<MemoryNeed> needs_of(const Values& values) {
+    const ExampleShape shape = shape_of(values);
+    const std::int64_t classes = values.integer("num_classes");
+    return {{fmt::format("the centres of {} classes of {} features", classes, shape.num_values()),
+             static_cast<double>(classes) * static_cast<double>(shape.num_values()) * sizeof(double)},
+            need_of_drawn(values, shape)};
+}
+
+Dataset draw(const Values& values, std::uint64_t seed) {
+    const ExampleShape shape = shape_of(values);
+    const DrawnCounts counts = counts_of(values);
+    Dataset drawn = draw_synthetic({.num_train = counts.train,
+                                    .num_test = counts.test,
+                                    .num_classes = values.integer("num_classes"),
+                                    .num_features = static_cast<std::int64_t>(shape.num_values()),
+                                    .separation = values.number("separation")},
+                                   seed);
+    drawn.train.shape = drawn.test.shape = shape;  // the same features, as pixels
+    return drawn;
+}
+
+std::vector<KeySpec> synthetic_keys() {
+    std::vector<KeySpec> keys = counts_of_drawn();
+    keys.push_back(
+        {.name = "num_classes", .default_value = std::int64_t{10}, .range = between(2, kWide), .doc = "Classes to draw."});
+    keys.push_back({.name = "num_features",
+                    .default_value = std::int64_t{20},
+                    .range = between(1, kWide),
+                    .doc = "Values of an example, as channels of 1 × 1; not looked at where shape is given."});
+    keys.push_back(
+        {.name = "shape",
+         .default_value = std::vector<double>{},
+         .range = between(1, kWide),
+         .default_note = "–",
+         .doc = "Channels, height and width of an example in place of num_features, `[3, 32, 32]`: for models that take "
+                "images."});
+    keys.push_back({.name = "separation",
+                    .default_value = 2.0,
+                    .range = above(0),
+                    .doc = "Distance scale of the class centres, in standard deviations of the noise; 2 is learnable but not "
+                           "trivial."});
+    return keys;
+}
+
+}  // namespace
+
+Dataset draw_synthetic(const SyntheticOptions& options, std::uint64_t seed) {
+    if (options.num_classes < 1 || options.num_features < 1)
+        throw ConfigError(fmt::format("synthetic data: {} classes of {} features, at least 1 of each is expected",
+                                      options.num_classes, options.num_features));
+    if (!(options.separation > 0.0) || !std::isfinite(options.separation))
+        throw ConfigError(fmt::format("synthetic data: separation {} is not above 0 and finite", options.separation));
+    const std::vector<double> centres = draw_centres(options, seed);
+    return {draw_part(options, options.num_train, centres, Purpose::TrainData, seed),
+            draw_part(options, options.num_test, centres, Purpose::TestData, seed), options.num_classes};
+}
+
+DataFormat synthetic() {
+    return {.name = "synthetic",
+            .summary = "Gaussian classes",
+            .keys = synthetic_keys(),
+            .check = shape_problem,
+            .needs = needs_of,
+            .read = draw};
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,40 @@
+#include "clients/data/partitions/dealing.h"
+
+#include "aggregation/base/error.h"
+
+#include <limits>
+#include <numeric>
+
+namespace fedhive::clients {
+
+void check_sizes(std::size_t num_examples, std::size_t clients) {
+    if (clients == 0) throw ConfigError("0 clients, at least 1 is expected");
+    if (num_examples > std::numeric_limits<std::uint32_t>::max())
+        throw ConfigError(
+            fmt::format("{} examples, at most {} are expected", num_examples, std::numeric_limits<std::uint32_t>::max()));
+}
+
+void check_enough_examples(std::size_t num_examples, std::size_t clients) {
+    check_sizes(num_examples, clients);
+    if (clients > num_examples)
+        throw ConfigError(
+            fmt::format("{} clients, but only {} examples; give each client at least one", clients, num_examples));
+}
+
+std::vector<std::uint32_t> all_indices(std::size_t num_examples) {
+    std::vector<std::uint32_t> indices(num_examples);
+    std::iota(indices.begin(), indices.end(), 0U);
+    return indices;
+}
+
+Partition joined(const std::vector<std::vector<std::uint32_t>>& shards) {
+    Partition partition;
+    partition.offsets.push_back(0);
+    for (const auto& shard : shards) {
+        partition.indices.insert(partition.indices.end(), shard.begin(), shard.end());
+        partition.offsets.push_back(partition.indices.size());
+    }
+    return partition;
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,141 @@
+#include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
+#include "clients/data/partitions/dealing.h"
+#include "clients/data/partitions/schemes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+
+namespace fedhive::clients {
+
+namespace {
+
+constexpr std::uint32_t kRepair = 1;  // the stream, beside kDeal
+
+/// Logarithm of a Gamma(alpha, 1) draw: for small alpha the draw itself would underflow to 0, its logarithm does not.
+/// Source: Marsaglia and Tsang 2000, doi:10.1145/358407.358414, with their boost from alpha + 1 for alpha < 1.
+double log_gamma_draw(double alpha, Stream& stream) {
+    if (alpha < 1.0) {
+        const double boosted = log_gamma_draw(alpha + 1.0, stream);
+        // The bound keeps the quotient finite whatever alpha > 0 is.
+        return boosted + std::log(1.0 - stream.uniform()) / std::max(alpha, 1e-300);
+    }
+    const double d = alpha - 1.0 / 3.0;
+    const double c = 1.0 / std::sqrt(9.0 * d);
+    for (;;) {
+        const double x = stream.normal();
+        const double root = 1.0 + c * x;
+        if (root <= 0.0) continue;
+        const double log_v = 3.0 * std::log(root);
+        if (std::log(1.0 - stream.uniform()) < 0.5 * x * x + d * (1.0 - root * root * root + log_v)) return std::log(d) + log_v;
+    }
+}
+
+std::vector<double> dirichlet_draw(std::size_t clients, double alpha, Stream& stream) {
+    std::vector<double> proportions(clients);
+    for (double& value : proportions) value = log_gamma_draw(alpha, stream);
+    const double largest = *std::max_element(proportions.begin(), proportions.end());
+    double sum = 0.0;
+    for (double& value : proportions) sum += value = std::exp(value - largest);
+    for (double& value : proportions) value /= sum;
+    return proportions;
+}
+
+/// Whole numbers near proportions * total that add up to total; ties go to the lower client.
+std::vector<std::size_t> largest_remainder(std::span<const double> proportions, std::size_t total) {
+    std::vector<std::size_t> counts(proportions.size());
+    std::vector<double> remainders(proportions.size());
+    std::size_t left = total;
+    for (std::size_t client = 0; client < counts.size(); ++client) {
+        const double exact = proportions[client] * static_cast<double>(total);
+        counts[client] = std::min(static_cast<std::size_t>(exact), left);
+        remainders[client] = exact - std::floor(exact);
+        left -= counts[client];
+    }
+    std::vector<std::uint32_t> order = all_indices(counts.size());
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return remainders[a] > remainders[b]; });
+    for (std::size_t i = 0; left > 0; i = (i + 1) % order.size(), --left) ++counts[order[i]];
+    return counts;
+}
+
+using Shards = std::vector<std::vector<std::uint32_t>>;
+
+/// Clients below the minimum take random examples, one by one, from whichever client is the largest at that moment (the lower id where
+/// sizes are equal). While one is below it, another is above it, so this ends.
+void raise_to_minimum(Shards& shards, std::size_t min_examples, std::uint64_t seed) {
+    Stream stream(seed, Purpose::Partition, kRepair);
+    const auto smaller = [&](std::uint32_t a, std::uint32_t b) {
+        return shards[a].size() != shards[b].size() ? shards[a].size() < shards[b].size() : a > b;
+    };
+    // Only donors are in the queue, and their sizes change only while they are out of it. Its top is always above the minimum.
+    std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, decltype(smaller)> donors(smaller);
+    for (std::uint32_t client = 0; client < shards.size(); ++client)
+        if (shards[client].size() > min_examples) donors.push(client);
+    for (auto& taker : shards) {
+        while (taker.size() < min_examples) {
+            const std::uint32_t largest = donors.top();
+            donors.pop();
+            auto& donor = shards[largest];
+            const auto taken = donor.begin() + static_cast<std::ptrdiff_t>(stream.below(donor.size()));
+            taker.push_back(*taken);
+            *taken = donor.back();
+            donor.pop_back();
+            donors.push(largest);
+        }
+    }
+}
+
+}  // namespace
+
+Partition partition_dirichlet(std::span<const std::int32_t> labels, std::int64_t num_classes, std::size_t clients, double alpha,
+                              std::size_t min_examples, std::uint64_t seed) {
+    check_sizes(labels.size(), clients);
+    if (!(alpha > 0.0) || !std::isfinite(alpha)) throw ConfigError(fmt::format("alpha {} is not above 0 and finite", alpha));
+    if (min_examples > labels.size() / clients)
+        throw ConfigError(
+            fmt::format("{} clients with at least {} examples each, but only {} examples; at most {} each are "
+                        "possible",
+                        clients, min_examples, labels.size(), labels.size() / clients));
+    std::vector<std::vector<std::uint32_t>> by_label(static_cast<std::size_t>(num_classes));
+    for (std::size_t i = 0; i < labels.size(); ++i)
+        by_label.at(static_cast<std::size_t>(labels[i])).push_back(static_cast<std::uint32_t>(i));
+
+    Shards shards(clients);
+    for (std::size_t label = 0; label < by_label.size(); ++label) {
+        Stream stream(seed, Purpose::Partition, kDeal, static_cast<std::uint32_t>(label));
+        auto& examples = by_label[label];
+        const auto counts = largest_remainder(dirichlet_draw(clients, alpha, stream), examples.size());
+        shuffle(std::span(examples), stream);
+        auto next = examples.begin();
+        for (std::size_t client = 0; client < clients; ++client) {
+            const auto end = next + static_cast<std::ptrdiff_t>(counts[client]);
+            shards[client].insert(shards[client].end(), next, end);
+            next = end;
+        }
+    }
+    raise_to_minimum(shards, min_examples, seed);
+    return joined(shards);
+}
+
+PartitionScheme dirichlet() {
+    return {
+        .name = "dirichlet",
+        .summary = "skewed labels and sizes (arXiv:1909.06335)",
+        .keys = {{.name = "alpha",
+                  .default_value = 0.5,
+                  .range = between(0.001, 1e6),
+                  .doc =
+                      "Concentration of the label proportions, dimensionless, typically 0.1 (skewed) to 100 (nearly iid) (α)."},
+                 {.name = "min_examples",
+                  .default_value = std::int64_t{1},
+                  .range = between(1, kMost),
+                  .doc = "Examples every client has at least; taken from the largest clients where the draw gave fewer."}},
+        .deal = [](const Deal& deal, const Values& values) {
+            return partition_dirichlet(deal.labels, deal.num_classes, deal.clients, values.number("alpha"),
+                                       static_cast<std::size_t>(values.integer("min_examples")), deal.seed);
+        }};
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,52 @@
+#include "aggregation/base/keys.h"
+
+#include "aggregation/base/error.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+
+namespace {
+
+const std::vector<KeySpec> kKeys = {
+    {.name = "rate", .default_value = 0.5, .range = above(0), .doc = ""},
+    {.name = "count", .default_value = std::int64_t{3}, .range = between(1, kMost), .doc = ""},
+    {.name = "shape", .default_value = std::vector<double>{}, .doc = ""},
+    {.name = "kind", .default_value = "plain", .choices = {"plain", "other"}, .doc = ""},
+};
+
+}  // namespace
+
+TEST_SUITE("Keys") {
+    TEST_CASE("RangesSayWhatTheyHold") {
+        CHECK(above(0).text() == "above 0");
+        CHECK(at_least(-1).text() == "-1 or more");
+        CHECK(between(1, kMost).text() == "1 to 1e9");
+        CHECK(fraction().text() == "above 0, at most 1");
+        CHECK(fraction_below_one().text() == "0 or more, below 1");
+        CHECK(Range{}.text().empty());
+        CHECK_FALSE(above(0).contains(0));
+        CHECK(above(0).contains(1e-300));
+        CHECK(fraction().contains(1));
+        CHECK_FALSE(fraction_below_one().contains(1));
+    }
+
+    TEST_CASE("WhatIsNotGivenHasItsDefault") {
+        const Values values = completed({{"count", std::int64_t{7}}}, kKeys);
+        CHECK(values.size() == kKeys.size());
+        CHECK(values.number("rate") == 0.5);
+        CHECK(values.integer("count") == 7);
+        CHECK(values.numbers("shape").empty());
+        CHECK(values.word("kind") == "plain");
+        CHECK(values.number_or("rate", 2.0) == 0.5);
+        CHECK(values.number_or("none", 2.0) == 2.0);
+    }
+
+    TEST_CASE("WhatIsOfAnotherTypeOrUnknownIsAFault") {
+        CHECK_THROWS_AS(completed({{"rate", std::int64_t{1}}}, kKeys), Fault);
+        CHECK_THROWS_AS(completed({{"rates", 1.0}}, kKeys), Fault);
+        const Values values = completed({}, kKeys);
+        CHECK_THROWS_WITH_AS((void)values.integer("rate"), doctest::Contains("'rate' is of another type"), Fault);
+        CHECK_THROWS_WITH_AS((void)values.number("none"), doctest::Contains("nothing is given for 'none'"), Fault);
+    }
+}
