@@ -4,6 +4,8 @@
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
 
+#include <algorithm>
+
 namespace fedhive::aggregation {
 
 std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule) {
@@ -16,6 +18,22 @@ std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule) {
             break;
     }
     throw Fault(fmt::format("no rule works on ranges by the number {}", static_cast<std::uint32_t>(rule)));
+}
+
+// Each in the file of its name.
+AggregatorSpec mean();
+AggregatorSpec median();
+
+const std::vector<AggregatorSpec>& aggregator_catalog() {
+    static const std::vector<AggregatorSpec> catalog = {mean(), median()};
+    return catalog;
+}
+
+const AggregatorSpec& aggregator_spec(const std::string& name) {
+    const std::vector<AggregatorSpec>& catalog = aggregator_catalog();
+    const auto found = std::find_if(catalog.begin(), catalog.end(), [&](const auto& spec) { return spec.name == name; });
+    FEDHIVE_CHECK(found != catalog.end(), "no aggregator is called '{}'", name);
+    return *found;
 }
 
 }  // namespace fedhive::aggregation

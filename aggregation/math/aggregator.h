@@ -1,11 +1,14 @@
 // A rule that turns the updates of a round into one: zero_init, aggregate in cohort order, finish.
 #pragma once
 
+#include "aggregation/base/keys.h"
 #include "aggregation/memory/param_span.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace fedhive::aggregation {
 
@@ -37,9 +40,6 @@ public:
     Aggregator& operator=(const Aggregator&) = delete;
     virtual ~Aggregator() = default;
 
-    /// True for rules that look at single clients (robust rules): their slots hold one client each.
-    virtual bool needs_single_updates() const = 0;
-
     /// None: the rule needs whole updates.
     virtual ColumnRule column_rule() const = 0;
 
@@ -50,7 +50,24 @@ public:
     virtual Aggregate finish() = 0;
 };
 
-/// The rule of that name. Throws Fault for None, or what is none.
+/// The rule of that number. Throws Fault for None, or what is none.
 std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule);
+
+/// A rule by its name, and what it asks of those who use it.
+struct AggregatorSpec {
+    std::string name;
+    std::string summary;          // what it does, and its source: half a line
+    bool single_updates = false;  // it looks at every client's own update, so that a slot may hold one client only
+    bool weighs = true;           // an update counts by its weight
+    std::vector<KeySpec> keys{};
+    /// `values`: of all its keys.
+    std::unique_ptr<Aggregator> (*build)(const Values& values) = nullptr;
+};
+
+/// All rules that a config can name, in the order of REFERENCE.md.
+const std::vector<AggregatorSpec>& aggregator_catalog();
+
+/// The name must exist.
+const AggregatorSpec& aggregator_spec(const std::string& name);
 
 }  // namespace fedhive::aggregation

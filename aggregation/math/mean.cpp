@@ -28,7 +28,6 @@ FEDHIVE_CLONES void tree_mean_on_host(float* out, const element::TreeTerms& term
 
 class Mean final : public Aggregator {
 public:
-    bool needs_single_updates() const override { return false; }
     ColumnRule column_rule() const override { return ColumnRule::Mean; }
 
     void zero_init(std::size_t num_floats, MemorySpace space) override {
@@ -138,5 +137,9 @@ void SlotSum::fold_top() {
 }
 
 std::unique_ptr<Aggregator> make_mean() { return std::make_unique<Mean>(); }
+
+AggregatorSpec mean() {
+    return {.name = "mean", .summary = "weighted mean (arXiv:1602.05629)", .build = [](const Values&) { return make_mean(); }};
+}
 
 }  // namespace fedhive::aggregation

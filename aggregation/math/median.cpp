@@ -71,7 +71,6 @@ FEDHIVE_CLONES void median_on_host(float* out, const std::vector<const float*>& 
 
 class Median final : public Aggregator {
 public:
-    bool needs_single_updates() const override { return true; }
     ColumnRule column_rule() const override { return ColumnRule::Median; }
 
     void zero_init(std::size_t num_floats, MemorySpace space) override {
@@ -111,5 +110,13 @@ private:
 }  // namespace
 
 std::unique_ptr<Aggregator> make_median() { return std::make_unique<Median>(); }
+
+AggregatorSpec median() {
+    return {.name = "median",
+            .summary = "the median of each coordinate, which bears a minority of arbitrarily wrong clients (arXiv:1803.01498)",
+            .single_updates = true,
+            .weighs = false,
+            .build = [](const Values&) { return make_median(); }};
+}
 
 }  // namespace fedhive::aggregation

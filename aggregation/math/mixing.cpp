@@ -10,7 +10,6 @@ namespace {
 
 class SingleUpdate final : public Aggregator {
 public:
-    bool needs_single_updates() const override { return true; }
     ColumnRule column_rule() const override { return ColumnRule::None; }  // there is nothing to compute
     void zero_init(std::size_t num_floats, MemorySpace space) override { updates_.reset(num_floats, space); }
     void aggregate(const Update& update) override { updates_.add(update); }

@@ -4,6 +4,7 @@
 
 #include "aggregation/base/error.h"
 #include "clients/data/dataset.h"
+#include "sim/devices/devices_config.h"
 #include "sim/strategies/strategy.h"
 
 #include <cstdint>
@@ -61,7 +62,8 @@ struct TrainingConfig {
 struct StrategyConfig {
     std::string name = "fedavg";
     Weighting weighting = Weighting::Examples;
-    Values values;  // of the strategy's keys; complete once loaded: defaults filled in
+    AggregatorChoice aggregator;  // complete once loaded
+    Values values;                // of the strategy's keys; complete once loaded: defaults filled in
 };
 
 struct ModeConfig {
@@ -103,53 +105,14 @@ struct CheckpointConfig {
 
 /// One line of `faults:`: what is to go wrong, and where.
 struct FaultConfig {
-    std::string kind;                     // kill | hang | throw | nan | slow | oom | drop
+    std::string kind;                     // of clients/protocol/fault.h
     std::optional<std::int64_t> round;    // from 1; empty: every round
     std::optional<std::int64_t> client;   // empty: every client
     double rate = 1.0;                    // probability for each round and client that match
     std::string attempts = "first";       // first | all
-    std::string at = "training";          // training | update
-    double seconds = 1.0;                 // slow
+    Values values;                        // of the kind's keys
     std::optional<std::uint32_t> repeat;  // not a key: which sending in that round, from 0, for a replay; empty: each
 };
-
-/// How far apart clients are: a factor for each client, which multiplies times and divides rates.
-struct SpreadConfig {
-    std::string distribution = "constant";  // constant | lognormal | zipf
-    double sigma = 0.5;                     // lognormal
-    double exponent = 1.0;                  // zipf
-};
-
-struct ComputeConfig {
-    SpreadConfig spread;
-    double seconds_per_example = 0.001;
-};
-
-struct LinkConfig {
-    SpreadConfig spread;
-    double upload = 1e6;    // bytes per second
-    double download = 4e6;  // bytes per second
-};
-
-struct AvailabilityConfig {
-    std::string scheme = "always";  // always | probability | trace
-    double probability = 0.8;       // probability
-    double period_s = 600.0;        // probability
-    std::filesystem::path trace;    // trace; absolute once loaded
-};
-
-/// What the virtual clock knows of clients.
-struct DevicesConfig {
-    std::filesystem::path trace;  // CSV, in place of compute and link; absolute once loaded
-    ComputeConfig compute;
-    LinkConfig link;
-    AvailabilityConfig availability;
-};
-
-/// Limits of a device's figures, in the config and in a trace.
-inline constexpr double kMostSecondsPerExample = 1e6;
-inline constexpr double kLeastBytesPerSecond = 1.0;
-inline constexpr double kMostBytesPerSecond = 1e12;
 
 /// Seeds of parts of a run's randomness; empty: RunConfig::seed.
 struct SeedsConfig {

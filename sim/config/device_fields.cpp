@@ -1,5 +1,7 @@
 // The keys of `devices`.
 #include "sim/config/fields.h"
+#include "sim/devices/availability.h"
+#include "sim/devices/spread.h"
 
 namespace fedhive::sim {
 
@@ -15,15 +17,9 @@ bool begin_where_wanted(Visitor& visitor, const Section& section) {
 }
 
 void describe_spread(Visitor& visitor, SpreadConfig& spread) {
-    const auto when = [&](const char* distribution) { return Condition{spread.distribution, "distribution", {distribution}}; };
-    visitor.field({.name = "distribution", .target = &spread.distribution, .choices = {"constant", "lognormal", "zipf"},
-                   .doc = "A client's slowness, which multiplies times and divides rates, drawn once from the seed. constant: 1 for all; "
-                          "lognormal: exp(σ z), z standard normal, so the figures here are the median client's; zipf: i^exponent for the client "
-                          "of rank i, so they are the fastest client's; ranks 1 to N are dealt anew where the number of clients changes."});
-    visitor.field({.name = "sigma", .target = &spread.sigma, .range = between(0, 10), .when = when("lognormal"),
-                   .doc = "Standard deviation of the slowness' logarithm, typically 0.25–1; 0 is constant (σ)."});
-    visitor.field({.name = "exponent", .target = &spread.exponent, .range = between(0, 10), .when = when("zipf"),
-                   .doc = "Exponent of the rank, typically 0.5–1.5; with 1 the last of N clients is N times as slow as the first; 0 is constant."});
+    visitor.field({.name = "distribution", .target = &spread.distribution, .choices = names_of(spread_catalog()),
+                   .doc = "A client's slowness, which multiplies times and divides rates, drawn once from the seed. " + summaries_of(spread_catalog())});
+    describe_keys(visitor, "distribution", spread.distribution, spread.values, choices_of(spread_catalog()));
 }
 
 void describe_compute(Visitor& visitor, ComputeConfig& compute, const Condition& when) {
@@ -48,18 +44,10 @@ void describe_link(Visitor& visitor, LinkConfig& link, const Condition& when) {
 }
 
 void describe_availability(Visitor& visitor, AvailabilityConfig& availability) {
-    const auto when = [&](const char* scheme) { return Condition{availability.scheme, "scheme", {scheme}}; };
     visitor.begin({.name = "availability", .flow = true, .doc = "When clients are there to be asked."});
-    visitor.field({.name = "scheme", .target = &availability.scheme, .choices = {"always", "probability", "trace"},
-                   .doc = "always; probability: each client is there or away for a whole period, drawn from the seed; trace: as a file says."});
-    visitor.field({.name = "probability", .target = &availability.probability, .range = between(0.001, 1), .when = when("probability"),
-                   .doc = "With which a client is there in a period; 1 is always."});
-    visitor.field({.name = "period_s", .target = &availability.period_s, .range = between(0.001, kMost), .when = when("probability"),
-                   .doc = "Simulated seconds of a period; all clients' periods begin at 0."});
-    visitor.field({.name = "trace", .target = &availability.trace, .when = when("trace"), .required = true,
-                   .doc = "A CSV file: the line `client,start_s,end_s`, then a row for each interval of simulated time in which a client is there, "
-                          "end excluded; a client's rows in order, one at least. It does not repeat: after the last a client is gone. Relative to "
-                          "the config file."});
+    visitor.field({.name = "scheme", .target = &availability.scheme, .choices = names_of(availability_catalog()),
+                   .doc = summaries_of(availability_catalog())});
+    describe_keys(visitor, "scheme", availability.scheme, availability.values, choices_of(availability_catalog()));
     visitor.end();
 }
 

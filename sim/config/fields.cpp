@@ -3,6 +3,7 @@
 #include "clients/data/data_format.h"
 #include "clients/data/partition.h"
 #include "clients/models/catalog.h"
+#include "clients/protocol/fault.h"
 
 #include <fmt/format.h>
 
@@ -145,6 +146,11 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
     visitor.field({.name = "weighting", .target = &weighting, .choices = {"examples", "uniform"}, .default_note = "the strategy's own",
                    .doc = "How much an update counts: examples, by its client's number of training examples (n_k); uniform, all alike."});
     strategy.weighting = weighting == "uniform" ? Weighting::Uniform : Weighting::Examples;
+    const auto& rules = aggregation::aggregator_catalog();
+    if (strategy.aggregator.name.empty()) strategy.aggregator.name = find_strategy(strategy.name)->aggregator;
+    visitor.field({.name = "aggregator", .target = &strategy.aggregator.name, .choices = names_of(rules), .default_note = "the strategy's own",
+                   .doc = "The rule that makes one update of a round's. " + summaries_of(rules)});
+    describe_keys(visitor, "aggregator", strategy.aggregator.name, strategy.aggregator.values, choices_of(rules));
     describe_keys(visitor, "name", strategy.name, strategy.values, choices_of(strategy_catalog()));
     visitor.end();
 }
@@ -173,10 +179,8 @@ void describe_failures(Visitor& visitor, FailuresConfig& failures) {
 }
 
 void describe_fault(Visitor& visitor, FaultConfig& fault) {
-    const auto when = [&](std::vector<std::string> kinds) { return Condition{fault.kind, "kind", std::move(kinds)}; };
-    visitor.field({.name = "kind", .target = &fault.kind, .choices = {"kill", "hang", "throw", "nan", "slow", "oom", "drop"}, .required = true,
-                   .doc = "kill: SIGKILL for the worker; hang: it stops answering; throw: an exception; nan: a NaN in the update; slow: a pause; "
-                          "oom: an allocation fails; drop: the client does not take part."});
+    const auto& catalog = clients::fault_catalog();
+    visitor.field({.name = "kind", .target = &fault.kind, .choices = names_of(catalog), .required = true, .doc = summaries_of(catalog)});
     visitor.field({.name = "round", .target = &fault.round, .range = between(1, kMost), .default_note = "every round",
                    .doc = "As in rounds.csv, from 1."});
     visitor.field({.name = "client", .target = &fault.client, .range = between(0, kMost), .default_note = "every client",
@@ -185,9 +189,7 @@ void describe_fault(Visitor& visitor, FaultConfig& fault) {
                    .doc = "Probability for each matching client in each matching round, drawn from the seed."});
     visitor.field({.name = "attempts", .target = &fault.attempts, .choices = {"first", "all"},
                    .doc = "first: a client that is tried again succeeds; all: it fails again."});
-    visitor.field({.name = "at", .target = &fault.at, .choices = {"training", "update"}, .when = when({"kill", "hang", "throw", "slow", "oom"}),
-                   .doc = "training: after the first local step; update: when the update is written, but not yet handed over."});
-    visitor.field({.name = "seconds", .target = &fault.seconds, .range = between(0, 1e6), .when = when({"slow"}), .doc = "Length of the pause."});
+    describe_keys(visitor, "kind", fault.kind, fault.values, choices_of(catalog));
 }
 
 void describe_loop(Visitor& visitor, RunConfig& run) {

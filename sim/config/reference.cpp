@@ -104,7 +104,7 @@ public:
     }
 
     void field(const Field& field) override {
-        const bool parameter = field.when && !path_.empty() && path_.back() == "strategy";
+        const bool parameter = field.when && field.when->key == "name" && !path_.empty() && path_.back() == "strategy";
         if (parameter) return;  // they have a table for each strategy
         std::string meaning = only(field.when) + field.doc;
         if (field.may_change) meaning += " May be changed when a run is resumed.";
@@ -126,9 +126,10 @@ public:
 private:
     void add_strategies() {
         for (const StrategySpec& spec : strategy_catalog()) {
-            text_ += fmt::format("\n### strategy: {}\n\n{}\n\nSource: {}. Weighting unless given: `{}`. Modes: {}.\n",
-                                 spec.name, spec.note, spec.source,
-                                 spec.default_weighting == Weighting::Examples ? "examples" : "uniform", code_list(spec.modes));
+            text_ += fmt::format(
+                "\n### strategy: {}\n\n{}\n\nSource: {}. Aggregator `{}`, weighting `{}`, unless given. Modes: {}.\n",
+                spec.name, spec.note, spec.source, spec.aggregator,
+                spec.default_weighting == Weighting::Examples ? "examples" : "uniform", code_list(spec.modes));
             if (spec.keys.empty()) continue;
             text_ += "\n| Parameter | Values | Default | Meaning |\n|---|---|---|---|\n";
             for (const KeySpec& key : spec.keys)

@@ -72,10 +72,18 @@ void check_strategy(const RunConfig& run, const StrategySpec& strategy, const Co
     if (std::find(strategy.modes.begin(), strategy.modes.end(), run.mode.name) == strategy.modes.end())
         throw source.error("mode.name", fmt::format("strategy '{}' does not run in mode '{}'; allowed: {}", strategy.name,
                                                     run.mode.name, fmt::join(strategy.modes, ", ")));
-    const bool needs_single = strategy.build(run.strategy.values).aggregator->needs_single_updates();
-    if (run.training.least_per_slot() > 1 && needs_single)
+    const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.aggregator.name);
+    if (run.training.least_per_slot() > 1 && rule.single_updates)
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
-                           fmt::format("strategy '{}' looks at every client's own update; allowed: 1", strategy.name));
+                           fmt::format("aggregator '{}' looks at every client's own update; allowed: 1", rule.name));
+    if (rule.name == strategy.aggregator) return;
+    // Where updates count by their age, the rule has to weigh them; in other modes nothing is aggregated.
+    std::vector<std::string> modes{"synchronous", "split"};
+    if (rule.weighs) modes.emplace_back("semi_async");
+    if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end())
+        throw source.error("strategy.aggregator",
+                           fmt::format("aggregator '{}' does not go with mode '{}'; allowed: {}, or modes {}", rule.name,
+                                       run.mode.name, strategy.aggregator, fmt::join(modes, ", ")));
 }
 
 /// Replicas stand or fall together; what Hogwild wrote cannot be taken back.

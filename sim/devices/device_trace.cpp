@@ -2,7 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
-#include "sim/config/config.h"
+#include "sim/devices/devices_config.h"
 
 #include <algorithm>
 #include <charconv>

@@ -2,10 +2,12 @@
 // Nothing here waits; and nothing depends on the machine, on workers or on what was asked before.
 #pragma once
 
-#include "sim/config/config.h"
+#include "sim/devices/availability.h"
 #include "sim/devices/device_trace.h"
+#include "sim/devices/devices_config.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace fedhive::sim {
@@ -24,25 +26,18 @@ public:
     double round_trip_s(std::uint32_t client, std::uint64_t examples, std::uint64_t bytes_down, std::uint64_t bytes_up) const;
 
     /// at_s: finite, 0 or more; with scheme `probability` less than 2^52 periods, and draws repeat after 2^32 of them.
-    bool available(std::uint32_t client, double at_s) const;
+    bool available(std::uint32_t client, double at_s) const { return availability_->at(client, at_s); }
 
     /// The earliest time from at_s on at which `client` is available; infinity when it will not be again, which only a trace can say.
     /// Cost: with scheme `probability`, 1 / probability draws in the mean.
-    double next_available_s(std::uint32_t client, double at_s) const;
+    double next_available_s(std::uint32_t client, double at_s) const { return availability_->next_s(client, at_s); }
 
     /// Every client at any time.
-    bool always_available() const { return always_; }
+    bool always_available() const { return availability_->always(); }
 
 private:
-    bool there_in(std::uint32_t client, double period) const;
-    double period_of(double at_s) const;
-
     std::vector<DeviceSpeed> speeds_;  // by client
-    bool always_;
-    double probability_;
-    double period_s_;
-    std::uint64_t seed_;
-    std::vector<std::vector<Interval>> intervals_;  // by client; empty without a trace
+    std::unique_ptr<Availability> availability_;
 };
 
 }  // namespace fedhive::sim

@@ -1,15 +1,9 @@
 #include "sim/fleet/faults.h"
 
 #include "aggregation/base/random.h"
-
-#include <algorithm>
-#include <array>
-#include <string_view>
-#include <utility>
+#include "clients/protocol/fault.h"
 
 namespace fedhive::sim {
-
-using clients::FaultKind;
 
 const FaultConfig* FaultSchedule::at(std::uint32_t round, std::uint32_t client_id, std::uint32_t repeat,
                                      std::int64_t attempt) const {
@@ -25,19 +19,7 @@ const FaultConfig* FaultSchedule::at(std::uint32_t round, std::uint32_t client_i
 }
 
 clients::InjectedFault injected(const FaultConfig* fault) {
-    static constexpr std::array<std::pair<std::string_view, FaultKind>, 6> kinds{{{"kill", FaultKind::Kill},
-                                                                                  {"hang", FaultKind::Hang},
-                                                                                  {"throw", FaultKind::Throw},
-                                                                                  {"nan", FaultKind::Nan},
-                                                                                  {"slow", FaultKind::Slow},
-                                                                                  {"oom", FaultKind::OutOfMemory}}};
-    clients::InjectedFault result;
-    if (fault == nullptr) return result;
-    const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const auto& one) { return one.first == fault->kind; });
-    if (kind != kinds.end()) result.kind = kind->second;
-    result.at_update = fault->at == "update" ? 1 : 0;
-    result.seconds = fault->seconds;
-    return result;
+    return fault != nullptr ? clients::injected(fault->kind, fault->values) : clients::InjectedFault{};
 }
 
 }  // namespace fedhive::sim

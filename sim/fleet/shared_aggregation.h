@@ -31,7 +31,6 @@ public:
     SharedAggregator(aggregation::Aggregator& rule, const aggregation::Arena& arena, Work work)
         : rule_(rule), arena_(arena), work_(std::move(work)) {}
 
-    bool needs_single_updates() const override { return rule_.needs_single_updates(); }
     aggregation::ColumnRule column_rule() const override { return rule_.column_rule(); }
     void zero_init(std::size_t num_floats, aggregation::MemorySpace space) override;
     void aggregate(const aggregation::Update& update) override;

@@ -86,7 +86,7 @@ Mode make_mode(const RunConfig& run) {
 }
 
 Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena) {
-    Strategy strategy = make_strategy(run.strategy.name, run.strategy.values, run.strategy.weighting);
+    Strategy strategy = make_strategy(run.strategy.name, run.strategy.values, run.strategy.weighting, run.strategy.aggregator);
     if (run.mode.name == "async") {
         strategy.aggregator = aggregation::make_single_update();
         strategy.server_optimizer = aggregation::make_server_mix(run.mode.alpha);

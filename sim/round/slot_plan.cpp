@@ -19,8 +19,7 @@ constexpr std::uint64_t kCachedBytes = std::uint64_t{16} << 20;
 
 /// The cohort arrives as a whole, and nobody looks at single updates.
 bool may_share(const RunConfig& run) {
-    return run.waits_for_all() &&
-           !find_strategy(run.strategy.name)->build(run.strategy.values).aggregator->needs_single_updates();
+    return run.waits_for_all() && !aggregation::aggregator_spec(run.strategy.aggregator.name).single_updates;
 }
 
 }  // namespace

@@ -28,12 +28,14 @@ const StrategySpec* find_strategy(const std::string& name) {
     return found != catalog.end() ? &*found : nullptr;
 }
 
-Strategy make_strategy(const std::string& name, const Values& given, Weighting weighting) {
+Strategy make_strategy(const std::string& name, const Values& given, Weighting weighting, const AggregatorChoice& aggregator) {
     const StrategySpec* spec = find_strategy(name);
     FEDHIVE_CHECK(spec != nullptr, "no strategy is called '{}'", name);
     Strategy strategy = spec->build(completed(given, spec->keys));
     strategy.name = name;
     strategy.weighting = weighting;
+    const auto& rule = aggregation::aggregator_spec(aggregator.name.empty() ? spec->aggregator : aggregator.name);
+    strategy.aggregator = rule.build(completed(aggregator.values, rule.keys));
     return strategy;
 }
 

@@ -4,7 +4,6 @@
 //   m_t <- beta1 m_{t-1} + (1 - beta1) Delta_t
 //   v_t <- beta2 v_{t-1} + (1 - beta2) Delta_t^2
 //   w_{t+1} <- w_t + eta m_t / (sqrt(v_t) + tau)                 no bias correction; m_{-1} = 0, v_{-1} = tau^2 (there: at least that)
-#include "aggregation/math/mean.h"
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {
@@ -13,7 +12,6 @@ namespace {
 
 Strategy build_fedadam(const Values& values) {
     Strategy strategy;
-    strategy.aggregator = aggregation::make_mean();
     strategy.server_optimizer = aggregation::make_server_adam({.lr = static_cast<float>(values.number("server_lr")),
                                                                .beta1 = static_cast<float>(values.number("beta1")),
                                                                .beta2 = static_cast<float>(values.number("beta2")),

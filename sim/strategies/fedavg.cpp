@@ -4,7 +4,6 @@
 //   each round t = 1, 2, …:   S_t <- random set of m clients
 //     each client k in S_t:   w_k <- w_t; E epochs of SGD on its own examples, rate eta
 //     w_{t+1} <- sum_k (n_k / n) w_k           here as  w_t + server_lr * sum_k (n_k / n) (w_k - w_t), the same for server_lr = 1
-#include "aggregation/math/mean.h"
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {
@@ -13,7 +12,6 @@ namespace {
 
 Strategy build_fedavg(const Values& values) {
     Strategy strategy;
-    strategy.aggregator = aggregation::make_mean();
     strategy.server_optimizer = aggregation::make_server_sgd({.lr = static_cast<float>(values.number("server_lr"))});
     return strategy;
 }

@@ -3,7 +3,6 @@
 //
 //   clients as in FedAvg;  dw <- sum_k (n_k / n) (w_t - w_k)
 //   v <- beta v + dw;   w_{t+1} <- w_t - v     here with update = -dw and a server rate in front of v
-#include "aggregation/math/mean.h"
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {
@@ -12,7 +11,6 @@ namespace {
 
 Strategy build_fedavgm(const Values& values) {
     Strategy strategy;
-    strategy.aggregator = aggregation::make_mean();
     strategy.server_optimizer =
         aggregation::make_server_sgd({.lr = static_cast<float>(values.number("server_lr")),
                                       .momentum = static_cast<float>(values.number("server_momentum"))});

@@ -2,7 +2,6 @@
 //
 //   each client k in S_t:  w_k <- approximately  argmin_w  F_k(w) + (mu / 2) |w - w_t|^2
 //   server as in FedAvg with rate 1
-#include "aggregation/math/mean.h"
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {
@@ -12,7 +11,6 @@ namespace {
 Strategy build_fedprox(const Values& values) {
     Strategy strategy;
     strategy.objective.proximal_mu = static_cast<float>(values.number("proximal_mu"));
-    strategy.aggregator = aggregation::make_mean();
     strategy.server_optimizer = aggregation::make_server_sgd({});
     return strategy;
 }

@@ -2,7 +2,6 @@
 // arXiv:1803.01498, Algorithm 1, option I.
 //
 //   clients as in FedAvg (the paper: one gradient each);  w_{t+1}[i] <- w_t[i] + median_k (w_k - w_t)[i]
-#include "aggregation/math/median.h"
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {
@@ -11,7 +10,6 @@ namespace {
 
 Strategy build_median(const Values&) {
     Strategy strategy;
-    strategy.aggregator = aggregation::make_median();
     strategy.server_optimizer = aggregation::make_server_sgd({});
     return strategy;
 }
@@ -28,6 +26,7 @@ StrategySpec median() {
                 "parameters; "
                 "`training.clients_per_slot` must be 1.",
             .default_weighting = Weighting::Uniform,
+            .aggregator = "median",
             .keys = {},
             .modes = {"synchronous", "split"},
             .build = build_median};

@@ -35,8 +35,9 @@ struct StrategySpec {
     std::string source;  // paper, arXiv number
     std::string note;    // for REFERENCE.md: what it does, what to watch
     Weighting default_weighting = Weighting::Examples;
-    std::vector<KeySpec> keys;       // flat beside `name` in the `strategy:` section
-    std::vector<std::string> modes;  // names of the modes it is valid in
+    std::string aggregator = "mean";  // its own; a config may name another
+    std::vector<KeySpec> keys;        // flat beside `name` in the `strategy:` section
+    std::vector<std::string> modes;   // names of the modes it is valid in
     Strategy (*build)(const Values& values) = nullptr;
 };
 
@@ -46,7 +47,14 @@ const std::vector<StrategySpec>& strategy_catalog();
 /// The entry of that name; nullptr when there is none.
 const StrategySpec* find_strategy(const std::string& name);
 
-/// Builds the named strategy; missing values take their defaults. The name must exist.
-Strategy make_strategy(const std::string& name, const Values& values, Weighting weighting);
+/// The strategy's own rule, or another one by its name, with the values of its keys.
+struct AggregatorChoice {
+    std::string name;  // empty: the strategy's own
+    Values values{};
+};
+
+/// Builds the named strategy; missing values take their defaults. The names must exist.
+Strategy make_strategy(const std::string& name, const Values& values, Weighting weighting,
+                       const AggregatorChoice& aggregator = {});
 
 }  // namespace fedhive::sim

@@ -90,7 +90,6 @@ TEST_SUITE("Median") {
     TEST_CASE("MedianOfSlotsWithSeveralClientsIsRefused") {
         const Floats update(16, 1.0F);
         const auto rule = make_median();
-        CHECK(rule->needs_single_updates());
         rule->zero_init(16, MemorySpace::Host);
         CHECK_THROWS_AS(rule->aggregate({ConstParamSpan(update), 0, 1.0, 2.0, 2}), Fault);
     }

@@ -48,7 +48,6 @@ TEST_SUITE("Mixing") {
 
     TEST_CASE("SingleUpdateIsTheOneArrivalWithItsDiscount") {
         const auto single = make_single_update();
-        CHECK(single->needs_single_updates());
         CHECK(single->column_rule() == ColumnRule::None);
         CHECK_THROWS_WITH_AS(make_aggregator(single->column_rule()), doctest::Contains("no rule works on ranges"), Fault);
         const Floats values{1.0F, 2.0F};

@@ -81,9 +81,9 @@ FaultConfig fault(const std::string& kind, std::int64_t client, const std::strin
     FaultConfig result;
     result.kind = kind;
     result.client = client;
-    result.at = at;
+    if (at != "training") result.values.set("at", at.c_str());
     result.attempts = attempts;
-    result.seconds = 0.05;
+    if (kind == "slow") result.values.set("seconds", 0.05);
     return result;
 }
 

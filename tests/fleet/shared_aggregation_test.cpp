@@ -126,7 +126,6 @@ TEST_SUITE("SharedAggregation") {
                 const auto rule = make();
                 aggregation::Aggregator& sum = run.fleet->with_workers(*rule, arrived);
                 CHECK((&sum == rule.get()) == (workers < 2));
-                CHECK(sum.needs_single_updates() == rule->needs_single_updates());
                 CHECK(sum.column_rule() == rule->column_rule());
                 const aggregation::Aggregate result = aggregate(sum, arrived);
                 CHECK((result.values.data == run.arena.aggregate().data) == (workers > 1));

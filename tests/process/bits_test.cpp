@@ -1,4 +1,5 @@
 // Promise 1: the same bits for any number of workers, any number of clients in a slot, any neutral parameter.
+#include "sim/strategies/strategy.h"
 #include "tests/process/run_process.h"
 
 #include <doctest/doctest.h>
@@ -54,10 +55,16 @@ TEST_SUITE("Bits") {
     }
 
     TEST_CASE("EveryStrategyRunsAndGivesSameBitsForTwoAndThreeWorkers") {
-        for (const std::string name : {"fedavg", "fedavgm", "fedprox", "fedadam", "median"}) {
-            const std::string strategy = "strategy={name: " + name + "}";
+        for (const sim::StrategySpec& spec : sim::strategy_catalog()) {
+            const std::string strategy = "strategy={name: " + spec.name + "}";
             CHECK(sha_with({strategy, "workers=2"}) == sha_with({strategy, "workers=3"}));
         }
+    }
+
+    TEST_CASE("StrategyWithAnotherAggregatorIsTheStrategyOfThatRule") {
+        const std::string median = sha_with({"strategy={name: median}"});
+        CHECK(sha_with({"strategy={name: fedavg, aggregator: median}"}) == median);
+        CHECK(sha_with({"strategy={name: fedavg}"}) != median);
     }
 
     TEST_CASE("EachPrecisionGivesTheSameBitsForAnyNumberOfWorkers") {

@@ -103,9 +103,9 @@ TEST_CASE("EveryKeyIsRead") {
         "data:\n  format: idx\n  root: /r\n  classes: 7\n  normalize: {mean: [0.25, -1], std: [0.5, 2]}\n"
         "  partition: {scheme: dirichlet, clients: 9, alpha: 0.125, min_examples: 5}\n"
         "model: {name: cnn_m, dropout: false}\n"
-        "training:\n  cohort: 8\n  local_epochs: 4\n  batch_size: 16\n  clients_per_slot: 4\n  clients_at_once: 2\n"
+        "training:\n  cohort: 8\n  local_epochs: 4\n  batch_size: 16\n  clients_per_slot: 1\n  clients_at_once: 1\n"
         "  optimizer: {name: sgd, lr: 0.5, momentum: 0.75, weight_decay: 0.25, nesterov: true}\n"
-        "strategy: {name: fedadam, weighting: uniform, server_lr: 2, beta1: 0, beta2: 0.5, tau: 4}\n"
+        "strategy: {name: fedadam, weighting: uniform, aggregator: median, server_lr: 2, beta1: 0, beta2: 0.5, tau: 4}\n"
         "mode: {name: synchronous}\nevaluation: {every: 3, chunk_size: 50}\nstop: {test_accuracy: 0.5}\n"
         "failures: {policy: retry, attempts: 4, min_updates: 2, deadline_s: auto, max_update_norm: 8}\n"
         "checkpoint: {every: 5, keep: 3}\n"
@@ -122,10 +122,10 @@ TEST_CASE("EveryKeyIsRead") {
         "normalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n}\n"
         "partition {\nscheme dirichlet\nclients 9\nsizes \nshards_per_client 2\nalpha 0x1p-3\nmin_examples 5\n}\n}\n"
         "model {\nname cnn_m\ndropout false\nhidden 200\ninit \n}\n"
-        "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nbatch_size 16\nclients_per_slot 4\nclients_at_once "
-        "2\nprecision f32\ngraph false\n"
+        "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nbatch_size 16\nclients_per_slot 1\nclients_at_once "
+        "1\nprecision f32\ngraph false\n"
         "optimizer {\nname sgd\nlr 0x1p-1\nmomentum 0x1.8p-1\nweight_decay 0x1p-2\nnesterov true\n}\n}\n"
-        "strategy {\nname fedadam\nweighting uniform\nserver_lr 0x1p+0\nserver_lr 0x1p+0\nserver_momentum "
+        "strategy {\nname fedadam\nweighting uniform\naggregator median\nserver_lr 0x1p+0\nserver_lr 0x1p+0\nserver_momentum "
         "0x1.ccccccccccccdp-1\n"
         "proximal_mu 0x1.47ae147ae147bp-7\nserver_lr 0x1p+1\nbeta1 0x0p+0\nbeta2 0x1p-1\ntau 0x1p+2\n}\n"
         "mode {\nname synchronous\nquorum none\nalpha 0x1.3333333333333p-1\nstaleness polynomial\nstaleness_a "
@@ -162,7 +162,7 @@ TEST_CASE("EveryKeyIsRead") {
     const RunConfig traced =
         loaded(kMinimal + "clock: virtual\ndevices: {trace: /d.csv, availability: {scheme: trace, trace: /a.csv}}\n");
     CHECK_EQ(traced.devices.trace, std::filesystem::path("/d.csv"));
-    CHECK_EQ(traced.devices.availability.trace, std::filesystem::path("/a.csv"));
+    CHECK_EQ(traced.devices.availability.values.path("trace"), std::filesystem::path("/a.csv"));
     CHECK_EQ(loaded(kMinimal, {"clock=wall"}).clock, "wall");
     const ModeConfig mode =
         loaded(kMinimal,
@@ -203,7 +203,7 @@ TEST_CASE("TracesOfDevicesAreRelativeToTheConfigFile") {
             folder.write("c.yaml", kMinimal + "devices: {trace: d.csv, availability: {scheme: trace, trace: t/../a.csv}}\n"))
             .run.devices;
     CHECK_EQ(devices.trace, folder.path() / "d.csv");
-    CHECK_EQ(devices.availability.trace, folder.path() / "a.csv");
+    CHECK_EQ(devices.availability.values.path("trace"), folder.path() / "a.csv");
 }
 
 TEST_CASE("CohortSize") {
@@ -228,7 +228,8 @@ TEST_CASE("ResolvedFormToTheLetter") {
         "training:\n    participation: 0.5\n    local_epochs: 1\n    batch_size: 32\n    clients_per_slot: auto\n    "
         "clients_at_once: 1\n    precision: f32\n    graph: false\n"
         "    optimizer: {name: sgd, lr: 0.01, momentum: 0, weight_decay: 0, nesterov: false}\n\n"
-        "strategy: {name: fedadam, weighting: examples, server_lr: 0.01, beta1: 0.9, beta2: 0.99, tau: 0.001}\n"
+        "strategy: {name: fedadam, weighting: examples, aggregator: mean, server_lr: 0.01, beta1: 0.9, beta2: 0.99, tau: "
+        "0.001}\n"
         "mode: {name: synchronous}\nevaluation: {every: 1, chunk_size: 500}\nstop: {test_accuracy: 0.9}\n"
         "failures: {policy: abort, attempts: 3, min_updates: 1, deadline_s: 300}\ncheckpoint: {every: auto, keep: 2}\n\n"
         "devices:\n    compute: {distribution: constant, seconds_per_example: 0.001}\n"

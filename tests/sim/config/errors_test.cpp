@@ -26,7 +26,7 @@ TEST_CASE("UnknownKeys") {
              "model, "
              "training, strategy, mode, evaluation, stop, failures, checkpoint, faults, devices"},
             {"strategy: {name: fedprox, mu_x: 1}\n",
-             "c.yaml:7: strategy.mu_x: unknown key; known keys: name, weighting, proximal_mu"},
+             "c.yaml:7: strategy.mu_x: unknown key; known keys: name, weighting, aggregator, proximal_mu"},
             {"strategy: {name: fedprox, proximalmu: 1}\n",
              "c.yaml:7: strategy.proximalmu: unknown key; did you mean 'proximal_mu'?"},
         },
@@ -256,11 +256,11 @@ TEST_CASE("KeysOfAnotherChoice") {
         {{"strategy: {name: median, server_lr: 1}\n",
           "c.yaml:7: strategy.server_lr: 'server_lr' belongs to strategy 'fedavg' or 'fedavgm' or 'fedadam'; the strategy "
           "here is 'median'; "
-          "known keys: name, weighting"},
+          "known keys: name, weighting, aggregator"},
          {"strategy: {proximal_mu: 1}\n",
           "c.yaml:7: strategy.proximal_mu: 'proximal_mu' belongs to strategy 'fedprox'; the strategy here is 'fedavg'; known "
           "keys: name, "
-          "weighting, server_lr"},
+          "weighting, aggregator, server_lr"},
          {"clock: wall\ndevices:\n  compute: {seconds_per_example: 0}\n",
           "c.yaml:8: devices: 'devices' belongs to clock 'virtual'; the clock here is 'wall'; known keys: name, seed, rounds, "
           "device, workers, mps, threads, clock, arrivals, seeds, data, model, training, strategy, mode, evaluation, stop, "
@@ -298,7 +298,7 @@ TEST_CASE("KeysThatDoNotGoTogether") {
             {"training: {clients_per_slot: 2, clients_at_once: 2, precision: tf32}\n",
              "c.yaml:7: training.precision: clients trained at once have only one; allowed with clients_at_once above 1: f32"},
             {"training:\n  clients_per_slot: 2\nstrategy: {name: median}\n",
-             "c.yaml:8: training.clients_per_slot: strategy 'median' looks at every client's own update; allowed: 1"},
+             "c.yaml:8: training.clients_per_slot: aggregator 'median' looks at every client's own update; allowed: 1"},
             {"training: {graph: true}\nmode: {name: split, cut: fc1}\n",
              "c.yaml:7: training.graph: a step that two processes share cannot be recorded; allowed in mode split: false"},
             {"training: {precision: bf16}\nmode: {name: split, cut: fc1}\n",

@@ -77,10 +77,13 @@ inline void reconcile(RunConfig& run, unsigned seed) {
         run.training.cohort.reset();
     else
         run.training.cohort = std::min(run.training.cohort.value_or(clients), clients);
-    run.training.clients_per_slot = run.strategy.name == "median" ? 1 : std::int64_t{1} << (seed % 5);
     if (run.training.optimizer.momentum == 0.0) run.training.optimizer.nesterov = false;
-    const auto& modes = find_strategy(run.strategy.name)->modes;
+    const StrategySpec& strategy = *find_strategy(run.strategy.name);
+    const auto& modes = strategy.modes;
     if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end()) run.mode = {};
+    if (run.mode.name != "synchronous") run.strategy.aggregator = {strategy.aggregator};
+    const bool single = aggregation::aggregator_spec(run.strategy.aggregator.name).single_updates;
+    run.training.clients_per_slot = single ? 1 : std::int64_t{1} << (seed % 5);
     if (run.mode.name == "semi_async" && !run.mode.quorum) run.mode.quorum = 1;
     if (run.mode.quorum) run.mode.quorum = std::min(*run.mode.quorum, run.cohort_size());
     const bool by_gradients =

@@ -98,7 +98,8 @@ std::vector<std::string> one_for_each_choice() {
 std::string key_in_reference(const std::string& key, const RunConfig& run) {
     const std::size_t bracket = key.find('[');
     if (bracket != std::string::npos) return key.substr(0, bracket) + key.substr(key.find(']') + 1);
-    const bool parameter = key.starts_with("strategy.") && key != "strategy.name" && key != "strategy.weighting";
+    const bool common = key == "strategy.name" || key == "strategy.weighting" || key == "strategy.aggregator";
+    const bool parameter = key.starts_with("strategy.") && !common;
     return parameter ? fmt::format("strategy: {}.{}", run.strategy.name, key.substr(9)) : key;
 }
 
@@ -108,7 +109,7 @@ TEST_CASE("DefaultIsWhatShowConfigPrints") {
     const std::map<std::string, std::string> defaults = defaults_of(reference_markdown());
     REQUIRE_GE(defaults.size(), 80);
     // What a note tells in words, and is worked out from other keys.
-    const std::set<std::string> worked_out = {"name", "training.cohort", "strategy.weighting"};
+    const std::set<std::string> worked_out = {"name", "training.cohort", "strategy.weighting", "strategy.aggregator"};
     std::set<std::string> printed;
     for (const std::string& text : one_for_each_choice()) {
         CAPTURE(text);

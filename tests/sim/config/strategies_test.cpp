@@ -67,7 +67,7 @@ TEST_CASE("EveryStrategyIsDescribedAndBuilds") {
         CHECK_EQ(strategy.name, spec.name);
         CHECK(strategy.aggregator != nullptr);
         CHECK(strategy.server_optimizer != nullptr);
-        CHECK_EQ(strategy.aggregator->needs_single_updates(), spec.name == "median");
+        CHECK_EQ(run.strategy.aggregator.name, spec.aggregator);
     }
 }
 
@@ -118,6 +118,30 @@ TEST_CASE("ParametersReachTheirParts") {
     const double first = 8 * 0.5 / (std::sqrt(0.4375) + 0.5);
     CHECK_EQ(static_cast<double>(adam[0]), doctest::Approx(first));
     CHECK_EQ(static_cast<double>(adam[1]), doctest::Approx(first + 8 * 0.75 / (std::sqrt(0.578125) + 0.5)));
+}
+
+TEST_CASE("AggregatorIsTheStrategysOwnOrAnother") {
+    CHECK_EQ(loaded(kMinimal).strategy.aggregator.name, "mean");
+    CHECK_EQ(loaded(kMinimal + "strategy: {name: median}\n").strategy.aggregator.name, "median");
+    CHECK_EQ(loaded(kMinimal + "strategy: {name: fedavgm, aggregator: median}\n").strategy.aggregator.name, "median");
+    const auto middle_of = [](const AggregatorChoice& aggregator) {
+        const Strategy strategy = make_strategy("fedavg", {}, Weighting::Uniform, aggregator);
+        strategy.aggregator->zero_init(1, aggregation::MemorySpace::Host);
+        const std::vector<std::vector<float>> updates = {{0.0F}, {1.0F}, {8.0F}};
+        for (std::size_t i = 0; i < updates.size(); ++i) strategy.aggregator->aggregate({updates[i], i});
+        return strategy.aggregator->finish().values.data[0];
+    };
+    CHECK_EQ(middle_of({}), 3.0F);
+    CHECK_EQ(middle_of({"median"}), 1.0F);
+    CHECK_THROWS_AS(middle_of({"middle"}), Fault);
+    CHECK_EQ(error_of(kMinimal + "strategy: {aggregator: meen}\n"),
+             "c.yaml:7: strategy.aggregator: unknown value 'meen'; allowed: mean, median; did you mean 'mean'?");
+    CHECK_EQ(error_of(kMinimal + "strategy: {aggregator: median}\nmode: {name: semi_async, quorum: 2}\n"),
+             "c.yaml:7: strategy.aggregator: aggregator 'median' does not go with mode 'semi_async'; allowed: mean, or modes "
+             "synchronous, split");
+    CHECK_EQ(error_of(kMinimal + "strategy: {aggregator: median}\nmode: {name: hogwild}\n"),
+             "c.yaml:7: strategy.aggregator: aggregator 'median' does not go with mode 'hogwild'; allowed: mean, or modes "
+             "synchronous, split");
 }
 
 TEST_CASE("WeightingIsExamplesOrUniform") {

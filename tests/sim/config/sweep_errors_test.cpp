@@ -171,10 +171,10 @@ TEST_CASE("CombinationsThatDoNotGoTogetherNameTheRun") {
             {"grid:\n  strategy.proximal_mu: [0.1]\n",
              "s.yaml:3: strategy.proximal_mu: 'proximal_mu' belongs to strategy 'fedprox'; the strategy here is 'fedavg'; "
              "known "
-             "keys: name, weighting, server_lr (in run 'proximal_mu-0.1')"},
+             "keys: name, weighting, aggregator, server_lr (in run 'proximal_mu-0.1')"},
             {"set:\n  strategy.name: fedprox\ngrid:\n  strategy.server_lr: [1]\n",
              "s.yaml:5: strategy.server_lr: 'server_lr' belongs to strategy 'fedavg' or 'fedavgm' or 'fedadam'; the strategy "
-             "here is 'fedprox' (s.yaml:3); known keys: name, weighting, proximal_mu (in run 'server_lr-1')"},
+             "here is 'fedprox' (s.yaml:3); known keys: name, weighting, aggregator, proximal_mu (in run 'server_lr-1')"},
         },
         "training:\n  cohort: 3\n");
 }

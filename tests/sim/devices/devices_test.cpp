@@ -30,7 +30,7 @@ DevicesConfig spread_out(const SpreadConfig& compute, const SpreadConfig& link) 
 
 DevicesConfig sometimes_there(double probability, double period_s) {
     DevicesConfig config;
-    config.availability = {.scheme = "probability", .probability = probability, .period_s = period_s, .trace = {}};
+    config.availability = {.scheme = "probability", .values = {{"probability", probability}, {"period_s", period_s}}};
     return config;
 }
 
@@ -72,7 +72,7 @@ private:
 
 DevicesConfig there_as(const Trace& trace) {
     DevicesConfig config;
-    config.availability = {.scheme = "trace", .probability = 0.8, .period_s = 600.0, .trace = trace.path()};
+    config.availability = {.scheme = "trace", .values = {{"trace", trace.path()}}};
     return config;
 }
 
@@ -92,8 +92,8 @@ TEST_CASE("ConstantRoundTripIsDownloadPlusTrainingPlusUpload") {
 }
 
 TEST_CASE("LognormalIsDistributedByItsMedianAndSigma") {
-    const DevicesConfig config =
-        spread_out({.distribution = "lognormal", .sigma = 0.75}, {.distribution = "lognormal", .sigma = 0.25});
+    const DevicesConfig config = spread_out({.distribution = "lognormal", .values = {{"sigma", 0.75}}},
+                                            {.distribution = "lognormal", .values = {{"sigma", 0.25}}});
     const std::vector<DeviceSpeed> drawn = speeds(config, 10'000);
     std::vector<double> seconds;
     std::vector<double> upload;
@@ -111,8 +111,8 @@ TEST_CASE("LognormalIsDistributedByItsMedianAndSigma") {
 
 TEST_CASE("ZipfFactorsAreExact") {
     constexpr std::uint32_t kClients = 50;
-    const DevicesConfig config =
-        spread_out({.distribution = "zipf", .exponent = 2.0}, {.distribution = "zipf", .exponent = 1.0});
+    const DevicesConfig config = spread_out({.distribution = "zipf", .values = {{"exponent", 2.0}}},
+                                            {.distribution = "zipf", .values = {{"exponent", 1.0}}});
     std::set<double> factors;
     std::set<double> rates;
     bool same_ranks = true;
@@ -138,8 +138,8 @@ TEST_CASE("ZipfFactorsAreExact") {
 }
 
 TEST_CASE("NeutralParametersAreConstant") {
-    const SpreadConfig lognormal{.distribution = "lognormal", .sigma = 0.0};
-    const SpreadConfig zipf{.distribution = "zipf", .exponent = 0.0};
+    const SpreadConfig lognormal{.distribution = "lognormal", .values = {{"sigma", 0.0}}};
+    const SpreadConfig zipf{.distribution = "zipf", .values = {{"exponent", 0.0}}};
     const Devices constant(spread_out({}, {}), 20, 1);
     for (const DevicesConfig& config : {spread_out(lognormal, zipf), spread_out(zipf, lognormal)})
         for (std::uint32_t client = 0; client < 20; ++client)

@@ -61,7 +61,7 @@ TEST_SUITE("Sampler") {
     TEST_CASE("AllWhoAreIdleAreTakenAndBusyClientsNever") {
         DevicesConfig sometimes;
         sometimes.availability.scheme = "probability";
-        sometimes.availability.probability = 0.5;
+        sometimes.availability.values.set("probability", 0.5);
         const std::vector<std::uint32_t> busy{0, 3, 4, 19};
         for (const DevicesConfig& config : {DevicesConfig(), sometimes}) {
             const Devices devices(config, 20, 1);
@@ -97,7 +97,7 @@ TEST_SUITE("Sampler") {
     TEST_CASE("WhoIsThereAndIdleIsEquallyLikely") {
         DevicesConfig config;
         config.availability.scheme = "probability";
-        config.availability.probability = 0.4;
+        config.availability.values.set("probability", 0.4);
         const Devices devices(config, 20, 3);
         const std::vector<std::uint32_t> busy{1, 7, 12};
         std::vector<std::uint32_t> there;
@@ -125,8 +125,8 @@ TEST_SUITE("Sampler") {
     TEST_CASE("TimeGoesOnWhereNobodyIsThere") {
         DevicesConfig config;
         config.availability.scheme = "probability";
-        config.availability.probability = 0.001;
-        config.availability.period_s = 10.0;
+        config.availability.values.set("probability", 0.001);
+        config.availability.values.set("period_s", 10.0);
         const Devices devices(config, 2, 1);
         double now_s = 0.0;
         const Cohort cohort = sample_idle(2, {}, 2, Stream(1, Purpose::Sampling), devices, now_s);

@@ -1,0 +1,45 @@
+#include "clients/protocol/fault.h"
+
+#include "aggregation/base/error.h"
+
+#include <algorithm>
+
+namespace fedhive::clients {
+
+namespace {
+
+KeySpec at() {
+    return {.name = "at",
+            .default_value = "training",
+            .choices = {"training", "update"},
+            .doc = "training: after the first local step; update: when the update is written, but not yet handed over."};
+}
+
+KeySpec seconds() { return {.name = "seconds", .default_value = 1.0, .range = between(0, 1e6), .doc = "Length of the pause."}; }
+
+}  // namespace
+
+const std::vector<FaultSpec>& fault_catalog() {
+    static const std::vector<FaultSpec> catalog = {
+        {.name = "kill", .summary = "SIGKILL for the worker", .kind = FaultKind::Kill, .keys = {at()}},
+        {.name = "hang", .summary = "it stops answering", .kind = FaultKind::Hang, .keys = {at()}},
+        {.name = "throw", .summary = "an exception", .kind = FaultKind::Throw, .keys = {at()}},
+        {.name = "nan", .summary = "a NaN in the update", .kind = FaultKind::Nan},
+        {.name = "slow", .summary = "a pause", .kind = FaultKind::Slow, .keys = {at(), seconds()}},
+        {.name = "oom", .summary = "an allocation fails", .kind = FaultKind::OutOfMemory, .keys = {at()}},
+        {.name = "drop", .summary = "the client does not take part"}};
+    return catalog;
+}
+
+InjectedFault injected(const std::string& name, const Values& values) {
+    const std::vector<FaultSpec>& catalog = fault_catalog();
+    const auto spec = std::find_if(catalog.begin(), catalog.end(), [&](const FaultSpec& one) { return one.name == name; });
+    FEDHIVE_CHECK(spec != catalog.end(), "no fault is called '{}'", name);
+    const Values complete = completed(values, spec->keys);
+    InjectedFault fault{.kind = spec->kind};
+    if (complete.find("at") != nullptr) fault.at_update = complete.word("at") == "update" ? 1 : 0;
+    fault.seconds = complete.number_or("seconds", 0.0);
+    return fault;
+}
+
+}  // namespace fedhive::clients
