@@ -82,6 +82,16 @@ LoadedConfig load_config(const std::filesystem::path& file, const std::vector<st
     return load_tree(std::move(root));
 }
 
+std::string top_level_value(const std::string& yaml, const std::string& key) {
+    try {
+        const Node root = parse_tree(yaml, "");
+        const Node* node = root.find(key);
+        return node != nullptr ? node->text : "";
+    } catch (const ConfigError&) {
+        return "";
+    }
+}
+
 RunConfig from_yaml(const std::string& text, const std::string& origin) { return load_tree(parse_tree(text, origin)).run; }
 
 LoadedConfig load_tree(Node root) {

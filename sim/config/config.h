@@ -186,6 +186,9 @@ std::string to_yaml(const RunConfig& run);
 /// Reads what to_yaml wrote; `origin` stands for the file's name in messages. Throws as load_config.
 RunConfig from_yaml(const std::string& text, const std::string& origin);
 
+/// The value of a top-level key in a text of to_yaml, as it is written; empty where there is none, or the text is no YAML.
+std::string top_level_value(const std::string& yaml, const std::string& key);
+
 /// A key in which two resolved configs differ; a value is empty where the key is left out.
 struct ConfigChange {
     std::string key;

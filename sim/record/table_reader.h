@@ -3,12 +3,11 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
+#include "sim/record/table_cells.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -27,9 +26,7 @@ public:
         std::string line;
         if (!lines_.next(line) || !lines_.ended()) return false;
         ++line_;
-        cells_.clear();
-        std::istringstream cells(line + ",");
-        for (std::string cell; std::getline(cells, cell, ',');) cells_.push_back(cell);
+        cells_ = cells_of(line);
         return true;
     }
 
@@ -42,9 +39,7 @@ public:
     std::uint64_t number(const char* column, int base = 10) const {
         const std::string& value = text(column);
         std::uint64_t result = 0;
-        const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result, base);
-        if (error != std::errc() || end != value.data() + value.size())
-            refuse(fmt::format("{} '{}' is not a number", column, value));
+        if (!parse_cell(value, result, base)) refuse(fmt::format("{} '{}' is not a number", column, value));
         return result;
     }
 

@@ -1,12 +1,12 @@
 #include "sim/screen/run_view.h"
 
+#include "sim/config/config.h"
+#include "sim/record/table_cells.h"
 #include "sim/screen/screen_text.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
 
 namespace fedhive::sim {
 
@@ -14,43 +14,19 @@ namespace {
 
 constexpr std::size_t kRecent = 10;  // rounds, of which the rate is taken
 
-/// False where the cell is no such number; an empty one is a value that is not there, as far as the type has such.
-template <class Number>
-bool parse(std::string_view cell, Number& value) {
-    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    return error == std::errc() && end == cell.data() + cell.size();
-}
-
-bool parse(std::string_view cell, std::optional<double>& value) {
-    double number = 0.0;
-    if (cell.empty()) return true;
-    if (!parse(cell, number)) return false;
-    value = number;
-    return true;
-}
-
-std::vector<std::string> cells_of(const std::string& line) {
-    std::vector<std::string> cells;
-    std::size_t begin = 0;
-    for (std::size_t end = 0; (end = line.find(',', begin)) != std::string::npos; begin = end + 1)
-        cells.push_back(line.substr(begin, end - begin));
-    cells.push_back(line.substr(begin));
-    return cells;
-}
-
 bool set_cell(RoundRow& row, const std::string& column, const std::string& cell) {
-    if (column == "round") return parse(cell, row.round);
-    if (column == "version") return parse(cell, row.version);
-    if (column == "cohort") return parse(cell, row.cohort);
-    if (column == "accepted") return parse(cell, row.accepted);
-    if (column == "failed") return parse(cell, row.failed);
-    if (column == "train_loss") return parse(cell, row.train_loss);
-    if (column == "test_loss") return parse(cell, row.test_loss);
-    if (column == "test_accuracy") return parse(cell, row.test_accuracy);
-    if (column == "wall_s") return parse(cell, row.wall_s);
-    if (column == "virtual_s") return parse(cell, row.virtual_s);
-    if (column == "bytes_down") return parse(cell, row.bytes_down);
-    if (column == "bytes_up") return parse(cell, row.bytes_up);
+    if (column == "round") return parse_cell(cell, row.round);
+    if (column == "version") return parse_cell(cell, row.version);
+    if (column == "cohort") return parse_cell(cell, row.cohort);
+    if (column == "accepted") return parse_cell(cell, row.accepted);
+    if (column == "failed") return parse_cell(cell, row.failed);
+    if (column == "train_loss") return parse_cell(cell, row.train_loss);
+    if (column == "test_loss") return parse_cell(cell, row.test_loss);
+    if (column == "test_accuracy") return parse_cell(cell, row.test_accuracy);
+    if (column == "wall_s") return parse_cell(cell, row.wall_s);
+    if (column == "virtual_s") return parse_cell(cell, row.virtual_s);
+    if (column == "bytes_down") return parse_cell(cell, row.bytes_down);
+    if (column == "bytes_up") return parse_cell(cell, row.bytes_up);
     return true;
 }
 
@@ -104,16 +80,9 @@ void RunView::read_manifest() {
         workers_ = manifest["workers"].get<std::int64_t>();
 }
 
-/// Only one key is wanted of the file, which has it as a line of its own: it was written by to_yaml().
 void RunView::read_config() {
     const auto text = config_.if_changed();
-    if (!text) return;
-    const std::string key = "\nrounds: ";
-    const std::string lines = "\n" + *text;
-    const std::size_t at = lines.find(key);
-    if (at == std::string::npos) return;
-    const std::size_t begin = at + key.size();
-    parse(std::string_view(lines).substr(begin, lines.find('\n', begin) - begin), rounds_);
+    if (text) parse_cell(top_level_value(*text, "rounds"), rounds_);
 }
 
 void RunView::read_rows() {
