@@ -10,9 +10,11 @@ namespace fedhive::clients {
 DataFormat glyphs();
 DataFormat synthetic();
 DataFormat idx();
+DataFormat cifar10();
+DataFormat cifar100();
 
 const std::vector<DataFormat>& data_catalog() {
-    static const std::vector<DataFormat> catalog = {glyphs(), synthetic(), idx()};
+    static const std::vector<DataFormat> catalog = {glyphs(), synthetic(), idx(), cifar10(), cifar100()};
     return catalog;
 }
 

@@ -63,7 +63,7 @@ const std::array<std::vector<Glyph>, kDigits>& skeletons() {
 }
 // clang-format on
 
-float between(Stream& stream, float low, float high) {
+float drawn_between(Stream& stream, float low, float high) {
     return low + (high - low) * static_cast<float>(stream() >> 8) * 0x1.0p-24F;
 }
 
@@ -75,15 +75,15 @@ struct Affine {
 };
 
 Affine random_affine(Stream& stream) {
-    const float scale_x = between(stream, 0.90F, 1.50F);
-    const float scale_y = between(stream, 0.90F, 1.30F);
-    const float slant = between(stream, -0.30F, 0.30F);
+    const float scale_x = drawn_between(stream, 0.90F, 1.50F);
+    const float scale_y = drawn_between(stream, 0.90F, 1.30F);
+    const float slant = drawn_between(stream, -0.30F, 0.30F);
     // A rotation without trigonometry: t = tan(angle / 2), here up to 12 degrees either way.
-    const float t = between(stream, -0.105F, 0.105F);
+    const float t = drawn_between(stream, -0.105F, 0.105F);
     const float cosine = (1 - t * t) / (1 + t * t);
     const float sine = 2 * t / (1 + t * t);
-    const float x = between(stream, 10.5F, 16.5F);
-    const float y = between(stream, 11.0F, 16.0F);
+    const float x = drawn_between(stream, 10.5F, 16.5F);
+    const float y = drawn_between(stream, 11.0F, 16.0F);
     const float sheared = slant * scale_y;
     return {cosine * scale_x, cosine * sheared - sine * scale_y, x, sine * scale_x, sine * sheared + cosine * scale_y, y};
 }
@@ -134,14 +134,14 @@ void draw_digit(std::size_t digit, Stream& stream, std::array<float, kPixels>& p
     const auto& variants = skeletons()[digit];
     const Glyph& glyph = variants[stream.below(variants.size())];
     const Affine place = random_affine(stream);
-    const float brightness = between(stream, 110, 240);
-    Pen pen(between(stream, 0.6F, 1.6F));
+    const float brightness = drawn_between(stream, 110, 240);
+    Pen pen(drawn_between(stream, 0.6F, 1.6F));
     constexpr float kJitter = 0.7F;
     for (const Stroke& stroke : glyph) {
         Point last;
         for (std::size_t i = 0; i < stroke.size(); ++i) {
-            const float x = stroke[i].x + between(stream, -kJitter, kJitter);
-            const Point next = place({x, stroke[i].y + between(stream, -kJitter, kJitter)});
+            const float x = stroke[i].x + drawn_between(stream, -kJitter, kJitter);
+            const Point next = place({x, stroke[i].y + drawn_between(stream, -kJitter, kJitter)});
             if (i > 0) pen.line(last, next);
             last = next;
         }
@@ -151,10 +151,10 @@ void draw_digit(std::size_t digit, Stream& stream, std::array<float, kPixels>& p
 
 /// A short line that belongs to no digit.
 void draw_distractor(Stream& stream, std::array<float, kPixels>& picture) {
-    const float x = between(stream, 0, 27), y = between(stream, 0, 27);
-    const float dx = between(stream, -6, 6), dy = between(stream, -6, 6);
-    const float brightness = between(stream, 60, 180);
-    Pen pen(between(stream, 0.5F, 1.1F));
+    const float x = drawn_between(stream, 0, 27), y = drawn_between(stream, 0, 27);
+    const float dx = drawn_between(stream, -6, 6), dy = drawn_between(stream, -6, 6);
+    const float brightness = drawn_between(stream, 60, 180);
+    Pen pen(drawn_between(stream, 0.5F, 1.1F));
     pen.line({x, y}, {x + dx, y + dy});
     pen.ink(brightness, picture);
 }
@@ -163,7 +163,7 @@ void draw_image(std::size_t digit, Stream stream, std::span<std::uint8_t> pixels
     std::array<float, kPixels> picture{};
     draw_digit(digit, stream, picture);
     for (std::uint64_t left = stream.below(3); left > 0; --left) draw_distractor(stream, picture);
-    const float noise = between(stream, 0.05F, 0.25F);
+    const float noise = drawn_between(stream, 0.05F, 0.25F);
     for (std::size_t i = 0; i < kPixels; ++i) {
         // Four random bytes added up: near enough to a normal distribution, of standard deviation 148.
         const std::uint32_t word = stream();

@@ -1,9 +1,11 @@
 // Config files for tests: a folder of its own for each test, and loading that returns the error's text.
 #pragma once
 
+#include "clients/data/data_format.h"
 #include "sim/config/config.h"
 
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -90,6 +92,22 @@ inline void check_errors(const std::vector<ErrorRow>& rows, const std::string& b
 inline RunConfig loaded(const std::string& text, const std::vector<std::string>& overrides = {}) {
     const TemporaryFolder folder;
     return load_config(folder.write("c.yaml", text), overrides).run;
+}
+
+/// "glyphs, synthetic, …": the data formats there are.
+inline std::string data_formats() {
+    std::vector<std::string> names;
+    for (const clients::DataFormat& format : clients::data_catalog()) names.push_back(format.name);
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// "'idx' or …": those that have a key of that name.
+inline std::string formats_with(const std::string& key) {
+    std::vector<std::string> names;
+    for (const clients::DataFormat& format : clients::data_catalog())
+        for (const KeySpec& one : format.keys)
+            if (one.name == key) names.push_back("'" + format.name + "'");
+    return fmt::format("{}", fmt::join(names, " or "));
 }
 
 }  // namespace fedhive::sim::testing

@@ -118,7 +118,7 @@ TEST_CASE("EveryKeyIsRead") {
         "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nmps off\nthreads 3\nclock virtual\narrivals \n"
         "seeds {\ndata 0\npartition 18446744073709551615\nmodel 3\nsampling 4\ntraining 5\n}\n"
         "data {\nformat idx\nnum_train 6000\nnum_test 1000\nnum_classes 10\nnum_features "
-        "20\nshape \nseparation 0x1p+1\nroot /r\nclasses 7\n"
+        "20\nshape \nseparation 0x1p+1\nroot /r\nclasses 7\nroot \nroot \nlabels fine\n"
         "normalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n}\n"
         "partition {\nscheme dirichlet\nclients 9\nsizes \nshards_per_client 2\nalpha 0x1p-3\nmin_examples 5\n}\n}\n"
         "model {\nname cnn_m\ndropout false\nhidden 200\ninit \n}\n"

@@ -211,7 +211,7 @@ TEST_CASE("UnknownChoices") {
         kMinimal);
     check_errors(
         {{"data: {format: glyph}\n",
-          "c.yaml:1: data.format: unknown value 'glyph'; allowed: glyphs, synthetic, idx; did you mean 'glyphs'?"},
+          "c.yaml:1: data.format: unknown value 'glyph'; allowed: " + data_formats() + "; did you mean 'glyphs'?"},
          {"data: {partition: {scheme: diriclet}}\n",
           "c.yaml:1: data.partition.scheme: unknown value 'diriclet'; allowed: contiguous, iid, "
           "shards, dirichlet; did you mean 'dirichlet'?"},
@@ -223,11 +223,10 @@ TEST_CASE("UnknownChoices") {
 }
 
 TEST_CASE("MissingKeys") {
-    check_errors(
-        {{"model: {name: lr}\n", "c.yaml: data.format: is missing; allowed: glyphs, synthetic, idx"},
-         {"data: {format: glyphs}\n", "c.yaml: model.name: is missing; allowed: lr, mlp, mnist_cnn, cnn_m"},
-         {"data: {format: idx}\nmodel: {name: lr}\n", "c.yaml: data.root: is missing; format 'idx' needs it"},
-         {"data: {root: x}\nmodel: {name: lr}\n", "c.yaml: data.format: is missing; allowed: glyphs, synthetic, idx"}});
+    check_errors({{"model: {name: lr}\n", "c.yaml: data.format: is missing; allowed: " + data_formats()},
+                  {"data: {format: glyphs}\n", "c.yaml: model.name: is missing; allowed: lr, mlp, mnist_cnn, cnn_m"},
+                  {"data: {format: idx}\nmodel: {name: lr}\n", "c.yaml: data.root: is missing; format 'idx' needs it"},
+                  {"data: {root: x}\nmodel: {name: lr}\n", "c.yaml: data.format: is missing; allowed: " + data_formats()}});
     check_errors({{"devices: {availability: {scheme: trace}}\n",
                    "c.yaml: devices.availability.trace: is missing; scheme 'trace' needs it"}},
                  kMinimal);
@@ -236,9 +235,10 @@ TEST_CASE("MissingKeys") {
 TEST_CASE("KeysOfAnotherChoice") {
     check_errors(
         {{"data: {format: glyphs, root: x}\nmodel: {name: lr}\n",
-          "c.yaml:1: data.root: 'root' belongs to format 'idx'; the format here is 'glyphs'; known keys: format, num_train, "
-          "num_test, "
-          "normalize, partition"},
+          "c.yaml:1: data.root: 'root' belongs to format " + formats_with("root") +
+              "; the format here is 'glyphs'; known keys: format, num_train, "
+              "num_test, "
+              "normalize, partition"},
          {"data: {format: idx, root: x, num_train: 3}\nmodel: {name: lr}\n",
           "c.yaml:1: data.num_train: 'num_train' belongs to format 'glyphs' or 'synthetic'; the format here is 'idx'; known "
           "keys: format, "

@@ -19,13 +19,15 @@ TEST_CASE("AllMistakesAreToldInTheOrderOfTheirLines") {
             {"workers=many"}),
         "c.yaml:1: rounds: 0 is out of range; allowed: 1 to 1e9\n"
         "c.yaml:2: sed: unknown key; did you mean 'seed'?\n"
-        "c.yaml:3: data.root: 'root' belongs to format 'idx'; the format here is 'glyphs'; known keys: format, num_train, "
-        "num_test, "
-        "normalize, partition\n"
-        "c.yaml:5: training.batch_size: wants an integer, found 'fast'; allowed: 1 to 1e9\n"
-        "c.yaml:7: training.cohorts: unknown key; did you mean 'cohort'?\n"
-        "--set workers=many: workers: wants an integer, found 'many'; allowed: auto, 0 to 1024\n"
-        "c.yaml: model.name: is missing; allowed: lr, mlp, mnist_cnn, cnn_m");
+        "c.yaml:3: data.root: 'root' belongs to format " +
+            formats_with("root") +
+            "; the format here is 'glyphs'; known keys: format, num_train, "
+            "num_test, "
+            "normalize, partition\n"
+            "c.yaml:5: training.batch_size: wants an integer, found 'fast'; allowed: 1 to 1e9\n"
+            "c.yaml:7: training.cohorts: unknown key; did you mean 'cohort'?\n"
+            "--set workers=many: workers: wants an integer, found 'many'; allowed: auto, 0 to 1024\n"
+            "c.yaml: model.name: is missing; allowed: lr, mlp, mnist_cnn, cnn_m");
     // Of keys that do not go together, each by itself.
     CHECK_EQ(
         error_of(
@@ -43,7 +45,7 @@ TEST_CASE("WhatAnotherMistakeExplainsIsNotTold") {
              "c.yaml:1: data.formt: unknown key; did you mean 'format'?");
     CHECK_EQ(error_of("data: {format: glyphs}\nmodel: mlp\n"), "c.yaml:2: model: wants keys below it, found 'mlp'");
     CHECK_EQ(error_of("data: {format: idxx, root: x}\nmodel: {name: lr}\n"),
-             "c.yaml:1: data.format: unknown value 'idxx'; allowed: glyphs, synthetic, idx; did you mean 'idx'?");
+             "c.yaml:1: data.format: unknown value 'idxx'; allowed: " + data_formats() + "; did you mean 'idx'?");
     CHECK_EQ(error_of("data: {format: glyphs}\nmodel: {nmae: mlp, hidden: 3}\n"),
              "c.yaml:2: model.nmae: unknown key; did you mean 'name'?");
 }

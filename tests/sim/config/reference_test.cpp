@@ -1,6 +1,10 @@
 // configs/REFERENCE.md is what the code says, and its tables are whole.
+#include "clients/data/partition.h"
+#include "clients/protocol/fault.h"
 #include "sim/config/fields.h"
 #include "sim/config/suggest.h"
+#include "sim/devices/availability.h"
+#include "sim/devices/spread.h"
 #include "tests/sim/config/config_files.h"
 #include "tests/support/places.h"
 
@@ -12,6 +16,7 @@
 #include <set>
 #include <sstream>
 
+using namespace fedhive;
 using namespace fedhive::sim;
 using namespace fedhive::sim::testing;
 
@@ -68,22 +73,32 @@ std::map<std::string, std::string> defaults_of(const std::string& page) {
     return defaults;
 }
 
+/// "format: idx, root: /": an entry of a catalog, with what it cannot do without.
+template <class Entry>
+std::string choice_of(const std::string& chooser, const Entry& entry) {
+    std::string text = chooser + ": " + entry.name;
+    for (const KeySpec& key : entry.keys)
+        if (key.required) text += ", " + key.name + ": /";
+    return text;
+}
+
 /// Configs in which between them every key applies, each with nothing given that it can do without.
 std::vector<std::string> one_for_each_choice() {
     const std::string start = "data: {format: glyphs}\nmodel: {name: lr}\n";
-    std::vector<std::string> texts = {
-        start,
-        start + "clock: wall\n",
-        "data: {format: synthetic}\nmodel: {name: mlp}\n",
-        "data: {format: idx, root: /}\nmodel: {name: mnist_cnn}\n",
-        start +
-            "devices: {availability: {scheme: trace, trace: /x}, compute: {distribution: zipf}, link: {distribution: zipf}}\n",
-        start +
-            "devices: {availability: {scheme: probability}, compute: {distribution: lognormal}, link: {distribution: "
-            "lognormal}}\n",
-        start + "faults: [{kind: slow}]\n"};
-    for (const char* scheme : {"contiguous", "shards", "dirichlet"})
-        texts.push_back(fmt::format("data: {{format: glyphs, partition: {{scheme: {}}}}}\nmodel: {{name: lr}}\n", scheme));
+    std::vector<std::string> texts = {start, start + "clock: wall\n", "data: {format: glyphs}\nmodel: {name: mlp}\n",
+                                      "data: {format: glyphs}\nmodel: {name: mnist_cnn}\n"};
+    for (const clients::DataFormat& format : clients::data_catalog())
+        texts.push_back(fmt::format("data: {{{}}}\nmodel: {{name: lr}}\n", choice_of("format", format)));
+    for (const clients::PartitionScheme& scheme : clients::partition_catalog())
+        texts.push_back(
+            fmt::format("data: {{format: glyphs, partition: {{{}}}}}\nmodel: {{name: lr}}\n", choice_of("scheme", scheme)));
+    for (const AvailabilityScheme& scheme : availability_catalog())
+        texts.push_back(start + fmt::format("devices: {{availability: {{{}}}}}\n", choice_of("scheme", scheme)));
+    for (const Spread& spread : spread_catalog())
+        texts.push_back(start +
+                        fmt::format("devices: {{compute: {{{0}}}, link: {{{0}}}}}\n", choice_of("distribution", spread)));
+    for (const clients::FaultSpec& fault : clients::fault_catalog())
+        texts.push_back(start + fmt::format("faults: [{{{}}}]\n", choice_of("kind", fault)));
     for (const StrategySpec& spec : strategy_catalog())
         texts.push_back(start + fmt::format("strategy: {{name: {}}}\n", spec.name));
     for (const std::string& mode : mode_names()) {
