@@ -11,9 +11,16 @@ PartitionScheme contiguous();
 PartitionScheme iid();
 PartitionScheme shards();
 PartitionScheme dirichlet();
+PartitionScheme label_quota();
+PartitionScheme dirichlet_sizes();
+PartitionScheme lognormal_sizes();
+PartitionScheme power_law_sizes();
+PartitionScheme from_file();
 
 const std::vector<PartitionScheme>& partition_catalog() {
-    static const std::vector<PartitionScheme> catalog = {contiguous(), iid(), shards(), dirichlet()};
+    static const std::vector<PartitionScheme> catalog = {
+        contiguous(),      iid(),      shards(), dirichlet(), label_quota(), dirichlet_sizes(), lognormal_sizes(),
+        power_law_sizes(), from_file()};
     return catalog;
 }
 

@@ -5,8 +5,18 @@
 
 namespace fedhive::clients {
 
-/// A stream of a partition that deals; its `round` key. A scheme's others have other numbers.
+/// What a stream of a partition is for, as its `round` key: who gets which examples; who gives some away; how many each has.
 inline constexpr std::uint32_t kDeal = 0;
+inline constexpr std::uint32_t kRepair = 1;
+inline constexpr std::uint32_t kSizes = 2;
+
+/// `min_examples`, a key of schemes whose clients may come off with few.
+inline KeySpec min_examples_key() {
+    return {.name = "min_examples",
+            .default_value = std::int64_t{1},
+            .range = between(1, kMost),
+            .doc = "Examples every client has at least; taken from the largest clients where the draw gave fewer."};
+}
 
 /// Throw ConfigError where there are no clients, or more examples than an index can count; and where clients would have none.
 void check_sizes(std::size_t num_examples, std::size_t clients);

@@ -2,6 +2,7 @@
 #include "aggregation/base/random.h"
 #include "clients/data/partitions/dealing.h"
 #include "clients/data/partitions/schemes.h"
+#include "clients/data/partitions/shares.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,53 +13,6 @@ namespace fedhive::clients {
 namespace {
 
 constexpr std::uint32_t kRepair = 1;  // the stream, beside kDeal
-
-/// Logarithm of a Gamma(alpha, 1) draw: for small alpha the draw itself would underflow to 0, its logarithm does not.
-/// Source: Marsaglia and Tsang 2000, doi:10.1145/358407.358414, with their boost from alpha + 1 for alpha < 1.
-double log_gamma_draw(double alpha, Stream& stream) {
-    if (alpha < 1.0) {
-        const double boosted = log_gamma_draw(alpha + 1.0, stream);
-        // The bound keeps the quotient finite whatever alpha > 0 is.
-        return boosted + std::log(1.0 - stream.uniform()) / std::max(alpha, 1e-300);
-    }
-    const double d = alpha - 1.0 / 3.0;
-    const double c = 1.0 / std::sqrt(9.0 * d);
-    for (;;) {
-        const double x = stream.normal();
-        const double root = 1.0 + c * x;
-        if (root <= 0.0) continue;
-        const double log_v = 3.0 * std::log(root);
-        if (std::log(1.0 - stream.uniform()) < 0.5 * x * x + d * (1.0 - root * root * root + log_v)) return std::log(d) + log_v;
-    }
-}
-
-std::vector<double> dirichlet_draw(std::size_t clients, double alpha, Stream& stream) {
-    std::vector<double> proportions(clients);
-    for (double& value : proportions) value = log_gamma_draw(alpha, stream);
-    const double largest = *std::max_element(proportions.begin(), proportions.end());
-    double sum = 0.0;
-    for (double& value : proportions) sum += value = std::exp(value - largest);
-    for (double& value : proportions) value /= sum;
-    return proportions;
-}
-
-/// Whole numbers near proportions * total that add up to total; ties go to the lower client.
-std::vector<std::size_t> largest_remainder(std::span<const double> proportions, std::size_t total) {
-    std::vector<std::size_t> counts(proportions.size());
-    std::vector<double> remainders(proportions.size());
-    std::size_t left = total;
-    for (std::size_t client = 0; client < counts.size(); ++client) {
-        const double exact = proportions[client] * static_cast<double>(total);
-        counts[client] = std::min(static_cast<std::size_t>(exact), left);
-        remainders[client] = exact - std::floor(exact);
-        left -= counts[client];
-    }
-    std::vector<std::uint32_t> order = all_indices(counts.size());
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return remainders[a] > remainders[b]; });
-    for (std::size_t i = 0; left > 0; i = (i + 1) % order.size(), --left) ++counts[order[i]];
-    return counts;
-}
 
 using Shards = std::vector<std::vector<std::uint32_t>>;
 
@@ -128,10 +82,7 @@ PartitionScheme dirichlet() {
                   .range = between(0.001, 1e6),
                   .doc =
                       "Concentration of the label proportions, dimensionless, typically 0.1 (skewed) to 100 (nearly iid) (α)."},
-                 {.name = "min_examples",
-                  .default_value = std::int64_t{1},
-                  .range = between(1, kMost),
-                  .doc = "Examples every client has at least; taken from the largest clients where the draw gave fewer."}},
+                 min_examples_key()},
         .deal = [](const Deal& deal, const Values& values) {
             return partition_dirichlet(deal.labels, deal.num_classes, deal.clients, values.number("alpha"),
                                        static_cast<std::size_t>(values.integer("min_examples")), deal.seed);

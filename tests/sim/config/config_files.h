@@ -2,6 +2,7 @@
 #pragma once
 
 #include "clients/data/data_format.h"
+#include "clients/data/partition.h"
 #include "sim/config/config.h"
 
 #include <doctest/doctest.h>
@@ -98,6 +99,13 @@ inline RunConfig loaded(const std::string& text, const std::vector<std::string>&
 inline std::string data_formats() {
     std::vector<std::string> names;
     for (const clients::DataFormat& format : clients::data_catalog()) names.push_back(format.name);
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// "contiguous, iid, …": the partition schemes there are.
+inline std::string partition_schemes() {
+    std::vector<std::string> names;
+    for (const clients::PartitionScheme& scheme : clients::partition_catalog()) names.push_back(scheme.name);
     return fmt::format("{}", fmt::join(names, ", "));
 }
 

@@ -212,9 +212,8 @@ TEST_CASE("UnknownChoices") {
     check_errors(
         {{"data: {format: glyph}\n",
           "c.yaml:1: data.format: unknown value 'glyph'; allowed: " + data_formats() + "; did you mean 'glyphs'?"},
-         {"data: {partition: {scheme: diriclet}}\n",
-          "c.yaml:1: data.partition.scheme: unknown value 'diriclet'; allowed: contiguous, iid, "
-          "shards, dirichlet; did you mean 'dirichlet'?"},
+         {"data: {partition: {scheme: diriclet}}\n", "c.yaml:1: data.partition.scheme: unknown value 'diriclet'; allowed: " +
+                                                         partition_schemes() + "; did you mean 'dirichlet'?"},
          {"model: {name: mnist-cnn}\n",
           "c.yaml:1: model.name: unknown value 'mnist-cnn'; allowed: lr, mlp, mnist_cnn, cnn_m; did you mean 'mnist_cnn'?"},
          {"model: {name: \"a\\nb\"}\n", "c.yaml:1: model.name: unknown value 'a?b'; allowed: lr, mlp, mnist_cnn, cnn_m"},
@@ -244,7 +243,8 @@ TEST_CASE("KeysOfAnotherChoice") {
           "keys: format, "
           "root, classes, normalize, partition"},
          {"data:\n  format: glyphs\n  partition: {alpha: 1}\nmodel: {name: lr}\n",
-          "c.yaml:3: data.partition.alpha: 'alpha' belongs to scheme 'dirichlet'; the scheme here is 'iid'; known keys: "
+          "c.yaml:3: data.partition.alpha: 'alpha' belongs to scheme 'dirichlet' or 'dirichlet_sizes'; the scheme here is "
+          "'iid'; known keys: "
           "scheme, clients, "
           "sizes"},
          {"data: {format: glyphs}\nmodel: {name: lr, hidden: 3}\n",

@@ -1,0 +1,30 @@
+// Sizes that follow a power law over the clients' ranks; who has which rank is drawn.
+#include "clients/data/partitions/dealing.h"
+#include "clients/data/partitions/shares.h"
+
+#include <cmath>
+#include <numeric>
+#include <span>
+
+namespace fedhive::clients {
+
+PartitionScheme power_law_sizes() {
+    return {.name = "power_law_sizes",
+            .summary = "a size of rank^-exponent, labels alike",
+            .keys = {{.name = "exponent",
+                      .default_value = 1.0,
+                      .range = between(0, 10),
+                      .doc = "With 1 the largest of N clients has N times as many examples as the smallest; 0 is equal sizes."},
+                     min_examples_key()},
+            .deal = [](const Deal& deal, const Values& values) {
+                check_enough_examples(deal.labels.size(), deal.clients);
+                std::vector<double> weights(deal.clients);
+                std::iota(weights.begin(), weights.end(), 1.0);
+                Stream stream(deal.seed, Purpose::Partition, kSizes);
+                shuffle(std::span(weights), stream);  // now the ranks
+                for (double& weight : weights) weight = std::pow(weight, -values.number("exponent"));
+                return deal_by_weights(deal, std::move(weights), static_cast<std::size_t>(values.integer("min_examples")));
+            }};
+}
+
+}  // namespace fedhive::clients

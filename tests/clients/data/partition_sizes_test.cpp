@@ -1,0 +1,197 @@
+// Schemes of unequal sizes, of so many labels a client, and of a file.
+#include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
+#include "clients/data/partition.h"
+#include "tests/support/statistics.h"
+#include "tests/support/temporary_folder.h"
+
+#include <doctest/doctest.h>
+#include <boost/math/distributions/beta.hpp>
+#include <boost/math/distributions/normal.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+#include <set>
+
+namespace fedhive::clients {
+
+namespace {
+
+/// Example i has the label i % classes.
+std::vector<std::int32_t> even_labels(std::size_t size, std::int32_t classes) {
+    std::vector<std::int32_t> labels(size);
+    for (std::size_t i = 0; i < size; ++i) labels[i] = static_cast<std::int32_t>(i) % classes;
+    return labels;
+}
+
+Partition dealt(const char* scheme, const Values& values, const std::vector<std::int32_t>& labels, std::size_t clients,
+                std::uint64_t seed = 1, std::int64_t classes = 10) {
+    const PartitionScheme& spec = partition_scheme(scheme);
+    return spec.deal({labels, classes, clients, seed}, completed(values, spec.keys));
+}
+
+std::vector<std::size_t> dealt_sizes(const Partition& partition) {
+    std::vector<std::size_t> sizes;
+    for (std::size_t client = 0; client < partition.num_clients(); ++client) sizes.push_back(partition.num_examples(client));
+    return sizes;
+}
+
+bool all_dealt_once(const Partition& partition, std::size_t examples) {
+    const std::set<std::uint32_t> seen(partition.indices.begin(), partition.indices.end());
+    return partition.indices.size() == examples && seen.size() == examples && *seen.rbegin() == examples - 1;
+}
+
+constexpr const char* kOfSizes[] = {"dirichlet_sizes", "lognormal_sizes", "power_law_sizes"};
+
+}  // namespace
+
+TEST_SUITE("PartitionSizes") {
+    TEST_CASE("EveryExampleIsDealtOnceAndTheMinimumHolds") {
+        const auto labels = even_labels(2000, 10);
+        for (const char* scheme : kOfSizes) {
+            CAPTURE(scheme);
+            for (const std::int64_t least : {1, 5, 20}) {
+                const Partition partition = dealt(scheme, {{"min_examples", least}}, labels, 100);
+                CHECK(all_dealt_once(partition, 2000));
+                CHECK(std::ranges::min(dealt_sizes(partition)) >= static_cast<std::size_t>(least));
+            }
+            CHECK(dealt(scheme, {}, labels, 100).indices == dealt(scheme, {}, labels, 100).indices);
+            CHECK(dealt(scheme, {}, labels, 100).indices != dealt(scheme, {}, labels, 100, 2).indices);
+            CHECK(dealt_sizes(dealt(scheme, {}, labels, 100)) != dealt_sizes(dealt(scheme, {}, labels, 100, 2)));
+            CHECK_THROWS_WITH_AS(dealt(scheme, {{"min_examples", std::int64_t{21}}}, labels, 100),
+                                 doctest::Contains("at most 20 each are possible"), ConfigError);
+            CHECK_THROWS_WITH_AS(dealt(scheme, {}, labels, 2001), doctest::Contains("2001 clients, but only 2000 examples"),
+                                 ConfigError);
+        }
+    }
+
+    TEST_CASE("SharesOfTheSizesAreDirichlet") {
+        // A client's share of Dirichlet(alpha) over 4 clients is Beta(alpha, 3 alpha).
+        constexpr std::size_t kExamples = 20'000;
+        const auto labels = even_labels(kExamples, 10);
+        std::vector<double> shares;
+        for (std::uint64_t seed = 0; seed < 1500; ++seed)
+            shares.push_back(
+                static_cast<double>(dealt("dirichlet_sizes", {{"alpha", 1.0}}, labels, 4, seed).num_examples(seed % 4)) /
+                kExamples);
+        const auto distance = [&](double alpha) {
+            const boost::math::beta_distribution<> beta(alpha, 3.0 * alpha);
+            return testing::kolmogorov_distance(
+                shares, [&](double share) { return boost::math::cdf(beta, std::clamp(share, 0.0, 1.0)); }, 2.0 / kExamples);
+        };
+        const double bound = testing::kolmogorov_bound(shares.size());
+        CHECK(distance(1.0) < bound);
+        CHECK(distance(1.4) > bound);
+        CHECK(distance(1.0 / 1.4) > bound);
+    }
+
+    TEST_CASE("LogarithmsOfTheSizesAreNormal") {
+        // The logarithm of the quotient of two sizes is normal with deviation sigma * sqrt(2).
+        const auto labels = even_labels(20'000, 10);
+        std::vector<double> quotients;
+        for (std::uint64_t seed = 0; seed < 2500; ++seed) {
+            const auto sizes = dealt_sizes(dealt("lognormal_sizes", {{"sigma", 0.5}}, labels, 2, seed));
+            quotients.push_back(std::log(static_cast<double>(sizes[0])) - std::log(static_cast<double>(sizes[1])));
+        }
+        const auto distance = [&](double sigma) {
+            const boost::math::normal_distribution<> normal(0.0, sigma * std::sqrt(2.0));
+            return testing::kolmogorov_distance(
+                quotients, [&](double value) { return boost::math::cdf(normal, value); }, 0.001);
+        };
+        const double bound = testing::kolmogorov_bound(quotients.size());
+        CHECK(distance(0.5) < bound);
+        CHECK(distance(0.6) > bound);
+        CHECK(distance(0.4) > bound);
+    }
+
+    TEST_CASE("SizesFollowThePowerOfTheRank") {
+        auto sizes = dealt_sizes(dealt("power_law_sizes", {{"exponent", 1.0}}, even_labels(11'000, 10), 6));
+        CHECK_FALSE(std::is_sorted(sizes.rbegin(), sizes.rend()));  // ranks are drawn
+        std::sort(sizes.rbegin(), sizes.rend());
+        // 11,000 / (1 + 1/2 + … + 1/6) = 4489.8, and its half, third, …
+        CHECK(sizes == std::vector<std::size_t>{4490, 2245, 1497, 1122, 898, 748});
+    }
+
+    TEST_CASE("NeutralValuesAreEqualSizes") {
+        const auto labels = even_labels(1000, 10);
+        CHECK(dealt_sizes(dealt("lognormal_sizes", {{"sigma", 0.0}}, labels, 10)) == std::vector<std::size_t>(10, 100));
+        CHECK(dealt_sizes(dealt("power_law_sizes", {{"exponent", 0.0}}, labels, 10)) == std::vector<std::size_t>(10, 100));
+    }
+}
+
+TEST_SUITE("PartitionLabelQuota") {
+    TEST_CASE("EveryClientHasSoManyLabelsInEqualParts") {
+        const auto labels = even_labels(6000, 10);
+        for (const std::int64_t quota : {1, 2, 3, 10}) {
+            const Partition partition = dealt("label_quota", {{"labels_per_client", quota}}, labels, 30);
+            CHECK(all_dealt_once(partition, 6000));
+            std::vector<std::vector<std::uint64_t>> of_label(10);
+            for (std::size_t client = 0; client < 30; ++client) {
+                const auto counts = label_counts(partition.shard(client), labels, 10);
+                CHECK(std::ranges::count_if(counts, [](std::uint64_t count) { return count > 0; }) == quota);
+                for (std::size_t label = 0; label < 10; ++label)
+                    if (counts[label] > 0) of_label[label].push_back(counts[label]);
+            }
+            for (const auto& counts : of_label) CHECK(std::ranges::max(counts) - std::ranges::min(counts) <= 1);
+        }
+    }
+
+    TEST_CASE("LabelsBeyondTheFirstAreDrawn") {
+        const auto labels = even_labels(1000, 10);
+        // Of 400 clients each has two labels: each of the 45 pairs is as likely.
+        const auto many = even_labels(40'000, 10);
+        const Partition partition = dealt("label_quota", {}, many, 4000);
+        std::vector<std::size_t> seen(100);
+        for (std::size_t client = 0; client < 4000; ++client) {
+            const auto counts = label_counts(partition.shard(client), many, 10);
+            const auto first =
+                static_cast<std::size_t>(std::ranges::find_if(counts, [](auto n) { return n > 0; }) - counts.begin());
+            const auto last =
+                9 - static_cast<std::size_t>(std::find_if(counts.rbegin(), counts.rend(), [](auto n) { return n > 0; }) -
+                                             counts.rbegin());
+            ++seen[10 * first + last];
+        }
+        std::vector<std::size_t> pairs;
+        for (std::size_t first = 0; first < 10; ++first)
+            for (std::size_t last = first + 1; last < 10; ++last) pairs.push_back(seen[10 * first + last]);
+        CHECK(std::accumulate(pairs.begin(), pairs.end(), std::size_t{0}) == 4000);
+        CHECK(testing::chi_square(pairs) < testing::chi_square_bound(pairs.size()));
+        CHECK(dealt("label_quota", {}, labels, 20).indices != dealt("label_quota", {}, labels, 20, 2).indices);
+    }
+
+    TEST_CASE("MoreLabelsThanClassesAreRefused") {
+        CHECK_THROWS_WITH_AS(dealt("label_quota", {{"labels_per_client", std::int64_t{11}}}, even_labels(100, 10), 5),
+                             doctest::Contains("11 labels a client, but the data have 10 classes"), ConfigError);
+    }
+}
+
+TEST_SUITE("PartitionFromFile") {
+    TEST_CASE("ClientsHaveWhatTheFileSays") {
+        const testing::TemporaryFolder folder;
+        const auto file = folder.path() / "p.csv";
+        const auto read = [&](const std::string& text) {
+            std::ofstream(file, std::ios::binary) << text;
+            return dealt("from_file", {{"file", file}}, even_labels(6, 2), 3, 1, 2);
+        };
+        const Partition partition = read("client,example\r\n2,5\r\n0,1\r\n2,0\r\n1,3");
+        CHECK(dealt_sizes(partition) == std::vector<std::size_t>{1, 1, 2});
+        CHECK(partition.indices == std::vector<std::uint32_t>{1, 3, 5, 0});
+        const auto refused = [&](const std::string& text, const std::string& why) {
+            CHECK_THROWS_WITH_AS(read(text), doctest::Contains((file.string() + why).c_str()), ConfigError);
+        };
+        refused("", ":1: wanted: a CSV file that begins with client,example");
+        refused("example,client\n", ":1: wanted");
+        refused("client,example\n0,1\n3,2\n", ":3: client: there is no client 3; allowed: 0 to 2");
+        refused("client,example\n0,6\n", ":2: example: there is no example 6; allowed: 0 to 5");
+        refused("client,example\n0,1\n1,1\n", ":3: example: 1 is dealt twice");
+        for (const char* row : {"", "0", "0,", "a,1", "0,1,", "-1,2", "0, 1", "99999999999999999999,1"})
+            refused(std::string("client,example\n") + row + "\n", ":2: is no row; allowed: client,example");
+        std::filesystem::remove(file);
+        CHECK_THROWS_WITH_AS(dealt("from_file", {{"file", file}}, even_labels(6, 2), 3, 1, 2),
+                             doctest::Contains("there is no such file"), ConfigError);
+    }
+}
+
+}  // namespace fedhive::clients
