@@ -189,7 +189,7 @@ bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& 
     follow_record(start.loaded.run, record, first, static_cast<std::int64_t>(record.size()));
     // The order of arrivals is part of what happened.
     if (start.loaded.run.clock == "wall") start.loaded.run.arrivals = options.folder / "arrivals.csv";
-    if (make_mode(start.loaded.run).task != clients::TaskKind::Train)
+    if (!make_mode(start.loaded.run).trains_alone())
         throw ConfigError(
             fmt::format("{}: in mode {} no client trains by itself; replay is for synchronous, semi_async and async",
                         options.folder.string(), start.loaded.run.mode.name));

@@ -126,7 +126,7 @@ double steps_per_round(const Experiment& run) {
     const auto batch = static_cast<double>(run.config.training.batch_size);
     const auto steps = [&](std::uint64_t examples) { return std::ceil(static_cast<double>(examples) / batch); };
     const auto epochs = static_cast<double>(run.config.training.local_epochs);
-    if (run.mode.one_group()) return epochs * steps(data.num_train);  // all replicas together
+    if (run.mode.pass == Pass::Share) return epochs * steps(data.num_train);  // all replicas together
     const auto clients = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
     if (run.worker_plan.all_examples) return epochs * clients * steps(data.num_train);
     double of_all = 0.0;

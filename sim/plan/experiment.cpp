@@ -40,7 +40,7 @@ const char* name_of(MemorySpace space) { return space == MemorySpace::Host ? "cp
 std::int64_t num_tasks(const RunConfig& run, const Mode& mode) {
     const auto each = static_cast<std::uint64_t>(run.training.least_per_slot());
     const auto slots = static_cast<std::int64_t>(SlotPlan::even(each).num_slots(mode.in_flight));
-    return mode.in_halves() ? 2 * slots : slots;
+    return static_cast<std::int64_t>(mode.tasks.size()) * slots;
 }
 
 /// auto: as many processes as the cores have room for, each with its threads, but no more than there are tasks, and no fewer than must work
@@ -140,9 +140,8 @@ Experiment::Experiment(const LoadedConfig& loaded)
       slots(plan_slots(config, space, layout.num_floats(), num_workers)),
       arena(make_arena(loaded)),
       strategy(make_mode_strategy(config, *arena)),
-      server(*arena),
+      server(*arena, mode.velocity_index),
       worker_plan(plan_workers()) {
-    if (mode.velocity_shared) server.readers[Mode::kVelocityRegion] = 1;  // never one for a model
     // What is stored with the run names the device that was used, so that running it again asks for the same.
     config.device = name_of(space);
     num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats(), slots.most),
@@ -245,8 +244,7 @@ clients::Cut Experiment::make_cut(const LoadedConfig& loaded) const {
 std::unique_ptr<aggregation::Arena> Experiment::make_arena(const LoadedConfig& loaded) const {
     const std::uint64_t num_slots = mode.num_slots(slots);
     // For workers who have nothing else to do after the barrier, and slots that take long enough to sum.
-    const bool shared = space == MemorySpace::Host && num_workers > 1 && !mode.late_join && !mode.by_steps() &&
-                        !mode.in_place() && !mode.one_group() &&
+    const bool shared = space == MemorySpace::Host && num_workers > 1 && mode.workers_may_sum() &&
                         num_slots * aggregation::ArenaGeometry::padded(layout.num_floats()) >= kSharedBytes;
     const aggregation::ArenaGeometry geometry{layout.num_floats(), num_slots, mode.num_globals(), exchange_floats(cut, config),
                                               shared ? 1U : 0U};
@@ -280,7 +278,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
     plan.all_reduce = config.mode.all_reduce == "star"   ? clients::AllReduce::Star
                       : config.mode.all_reduce == "ring" ? clients::AllReduce::Ring
                                                          : clients::AllReduce::Tree;
-    plan.all_examples = config.mode.name == "hogwild" && config.mode.data == "full";
+    plan.all_examples = mode.pass == Pass::All;
     plan.layout_fingerprint = layout.fingerprint();
     plan.arena = arena->geometry();
     plan.space = space;

@@ -81,7 +81,7 @@ std::string problem_of(const std::vector<std::uint32_t>& order, std::int64_t rou
     const auto unknown =
         std::find_if(order.begin(), order.end(), [&](std::uint32_t client) { return !on_their_way.has(client); });
     if (unknown != order.end()) return stranger(*unknown);
-    if (mode.by_steps())  // as often as it has steps, which a failure may have cut short
+    if (mode.by_steps)  // as often as it has steps, which a failure may have cut short
         return named.size() == on_their_way.size()
                    ? ""
                    : fmt::format("names {} clients, {} are on their way then", named.size(), on_their_way.size());

@@ -58,8 +58,7 @@ FleetOptions race_options(const Experiment& run, std::uint32_t workers, const Ra
 
 /// Where the order of arrival is the machine's, or workers work together, their number is not a matter of speed alone.
 bool only_time_depends(const Experiment& run) {
-    return run.mode.task == clients::TaskKind::Train &&
-           (run.config.clock == "virtual" || run.config.mode.name == "synchronous");
+    return run.mode.trains_alone() && (run.config.clock == "virtual" || !run.mode.late_join);
 }
 
 bool on_gpu(const Experiment& run) { return run.space == aggregation::MemorySpace::Cuda; }

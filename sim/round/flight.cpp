@@ -19,6 +19,10 @@ clients::ClientResult with_step(const clients::ClientResult& sum, const clients:
     return result;
 }
 
+bool Flight::wanted() const {
+    return std::any_of(clients.begin(), clients.end(), [](const Participant& client) { return !client.attempts.dropped; });
+}
+
 std::size_t Arrivals::accepted() const {
     return static_cast<std::size_t>(
         std::count_if(clients.begin(), clients.end(), [](const ClientReport& client) { return !client.failure; }));

@@ -44,6 +44,9 @@ struct Flight {
     bool put = false;                   // on the board
     bool arrived = false;               // it waits in its slot for the others of the round, and is replaced already
     std::vector<Participant> clients;   // ascending ids
+
+    /// Somebody of them is left to train.
+    bool wanted() const;
 };
 
 /// What is to be known of a client on its way where a round ends, for the sampler and for a checkpoint.

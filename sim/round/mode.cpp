@@ -18,6 +18,21 @@ Staleness staleness_of(const ModeConfig& mode) {
     return staleness;
 }
 
+/// After the two models.
+constexpr std::uint32_t kVelocityRegion = 2;
+
+Traffic model_in_every_step(const Trip& trip) { return {trip.steps * trip.model_bytes, trip.steps * trip.model_bytes}; }
+
+Traffic half_model_and_activations(const Trip& trip) {
+    const std::uint64_t bytes = trip.model_bytes + trip.examples * trip.activation_bytes;
+    return {bytes, bytes};
+}
+
+/// Whichever way gradients are summed, all ranks together read 2 (R - 1) of them.
+Traffic all_reduce_in_every_step(const Trip& trip) {
+    return {trip.model_bytes, trip.steps * 2 * (trip.in_flight - 1) * trip.model_bytes / trip.in_flight};
+}
+
 }  // namespace
 
 aggregation::SgdOptions sgd_options(const OptimizerConfig& optimizer) {
@@ -49,12 +64,17 @@ std::uint64_t Mode::num_globals() const {
     // starts from the published one.
     if (late_join) return in_flight + 1;
     // Those who arrive leave their model free only after the step; as many start from the published one.
-    if (by_steps()) return in_flight - quorum + 2;
-    return velocity_shared ? kVelocityRegion + 1 : 2;
+    if (by_steps) return in_flight - quorum + 2;
+    return velocity_index ? *velocity_index + 1 : 2;
 }
 
 std::uint64_t Mode::num_slots(const SlotPlan& slots) const {
-    return std::max<std::uint64_t>(slots.num_slots(in_flight + (late_join ? quorum - 1 : 0)), one_group() ? 2 : 1);
+    const std::uint64_t least = bring == Bring::OneUpdate ? 2 : 1;
+    return std::max(slots.num_slots(in_flight + (late_join ? quorum - 1 : 0)), least);
+}
+
+std::size_t Mode::group_size() const {
+    return group == Group::None ? 1 : group == Group::Slot ? tasks.size() : tasks.size() * in_flight;
 }
 
 Mode make_mode(const RunConfig& run) {
@@ -73,14 +93,28 @@ Mode make_mode(const RunConfig& run) {
     }
     if (config.name == "parameter_server") {
         mode.quorum = 1;
-        mode.task = clients::TaskKind::Gradient;
+        mode.tasks = {clients::TaskKind::Gradient};
+        mode.by_steps = true;
         if (config.max_staleness) mode.max_staleness = static_cast<std::uint64_t>(*config.max_staleness);
     }
-    if (config.name == "hogwild") mode.task = clients::TaskKind::InPlace;
-    if (config.name == "split") mode.task = clients::TaskKind::LowerHalf;
+    if (config.name == "hogwild") {
+        mode.tasks = {clients::TaskKind::InPlace};
+        mode.bring = Bring::Nothing;
+        mode.traffic = model_in_every_step;
+        if (config.data == "full") mode.pass = Pass::All;
+    }
+    if (config.name == "split") {
+        mode.tasks = {clients::TaskKind::LowerHalf, clients::TaskKind::UpperHalf};
+        mode.group = Group::Slot;
+        mode.traffic = half_model_and_activations;
+    }
     if (config.name == "gradient_averaging") {
-        mode.task = clients::TaskKind::Replica;
-        mode.velocity_shared = run.training.optimizer.momentum > 0.0;
+        mode.tasks = {clients::TaskKind::Replica};
+        mode.group = Group::Round;
+        mode.bring = Bring::OneUpdate;
+        mode.pass = Pass::Share;
+        mode.traffic = all_reduce_in_every_step;
+        if (run.training.optimizer.momentum > 0.0) mode.velocity_index = kVelocityRegion;
     }
     return mode;
 }
@@ -99,7 +133,7 @@ Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& aren
         strategy.aggregator = aggregation::make_single_update();
         const bool momentum = run.training.optimizer.momentum > 0.0;
         strategy.server_optimizer =
-            aggregation::make_server_copy(momentum ? arena.global(Mode::kVelocityRegion) : aggregation::ParamSpan(),
+            aggregation::make_server_copy(momentum ? arena.global(kVelocityRegion) : aggregation::ParamSpan(),
                                           momentum ? arena.slot(1) : aggregation::ParamSpan());
     }
     return strategy;

@@ -10,12 +10,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace fedhive::sim {
 
 struct ServerState {
-    explicit ServerState(const aggregation::Arena& memory) : arena(memory), readers(memory.geometry().num_globals, 0) {}
+    /// `taken`: a global region that is never a model's.
+    explicit ServerState(const aggregation::Arena& memory, std::optional<std::uint32_t> taken = {})
+        : arena(memory), readers(memory.geometry().num_globals, 0) {
+        if (taken) readers.at(*taken) = 1;
+    }
 
     const aggregation::Arena& arena;
     std::int64_t round = 0;              // rounds finished; advances even when a round is skipped

@@ -2,11 +2,13 @@
 // place and renamed.
 #pragma once
 
+#include "clients/data/shared_dataset.h"
 #include "sim/config/config.h"
 #include "sim/record/append_file.h"
 #include "sim/record/run_lock.h"
 #include "sim/record/utc_time.h"
 #include "sim/round/round_record.h"
+#include "sim/round/server_state.h"
 #include "sim/state/checkpoint.h"
 
 #include <nlohmann/json_fwd.hpp>

@@ -59,7 +59,7 @@ TEST_SUITE("Mode") {
         CHECK(with(10, 3, true).num_globals() == 11);
         CHECK(with(10, 1, true).num_globals() == 11);
         Mode by_steps = with(10, 1, false);
-        by_steps.task = clients::TaskKind::Gradient;
+        by_steps.by_steps = true;
         CHECK(by_steps.num_globals() == 11);
     }
 

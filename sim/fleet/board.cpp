@@ -1,0 +1,46 @@
+#include "sim/fleet/board.h"
+
+#include <numeric>
+
+namespace fedhive::sim {
+
+clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks, std::uint64_t num_aggregates) {
+    const Mode& mode = options.mode;
+    const std::uint64_t slots = mode.num_slots(options.slots);
+    const std::uint64_t slot_tasks = mode.tasks.size() * slots;
+    clients::ControlGeometry geometry;
+    geometry.num_workers = std::max(1U, options.workers);
+    geometry.max_tasks = static_cast<std::uint32_t>(slot_tasks + num_chunks);
+    geometry.max_terms = static_cast<std::uint32_t>(num_aggregates * slots);
+    geometry.max_members = std::max<std::uint64_t>(slots, mode.in_flight);
+    geometry.num_ranks = static_cast<std::uint32_t>(mode.group == Group::None ? 0 : slot_tasks);
+    return geometry;
+}
+
+std::vector<std::size_t> Board::cells_of(std::size_t slot) const {
+    std::vector<std::size_t> cells(tasks_.size());
+    std::iota(cells.begin(), cells.end(), first_cell(slot));
+    return cells;
+}
+
+void Board::put(std::size_t slot, clients::Task task, double due) {
+    for (std::size_t part = 0; part < tasks_.size(); ++part) {
+        task.kind = tasks_[part];
+        barrier_.put(first_cell(slot) + part, task, due);
+    }
+}
+
+void Board::renew_ranks(std::span<const std::size_t> slots) {
+    if (!ranked_) return;
+    for (const std::size_t slot : slots)
+        for (clients::RankCell& cell : block_.ranks().subspan(first_cell(slot), tasks_.size())) cell.reset();
+}
+
+bool Board::is_done(std::size_t slot) const { return num_done(cells_of(slot)) == tasks_.size(); }
+
+std::size_t Board::num_done(std::span<const std::size_t> cells) const {
+    return static_cast<std::size_t>(
+        std::count_if(cells.begin(), cells.end(), [this](std::size_t cell) { return barrier_.done(cell); }));
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,73 @@
+// The board as the fleet divides it: the cells of slot 0, of slot 1, …, then one a chunk of the evaluation or range of the aggregate. The
+// tasks of a slot stand side by side and are put one after the other, so they are claimed so: of a group of two, at most one half is without
+// its other one, and whoever comes next takes that. It knows no client and no policy.
+#pragma once
+
+#include "clients/protocol/control_block.h"
+#include "clients/protocol/round_barrier.h"
+#include "sim/fleet/fleet_options.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace fedhive::sim {
+
+/// Places for the tasks of all slots, and for so many chunks; members, ranks and terms to go with them.
+clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks, std::uint64_t num_aggregates);
+
+class Board {
+public:
+    /// Both must outlive this.
+    Board(const Mode& mode, const SlotPlan& slots, const clients::ControlBlock& block, clients::RoundBarrier& barrier)
+        : tasks_(mode.tasks),
+          ranked_(mode.group != Group::None),
+          num_slots_(mode.num_slots(slots)),
+          block_(block),
+          barrier_(barrier) {}
+
+    std::size_t num_slots() const { return num_slots_; }
+    std::size_t slot_of(std::size_t cell) const { return cell / tasks_.size(); }
+    std::vector<std::size_t> cells_of(std::size_t slot) const;
+    std::size_t cell_of_chunk(std::size_t chunk) const { return first_cell(num_slots_) + chunk; }
+    std::size_t chunk_of(std::size_t cell) const { return cell - first_cell(num_slots_); }
+    bool is_slot(std::size_t cell) const { return cell < first_cell(num_slots_); }
+
+    /// A slot's task, once for each worker that it takes.
+    void put(std::size_t slot, clients::Task task, double due);
+    void put_chunk(std::size_t chunk, const clients::Task& task) { barrier_.put(cell_of_chunk(chunk), task); }
+    /// Queues what was put, and wakes the workers.
+    void ring() { barrier_.ring(); }
+    /// As new for the next attempt, where workers are ranks of a group; none of these slots' is at work, and none is put yet.
+    void renew_ranks(std::span<const std::size_t> slots);
+
+    bool is_done(std::size_t slot) const;
+    std::size_t num_done(std::span<const std::size_t> cells) const;
+    /// Of a slot that is done, by now_ns().
+    std::int64_t finished_ns(std::size_t slot) const { return block_.task(first_cell(slot)).finished_ns; }
+    std::uint32_t worker_of(std::size_t slot) const { return barrier_.worker_of(first_cell(slot)); }
+    const clients::TaskCell& chunk(std::size_t chunk) const { return block_.task(cell_of_chunk(chunk)); }
+
+    /// Nobody wants these results any more; to be waited for by wait_until_let_go().
+    void withdraw(std::span<const std::size_t> cells) { barrier_.withdraw(cells); }
+    std::vector<clients::FoundFailure> wait_until_let_go(std::span<const std::size_t> cells) {
+        return barrier_.wait_until_let_go(cells);
+    }
+
+    /// By the place that a task's `first` names.
+    clients::Member& member(std::size_t index) { return block_.members()[index]; }
+    const clients::ClientResult& result(std::size_t index) const { return block_.results()[index]; }
+    std::span<clients::Term> terms() { return block_.terms(); }
+
+private:
+    std::size_t first_cell(std::size_t slot) const { return slot * tasks_.size(); }
+
+    std::vector<clients::TaskKind> tasks_;
+    bool ranked_;
+    std::size_t num_slots_;
+    const clients::ControlBlock& block_;
+    clients::RoundBarrier& barrier_;
+};
+
+}  // namespace fedhive::sim

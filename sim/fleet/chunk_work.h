@@ -1,0 +1,52 @@
+// Work without a client that the workers share: the evaluation over test examples, the aggregate over parameters.
+#pragma once
+
+#include "aggregation/math/aggregator.h"
+#include "aggregation/memory/arena.h"
+#include "clients/data/shared_dataset.h"
+#include "sim/fleet/chunks.h"
+#include "sim/fleet/deadlines.h"
+#include "sim/fleet/shared_aggregation.h"
+#include "sim/fleet/wait.h"
+#include "sim/round/server_state.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace fedhive::sim {
+
+/// The most chunks that there are at a time.
+std::uint64_t most_chunks(const FleetOptions& options, const clients::DatasetMap& data,
+                          const aggregation::ArenaGeometry& arena);
+
+class ChunkWork {
+public:
+    static constexpr double kGrace = 10.0;  // s, after a first signal: the round's model is made already
+
+    /// All must outlive this.
+    ChunkWork(const FleetOptions& options, const aggregation::Arena& arena, Deadlines& deadlines, Board& board, Chunks& chunks,
+              Wait& wait)
+        : options_(options), arena_(arena), deadlines_(deadlines), board_(board), chunks_(chunks), wait_(wait) {}
+
+    /// The model's sums over `num_test` examples, chunk by chunk in order. Throws as Fleet::evaluate.
+    std::vector<clients::EvaluationResult> evaluate(const ServerState& server, std::uint64_t num_test);
+
+    /// The rule, its ranges taken by the workers, where `bytes` of updates are worth it; else the rule itself. Good until the next call.
+    aggregation::Aggregator& share(aggregation::Aggregator& rule, std::uint64_t bytes, std::int64_t round);
+
+private:
+    std::size_t run(clients::Task task, std::uint64_t total, std::uint64_t size);
+    void aggregate(aggregation::ColumnRule rule, std::span<const aggregation::Update> updates, std::int64_t round);
+
+    const FleetOptions& options_;
+    const aggregation::Arena& arena_;
+    Deadlines& deadlines_;
+    Board& board_;
+    Chunks& chunks_;
+    Wait& wait_;
+    std::unique_ptr<SharedAggregator> shared_;  // of the last large sum
+};
+
+}  // namespace fedhive::sim

@@ -1,0 +1,40 @@
+// Tasks without a client, cut into chunks that any worker may take: as they lie on the board, and how each fares.
+#pragma once
+
+#include "sim/fleet/board.h"
+#include "sim/round/flight.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace fedhive::sim {
+
+class Chunks {
+public:
+    explicit Chunks(Board& board) : board_(board) {}
+
+    /// Of [0, total), a task for each `size`; takes the place of those before. Returns their cells.
+    std::vector<std::size_t> put(clients::Task task, std::uint64_t total, std::uint64_t size) {
+        tasks_.clear();
+        std::vector<std::size_t> cells;
+        for (task.first = 0; task.first < total; task.first += size) {
+            task.count = std::min(size, total - task.first);
+            cells.push_back(board_.cell_of_chunk(tasks_.size()));
+            board_.put_chunk(tasks_.size(), task);
+            tasks_.push_back(task);
+        }
+        attempts_.assign(tasks_.size(), {});
+        return cells;
+    }
+
+    void put_again(std::size_t cell) { board_.put_chunk(board_.chunk_of(cell), tasks_[board_.chunk_of(cell)]); }
+    Attempts& attempts(std::size_t cell) { return attempts_[board_.chunk_of(cell)]; }
+
+private:
+    Board& board_;
+    std::vector<clients::Task> tasks_;
+    std::vector<Attempts> attempts_;
+};
+
+}  // namespace fedhive::sim

@@ -1,0 +1,108 @@
+#include "sim/fleet/collector.h"
+
+#include "aggregation/math/mean.h"
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+Arrivals Collector::collect(const std::vector<ExpectedArrival>& arrivals, ServerState& server) {
+    Arrivals arrived;
+    std::vector<bool> here(board_.num_slots());
+    for (const ExpectedArrival& one : arrivals) {
+        here[one.slot] = true;
+        arrived.slots.push_back(one.slot);
+        arrived.order.push_back(one.client_id);
+        if (options_.round_trip_s) server.now_s = std::max(server.now_s, one.arrives_s);
+    }
+    std::vector<ExpectedArrival> cohort = options_.mode.overlaps() ? arrivals : flights_.expected();
+    // A client that has come twice stands as it came.
+    std::stable_sort(cohort.begin(), cohort.end(),
+                     [](const ExpectedArrival& a, const ExpectedArrival& b) { return a.client_id < b.client_id; });
+    for (std::size_t position = 0; position < cohort.size(); ++position) {
+        const std::size_t slot = cohort[position].slot;
+        if (here[slot])
+            add_arrival(arrived, position, slot, server);
+        else
+            leave_behind(arrived, slot, server);
+    }
+    board_.withdraw(flights_.withdrawn());
+    return arrived;
+}
+
+void Collector::add_arrival(Arrivals& arrived, std::size_t position, std::size_t slot, const ServerState& server) {
+    const std::uint64_t staleness = server.version - flights_.at(slot).version;
+    const std::size_t accepted = take_results(arrived, slot, staleness);
+    if (accepted == 0) return;
+    arrived.num_arrived += accepted;
+    arrived.staleness_sum += accepted * staleness;
+    arrived.last_ns = std::max(arrived.last_ns, board_.finished_ns(slot));
+    add_update(arrived, position, slot, staleness);
+}
+
+/// What the slot's clients report. Returns how many of them were accepted.
+std::size_t Collector::take_results(Arrivals& arrived, std::size_t slot, std::uint64_t staleness) {
+    Flight& flight = flights_.at(slot);
+    std::size_t accepted = 0;
+    for (std::size_t i = 0; i < flight.clients.size(); ++i) {
+        Participant& client = flight.clients[i];
+        if (!client.attempts.dropped) {
+            const clients::ClientResult& result = board_.result(flight.task.first + i);
+            deadlines_.learn(result);
+            client.result =
+                with_step(client.result, result, workload_.examples_of(flight, client.client_id), flight.examples_before);
+            ++accepted;
+        }
+        const Traffic traffic = workload_.traffic_of(flight, client.client_id);
+        arrived.traffic += {traffic.down, client.attempts.dropped ? 0 : traffic.up};
+        if (flight.steps_left > 0 && !client.attempts.dropped) continue;  // it has not finished
+        ClientReport report = report_of(flight, slot, i);
+        report.staleness = staleness;
+        arrived.clients.push_back(report);
+    }
+    return accepted;
+}
+
+void Collector::add_update(Arrivals& arrived, std::size_t position, std::size_t slot, std::uint64_t staleness) {
+    const Mode& mode = options_.mode;
+    if (mode.bring == Bring::Nothing || (mode.bring == Bring::OneUpdate && slot != 0)) return;
+    const Flight& flight = flights_.at(slot);
+    if (options_.slots.shared()) position = flight.task.first;  // of the sum over all clients
+    std::vector<std::size_t> positions;
+    std::vector<double> weights;
+    for (std::size_t i = 0; i < flight.clients.size(); ++i) {
+        if (flight.clients[i].attempts.dropped) continue;
+        positions.push_back(position + i);
+        weights.push_back(flight.clients[i].weight);
+    }
+    const double weight = aggregation::sum_weights(positions, weights);
+    // A slot with several clients already holds the sum of its weighted updates.
+    const double scale = flight.clients.size() == 1 ? weight * mode.staleness.discount(staleness) : 1.0;
+    arrived.updates.push_back({arena_.slot(slot), position, scale, weight, positions.size()});
+}
+
+ClientReport Collector::report_of(const Flight& flight, std::size_t slot, std::size_t i) const {
+    const Participant& client = flight.clients[i];
+    const Attempts& attempts = client.attempts;
+    return {.client_id = client.client_id,
+            .worker = attempts.dropped || !flight.put ? attempts.worker : board_.worker_of(slot),
+            .slot = static_cast<std::uint32_t>(slot),
+            .num_examples = workload_.examples_per_epoch(client.client_id),
+            .sent_round = flight.sent_round,
+            .staleness = 0,
+            .result = attempts.dropped ? clients::ClientResult{} : client.result,
+            .failure = attempts.dropped};
+}
+
+void Collector::leave_behind(Arrivals& arrived, std::size_t slot, ServerState& server) {
+    const Flight& flight = flights_.at(slot);
+    for (std::size_t i = 0; i < flight.clients.size(); ++i) {
+        ClientReport report = report_of(flight, slot, i);
+        report.failure = clients::FailureKind::LeftBehind;
+        arrived.clients.push_back(report);
+        arrived.traffic += {workload_.traffic_of(flight, report.client_id).down, 0};
+    }
+    flights_.leave_behind(slot, server);
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,38 @@
+// What the barrier returns, made of the flights that have arrived: their updates, one report for each client, bytes, staleness.
+#pragma once
+
+#include "aggregation/memory/arena.h"
+#include "sim/fleet/deadlines.h"
+#include "sim/fleet/flights.h"
+
+#include <vector>
+
+namespace fedhive::sim {
+
+class Collector {
+public:
+    /// All must outlive this.
+    Collector(const FleetOptions& options, const aggregation::Arena& arena, const Workload& workload, Deadlines& deadlines,
+              Board& board, Flights& flights)
+        : options_(options), arena_(arena), workload_(workload), deadlines_(deadlines), board_(board), flights_(flights) {}
+
+    /// These flights have arrived, in this order; simulated time goes on to the last of them. Where the others do not stay on their way, they
+    /// are left behind.
+    Arrivals collect(const std::vector<ExpectedArrival>& arrivals, ServerState& server);
+
+private:
+    void add_arrival(Arrivals& arrived, std::size_t position, std::size_t slot, const ServerState& server);
+    std::size_t take_results(Arrivals& arrived, std::size_t slot, std::uint64_t staleness);
+    void add_update(Arrivals& arrived, std::size_t position, std::size_t slot, std::uint64_t staleness);
+    ClientReport report_of(const Flight& flight, std::size_t slot, std::size_t i) const;
+    void leave_behind(Arrivals& arrived, std::size_t slot, ServerState& server);
+
+    const FleetOptions& options_;
+    const aggregation::Arena& arena_;
+    const Workload& workload_;
+    Deadlines& deadlines_;
+    Board& board_;
+    Flights& flights_;
+};
+
+}  // namespace fedhive::sim

@@ -1,0 +1,63 @@
+// What the config says of failures, as a value with a memory: which attempt is the last, how many there were, who is told. It knows no worker
+// and no task; recovery.h does.
+#pragma once
+
+#include "clients/protocol/failure.h"
+#include "sim/config/config.h"
+#include "sim/round/flight.h"
+#include "sim/round/round_record.h"
+
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+namespace fedhive::sim {
+
+/// What became of a failure: retried, dropped, aborted (the run ends), replaced (a worker without a client), fewer_workers.
+enum class FailureAction { Retried, Dropped, Aborted, Replaced, FewerWorkers };
+
+/// "retried", "dropped", … as in events.jsonl.
+const char* to_string(FailureAction action);
+
+/// Told of every failure when it is found.
+using FailureListener = std::function<void(const clients::ClientFailure& failure, FailureAction action)>;
+
+/// Ends the run: policy abort, attempts used up, too many deaths in a row.
+struct RunAborted : std::runtime_error {
+    explicit RunAborted(clients::ClientFailure cause) : std::runtime_error(cause.describe()), failure(std::move(cause)) {}
+    clients::ClientFailure failure;
+};
+
+class FailurePolicy {
+public:
+    explicit FailurePolicy(FailuresConfig failures) : failures_(std::move(failures)) {}
+
+    /// Drops the client, or counts one more attempt. `may_drop`: false for what a round cannot be without, a chunk of the evaluation. Throws
+    /// RunAborted by policy abort, and where this attempt was the last.
+    void resolve(Attempts& entry, clients::ClientFailure failure, bool may_drop);
+
+    /// A worker is lost, and replaced. Throws RunAborted where so many are lost one after the other that no client can be to blame.
+    void count_death(const clients::ClientFailure& failure);
+
+    /// A task was done: the deaths so far were no row.
+    void work_goes_on() { counts_.deaths_in_a_row = 0; }
+
+    /// No failure is got over.
+    bool aborts() const { return failures_.policy == "abort"; }
+
+    /// Counts the failure and tells the listener.
+    void tell(const clients::ClientFailure& failure, FailureAction action);
+    [[noreturn]] void abort(clients::ClientFailure failure);
+
+    /// Who is told; nobody at first.
+    void on_failure(FailureListener listener) { listener_ = std::move(listener); }
+    const FailureCounts& counts() const { return counts_; }
+    void restore(const FailureCounts& counts) { counts_ = counts; }
+
+private:
+    FailuresConfig failures_;
+    FailureCounts counts_;
+    FailureListener listener_;
+};
+
+}  // namespace fedhive::sim

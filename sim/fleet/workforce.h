@@ -1,0 +1,71 @@
+// The workers that are left, with the memory and the barrier through which they are spoken to. Where there is none, the coordinator does
+// the work itself. What they are asked to do lies on the board (board.h); what becomes of a failure is decided in recovery.h.
+#pragma once
+
+#include "aggregation/memory/arena.h"
+#include "clients/data/shared_dataset.h"
+#include "clients/protocol/control_block.h"
+#include "clients/protocol/round_barrier.h"
+#include "clients/protocol/watcher.h"
+#include "clients/training/engine.h"
+#include "clients/training/task_runner.h"
+#include "sim/fleet/fleet_options.h"
+#include "sim/workers/worker_pool.h"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace fedhive::sim {
+
+class Workforce {
+public:
+    /// Starts the workers; they get ready while the caller goes on. Plan, arena and data set must outlive this. `answer_s`: as of
+    /// clients::RoundBarrier. Throws as Fleet.
+    Workforce(const FleetOptions& options, const clients::ControlGeometry& geometry, const clients::WorkerPlan& plan,
+              const aggregation::Arena& arena, const clients::SharedDataset& dataset, clients::TrainerFactory make_trainer,
+              double answer_s);
+
+    const clients::ControlBlock& block() const { return block_; }
+    clients::RoundBarrier& barrier() { return barrier_; }
+
+    /// There is no worker: a task ends in this process, or never.
+    bool is_coordinator() const { return runner_ != nullptr; }
+    std::size_t num_active() const { return active_.size(); }
+    bool is_active(std::size_t worker) const;
+
+    /// Waits as clients::RoundBarrier does, and works meanwhile where nobody else does.
+    std::vector<clients::FoundFailure> wait(std::span<const std::size_t> cells, std::size_t quorum, double grace_s);
+
+    /// A new process takes the place of a lost one.
+    void replace(std::size_t worker);
+
+    /// Ends all workers that are not lost yet; returns the cells of the tasks they had claimed.
+    std::vector<std::size_t> recall_all();
+    /// New processes take the places of all, in that environment.
+    void replace_all(std::vector<std::pair<std::string, std::string>> environment);
+
+    /// Half of the workers go for good; returns the cells of the tasks they had claimed. There must be two at least.
+    std::vector<std::size_t> send_half_away();
+
+    /// Throws Interrupted after a signal.
+    void throw_if_interrupted() const;
+
+    /// Workers that have a task at this moment, and all that are left; from any thread. Cost: a look at every place of the board.
+    std::pair<std::size_t, std::size_t> busy() const;
+
+private:
+    clients::ControlBlock block_;
+    clients::Watcher watcher_;
+    std::unique_ptr<WorkerPool> pool_;
+    clients::RoundBarrier barrier_;
+    std::unique_ptr<clients::Trainer> trainer_;    // workers: 0
+    std::unique_ptr<clients::TaskRunner> runner_;  // workers: 0
+    std::vector<std::size_t> active_;              // indices of the workers that are not sent away
+    std::atomic<std::size_t> num_active_{0};       // size of active_, for other threads
+};
+
+}  // namespace fedhive::sim

@@ -1,0 +1,72 @@
+#include "sim/fleet/workload.h"
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+namespace {
+
+std::uint64_t divide_up(std::uint64_t total, std::uint64_t size) { return (total + size - 1) / size; }
+
+}  // namespace
+
+std::uint64_t Workload::examples_per_epoch(std::uint32_t client_id) const {
+    switch (options_.mode.pass) {
+        case Pass::Own:
+            return num_examples(client_id);
+        case Pass::Share:
+            return divide_up(dataset_.map().num_train, options_.mode.in_flight);
+        case Pass::All:
+            return dataset_.map().num_train;
+    }
+    return 0;
+}
+
+std::uint64_t Workload::examples_of(const Flight& flight, std::uint32_t client_id) const {
+    const std::uint64_t examples = examples_per_epoch(client_id);
+    if (!options_.mode.by_steps) return plan_.training.local_epochs * examples;
+    const std::uint64_t steps = divide_up(examples, plan_.training.batch_size);
+    const std::uint64_t first = (plan_.training.steps_of(examples) - 1 - flight.steps_left) % steps * plan_.training.batch_size;
+    return std::min(plan_.training.batch_size, examples - first);
+}
+
+Traffic Workload::traffic_of(const Flight& flight, std::uint32_t client_id) const {
+    const std::uint64_t examples = examples_of(flight, client_id);
+    return options_.mode.traffic({.examples = examples,
+                                  .steps = divide_up(examples, plan_.training.batch_size),
+                                  .model_bytes = options_.model_bytes,
+                                  .activation_bytes = options_.activation_bytes,
+                                  .in_flight = options_.mode.in_flight});
+}
+
+double Workload::longest_trip_s(const Flight& flight) const {
+    double longest = 0.0;
+    if (!options_.round_trip_s) return longest;
+    for (const Participant& client : flight.clients)
+        longest = std::max(longest, options_.round_trip_s(client.client_id, examples_of(flight, client.client_id),
+                                                          traffic_of(flight, client.client_id)));
+    return longest;
+}
+
+double Workload::deadline_of(const Flight& flight) const {
+    double seconds = 0.0;
+    for (const Participant& client : flight.clients)
+        seconds = std::max(seconds,
+                           deadlines_.of_client(divide_up(examples_of(flight, client.client_id), plan_.training.batch_size)));
+    // Those who train at once have their time together.
+    return seconds * static_cast<double>(std::min<std::uint64_t>(plan_.clients_at_once, flight.clients.size()));
+}
+
+/// Where the order of arrival has no meaning, or is known before anybody trains, those with the most examples begin: whoever is given a long
+/// task last keeps all others waiting. Never a client's slot or place in the sum, only the order of the queue.
+double Workload::due_of(const Flight& flight) const {
+    const Mode& mode = options_.mode;
+    if (mode.overlaps()) return flight.arrives_s;
+    if (mode.quorum < mode.in_flight && !options_.order_is_known()) return 0.0;
+    std::uint64_t examples = 0;
+    for (const Participant& client : flight.clients)
+        if (!client.attempts.dropped) examples += examples_of(flight, client.client_id);
+    return -static_cast<double>(examples);
+}
+
+}  // namespace fedhive::sim

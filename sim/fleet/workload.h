@@ -1,0 +1,45 @@
+// What a client on its way goes through, and what that comes to: examples, bytes, simulated time, the deadline, the turn in the queue.
+#pragma once
+
+#include "clients/data/shared_dataset.h"
+#include "clients/training/worker_plan.h"
+#include "sim/fleet/deadlines.h"
+#include "sim/fleet/fleet_options.h"
+#include "sim/round/flight.h"
+
+#include <cstdint>
+
+namespace fedhive::sim {
+
+class Workload {
+public:
+    /// All must outlive this.
+    Workload(const FleetOptions& options, const clients::WorkerPlan& plan, const clients::SharedDataset& dataset,
+             const Deadlines& deadlines)
+        : options_(options), plan_(plan), dataset_(dataset), deadlines_(deadlines) {}
+
+    /// Its own, distinct ones: n_k.
+    std::uint64_t num_examples(std::uint32_t client_id) const { return dataset_.shard(client_id).size(); }
+    /// What it goes through in one of its passes.
+    std::uint64_t examples_per_epoch(std::uint32_t client_id) const;
+    /// Of this task.
+    std::uint64_t examples_of(const Flight& flight, std::uint32_t client_id) const;
+    /// Local steps of a round.
+    std::uint64_t steps_of(std::uint32_t client_id) const { return plan_.training.steps_of(num_examples(client_id)); }
+
+    Traffic traffic_of(const Flight& flight, std::uint32_t client_id) const;
+    /// Simulated, of the slowest of its clients; 0 on the wall clock.
+    double longest_trip_s(const Flight& flight) const;
+    /// What one client of the flight may take, in s.
+    double deadline_of(const Flight& flight) const;
+    /// Who is claimed first: the smallest.
+    double due_of(const Flight& flight) const;
+
+private:
+    const FleetOptions& options_;
+    const clients::WorkerPlan& plan_;
+    const clients::SharedDataset& dataset_;
+    const Deadlines& deadlines_;
+};
+
+}  // namespace fedhive::sim
