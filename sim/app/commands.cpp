@@ -1,12 +1,9 @@
 #include "sim/app/commands.h"
 
 #include "aggregation/base/error.h"
-#include "aggregation/math/vector_ops.h"
 #include "clients/protocol/watcher.h"
 #include "sim/config/suggest.h"
 #include "sim/plan/experiment.h"
-#include "sim/plan/recorded_arrivals.h"
-#include "sim/plan/worker_probe.h"
 #include "sim/run/checkpointer.h"
 #include "sim/run/evaluate.h"
 #include "sim/run/reporter.h"
@@ -86,19 +83,9 @@ int run_and_record(Experiment& run, Reporter& reporter, Checkpointer& checkpoint
     }
 }
 
-void settle_workers(Experiment& run, std::int64_t until, const std::optional<WorkerChoice>& before) {
-    run.workers = choose_workers(run, std::min(until, run.config.rounds) - run.server.round, before);
-    run.num_workers = run.workers.workers;
-}
-
 int start_run(const RunOptions& options) {
     const LoadedConfig loaded = load_config(options.config, options.overrides);
-    Experiment run(loaded);
-    check_recorded_arrivals(run, loaded);
-    run.load_first_model(loaded);
-    run.fit_device(loaded);
-    settle_workers(run, options.until, std::nullopt);
-    clients::throw_if_interrupted();
+    Experiment run = Experiment::to_run(loaded, options.until);
     const bool from_file = !run.config.model.init.empty();
     RunFolder folder(
         claim_new_folder(options.out.empty() ? make_default_run_folder(run.config.name) : options.out, options.overwrite),
@@ -116,12 +103,8 @@ int resume_run(const RunOptions& options) {
         if (!options.quiet) fmt::print("{}\n", escaped(resumption.finished));
         return 0;
     }
-    Experiment run(resumption.loaded);
-    take_up(run, resumption, options.allow_other_bits);
-    check_recorded_arrivals(run, resumption.loaded);
-    run.fit_device(resumption.loaded);
-    settle_workers(run, options.until, resumption.workers);
-    clients::throw_if_interrupted();
+    const auto begin = [&](Experiment& begun) { take_up(begun, resumption, options.allow_other_bits); };
+    Experiment run = Experiment::to_resume(resumption.loaded, begin, options.until, resumption.workers);
     RunFolder folder(std::move(lock));
     if (resumption.config_changed) folder.write_config(run.config);
     Reporter reporter(run, folder, options.quiet, resumption.past);
@@ -142,9 +125,7 @@ int run_command(const RunOptions& options) {
 int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides, bool json) {
     try {
         const LoadedConfig loaded = load_config(config, overrides);
-        const Experiment run(loaded);
-        check_recorded_arrivals(run, loaded);
-        run.load_first_model(loaded);
+        const Experiment run = Experiment::to_inspect(loaded);
         const clients::DatasetMap& data = run.dataset.map();
         if (json)
             print(Json{{"valid", true},
@@ -177,11 +158,11 @@ int evaluate_command(const std::filesystem::path& run_folder, bool json) {
         throw ConfigError(fmt::format("{}: is not the folder of a run (it has no config.yaml){}", run_folder.string(),
                                       std::filesystem::exists(run_folder) ? "" : nearest_folder(run_folder)));
     const LoadedConfig loaded = load_config(run_folder / "config.yaml", {"workers=auto"});
-    Experiment run(loaded);
-    std::vector<float> model = read_model(run_folder / "model.safetensors", run.layout);
-    aggregation::copy(run.server.model(), model);
-    aggregation::synchronize(run.space);  // before a worker reads it
-    run.fit_device(loaded, false);
+    std::vector<float> model;
+    const Experiment run = Experiment::to_evaluate(loaded, [&](const Experiment& begun) {
+        model = read_model(run_folder / "model.safetensors", begun.layout);
+        begun.begin_with(model);
+    });
     Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
     const Metrics metrics = evaluate(fleet, run.server, run.dataset.map().num_test);
     const std::string hash = model_sha256(run.layout, model);

@@ -193,8 +193,7 @@ bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& 
         throw ConfigError(
             fmt::format("{}: in mode {} no client trains by itself; replay is for synchronous, semi_async and async",
                         options.folder.string(), start.loaded.run.mode.name));
-    Experiment run(start.loaded);
-    take_up(run, start, true);
+    Experiment run = Experiment::to_replay(start.loaded, [&](Experiment& begun) { take_up(begun, start, true); });
     for (const std::string& other : start.past.other_bits) say("other bits  " + other);
     say(fmt::format("round {}, client {}: {} examples; from {}{}", options.round, options.client,
                     run.dataset.shard(static_cast<std::size_t>(options.client)).size(),

@@ -4,7 +4,6 @@
 #include "clients/training/engine.h"
 #include "sim/plan/experiment.h"
 #include "sim/plan/memory_plan.h"
-#include "sim/plan/recorded_arrivals.h"
 
 #include <algorithm>
 #include <cmath>
@@ -87,9 +86,7 @@ double core_seconds(const Experiment& run) {
 
 RunEstimate make_real(LoadedConfig loaded) {
     loaded.run.device = "cpu";
-    const Experiment run(loaded);
-    check_recorded_arrivals(run, loaded);
-    run.load_first_model(loaded);
+    const Experiment run = Experiment::to_inspect(loaded);
     const std::uint64_t workers = 1 + run.num_workers;  // with the coordinator, which holds LibTorch too
     return {run.arena->geometry().total_bytes() + run.dataset.map().total_bytes() +
                 workers * host_bytes_of_worker(run.config, run.layout.num_floats(), run.slots.most),

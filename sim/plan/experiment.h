@@ -11,21 +11,39 @@
 #include "sim/config/config.h"
 #include "sim/devices/devices.h"
 #include "sim/fleet/fleet.h"
+#include "sim/plan/experiment_data.h"
+#include "sim/plan/resources.h"
 #include "sim/plan/worker_choice.h"
 #include "sim/round/mode.h"
 #include "sim/round/server_state.h"
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace fedhive::sim {
 
-/// What `device` comes to on this machine, "cpu" or "cuda". Throws ConfigError where there is no usable GPU and one is asked for.
-std::string resolve_device(const LoadedConfig& loaded);
-
 struct Experiment {
-    /// Throws ConfigError (data, shapes, device, memory), with file and line where a key is to blame.
-    explicit Experiment(const LoadedConfig& loaded);
+    /// Puts the model that an experiment begins with into it, and, where a run is taken up, how far it had come. May throw ConfigError.
+    using Begin = std::function<void(Experiment& run)>;
+
+    // One way in for each purpose. All throw ConfigError (data, shapes, device, memory), with file and line where a key is to blame;
+    // Interrupted after a signal.
+
+    /// From round 1, with the model of model.init or one drawn from the seed. On a GPU what one worker takes there is measured, and no more
+    /// start than fit; a number of workers that is left open is chosen for the rounds up to `until`.
+    static Experiment to_run(const LoadedConfig& loaded, std::int64_t until);
+    /// From where `begin` puts it; `before`: the workers of the run so far.
+    static Experiment to_resume(const LoadedConfig& loaded, const Begin& begin, std::int64_t until,
+                                const std::optional<WorkerChoice>& before);
+    /// To train again what a run has trained, in this process; whether the recorded arrivals last for all of its rounds is not asked.
+    static Experiment to_replay(const LoadedConfig& loaded, const Begin& begin);
+    /// For workers that only evaluate.
+    static Experiment to_evaluate(const LoadedConfig& loaded, const Begin& begin);
+    /// As to_run(), but nobody will be started: to see whether it would be, and what it would take.
+    static Experiment to_inspect(const LoadedConfig& loaded);
+
     Experiment(const Experiment&) = delete;
     Experiment& operator=(const Experiment&) = delete;
 
@@ -50,13 +68,9 @@ struct Experiment {
     ServerState server;
     clients::WorkerPlan worker_plan;
 
-    /// Puts the model that round 1 starts from into the arena: that of model.init, or one drawn from the seed. Throws ConfigError where
-    /// the file's tensors are not the model's.
-    void load_first_model(const LoadedConfig& loaded) const;
-
-    /// On a GPU: measures what one worker takes there, which need not train, and lets no more start than fit. Throws ConfigError where that is
-    /// fewer than asked for.
-    void fit_device(const LoadedConfig& loaded, bool trains = true);
+    /// For a Begin: publishes the model that round 1 starts from, or these parameters, [P].
+    void begin_anew(const LoadedConfig& loaded) const;
+    void begin_with(aggregation::ConstParamSpan parameters) const;
 
     FleetOptions fleet_options() const;
 
@@ -64,12 +78,21 @@ struct Experiment {
     aggregation::HostView global_model() const { return aggregation::HostView(server.model()); }
 
 private:
-    void check_mps(const LoadedConfig& loaded) const;
-    clients::SharedDataset load_data(const LoadedConfig& loaded);
-    void require_model_memory(const LoadedConfig& loaded) const;
-    aggregation::Layout lay_out(const LoadedConfig& loaded) const;
-    clients::Cut make_cut(const LoadedConfig& loaded) const;
-    std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded) const;
+    /// What the device is asked before anybody starts.
+    enum class Device { Unused, Evaluates, Trains };
+    struct Purpose {
+        Begin begin{};          // empty: from round 1
+        bool arrivals = false;  // the recorded ones must last
+        Device device = Device::Unused;
+        std::int64_t until = 0;
+        std::optional<WorkerChoice> before{};
+    };
+    Experiment(const LoadedConfig& loaded, const Purpose& purpose);
+    Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources);
+    Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources, ExperimentData data);
+
+    void fit_device(const LoadedConfig& loaded, bool trains);
+    void settle_workers(std::int64_t until, const std::optional<WorkerChoice>& before);
     clients::WorkerPlan plan_workers() const;
 };
 

@@ -231,7 +231,7 @@ void take_up(Experiment& run, Resumption& resumption, bool allow_other_bits) {
         if (!resumption.data_fingerprint.empty() && resumption.data_fingerprint != present)
             throw ConfigError(fmt::format("{}: the data set is not the one the run began with: fingerprint {} then, {} now",
                                           folder, resumption.data_fingerprint, present));
-        return run.load_first_model(resumption.loaded);
+        return run.begin_anew(resumption.loaded);
     }
     const Checkpoint& checkpoint = resumption.from->checkpoint;
     // Nothing was computed before round 1.

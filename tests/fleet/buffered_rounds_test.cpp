@@ -46,7 +46,7 @@ LoadedConfig config(std::size_t clients, std::size_t cohort, std::size_t quorum,
 }
 
 std::vector<Round> simulated(const LoadedConfig& loaded) {
-    Experiment run(loaded);
+    Experiment run = Experiment::to_inspect(loaded);
     Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset, testing::make_toy_trainer);
     std::vector<Round> rounds;
     for (; run.server.round < run.config.rounds; ++run.server.round) {
@@ -62,7 +62,7 @@ std::vector<Round> simulated(const LoadedConfig& loaded) {
 
 /// FedBuff (arXiv:2106.06639), Algorithm 1, as a queue of events: a client that returns is replaced; the buffer's last one after the step.
 std::vector<Round> reference(const LoadedConfig& loaded) {
-    const Experiment run(loaded);
+    const Experiment run = Experiment::to_inspect(loaded);
     const RunConfig& config = run.config;
     const std::uint64_t bytes = run.layout.num_values() * sizeof(float);
     const auto quorum = static_cast<std::size_t>(*config.mode.quorum);

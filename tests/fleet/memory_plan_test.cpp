@@ -71,8 +71,8 @@ TEST_SUITE("MemoryPlan") {
     }
 
     TEST_CASE("ShapeMakesPixelsOfTheSameFeatures") {
-        const Experiment flat(config({"data.num_features=48"}));
-        const Experiment pixels(config({"data.shape=[3, 8, 2]"}));
+        const Experiment flat = Experiment::to_inspect(config({"data.num_features=48"}));
+        const Experiment pixels = Experiment::to_inspect(config({"data.shape=[3, 8, 2]"}));
         CHECK(flat.dataset.map().shape == clients::ExampleShape{48, 1, 1});
         CHECK(pixels.dataset.map().shape == clients::ExampleShape{3, 8, 2});
         const auto values = [](const Experiment& run) { return run.dataset.train().values; };
@@ -80,9 +80,7 @@ TEST_SUITE("MemoryPlan") {
     }
 
     TEST_CASE("RehearsalMeasuresOneWorkerAndLeavesTheModelAlone") {
-        const LoadedConfig loaded = config();
-        const Experiment run(loaded);
-        run.load_first_model(loaded);
+        const Experiment run = Experiment::to_inspect(config());
         const auto model = [&] {
             const auto values = run.global_model().host();
             return std::vector<float>(values.begin(), values.end());
@@ -107,11 +105,11 @@ TEST_SUITE("MemoryPlan") {
     TEST_CASE("RehearsalTrainsAsManyAtOnceAsTheRunAndNobodyForAnEvaluation") {
         unsetenv("TOY_FAULT");
         const auto nothing = [] { return std::uint64_t{0}; };
-        const Experiment evaluated(config());
+        const Experiment evaluated = Experiment::to_inspect(config());
         CHECK(rehearse_worker(evaluated, nothing, true).step_s > 0.0);
         CHECK(rehearse_worker(evaluated, nothing, false).step_s == 0.0);
         // The toy cannot train several, so nobody has made a step.
-        const Experiment at_once(config({"training.clients_at_once=2"}));
+        const Experiment at_once = Experiment::to_inspect(config({"training.clients_at_once=2"}));
         CHECK(rehearse_worker(at_once, nothing, true).step_s == 0.0);
     }
 }

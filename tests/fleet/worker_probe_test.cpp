@@ -15,10 +15,10 @@ using namespace fedhive::sim;
 namespace {
 
 struct Probed {
-    explicit Probed(const std::vector<std::string>& overrides = {}) : loaded(load(overrides)), run(loaded) {
+    explicit Probed(const std::vector<std::string>& overrides = {})
+        : loaded(load(overrides)), run(Experiment::to_inspect(loaded)) {
         unsetenv("TOY_FAULT");
         setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
-        run.load_first_model(loaded);
         run.num_workers = run.most_workers = 3;  // on any machine
     }
     ~Probed() { unsetenv("XDG_CACHE_HOME"); }

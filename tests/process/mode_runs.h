@@ -81,8 +81,8 @@ inline Batches batches_of(std::span<const std::uint32_t> order, std::size_t size
 
 /// The experiment of a config, with its first model, and a step to train it here.
 struct Rehearsal {
-    explicit Rehearsal(const std::vector<std::string>& assignments) : loaded(load(assignments)), run(loaded) {
-        run.load_first_model(loaded);
+    explicit Rehearsal(const std::vector<std::string>& assignments)
+        : loaded(load(assignments)), run(sim::Experiment::to_inspect(loaded)) {
         trainer = clients::make_trainer(run.worker_plan, run.dataset);
         const auto first = run.global_model().host();
         model.assign(first.begin(), first.end());

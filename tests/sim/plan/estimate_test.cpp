@@ -68,8 +68,8 @@ TEST_SUITE("Estimate") {
             runs.add(more);
             return runs.configs.back();
         };
-        const Experiment alone(with({}));
-        const Experiment at_once(with({"training.clients_at_once=64"}));
+        const Experiment alone = Experiment::to_inspect(with({}));
+        const Experiment at_once = Experiment::to_inspect(with({"training.clients_at_once=64"}));
         const double alone_s = time_of_step(alone, 0.0).seconds;
         CHECK(time_of_step(at_once, 0.0).seconds < 0.5 * alone_s);
         const Estimates found = estimate(runs.configs);

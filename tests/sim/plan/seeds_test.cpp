@@ -101,8 +101,7 @@ devices:
 )";
     clients::block_interrupts();
     const LoadedConfig loaded = load_config(folder.path() / "run.yaml", overrides);
-    Experiment run(loaded);
-    run.load_first_model(loaded);
+    Experiment run = Experiment::to_inspect(loaded);
     Draws draws{{"data", {run.data_fingerprint}},
                 {"partition", shards_of(run.dataset)},
                 {"model", first_model(run)},

@@ -1,0 +1,72 @@
+#include "sim/plan/experiment_data.h"
+
+#include "aggregation/base/error.h"
+#include "clients/data/batches.h"
+#include "clients/data/data_format.h"
+#include "clients/data/partition.h"
+#include "clients/protocol/watcher.h"
+#include "clients/training/worker_plan.h"
+#include "sim/machine/machine.h"
+#include "sim/machine/nvml.h"
+#include "sim/plan/blame.h"
+
+namespace fedhive::sim {
+
+namespace {
+
+/// Of what is drawn, before the first example is.
+void require_memory(const std::vector<clients::MemoryNeed>& needs) {
+    const std::uint64_t available = this_machine().available_memory;
+    for (const auto& [what, bytes] : needs)
+        if (bytes > static_cast<double>(available))
+            throw ConfigError(fmt::format("{} need {:.3g} bytes, {} bytes ({}) are available; use fewer", what, bytes,
+                                          available, human_bytes(available)));
+}
+
+clients::Dataset read_dataset(const RunConfig& run) {
+    const clients::DataFormat& format = clients::data_format(run.data.format);
+    const Values values = completed(run.data.values, format.keys);
+    if (format.needs != nullptr) require_memory(format.needs(values));
+    return format.read(values, run.all_seeds().data);
+}
+
+clients::Partition deal(const RunConfig& run, const clients::Dataset& dataset) {
+    const clients::PartitionScheme& scheme = clients::partition_scheme(run.data.partition.scheme);
+    return scheme.deal({dataset.train.labels, dataset.num_classes, static_cast<std::size_t>(run.data.partition.clients),
+                        run.all_seeds().partition},
+                       completed(run.data.partition.values, scheme.keys));
+}
+
+aggregation::IpcHandle upload_examples(clients::SharedDataset& dataset) {
+    try {
+        return dataset.upload(aggregation::cuda_driver());
+    } catch (const OutOfMemory& problem) {
+        throw ConfigError(fmt::format("the examples do not fit into the memory of the GPU: {}{}; use fewer, or device: cpu",
+                                      problem.what(), describe_holders(nvml_holders())));
+    }
+}
+
+}  // namespace
+
+ExperimentData load_data(const LoadedConfig& loaded, aggregation::MemorySpace space) {
+    const RunConfig& config = loaded.run;
+    const std::string blamed = clients::data_format(config.data.format).blamed;
+    const clients::Dataset read =
+        blame(loaded, blamed.empty() ? "data.format" : "data." + blamed, [&] { return read_dataset(config); });
+    clients::throw_if_interrupted();
+    const clients::Partition partition = blame(loaded, "data.partition", [&] { return deal(config, read); });
+    for (std::size_t client = 0; client < partition.num_clients(); ++client)
+        if (partition.num_examples(client) == 0)
+            throw loaded.source->error("data.partition",
+                                       fmt::format("client {} would have no examples; use fewer clients or more data", client));
+    blame(loaded, "data.normalize", [&] {
+        clients::NormalizationPlan::of(config.data.normalize);
+        return clients::BatchGather(read.train.shape, config.data.normalize);
+    });
+    ExperimentData data{.dataset = clients::SharedDataset::create(read, partition), .fingerprint = read.fingerprint()};
+    if (space == aggregation::MemorySpace::Cuda)
+        data.handle = blame(loaded, "data", [&] { return upload_examples(data.dataset); });
+    return data;
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,21 @@
+// The data of an experiment: read or drawn, dealt to clients, and in memory that workers share.
+#pragma once
+
+#include "aggregation/memory/cuda_arena.h"
+#include "clients/data/shared_dataset.h"
+#include "sim/config/config.h"
+
+#include <cstdint>
+
+namespace fedhive::sim {
+
+struct ExperimentData {
+    clients::SharedDataset dataset;
+    std::uint64_t fingerprint = 0;    // of the examples, however they are dealt
+    aggregation::IpcHandle handle{};  // CUDA: the examples in device memory
+};
+
+/// Throws ConfigError naming the key to blame: files, memory, a client without examples, a normalization that does not fit.
+ExperimentData load_data(const LoadedConfig& loaded, aggregation::MemorySpace space);
+
+}  // namespace fedhive::sim

@@ -1,0 +1,110 @@
+#include "sim/plan/experiment_model.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/memory/cuda_arena.h"
+#include "aggregation/memory/host_arena.h"
+#include "clients/models/parameter_count.h"
+#include "sim/fleet/shared_aggregation.h"
+#include "sim/machine/machine.h"
+#include "sim/machine/nvml.h"
+#include "sim/plan/blame.h"
+#include "sim/state/model_file.h"
+
+namespace fedhive::sim {
+
+using aggregation::MemorySpace;
+
+namespace {
+
+/// Activations of a batch and their gradient, on the boundary of a cache line.
+std::uint64_t exchange_floats(const clients::Cut& cut, const RunConfig& run) {
+    const std::uint64_t floats = cut.activation_floats * static_cast<std::uint64_t>(run.training.batch_size);
+    return 2 * ((floats + 15) / 16 * 16);
+}
+
+/// Before the model is built: filling billions of parameters takes a while, and the memory they need is known without.
+void require_model_memory(const LoadedConfig& loaded, const clients::ModelSpec& model, MemorySpace space,
+                          std::uint32_t num_workers) {
+    const RunConfig& config = loaded.run;
+    const double count = clients::num_parameters(model);
+    const std::uint64_t available = this_machine().available_memory;
+    const double vectors_that_fit = static_cast<double>(available) / (count * sizeof(float));
+    std::uint64_t vectors = 1;
+    if (space == MemorySpace::Host && vectors_that_fit >= 1.0) {
+        const Mode planned = make_mode(config);
+        vectors = planned.num_globals() +
+                  planned.num_slots(plan_slots(config, space, static_cast<std::uint64_t>(count), num_workers));
+    }
+    if (static_cast<double>(vectors) <= vectors_that_fit) return;
+    throw loaded.source->error(
+        vectors > 1 ? "training.cohort" : "model.name",
+        fmt::format(
+            "{} has {:.0f} parameters, {:.3g} bytes, of which the arena holds {} at least; {} bytes ({}) are available; use a "
+            "smaller model or cohort, or raise training.clients_per_slot",
+            config.model.name, count, count * sizeof(float),
+            vectors > 1 ? fmt::format("{} models and updates", vectors) : "one", available, human_bytes(available)));
+}
+
+}  // namespace
+
+clients::ModelSpec model_spec(const ModelConfig& model, const clients::DatasetMap& data) {
+    clients::ModelSpec spec;
+    spec.name.set(model.name);
+    spec.input = data.shape;
+    spec.num_classes = data.num_classes;
+    spec.dropout = model.dropout;
+    spec.hidden = model.hidden;
+    return spec;
+}
+
+aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec& model, MemorySpace space,
+                            std::uint32_t num_workers) {
+    require_model_memory(loaded, model, space, num_workers);
+    return blame(loaded, "model.name", [&] { return clients::model_layout(model); });
+}
+
+clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& model, const aggregation::Layout& layout) {
+    const std::string& layer = loaded.run.mode.cut;
+    if (layer.empty()) return {};
+    return blame(loaded, "mode.cut", [&] { return clients::cut_after(model, layout, layer); });
+}
+
+std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, MemorySpace space, std::uint32_t num_workers,
+                                               const Mode& mode, const SlotPlan& slots, const aggregation::Layout& layout,
+                                               const clients::Cut& cut) {
+    const std::uint64_t num_slots = mode.num_slots(slots);
+    // For workers who have nothing else to do after the barrier, and slots that take long enough to sum.
+    const bool shared = space == MemorySpace::Host && num_workers > 1 && mode.workers_may_sum() &&
+                        num_slots * aggregation::ArenaGeometry::padded(layout.num_floats()) >= kSharedBytes;
+    const aggregation::ArenaGeometry geometry{layout.num_floats(), num_slots, mode.num_globals(),
+                                              exchange_floats(cut, loaded.run), shared ? 1U : 0U};
+    if (space == MemorySpace::Cuda) {
+        try {
+            return std::make_unique<aggregation::CudaArena>(aggregation::cuda_driver(), geometry);
+        } catch (const Fault& fault) {
+            throw loaded.source->error("training.cohort", fmt::format("{}{}; use a smaller cohort or model, or raise "
+                                                                      "training.clients_per_slot",
+                                                                      fault.what(), describe_holders(nvml_holders())));
+        }
+    }
+    const std::uint64_t available = this_machine().available_memory;
+    if (geometry.total_bytes() > available)
+        throw loaded.source->error(
+            "training.cohort",
+            fmt::format("the arena needs {} bytes ({}) for {} slots of {} floats, {} bytes ({}) are available; "
+                        "use a smaller cohort or model, or raise training.clients_per_slot",
+                        geometry.total_bytes(), human_bytes(geometry.total_bytes()), geometry.num_slots, geometry.num_floats,
+                        available, human_bytes(available)));
+    return std::make_unique<aggregation::HostArena>(geometry);
+}
+
+std::vector<float> first_parameters(const LoadedConfig& loaded, const clients::ModelSpec& model,
+                                    const aggregation::Layout& layout) {
+    const std::filesystem::path& file = loaded.run.model.init;
+    if (!file.empty()) return blame(loaded, "model.init", [&] { return read_model(file, layout); });
+    std::vector<float> first(layout.num_floats(), 0.0F);
+    clients::initial_parameters(model, layout, loaded.run.all_seeds().model, first);
+    return first;
+}
+
+}  // namespace fedhive::sim

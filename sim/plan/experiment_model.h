@@ -1,0 +1,37 @@
+// The model of an experiment and the memory that it takes: layout, cut, arena, the parameters that round 1 starts from.
+#pragma once
+
+#include "aggregation/memory/arena.h"
+#include "aggregation/memory/layout.h"
+#include "clients/data/shared_dataset.h"
+#include "clients/models/catalog.h"
+#include "clients/models/cut.h"
+#include "sim/config/config.h"
+#include "sim/round/mode.h"
+#include "sim/round/slot_plan.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace fedhive::sim {
+
+clients::ModelSpec model_spec(const ModelConfig& model, const clients::DatasetMap& data);
+
+/// Throws ConfigError where the model does not fit the data, or its parameters the memory; before the model is built.
+aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec& model, aggregation::MemorySpace space,
+                            std::uint32_t num_workers);
+
+/// Where the mode cuts the model; nowhere in the others. Throws ConfigError for a layer that it has not.
+clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& model, const aggregation::Layout& layout);
+
+/// For these slots, and the models that the mode keeps. Throws ConfigError where there is not that much memory.
+std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, aggregation::MemorySpace space,
+                                               std::uint32_t num_workers, const Mode& mode, const SlotPlan& slots,
+                                               const aggregation::Layout& layout, const clients::Cut& cut);
+
+/// [P]: those of model.init, or drawn from the seed. Throws ConfigError where the file's tensors are not the model's.
+std::vector<float> first_parameters(const LoadedConfig& loaded, const clients::ModelSpec& model,
+                                    const aggregation::Layout& layout);
+
+}  // namespace fedhive::sim

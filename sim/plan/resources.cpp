@@ -1,0 +1,70 @@
+#include "sim/plan/resources.h"
+
+#include "aggregation/base/error.h"
+#include "sim/machine/cuda_refusal.h"
+#include "sim/machine/machine.h"
+#include "sim/workers/mps.h"
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+using aggregation::MemorySpace;
+
+namespace {
+
+MemorySpace choose_device(const LoadedConfig& loaded) {
+    if (loaded.run.device == "cpu") return MemorySpace::Host;
+    // A worker that cannot open the arena would be replaced twenty times before anybody gives up.
+    const bool shared = loaded.run.workers != 0;
+    const std::string why = why_no_cuda(collect_cuda_facts(shared));
+    if (why.empty()) return MemorySpace::Cuda;
+    if (loaded.run.device == "cuda") throw loaded.source->error("device", why);
+    return MemorySpace::Host;
+}
+
+/// auto: as many processes as the cores have room for, each with its threads, but no more than there are tasks, and no fewer than must work
+/// at the same time.
+std::uint32_t workers_by_cores(const LoadedConfig& loaded) {
+    const RunConfig& run = loaded.run;
+    const Mode mode = make_mode(run);
+    const auto least = static_cast<std::int64_t>(mode.group_size());
+    if (run.workers) {
+        if (least > 1 && *run.workers < least)
+            throw loaded.source->error(
+                "workers", fmt::format("{} is too few: in mode {} {} processes work together; allowed: {} or more, or auto",
+                                       *run.workers, run.mode.name, least, least));
+        return static_cast<std::uint32_t>(*run.workers);
+    }
+    return static_cast<std::uint32_t>(
+        std::max(least, std::clamp<std::int64_t>(this_machine().cores / run.threads, 1, num_tasks(run, mode))));
+}
+
+}  // namespace
+
+const char* name_of(MemorySpace space) { return space == MemorySpace::Host ? "cpu" : "cuda"; }
+
+std::string resolve_device(const LoadedConfig& loaded) { return name_of(choose_device(loaded)); }
+
+std::int64_t num_tasks(const RunConfig& run, const Mode& mode) {
+    const auto each = static_cast<std::uint64_t>(run.training.least_per_slot());
+    const auto slots = static_cast<std::int64_t>(SlotPlan::even(each).num_slots(mode.in_flight));
+    return static_cast<std::int64_t>(mode.tasks.size()) * slots;
+}
+
+Resources choose_resources(const LoadedConfig& loaded) {
+    const MemorySpace space = choose_device(loaded);
+    return {space, workers_by_cores(loaded)};
+}
+
+void check_mps(const LoadedConfig& loaded, const Resources& resources) {
+    const RunConfig& config = loaded.run;
+    if (config.mps != "on") return;
+    if (const std::string why = why_no_mps(resources.space == MemorySpace::Cuda); !why.empty())
+        throw loaded.source->error("mps", fmt::format("cannot be on: {}; allowed here: auto, off", why));
+    if (config.workers && resources.num_workers > kMostMpsWorkers)
+        throw loaded.source->error("workers", fmt::format("{} is more than MPS takes; allowed with mps: on: 0 to {}, or auto",
+                                                          resources.num_workers, kMostMpsWorkers));
+}
+
+}  // namespace fedhive::sim

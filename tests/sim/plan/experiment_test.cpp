@@ -1,0 +1,70 @@
+#include "sim/plan/experiment.h"
+
+#include "tests/support/temporary_folder.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <type_traits>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+/// Three clients, ten rounds, lr over four features.
+LoadedConfig ten_rounds(const testing::TemporaryFolder& folder, const std::vector<std::string>& overrides = {}) {
+    const auto file = folder.path() / "ten.yaml";
+    std::ofstream(file) << "data: {format: synthetic, num_train: 30, num_test: 6, num_features: 4, num_classes: 2, partition: "
+                           "{clients: 3}}\nmodel: {name: lr}\nrounds: 10\ndevice: cpu\nworkers: 2\n";
+    return load_config(file, overrides);
+}
+
+std::vector<float> model_of(const Experiment& run) {
+    const auto values = run.global_model().host();
+    return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+TEST_SUITE("Experiment") {
+    TEST_CASE("ThereIsNoWayInThatLeavesItWithoutAModel") {
+        static_assert(!std::is_constructible_v<Experiment, const LoadedConfig&>);
+        const testing::TemporaryFolder folder;
+        const LoadedConfig loaded = ten_rounds(folder);
+        const std::vector<float> first = model_of(Experiment::to_inspect(loaded));
+        CHECK(first != std::vector<float>(first.size(), 0.0F));
+        CHECK(model_of(Experiment::to_run(loaded, 10)) == first);
+        const std::vector<float> given(first.size(), 2.0F);
+        const auto begin = [&](const Experiment& run) { run.begin_with(given); };
+        CHECK(model_of(Experiment::to_evaluate(loaded, begin)) == given);
+        CHECK(model_of(Experiment::to_replay(loaded, begin)) == given);
+        CHECK(model_of(Experiment::to_resume(loaded, begin, 10, std::nullopt)) == given);
+    }
+
+    TEST_CASE("HowManyWorkersThereAreIsSettledForThoseWhoStartThem") {
+        const testing::TemporaryFolder folder;
+        const Experiment run = Experiment::to_run(ten_rounds(folder), 10);
+        CHECK(run.num_workers == 2);
+        CHECK(run.workers.workers == 2);
+        CHECK(run.workers.by == ChosenBy::Config);
+        CHECK(Experiment::to_inspect(ten_rounds(folder)).num_workers == 2);
+    }
+
+    TEST_CASE("RecordedArrivalsAreThoseOfTheRoundsThatAreLeftButNobodyAsksInAReplay") {
+        const testing::TemporaryFolder folder;
+        // Nobody has a client 7.
+        std::ofstream(folder.path() / "arrivals.csv") << "round,client_id\n1,7\n1,1\n1,2\n2,0\n2,1\n2,2\n";
+        const std::string arrivals = "arrivals=" + (folder.path() / "arrivals.csv").string();
+        const LoadedConfig loaded = ten_rounds(folder, {"rounds=2", "clock=wall", arrivals});
+        CHECK_THROWS_AS(Experiment::to_inspect(loaded), ConfigError);
+        CHECK_THROWS_AS(Experiment::to_run(loaded, 2), ConfigError);
+        const auto after_one = [&](Experiment& run) {
+            run.begin_anew(loaded);
+            run.server.round = 1;
+        };
+        CHECK(Experiment::to_resume(loaded, after_one, 2, std::nullopt).server.round == 1);
+        const auto anew = [&](const Experiment& run) { run.begin_anew(loaded); };
+        CHECK(Experiment::to_replay(loaded, anew).server.round == 0);
+    }
+}
