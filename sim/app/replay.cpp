@@ -4,6 +4,7 @@
 #include "clients/training/batched_training.h"
 #include "clients/training/engine.h"
 #include "clients/training/local_training.h"
+#include "sim/modes/mode_spec.h"
 #include "sim/record/run_record.h"
 #include "sim/run/resume.h"
 #include "sim/run/round_loop.h"
@@ -181,6 +182,13 @@ clients::ClientResult train_told(const Experiment& run, const ReplayOptions& opt
                                  together[0].client_id, together[0].shard, run.server.model(), run.arena->slot(0));
 }
 
+std::vector<std::string> replayed_modes() {
+    std::vector<std::string> names;
+    for (const ModeSpec& mode : mode_catalog())
+        if (mode.build({.values = completed({}, mode.keys)}).trains_alone()) names.push_back(mode.name);
+    return names;
+}
+
 /// One row of the client. True when it has the bits of the run.
 bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& record, const RecordedClient& recorded,
                 const Say& say) {
@@ -190,9 +198,8 @@ bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& 
     // The order of arrivals is part of what happened.
     if (start.loaded.run.clock == "wall") start.loaded.run.arrivals = options.folder / "arrivals.csv";
     if (!make_mode(start.loaded.run).trains_alone())
-        throw ConfigError(
-            fmt::format("{}: in mode {} no client trains by itself; replay is for synchronous, semi_async and async",
-                        options.folder.string(), start.loaded.run.mode.name));
+        throw ConfigError(fmt::format("{}: in mode {} no client trains by itself; replay is for {}", options.folder.string(),
+                                      start.loaded.run.mode.name, fmt::join(replayed_modes(), ", ")));
     Experiment run = Experiment::to_replay(start.loaded, [&](Experiment& begun) { take_up(begun, start, true); });
     for (const std::string& other : start.past.other_bits) say("other bits  " + other);
     say(fmt::format("round {}, client {}: {} examples; from {}{}", options.round, options.client,

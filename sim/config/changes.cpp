@@ -57,12 +57,15 @@ std::map<std::string, std::string> values_below(const RunConfig& run, const std:
     return values;
 }
 
+/// Who is sent in the last rounds depends on how many rounds are left.
+bool drains(const ModeConfig& mode) { return mode.values.find("at_end") != nullptr && mode.values.word("at_end") == "drain"; }
+
 std::vector<ConfigChange> changes(const RunConfig& before, const RunConfig& after) {
     const std::vector<Leaf> old_leaves = leaves_of(before);
     const std::vector<Leaf> new_leaves = leaves_of(after);
-    // With drain, who is sent in the last rounds depends on how many rounds are left; recorded batched steps have a shape of their own.
+    // Recorded batched steps have a shape of their own.
     const auto allowed = [&](const Leaf& leaf) {
-        return leaf.may_change && !(leaf.key == "rounds" && before.mode.at_end == "drain") &&
+        return leaf.may_change && !(leaf.key == "rounds" && drains(before.mode)) &&
                !(leaf.key == "training.graph" && before.training.clients_at_once > 1);
     };
     std::vector<ConfigChange> result;

@@ -4,6 +4,7 @@
 #include "sim/config/load_tree.h"
 #include "sim/config/reader.h"
 #include "sim/config/rules.h"
+#include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
 
@@ -70,7 +71,11 @@ std::int64_t RunConfig::cohort_size() const {
 
 bool RunConfig::waits_for_all() const {
     const std::int64_t cohort = cohort_size();
-    return mode.name == "synchronous" && mode.quorum.value_or(cohort) == cohort;
+    return mode_spec(mode.name).whole_cohort && mode.quorum().value_or(cohort) == cohort;
+}
+
+std::optional<std::int64_t> ModeConfig::quorum() const {
+    return values.find("quorum") == nullptr ? std::nullopt : values.optional_integer("quorum");
 }
 
 LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {

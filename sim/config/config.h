@@ -67,18 +67,11 @@ struct StrategyConfig {
 };
 
 struct ModeConfig {
-    std::string name =
-        "synchronous";  // synchronous | semi_async | async | gradient_averaging | parameter_server | hogwild | split
-    std::optional<std::int64_t> quorum;         // synchronous: empty: the cohort; semi_async
-    double alpha = 0.6;                         // async
-    std::string staleness = "polynomial";       // semi_async, async: constant | hinge | polynomial
-    double staleness_a = 0.5;                   // hinge, polynomial
-    double staleness_b = 4.0;                   // hinge
-    std::string at_end = "drop";                // semi_async, async: drop | drain
-    std::string all_reduce = "tree";            // gradient_averaging: star | ring | tree
-    std::optional<std::int64_t> max_staleness;  // parameter_server; empty: any
-    std::string data = "partitioned";           // hogwild: partitioned | full
-    std::string cut;                            // split: the client's last layer
+    std::string name = "synchronous";  // of sim/modes/mode_spec.h
+    Values values;                     // of the mode's keys; complete once loaded
+
+    /// Arrivals that end a round; empty: left out, or the mode has no such key.
+    std::optional<std::int64_t> quorum() const;
 };
 
 struct EvaluationConfig {
@@ -157,7 +150,7 @@ struct RunConfig {
     /// Clients asked to train in a round.
     std::int64_t cohort_size() const;
 
-    /// A round ends with the updates of its whole cohort: mode synchronous, without a quorum below it.
+    /// A round ends with the updates of its whole cohort.
     bool waits_for_all() const;
 };
 

@@ -4,6 +4,7 @@
 #include "clients/data/partition.h"
 #include "clients/models/catalog.h"
 #include "clients/protocol/fault.h"
+#include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
 
@@ -155,6 +156,14 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
     visitor.end();
 }
 
+void describe_mode(Visitor& visitor, ModeConfig& mode) {
+    const auto& catalog = mode_catalog();
+    visitor.begin({.name = "mode", .flow = true, .doc = "Who waits for whom; docs/modes.md tells what a round, a version and a client mean in each."});
+    visitor.field({.name = "name", .target = &mode.name, .choices = names_of(catalog), .doc = summaries_of(catalog)});
+    describe_keys(visitor, "name", mode.name, mode.values, choices_of(catalog));
+    visitor.end();
+}
+
 void describe_failures(Visitor& visitor, FailuresConfig& failures) {
     visitor.begin({.name = "failures", .flow = true,
                    .doc = "A client whose worker dies, hangs, throws or returns numbers that are not finite. A client that runs out of memory is "
@@ -267,14 +276,6 @@ void describe_keys(Visitor& visitor, const std::string& chooser, const std::stri
         if (applies) complete.set(key->name, value);
     }
     values = complete;
-}
-
-std::vector<std::string> mode_names() {
-    std::vector<std::string> names;
-    for (const StrategySpec& spec : strategy_catalog())
-        for (const std::string& mode : spec.modes)
-            if (std::find(names.begin(), names.end(), mode) == names.end()) names.push_back(mode);
-    return names;
 }
 
 void describe(Visitor& visitor, RunConfig& run) {

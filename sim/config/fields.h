@@ -86,7 +86,6 @@ public:
 void describe(Visitor& visitor, RunConfig& run);
 
 // Parts of it, each in the file of its name.
-void describe_mode(Visitor& visitor, ModeConfig& mode);
 void describe_devices(Visitor& visitor, RunConfig& run);
 
 /// A field's value as it is written in YAML; empty for a key left out.
@@ -135,8 +134,5 @@ std::string summaries_of(const Catalog& catalog) {
 /// `values`: those of the chosen one, complete afterwards.
 void describe_keys(Visitor& visitor, const std::string& chooser, const std::string& chosen, Values& values,
                    const std::vector<Choice>& choices);
-
-/// Modes that some strategy is valid in, in catalog order.
-std::vector<std::string> mode_names();
 
 }  // namespace fedhive::sim

@@ -4,6 +4,7 @@
 #include "clients/data/partition.h"
 #include "sim/config/fields.h"
 #include "sim/config/mistakes.h"
+#include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
 
@@ -15,6 +16,18 @@
 namespace fedhive::sim {
 
 namespace {
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// "synchronous": those in which clients may share slots.
+std::string whole_cohort_modes() {
+    std::vector<std::string> names;
+    for (const ModeSpec& mode : mode_catalog())
+        if (mode.whole_cohort) names.push_back(mode.name);
+    return fmt::format("{}", fmt::join(names, " or "));
+}
 
 void report(const std::string& section, const std::optional<KeyProblem>& problem, const ConfigSource& source) {
     if (problem) throw source.error(fmt::format("{}.{}", section, problem->key), problem->text);
@@ -50,10 +63,12 @@ void check_training(const TrainingConfig& training, std::int64_t clients, const 
 /// Whatever it says of the mode, clients_per_slot has to say, too.
 void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mode, const ConfigSource& source) {
     const auto at_once = static_cast<std::uint64_t>(training.clients_at_once);
-    if (at_once > 1 && (mode.name != "synchronous" || mode.quorum))
-        throw source.error("training.clients_at_once",
-                           "only a cohort that arrives as a whole can be trained at once (mode synchronous without a "
-                           "quorum); allowed: 1");
+    if (at_once > 1 && (!mode_spec(mode.name).whole_cohort || mode.quorum()))
+        throw source.error(
+            "training.clients_at_once",
+            fmt::format("only a cohort that arrives as a whole can be trained at once (mode {} without a quorum); "
+                        "allowed: 1",
+                        whole_cohort_modes()));
     if (!std::has_single_bit(at_once))
         throw source.error("training.clients_at_once",
                            fmt::format("{} is not a power of two; allowed: 1, 2, 4, 8, ...; write {} or {}", at_once,
@@ -69,7 +84,7 @@ void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mod
 }
 
 void check_strategy(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
-    if (std::find(strategy.modes.begin(), strategy.modes.end(), run.mode.name) == strategy.modes.end())
+    if (!contains(strategy.modes, run.mode.name))
         throw source.error("mode.name", fmt::format("strategy '{}' does not run in mode '{}'; allowed: {}", strategy.name,
                                                     run.mode.name, fmt::join(strategy.modes, ", ")));
     const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.aggregator.name);
@@ -77,79 +92,62 @@ void check_strategy(const RunConfig& run, const StrategySpec& strategy, const Co
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
                            fmt::format("aggregator '{}' looks at every client's own update; allowed: 1", rule.name));
     if (rule.name == strategy.aggregator) return;
-    // Where updates count by their age, the rule has to weigh them; in other modes nothing is aggregated.
-    std::vector<std::string> modes{"synchronous", "split"};
-    if (rule.weighs) modes.emplace_back("semi_async");
-    if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end())
+    // Where updates count by their age, the rule has to weigh them; where the server has a part of its own, nothing is aggregated.
+    std::vector<std::string> modes;
+    for (const ModeSpec& mode : mode_catalog())
+        if (mode.rate_key.empty() && (rule.weighs || !mode.discounts)) modes.push_back(mode.name);
+    if (!contains(modes, run.mode.name))
         throw source.error("strategy.aggregator",
                            fmt::format("aggregator '{}' does not go with mode '{}'; allowed: {}, or modes {}", rule.name,
                                        run.mode.name, strategy.aggregator, fmt::join(modes, ", ")));
 }
 
-/// Replicas stand or fall together; what Hogwild wrote cannot be taken back.
-void check_group_mode(const RunConfig& run, const ConfigSource& source) {
-    const ModeConfig& mode = run.mode;
-    if (mode.name == "gradient_averaging") {
-        if (run.cohort_size() != run.data.partition.clients)
-            throw source.error("training.cohort",
-                               fmt::format("in mode gradient_averaging every client is a replica, {} of them; allowed: {}",
-                                           run.data.partition.clients, run.data.partition.clients));
-        if (run.data.partition.scheme != "iid" || !run.data.partition.values.numbers("sizes").empty())
-            throw source.error("data.partition",
-                               "in mode gradient_averaging examples are dealt anew in every pass, the same number to "
-                               "each replica; allowed: scheme iid without sizes");
-        if (run.clock == "virtual" && run.devices.availability.scheme != "always")
-            throw source.error("devices.availability.scheme",
-                               "replicas work together or not at all; allowed in mode gradient_averaging: always");
-        if (run.failures.policy == "drop")
-            throw source.error("failures.policy",
-                               "replicas cannot go on without one of them; allowed in mode gradient_averaging: abort, retry");
+/// Keys of which the mode takes only some values.
+void check_limits(const RunConfig& run, const ModeSpec& mode, const ConfigSource& source) {
+    if (mode.limits.empty()) return;
+    const std::vector<Leaf> leaves = leaves_of(run);
+    for (const KeyLimit& limit : mode.limits) {
+        const auto found = std::find_if(leaves.begin(), leaves.end(), [&](const Leaf& leaf) { return leaf.key == limit.key; });
+        if (found == leaves.end() || contains(limit.allowed, found->text)) continue;
+        throw source.error(limit.key, limit.allowed.empty() ? fmt::format("{}; leave it out in mode {}", limit.why, mode.name)
+                                                            : fmt::format("{}; allowed in mode {}: {}", limit.why, mode.name,
+                                                                          fmt::join(limit.allowed, ", ")));
     }
-    if (mode.name == "hogwild" && run.failures.policy == "retry")
-        throw source.error("failures.policy",
-                           "what a failed client wrote into the shared model cannot be taken back, so trying again "
-                           "would count it twice; allowed in mode hogwild: abort, drop");
 }
 
-/// The halves of a step lie in two processes.
-void check_halves(const RunConfig& run, const ConfigSource& source) {
-    if (run.mode.name != "split") return;
-    if (run.training.graph)
-        throw source.error("training.graph",
-                           "a step that two processes share cannot be recorded; allowed in mode split: false");
-    if (run.training.precision == "bf16")
-        throw source.error("training.precision", "what the halves pass each other is f32; allowed in mode split: f32, tf32");
+/// What takes the place of the strategy's own: the mode's rate, its weights.
+void check_server_part(const RunConfig& run, const ModeSpec& mode, const ConfigSource& source) {
+    if (!mode.rate_key.empty() && run.strategy.values.number_or("server_lr", 1.0) != 1.0)
+        throw source.error("strategy.server_lr",
+                           fmt::format("mode {} has no server rate, {} takes its place; allowed: 1", mode.name, mode.rate_key));
+    if (!mode.weighs_updates && run.strategy.weighting != Weighting::Examples)
+        throw source.error("strategy.weighting", fmt::format("mode {} weighs nothing; allowed: examples", mode.name));
 }
 
 void check_mode(const RunConfig& run, const ConfigSource& source) {
-    const ModeConfig& mode = run.mode;
+    const ModeSpec& mode = mode_spec(run.mode.name);
+    const std::optional<std::int64_t> quorum = run.mode.quorum();
     const std::int64_t cohort = run.cohort_size();
-    if (mode.name == "semi_async" && !mode.quorum)
+    const std::int64_t clients = run.data.partition.clients;
+    if (mode.needs_quorum && !quorum)
         throw source.error("mode.quorum",
-                           fmt::format("mode semi_async needs it: the arrivals that end a round; allowed: 1 to {}", cohort));
-    if (mode.quorum.value_or(1) > cohort)
-        throw source.error("mode.quorum", fmt::format("{} is more than the cohort; allowed: 1 to {}", *mode.quorum, cohort));
-    const bool by_gradients = mode.name == "gradient_averaging" || mode.name == "parameter_server" || mode.name == "hogwild";
+                           fmt::format("mode {} needs it: the arrivals that end a round; allowed: 1 to {}", mode.name, cohort));
+    if (quorum.value_or(1) > cohort)
+        throw source.error("mode.quorum", fmt::format("{} is more than the cohort; allowed: 1 to {}", *quorum, cohort));
     if (run.training.clients_per_slot.value_or(1) > 1 && !run.waits_for_all())
         throw source.error("training.clients_per_slot",
-                           "only a cohort that arrives as a whole can share slots (mode synchronous "
-                           "without a quorum); allowed: 1");
-    const double rate = run.strategy.values.number_or("server_lr", 1.0);
-    if (mode.name == "async" && rate != 1.0)
-        throw source.error("strategy.server_lr", "mode async has no server rate, mode.alpha takes its place; allowed: 1");
-    if (by_gradients && rate != 1.0)
-        throw source.error(
-            "strategy.server_lr",
-            fmt::format("mode {} has no server rate, training.optimizer.lr is the only one; allowed: 1", mode.name));
-    if (by_gradients && run.strategy.weighting != Weighting::Examples)
-        throw source.error("strategy.weighting", fmt::format("mode {} weighs nothing; allowed: examples", mode.name));
-    check_group_mode(run, source);
-    check_halves(run, source);
+                           fmt::format("only a cohort that arrives as a whole can share slots (mode {} without a quorum); "
+                                       "allowed: 1",
+                                       whole_cohort_modes()));
+    check_server_part(run, mode, source);
+    if (mode.all_clients && cohort != clients)
+        throw source.error("training.cohort", fmt::format("in mode {} all clients work together, {} of them; allowed: {}",
+                                                          mode.name, clients, clients));
+    check_limits(run, mode, source);
 }
 
 void check_failures(const RunConfig& run, const ConfigSource& source) {
-    const bool one_by_one = run.mode.name == "async" || run.mode.name == "parameter_server";
-    const std::int64_t most = one_by_one ? 1 : run.mode.quorum.value_or(run.cohort_size());
+    const std::int64_t most = mode_spec(run.mode.name).steps_by_arrival ? 1 : run.mode.quorum().value_or(run.cohort_size());
     if (run.failures.min_updates > most)
         throw source.error("failures.min_updates",
                            fmt::format("{} is more than arrive in a round; allowed: 1 to {}", run.failures.min_updates, most));

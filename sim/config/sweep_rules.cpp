@@ -1,6 +1,7 @@
 #include "sim/config/sweep_rules.h"
 
 #include "sim/config/sweep_file.h"
+#include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
 
@@ -10,10 +11,10 @@ namespace {
 
 /// Why a run that was paused may go on with other bits; empty where it gives the same. docs/modes.md has the table.
 std::string resume_problem(const RunConfig& run) {
-    const std::string& mode = run.mode.name;
-    if (mode == "hogwild") return "mode hogwild never promises the same bits again";
-    const bool by_arrival = mode == "semi_async" || mode == "async" || mode == "parameter_server" ||
-                            (mode == "synchronous" && run.mode.quorum.value_or(run.cohort_size()) < run.cohort_size());
+    const ModeSpec& mode = mode_spec(run.mode.name);
+    if (mode.same_bits == SameBits::Never) return fmt::format("mode {} never promises the same bits again", mode.name);
+    const bool by_arrival =
+        mode.same_bits == SameBits::BySameOrder || run.mode.quorum().value_or(run.cohort_size()) < run.cohort_size();
     if (run.clock == "wall" && run.arrivals.empty() && by_arrival)
         return "on the wall clock the order of arrival is another one each time; write clock: virtual";
     return "";

@@ -6,7 +6,7 @@ namespace fedhive::sim {
 
 clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks, std::uint64_t num_aggregates) {
     const Mode& mode = options.mode;
-    const std::uint64_t slots = mode.num_slots(options.slots);
+    const std::uint64_t slots = options.slots.num_slots(mode);
     const std::uint64_t slot_tasks = mode.tasks.size() * slots;
     clients::ControlGeometry geometry;
     geometry.num_workers = std::max(1U, options.workers);

@@ -23,7 +23,7 @@ public:
     Board(const Mode& mode, const SlotPlan& slots, const clients::ControlBlock& block, clients::RoundBarrier& barrier)
         : tasks_(mode.tasks),
           ranked_(mode.group != Group::None),
-          num_slots_(mode.num_slots(slots)),
+          num_slots_(slots.num_slots(mode)),
           block_(block),
           barrier_(barrier) {}
 

@@ -3,7 +3,7 @@
 
 #include "sim/config/config.h"
 #include "sim/fleet/faults.h"
-#include "sim/round/mode.h"
+#include "sim/modes/mode.h"
 #include "sim/round/slot_plan.h"
 
 #include <cstdint>

@@ -118,9 +118,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
     plan.optimizer = sgd_options(config.training.optimizer);
     plan.model = model;
     plan.cut = cut;
-    plan.all_reduce = config.mode.all_reduce == "star"   ? clients::AllReduce::Star
-                      : config.mode.all_reduce == "ring" ? clients::AllReduce::Ring
-                                                         : clients::AllReduce::Tree;
+    plan.all_reduce = mode.all_reduce;
     plan.all_examples = mode.pass == Pass::All;
     plan.layout_fingerprint = layout.fingerprint();
     plan.arena = arena->geometry();

@@ -33,7 +33,7 @@ void require_model_memory(const LoadedConfig& loaded, const clients::ModelSpec& 
     if (space == MemorySpace::Host && vectors_that_fit >= 1.0) {
         const Mode planned = make_mode(config);
         vectors = planned.num_globals() +
-                  planned.num_slots(plan_slots(config, space, static_cast<std::uint64_t>(count), num_workers));
+                  plan_slots(config, space, static_cast<std::uint64_t>(count), num_workers).num_slots(planned);
     }
     if (static_cast<double>(vectors) <= vectors_that_fit) return;
     throw loaded.source->error(
@@ -64,15 +64,15 @@ aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec
 }
 
 clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& model, const aggregation::Layout& layout) {
-    const std::string& layer = loaded.run.mode.cut;
-    if (layer.empty()) return {};
-    return blame(loaded, "mode.cut", [&] { return clients::cut_after(model, layout, layer); });
+    const Values& mode = loaded.run.mode.values;
+    if (mode.find("cut") == nullptr) return {};
+    return blame(loaded, "mode.cut", [&] { return clients::cut_after(model, layout, mode.word("cut")); });
 }
 
 std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, MemorySpace space, std::uint32_t num_workers,
                                                const Mode& mode, const SlotPlan& slots, const aggregation::Layout& layout,
                                                const clients::Cut& cut) {
-    const std::uint64_t num_slots = mode.num_slots(slots);
+    const std::uint64_t num_slots = slots.num_slots(mode);
     // For workers who have nothing else to do after the barrier, and slots that take long enough to sum.
     const bool shared = space == MemorySpace::Host && num_workers > 1 && mode.workers_may_sum() &&
                         num_slots * aggregation::ArenaGeometry::padded(layout.num_floats()) >= kSharedBytes;

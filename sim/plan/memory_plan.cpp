@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "sim/machine/machine.h"
+#include "sim/modes/mode_spec.h"
 #include "sim/plan/experiment.h"
 
 #include <algorithm>
@@ -15,15 +16,11 @@ constexpr std::uint64_t kProcessBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kRehearsedBatches = 8;
 
 /// Vectors of [P] that a worker keeps for itself.
-std::uint64_t vectors_of_worker(const RunConfig& run, std::uint64_t most_per_slot) {
+std::uint64_t vectors_of_worker(const RunConfig& run, const ModeSpec& mode, std::uint64_t most_per_slot) {
     std::uint64_t vectors = 2;
-    if (run.training.optimizer.momentum > 0.0) ++vectors;
-    if (run.training.optimizer.momentum > 0.0 && run.mode.name == "gradient_averaging") ++vectors;  // handed over at the end
-    const bool summary =
-        run.mode.name == "parameter_server" || run.mode.name == "split" || run.mode.name == "gradient_averaging";
-    if (summary) ++vectors;  // zeros, to take it with
+    if (run.training.optimizer.momentum > 0.0) vectors += 1 + mode.velocity_vectors;
     const bool proximal = run.strategy.values.number_or("proximal_mu", 0.0) > 0.0;
-    if (summary || proximal || run.mode.name == "hogwild") ++vectors;  // the gradient in one piece
+    vectors += std::max<std::uint64_t>(mode.gradient_vectors, proximal ? 1 : 0);  // the gradient in one piece
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     if (at_once > 1) vectors += at_once * (run.training.optimizer.momentum > 0.0 ? 3 : 2);
     if (most_per_slot > 1) vectors += static_cast<std::uint64_t>(std::bit_width(most_per_slot)) - 1;  // partial sums
@@ -33,16 +30,15 @@ std::uint64_t vectors_of_worker(const RunConfig& run, std::uint64_t most_per_slo
 }  // namespace
 
 std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
-    return kProcessBytes + vectors_of_worker(run, most_per_slot) * num_floats * sizeof(float);
+    return kProcessBytes + vectors_of_worker(run, mode_spec(run.mode.name), most_per_slot) * num_floats * sizeof(float);
 }
 
 std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
     RunConfig rehearsed = run;
-    rehearsed.mode.name = "synchronous";
     const bool proximal = rehearsed.strategy.values.erase("proximal_mu") > 0;
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
-    const std::uint64_t vectors = vectors_of_worker(run, std::max(most_per_slot, at_once)) -
-                                  vectors_of_worker(rehearsed, at_once) + (proximal && run.training.graph ? 1 : 0);
+    const std::uint64_t vectors = vectors_of_worker(run, mode_spec(run.mode.name), std::max(most_per_slot, at_once)) -
+                                  vectors_of_worker(rehearsed, ModeSpec{}, at_once) + (proximal && run.training.graph ? 1 : 0);
     return vectors * num_floats * sizeof(float);
 }
 

@@ -48,7 +48,7 @@ std::string resolve_device(const LoadedConfig& loaded) { return name_of(choose_d
 
 std::int64_t num_tasks(const RunConfig& run, const Mode& mode) {
     const auto each = static_cast<std::uint64_t>(run.training.least_per_slot());
-    const auto slots = static_cast<std::int64_t>(SlotPlan::even(each).num_slots(mode.in_flight));
+    const auto slots = static_cast<std::int64_t>(SlotPlan::even(each).num_slots(static_cast<std::uint64_t>(mode.in_flight)));
     return static_cast<std::int64_t>(mode.tasks.size()) * slots;
 }
 

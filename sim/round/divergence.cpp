@@ -26,7 +26,7 @@ std::vector<std::string> client_keys(const RunConfig& run) {
     if (run.training.optimizer.momentum > 0.0)
         keys.push_back(key("training.optimizer.momentum", run.training.optimizer.momentum));
     add_parameter(keys, run, "proximal_mu", 0.0);
-    if (run.mode.name == "parameter_server" && run.cohort_size() > 1) keys.emplace_back("mode.max_staleness");
+    if (run.mode.values.find("max_staleness") != nullptr && run.cohort_size() > 1) keys.emplace_back("mode.max_staleness");
     return keys;
 }
 

@@ -4,6 +4,7 @@
 #include "aggregation/math/aggregator.h"
 #include "clients/protocol/failure.h"
 #include "clients/protocol/task.h"
+#include "sim/modes/mode.h"
 
 #include <cstdint>
 #include <optional>
@@ -71,17 +72,6 @@ struct ClientReport {
     std::uint64_t staleness = 0;                    // server steps since
     clients::ClientResult result{};                 // of an accepted client
     std::optional<clients::FailureKind> failure{};  // of one that was dropped, or came late
-};
-
-/// Bytes that went to the clients, and came from them or passed between them.
-struct Traffic {
-    std::uint64_t down = 0;
-    std::uint64_t up = 0;
-    Traffic& operator+=(const Traffic& more) {
-        down += more.down;
-        up += more.up;
-        return *this;
-    }
 };
 
 /// What the barrier returns.

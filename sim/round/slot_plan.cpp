@@ -35,6 +35,10 @@ std::uint64_t SlotPlan::num_slots(std::uint64_t clients) const {
     return *std::max_element(slots_for.begin(), slots_for.end());
 }
 
+std::uint64_t SlotPlan::num_slots(const Mode& mode) const {
+    return std::max<std::uint64_t>(num_slots(mode.clients_in_slots()), mode.bring == Bring::OneUpdate ? 2 : 1);
+}
+
 SlotPlan plan_slots(const RunConfig& run, aggregation::MemorySpace space, std::uint64_t num_floats, std::uint64_t workers) {
     const TrainingConfig& training = run.training;
     if (training.clients_per_slot) return SlotPlan::even(static_cast<std::uint64_t>(*training.clients_per_slot));

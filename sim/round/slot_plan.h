@@ -7,6 +7,7 @@
 
 #include "aggregation/memory/param_span.h"
 #include "sim/config/config.h"
+#include "sim/modes/mode.h"
 
 #include <cstdint>
 
@@ -27,6 +28,8 @@ struct SlotPlan {
 
     /// The most that any cohort of up to so many clients needs.
     std::uint64_t num_slots(std::uint64_t clients) const;
+    /// The arena's.
+    std::uint64_t num_slots(const Mode& mode) const;
 };
 
 /// That of a config: what training.clients_per_slot says. auto: as many as are trained at once, and on the host up to 16 where the updates

@@ -93,7 +93,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
                                                                    config.threads, config.threads == 1 ? "" : "s") +
                                                            (run.workers.mps ? ", sharing the GPU by MPS" : "");
     const std::string seeds = describe_seeds(config);
-    const std::string mode = config.mode.name == "synchronous" ? "" : " · " + config.mode.name;
+    const std::string mode = config.mode.name == ModeConfig{}.name ? "" : " · " + config.mode.name;
     const bool own = config.strategy.aggregator.name == find_strategy(config.strategy.name)->aggregator;
     const std::string strategy = config.strategy.name + (own ? "" : " with " + config.strategy.aggregator.name);
     std::string text = fmt::format("run         {} · {}{} · {} rounds · seed {}{}\n", config.name, strategy, mode,

@@ -1,5 +1,6 @@
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/shared_segment.h"
+#include "sim/modes/mode_spec.h"
 #include "sim/sweep/process_memory.h"
 #include "sim/sweep/scheduler.h"
 
@@ -17,10 +18,8 @@ std::uint64_t beyond(std::uint64_t expected, std::uint64_t present) { return exp
 }  // namespace
 
 bool workers_are_free(const SweepRun& run) {
-    const std::string& mode = run.config.mode.name;
-    const bool timeless =
-        run.config.clock == "virtual" && (mode == "semi_async" || mode == "async" || mode == "parameter_server");
-    return !run.workers_given && (timeless || mode == "synchronous");
+    const ModeSpec& mode = mode_spec(run.config.mode.name);
+    return !run.workers_given && mode.any_workers && (mode.same_bits == SameBits::Always || run.config.clock == "virtual");
 }
 
 void Scheduler::look_at_memory() {

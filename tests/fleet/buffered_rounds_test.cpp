@@ -65,7 +65,7 @@ std::vector<Round> reference(const LoadedConfig& loaded) {
     const Experiment run = Experiment::to_inspect(loaded);
     const RunConfig& config = run.config;
     const std::uint64_t bytes = run.layout.num_values() * sizeof(float);
-    const auto quorum = static_cast<std::size_t>(*config.mode.quorum);
+    const auto quorum = static_cast<std::size_t>(*config.mode.quorum());
     using Event = std::tuple<double, std::uint32_t, std::int64_t>;  // when, who, sent in which round
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
     std::vector<bool> away(run.dataset.map().num_clients);
@@ -76,7 +76,7 @@ std::vector<Round> reference(const LoadedConfig& loaded) {
         for (std::uint32_t client = 0; client < away.size(); ++client)
             if (away[client]) busy.push_back(client);
         auto wanted = static_cast<std::size_t>(config.cohort_size());
-        if (config.mode.at_end == "drain") {
+        if (config.mode.values.word("at_end") == "drain") {
             const auto steps_left = static_cast<std::size_t>(config.rounds - version);
             wanted = std::min(wanted, steps_left * quorum - in_buffer);
         }

@@ -6,6 +6,7 @@
 // adds this machine's, or replaces them where a change of bits was meant; the commit that does so says why.
 #include "clients/models/catalog.h"
 #include "sim/config/fields.h"
+#include "sim/modes/mode_spec.h"
 #include "sim/strategies/strategy.h"
 #include "tests/process/csv_rows.h"
 #include "tests/support/skip.h"
@@ -103,7 +104,7 @@ std::vector<Case> other_cases() {
 
 std::vector<Case> all_cases() {
     std::vector<Case> all = other_cases();
-    for (const std::string& mode : sim::mode_names())
+    for (const std::string& mode : sim::names_of(sim::mode_catalog()))
         for (Case& one : cases_of_mode(mode)) all.push_back(std::move(one));
     return all;
 }
@@ -195,7 +196,7 @@ TEST_SUITE("Golden") {
         std::set<std::string> covered{"synchronous"};
         covered.insert(kOneByOne.begin(), kOneByOne.end());
         covered.insert(kInGroups.begin(), kInGroups.end());
-        for (const std::string& mode : sim::mode_names()) CHECK_MESSAGE(covered.contains(mode), mode);
+        for (const std::string& mode : sim::names_of(sim::mode_catalog())) CHECK_MESSAGE(covered.contains(mode), mode);
     }
     TEST_CASE("EveryRecordedRowIsACaseOfToday") {
         std::set<std::string> names;

@@ -42,7 +42,11 @@ TEST_SUITE("ModesRefused") {
         check_refused(averaging + "workers: 4\nfailures:\n  policy: drop\n", "4: failures.policy", {"allowed", "abort, retry"});
         check_refused(
             averaging + "workers: 4\ndata: {format: glyphs, num_train: 600,\n  partition: {scheme: dirichlet, clients: 4}}\n",
-            "4: data.partition", {"allowed: scheme iid"});
+            "4: data.partition.scheme", {"dealt anew in every pass", "allowed in mode gradient_averaging: iid"});
+        check_refused(
+            averaging +
+                "workers: 4\ndata: {format: glyphs, num_train: 600,\n  partition: {clients: 4, sizes: [0.1, 0.2, 0.3, 0.4]}}\n",
+            "4: data.partition.sizes", {"leave it out in mode gradient_averaging"});
         check_refused(averaging + "workers: 4\ntraining:\n  cohort: 3\n", "4: training.cohort", {"allowed: 4"});
         check_refused(averaging + "workers: 4\ndevices:\n  availability: {scheme: probability}\n",
                       "4: devices.availability.scheme", {"replicas work together or not at all", "always"});

@@ -170,12 +170,12 @@ TEST_CASE("EveryKeyIsRead") {
         loaded(kMinimal,
                {"mode={name: semi_async, quorum: 3, staleness: hinge, staleness_a: 2, staleness_b: 8, at_end: drain}"})
             .mode;
-    CHECK_EQ(mode.quorum.value_or(0), 3);
-    CHECK_EQ(mode.staleness, "hinge");
-    CHECK_EQ(mode.staleness_a, 2.0);
-    CHECK_EQ(mode.staleness_b, 8.0);
-    CHECK_EQ(mode.at_end, "drain");
-    CHECK_EQ(loaded(kMinimal, {"mode={name: async, alpha: 0.25}"}).mode.alpha, 0.25);
+    CHECK_EQ(mode.quorum().value_or(0), 3);
+    CHECK_EQ(mode.values.word("staleness"), "hinge");
+    CHECK_EQ(mode.values.number("staleness_a"), 2.0);
+    CHECK_EQ(mode.values.number("staleness_b"), 8.0);
+    CHECK_EQ(mode.values.word("at_end"), "drain");
+    CHECK_EQ(loaded(kMinimal, {"mode={name: async, alpha: 0.25}"}).mode.values.number("alpha"), 0.25);
 }
 
 TEST_CASE("NameDefaultsToTheFilesName") {

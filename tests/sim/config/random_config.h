@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/config/fields.h"
+#include "sim/modes/mode_spec.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -65,6 +66,33 @@ private:
     std::mt19937 random_;
 };
 
+/// What the mode takes only some values of.
+inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
+    const std::int64_t clients = run.data.partition.clients;
+    if (mode.all_clients) {
+        run.devices.availability = {};
+        run.data.partition = {};
+        run.data.partition.clients = clients;
+        run.training.participation.reset();
+        run.training.cohort = clients;
+    }
+    if (mode.needs_quorum || run.mode.quorum())
+        run.mode.values.set("quorum", std::optional(std::min(run.mode.quorum().value_or(1), run.cohort_size())));
+    if (!mode.weighs_updates) run.strategy.weighting = Weighting::Examples;
+    if (!mode.rate_key.empty() && run.strategy.values.find("server_lr") != nullptr) run.strategy.values.set("server_lr", 1.0);
+    if (!mode.whole_cohort || run.mode.quorum()) run.training.clients_per_slot = 1;
+    run.training.clients_at_once = (*run.training.clients_per_slot + 1) / 2;
+    if (seed % 3 == 0) run.training.clients_per_slot.reset();
+    if (run.training.clients_at_once > 1) run.training.precision = "f32";
+    for (const KeyLimit& limit : mode.limits) {
+        if (limit.key == "failures.policy") run.failures.policy = limit.allowed.front();
+        if (limit.key == "training.graph") run.training.graph = false;
+        if (limit.key == "training.precision") run.training.precision = limit.allowed.front();
+    }
+    const std::int64_t arrivals = mode.steps_by_arrival ? 1 : run.mode.quorum().value_or(run.cohort_size());
+    run.failures.min_updates = std::min(run.failures.min_updates, arrivals);
+}
+
 /// Values that depend on each other, made to fit.
 inline void reconcile(RunConfig& run, unsigned seed) {
     if (seed % 2 == 0) run.data.partition.clients = 1 + seed % 7;
@@ -81,32 +109,11 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     const StrategySpec& strategy = *find_strategy(run.strategy.name);
     const auto& modes = strategy.modes;
     if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end()) run.mode = {};
-    if (run.mode.name != "synchronous") run.strategy.aggregator = {strategy.aggregator};
+    if (!mode_spec(run.mode.name).whole_cohort) run.strategy.aggregator = {strategy.aggregator};
     const bool single = aggregation::aggregator_spec(run.strategy.aggregator.name).single_updates;
     run.training.clients_per_slot = single ? 1 : std::int64_t{1} << (seed % 5);
-    if (run.mode.name == "semi_async" && !run.mode.quorum) run.mode.quorum = 1;
-    if (run.mode.quorum) run.mode.quorum = std::min(*run.mode.quorum, run.cohort_size());
-    const bool by_gradients =
-        run.mode.name == "gradient_averaging" || run.mode.name == "parameter_server" || run.mode.name == "hogwild";
-    if (by_gradients) run.strategy.weighting = Weighting::Examples;
-    if (by_gradients) run.failures.policy = "abort";
-    if (run.mode.name == "gradient_averaging") {
-        run.devices.availability = {};
-        run.data.partition = {};
-        run.data.partition.clients = clients;
-        run.training.participation.reset();
-        run.training.cohort = clients;
-    }
-    if (run.mode.name != "synchronous" || run.mode.quorum) run.training.clients_per_slot = 1;
-    run.training.clients_at_once = (*run.training.clients_per_slot + 1) / 2;
-    if (seed % 3 == 0) run.training.clients_per_slot.reset();
-    if (run.mode.name == "split") run.training.graph = false;
-    if (run.mode.name == "split" || run.training.clients_at_once > 1) run.training.precision = "f32";
-    if ((by_gradients || run.mode.name == "async") && run.strategy.values.find("server_lr") != nullptr)
-        run.strategy.values.set("server_lr", 1.0);
-    const std::int64_t arrivals =
-        run.mode.name == "async" || run.mode.name == "parameter_server" ? 1 : run.mode.quorum.value_or(run.cohort_size());
-    run.failures.min_updates = std::min(run.failures.min_updates, arrivals);
+    run.mode.values = completed(run.mode.values, mode_spec(run.mode.name).keys);
+    fit_to_mode(run, mode_spec(run.mode.name), seed);
     for (FaultConfig& fault : run.faults) {
         if (fault.client) *fault.client %= clients;
         if (fault.round) *fault.round = 1 + *fault.round % run.rounds;

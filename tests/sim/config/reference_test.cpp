@@ -5,6 +5,7 @@
 #include "sim/config/suggest.h"
 #include "sim/devices/availability.h"
 #include "sim/devices/spread.h"
+#include "sim/modes/mode_spec.h"
 #include "tests/sim/config/config_files.h"
 #include "tests/support/places.h"
 
@@ -101,7 +102,7 @@ std::vector<std::string> one_for_each_choice() {
         texts.push_back(start + fmt::format("faults: [{{{}}}]\n", choice_of("kind", fault)));
     for (const StrategySpec& spec : strategy_catalog())
         texts.push_back(start + fmt::format("strategy: {{name: {}}}\n", spec.name));
-    for (const std::string& mode : mode_names()) {
+    for (const std::string& mode : names_of(mode_catalog())) {
         const std::string needs = mode == "semi_async" ? ", quorum: 1" : mode == "split" ? ", cut: fc" : "";
         texts.push_back(start + fmt::format("mode: {{name: {}{}}}\n", mode, needs));
     }

@@ -1,5 +1,6 @@
 // The catalog: each strategy builds, its parameters are read, checked and handed on.
 #include "sim/config/fields.h"
+#include "sim/modes/mode_spec.h"
 #include "tests/sim/config/config_files.h"
 
 #include <doctest/doctest.h>
@@ -42,8 +43,8 @@ TEST_CASE("CatalogInOrder") {
     for (const StrategySpec& spec : strategy_catalog()) names.push_back(spec.name);
     CHECK(names == std::vector<std::string>{"fedavg", "fedavgm", "fedprox", "fedadam", "median"});
     CHECK(find_strategy("fedsgd") == nullptr);
-    CHECK(mode_names() == std::vector<std::string>{"synchronous", "semi_async", "async", "gradient_averaging",
-                                                   "parameter_server", "hogwild", "split"});
+    CHECK(names_of(mode_catalog()) == std::vector<std::string>{"synchronous", "semi_async", "async", "gradient_averaging",
+                                                               "parameter_server", "hogwild", "split"});
     CHECK_THROWS_AS(make_strategy("fedsgd", {}, Weighting::Uniform), Fault);
 }
 

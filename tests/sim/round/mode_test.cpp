@@ -1,4 +1,5 @@
 #include "sim/round/mode.h"
+#include "sim/round/slot_plan.h"
 
 #include <doctest/doctest.h>
 
@@ -65,11 +66,11 @@ TEST_SUITE("Mode") {
 
     TEST_CASE("WhoHasArrivedKeepsItsSlotUntilTheRoundEnds") {
         const SlotPlan one = SlotPlan::even(1);
-        CHECK(with(10, 10, false).num_slots(one) == 10);
-        CHECK(with(10, 3, false).num_slots(one) == 10);
-        CHECK(with(10, 10, true).num_slots(one) == 19);
-        CHECK(with(10, 3, true).num_slots(one) == 12);
-        CHECK(with(10, 1, true).num_slots(one) == 10);
+        CHECK(one.num_slots(with(10, 10, false)) == 10);
+        CHECK(one.num_slots(with(10, 3, false)) == 10);
+        CHECK(one.num_slots(with(10, 10, true)) == 19);
+        CHECK(one.num_slots(with(10, 3, true)) == 12);
+        CHECK(one.num_slots(with(10, 1, true)) == 10);
     }
 
     TEST_CASE("ModeOfTheConfig") {
@@ -79,8 +80,7 @@ TEST_SUITE("Mode") {
         CHECK(make_mode(run).quorum == 8);
         CHECK_FALSE(make_mode(run).late_join);
         run.mode.name = "semi_async";
-        run.mode.quorum = 3;
-        run.mode.at_end = "drain";
+        run.mode.values = {{"quorum", std::optional<std::int64_t>(3)}, {"at_end", "drain"}};
         const Mode buffered = make_mode(run);
         CHECK(buffered.in_flight == 8);
         CHECK(buffered.quorum == 3);
@@ -88,7 +88,7 @@ TEST_SUITE("Mode") {
         CHECK(buffered.drain);
         CHECK(buffered.payload == clients::Payload::Update);
         CHECK(buffered.staleness.discount(3) == 0.5);
-        run.mode.name = "async";
+        run.mode = {.name = "async", .values = {}};
         CHECK(make_mode(run).quorum == 1);
         CHECK(make_mode(run).payload == clients::Payload::Model);
     }

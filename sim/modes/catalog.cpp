@@ -1,0 +1,57 @@
+#include "aggregation/base/error.h"
+#include "sim/modes/mode_spec.h"
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+// Each in the file of its name.
+ModeSpec synchronous();
+ModeSpec semi_async();
+ModeSpec async();
+ModeSpec gradient_averaging();
+ModeSpec parameter_server();
+ModeSpec hogwild();
+ModeSpec split();
+
+const std::vector<ModeSpec>& mode_catalog() {
+    static const std::vector<ModeSpec> catalog = {
+        synchronous(), semi_async(), async(), gradient_averaging(), parameter_server(), hogwild(), split(),
+    };
+    return catalog;
+}
+
+const ModeSpec& mode_spec(const std::string& name) {
+    const std::vector<ModeSpec>& catalog = mode_catalog();
+    const auto found = std::find_if(catalog.begin(), catalog.end(), [&](const ModeSpec& spec) { return spec.name == name; });
+    FEDHIVE_CHECK(found != catalog.end(), "no mode is called '{}'", name);
+    return *found;
+}
+
+KeySpec quorum_key() {
+    return {
+        .name = "quorum",
+        .default_value = std::optional<std::int64_t>(),
+        .range = between(1, kMost),
+        .default_note = "the cohort",
+        .doc =
+            "Arrivals that end a round, at most training.cohort. synchronous: who comes later is left behind (over-selection, "
+            "arXiv:1902.01046: a cohort of 1.3 times the quorum); semi_async: joins a later round; must be given there, "
+            "typically 10 (K)."};
+}
+
+std::size_t quorum_of(const ModeInput& input) {
+    return static_cast<std::size_t>(input.values.optional_integer("quorum").value_or(static_cast<std::int64_t>(input.cohort)));
+}
+
+KeySpec at_end_key() {
+    return {.name = "at_end",
+            .default_value = "drop",
+            .choices = {"drop", "drain"},
+            .doc =
+                "Clients still on their way when the last round ends. drop: their work is lost, and counted in the manifest; "
+                "drain: the last "
+                "rounds send nobody who could not arrive any more."};
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,71 @@
+// DistributedDataParallel: S. Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", arXiv:2006.15704:
+// replicas that average their gradients in every step, and so stay alike.
+#include "aggregation/math/mixing.h"
+#include "aggregation/math/server_copy.h"
+#include "sim/modes/mode_spec.h"
+
+namespace fedhive::sim {
+
+namespace {
+
+/// After the two models.
+constexpr std::uint32_t kVelocityRegion = 2;
+
+/// Whichever way gradients are summed, all ranks together read 2 (R - 1) of them.
+Traffic all_reduce_in_every_step(const Trip& trip) {
+    return {trip.model_bytes, trip.steps * 2 * (trip.in_flight - 1) * trip.model_bytes / trip.in_flight};
+}
+
+clients::AllReduce all_reduce_of(const std::string& name) {
+    return name == "star" ? clients::AllReduce::Star : name == "ring" ? clients::AllReduce::Ring : clients::AllReduce::Tree;
+}
+
+Mode build_gradient_averaging(const ModeInput& input) {
+    Mode mode;
+    mode.in_flight = mode.quorum = input.cohort;
+    mode.tasks = {clients::TaskKind::Replica};
+    mode.group = Group::Round;
+    mode.bring = Bring::OneUpdate;
+    mode.pass = Pass::Share;
+    mode.traffic = all_reduce_in_every_step;
+    mode.all_reduce = all_reduce_of(input.values.word("all_reduce"));
+    if (input.optimizer.momentum > 0.0F) mode.velocity_index = kVelocityRegion;
+    return mode;
+}
+
+/// The server adopts what slot 0 holds, and the momentum of slot 1 with it.
+void adopt(Strategy& strategy, const ModeInput& input, const aggregation::Arena& arena) {
+    const bool momentum = input.optimizer.momentum > 0.0F;
+    strategy.aggregator = aggregation::make_single_update();
+    strategy.server_optimizer =
+        aggregation::make_server_copy(momentum ? arena.global(kVelocityRegion) : aggregation::ParamSpan(),
+                                      momentum ? arena.slot(1) : aggregation::ParamSpan());
+}
+
+}  // namespace
+
+ModeSpec gradient_averaging() {
+    return {
+        .name = "gradient_averaging",
+        .summary = "replicas that average their gradients in every step (DistributedDataParallel, arXiv:2006.15704)",
+        .keys = {{.name = "all_reduce",
+                  .default_value = "tree",
+                  .choices = {"star", "ring", "tree"},
+                  .doc = "How replicas sum their gradients. star: one takes all and gives all, as DataParallel does; ring: "
+                         "each adds its part "
+                         "around; tree: pairs of pairs, the same bits as star. Can change the last bit."}},
+        .all_clients = true,
+        .weighs_updates = false,
+        .rate_key = "training.optimizer.lr",
+        .limits = {{"data.partition.scheme", {"iid"}, "examples are dealt anew in every pass, the same number to each replica"},
+                   {"data.partition.sizes", {}, "examples are dealt anew in every pass, the same number to each replica"},
+                   {"devices.availability.scheme", {"always"}, "replicas work together or not at all"},
+                   {"failures.policy", {"abort", "retry"}, "replicas cannot go on without one of them"}},
+        .any_workers = false,
+        .gradient_vectors = 2,
+        .velocity_vectors = 1,  // handed over at the end
+        .build = build_gradient_averaging,
+        .take_over = adopt};
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,44 @@
+// Hogwild: F. Niu et al. 2011, "Hogwild!: A Lock-Free Approach to Parallelizing Stochastic Gradient Descent", arXiv:1106.5730, Algorithm 1: all
+// workers read and write one model without a lock.
+#include "sim/modes/mode_spec.h"
+
+namespace fedhive::sim {
+
+namespace {
+
+Traffic model_in_every_step(const Trip& trip) { return {trip.steps * trip.model_bytes, trip.steps * trip.model_bytes}; }
+
+Mode build_hogwild(const ModeInput& input) {
+    Mode mode;
+    mode.in_flight = mode.quorum = input.cohort;
+    mode.tasks = {clients::TaskKind::InPlace};
+    mode.bring = Bring::Nothing;
+    mode.traffic = model_in_every_step;
+    if (input.values.word("data") == "full") mode.pass = Pass::All;
+    return mode;
+}
+
+}  // namespace
+
+ModeSpec hogwild() {
+    return {
+        .name = "hogwild",
+        .summary = "all workers write one model without a lock (arXiv:1106.5730)",
+        .keys = {{.name = "data",
+                  .default_value = "partitioned",
+                  .choices = {"partitioned", "full"},
+                  .doc = "partitioned: a client's own examples; full: all training examples for every client, each in an order "
+                         "of its own."}},
+        .weighs_updates = false,
+        .rate_key = "training.optimizer.lr",
+        .limits =
+            {{"failures.policy",
+              {"abort", "drop"},
+              "what a failed client wrote into the shared model cannot be taken back, so trying again would count it twice"}},
+        .same_bits = SameBits::Never,
+        .any_workers = false,
+        .gradient_vectors = 1,
+        .build = build_hogwild};
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,32 @@
+// FedBuff: J. Nguyen et al. 2022, "Federated Learning with Buffered Asynchronous Aggregation", arXiv:2106.06639, Algorithm 1.
+//
+//   M clients on their way;  who arrives adds s(tau) Delta to the buffer and is replaced;  after K arrivals
+//   w <- w + eta_g buffer / K                       here: / the sum of weights, and the step is the strategy's
+#include "sim/modes/mode_spec.h"
+
+namespace fedhive::sim {
+
+ModeSpec semi_async() {
+    ModeSpec spec{.name = "semi_async",
+                  .summary =
+                      "when `quorum` of the clients on their way have, each of them replaced as it arrives (FedBuff, "
+                      "arXiv:2106.06639)",
+                  .keys = staleness_keys(),
+                  .needs_quorum = true,
+                  .discounts = true,
+                  .same_bits = SameBits::BySameOrder,
+                  .build = [](const ModeInput& input) {
+                      Mode mode;
+                      mode.in_flight = input.cohort;
+                      mode.quorum = quorum_of(input);
+                      mode.late_join = true;
+                      mode.drain = input.values.word("at_end") == "drain";
+                      mode.staleness = staleness_of(input.values);
+                      return mode;
+                  }};
+    spec.keys.insert(spec.keys.begin(), quorum_key());
+    spec.keys.push_back(at_end_key());
+    return spec;
+}
+
+}  // namespace fedhive::sim

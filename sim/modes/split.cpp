@@ -1,0 +1,43 @@
+// Split learning: O. Gupta and R. Raskar 2018, arXiv:1810.06060; in rounds with an average of both halves, C. Thapa et al. 2020, "SplitFed: When
+// Federated Learning Meets Split Learning", arXiv:2004.12088.
+#include "sim/modes/mode_spec.h"
+
+namespace fedhive::sim {
+
+namespace {
+
+Traffic model_and_activations(const Trip& trip) {
+    const std::uint64_t bytes = trip.model_bytes + trip.examples * trip.activation_bytes;
+    return {bytes, bytes};
+}
+
+Mode build_split(const ModeInput& input) {
+    Mode mode;
+    mode.in_flight = mode.quorum = input.cohort;
+    mode.tasks = {clients::TaskKind::LowerHalf, clients::TaskKind::UpperHalf};
+    mode.group = Group::Slot;
+    mode.traffic = model_and_activations;
+    return mode;
+}
+
+}  // namespace
+
+ModeSpec split() {
+    return {
+        .name = "split",
+        .summary = "a client keeps the first layers, the server the others (arXiv:2004.12088)",
+        .keys =
+            {{.name = "cut",
+              .default_value = "",
+              .required = true,
+              .doc =
+                  "The last layer of the client's half, by its name in the model's tensors, such as conv2; what follows is the "
+                  "server's."}},
+        .limits = {{"training.graph", {"false"}, "a step that two processes share cannot be recorded"},
+                   {"training.precision", {"f32", "tf32"}, "what the halves pass each other is f32"}},
+        .any_workers = false,
+        .gradient_vectors = 2,
+        .build = build_split};
+}
+
+}  // namespace fedhive::sim

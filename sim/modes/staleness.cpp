@@ -1,0 +1,46 @@
+#include "sim/modes/staleness.h"
+
+#include <cmath>
+
+namespace fedhive::sim {
+
+double Staleness::discount(std::uint64_t tau) const {
+    const auto age = static_cast<double>(tau);
+    switch (function) {
+        case Function::Constant:
+            return 1.0;
+        case Function::Hinge:
+            return age <= b ? 1.0 : 1.0 / (a * (age - b) + 1.0);
+        case Function::Polynomial:
+            return std::pow(1.0 + age, -a);
+    }
+    return 1.0;
+}
+
+std::vector<KeySpec> staleness_keys() {
+    return {{.name = "staleness",
+             .default_value = "polynomial",
+             .choices = {"constant", "hinge", "polynomial"},
+             .doc = "What an arrival counts that τ server steps have overtaken. constant: 1; hinge: 1 up to τ = b, then 1 / (a "
+                    "(τ - b) + 1); "
+                    "polynomial: (1 + τ)^-a; 1 / sqrt(1 + τ) is FedBuff's (s)."},
+            {.name = "staleness_a",
+             .default_value = 0.5,
+             .range = between(0, 1000),
+             .with = {{"staleness", {"hinge", "polynomial"}}},
+             .doc = "hinge: slope, typically 10; polynomial: exponent, typically 0.5 (a)."},
+            {.name = "staleness_b",
+             .default_value = 4.0,
+             .range = between(0, kMost),
+             .with = {{"staleness", {"hinge"}}},
+             .doc = "Server steps without a discount, typically 4 (b)."}};
+}
+
+Staleness staleness_of(const Values& values) {
+    Staleness staleness{.a = values.number("staleness_a"), .b = values.number("staleness_b")};
+    if (values.word("staleness") == "hinge") staleness.function = Staleness::Function::Hinge;
+    if (values.word("staleness") == "polynomial") staleness.function = Staleness::Function::Polynomial;
+    return staleness;
+}
+
+}  // namespace fedhive::sim

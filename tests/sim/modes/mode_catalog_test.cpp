@@ -1,0 +1,103 @@
+// The catalog of modes: each is described, builds, and is the value that its spec tells the config of.
+#include "sim/config/config.h"
+#include "sim/modes/mode_spec.h"
+#include "sim/strategies/strategy.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+/// Of four clients, with what its keys are where nothing is given.
+Mode four_in(const ModeSpec& spec) { return spec.build({.values = completed({}, spec.keys), .cohort = 4}); }
+
+bool is_key(const std::string& name) {
+    const std::vector<std::string> keys = config_keys();
+    return std::find(keys.begin(), keys.end(), name) != keys.end();
+}
+
+}  // namespace
+
+TEST_SUITE("ModeCatalog") {
+    TEST_CASE("EveryModeIsDescribedAndHasKeysOfTheConfig") {
+        std::set<std::string> names;
+        for (const ModeSpec& spec : mode_catalog()) {
+            CAPTURE(spec.name);
+            CHECK(names.insert(spec.name).second);
+            CHECK(&mode_spec(spec.name) == &spec);
+            CHECK_FALSE(spec.summary.empty());
+            for (const KeySpec& key : spec.keys) {
+                CAPTURE(key.name);
+                CHECK(is_key("mode." + key.name));
+                CHECK_FALSE(key.doc.empty());
+            }
+            for (const KeyLimit& limit : spec.limits) CHECK_MESSAGE(is_key(limit.key), limit.key);
+            if (!spec.rate_key.empty()) CHECK_MESSAGE(is_key(spec.rate_key), spec.rate_key);
+        }
+        CHECK_THROWS_AS(mode_spec("gossip"), Fault);
+    }
+
+    TEST_CASE("EveryModeRunsWithAStrategyAndStrategiesNameNoOther") {
+        std::set<std::string> named;
+        for (const StrategySpec& strategy : strategy_catalog()) named.insert(strategy.modes.begin(), strategy.modes.end());
+        std::set<std::string> names;
+        for (const ModeSpec& spec : mode_catalog()) names.insert(spec.name);
+        CHECK(named == names);
+    }
+
+    TEST_CASE("TheValueIsWhatTheSpecSays") {
+        for (const ModeSpec& spec : mode_catalog()) {
+            CAPTURE(spec.name);
+            const Mode mode = four_in(spec);
+            CHECK(mode.in_flight == 4);
+            CHECK(mode.quorum == (spec.steps_by_arrival ? 1 : 4));
+            CHECK(spec.whole_cohort == (mode.trains_alone() && !mode.overlaps()));
+            CHECK(spec.all_clients == (mode.group == Group::Round));
+            CHECK((spec.same_bits == SameBits::BySameOrder) == mode.overlaps());
+            CHECK((spec.same_bits == SameBits::Never) == mode.in_place());
+            CHECK(spec.any_workers == (mode.group == Group::None && !mode.in_place()));
+            CHECK(spec.discounts == mode.late_join);
+            CHECK((spec.take_over != nullptr) == (!spec.rate_key.empty() && !mode.in_place()));
+        }
+    }
+
+    TEST_CASE("KeysReachTheValue") {
+        const auto built = [](const std::string& name, const Values& given, float momentum = 0.0F) {
+            return mode_spec(name).build({completed(given, mode_spec(name).keys), 4, {.lr = 0.1F, .momentum = momentum}});
+        };
+        CHECK(built("synchronous", {{"quorum", std::optional<std::int64_t>(3)}}).quorum == 3);
+        CHECK(built("semi_async", {{"quorum", std::optional<std::int64_t>(2)}}).quorum == 2);
+        CHECK(built("async", {{"staleness", "hinge"}, {"staleness_a", 1.0}, {"staleness_b", 2.0}}).staleness.discount(3) ==
+              0.5);
+        CHECK(built("async", {{"at_end", "drain"}}).drain);
+        CHECK_FALSE(built("semi_async", {}).drain);
+        CHECK(built("gradient_averaging", {{"all_reduce", "star"}}).all_reduce == clients::AllReduce::Star);
+        CHECK(built("gradient_averaging", {{"all_reduce", "ring"}}).all_reduce == clients::AllReduce::Ring);
+        CHECK(built("gradient_averaging", {}).num_globals() == 2);
+        CHECK(built("gradient_averaging", {}, 0.9F).num_globals() == 3);
+        CHECK(built("parameter_server", {{"max_staleness", std::optional<std::int64_t>(0)}}).max_staleness == 0);
+        CHECK_FALSE(built("parameter_server", {}).max_staleness);
+        CHECK(built("hogwild", {{"data", "full"}}).pass == Pass::All);
+        CHECK(built("split", {}).group_size() == 2);
+    }
+
+    TEST_CASE("TrafficIsThatOfThePage") {
+        // Two steps of ten examples, a model of 100 bytes, 3 bytes of activations an example.
+        const Trip trip{.examples = 20, .steps = 2, .model_bytes = 100, .activation_bytes = 3, .in_flight = 4};
+        const auto traffic = [&](const char* name) {
+            const Traffic bytes = four_in(mode_spec(name)).traffic(trip);
+            return std::pair(bytes.down, bytes.up);
+        };
+        using Bytes = std::pair<std::uint64_t, std::uint64_t>;
+        for (const char* name : {"synchronous", "semi_async", "async", "parameter_server"})
+            CHECK(traffic(name) == Bytes(100, 100));
+        CHECK(traffic("hogwild") == Bytes(200, 200));
+        CHECK(traffic("split") == Bytes(160, 160));
+        CHECK(traffic("gradient_averaging") == Bytes(100, 300));
+    }
+}
