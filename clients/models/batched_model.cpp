@@ -1,7 +1,6 @@
 #include "clients/models/batched_model.h"
 
 #include "aggregation/base/error.h"
-#include "clients/models/flat_model.h"
 
 #include <ATen/functorch/BatchedTensorImpl.h>
 #include <ATen/functorch/DynamicLayer.h>
@@ -36,23 +35,15 @@ private:
     std::int64_t level_;
 };
 
-/// Where the model keeps its parameters, in the order of its layout.
-std::vector<at::Tensor*> places_of(Classifier& model) {
-    std::vector<at::Tensor*> places;
-    for (Layer& layer : model.layers()) places.insert(places.end(), {&layer.weight, &layer.bias});
-    return places;
-}
-
 }  // namespace
 
 BatchedModel::BatchedModel(const ModelSpec& spec, std::size_t rows, MemorySpace space)
     : device_(space == MemorySpace::Host ? at::Device(at::kCPU) : at::Device(at::kCUDA, 0)),
-      module_(build_model(spec)),
-      layout_(layout_of(*module_)),
+      module_(std::make_unique<Classifier>(spec)),
+      layout_(model_layout(spec)),
       num_rows_(rows),
-      parameters_(rows * layout_.num_floats(), space),
-      places_(places_of(*module_)) {
-    FEDHIVE_CHECK_EQ(places_.size(), layout_.entries().size());
+      parameters_(rows * layout_.num_floats(), space) {
+    FEDHIVE_CHECK_EQ(module_->parameters().size(), layout_.entries().size());
     module_->train();
 }
 
@@ -80,7 +71,8 @@ void BatchedModel::use(std::size_t rows) {
 
 at::Tensor BatchedModel::forward(const at::Tensor& examples) {
     const Vmap vmap(examples.size(0));
-    for (std::size_t i = 0; i < places_.size(); ++i) *places_[i] = vmap.batched(columns_[i]);
+    const std::vector<at::Tensor*>& places = module_->parameters();
+    for (std::size_t i = 0; i < places.size(); ++i) *places[i] = vmap.batched(columns_[i]);
     return Vmap::whole(module_->forward(vmap.batched(examples)));
 }
 

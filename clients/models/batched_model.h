@@ -6,6 +6,7 @@
 #include "aggregation/memory/param_buffer.h"
 #include "clients/models/classifier.h"
 
+#include <memory>
 #include <vector>
 
 namespace fedhive::clients {
@@ -35,7 +36,6 @@ private:
     aggregation::Layout layout_;
     std::size_t num_rows_;
     aggregation::ParamBuffer parameters_;
-    std::vector<at::Tensor*> places_;  // of the model's parameters, in the layout's order
     std::vector<at::Tensor> columns_;
 };
 

@@ -1,44 +1,42 @@
 #include "clients/models/catalog.h"
 
 #include "aggregation/base/error.h"
-#include "aggregation/base/random.h"
-#include "clients/models/classifier.h"
-#include "clients/models/flat_model.h"
 
-#include <ATen/Context.h>
 #include <fmt/ranges.h>
 
-#include <mutex>
+#include <algorithm>
 
 namespace fedhive::clients {
 
-std::unique_ptr<Classifier> build_model(const ModelSpec& spec) {
-    const std::string name = spec.name.get();
-    if (name == "lr") return build_lr(spec);
-    if (name == "mlp") return build_mlp(spec);
-    if (name == "mnist_cnn") return build_mnist_cnn(spec);
-    if (name == "cnn_m") return build_cnn_m(spec);
-    throw ConfigError(fmt::format("unknown model '{}'; known: {}", name, fmt::join(kModelNames, ", ")));
+NamedModel lr_model();
+NamedModel mlp_model();
+NamedModel mnist_cnn_model();
+NamedModel cnn_m_model();
+
+const std::vector<NamedModel>& model_catalog() {
+    static const std::vector<NamedModel> models{lr_model(), mlp_model(), mnist_cnn_model(), cnn_m_model()};
+    return models;
 }
 
-aggregation::Layout model_layout(const ModelSpec& spec) {
-    try {
-        return layout_of(*build_model(spec));
-    } catch (const c10::Error& error) {
-        throw ConfigError(fmt::format("{} cannot be built: {}", spec.name.get(), error.what_without_backtrace()));
-    }
+std::vector<std::string> model_names() {
+    std::vector<std::string> names;
+    for (const NamedModel& model : model_catalog()) names.push_back(model.name);
+    return names;
 }
 
-void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
-                        aggregation::ParamSpan to) {
-    const auto model = build_model(spec);
-    {
-        at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
-        const std::lock_guard lock(generator.mutex());
-        generator.set_current_seed(Stream(seed, Purpose::ModelInit).next_u64());
-    }
-    for (Layer& layer : model->layers()) layer.initialise();
-    store_parameters(*model, layout, to);
+ModelSpec named_model(std::string_view name, const ExampleShape& input, std::int64_t num_classes, const Values& values) {
+    const auto& catalog = model_catalog();
+    const auto found = std::ranges::find(catalog, name, &NamedModel::name);
+    if (found == catalog.end())
+        throw ConfigError(fmt::format("unknown model '{}'; known: {}", name, fmt::join(model_names(), ", ")));
+    const std::string misfit = found->misfit != nullptr ? found->misfit(input) : "";
+    if (!misfit.empty()) throw ConfigError(misfit);
+    ModelSpec spec;
+    spec.input = input;
+    spec.num_classes = num_classes;
+    spec.layers = found->layers(completed(values, found->keys));
+    spec.name.set(name);
+    return spec;
 }
 
 }  // namespace fedhive::clients

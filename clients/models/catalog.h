@@ -1,30 +1,51 @@
-// The models by name, without LibTorch in sight: what the coordinator needs to lay out the arena and to fill in the first global model.
+// The named models, without LibTorch in sight: each is a list of layers and what may vary in it, in a file of its own. To add one: write its
+// file, declare its function in catalog.cpp, and add it to the list there.
 #pragma once
 
+#include "aggregation/base/keys.h"
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/param_span.h"
 #include "clients/data/dataset.h"
+#include "clients/models/layer_list.h"
 #include "clients/protocol/fixed_text.h"
 
-#include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace fedhive::clients {
 
-/// In the order of REFERENCE.md.
-inline constexpr std::array<std::string_view, 4> kModelNames{"lr", "mlp", "mnist_cnn", "cnn_m"};
-
 /// Which model, for which data; plain data, since workers get it through the control block.
 struct ModelSpec {
-    FixedText<32> name;
+    FixedText<16> name;  // for messages: "mlp", or kListedModel
     ExampleShape input;
     std::int64_t num_classes = 0;
-    bool dropout = true;        // mnist_cnn, cnn_m
-    std::int64_t hidden = 200;  // mlp: units in each of its two hidden layers
+    LayerList layers;
 };
 
-/// Names, shapes and offsets of the model's tensors. Throws ConfigError (without file and line) when the model does not fit the input shape.
+/// What a model is called that the config gives as a list of layers.
+inline constexpr const char* kListedModel = "model.layers";
+
+struct NamedModel {
+    std::string name;
+    std::string summary;  // half a line
+    std::string source;   // paper or where it is used
+    std::vector<KeySpec> keys;
+    LayerList (*layers)(const Values& values) = nullptr;  // values: of all keys
+    /// What it takes and what else to use, where it does not take such examples; empty where it does, or where its layers say it themselves.
+    std::string (*misfit)(const ExampleShape& input) = nullptr;
+};
+
+/// All named models, in the order of REFERENCE.md.
+const std::vector<NamedModel>& model_catalog();
+std::vector<std::string> model_names();
+
+/// The model of that name for such data; keys that are not given have their defaults. Throws ConfigError for a name that is not in the
+/// catalog, or a model that does not take such examples.
+ModelSpec named_model(std::string_view name, const ExampleShape& input, std::int64_t num_classes, const Values& values = {});
+
+/// Names, shapes and offsets of the model's tensors. Throws ConfigError (without file and line) when its layers do not fit the data.
 aggregation::Layout model_layout(const ModelSpec& spec);
 
 /// Writes the model's initial tensors (PyTorch's default initialisation, from the seed) into a host span of layout.num_floats().

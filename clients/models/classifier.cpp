@@ -1,29 +1,83 @@
 #include "clients/models/classifier.h"
 
+#include "clients/models/relu_max_pool.h"
+
+#include <ATen/ops/empty.h>
+
 namespace fedhive::clients {
 
-at::Tensor Classifier::forward(const at::Tensor& examples) { return forward_layers(examples, 0, layers_.size()); }
+namespace {
 
-at::Tensor Classifier::forward_layers(at::Tensor x, std::size_t first, std::size_t last) {
-    for (std::size_t layer = first; layer < last; ++layer) x = forward_layer(layer, x);
+/// The two that relu_max_pool() does, in either order.
+bool are_relu_max_pool(const PlannedLayer& one, const PlannedLayer& next) {
+    const auto halves = [](const PlannedLayer& layer) {
+        return layer.kind->name == "max_pool" && layer.arguments.integer("size") == 2;
+    };
+    const auto is_relu = [](const PlannedLayer& layer) { return layer.kind->name == "relu"; };
+    return (is_relu(one) && halves(next)) || (halves(one) && is_relu(next));
+}
+
+std::vector<Operation> operations_of(const std::vector<PlannedLayer>& layers, std::size_t first, std::size_t last) {
+    std::vector<Operation> operations;
+    for (std::size_t i = first; i < last; ++i) {
+        const PlannedLayer& layer = layers[i];
+        Operation operation;
+        if (layer.kind->holds_layers) {
+            operation.residual = operations_of(layer.residual, 0, layer.residual.size());
+        } else if (i + 1 < last && are_relu_max_pool(layer, layers[i + 1])) {
+            operation.forward = [](std::span<const at::Tensor>, const at::Tensor& x, bool) { return relu_max_pool(x); };
+            ++i;
+        } else {
+            operation.forward = make_forward(layer.kind->name, layer.arguments, layer.in);
+        }
+        for (const Parameter& parameter : layer.fit.parameters)
+            operation.parameters.push_back(at::empty(parameter.shape, at::kFloat).set_requires_grad(true));
+        operations.push_back(std::move(operation));
+    }
+    return operations;
+}
+
+void collect(std::vector<Operation>& operations, std::vector<at::Tensor*>& parameters) {
+    for (Operation& operation : operations) {
+        for (at::Tensor& parameter : operation.parameters) parameters.push_back(&parameter);
+        collect(operation.residual, parameters);
+    }
+}
+
+}  // namespace
+
+Classifier::Classifier(const ModelSpec& spec) : plan_(plan_model(spec)) {
+    std::vector<std::size_t> layers;  // of the plan: the first of each part that a cut does not divide
+    for (std::size_t i = 0; i < plan_.size(); ++i)
+        if (plan_[i].has_parameters()) layers.push_back(layers.empty() ? 0 : i);
+    FEDHIVE_CHECK(!layers.empty(), "a model without parameters");
+    layers.push_back(plan_.size());
+    for (std::size_t part = 0; part + 1 < layers.size(); ++part) {
+        begins_.push_back(operations_.size());
+        for (Operation& operation : operations_of(plan_, layers[part], layers[part + 1]))
+            operations_.push_back(std::move(operation));
+        shapes_.push_back(plan_[layers[part + 1] - 1].fit.out);
+    }
+    begins_.push_back(operations_.size());
+    collect(operations_, parameters_);
+}
+
+at::Tensor Classifier::run(const Operation& operation, const at::Tensor& x) const {
+    if (operation.forward) return operation.forward(operation.parameters, x, training_);
+    at::Tensor inner = x;
+    for (const Operation& each : operation.residual) inner = run(each, inner);
+    return inner.add(x);
+}
+
+at::Tensor Classifier::forward_layers(at::Tensor x, std::size_t first, std::size_t last) const {
+    for (std::size_t i = begins_[first]; i < begins_[last]; ++i) x = run(operations_[i], x);
     return x;
 }
 
-std::vector<std::pair<std::string, at::Tensor>> Classifier::parameters() const {
-    std::vector<std::pair<std::string, at::Tensor>> named;
-    for (const Layer& layer : layers_) {
-        named.emplace_back(layer.name + ".weight", layer.weight);
-        named.emplace_back(layer.name + ".bias", layer.bias);
-    }
-    return named;
-}
-
-std::vector<std::int64_t> Classifier::activation_shape(ExampleShape input, std::size_t num_layers) {
-    const at::NoGradGuard no_grad;
-    eval();
-    const at::Tensor example =
-        at::zeros({1, input.channels, input.height, input.width}, layers_.front().weight.options().requires_grad(false));
-    return forward_layers(example, 0, num_layers).sizes().slice(1).vec();
+void Classifier::initialise() {
+    auto place = parameters_.begin();
+    for_each_parameter(plan_,
+                       [&](const std::string&, const Parameter& parameter) { clients::initialise(**place++, parameter); });
 }
 
 }  // namespace fedhive::clients

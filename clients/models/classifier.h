@@ -1,59 +1,61 @@
-// What every model is to the rest of the house: examples in, one score per class out, by layers between which it can be cut. To add a model:
-// write its file with a function that builds it, declare the function here, add its name to kModelNames and its line to catalog.cpp.
+// A model as LibTorch runs it: examples in, one score per class out, by the operations that its list of layers comes to.
 #pragma once
 
-#include "clients/models/catalog.h"
-#include "clients/models/layers.h"
+#include "clients/models/forward.h"
+#include "clients/models/model_plan.h"
 
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace fedhive::clients {
 
-/// Layers with parameters, in forward order, each with what follows it up to the next one.
+/// A layer, or a ReLU and a pool that are done as one.
+struct Operation {
+    Forward forward;                     // of a residual: none
+    std::vector<at::Tensor> parameters;  // with gradient
+    std::vector<Operation> residual;     // the operations in it
+};
+
+/// Between its layers with parameters it can be cut: what has none belongs to the one before it, what comes before all of them to the first.
 class Classifier {
 public:
-    explicit Classifier(std::vector<Layer> layers) : layers_(std::move(layers)) {}
+    /// Its parameters hold anything: initialise() draws them. Throws as plan_model().
+    explicit Classifier(const ModelSpec& spec);
     Classifier(const Classifier&) = delete;
     Classifier& operator=(const Classifier&) = delete;
-    virtual ~Classifier() = default;
 
     /// examples: [B, channels, height, width] f32, normalised; returns logits [B, num_classes].
-    at::Tensor forward(const at::Tensor& examples);
+    at::Tensor forward(const at::Tensor& examples) const { return forward_layers(examples, 0, num_layers()); }
 
-    /// Layers [first, last) alone: from what layer `first` takes to what layer `last - 1` gives.
-    at::Tensor forward_layers(at::Tensor x, std::size_t first, std::size_t last);
+    /// Layers with parameters, residuals as one each.
+    std::size_t num_layers() const { return begins_.size() - 1; }
 
-    const std::vector<Layer>& layers() const { return layers_; }
-    std::vector<Layer>& layers() { return layers_; }
+    /// Layers [first, last) alone, with what belongs to them: from what layer `first` takes to what layer `last - 1` gives.
+    at::Tensor forward_layers(at::Tensor x, std::size_t first, std::size_t last) const;
 
-    /// Their weights and biases, in order, by the names they have in a PyTorch state_dict: "conv1.weight", "conv1.bias", …
-    std::vector<std::pair<std::string, at::Tensor>> parameters() const;
+    /// What the first `num_layers` of them make of one example, 1 at least.
+    const Shape& shape_after(std::size_t num_layers) const { return shapes_.at(num_layers - 1); }
+
+    /// The places of its parameters, in the layout's order.
+    const std::vector<at::Tensor*>& parameters() const { return parameters_; }
+
+    /// As PyTorch does by default, from LibTorch's generator of the host; in the layout's order.
+    void initialise();
 
     /// Dropout acts in training; a model is built so.
     bool is_training() const { return training_; }
     void train(bool on = true) { training_ = on; }
     void eval() { train(false); }
 
-    /// Shape of what the first `num_layers` layers make of one example, without the batch dimension. Leaves the model in evaluation mode.
-    std::vector<std::int64_t> activation_shape(ExampleShape input, std::size_t num_layers);
-
 private:
-    virtual at::Tensor forward_layer(std::size_t layer, const at::Tensor& x) = 0;
+    at::Tensor run(const Operation& operation, const at::Tensor& x) const;
 
-    std::vector<Layer> layers_;
+    std::vector<PlannedLayer> plan_;
+    std::vector<Operation> operations_;
+    std::vector<std::size_t> begins_;  // of each layer with parameters: its first operation; and the number of all
+    std::vector<Shape> shapes_;        // what each of them gives
+    std::vector<at::Tensor*> parameters_;
     bool training_ = true;
 };
-
-/// Its parameters hold anything: initial_parameters() draws them. Throws ConfigError for a name that is not in kModelNames, or a model that
-/// does not fit spec.input.
-std::unique_ptr<Classifier> build_model(const ModelSpec& spec);
-
-std::unique_ptr<Classifier> build_lr(const ModelSpec& spec);
-std::unique_ptr<Classifier> build_mlp(const ModelSpec& spec);
-std::unique_ptr<Classifier> build_mnist_cnn(const ModelSpec& spec);
-std::unique_ptr<Classifier> build_cnn_m(const ModelSpec& spec);
 
 }  // namespace fedhive::clients

@@ -1,7 +1,7 @@
 #include "clients/models/cut.h"
 
 #include "aggregation/base/error.h"
-#include "clients/models/classifier.h"
+#include "clients/models/model_plan.h"
 
 #include <fmt/ranges.h>
 
@@ -11,10 +11,24 @@ namespace fedhive::clients {
 
 namespace {
 
-std::vector<std::string> names_of(const Classifier& model) {
+/// The layers that a cut does not divide: those with parameters, each with what follows it up to the next one.
+std::vector<std::string> names_of(const std::vector<PlannedLayer>& plan) {
     std::vector<std::string> names;
-    for (const Layer& layer : model.layers()) names.push_back(layer.name);
+    for (const PlannedLayer& layer : plan)
+        if (layer.has_parameters()) names.push_back(layer.name);
     return names;
+}
+
+/// What the first `num_layers` of them give for each example.
+double floats_after(const std::vector<PlannedLayer>& plan, std::size_t num_layers) {
+    std::size_t seen = 0;
+    double floats = 0.0;
+    for (const PlannedLayer& layer : plan) {
+        seen += layer.has_parameters() ? 1 : 0;
+        if (seen > num_layers) break;
+        floats = num_values(layer.fit.out);
+    }
+    return floats;
 }
 
 /// Number of the client's layers in a cut after `layer`.
@@ -51,17 +65,15 @@ std::size_t offset_of(const aggregation::Layout& layout, const std::vector<std::
 
 }  // namespace
 
-std::vector<std::string> model_layers(const ModelSpec& spec) { return names_of(*build_model(spec)); }
+std::vector<std::string> model_layers(const ModelSpec& spec) { return names_of(plan_model(spec)); }
 
 Cut cut_after(const ModelSpec& spec, const aggregation::Layout& layout, std::string_view layer) {
-    const std::unique_ptr<Classifier> model = build_model(spec);
-    const std::vector<std::string> layers = names_of(*model);
+    const std::vector<PlannedLayer> plan = plan_model(spec);
+    const std::vector<std::string> layers = names_of(plan);
     Cut cut;
     cut.num_layers = layers_below(spec.name.get(), layers, layer);
     cut.offset = offset_of(layout, layers, cut.num_layers);
-    cut.activation_floats = 1;
-    for (const std::int64_t size : model->activation_shape(spec.input, cut.num_layers))
-        cut.activation_floats *= static_cast<std::uint64_t>(size);
+    cut.activation_floats = static_cast<std::uint64_t>(floats_after(plan, cut.num_layers));
     return cut;
 }
 

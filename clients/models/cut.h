@@ -32,7 +32,8 @@ struct Cut {
 
 static_assert(std::is_trivially_copyable_v<Cut>);
 
-/// The names of the model's layers in forward order: "conv1", "conv2", …; its tensors' names begin so.
+/// The names of the model's layers with parameters in forward order: "conv1", "conv2", …, or their numbers in a list: "0", "3", …; its tensors'
+/// names begin so. A residual is one of them.
 std::vector<std::string> model_layers(const ModelSpec& spec);
 
 /// The cut after the layer of that name; `layout` is the model's.

@@ -1,9 +1,13 @@
 #include "clients/models/flat_model.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
 #include "aggregation/math/vector_ops.h"
 
+#include <ATen/Context.h>
+
 #include <algorithm>
+#include <mutex>
 
 namespace fedhive::clients {
 
@@ -22,27 +26,34 @@ at::Tensor view_of(const LayoutEntry& entry, ParamSpan span, at::Device device) 
 
 }  // namespace
 
-Layout layout_of(const Classifier& model) {
-    Layout layout;
-    for (const auto& [name, tensor] : model.parameters()) layout.add(name, tensor.sizes().vec(), TensorKind::Parameter);
-    return layout;
-}
-
 void store_parameters(const Classifier& model, const Layout& layout, ParamSpan to) {
     FEDHIVE_CHECK_EQ(to.size, layout.num_floats());
+    FEDHIVE_CHECK_EQ(model.parameters().size(), layout.entries().size());
     const at::NoGradGuard no_grad;
     std::size_t index = 0;
-    for (const auto& [name, tensor] : model.parameters()) view_of(layout.entries()[index++], to, at::kCPU).copy_(tensor);
+    for (const at::Tensor* tensor : model.parameters()) view_of(layout.entries()[index++], to, at::kCPU).copy_(*tensor);
+}
+
+void initial_parameters(const ModelSpec& spec, const Layout& layout, std::uint64_t seed, ParamSpan to) {
+    Classifier model(spec);
+    {
+        at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
+        const std::lock_guard lock(generator.mutex());
+        generator.set_current_seed(Stream(seed, Purpose::ModelInit).next_u64());
+    }
+    model.initialise();
+    store_parameters(model, layout, to);
 }
 
 FlatModel::FlatModel(const ModelSpec& spec, MemorySpace space)
     : device_(space == MemorySpace::Host ? at::Device(at::kCPU) : at::Device(at::kCUDA, 0)),
-      module_(build_model(spec)),
-      layout_(layout_of(*module_)),
+      module_(std::make_unique<Classifier>(spec)),
+      layout_(model_layout(spec)),
       parameters_(layout_.num_floats(), space) {
-    for (const auto& [name, tensor] : module_->parameters()) {
-        tensor.set_data(view_of(layout_.entries()[tensors_.size()], parameters_, device_));
-        tensors_.push_back(tensor);
+    FEDHIVE_CHECK_EQ(module_->parameters().size(), layout_.entries().size());
+    for (at::Tensor* tensor : module_->parameters()) {
+        tensor->set_data(view_of(layout_.entries()[tensors_.size()], parameters_, device_));
+        tensors_.push_back(*tensor);
     }
 }
 

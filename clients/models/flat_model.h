@@ -7,10 +7,10 @@
 #include "aggregation/memory/param_buffer.h"
 #include "clients/models/classifier.h"
 
-namespace fedhive::clients {
+#include <memory>
+#include <vector>
 
-/// The layout of a model's parameters, in their order.
-aggregation::Layout layout_of(const Classifier& model);
+namespace fedhive::clients {
 
 /// Copies the model's parameters into a host span.
 void store_parameters(const Classifier& model, const aggregation::Layout& layout, aggregation::ParamSpan to);

@@ -1,5 +1,5 @@
-// What this program trains with. A library has an engine if it defines make_trainer() here, model_layout() and initial_parameters()
-// (clients/models/catalog.h), cut_after() (clients/models/cut.h) and libtorch_info() (clients/training/libtorch_info.h). A program links one:
+// What this program trains with. A library has an engine if it defines make_trainer() here, initial_parameters()
+// (clients/models/catalog.h) and libtorch_info() (clients/training/libtorch_info.h). A program links one:
 // fedhive_clients, which is LibTorch, or, where there is none (sanitizers), the plain one of tests/support.
 #pragma once
 

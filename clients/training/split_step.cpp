@@ -79,7 +79,7 @@ SplitServerStep::SplitServerStep(FlatModel& model, const Cut& cut, const Example
     : model_(model),
       cut_(cut),
       labels_(train.labels),
-      activation_shape_(model.module().activation_shape(train.shape, cut.num_layers)),
+      activation_shape_(model.module().shape_after(cut.num_layers)),
       half_(cut.server_part(model.parameters()), cut.server_part(model.gradient()), optimizer),
       channel_(channel),
       losses_(model.device()) {}
@@ -103,7 +103,7 @@ void SplitServerStep::compute_gradient(std::span<const std::uint32_t> batch) {
         const at::Tensor activations = view_of(channel_.activations(), sizes, model_).set_requires_grad(true);
         Classifier& model = model_.module();
         const at::Tensor loss =
-            at::cross_entropy_loss(model.forward_layers(activations, cut_.num_layers, model.layers().size()), labels);
+            at::cross_entropy_loss(model.forward_layers(activations, cut_.num_layers, model.num_layers()), labels);
         loss.backward();
         model_.take_gradient();
         model_.gradient();  // in one piece, part of which is the half's

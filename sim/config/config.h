@@ -31,9 +31,8 @@ struct DataConfig {
 };
 
 struct ModelConfig {
-    std::string name;            // lr | mlp | mnist_cnn | cnn_m
-    bool dropout = true;         // mnist_cnn, cnn_m
-    std::int64_t hidden = 200;   // mlp
+    std::string name;            // of the catalog
+    Values values;               // of its keys; complete once loaded: defaults filled in
     std::filesystem::path init;  // safetensors file with the first global model; empty: drawn from the seed
 };
 

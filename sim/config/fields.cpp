@@ -84,15 +84,10 @@ void describe_data(Visitor& visitor, DataConfig& data) {
 }
 
 void describe_model(Visitor& visitor, ModelConfig& model) {
-    const auto when = [&](std::vector<std::string> names) { return Condition{model.name, "name", std::move(names)}; };
     visitor.begin({.name = "model", .flow = true, .doc = "Which network is trained; its input and output sizes come from the data."});
-    visitor.field({.name = "name", .target = &model.name, .choices = {clients::kModelNames.begin(), clients::kModelNames.end()}, .required = true,
-                   .doc = "lr: softmax regression; mlp: two hidden layers; mnist_cnn: the PyTorch tutorials' small CNN, for 1 x 28 x 28; "
-                          "cnn_m: a CNN of a million parameters, for images of any size."});
-    visitor.field({.name = "dropout", .target = &model.dropout, .when = when({"mnist_cnn", "cnn_m"}),
-                   .doc = "Whether training drops activations; false for comparisons with exact arithmetic."});
-    visitor.field({.name = "hidden", .target = &model.hidden, .range = between(1, kWide), .when = when({"mlp"}),
-                   .doc = "Units of each hidden layer; 200 is the 2NN of arXiv:1602.05629."});
+    visitor.field({.name = "name", .target = &model.name, .choices = clients::model_names(), .required = true,
+                   .doc = summaries_of(clients::model_catalog())});
+    describe_keys(visitor, "name", model.name, model.values, choices_of(clients::model_catalog()));
     visitor.field({.name = "init", .target = &model.init, .default_note = "drawn from the seed",
                    .doc = "A safetensors file with the first global model, names and shapes as in model.safetensors; relative to the config file. "
                           "`fedhive run --init FILE` sets it."});

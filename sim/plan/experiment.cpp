@@ -50,7 +50,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       data_fingerprint(data.fingerprint),
       data_handle(data.handle),
       dataset(std::move(data.dataset)),
-      model(model_spec(config.model, dataset.map())),
+      model(model_spec(loaded, dataset.map())),
       layout(lay_out(loaded, model, space, num_workers)),
       cut(make_cut(loaded, model, layout)),
       devices(config.devices, dataset.map().num_clients, config.all_seeds().sampling),

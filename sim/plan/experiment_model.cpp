@@ -3,7 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "aggregation/memory/host_arena.h"
-#include "clients/models/parameter_count.h"
+#include "clients/models/model_plan.h"
 #include "sim/fleet/shared_aggregation.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/nvml.h"
@@ -47,14 +47,13 @@ void require_model_memory(const LoadedConfig& loaded, const clients::ModelSpec& 
 
 }  // namespace
 
-clients::ModelSpec model_spec(const ModelConfig& model, const clients::DatasetMap& data) {
-    clients::ModelSpec spec;
-    spec.name.set(model.name);
-    spec.input = data.shape;
-    spec.num_classes = data.num_classes;
-    spec.dropout = model.dropout;
-    spec.hidden = model.hidden;
-    return spec;
+clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DatasetMap& data) {
+    const ModelConfig& model = loaded.run.model;
+    return blame(loaded, "model.name", [&] {
+        clients::ModelSpec spec = clients::named_model(model.name, data.shape, data.num_classes, model.values);
+        clients::plan_model(spec);
+        return spec;
+    });
 }
 
 aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec& model, MemorySpace space,

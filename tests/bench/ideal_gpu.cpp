@@ -44,10 +44,11 @@ void print(const char* key, double value) {
 struct Workload {
     explicit Workload(const char* file) {
         const nlohmann::json read = nlohmann::json::parse(std::ifstream(file));
-        spec.name.set(read.at("model").get<std::string>());
-        spec.input = {read.at("shape")[0], read.at("shape")[1], read.at("shape")[2]};
-        spec.num_classes = read.at("classes");
-        spec.dropout = read.at("dropout");
+        const auto model = read.at("model").get<std::string>();
+        const ExampleShape shape{read.at("shape")[0], read.at("shape")[1], read.at("shape")[2]};
+        const bool has_dropout = model == "mnist_cnn" || model == "cnn_m";
+        spec = named_model(model, shape, read.at("classes"),
+                           has_dropout ? Values{{"dropout", read.at("dropout").get<bool>()}} : Values());
         for (const long size : read.at("examples")) {
             first.push_back(first.back() + size);
         }

@@ -54,13 +54,13 @@ std::vector<Case> cases_of_mode(const std::string& mode) {
     std::vector<Case> cases;
     for (const sim::StrategySpec& strategy : sim::strategy_catalog()) {
         if (std::find(strategy.modes.begin(), strategy.modes.end(), mode) == strategy.modes.end()) continue;
-        for (const std::string_view model : clients::kModelNames) {
+        for (const std::string& model : clients::model_names()) {
             if (mode == "split" && model == "lr") continue;
             Case one{fmt::format("{} {} {}", mode, strategy.name, model),
                      {"mode.name=" + mode, "strategy.name=" + strategy.name, fmt::format("model={{name: {}}}", model)}};
             if (const auto keys = kKeysOfMode.find(mode); keys != kKeysOfMode.end())
                 one.assignments = one.assignments + keys->second;
-            if (mode == "split") one.assignments.push_back("mode.cut=" + kCuts.at(std::string(model)));
+            if (mode == "split") one.assignments.push_back("mode.cut=" + kCuts.at(model));
             cases.push_back(std::move(one));
         }
     }

@@ -8,6 +8,7 @@
 #include "clients/training/libtorch_batched_step.h"
 #include "clients/training/libtorch_step.h"
 #include "tests/aggregation/spans.h"
+#include "tests/support/small_model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,7 @@ struct Clients {
                      MemorySpace where = MemorySpace::Host)
         : dataset(examples(where)),
           train(dataset.train(where)),
-          spec(model_spec(name, dropout)),
+          spec(small_model(name, train.shape, 10, dropout)),
           model(spec, where),
           step(model, train, {}, options),
           batched(spec, 8, where, train, {}, options),
@@ -35,15 +36,6 @@ struct Clients {
         clients::prepare_libtorch(1);
         auto result = clients::SharedDataset::create(clients::draw_glyphs(200, 10, 1), clients::partition_contiguous(200, 4));
         if (where == MemorySpace::Cuda) result.upload(aggregation::cuda_driver());
-        return result;
-    }
-    clients::ModelSpec model_spec(std::string_view name, bool dropout) const {
-        clients::ModelSpec result;
-        result.name.set(name);
-        result.input = train.shape;
-        result.num_classes = 10;
-        result.hidden = 16;
-        result.dropout = dropout;
         return result;
     }
     static aggregation::ParamBuffer first_model(const clients::ModelSpec& spec, const aggregation::Layout& layout,

@@ -9,13 +9,7 @@ using namespace fedhive::clients;
 
 namespace {
 
-ModelSpec spec_of(std::string_view name, ExampleShape input = {1, 28, 28}) {
-    ModelSpec spec;
-    spec.name.set(name);
-    spec.input = input;
-    spec.num_classes = 10;
-    return spec;
-}
+ModelSpec spec_of(std::string_view name, ExampleShape input = {1, 28, 28}) { return named_model(name, input, 10); }
 
 Cut cut_of(const ModelSpec& spec, std::string_view layer) { return cut_after(spec, model_layout(spec), layer); }
 

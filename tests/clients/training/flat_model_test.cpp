@@ -12,13 +12,7 @@ using namespace fedhive::clients;
 
 namespace {
 
-ModelSpec spec_of(std::string_view name, ExampleShape shape = {1, 28, 28}) {
-    ModelSpec spec;
-    spec.name.set(name);
-    spec.input = shape;
-    spec.num_classes = 10;
-    return spec;
-}
+ModelSpec spec_of(std::string_view name, ExampleShape shape = {1, 28, 28}) { return named_model(name, shape, 10); }
 
 }  // namespace
 
@@ -45,24 +39,21 @@ TEST_SUITE("Models") {
     }
 
     TEST_CASE("EveryNameBuildsAndGivesOneScorePerClass") {
-        for (const std::string_view name : kModelNames) {
-            const auto model = build_model(spec_of(name));
-            CHECK(model->forward(at::zeros({2, 1, 28, 28})).sizes() == at::IntArrayRef({2, 10}));
+        for (const std::string& name : model_names()) {
+            CHECK(Classifier(spec_of(name)).forward(at::zeros({2, 1, 28, 28})).sizes() == at::IntArrayRef({2, 10}));
         }
     }
 
     TEST_CASE("DropoutActsInTrainingOnlyAndOnlyWhenAsked") {
         for (const std::string_view name : {"mnist_cnn", "cnn_m"}) {
             for (const bool dropout : {true, false}) {
-                ModelSpec spec = spec_of(name);
-                spec.dropout = dropout;
-                const auto model = build_model(spec);
-                for (Layer& layer : model->layers()) layer.initialise();
+                Classifier model(named_model(name, {1, 28, 28}, 10, {{"dropout", dropout}}));
+                model.initialise();
                 const at::Tensor examples = at::ones({4, 1, 28, 28});
-                model->train();
-                CHECK(at::equal(model->forward(examples), model->forward(examples)) == !dropout);
-                model->eval();
-                CHECK(at::equal(model->forward(examples), model->forward(examples)));
+                model.train();
+                CHECK(at::equal(model.forward(examples), model.forward(examples)) == !dropout);
+                model.eval();
+                CHECK(at::equal(model.forward(examples), model.forward(examples)));
             }
         }
     }
@@ -80,17 +71,18 @@ TEST_SUITE("Models") {
     }
 
     TEST_CASE("InitialParametersFillTheRangeThatPyTorchGivesThem") {
-        for (const std::string_view name : kModelNames) {
-            const auto model = build_model(spec_of(name));
-            for (Layer& layer : model->layers()) {
-                layer.initialise();
-                const double bound = 1.0 / std::sqrt(static_cast<double>(layer.weight.numel() / layer.weight.size(0)));
-                const double largest = layer.weight.abs().max().item<double>();
+        for (const std::string& name : model_names()) {
+            Classifier model(spec_of(name));
+            model.initialise();
+            for (std::size_t i = 0; i < model.parameters().size(); i += 2) {
+                const at::Tensor &weight = *model.parameters()[i], &bias = *model.parameters()[i + 1];
+                const double bound = 1.0 / std::sqrt(static_cast<double>(weight.numel() / weight.size(0)));
+                const double largest = weight.abs().max().item<double>();
                 CHECK(largest <= bound * 1.000001);
                 CHECK(largest > 0.95 * bound);
-                CHECK(layer.weight.min().item<double>() < -0.9 * bound);
-                CHECK(layer.bias.abs().max().item<double>() <= bound);
-                CHECK(layer.bias.abs().max().item<double>() > 0.3 * bound);
+                CHECK(weight.min().item<double>() < -0.9 * bound);
+                CHECK(bias.abs().max().item<double>() <= bound);
+                CHECK(bias.abs().max().item<double>() > 0.3 * bound);
             }
         }
     }
@@ -104,14 +96,14 @@ TEST_SUITE("FlatModel") {
         model.module().eval();
         backward();
         std::vector<at::Tensor> gradients;
-        for (const auto& [name, tensor] : model.module().parameters()) gradients.push_back(tensor.grad().clone());
+        for (const at::Tensor* tensor : model.module().parameters()) gradients.push_back(tensor->grad().clone());
         model.take_gradient();
         model.gradient();
         std::size_t index = 0;
-        for (const auto& [name, tensor] : model.module().parameters()) {
+        for (const at::Tensor* tensor : model.module().parameters()) {
             const auto& entry = model.layout().entries()[index];
-            CHECK(tensor.data_ptr<float>() == model.parameters().data + entry.offset);
-            CHECK_FALSE(tensor.grad().defined());
+            CHECK(tensor->data_ptr<float>() == model.parameters().data + entry.offset);
+            CHECK_FALSE(tensor->grad().defined());
             CHECK(gradients[index].abs().sum().item<float>() > 0.0F);
             CHECK(at::from_blob(model.gradient().data + entry.offset, entry.shape).equal(gradients[index]));
             ++index;

@@ -23,11 +23,7 @@ TEST_SUITE("FlatStep") {
     TEST_CASE("FlatStepMovesEveryTensorAlongItsGradient") {
         prepare_libtorch(1);
         at::manual_seed(1);
-        ModelSpec spec;
-        spec.name.set("mlp");
-        spec.hidden = 8;
-        spec.input = {12, 1, 1};
-        spec.num_classes = 3;
+        const ModelSpec spec = named_model("mlp", {12, 1, 1}, 3, {{"hidden", 8}});
         const at::Tensor examples = at::randn({16, 12, 1, 1}), labels = at::randint(0, 3, {16}, at::kLong);
         for (const double momentum : {0.0, 0.5}) {
             CAPTURE(momentum);
@@ -46,10 +42,10 @@ TEST_SUITE("FlatStep") {
                     model.drop_gradient();
                     at::cross_entropy_loss(model.module().forward(examples), labels).backward();
                     std::size_t index = 0;
-                    for (const auto& [name, tensor] : model.module().parameters()) {
-                        if (i == 0) velocity.push_back(at::zeros_like(tensor));
-                        velocity[index].mul_(momentum).add_(tensor.grad());
-                        tensor.detach().add_(velocity[index++], -0.1);
+                    for (const at::Tensor* tensor : model.module().parameters()) {
+                        if (i == 0) velocity.push_back(at::zeros_like(*tensor));
+                        velocity[index].mul_(momentum).add_(tensor->grad());
+                        tensor->detach().add_(velocity[index++], -0.1);
                     }
                 }
                 CHECK(at::allclose(step.parameters(), expected, 1e-5, 1e-6));

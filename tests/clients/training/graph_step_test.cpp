@@ -41,11 +41,7 @@ std::vector<std::uint64_t> hashes(const Setting& setting, bool graph) {
     prepare_libtorch(1);
     SharedDataset dataset = SharedDataset::create(draw_glyphs(300, 10, 1), partition_contiguous(300, 3));
     dataset.upload(aggregation::cuda_driver());
-    ModelSpec spec;
-    spec.name.set("mnist_cnn");
-    spec.input = dataset.map().shape;
-    spec.num_classes = 10;
-    spec.dropout = setting.dropout;
+    const ModelSpec spec = named_model("mnist_cnn", dataset.map().shape, 10, {{"dropout", setting.dropout}});
     FlatModel model(spec, MemorySpace::Cuda);
     LibtorchStep eager(model, dataset.train(MemorySpace::Cuda), {}, setting.optimizer, setting.precision);
     std::unique_ptr<TrainingStep> recorded;
@@ -77,10 +73,7 @@ TEST_SUITE("GraphStep") {
     TEST_CASE("GraphStepOfABuildWithoutTrainingOnCudaIsAFault") {
 #ifndef FEDHIVE_TORCH_CUDA
         const Dataset glyphs = draw_glyphs(10, 10, 1);
-        ModelSpec spec;
-        spec.name.set("lr");
-        spec.input = glyphs.train.shape;
-        spec.num_classes = 10;
+        const ModelSpec spec = named_model("lr", glyphs.train.shape, 10);
         FlatModel model(spec, MemorySpace::Host);
         LibtorchStep eager(model, {glyphs.train.shape, glyphs.train.values, glyphs.train.labels}, {}, {});
         CHECK_THROWS_WITH_AS(make_graph_step(eager, 4), doctest::Contains("without training on CUDA"), Fault);
@@ -114,10 +107,7 @@ TEST_SUITE("GraphStep") {
         prepare_libtorch(1);
         SharedDataset dataset = SharedDataset::create(draw_glyphs(60, 10, 1), partition_contiguous(60, 3));
         dataset.upload(aggregation::cuda_driver());
-        ModelSpec spec;
-        spec.name.set("lr");
-        spec.input = dataset.map().shape;
-        spec.num_classes = 10;
+        const ModelSpec spec = named_model("lr", dataset.map().shape, 10);
         FlatModel model(spec, MemorySpace::Cuda);
         LibtorchStep eager(model, dataset.train(MemorySpace::Cuda), {}, {});
         const auto recorded = make_graph_step(eager, 8);

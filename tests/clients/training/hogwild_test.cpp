@@ -14,10 +14,7 @@ namespace {
 
 struct Setting {
     explicit Setting(aggregation::SgdOptions optimizer) : dataset(draw_synthetic({200, 20, 4, 12, 2.0}, 7)), all(200) {
-        task.spec.name.set("mlp");
-        task.spec.input = dataset.train.shape;
-        task.spec.num_classes = dataset.num_classes;
-        task.spec.hidden = 16;
+        task.spec = named_model("mlp", dataset.train.shape, dataset.num_classes, {{"hidden", 16}});
         task.train = {dataset.train.shape, dataset.train.values, dataset.train.labels};
         task.optimizer = optimizer;
         task.plan = {5, 2, 16};

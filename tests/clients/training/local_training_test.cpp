@@ -8,6 +8,7 @@
 #include "clients/data/formats/synthetic.h"
 #include "clients/data/partition.h"
 #include "clients/training/libtorch_step.h"
+#include "tests/support/small_model.h"
 
 #include <ATen/ops/cross_entropy_loss.h>
 #include <doctest/doctest.h>
@@ -26,22 +27,13 @@ namespace {
 struct Bench {
     explicit Bench(SgdOptions optimizer, std::string_view name = "mlp")
         : dataset(draw_synthetic({200, 20, 4, 12, 2.0}, 7)),
-          spec(model_spec(name)),
+          spec(testing::small_model(name, dataset.train.shape, dataset.num_classes)),
           model(spec, MemorySpace::Host),
           train{dataset.train.shape, dataset.train.values, dataset.train.labels},
           step(model, train, {}, optimizer),
           global(model.layout().num_floats(), 0.0F),
           update(model.layout().num_floats(), 0.0F) {
         initial_parameters(spec, model.layout(), 3, global);
-    }
-
-    ModelSpec model_spec(std::string_view name) const {
-        ModelSpec result;
-        result.name.set(name);
-        result.input = dataset.train.shape;
-        result.num_classes = dataset.num_classes;
-        result.hidden = 16;
-        return result;
     }
 
     std::vector<std::uint32_t> shard(std::size_t count) const {
@@ -67,14 +59,14 @@ struct Bench {
 /// The same client by torch.optim.SGD on an ordinary module: the reference.
 std::vector<float> reference_update(const Bench& bench, const LocalTraining& plan, std::size_t examples,
                                     const torch::optim::SGDOptions& options) {
-    const auto module = build_model(bench.spec);
+    Classifier module(bench.spec);
     std::vector<at::Tensor> parameters;
     {
         const at::NoGradGuard no_grad;
-        for (const auto& [name, parameter] : module->parameters()) {
+        for (const at::Tensor* parameter : module.parameters()) {
             const auto& entry = bench.model.layout().entries()[parameters.size()];
-            parameters.push_back(parameter);
-            parameter.copy_(at::from_blob(const_cast<float*>(bench.global.data()) + entry.offset, entry.shape));
+            parameters.push_back(*parameter);
+            parameter->copy_(at::from_blob(const_cast<float*>(bench.global.data()) + entry.offset, entry.shape));
         }
     }
     torch::optim::SGD optimizer(parameters, options);
@@ -87,12 +79,12 @@ std::vector<float> reference_update(const Bench& bench, const LocalTraining& pla
             const auto [x, y] = batches.gather(
                 bench.train, std::span(order).subspan(first, std::min<std::size_t>(plan.batch_size, order.size() - first)));
             optimizer.zero_grad();
-            at::cross_entropy_loss(module->forward(x), y).backward();
+            at::cross_entropy_loss(module.forward(x), y).backward();
             optimizer.step();
         }
     }
     std::vector<float> local(bench.model.layout().num_floats(), 0.0F);
-    store_parameters(*module, bench.model.layout(), local);
+    store_parameters(module, bench.model.layout(), local);
     for (std::size_t i = 0; i < local.size(); ++i) local[i] -= bench.global[i];
     return local;
 }
@@ -167,11 +159,7 @@ TEST_SUITE("LocalTraining") {
         const ExamplesView train{glyphs.train.shape, glyphs.train.values, glyphs.train.labels};
         const std::vector<std::uint32_t> shard{3};
         for (const bool dropout : {true, false}) {
-            ModelSpec spec;
-            spec.name.set("mnist_cnn");
-            spec.input = glyphs.train.shape;
-            spec.num_classes = 10;
-            spec.dropout = dropout;
+            const ModelSpec spec = named_model("mnist_cnn", glyphs.train.shape, 10, {{"dropout", dropout}});
             FlatModel model(spec, MemorySpace::Host);
             LibtorchStep step(model, train, {}, {0.1F, 0.0F, 0.0F, false});
             std::vector<float> global(model.layout().num_floats(), 0.0F);

@@ -3,6 +3,7 @@
 
 #include "clients/data/formats/synthetic.h"
 #include "clients/training/libtorch_step.h"
+#include "tests/support/small_model.h"
 
 #include <doctest/doctest.h>
 
@@ -21,11 +22,7 @@ TEST_SUITE("PlainStep") {
         std::iota(batch.begin(), batch.end(), 30U);
         for (const char* name : {"lr", "mlp"}) {
             CAPTURE(name);
-            ModelSpec spec;
-            spec.name.set(name);
-            spec.input = dataset.train.shape;
-            spec.num_classes = dataset.num_classes;
-            spec.hidden = 16;
+            const ModelSpec spec = testing::small_model(name, dataset.train.shape, dataset.num_classes);
             FlatModel model(spec, aggregation::MemorySpace::Host);
             testing::Network network(spec);
             REQUIRE(network.layout().fingerprint() == model.layout().fingerprint());

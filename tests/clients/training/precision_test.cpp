@@ -24,11 +24,7 @@ struct Trained {
 Trained train(Precision precision) {
     const Dataset dataset = draw_synthetic({200, 20, 4, 12, 2.0}, 7);
     const ExamplesView examples{dataset.train.shape, dataset.train.values, dataset.train.labels};
-    ModelSpec spec;
-    spec.name.set("mlp");
-    spec.input = dataset.train.shape;
-    spec.num_classes = dataset.num_classes;
-    spec.hidden = 16;
+    const ModelSpec spec = named_model("mlp", dataset.train.shape, dataset.num_classes, {{"hidden", 16}});
     FlatModel model(spec, MemorySpace::Host);
     LibtorchStep step(model, examples, {}, {0.1F, 0.5F, 0.0F, false}, precision);
     LibtorchEvaluation evaluation(model, examples, {});

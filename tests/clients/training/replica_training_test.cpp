@@ -27,12 +27,7 @@ struct Setting {
           layout(model_layout(task.spec)) {}
 
     static ModelSpec spec_of(const Dataset& dataset) {
-        ModelSpec spec;
-        spec.name.set("mlp");
-        spec.input = dataset.train.shape;
-        spec.num_classes = dataset.num_classes;
-        spec.hidden = 16;
-        return spec;
+        return named_model("mlp", dataset.train.shape, dataset.num_classes, {{"hidden", 16}});
     }
 
     /// So many rounds on so many ranks.
@@ -127,9 +122,7 @@ TEST_SUITE("ReplicaTraining") {
         const Dataset glyphs = draw_glyphs(45, 10, 1);
         SharedTask task{
             {}, {glyphs.train.shape, glyphs.train.values, glyphs.train.labels}, {}, {0.05F, 0.5F, 0.0F, false}, {5, 2, 8}};
-        task.spec.name.set("mnist_cnn");
-        task.spec.input = glyphs.train.shape;
-        task.spec.num_classes = 10;
+        task.spec = named_model("mnist_cnn", glyphs.train.shape, 10);
         const auto layout = model_layout(task.spec);
         const auto states = train_ranks(task, 0, std::vector(2, first_state(task, layout)));
         CHECK(states[0].model == states[1].model);

@@ -37,12 +37,8 @@ const Dataset& glyphs() {
 ExamplesView train() { return {glyphs().train.shape, glyphs().train.values, glyphs().train.labels}; }
 
 ModelSpec spec_of(std::string_view name, bool dropout = false) {
-    ModelSpec spec;
-    spec.name.set(name);
-    spec.input = glyphs().train.shape;
-    spec.num_classes = 10;
-    spec.dropout = dropout;
-    return spec;
+    const bool has_dropout = name == "mnist_cnn" || name == "cnn_m";
+    return named_model(name, glyphs().train.shape, 10, has_dropout ? Values{{"dropout", dropout}} : Values());
 }
 
 Cut cut_of(const ModelSpec& spec, std::string_view layer) { return cut_after(spec, model_layout(spec), layer); }
@@ -236,7 +232,7 @@ TEST_SUITE("SplitStep") {
             model.module().train();
             at::manual_seed(generator_seed);
             const at::Tensor x = sent.clone().set_requires_grad(true);
-            const at::Tensor logits = model.module().forward_layers(x, at.num_layers, model.module().layers().size());
+            const at::Tensor logits = model.module().forward_layers(x, at.num_layers, model.module().num_layers());
             at::cross_entropy_loss(logits, labels).backward();
             return x.grad();
         };

@@ -156,7 +156,7 @@ TEST_CASE("EveryKeyIsRead") {
     CHECK(other.data.values.numbers("shape") == std::vector<double>{3, 4, 5});
     CHECK_EQ(other.data.values.number("separation"), 8.0);
     CHECK(other.data.partition.values.numbers("sizes") == std::vector<double>{0.25, 0.5});
-    CHECK_EQ(other.model.hidden, 15);
+    CHECK_EQ(other.model.values.integer("hidden"), 15);
     CHECK(other.training.participation == 0.5);
     CHECK_EQ(loaded(kMinimal, {"data.partition={scheme: shards, shards_per_client: 6}"})
                  .data.partition.values.integer("shards_per_client"),

@@ -6,9 +6,6 @@
 #include "clients/training/libtorch_info.h"
 #include "tests/support/plain_engine/steps.h"
 
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <cmath>
 
 namespace fedhive::clients {
@@ -54,8 +51,6 @@ std::unique_ptr<Trainer> make_trainer(const WorkerPlan& plan, const SharedDatase
     return std::make_unique<PlainTrainer>(plan, dataset);
 }
 
-aggregation::Layout model_layout(const ModelSpec& spec) { return testing::Network(spec).layout(); }
-
 void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
                         aggregation::ParamSpan to) {
     Stream stream(seed, Purpose::ModelInit);
@@ -63,21 +58,6 @@ void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout
     for (const aggregation::LayoutEntry& entry : layout.entries())
         for (float& value : to.part(entry.offset, entry.size).host())
             value = static_cast<float>(bound * (2.0 * stream.uniform() - 1.0));
-}
-
-std::vector<std::string> model_layers(const ModelSpec& spec) {
-    const testing::Network network(spec);
-    return {network.names().begin(), network.names().end()};
-}
-
-Cut cut_after(const ModelSpec& spec, const aggregation::Layout& layout, std::string_view layer) {
-    const testing::Network network(spec);
-    const auto& names = network.names();
-    const auto found = std::find(names.begin(), names.end(), layer);
-    if (found == names.end() || found + 1 == names.end())
-        throw ConfigError(fmt::format("{} has no layer '{}' with another one after it", spec.name.get(), layer));
-    const auto below = static_cast<std::size_t>(found - names.begin());
-    return {below + 1, layout.entries()[2 * (below + 1)].offset, network.width_after(below)};  // a weight and a bias each
 }
 
 LibtorchInfo libtorch_info() { return {.version = "none, the tests' plain engine", .cpu_capability = "plain"}; }

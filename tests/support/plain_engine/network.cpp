@@ -1,25 +1,27 @@
 #include "tests/support/plain_engine/network.h"
 
 #include "aggregation/base/error.h"
+#include "clients/models/model_plan.h"
 
 #include <algorithm>
 
 namespace fedhive::testing {
 
 Network::Network(const clients::ModelSpec& spec) {
-    const auto inputs = spec.input.num_values();
-    const auto hidden = static_cast<std::size_t>(spec.hidden);
-    const auto classes = static_cast<std::size_t>(spec.num_classes);
-    const std::string name = spec.name.get();
-    if (name == "lr") {
-        add("linear", inputs, classes);
-    } else if (name == "mlp") {
-        add("fc1", inputs, hidden);
-        add("fc2", hidden, hidden);
-        add("fc3", hidden, classes);
-    } else {
-        throw ConfigError(fmt::format("the plain engine has no model '{}'; known: lr, mlp", name));
+    std::string before = "flatten";
+    for (const clients::PlannedLayer& layer : clients::plan_model(spec)) {
+        const std::string& kind = layer.kind->name;
+        const bool follows = kind == "linear" ? before != "linear"
+                             : kind == "relu" ? before == "linear"
+                                              : kind == "flatten" && layers_.empty();
+        if (!follows)
+            throw ConfigError(
+                fmt::format("the plain engine has no layer '{}' here; it knows flatten, then linear with relu between", kind));
+        if (kind == "linear")
+            add(layer.name, static_cast<std::size_t>(layer.in[0]), static_cast<std::size_t>(layer.fit.out[0]));
+        before = kind;
     }
+    if (before != "linear") throw ConfigError("the plain engine ends with linear");
 }
 
 void Network::add(const std::string& name, std::size_t inputs, std::size_t outputs) {

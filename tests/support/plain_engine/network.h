@@ -1,4 +1,4 @@
-// Fully connected layers with ReLU between them, in plain loops: the models lr and mlp of the catalog, for programs without LibTorch. What it
+// Fully connected layers with ReLU between them, in plain loops, as lr and mlp are, for programs without LibTorch. What it
 // computes is right and slow; its bits are its own.
 #pragma once
 

@@ -38,10 +38,7 @@ std::vector<std::uint32_t> samples_of(std::size_t num_examples, std::uint32_t ep
 
 SharedTask task_on(const Dataset& dataset) {
     SharedTask task;
-    task.spec.name.set("mnist_cnn");
-    task.spec.input = dataset.train.shape;
-    task.spec.num_classes = 10;
-    task.spec.dropout = false;
+    task.spec = named_model("mnist_cnn", dataset.train.shape, 10, {{"dropout", false}});
     task.train = {dataset.train.shape, std::span(dataset.train.values).first(kExamples * dataset.train.shape.num_values()),
                   std::span(dataset.train.labels).first(kExamples)};
     task.normalization = {{0.1307}, {0.3081}};

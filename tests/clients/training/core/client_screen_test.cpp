@@ -56,11 +56,7 @@ struct Trained {
 /// A softmax regression on drawn examples, in plain loops.
 struct Plain {
     Plain() {
-        ModelSpec spec;
-        spec.name.set("lr");
-        spec.input = dataset.train.shape;
-        spec.num_classes = dataset.num_classes;
-        network = std::make_unique<testing::Network>(spec);
+        network = std::make_unique<testing::Network>(named_model("lr", dataset.train.shape, dataset.num_classes));
         global.resize(network->layout().num_floats());
         Stream stream(4, Purpose::ModelInit);
         for (const auto& entry : network->layout().entries())

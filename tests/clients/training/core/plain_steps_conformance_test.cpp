@@ -5,6 +5,7 @@
 #include "clients/training/supervised_step.h"
 #include "tests/conformance/batched_step_conformance.h"
 #include "tests/support/plain_engine/steps.h"
+#include "tests/support/small_model.h"
 
 #include <doctest/doctest.h>
 
@@ -16,13 +17,9 @@ using conformance::StepUnderTest;
 namespace {
 
 struct Model {
-    explicit Model(const std::string& name) {
-        spec.name.set(name);
-        spec.input = dataset.train.shape;
-        spec.num_classes = dataset.num_classes;
-        spec.hidden = 16;
-        network = std::make_unique<fedhive::testing::Network>(spec);
-    }
+    explicit Model(const std::string& name)
+        : network(std::make_unique<fedhive::testing::Network>(
+              fedhive::testing::small_model(name, dataset.train.shape, dataset.num_classes))) {}
     aggregation::ParamBuffer start() const {
         aggregation::testing::Floats global(network->layout().num_floats(), 0.0F);
         Stream stream(4, Purpose::ModelInit);
@@ -33,7 +30,6 @@ struct Model {
     }
 
     Dataset dataset = draw_synthetic({64, 10, 4, 12, 2.0}, 7);
-    ModelSpec spec;
     fedhive::testing::Examples train{{dataset.train.shape, dataset.train.values, dataset.train.labels},
                                      BatchGather(dataset.train.shape, {})};
     std::unique_ptr<fedhive::testing::Network> network;

@@ -1,0 +1,131 @@
+#include "clients/models/forward.h"
+
+#include "aggregation/base/error.h"
+
+#include <ATen/functorch/BatchedTensorImpl.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/avg_pool2d.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/dropout.h>
+#include <ATen/ops/feature_dropout.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/group_norm.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/max_pool2d.h>
+
+#include <cmath>
+#include <map>
+
+namespace fedhive::clients {
+
+namespace {
+
+using Tensors = std::span<const at::Tensor>;
+
+constexpr double kNormEpsilon = 1e-5;
+
+at::Tensor linear(Tensors parameters, const at::Tensor& x, bool) {
+    const at::Tensor &weight = parameters[0], &bias = parameters[1];
+    // Batched: (W x^T)^T, so that the weights' gradient comes out in the weights' own order and not transposed.
+    if (at::functorch::isBatchedTensor(weight)) return at::matmul(weight, x.t()).t().add(bias);
+    return at::addmm(bias, x, weight.t());
+}
+
+Forward conv2d(const Values& arguments, const Shape&) {
+    const std::int64_t stride = arguments.integer("stride"), padding = arguments.integer("padding"),
+                       groups = arguments.integer("groups");
+    return [=](Tensors parameters, const at::Tensor& x, bool) {
+        const at::Tensor &weight = parameters[0], &bias = parameters[1];
+        // conv2d has no batching rule for its bias.
+        if (at::functorch::isBatchedTensor(weight))
+            return at::conv2d(x, weight, {}, stride, padding, 1, groups).add(bias.view({-1, 1, 1}));
+        return at::conv2d(x, weight, bias, stride, padding, 1, groups);
+    };
+}
+
+Forward max_pool(const Values& arguments, const Shape&) {
+    return [size = arguments.integer("size")](Tensors, const at::Tensor& x, bool) { return at::max_pool2d(x, size); };
+}
+
+Forward avg_pool(const Values& arguments, const Shape&) {
+    return [size = arguments.integer("size")](Tensors, const at::Tensor& x, bool) { return at::avg_pool2d(x, size); };
+}
+
+Forward dropout(const Values& arguments, const Shape&) {
+    return [p = arguments.number("p")](Tensors, const at::Tensor& x, bool training) { return at::dropout(x, p, training); };
+}
+
+Forward dropout2d(const Values& arguments, const Shape&) {
+    return [p = arguments.number("p")](Tensors, const at::Tensor& x, bool training) {
+        return at::feature_dropout(x, p, training);
+    };
+}
+
+Forward group_norm(const Values& arguments, const Shape&) {
+    return [groups = arguments.integer("groups")](Tensors parameters, const at::Tensor& x, bool) {
+        return at::group_norm(x, groups, parameters[0], parameters[1], kNormEpsilon);
+    };
+}
+
+Forward layer_norm(const Values&, const Shape& in) {
+    return [in](Tensors parameters, const at::Tensor& x, bool) {
+        return at::layer_norm(x, in, parameters[0], parameters[1], kNormEpsilon);
+    };
+}
+
+using Make = std::function<Forward(const Values& arguments, const Shape& in)>;
+
+/// Of a kind without arguments.
+Make plainly(Forward forward) {
+    return [forward](const Values&, const Shape&) { return forward; };
+}
+
+const std::map<std::string_view, Make>& forwards() {
+    static const std::map<std::string_view, Make> table{
+        {"linear", plainly(linear)},
+        {"conv2d", conv2d},
+        {"max_pool", max_pool},
+        {"avg_pool", avg_pool},
+        {"relu", plainly([](Tensors, const at::Tensor& x, bool) { return x.relu(); })},
+        {"tanh", plainly([](Tensors, const at::Tensor& x, bool) { return x.tanh(); })},
+        {"gelu", plainly([](Tensors, const at::Tensor& x, bool) { return at::gelu(x); })},
+        {"dropout", dropout},
+        {"dropout2d", dropout2d},
+        {"flatten", plainly([](Tensors, const at::Tensor& x, bool) { return x.flatten(1); })},
+        {"group_norm", group_norm},
+        {"layer_norm", layer_norm}};
+    return table;
+}
+
+}  // namespace
+
+Forward make_forward(std::string_view kind, const Values& arguments, const Shape& in) {
+    const auto found = forwards().find(kind);
+    FEDHIVE_CHECK(found != forwards().end(), "nobody computes layer '{}'", kind);
+    return found->second(arguments, in);
+}
+
+void initialise(at::Tensor& tensor, const Parameter& parameter) {
+    const at::NoGradGuard no_grad;
+    switch (parameter.initial) {
+        case Initial::Kaiming: {
+            // For a leaky ReLU of slope sqrt(5), as torch.nn writes it: its last bits are not those of the bias's bound.
+            const double slope = std::sqrt(5.0);
+            const double bound = std::sqrt(3.0) * (std::sqrt(2.0 / (1.0 + std::pow(slope, 2))) / std::sqrt(parameter.fan_in));
+            tensor.uniform_(-bound, bound);
+            return;
+        }
+        case Initial::FanIn:
+            tensor.uniform_(-1.0 / std::sqrt(parameter.fan_in), 1.0 / std::sqrt(parameter.fan_in));
+            return;
+        case Initial::Ones:
+            tensor.fill_(1.0);
+            return;
+        case Initial::Zeros:
+            tensor.zero_();
+            return;
+    }
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,71 @@
+#include "aggregation/base/error.h"
+#include "clients/models/layer_kind.h"
+
+#include <fmt/ranges.h>
+
+namespace fedhive::clients {
+
+LayerKind linear_layer();
+LayerKind conv2d_layer();
+LayerKind max_pool_layer();
+LayerKind avg_pool_layer();
+LayerKind relu_layer();
+LayerKind tanh_layer();
+LayerKind gelu_layer();
+LayerKind dropout_layer();
+LayerKind dropout2d_layer();
+LayerKind flatten_layer();
+LayerKind group_norm_layer();
+LayerKind layer_norm_layer();
+LayerKind residual_layer();
+
+const std::vector<LayerKind>& layer_catalog() {
+    static const std::vector<LayerKind> kinds{linear_layer(),    conv2d_layer(),  max_pool_layer(),   avg_pool_layer(),
+                                              relu_layer(),      tanh_layer(),    gelu_layer(),       dropout_layer(),
+                                              dropout2d_layer(), flatten_layer(), group_norm_layer(), layer_norm_layer(),
+                                              residual_layer()};
+    return kinds;
+}
+
+std::string text_of(const Shape& shape) { return fmt::format("{}", fmt::join(shape, " x ")); }
+
+double num_values(const Shape& shape) {
+    double values = 1.0;
+    for (const std::int64_t size : shape) values *= static_cast<double>(size);
+    return values;
+}
+
+float argument_of(const KeyValue& value) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<float>(*integer);
+    if (const auto* number = std::get_if<double>(&value)) return static_cast<float>(*number);
+    return static_cast<float>(std::get<std::optional<std::int64_t>>(value).value_or(0));
+}
+
+KeySpec integer_key(std::string name, double low, std::string doc) {
+    return {.name = std::move(name),
+            .default_value = std::int64_t{0},
+            .range = between(low, kWide),
+            .required = true,
+            .doc = std::move(doc)};
+}
+
+KeySpec integer_key(std::string name, double low, std::int64_t default_value, std::string doc) {
+    return {.name = std::move(name), .default_value = default_value, .range = between(low, kWide), .doc = std::move(doc)};
+}
+
+LayerFit fit_each_value(const Values&, const Shape& in) { return {.out = in, .parameters = {}, .flops = num_values(in)}; }
+
+void require_image(const Shape& in) {
+    if (in.size() != 3)
+        throw ConfigError(
+            fmt::format("takes images, channels x height x width; what comes in is {} in a row, which only "
+                        "flatten or linear before it can have made",
+                        text_of(in)));
+}
+
+std::vector<Parameter> weight_and_bias(Shape shape, double fan_in) {
+    const std::int64_t outputs = shape.front();
+    return {{"weight", std::move(shape), Initial::Kaiming, fan_in}, {"bias", {outputs}, Initial::FanIn, fan_in}};
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,56 @@
+// A model as data: its layers in forward order. Plain data of fixed size, since workers get it through the control block. What a kind of layer
+// takes and gives is in its file (clients/models/layers), what a list amounts to in model_plan.h.
+#pragma once
+
+#include "clients/protocol/fixed_text.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace fedhive::clients {
+
+struct ListedLayer {
+    static constexpr std::size_t kMostArguments = 5;
+
+    std::array<float, kMostArguments> arguments{};  // in the order of the kind's keys; an integer left out is 0
+    std::uint8_t kind = 0;                          // place in layer_catalog(), or LayerList::kEnd
+    FixedText<8> name{};                            // what its parameters' names begin with; empty: its number
+
+    bool operator==(const ListedLayer& other) const {
+        return kind == other.kind && arguments == other.arguments && name.characters == other.name.characters;
+    }
+};
+
+/// A residual's layers stand between it and an entry of kind kEnd.
+class LayerList {
+public:
+    static constexpr std::size_t kCapacity = 96;
+    static constexpr std::uint8_t kEnd = 0xFF;
+
+    /// Appends a layer by its kind's name, with arguments in the order of the kind's keys; those left out have their defaults. A residual is
+    /// open until end(). Throws ConfigError where the list is full, Fault for a kind or an argument that there is not.
+    LayerList& add(std::string_view kind, const std::vector<float>& arguments = {}, std::string_view name = {});
+    LayerList& end();
+
+    std::span<const ListedLayer> entries() const { return {entries_.data(), size_}; }
+    bool empty() const { return size_ == 0; }
+    void clear() { *this = {}; }
+
+    bool operator==(const LayerList&) const = default;
+
+private:
+    LayerList& append(const ListedLayer& layer);
+
+    std::array<ListedLayer, kCapacity> entries_{};
+    std::uint32_t size_ = 0;
+};
+
+static_assert(std::is_trivially_copyable_v<LayerList> &&
+              sizeof(LayerList) <= 3080);  // of the 4,096 bytes that a worker's plan may have
+
+}  // namespace fedhive::clients

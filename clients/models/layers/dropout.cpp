@@ -1,0 +1,34 @@
+#include "clients/models/layer_kind.h"
+
+namespace fedhive::clients {
+
+namespace {
+
+KeySpec dropped() {
+    return {.name = "p", .default_value = 0.5, .range = fraction_below_one(), .doc = "Probability with which each is dropped."};
+}
+
+LayerFit fit_dropout2d(const Values& arguments, const Shape& in) {
+    require_image(in);
+    return fit_each_value(arguments, in);
+}
+
+}  // namespace
+
+LayerKind dropout_layer() {
+    return {.name = "dropout",
+            .torch = "Dropout",
+            .summary = "In training, some values become 0 and the others 1 / (1 − p) as large; in evaluation nothing changes.",
+            .keys = {dropped()},
+            .fit = fit_each_value};
+}
+
+LayerKind dropout2d_layer() {
+    return {.name = "dropout2d",
+            .torch = "Dropout2d",
+            .summary = "The same with whole channels of images.",
+            .keys = {dropped()},
+            .fit = fit_dropout2d};
+}
+
+}  // namespace fedhive::clients

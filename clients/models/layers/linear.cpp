@@ -1,0 +1,32 @@
+#include "aggregation/base/error.h"
+#include "clients/models/layer_kind.h"
+
+#include <fmt/format.h>
+
+namespace fedhive::clients {
+
+namespace {
+
+LayerFit fit_linear(const Values& arguments, const Shape& in) {
+    if (in.size() != 1)
+        throw ConfigError(fmt::format("takes features in a row, what comes in is {}; put flatten before it", text_of(in)));
+    const std::int64_t outputs = *arguments.optional_integer("out");
+    const auto inputs = static_cast<double>(in[0]);
+    return {{outputs}, weight_and_bias({outputs, in[0]}, inputs), 2.0 * inputs * static_cast<double>(outputs)};
+}
+
+}  // namespace
+
+LayerKind linear_layer() {
+    return {.name = "linear",
+            .torch = "Linear",
+            .summary = "Fully connected, with bias: features in a row to `out` of them.",
+            .keys = {{.name = "out",
+                      .default_value = std::optional<std::int64_t>(),
+                      .range = between(1, kWide),
+                      .default_note = "the number of classes, in the last layer only",
+                      .doc = "Units."}},
+            .fit = fit_linear};
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,50 @@
+#include "aggregation/base/error.h"
+#include "clients/models/layer_kind.h"
+
+#include <fmt/format.h>
+
+namespace fedhive::clients {
+
+namespace {
+
+/// Mean and variance are four a value, what is done with them three.
+LayerFit normalised(const Shape& in, const Shape& scales) {
+    return {in, {{"weight", scales, Initial::Ones}, {"bias", scales, Initial::Zeros}}, 7.0 * num_values(in)};
+}
+
+LayerFit fit_group_norm(const Values& arguments, const Shape& in) {
+    require_image(in);
+    const std::int64_t groups = arguments.integer("groups");
+    if (in[0] % groups != 0)
+        throw ConfigError(fmt::format("takes channels that {} groups divide evenly; what comes in is {}", groups, text_of(in)));
+    if (in[0] / groups * in[1] * in[2] < 2)
+        throw ConfigError(fmt::format("takes more than one value a group; what comes in is {}; use fewer groups", text_of(in)));
+    return normalised(in, {in[0]});
+}
+
+LayerFit fit_layer_norm(const Values&, const Shape& in) { return normalised(in, in); }
+
+}  // namespace
+
+LayerKind group_norm_layer() {
+    return {.name = "group_norm",
+            .torch = "GroupNorm",
+            .summary =
+                "Each group of an image's channels is brought to mean 0 and variance 1 (ε = 1e-5), then scaled and shifted by "
+                "channel "
+                "(arXiv:1803.08494). In place of batch norm where clients' data differ.",
+            .keys = {integer_key("groups", 1, "Groups; must divide the channels.")},
+            .fit = fit_group_norm};
+}
+
+LayerKind layer_norm_layer() {
+    return {.name = "layer_norm",
+            .torch = "LayerNorm",
+            .summary =
+                "All values of an example are brought to mean 0 and variance 1 (ε = 1e-5), then scaled and shifted one by one "
+                "(arXiv:1607.06450).",
+            .keys = {},
+            .fit = fit_layer_norm};
+}
+
+}  // namespace fedhive::clients

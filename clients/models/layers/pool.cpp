@@ -1,0 +1,38 @@
+#include "aggregation/base/error.h"
+#include "clients/models/layer_kind.h"
+
+#include <fmt/format.h>
+
+namespace fedhive::clients {
+
+namespace {
+
+LayerFit fit_pool(const Values& arguments, const Shape& in) {
+    require_image(in);
+    const std::int64_t size = arguments.integer("size");
+    if (in[1] < size || in[2] < size)
+        throw ConfigError(
+            fmt::format("takes images of at least {0} x {0} pixels; what comes in is {1}; use a smaller size, or "
+                        "fewer pools before it",
+                        size, text_of(in)));
+    const Shape out{in[0], in[1] / size, in[2] / size};
+    return {out, {}, static_cast<double>(size * size) * num_values(out)};
+}
+
+LayerKind pool_layer(std::string name, std::string torch, const std::string& what) {
+    return {
+        .name = std::move(name),
+        .torch = std::move(torch),
+        .summary =
+            what +
+            " of each square of size × size pixels; squares lie side by side, what is left over at the edge is not looked at.",
+        .keys = {integer_key("size", 1, "Side of a square, in pixels.")},
+        .fit = fit_pool};
+}
+
+}  // namespace
+
+LayerKind max_pool_layer() { return pool_layer("max_pool", "MaxPool2d", "The largest value"); }
+LayerKind avg_pool_layer() { return pool_layer("avg_pool", "AvgPool2d", "The mean"); }
+
+}  // namespace fedhive::clients

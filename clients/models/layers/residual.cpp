@@ -1,0 +1,17 @@
+#include "clients/models/layer_kind.h"
+
+namespace fedhive::clients {
+
+/// Its layers' shapes are looked at by model_plan.cpp; what is left is the sum.
+LayerKind residual_layer() {
+    return {
+        .name = "residual",
+        .torch = "",
+        .summary =
+            "A list of layers, whose output is added to what went into them; both have to be of one shape (arXiv:1512.03385).",
+        .keys = {},
+        .holds_layers = true,
+        .fit = fit_each_value};
+}
+
+}  // namespace fedhive::clients

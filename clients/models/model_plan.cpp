@@ -1,0 +1,151 @@
+#include "clients/models/model_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fedhive::clients {
+
+namespace {
+
+constexpr double kMostValues = 1e15;  // of one example between two layers: sizes stay far below what 64 bits hold
+
+/// Where a layer stands: in nothing, or in a residual.
+struct Place {
+    std::string number, name, path;
+
+    Place below(std::size_t index, const std::string& given) const {
+        const std::string dot = number.empty() ? "" : ".";
+        const std::string own = fmt::format("{}{}{}", name, dot, given.empty() ? std::to_string(index) : given);
+        return {fmt::format("{}{}{}", number, dot, index), own,
+                fmt::format("{}{}[{}]", path, number.empty() ? "" : ".residual", index)};
+    }
+};
+
+class Planner {
+public:
+    explicit Planner(const ModelSpec& spec) : entries_(spec.layers.entries()), num_classes_(spec.num_classes) {}
+
+    std::vector<PlannedLayer> plan(const Shape& input) {
+        Shape shape = input;
+        std::vector<PlannedLayer> layers = plan_up_to_end({}, shape);
+        FEDHIVE_CHECK(next_ == entries_.size(), "entry {} ends a residual that did not begin", next_ - 1);
+        if (layers.empty()) throw LayerMisfit("has no layers; write at least flatten and linear", "");
+        const PlannedLayer& last = layers.back();
+        if (shape != Shape{num_classes_})
+            throw misfit(last, fmt::format("[{}]", layers.size() - 1),
+                         fmt::format("is the last one and gives {}, the data has {} classes; end with linear, without out",
+                                     text_of(shape), num_classes_));
+        if (std::ranges::none_of(layers, &PlannedLayer::has_parameters))
+            throw LayerMisfit("has no layer with parameters; write at least flatten and linear", "");
+        return layers;
+    }
+
+private:
+    static LayerMisfit misfit(const PlannedLayer& layer, const std::string& path, const std::string& problem) {
+        return {fmt::format("layer {} ({}) {}", layer.number, layer.kind->name, problem), path};
+    }
+
+    std::vector<PlannedLayer> plan_up_to_end(const Place& around, Shape& shape) {
+        std::vector<PlannedLayer> layers;
+        while (next_ < entries_.size()) {
+            const ListedLayer& entry = entries_[next_++];
+            if (entry.kind == LayerList::kEnd) break;
+            FEDHIVE_CHECK(entry.kind < layer_catalog().size(), "kind {} of {}", entry.kind, layer_catalog().size());
+            const Place place = around.below(layers.size(), entry.name.get());
+            PlannedLayer layer{.kind = &layer_catalog()[entry.kind], .number = place.number, .name = place.name, .in = shape};
+            layer.arguments = arguments_of(layer, entry, place);
+            if (layer.kind->holds_layers) layer.residual = plan_residual(layer, place);
+            layer.fit = fit(layer, place);
+            shape = layer.fit.out;
+            layers.push_back(std::move(layer));
+        }
+        return layers;
+    }
+
+    std::vector<PlannedLayer> plan_residual(const PlannedLayer& around, const Place& place) {
+        Shape shape = around.in;
+        std::vector<PlannedLayer> layers = plan_up_to_end(place, shape);
+        if (layers.empty()) throw misfit(around, place.path, "has no layers in it");
+        if (shape != around.in)
+            throw misfit(around, place.path,
+                         fmt::format("takes {} and its layers make {} of it, which cannot be added; let them "
+                                     "keep the shape, by padding and as many channels",
+                                     text_of(around.in), text_of(shape)));
+        return layers;
+    }
+
+    Values arguments_of(const PlannedLayer& layer, const ListedLayer& entry, const Place& place) const {
+        Values values;
+        for (std::size_t i = 0; i < layer.kind->keys.size(); ++i) {
+            const KeySpec& key = layer.kind->keys[i];
+            const double given = static_cast<double>(entry.arguments[i]);
+            const auto integer = static_cast<std::int64_t>(given);
+            if (std::holds_alternative<double>(key.default_value))
+                values.set(key.name, given);
+            else if (std::holds_alternative<std::int64_t>(key.default_value))
+                values.set(key.name, integer);
+            else if (integer > 0)
+                values.set(key.name, std::optional(integer));
+            else if (next_ == entries_.size())
+                values.set(key.name, std::optional(num_classes_));
+            else
+                throw misfit(
+                    layer, place.path,
+                    fmt::format("needs {}; only the last layer can do without, whose units are the classes", key.name));
+        }
+        return values;
+    }
+
+    LayerFit fit(const PlannedLayer& layer, const Place& place) const {
+        try {
+            LayerFit fit = layer.kind->fit(layer.arguments, layer.in);
+            if (num_values(fit.out) > kMostValues)
+                throw ConfigError(fmt::format("gives {:.0e} values for an example; allowed: at most {:.0e}",
+                                              num_values(fit.out), kMostValues));
+            return fit;
+        } catch (const ConfigError& error) {
+            throw misfit(layer, place.path, error.what());
+        }
+    }
+
+    std::span<const ListedLayer> entries_;
+    std::int64_t num_classes_;
+    std::size_t next_ = 0;
+};
+
+}  // namespace
+
+bool PlannedLayer::has_parameters() const { return num_parameters(*this) > 0.0; }
+
+std::vector<PlannedLayer> plan_model(const ModelSpec& spec) {
+    return Planner(spec).plan({spec.input.channels, spec.input.height, spec.input.width});
+}
+
+double num_parameters(const PlannedLayer& layer) {
+    double sum = 0.0;
+    for (const Parameter& parameter : layer.fit.parameters) sum += num_values(parameter.shape);
+    for (const PlannedLayer& inner : layer.residual) sum += num_parameters(inner);
+    return sum;
+}
+
+double num_parameters(const ModelSpec& spec) {
+    double sum = 0.0;
+    for (const PlannedLayer& layer : plan_model(spec)) sum += num_parameters(layer);
+    return sum;
+}
+
+double num_flops(const PlannedLayer& layer) {
+    double sum = layer.fit.flops;
+    for (const PlannedLayer& inner : layer.residual) sum += num_flops(inner);
+    return sum;
+}
+
+aggregation::Layout model_layout(const ModelSpec& spec) {
+    aggregation::Layout layout;
+    for_each_parameter(plan_model(spec),
+                       [&](const std::string& name, const Parameter& parameter) { layout.add(name, parameter.shape); });
+    return layout;
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,49 @@
+// What a model's list of layers amounts to on examples of a shape: shapes, names, parameters, operations. All else follows from it, without
+// LibTorch in sight.
+#pragma once
+
+#include "aggregation/base/error.h"
+#include "clients/models/catalog.h"
+#include "clients/models/layer_kind.h"
+
+namespace fedhive::clients {
+
+struct PlannedLayer {
+    const LayerKind* kind = nullptr;
+    Values arguments{};
+    std::string number;  // its place in the list: "3", or "3.1" in the residual with number 3
+    std::string name;    // its parameters are name.weight, name.bias; the number where the list names nothing
+    Shape in;
+    LayerFit fit{};                        // of a residual, the sum alone
+    std::vector<PlannedLayer> residual{};  // the layers in it
+
+    bool has_parameters() const;
+};
+
+/// A layer that does not fit what comes in.
+struct LayerMisfit : ConfigError {
+    LayerMisfit(const std::string& problem, std::string layer_path) : ConfigError(problem), path(std::move(layer_path)) {}
+    std::string path;  // in the config, below model.layers: "[3]", or "[3].residual[1]"
+};
+
+/// Layer by layer. Throws LayerMisfit, with number and kind of the layer, the shape that comes in and what it needs, or where the last one
+/// does not give a score for each class.
+std::vector<PlannedLayer> plan_model(const ModelSpec& spec);
+
+/// Parameters. A double: what is asked for may be more than can be counted. Throws as plan_model().
+double num_parameters(const ModelSpec& spec);
+double num_parameters(const PlannedLayer& layer);
+
+/// Of a forward pass over one example (LayerFit::flops).
+double num_flops(const PlannedLayer& layer);
+
+/// Calls visit(name, parameter) for each tensor of the layers, in the order of the layout: "conv1.weight", "conv1.bias", "3.1.weight", …
+template <typename Visit>
+void for_each_parameter(const std::vector<PlannedLayer>& layers, const Visit& visit) {
+    for (const PlannedLayer& layer : layers) {
+        for (const Parameter& parameter : layer.fit.parameters) visit(layer.name + "." + parameter.name, parameter);
+        for_each_parameter(layer.residual, visit);
+    }
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,40 @@
+// A CNN of a million parameters: conv3(c->32) relu, conv3(32->64) relu, pool, dropout .25, fc ->128 relu, dropout .5, 128->classes.
+// 1,199,882 parameters on MNIST shapes (fc 9216->128), 1,626,442 on CIFAR shapes (fc 12544->128).
+#include "aggregation/base/error.h"
+#include "clients/models/named/dropout_key.h"
+
+#include <fmt/format.h>
+
+namespace fedhive::clients {
+
+namespace {
+
+LayerList cnn_m_layers(const Values& values) {
+    const bool dropout = values.flag("dropout");
+    LayerList layers;
+    layers.add("conv2d", {32, 3}, "conv1").add("relu");
+    layers.add("conv2d", {64, 3}, "conv2").add("relu").add("max_pool", {2});
+    if (dropout) layers.add("dropout", {0.25F});
+    layers.add("flatten").add("linear", {128}, "fc1").add("relu");
+    if (dropout) layers.add("dropout", {0.5F});
+    return layers.add("linear", {}, "fc2");
+}
+
+std::string too_small(const ExampleShape& input) {
+    if (input.height >= 6 && input.width >= 6) return "";
+    return fmt::format("cnn_m takes examples of at least 6 x 6 pixels, the data's are {} x {}; for such data use mlp or lr",
+                       input.height, input.width);
+}
+
+}  // namespace
+
+NamedModel cnn_m_model() {
+    return {.name = "cnn_m",
+            .summary = "a CNN of a million parameters, for images of any size",
+            .source = "PyTorch's MNIST example, the newer one",
+            .keys = {dropout_key()},
+            .layers = cnn_m_layers,
+            .misfit = too_small};
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,14 @@
+// The key of models with dropout: comparisons with exact arithmetic do without.
+#pragma once
+
+#include "clients/models/catalog.h"
+
+namespace fedhive::clients {
+
+inline KeySpec dropout_key() {
+    return {.name = "dropout",
+            .default_value = true,
+            .doc = "Whether training drops activations; false for comparisons with exact arithmetic."};
+}
+
+}  // namespace fedhive::clients

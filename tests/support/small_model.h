@@ -1,0 +1,22 @@
+// A named model that is small enough for tests of steps.
+#pragma once
+
+#include "clients/models/catalog.h"
+
+#include <algorithm>
+
+namespace fedhive::testing {
+
+/// With 16 units in a hidden layer where it has such a key, and without dropout unless it is asked for.
+inline clients::ModelSpec small_model(std::string_view name, const clients::ExampleShape& input, std::int64_t num_classes,
+                                      bool dropout = false) {
+    const auto model = std::ranges::find(clients::model_catalog(), name, &clients::NamedModel::name);
+    fedhive::Values values;
+    for (const KeySpec& key : model->keys) {
+        if (key.name == "hidden") values.set("hidden", std::int64_t{16});
+        if (key.name == "dropout") values.set("dropout", dropout);
+    }
+    return clients::named_model(name, input, num_classes, values);
+}
+
+}  // namespace fedhive::testing
