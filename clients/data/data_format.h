@@ -18,6 +18,12 @@ struct MemoryNeed {
     double bytes = 0.0;
 };
 
+/// What a model has to know of the data.
+struct DataShape {
+    ExampleShape example;
+    std::int64_t num_classes = 0;
+};
+
 struct DataFormat {
     std::string name;
     std::string summary;  // what it is: half a line
@@ -27,6 +33,8 @@ struct DataFormat {
     std::optional<KeyProblem> (*check)(const Values& values) = nullptr;
     /// What drawing takes, known before the first example is drawn; null for files, which are read as far as memory goes.
     std::vector<MemoryNeed> (*needs)(const Values& values) = nullptr;
+    /// Without drawing or reading more than it takes. Throws ConfigError for what cannot be read.
+    DataShape (*shape)(const Values& values) = nullptr;
     /// `values`: of all its keys; `seed`: of what is drawn. Throws ConfigError for what cannot be read.
     Dataset (*read)(const Values& values, std::uint64_t seed) = nullptr;
 };

@@ -140,6 +140,10 @@ void add_config_commands(CLI::App& app, Arguments& given) {
     CLI::App* show = app.add_subcommand("show-config", "print the resolved config, itself a valid input");
     add_config(show, given.run)->required();
     show->callback([&given] { given.exit_code = show_config_command(given.run.config, given.run.overrides); });
+
+    CLI::App* model = app.add_subcommand("show-model", "print a config's model layer by layer, with shapes and parameters");
+    add_config(model, given.run)->required();
+    model->callback([&given] { given.exit_code = show_model_command(given.run.config, given.run.overrides); });
 }
 
 void add_folder_commands(CLI::App& app, Arguments& given) {

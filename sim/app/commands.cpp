@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "clients/protocol/watcher.h"
+#include "sim/app/show_model.h"
 #include "sim/config/suggest.h"
 #include "sim/plan/experiment.h"
 #include "sim/run/checkpointer.h"
@@ -149,6 +150,11 @@ int validate_command(const std::filesystem::path& config, const std::vector<std:
 
 int show_config_command(const std::filesystem::path& config, const std::vector<std::string>& overrides) {
     fmt::print("{}", to_yaml(load_config(config, overrides).run));
+    return 0;
+}
+
+int show_model_command(const std::filesystem::path& config, const std::vector<std::string>& overrides) {
+    fmt::print("{}", model_table(load_config(config, overrides)));
     return 0;
 }
 

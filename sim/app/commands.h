@@ -28,6 +28,7 @@ struct RunOptions {
 int run_command(const RunOptions& options);
 int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides, bool json);
 int show_config_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
+int show_model_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
 int evaluate_command(const std::filesystem::path& run_folder, bool json);
 int replay_command(const ReplayOptions& options);
 int reference_command();

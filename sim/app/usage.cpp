@@ -15,13 +15,15 @@ namespace fedhive::sim {
 namespace {
 
 /// What other programs call it.
-constexpr std::array<std::pair<const char*, const char*>, 12> kOtherWords{{{"train", "run"},
+constexpr std::array<std::pair<const char*, const char*>, 14> kOtherWords{{{"train", "run"},
                                                                            {"start", "run"},
                                                                            {"resume", "run"},
                                                                            {"test", "evaluate"},
                                                                            {"eval", "evaluate"},
                                                                            {"check", "validate"},
                                                                            {"config", "show-config"},
+                                                                           {"model", "show-model"},
+                                                                           {"summary", "show-model"},
                                                                            {"benchmark", "bench"},
                                                                            {"plot", "report"},
                                                                            {"help", "-h"},

@@ -24,15 +24,21 @@ public:
         const Node* node = &root_;
         std::string rest = key_path;
         while (!rest.empty()) {
-            const std::size_t dot = rest.find('.');
-            const Node* child = node->find(rest.substr(0, dot));
+            const std::size_t end = rest.find_first_of(".[", 1);
+            const Node* child = rest[0] == '[' ? item_of(*node, rest) : node->find(rest.substr(0, end));
             if (child == nullptr || child->dropped()) break;
             node = child;
-            rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
+            rest = end == std::string::npos ? "" : rest.substr(rest[end] == '.' ? end + 1 : end);
         }
         // A key left out of a section that --set or a sweep gave as a whole is missing there; any other is missing in the file.
         const std::string where = rest.empty() || node->grafted ? node->where() : root_.origin;
         return ConfigError(fmt::format("{}: {}: {}", where, key_path, problem));
+    }
+
+    /// "[3]…": the fourth of a list; null where it has none.
+    static const Node* item_of(const Node& list, const std::string& path) {
+        const auto index = static_cast<std::size_t>(std::stoul(path.substr(1)));
+        return list.kind == Node::Kind::List && index < list.children.size() ? &list.children[index] : nullptr;
     }
 
     bool gives(const std::string& section, const std::string& key) const {

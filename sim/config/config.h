@@ -4,6 +4,7 @@
 
 #include "aggregation/base/error.h"
 #include "clients/data/dataset.h"
+#include "clients/models/layer_list.h"
 #include "sim/devices/devices_config.h"
 #include "sim/strategies/strategy.h"
 
@@ -33,6 +34,7 @@ struct DataConfig {
 struct ModelConfig {
     std::string name;            // of the catalog
     Values values;               // of its keys; complete once loaded: defaults filled in
+    clients::LayerList layers;   // in place of a name
     std::filesystem::path init;  // safetensors file with the first global model; empty: drawn from the seed
 };
 

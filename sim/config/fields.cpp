@@ -85,9 +85,12 @@ void describe_data(Visitor& visitor, DataConfig& data) {
 
 void describe_model(Visitor& visitor, ModelConfig& model) {
     visitor.begin({.name = "model", .flow = true, .doc = "Which network is trained; its input and output sizes come from the data."});
-    visitor.field({.name = "name", .target = &model.name, .choices = clients::model_names(), .required = true,
+    visitor.field({.name = "name", .target = &model.name, .choices = clients::model_names(), .required = true, .or_else = "layers",
                    .doc = summaries_of(clients::model_catalog())});
     describe_keys(visitor, "name", model.name, model.values, choices_of(clients::model_catalog()));
+    visitor.field({.name = "layers", .target = &model.layers, .when = Condition{model.name, "name", {}}, .default_note = "–",
+                   .doc = "A network layer by layer, in place of a named one: `[flatten, {linear: 50}, relu, linear]`; the last layer gives a score for "
+                          "each class. docs/models.md."});
     visitor.field({.name = "init", .target = &model.init, .default_note = "drawn from the seed",
                    .doc = "A safetensors file with the first global model, names and shapes as in model.safetensors; relative to the config file. "
                           "`fedhive run --init FILE` sets it."});

@@ -28,7 +28,7 @@ struct Condition {
 /// Where a key's value lives in the struct. An empty optional or list is a key left out.
 using Target =
     std::variant<std::string*, std::filesystem::path*, bool*, std::int64_t*, std::uint64_t*, double*, std::vector<double>*,
-                 std::optional<std::int64_t>*, std::optional<std::uint64_t>*, std::optional<double>*>;
+                 std::optional<std::int64_t>*, std::optional<std::uint64_t>*, std::optional<double>*, clients::LayerList*>;
 
 struct Field {
     std::string name;
@@ -37,6 +37,7 @@ struct Field {
     std::vector<std::string> choices{};  // of a word; empty: any
     std::optional<Condition> when{};     // empty: always
     bool required = false;
+    std::string or_else{};       // the key beside it that can stand in its place, where it is required
     std::string empty_word{};    // how an empty optional is written ("auto"); empty: it is not
     std::string default_note{};  // REFERENCE.md: instead of the struct's value
     bool may_change = false;     // cannot change what the rounds already done have computed: may be given when a run is resumed

@@ -1,6 +1,7 @@
 #include "sim/config/reader.h"
 
 #include "sim/config/fields.h"
+#include "sim/config/layer_fields.h"
 #include "sim/config/mistakes.h"
 #include "sim/config/run_keys.h"
 #include "sim/config/suggest.h"
@@ -62,8 +63,7 @@ public:
 
     void begin(const Section& section) override {
         levels_.back().known.push_back({section.name, section.when});
-        const bool applies = !section.when || section.when->holds();
-        const Node* node = applies ? present(section.name) : nullptr;
+        const Node* node = !section.when || section.when->holds() ? present(section.name) : nullptr;
         const std::string path = path_of(section.name);
         if (node != nullptr && node->kind != Node::Kind::Map) {
             add(kValue, *node, path,
@@ -93,10 +93,7 @@ public:
                 wrong_type(item, item_path, "a map", "", "write {key: value, …}");
                 continue;
             }
-            levels_.push_back({&item, item_path, {}});
-            list.item(*this, i);
-            close_level();
-            levels_.pop_back();
+            read_section(item, item_path, [&](Visitor&) { list.item(*this, i); });
         }
     }
 
@@ -109,11 +106,10 @@ public:
         all_paths_.insert(path_of(field.name));
         if (field.when && !field.when->holds()) return;
         const Node* node = present(field.name);
-        if (node != nullptr) {
+        if (node != nullptr)
             std::visit([&](auto* target) { read(*node, path_of(field.name), field, *target); }, field.target);
-        } else if (field.required) {
+        else if (field.required && (field.or_else.empty() || present(field.or_else) == nullptr))
             add_missing(field);
-        }
     }
 
     /// Throws what is wrong, if anything is; not what another mistake explains.
@@ -160,6 +156,14 @@ private:
         return levels_.back().path.empty() ? name : levels_.back().path + "." + name;
     }
 
+    /// The keys of `node` are those that `show` describes.
+    void read_section(const Node& node, const std::string& path, const std::function<void(Visitor&)>& show) {
+        levels_.push_back({&node, path, {}});
+        show(*this);
+        close_level();
+        levels_.pop_back();
+    }
+
     const Node* present(const std::string& name) const {
         const Node* section = levels_.back().node;
         const Node* node = section != nullptr ? section->find(name) : nullptr;
@@ -187,7 +191,7 @@ private:
     void add_missing(const Field& field) {
         const Node* section = levels_.back().node;
         const Node* choice = field.when ? present(field.when->key) : nullptr;
-        const bool in_list = levels_.back().path.ends_with("]");
+        const bool in_list = levels_.back().path.find(']') != std::string::npos;
         const Node* blamed = levels_.front().node;
         if (section != nullptr && (section->grafted || in_list))
             blamed = section;
@@ -196,6 +200,7 @@ private:
         std::string problem = "is missing";
         if (field.when) problem += fmt::format("; {} '{}' needs it", chooser(field.when->key), field.when->value);
         if (!field.choices.empty()) problem += "; allowed: " + joined(field.choices);
+        if (!field.or_else.empty()) problem += fmt::format("; or give {}", field.or_else);
         const std::string where = in_list || blamed->grafted ? blamed->where() : blamed->origin;
         problems_.push_back(
             {kMissing, path_of(field.name), "", fmt::format("{}: {}: {}", where, path_of(field.name), problem)});
@@ -235,8 +240,9 @@ private:
         const bool by_other = chosen != nullptr && chosen->grafted && chosen->where() != node.where();
         const std::string by = by_other ? fmt::format(" ({})", chosen->where()) : "";
         add(kOtherChoice, node, path_of(node.key),
-            fmt::format("'{}' belongs to {} '{}'; the {} here is '{}'{}; known keys: {}", node.key, chooser(when.key),
-                        joined(owners, "' or '"), chooser(when.key), when.value, by, joined(here)),
+            fmt::format("'{}' belongs to {} '{}'; the {} here {}{}; known keys: {}", node.key, chooser(when.key),
+                        joined(owners, "' or '"), chooser(when.key),
+                        when.value.empty() ? "has no name" : "is '" + when.value + "'", by, joined(here)),
             path_of(when.key));
     }
 
@@ -343,6 +349,12 @@ private:
             read(item, fmt::format("{}[{}]", path, target.size()), field, value);
             target.push_back(value);
         }
+    }
+
+    void read(const Node& node, const std::string& path, const Field&, clients::LayerList& target) {
+        read_layers(node, path, target,
+                    {[this](const Node& at, const auto&... mistake) { add(kValue, at, mistake...); },
+                     [this](const auto&... section) { read_section(section...); }});
     }
 
     template <class Value>

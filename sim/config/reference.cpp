@@ -1,4 +1,5 @@
 #include "sim/config/fields.h"
+#include "sim/config/layer_fields.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +13,7 @@ constexpr const char* kIntroduction = R"(# Every key of a config
 
 *Generated from the code, not to be edited: `fedhive reference > configs/REFERENCE.md`.*
 
-A config is one YAML file. Only `data.format` and `model.name` must be given; [quickstart.yaml](quickstart.yaml) spells out the rest.
+A config is one YAML file. Only `data.format` and `model.name`, or `model.layers`, must be given; [quickstart.yaml](quickstart.yaml) spells out the rest.
 Unknown keys, wrong types and values out of range are errors that name file, line and what is allowed.
 `fedhive validate FILE` checks a file; `fedhive show-config FILE` prints it with every default filled in, and that is a valid config again.
 
@@ -50,6 +51,7 @@ std::string type_name() {
     if (std::is_same_v<Value, std::string>) return "word";
     if (std::is_same_v<Value, std::filesystem::path>) return "path";
     if (std::is_same_v<Value, std::vector<double>>) return "list of numbers";
+    if (std::is_same_v<Value, clients::LayerList>) return "list of layers";
     if (std::is_same_v<Value, double> || std::is_same_v<Value, std::optional<double>>) return "number";
     return "integer";
 }
@@ -78,10 +80,11 @@ struct DefaultText {
     // Empty by default.
     std::string operator()(const std::filesystem::path*) const { return code(field.empty_word); }
     std::string operator()(const std::vector<double>*) const { return code(field.empty_word); }
+    std::string operator()(const clients::LayerList*) const { return code(field.empty_word); }
 };
 
 std::string default_of(const Field& field) {
-    if (field.required) return "**required**";
+    if (field.required) return field.or_else.empty() ? "**required**" : fmt::format("**required**, or {}", code(field.or_else));
     return field.default_note.empty() ? std::visit(DefaultText{field}, field.target) : field.default_note;
 }
 
@@ -120,6 +123,7 @@ public:
 
     void end() override {
         if (path_.back() == "strategy") add_strategies();
+        if (path_.back() == "model") text_ += layers_markdown();
         path_.pop_back();
     }
 

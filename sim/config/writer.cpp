@@ -1,4 +1,5 @@
 #include "sim/config/fields.h"
+#include "sim/config/layer_fields.h"
 
 #include <fmt/format.h>
 
@@ -43,6 +44,10 @@ struct ValueText {
         return *value ? written(**value) : field.empty_word;
     }
     std::string operator()(const std::filesystem::path* path) const { return path->empty() ? "" : written(path->string()); }
+    std::string operator()(const std::string* word) const {
+        return word->empty() && !field.or_else.empty() ? "" : written(*word);
+    }
+    std::string operator()(const clients::LayerList* layers) const { return text_of(*layers); }
     std::string operator()(const std::vector<double>* values) const {
         return values->empty() ? "" : fmt::format("[{}]", fmt::join(*values, ", "));
     }

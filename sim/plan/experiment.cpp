@@ -7,6 +7,7 @@
 #include "sim/machine/nvml.h"
 #include "sim/plan/experiment_model.h"
 #include "sim/plan/memory_plan.h"
+#include "sim/plan/model_spec.h"
 #include "sim/plan/recorded_arrivals.h"
 #include "sim/plan/worker_probe.h"
 #include "sim/record/run_record.h"
@@ -50,7 +51,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       data_fingerprint(data.fingerprint),
       data_handle(data.handle),
       dataset(std::move(data.dataset)),
-      model(model_spec(loaded, dataset.map())),
+      model(model_spec(loaded, {dataset.map().shape, dataset.map().num_classes})),
       layout(lay_out(loaded, model, space, num_workers)),
       cut(make_cut(loaded, model, layout)),
       devices(config.devices, dataset.map().num_clients, config.all_seeds().sampling),

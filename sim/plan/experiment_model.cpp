@@ -8,6 +8,7 @@
 #include "sim/machine/machine.h"
 #include "sim/machine/nvml.h"
 #include "sim/plan/blame.h"
+#include "sim/plan/model_spec.h"
 #include "sim/state/model_file.h"
 
 namespace fedhive::sim {
@@ -37,29 +38,20 @@ void require_model_memory(const LoadedConfig& loaded, const clients::ModelSpec& 
     }
     if (static_cast<double>(vectors) <= vectors_that_fit) return;
     throw loaded.source->error(
-        vectors > 1 ? "training.cohort" : "model.name",
+        vectors > 1 ? "training.cohort" : model_key(config),
         fmt::format(
             "{} has {:.0f} parameters, {:.3g} bytes, of which the arena holds {} at least; {} bytes ({}) are available; use a "
             "smaller model or cohort, or raise training.clients_per_slot",
-            config.model.name, count, count * sizeof(float),
-            vectors > 1 ? fmt::format("{} models and updates", vectors) : "one", available, human_bytes(available)));
+            model.name.get(), count, count * sizeof(float), vectors > 1 ? fmt::format("{} models and updates", vectors) : "one",
+            available, human_bytes(available)));
 }
 
 }  // namespace
 
-clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DatasetMap& data) {
-    const ModelConfig& model = loaded.run.model;
-    return blame(loaded, "model.name", [&] {
-        clients::ModelSpec spec = clients::named_model(model.name, data.shape, data.num_classes, model.values);
-        clients::plan_model(spec);
-        return spec;
-    });
-}
-
 aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec& model, MemorySpace space,
                             std::uint32_t num_workers) {
     require_model_memory(loaded, model, space, num_workers);
-    return blame(loaded, "model.name", [&] { return clients::model_layout(model); });
+    return blame(loaded, model_key(loaded.run), [&] { return clients::model_layout(model); });
 }
 
 clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& model, const aggregation::Layout& layout) {

@@ -16,9 +16,6 @@
 
 namespace fedhive::sim {
 
-/// Throws ConfigError where its layers do not fit the data.
-clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DatasetMap& data);
-
 /// Throws ConfigError where its parameters do not fit the memory; before the model is built.
 aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec& model, aggregation::MemorySpace space,
                             std::uint32_t num_workers);

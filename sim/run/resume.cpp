@@ -143,7 +143,7 @@ void restore(Experiment& run, const CheckpointFile& from) {
         throw ConfigError(
             fmt::format("{}: this fedhive builds model '{}' otherwise than the one that wrote the checkpoint: layout "
                         "fingerprint {:016x} then, {:016x} now; resume with the fedhive that began the run",
-                        from.path.string(), run.config.model.name, checkpoint.layout_fingerprint, run.layout.fingerprint()));
+                        from.path.string(), run.model.name.get(), checkpoint.layout_fingerprint, run.layout.fingerprint()));
     aggregation::copy(run.server.model(), read_vector(from, "model", run.layout));
     for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.layout.num_floats(), run.space))
         aggregation::copy(moment.values, read_vector(from, std::string("server.") + moment.name, run.layout));

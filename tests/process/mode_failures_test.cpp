@@ -6,7 +6,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-Options averaging(const std::string& all_reduce = "tree") {
+Options gradients_averaged(const std::string& all_reduce = "tree") {
     return {"mode={name: gradient_averaging, all_reduce: " + all_reduce + "}", "workers=4"};
 }
 const Options kSplit{"mode={name: split, cut: fc1}", "workers=3"};
@@ -41,13 +41,13 @@ void check_aborted(const Options& mode, const std::string& fault) {
 }  // namespace
 
 TEST_SUITE("ModesFailures") {
-    TEST_CASE("ReplicasTriedAgainGiveTheSameBits") { check_retried(averaging()); }
+    TEST_CASE("ReplicasTriedAgainGiveTheSameBits") { check_retried(gradients_averaged()); }
     TEST_CASE("HalvesTriedAgainGiveTheSameBits") { check_retried(kSplit); }
     TEST_CASE("GradientsTriedAgainGiveTheSameBits") { check_retried(kServer); }
 
     TEST_CASE("AbortNamesTheClient") {
-        check_aborted(averaging(), "kill");
-        check_aborted(averaging("ring"), "nan");
+        check_aborted(gradients_averaged(), "kill");
+        check_aborted(gradients_averaged("ring"), "nan");
         check_aborted(kSplit, "throw");
         check_aborted(kServer, "kill");
         check_aborted({"mode.name=hogwild"}, "kill");

@@ -17,16 +17,21 @@ DataFormat cifar10() {
                       "Folder with `data_batch_1.bin` … `data_batch_5.bin` and `test_batch.bin`; relative to the config file. "
                       "`scripts/data cifar10` fetches it into data/cifar-10-batches-bin."}},
         .blamed = "root",
-        .read = [](const Values& values, std::uint64_t) {
-            static constexpr std::array train{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
-                                              "data_batch_5.bin"};
-            static constexpr std::array test{"test_batch.bin"};
-            return read_cifar(values.path("root"), {.train = train,
-                                                    .test = test,
-                                                    .num_classes = 10,
-                                                    .to_fetch = "run `scripts/data cifar10` and name its folder, "
-                                                                "data/cifar-10-batches-bin"});
-        }};
+        .shape =
+            [](const Values&) {
+                return DataShape{{3, 32, 32}, 10};
+            },
+        .read =
+            [](const Values& values, std::uint64_t) {
+                static constexpr std::array train{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+                                                  "data_batch_4.bin", "data_batch_5.bin"};
+                static constexpr std::array test{"test_batch.bin"};
+                return read_cifar(values.path("root"), {.train = train,
+                                                        .test = test,
+                                                        .num_classes = 10,
+                                                        .to_fetch = "run `scripts/data cifar10` and name its folder, "
+                                                                    "data/cifar-10-batches-bin"});
+            }};
 }
 
 }  // namespace fedhive::clients

@@ -18,18 +18,23 @@ DataFormat cifar100() {
                       .choices = {"fine", "coarse"},
                       .doc = "fine: 100 classes; coarse: their 20 superclasses."}},
             .blamed = "root",
-            .read = [](const Values& values, std::uint64_t) {
-                static constexpr std::array train{"train.bin"};
-                static constexpr std::array test{"test.bin"};
-                const bool fine = values.word("labels") == "fine";
-                return read_cifar(values.path("root"), {.train = train,
-                                                        .test = test,
-                                                        .labels = 2,
-                                                        .label = fine ? 1U : 0U,
-                                                        .num_classes = fine ? 100 : 20,
-                                                        .to_fetch = "unpack cifar-100-binary.tar.gz and name its folder, "
-                                                                    "cifar-100-binary"});
-            }};
+            .shape =
+                [](const Values& values) {
+                    return DataShape{{3, 32, 32}, values.word("labels") == "fine" ? 100 : 20};
+                },
+            .read =
+                [](const Values& values, std::uint64_t) {
+                    static constexpr std::array train{"train.bin"};
+                    static constexpr std::array test{"test.bin"};
+                    const bool fine = values.word("labels") == "fine";
+                    return read_cifar(values.path("root"), {.train = train,
+                                                            .test = test,
+                                                            .labels = 2,
+                                                            .label = fine ? 1U : 0U,
+                                                            .num_classes = fine ? 100 : 20,
+                                                            .to_fetch = "unpack cifar-100-binary.tar.gz and name its folder, "
+                                                                        "cifar-100-binary"});
+                }};
 }
 
 }  // namespace fedhive::clients

@@ -201,6 +201,10 @@ DataFormat glyphs() {
                 [](const Values& values) {
                     return std::vector{need_of_drawn(values, {1, std::int64_t{kSide}, std::int64_t{kSide}})};
                 },
+            .shape =
+                [](const Values&) {
+                    return DataShape{{1, std::int64_t{kSide}, std::int64_t{kSide}}, kDigits};
+                },
             .read =
                 [](const Values& values, std::uint64_t seed) {
                     const DrawnCounts counts = counts_of(values);

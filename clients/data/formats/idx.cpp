@@ -134,17 +134,50 @@ private:
     std::unique_ptr<std::remove_pointer_t<gzFile>, Close> file_;
 };
 
+struct ImagesHeader {
+    std::uint64_t count, height, width;
+};
+
+ImagesHeader read_header(IdxFile& images) {
+    images.expect_magic(kImagesMagic, "images: unsigned bytes, 3 dimensions");
+    ImagesHeader header{};
+    for (std::uint64_t* word : {&header.count, &header.height, &header.width}) *word = images.header_word();
+    // The bound on the sides keeps n * height * width below 2^64.
+    if (header.count == 0 || header.height == 0 || header.width == 0 || header.height >= kMaxSide || header.width >= kMaxSide)
+        images.fail(fmt::format("its header promises {} images of {} x {}, at least 1 and sides of 1 to {} are expected",
+                                header.count, header.height, header.width, kMaxSide - 1));
+    return header;
+}
+
+void require_folder(const fs::path& root) {
+    std::error_code error;
+    if (!fs::is_directory(root, error))
+        throw ConfigError(fmt::format("{}: there is no such folder; {}; {}", root.string(), wanted_files(), advice(root)));
+}
+
+std::uint64_t read_count(IdxFile& labels) {
+    labels.expect_magic(kLabelsMagic, "labels: unsigned bytes, 1 dimension");
+    return labels.header_word();
+}
+
+/// The header of the training images and, where the number of classes is not given, their labels.
+DataShape idx_shape(const fs::path& root, std::int64_t num_classes) {
+    require_folder(root);
+    IdxFile images(root, "train-images-idx3-ubyte");
+    const ImagesHeader header = read_header(images);
+    if (num_classes <= 0) {
+        IdxFile labels(root, "train-labels-idx1-ubyte");
+        const std::vector<std::uint8_t> bytes = labels.body(read_count(labels));
+        num_classes = bytes.empty() ? 1 : 1 + *std::max_element(bytes.begin(), bytes.end());
+    }
+    return {{1, static_cast<std::int64_t>(header.height), static_cast<std::int64_t>(header.width)}, num_classes};
+}
+
 Examples read_part(const fs::path& root, const std::string& prefix) {
     IdxFile images(root, prefix + "-images-idx3-ubyte");
     IdxFile labels(root, prefix + "-labels-idx1-ubyte");
-    images.expect_magic(kImagesMagic, "images: unsigned bytes, 3 dimensions");
-    labels.expect_magic(kLabelsMagic, "labels: unsigned bytes, 1 dimension");
-    const std::uint64_t num_images = images.header_word(), height = images.header_word(), width = images.header_word();
-    const std::uint64_t num_labels = labels.header_word();
-    // The bound on the sides keeps n * height * width below 2^64.
-    if (num_images == 0 || height == 0 || width == 0 || height >= kMaxSide || width >= kMaxSide)
-        images.fail(fmt::format("its header promises {} images of {} x {}, at least 1 and sides of 1 to {} are expected",
-                                num_images, height, width, kMaxSide - 1));
+    const auto [num_images, height, width] = read_header(images);
+    const std::uint64_t num_labels = read_count(labels);
     if (num_labels != num_images)
         labels.fail(
             fmt::format("has {} labels, but the images beside it are {}; the counts must be equal", num_labels, num_images));
@@ -168,9 +201,7 @@ void check_labels(const fs::path& root, const std::string& name, const Examples&
 }  // namespace
 
 Dataset read_idx(const fs::path& root, std::int64_t num_classes) {
-    std::error_code error;
-    if (!fs::is_directory(root, error))
-        throw ConfigError(fmt::format("{}: there is no such folder; {}; {}", root.string(), wanted_files(), advice(root)));
+    require_folder(root);
     Dataset dataset{read_part(root, "train"), read_part(root, "t10k"), num_classes};
     if (num_classes <= 0) dataset.num_classes = 1 + *std::max_element(dataset.train.labels.begin(), dataset.train.labels.end());
     check_labels(root, "train-labels-idx1-ubyte", dataset.train, dataset.num_classes);
@@ -199,6 +230,7 @@ DataFormat idx() {
                   .range = between(0, kWide),
                   .doc = "Number of classes; 0: as many as the training labels show."}},
         .blamed = "root",
+        .shape = [](const Values& values) { return idx_shape(values.path("root"), values.integer("classes")); },
         .read = [](const Values& values, std::uint64_t) { return read_idx(values.path("root"), values.integer("classes")); }};
 }
 

@@ -146,6 +146,10 @@ DataFormat synthetic() {
             .keys = synthetic_keys(),
             .check = shape_problem,
             .needs = needs_of,
+            .shape =
+                [](const Values& values) {
+                    return DataShape{shape_of(values), values.integer("num_classes")};
+                },
             .read = draw};
 }
 

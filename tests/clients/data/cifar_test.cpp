@@ -67,6 +67,8 @@ TEST_SUITE("Cifar") {
         const TenClasses ten;
         conformance::check_repeatable([&] { return ten.read(); });
         const Dataset read = ten.read();
+        CHECK(data_format("cifar10").shape({}).example == read.train.shape);
+        CHECK(data_format("cifar10").shape({}).num_classes == read.num_classes);
         CHECK(read.num_classes == 10);
         CHECK(read.train.shape == ExampleShape{3, 32, 32});
         CHECK(read.train.labels == std::vector<std::int32_t>{1, 9, 2, 9, 3, 9, 4, 9, 5, 9});
@@ -82,6 +84,11 @@ TEST_SUITE("Cifar") {
         put(folder, "test.bin", records({{4, 30}}));
         const Dataset fine = read_100(folder.path(), "fine"), coarse = read_100(folder.path(), "coarse");
         CHECK(fine.num_classes == 100);
+        for (const char* labels : {"fine", "coarse"}) {
+            const DataShape shape = data_format("cifar100").shape({{"labels", labels}});
+            CHECK(shape.example == fine.train.shape);
+            CHECK(shape.num_classes == read_100(folder.path(), labels).num_classes);
+        }
         CHECK(fine.train.labels == std::vector<std::int32_t>{99, 3});
         CHECK(coarse.num_classes == 20);
         CHECK(coarse.train.labels == std::vector<std::int32_t>{19, 0});

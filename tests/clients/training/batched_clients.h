@@ -24,9 +24,12 @@ using aggregation::testing::Floats;
 struct Clients {
     explicit Clients(std::string_view name, SgdOptions options = {0.05F, 0.0F, 0.0F, false}, bool dropout = false,
                      MemorySpace where = MemorySpace::Host)
+        : Clients(small_model(name, {1, 28, 28}, 10, dropout), options, where) {}
+    explicit Clients(const clients::ModelSpec& model_spec, SgdOptions options = {0.05F, 0.0F, 0.0F, false},
+                     MemorySpace where = MemorySpace::Host)
         : dataset(examples(where)),
           train(dataset.train(where)),
-          spec(small_model(name, train.shape, 10, dropout)),
+          spec(model_spec),
           model(spec, where),
           step(model, train, {}, options),
           batched(spec, 8, where, train, {}, options),

@@ -1,5 +1,6 @@
 // What a config that loads becomes: defaults, paths, the resolved form.
 #include "sim/config/fields.h"
+#include "sim/config/layer_fields.h"
 #include "tests/sim/config/config_files.h"
 #include "tests/sim/config/random_config.h"
 #include "tests/support/places.h"
@@ -57,6 +58,7 @@ private:
     static std::string one(const std::optional<Value>& value) {
         return value ? one(*value) : "none";
     }
+    static std::string one(const clients::LayerList& layers) { return text_of(layers); }
     static std::string one(const std::vector<double>& values) {
         std::string all;
         for (const double value : values) all += one(value) + " ";

@@ -1,6 +1,7 @@
 // Configs with random values that go together.
 #pragma once
 
+#include "clients/models/layer_kind.h"
 #include "sim/config/fields.h"
 #include "sim/modes/mode_spec.h"
 
@@ -57,6 +58,7 @@ private:
     void draw(const Field&, std::uint64_t& value) { value = (static_cast<std::uint64_t>(random_()) << 32U) | random_(); }
     void draw(const Field&, bool& value) { value = uniform() < 0.5; }
     void draw(const Field&, std::vector<double>& values) { values.clear(); }
+    void draw(const Field&, clients::LayerList& layers) { layers.clear(); }
     template <class Value>
     void draw(const Field& field, std::optional<Value>& value) {
         value.reset();
@@ -93,10 +95,34 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
     run.failures.min_updates = std::min(run.failures.min_updates, arrivals);
 }
 
+/// Up to 12 layers of any kind with any arguments, which need not fit each other.
+inline clients::LayerList random_layers(unsigned seed) {
+    std::mt19937 random(seed);
+    clients::LayerList layers;
+    std::size_t open = 0;
+    for (std::size_t i = 0; i < 1 + seed % 12; ++i) {
+        const auto& catalog = clients::layer_catalog();
+        const clients::LayerKind& kind = catalog[random() % catalog.size()];
+        std::vector<float> arguments;
+        for (const KeySpec& key : kind.keys) {
+            const bool number = std::holds_alternative<double>(key.default_value);
+            arguments.push_back(number ? static_cast<float>(random() % 1000) / 1000.0F
+                                       : static_cast<float>(1 + random() % 1000000));
+        }
+        if (kind.name == "linear" && random() % 2 == 0) arguments.clear();
+        layers.add(kind.name, arguments);
+        open += kind.holds_layers ? 1 : 0;
+        if (kind.holds_layers) layers.add("relu");
+    }
+    for (; open > 0; --open) layers.end();
+    return layers;
+}
+
 /// Values that depend on each other, made to fit.
 inline void reconcile(RunConfig& run, unsigned seed) {
     if (seed % 2 == 0) run.data.partition.clients = 1 + seed % 7;
     const std::int64_t clients = run.data.partition.clients;
+    if (seed % 4 == 0) run.model = {.name = "", .values = {}, .layers = random_layers(seed), .init = run.model.init};
     if (run.data.partition.scheme == "iid" && seed % 2 == 0)
         run.data.partition.values.set(
             "sizes", std::vector<double>(static_cast<std::size_t>(clients), 0.9 / static_cast<double>(clients)));

@@ -1,0 +1,172 @@
+#include "sim/config/layer_fields.h"
+
+#include "aggregation/base/error.h"
+#include "clients/models/layer_kind.h"
+#include "sim/config/reader.h"
+#include "sim/config/suggest.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedhive::sim {
+
+namespace {
+
+using clients::LayerKind;
+using clients::LayerList;
+
+std::vector<std::string> kind_names() {
+    std::vector<std::string> names;
+    for (const LayerKind& kind : clients::layer_catalog()) names.push_back(kind.name);
+    return names;
+}
+
+class LayerReader {
+public:
+    LayerReader(LayerList& layers, const LayerReading& reading) : layers_(layers), reading_(reading) {}
+
+    void read_list(const Node& list, const std::string& path) {
+        if (list.kind != Node::Kind::List)
+            return reading_.report(list, path,
+                                   fmt::format("wants a list of layers, found {}; write [flatten, linear], say", found(list)));
+        if (list.children.empty()) return reading_.report(list, path, "is empty; write [flatten, linear], say");
+        for (std::size_t i = 0; i < list.children.size(); ++i) read_layer(list.children[i], fmt::format("{}[{}]", path, i));
+    }
+
+private:
+    void read_layer(const Node& node, const std::string& path) {
+        const bool word = node.kind == Node::Kind::Plain;
+        if (!word && (node.kind != Node::Kind::Map || node.children.size() != 1))
+            return reading_.report(
+                node, path,
+                fmt::format("wants one layer, found {}; write relu, {{linear: 50}} or {{conv2d: {{out: 10, kernel: 5}}}}, say",
+                            found(node)));
+        const std::string& name = word ? node.text : node.children.front().key;
+        const auto& catalog = clients::layer_catalog();
+        const auto kind = std::ranges::find(catalog, name, &LayerKind::name);
+        if (kind == catalog.end()) {
+            const std::string near = nearest_word(name, kind_names());
+            return reading_.report(node, path,
+                                   fmt::format("there is no layer '{}'; known: {}{}", name, fmt::join(kind_names(), ", "),
+                                               near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+        }
+        const Node* arguments = word ? nullptr : &node.children.front();
+        try {
+            if (kind->holds_layers)
+                read_residual(node, arguments, path + "." + name);
+            else
+                layers_.add(name, read_arguments(*kind, node, arguments, path + "." + name));
+        } catch (const ConfigError& full) {
+            if (!full_) reading_.report(node, path, full.what());
+            full_ = true;
+        }
+    }
+
+    void read_residual(const Node& node, const Node* inner, const std::string& path) {
+        if (inner == nullptr) return reading_.report(node, path, "wants its layers; write {residual: [relu, …]}, say");
+        layers_.add("residual");
+        read_list(*inner, path);
+        layers_.end();
+    }
+
+    std::vector<float> read_arguments(const LayerKind& kind, const Node& node, const Node* given, const std::string& path) {
+        Node map;
+        map.kind = Node::Kind::Map;
+        map.origin = node.origin;
+        map.line = node.line;
+        map.grafted = node.grafted;
+        const bool no_keys = given != nullptr && given->kind != Node::Kind::Map;
+        if (no_keys && (kind.keys.empty() || given->kind == Node::Kind::List)) {
+            reading_.report(*given, path,
+                            kind.keys.empty()
+                                ? fmt::format("has no arguments, found {}; write {}", found(*given), kind.name)
+                                : fmt::format("wants arguments, found a list; write {{{}: …}}", kind.keys.front().name));
+            return {};
+        }
+        if (no_keys) {
+            map.children.push_back(*given);
+            map.children.back().key = kind.keys.front().name;
+            given = nullptr;
+        }
+        std::vector<float> arguments;
+        reading_.section(given != nullptr ? *given : map, path,
+                         [&](Visitor& visitor) { arguments = show_keys(visitor, kind); });
+        return arguments;
+    }
+
+    static std::vector<float> show_keys(Visitor& visitor, const LayerKind& kind) {
+        std::vector<float> arguments;
+        for (const KeySpec& key : kind.keys) {
+            KeyValue value = key.default_value;
+            visitor.field({.name = key.name,
+                           .target = std::visit([](auto& typed) { return Target(&typed); }, value),
+                           .range = key.range,
+                           .required = key.required,
+                           .doc = key.doc});
+            arguments.push_back(clients::argument_of(value));
+        }
+        return arguments;
+    }
+
+    LayerList& layers_;
+    const LayerReading& reading_;
+    bool full_ = false;
+};
+
+/// "relu", "{max_pool: 2}", "{conv2d: {out: 10, kernel: 5, …}}".
+std::string text_of(const clients::ListedLayer& layer, const LayerKind& kind) {
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < kind.keys.size(); ++i) {
+        const bool left_out =
+            std::holds_alternative<std::optional<std::int64_t>>(kind.keys[i].default_value) && layer.arguments[i] == 0.0F;
+        if (!left_out)
+            texts.push_back(fmt::format("{}{}", kind.keys.size() > 1 ? kind.keys[i].name + ": " : "", layer.arguments[i]));
+    }
+    if (texts.empty()) return kind.name;
+    const std::string joined = fmt::format("{}", fmt::join(texts, ", "));
+    return fmt::format(fmt::runtime(kind.keys.size() > 1 ? "{{{}: {{{}}}}}" : "{{{}: {}}}"), kind.name, joined);
+}
+
+}  // namespace
+
+void read_layers(const Node& list, const std::string& path, LayerList& layers, const LayerReading& reading) {
+    layers.clear();
+    LayerReader(layers, reading).read_list(list, path);
+}
+
+std::string text_of(const LayerList& layers) {
+    if (layers.empty()) return "";
+    std::string text = "[";
+    for (const clients::ListedLayer& layer : layers.entries()) {
+        if (layer.kind == LayerList::kEnd) {
+            text += "]}";
+            continue;
+        }
+        const LayerKind& kind = clients::layer_catalog().at(layer.kind);
+        if (text.back() != '[') text += ", ";
+        text += kind.holds_layers ? fmt::format("{{{}: [", kind.name) : text_of(layer, kind);
+    }
+    return text + "]";
+}
+
+std::string layers_markdown() {
+    std::string text =
+        "\n### model: layers\n\nEach is a word, `relu`; or with its first argument, `{linear: 50}`; or with several, `{conv2d: "
+        "{out: 10, kernel: 5}}`. [docs/models.md](../docs/models.md) has examples.\n\n"
+        "| Layer, its arguments | Values | Default | Meaning |\n|---|---|---|---|\n";
+    for (const LayerKind& kind : clients::layer_catalog()) {
+        text += fmt::format("| `{}` | {} | | {} |\n", kind.name, kind.holds_layers ? "list of layers" : "", kind.summary);
+        for (const KeySpec& key : kind.keys) {
+            const bool number = std::holds_alternative<double>(key.default_value);
+            std::string standard = key.required ? "**required**" : key.default_note;
+            if (standard.empty()) standard = fmt::format("`{}`", clients::default_argument(key));
+            text += fmt::format("| `{}.{}` | {}, {} | {} | {} |\n", kind.name, key.name, number ? "number" : "integer",
+                                key.range.text(), standard, key.doc);
+        }
+    }
+    return text;
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,39 @@
+#include "clients/data/data_format.h"
+
+#include "tests/clients/data/idx_fixture.h"
+
+#include <doctest/doctest.h>
+
+namespace fedhive::clients {
+
+namespace {
+
+/// What the format says before it reads, and what it then reads.
+void check_shape(const char* name, const Values& given) {
+    CAPTURE(name);
+    const DataFormat& format = data_format(name);
+    const Values values = completed(given, format.keys);
+    const DataShape said = format.shape(values);
+    const Dataset read = format.read(values, 1);
+    CHECK(said.example == read.train.shape);
+    CHECK(said.num_classes == read.num_classes);
+}
+
+}  // namespace
+
+TEST_SUITE("DataFormat") {
+    TEST_CASE("ShapeIsThatOfWhatIsReadOrDrawn") {
+        check_shape("glyphs", {{"num_train", 20}, {"num_test", 3}});
+        check_shape("synthetic", {{"num_train", 20}, {"num_test", 3}, {"num_classes", 4}, {"num_features", 7}});
+        check_shape("synthetic", {{"num_train", 20}, {"num_test", 3}, {"shape", std::vector<double>{2, 3, 5}}});
+        const IdxFixture fixture(true);
+        check_shape("idx", {{"root", fixture.root()}});
+        check_shape("idx", {{"root", fixture.root()}, {"classes", 17}});
+    }
+
+    TEST_CASE("EveryFormatSaysItsShape") {
+        for (const DataFormat& format : data_catalog()) CHECK_MESSAGE((format.shape != nullptr), format.name);
+    }
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,162 @@
+#include "clients/models/model_plan.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+
+namespace {
+
+ModelSpec listed(const LayerList& layers, ExampleShape input = {1, 28, 28}, std::int64_t num_classes = 10) {
+    ModelSpec spec;
+    spec.name.set(kListedModel);
+    spec.input = input;
+    spec.num_classes = num_classes;
+    spec.layers = layers;
+    return spec;
+}
+
+/// What one layer makes of an image of 8 x 9 x 7.
+LayerFit fit_of(std::string_view kind, const std::vector<float>& arguments = {}) {
+    LayerList layers;
+    layers.add(kind, arguments).add("flatten").add("linear");
+    return plan_model(listed(layers, {8, 9, 7})).front().fit;
+}
+
+LayerList ending(LayerList layers) { return layers.add("flatten").add("linear"); }
+
+void refused(const LayerList& layers, const std::string& path, const std::string& problem) {
+    CAPTURE(problem);
+    try {
+        plan_model(listed(layers));
+        FAIL("nothing was thrown");
+    } catch (const LayerMisfit& misfit) {
+        CHECK(misfit.path == path);
+        CHECK(std::string(misfit.what()) == problem);
+    }
+}
+
+}  // namespace
+
+TEST_SUITE("ModelPlan") {
+    TEST_CASE("EveryKindSaysWhatItMakesOfAShape") {
+        CHECK(fit_of("conv2d", {6, 3}).out == Shape{6, 7, 5});
+        CHECK(fit_of("conv2d", {6, 3, 2}).out == Shape{6, 4, 3});
+        CHECK(fit_of("conv2d", {6, 3, 2, 1}).out == Shape{6, 5, 4});
+        CHECK(fit_of("conv2d", {6, 3, 1, 1, 2}).parameters[0].shape == Shape{6, 4, 3, 3});
+        CHECK(fit_of("conv2d", {6, 3}).parameters[1].shape == Shape{6});
+        CHECK(fit_of("max_pool", {2}).out == Shape{8, 4, 3});
+        CHECK(fit_of("avg_pool", {3}).out == Shape{8, 3, 2});
+        CHECK(fit_of("flatten").out == Shape{8 * 9 * 7});
+        CHECK(fit_of("group_norm", {4}).parameters[0].shape == Shape{8});
+        CHECK(fit_of("layer_norm").parameters[1].shape == Shape{8, 9, 7});
+        for (const char* kind : {"relu", "tanh", "gelu", "dropout", "dropout2d"}) {
+            CAPTURE(kind);
+            CHECK(fit_of(kind).out == Shape{8, 9, 7});
+            CHECK(fit_of(kind).parameters.empty());
+        }
+    }
+
+    TEST_CASE("OperationsAreCountedByHand") {
+        CHECK(fit_of("conv2d", {6, 3, 1, 0, 2}).flops == 2.0 * 4 * 9 * (6 * 7 * 5));
+        CHECK(fit_of("avg_pool", {2}).flops == 4.0 * (8 * 4 * 3));
+        CHECK(fit_of("relu").flops == 8.0 * 9 * 7);
+        CHECK(fit_of("flatten").flops == 0.0);
+        LayerList residual;
+        residual.add("residual").add("relu").add("tanh").end();
+        const auto plan = plan_model(listed(ending(residual)));
+        CHECK(num_flops(plan[0]) == 3.0 * 784);
+        CHECK(num_flops(plan[2]) == 2.0 * 784 * 10);
+    }
+
+    TEST_CASE("ParametersAreNumberedAsInNnSequentialOrNamed") {
+        LayerList layers;
+        layers.add("conv2d", {4, 3, 1, 1}).add("relu").add("residual");
+        layers.add("group_norm", {2}).add("conv2d", {4, 3, 1, 1}).end();
+        layers.add("residual", {}, "block").add("conv2d", {4, 1}).end();
+        std::vector<std::string> names;
+        const aggregation::Layout layout = model_layout(listed(ending(layers)));
+        for (const auto& entry : layout.entries()) names.push_back(entry.name);
+        CHECK(names == std::vector<std::string>{"0.weight", "0.bias", "2.0.weight", "2.0.bias", "2.1.weight", "2.1.bias",
+                                                "block.0.weight", "block.0.bias", "5.weight", "5.bias"});
+        CHECK(num_parameters(listed(ending(layers))) == static_cast<double>(layout.num_values()));
+    }
+
+    TEST_CASE("LayerThatDoesNotFitIsNamedWithWhatComesIn") {
+        refused(LayerList().add("relu").add("linear"), "[1]",
+                "layer 1 (linear) takes features in a row, what comes in is 1 x 28 x 28; put flatten before it");
+        refused(
+            ending(LayerList().add("flatten").add("conv2d", {3, 3})), "[1]",
+            "layer 1 (conv2d) takes images, channels x height x width; what comes in is 784 in a row, which only flatten or "
+            "linear before it can have made");
+        refused(ending(LayerList().add("max_pool", {7}).add("conv2d", {3, 5})), "[1]",
+                "layer 1 (conv2d) takes images of at least 5 x 5 pixels, padding included; what comes in is 1 x 4 x 4; use a "
+                "smaller kernel, more padding, or fewer pools before it");
+        refused(ending(LayerList().add("conv2d", {6, 3, 1, 0, 4})), "[0]",
+                "layer 0 (conv2d) takes and gives channels that 4 groups divide evenly; 1 come in, 6 go out");
+        refused(ending(LayerList().add("avg_pool", {29})), "[0]",
+                "layer 0 (avg_pool) takes images of at least 29 x 29 pixels; what comes in is 1 x 28 x 28; use a smaller size, "
+                "or fewer pools before it");
+        refused(ending(LayerList().add("conv2d", {6, 3}).add("group_norm", {4})), "[1]",
+                "layer 1 (group_norm) takes channels that 4 groups divide evenly; what comes in is 6 x 26 x 26");
+        refused(ending(LayerList().add("conv2d", {6, 28}).add("group_norm", {6})), "[1]",
+                "layer 1 (group_norm) takes more than one value a group; what comes in is 6 x 1 x 1; use fewer groups");
+        refused(
+            ending(LayerList().add("flatten").add("dropout2d")), "[1]",
+            "layer 1 (dropout2d) takes images, channels x height x width; what comes in is 784 in a row, which only flatten or "
+            "linear before it can have made");
+        refused(ending(LayerList().add("conv2d", {1e6F, 1, 1, 1e6F}).add("conv2d", {1e6F, 1, 1, 1e6F})), "[0]",
+                "layer 0 (conv2d) gives 4e+18 values for an example; allowed: at most 1e+15");
+    }
+
+    TEST_CASE("ListThatDoesNotEndInTheClassesIsRefused") {
+        refused(LayerList().add("flatten").add("linear", {12}), "[1]",
+                "layer 1 (linear) is the last one and gives 12, the data has 10 classes; end with linear, without out");
+        refused(LayerList().add("flatten").add("linear").add("linear"), "[1]",
+                "layer 1 (linear) needs out; only the last layer can do without, whose units are the classes");
+        refused(LayerList(), "", "has no layers; write at least flatten and linear");
+        CHECK_THROWS_WITH_AS(plan_model(listed(LayerList().add("flatten"), {10, 1, 1})),
+                             doctest::Contains("no layer with parameters"), LayerMisfit);
+    }
+
+    TEST_CASE("ResidualKeepsTheShapeAndHoldsLayers") {
+        const auto around = [](const LayerList& inner, const LayerList& before = {}) {
+            LayerList layers = before;
+            layers.add("residual");
+            for (const ListedLayer& layer : inner.entries())
+                layers.add(layer_catalog()[layer.kind].name,
+                           {layer.arguments.begin(),
+                            layer.arguments.begin() + static_cast<std::ptrdiff_t>(layer_catalog()[layer.kind].keys.size())});
+            return ending(layers.end());
+        };
+        refused(around({}), "[0]", "layer 0 (residual) has no layers in it");
+        refused(
+            around(LayerList().add("max_pool", {2})), "[0]",
+            "layer 0 (residual) takes 1 x 28 x 28 and its layers make 1 x 14 x 14 of it, which cannot be added; let them keep "
+            "the shape, by padding and as many channels");
+        refused(
+            around(LayerList().add("relu").add("max_pool", {30}), LayerList().add("tanh")), "[1].residual[1]",
+            "layer 1.1 (max_pool) takes images of at least 30 x 30 pixels; what comes in is 1 x 28 x 28; use a smaller size, "
+            "or fewer pools before it");
+    }
+
+    TEST_CASE("ListIsFullAtItsCapacity") {
+        LayerList layers;
+        for (std::size_t i = 0; i < LayerList::kCapacity; ++i) layers.add("relu");
+        CHECK(layers.entries().size() == 96);
+        CHECK_THROWS_WITH_AS(layers.add("relu"), "too many layers; allowed: 96, where the end of a residual counts as one",
+                             ConfigError);
+        CHECK_THROWS_WITH_AS(LayerList().add("relu6"), doctest::Contains("there is no layer 'relu6'"), Fault);
+        CHECK_THROWS_WITH_AS(LayerList().add("relu", {1}), doctest::Contains("1 arguments for relu"), Fault);
+        CHECK_THROWS_WITH_AS(plan_model(listed(ending(LayerList().end()))),
+                             doctest::Contains("ends a residual that did not begin"), Fault);
+    }
+
+    TEST_CASE("ModelIsKnownByItsNameKeysAndExamples") {
+        CHECK_THROWS_WITH_AS(named_model("resnet", {1, 28, 28}, 10), doctest::Contains("known: lr, mlp, mnist_cnn, cnn_m"),
+                             ConfigError);
+        CHECK_THROWS_WITH_AS(named_model("mnist_cnn", {3, 32, 32}, 10), doctest::Contains("1 x 28 x 28"), ConfigError);
+        CHECK_THROWS_WITH_AS(named_model("cnn_m", {20, 1, 1}, 10), doctest::Contains("6 x 6"), ConfigError);
+        CHECK(num_parameters(named_model("mlp", {4, 1, 1}, 3, {{"hidden", 5}})) == 4 * 5 + 5 + 5 * 5 + 5 + 5 * 3 + 3);
+    }
+}

@@ -1,0 +1,139 @@
+"""Draws lists of layers, and compares a step of fedhive along each with one of PyTorch: the same shapes and names of parameters, the same loss
+and the same gradient, from the same parameters.
+
+usage: layers_in_pytorch.py FEDHIVE     PyTorch as for tests/docs/pytorch_page.py
+"""
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+from pytorch_page import numpy, torch, write_idx  # noqa: E402  finds PyTorch, or skips
+
+from safetensors.torch import load_file, save_file  # noqa: E402
+from torch import nn  # noqa: E402
+
+SIDE, CLASSES, EXAMPLES, RATE = 12, 5, 40, 0.05
+LISTS = 12
+IMAGE_KINDS = ["conv2d", "conv2d", "max_pool", "avg_pool", "dropout2d", "group_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual", "residual"]
+ROW_KINDS = ["linear", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual"]
+
+
+class Residual(nn.Sequential):
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+def one_layer(draw, kind, shape):
+    """In YAML, in PyTorch, and the shape that comes out; None where it does not fit."""
+    if kind == "conv2d":
+        groups = draw.choice([1, 1, 2])
+        out, kernel, stride, padding = 2 * draw.randint(1, 4), draw.randint(1, 4), draw.randint(1, 2), draw.randint(0, 2)
+        sides = [(side + 2 * padding - kernel) // stride + 1 for side in shape[1:]]
+        if shape[0] % groups or min(side + 2 * padding - kernel for side in shape[1:]) < 0:
+            return None
+        text = f"{{conv2d: {{out: {out}, kernel: {kernel}, stride: {stride}, padding: {padding}, groups: {groups}}}}}"
+        return text, nn.Conv2d(shape[0], out, kernel, stride, padding, groups=groups), [out, *sides]
+    if kind in ("max_pool", "avg_pool"):
+        size = draw.randint(1, 3)
+        if min(shape[1:]) < size:
+            return None
+        module = (nn.MaxPool2d if kind == "max_pool" else nn.AvgPool2d)(size)
+        return f"{{{kind}: {size}}}", module, [shape[0], shape[1] // size, shape[2] // size]
+    if kind == "group_norm":
+        groups = draw.choice([1, 2])
+        if shape[0] % groups or shape[0] // groups * shape[1] * shape[2] < 2:
+            return None
+        return f"{{group_norm: {groups}}}", nn.GroupNorm(groups, shape[0]), shape
+    if kind == "linear":
+        out = draw.randint(2, 12)
+        return f"{{linear: {out}}}", nn.Linear(shape[0], out), [out]
+    if kind == "residual":
+        texts, modules, after = some_layers(draw, shape, draw.randint(1, 3), ROW_KINDS if len(shape) == 1 else IMAGE_KINDS)
+        return (f"{{residual: [{', '.join(texts)}]}}", Residual(*modules), shape) if after == shape else None
+    modules = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU, "dropout": lambda: nn.Dropout(0.0), "dropout2d": lambda: nn.Dropout2d(0.0),
+               "layer_norm": lambda: nn.LayerNorm(shape)}
+    return f"{{{kind}: 0}}" if kind.startswith("dropout") else kind, modules[kind](), shape
+
+
+def some_layers(draw, shape, count, kinds):
+    texts, modules = [], []
+    while len(texts) < count:
+        layer = one_layer(draw, draw.choice(kinds), shape)
+        if layer is None:
+            continue
+        texts.append(layer[0])
+        modules.append(layer[1])
+        shape = layer[2]
+    return texts, modules, shape
+
+
+def network(draw):
+    texts, modules, shape = some_layers(draw, [1, SIDE, SIDE], draw.randint(3, 7), IMAGE_KINDS)
+    width = shape[0] * shape[1] * shape[2]
+    more_texts, more_modules, last = some_layers(draw, [width], draw.randint(0, 4), ROW_KINDS)
+    texts += ["flatten", *more_texts, "linear"]
+    return "[" + ", ".join(texts) + "]", nn.Sequential(*modules, nn.Flatten(), *more_modules, nn.Linear(last[0], CLASSES))
+
+
+def write_data(folder):
+    draw = numpy.random.default_rng(1)
+    for part in ("train", "t10k"):
+        write_idx(folder / f"{part}-images-idx3-ubyte", draw.integers(0, 256, (EXAMPLES, SIDE, SIDE)))
+        write_idx(folder / f"{part}-labels-idx1-ubyte", numpy.arange(EXAMPLES) % CLASSES)
+
+
+def compare(fedhive, folder, number, layers, module):
+    """One client with all examples in one batch takes one step."""
+    first, run = folder / f"{number}.safetensors", folder / str(number)
+    with torch.no_grad():
+        for parameter in module.parameters():  # norms, too, are to have something to show
+            parameter.add_(0.1 * torch.randn(parameter.shape))
+    save_file(module.state_dict(), first)
+    (folder / "config.yaml").write_text(
+        f"rounds: 1\nworkers: 0\ndevice: cpu\ndata: {{format: idx, root: {folder}, partition: {{clients: 1}}}}\n"
+        f"model: {{layers: {layers}, init: {first}}}\ntraining: {{batch_size: {EXAMPLES}, optimizer: {{lr: {RATE}}}}}\n")
+    ran = subprocess.run([fedhive, "run", folder / "config.yaml", "--out", run, "--quiet"], capture_output=True, text=True)
+    assert ran.returncode == 0, (layers, ran.stderr)
+
+    def pixels(part):
+        return torch.from_numpy(numpy.fromfile(folder / f"{part}-images-idx3-ubyte", numpy.uint8, offset=16).astype("float32") / 255).reshape(-1, 1, SIDE, SIDE)
+
+    labels = torch.arange(EXAMPLES) % CLASSES
+    loss = nn.functional.cross_entropy(module(pixels("train")), labels)
+    loss.backward()
+    after, before = load_file(run / "model.safetensors"), load_file(first)
+    assert set(after) == set(before), (layers, list(after), list(before))
+    largest, difference = 0.0, 0.0
+    for name, parameter in module.named_parameters():
+        ours = (before[name] - after[name]) / RATE
+        largest = max(largest, parameter.grad.abs().max().item())
+        difference = max(difference, (ours - parameter.grad).abs().max().item())
+    assert largest > 1e-4 and difference < 1e-3 * largest + 1e-5, (layers, largest, difference)
+    header, row = [line.split(",") for line in (run / "rounds.csv").read_text().splitlines()[:2]]
+    train_loss = float(dict(zip(header, row))["train_loss"])
+    assert abs(train_loss - loss.item()) < 1e-4 * loss.item(), (layers, train_loss, loss.item())
+    count = sum(parameter.numel() for parameter in module.parameters())
+    print(f"{layers}: {count} parameters, loss {train_loss:.5f}, largest gradient {largest:.2g}, off by {difference:.1g}")
+
+
+def main(fedhive):
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    draw = random.Random(1)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_data(folder)
+        seen = ""
+        for number in range(LISTS):
+            layers, module = network(draw)
+            compare(fedhive, folder, number, layers, module)
+            seen += layers
+        missing = {kind for kind in IMAGE_KINDS + ROW_KINDS if kind not in seen}
+        assert not missing, f"no list has {missing}; draw more"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,124 @@
+// model.layers: what is read, what is written back, and every mistake in it.
+#include "clients/models/layer_kind.h"
+#include "sim/config/layer_fields.h"
+#include "tests/sim/config/config_files.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+using namespace fedhive::sim::testing;
+
+namespace {
+
+std::string config_with(const std::string& model) { return "data: {format: glyphs}\nmodel: {" + model + "}\n"; }
+
+clients::LayerList layers_of(const std::string& text) {
+    return from_yaml(config_with("layers: " + text), "c.yaml").model.layers;
+}
+
+void check_layer_errors(const std::vector<std::pair<std::string, std::string>>& rows) {
+    for (const auto& [layers, problem] : rows)
+        CHECK_EQ(error_of(config_with("layers: " + layers)), "c.yaml:2: model.layers" + problem);
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("LayersConfig");
+
+TEST_CASE("LayersAreReadInEachForm") {
+    clients::LayerList expected;
+    expected.add("conv2d", {10, 5})
+        .add("conv2d", {10, 3, 2, 1, 5})
+        .add("max_pool", {2})
+        .add("residual")
+        .add("relu")
+        .add("residual");
+    expected.add("tanh").end().end().add("flatten").add("linear", {50}).add("dropout").add("dropout", {0.25F}).add("linear");
+    CHECK(
+        layers_of(
+            "[{conv2d: {out: 10, kernel: 5}}, {conv2d: {out: 10, kernel: 3, stride: 2, padding: 1, groups: 5}}, {max_pool: 2}, "
+            "{residual: [relu, {residual: [tanh]}]}, flatten, {linear: {out: 50}}, dropout, {dropout: 0.25}, linear]") ==
+        expected);
+    CHECK(layers_of("[flatten, linear]") == clients::LayerList().add("flatten").add("linear"));
+}
+
+TEST_CASE("LayersAreWrittenWithEveryArgument") {
+    const std::string text =
+        "[{conv2d: {out: 10, kernel: 5, stride: 1, padding: 0, groups: 1}}, {residual: [relu, {residual: [tanh]}]}, flatten, "
+        "{linear: 50}, "
+        "{dropout: 0.1}, linear]";
+    CHECK_EQ(text_of(layers_of("[{conv2d: {out: 10, kernel: 5}}, {residual: [relu, {residual: [tanh]}]}, flatten, {linear: "
+                               "50}, {dropout: 0.1}, linear]")),
+             text);
+    CHECK_EQ(text_of(layers_of(text)), text);
+    CHECK_EQ(text_of(layers_of("[dropout, dropout2d]")), "[{dropout: 0.5}, {dropout2d: 0.5}]");
+    CHECK_EQ(values_below(from_yaml(config_with("layers: " + text), "c.yaml"), "model"),
+             std::map<std::string, std::string>{{"model.layers", text}});
+}
+
+TEST_CASE("EveryMistakeInALayerIsNamed") {
+    const std::string known =
+        "linear, conv2d, max_pool, avg_pool, relu, tanh, gelu, dropout, dropout2d, flatten, group_norm, layer_norm, residual";
+    check_layer_errors(
+        {{"3", ": wants a list of layers, found '3'; write [flatten, linear], say"},
+         {"[]", ": is empty; write [flatten, linear], say"},
+         {"[max_pol]", "[0]: there is no layer 'max_pol'; known: " + known + "; did you mean 'max_pool'?"},
+         {"[relu, {zzzzz: 1}]", "[1]: there is no layer 'zzzzz'; known: " + known},
+         {"[[relu]]", "[0]: wants one layer, found a list; write relu, {linear: 50} or {conv2d: {out: 10, kernel: 5}}, say"},
+         {"[{relu: 1, tanh: 2}]",
+          "[0]: wants one layer, found a map; write relu, {linear: 50} or {conv2d: {out: 10, kernel: 5}}, say"},
+         {"[{conv2d: {out: 10, kernle: 5, kernel: 5}}]", "[0].conv2d.kernle: unknown key; did you mean 'kernel'?"},
+         {"[{conv2d: {out: 10}}]", "[0].conv2d.kernel: is missing"},
+         {"[max_pool]", "[0].max_pool.size: is missing"},
+         {"[{linear: 1.5}]", "[0].linear.out: wants an integer, found '1.5'; allowed: 1 to 1000000"},
+         {"[{linear: 0}]", "[0].linear.out: 0 is out of range; allowed: 1 to 1000000"},
+         {"[{dropout: 1}]", "[0].dropout.p: 1 is out of range; allowed: 0 or more, below 1"},
+         {"[{relu: 3}]", "[0].relu: has no arguments, found '3'; write relu"},
+         {"[{linear: [3]}]", "[0].linear: wants arguments, found a list; write {out: …}"},
+         {"[residual]", "[0].residual: wants its layers; write {residual: [relu, …]}, say"},
+         {"[{residual: relu}]", "[0].residual: wants a list of layers, found 'relu'; write [flatten, linear], say"},
+         {"[{residual: [tanh, {linear: x}]}]",
+          "[0].residual[1].linear.out: wants an integer, found 'x'; allowed: 1 to 1000000"}});
+}
+
+TEST_CASE("AListThatIsTooLongIsRefusedOnce") {
+    std::string layers = "[relu";
+    for (int i = 0; i < 99; ++i) layers += ", relu";
+    CHECK_EQ(error_of(config_with("layers: " + layers + "]")),
+             "c.yaml:2: model.layers[96]: too many layers; allowed: 96, where the end of a residual counts as one");
+}
+
+TEST_CASE("OneOfNameAndLayersIsGiven") {
+    CHECK_EQ(error_of(config_with("name: lr, layers: [flatten, linear]")),
+             "c.yaml:2: model.layers: 'name' and 'layers' are both given; keep one");
+    CHECK_EQ(error_of(config_with("init: x")),
+             "c.yaml: model.name: is missing; allowed: lr, mlp, mnist_cnn, cnn_m; or give layers");
+    CHECK_EQ(
+        error_of(config_with("layers: [flatten, linear], hidden: 3")),
+        "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here has no name; known keys: name, layers, init");
+}
+
+TEST_CASE("BlameOfALayerNamesItsLine") {
+    const TemporaryFolder folder;
+    const auto file = folder.write("c.yaml",
+                                   "data: {format: glyphs}\nmodel:\n  layers:\n    - flatten\n    - residual:\n        - "
+                                   "relu\n        - tanh\n    - linear\n");
+    const LoadedConfig loaded = load_config(file);
+    CHECK_EQ(std::string(loaded.source->error("model.layers[1].residual[1]", "is bad").what()),
+             file.string() + ":7: model.layers[1].residual[1]: is bad");
+    CHECK_EQ(std::string(loaded.source->error("model.layers[9]", "is bad").what()),
+             file.string() + ": model.layers[9]: is bad");
+}
+
+TEST_CASE("OtherLayersAreAChangeThatAResumedRunMayNotHave") {
+    const RunConfig before = from_yaml(config_with("layers: [flatten, linear]"), "c.yaml");
+    const RunConfig after = from_yaml(config_with("layers: [flatten, {linear: 5}, linear]"), "c.yaml");
+    REQUIRE(changes(before, after).size() == 1);
+    CHECK_EQ(changes(before, after)[0].key, "model.layers");
+    CHECK_EQ(changes(before, after)[0].after, "[flatten, {linear: 5}, linear]");
+    CHECK_FALSE(changes(before, after)[0].allowed);
+    CHECK(changes(before, before).empty());
+}
+
+TEST_SUITE_END();
