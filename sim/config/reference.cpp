@@ -1,5 +1,6 @@
 #include "sim/config/fields.h"
 #include "sim/config/layer_fields.h"
+#include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
 
@@ -133,7 +134,7 @@ private:
             text_ += fmt::format(
                 "\n### strategy: {}\n\n{}\n\nSource: {}. Aggregator `{}`, weighting `{}`, unless given. Modes: {}.\n",
                 spec.name, spec.note, spec.source, spec.aggregator,
-                spec.default_weighting == Weighting::Examples ? "examples" : "uniform", code_list(spec.modes));
+                spec.default_weighting == Weighting::Examples ? "examples" : "uniform", code_list(modes_of(spec)));
             if (spec.keys.empty()) continue;
             text_ += "\n| Parameter | Values | Default | Meaning |\n|---|---|---|---|\n";
             for (const KeySpec& key : spec.keys)

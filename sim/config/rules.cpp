@@ -84,9 +84,10 @@ void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mod
 }
 
 void check_strategy(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
-    if (!contains(strategy.modes, run.mode.name))
+    const std::vector<std::string> runs_in = modes_of(strategy);
+    if (!contains(runs_in, run.mode.name))
         throw source.error("mode.name", fmt::format("strategy '{}' does not run in mode '{}'; allowed: {}", strategy.name,
-                                                    run.mode.name, fmt::join(strategy.modes, ", ")));
+                                                    run.mode.name, fmt::join(runs_in, ", ")));
     const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.aggregator.name);
     if (run.training.least_per_slot() > 1 && rule.single_updates)
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",

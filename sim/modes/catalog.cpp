@@ -28,6 +28,19 @@ const ModeSpec& mode_spec(const std::string& name) {
     return *found;
 }
 
+std::vector<std::string> modes_of(const StrategySpec& strategy) {
+    const bool weighs = aggregation::aggregator_spec(strategy.aggregator).weighs;
+    std::vector<std::string> modes;
+    for (const ModeSpec& mode : mode_catalog()) {
+        const bool local_steps = mode.weighs_updates;
+        const bool leaves_the_server = mode.rate_key.empty();
+        if ((!strategy.client_term || local_steps) && (!strategy.server_part || leaves_the_server) &&
+            (weighs || !mode.discounts))
+            modes.push_back(mode.name);
+    }
+    return modes;
+}
+
 KeySpec quorum_key() {
     return {
         .name = "quorum",

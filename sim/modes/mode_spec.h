@@ -70,6 +70,9 @@ const std::vector<ModeSpec>& mode_catalog();
 /// The name must exist.
 const ModeSpec& mode_spec(const std::string& name);
 
+/// The modes that a strategy runs in: what it asks for is there.
+std::vector<std::string> modes_of(const StrategySpec& strategy);
+
 /// Arrivals that end a round; where it is left out, the cohort. One key of several modes.
 KeySpec quorum_key();
 std::size_t quorum_of(const ModeInput& input);

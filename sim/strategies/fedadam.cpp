@@ -46,7 +46,7 @@ StrategySpec fedadam() {
                       .range = above(0),
                       .doc = "Degree of adaptivity, in units of an update, typically 0.001 (τ); smaller lets coordinates that "
                              "hardly move take steps as large as the others."}},
-            .modes = {"synchronous", "semi_async", "split"},
+            .server_part = true,
             .build = build_fedadam};
 }
 

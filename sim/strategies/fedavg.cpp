@@ -28,7 +28,6 @@ StrategySpec fedavg() {
                   .default_value = 1.0,
                   .range = above(0),
                   .doc = "Server rate, per round, typically 1, which is plain averaging (η_g); far above 1 it overshoots."}},
-        .modes = {"synchronous", "semi_async", "async", "gradient_averaging", "parameter_server", "hogwild", "split"},
         .build = build_fedavg};
 }
 

@@ -36,7 +36,7 @@ StrategySpec fedavgm() {
                   .range = fraction_below_one(),
                   .doc = "Fraction of the last server step carried over, typically 0.9; 0 is FedAvg (β); 0.97 and more only "
                          "with small client rates."}},
-        .modes = {"synchronous", "semi_async", "split"},
+        .server_part = true,
         .build = build_fedavgm};
 }
 

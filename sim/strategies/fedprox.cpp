@@ -31,7 +31,7 @@ StrategySpec fedprox() {
                   .range = at_least(0),
                   .doc = "Proximal coefficient, dimensionless, typically 0.001–1; 0 is FedAvg (μ); too large holds "
                          "clients at the global model and slows training down."}},
-        .modes = {"synchronous", "semi_async", "async", "split"},
+        .client_term = true,
         .build = build_fedprox};
 }
 

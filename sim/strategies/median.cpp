@@ -28,7 +28,7 @@ StrategySpec median() {
             .default_weighting = Weighting::Uniform,
             .aggregator = "median",
             .keys = {},
-            .modes = {"synchronous", "split"},
+            .server_part = true,
             .build = build_median};
 }
 

@@ -37,7 +37,9 @@ struct StrategySpec {
     Weighting default_weighting = Weighting::Examples;
     std::string aggregator = "mean";  // its own; a config may name another
     std::vector<KeySpec> keys;        // flat beside `name` in the `strategy:` section
-    std::vector<std::string> modes;   // names of the modes it is valid in
+    // What it asks of a mode (modes_of, sim/modes/mode_spec.h).
+    bool client_term = false;  // clients minimise more than their loss, so they have to take local steps of their own
+    bool server_part = false;  // its rule or its server step is what it is about: a mode may not put its own in their place
     Strategy (*build)(const Values& values) = nullptr;
 };
 

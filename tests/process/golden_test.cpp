@@ -53,7 +53,8 @@ struct Case {
 std::vector<Case> cases_of_mode(const std::string& mode) {
     std::vector<Case> cases;
     for (const sim::StrategySpec& strategy : sim::strategy_catalog()) {
-        if (std::find(strategy.modes.begin(), strategy.modes.end(), mode) == strategy.modes.end()) continue;
+        const auto modes = sim::modes_of(strategy);
+        if (std::find(modes.begin(), modes.end(), mode) == modes.end()) continue;
         for (const std::string& model : clients::model_names()) {
             if (mode == "split" && model == "lr") continue;
             Case one{fmt::format("{} {} {}", mode, strategy.name, model),

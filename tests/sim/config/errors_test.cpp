@@ -353,14 +353,16 @@ TEST_CASE("ShapeThatNoExampleHas") {
 }
 
 TEST_CASE("StrategyThatDoesNotRunInTheMode") {
-    const TemporaryFolder folder;
-    const std::filesystem::path file = folder.write("c.yaml", kMinimal + "mode: {name: synchronous}\n");
-    const LoadedConfig config = load_config(file);
-    StrategySpec strategy = *find_strategy("fedavg");
-    strategy.modes = {"semi_async", "async"};
-    const std::string text =
-        file.string() + ":7: mode.name: strategy 'fedavg' does not run in mode 'synchronous'; allowed: semi_async, async";
-    CHECK_THROWS_WITH_AS(check_rules(config.run, strategy, *config.source), text.c_str(), ConfigError);
+    const auto error = [](const std::string& strategy, const std::string& mode) {
+        return error_of(kMinimal + "strategy: {name: " + strategy + "}\nmode: {name: " + mode + "}\n");
+    };
+    CHECK_EQ(error("fedprox", "hogwild"),
+             "c.yaml:8: mode.name: strategy 'fedprox' does not run in mode 'hogwild'; allowed: synchronous, semi_async, async, "
+             "split");
+    CHECK_EQ(error("fedavgm", "async"),
+             "c.yaml:8: mode.name: strategy 'fedavgm' does not run in mode 'async'; allowed: synchronous, semi_async, split");
+    CHECK_EQ(error("median", "semi_async, quorum: 2"),
+             "c.yaml:8: mode.name: strategy 'median' does not run in mode 'semi_async'; allowed: synchronous, split");
 }
 
 TEST_SUITE_END();

@@ -133,7 +133,7 @@ inline void reconcile(RunConfig& run, unsigned seed) {
         run.training.cohort = std::min(run.training.cohort.value_or(clients), clients);
     if (run.training.optimizer.momentum == 0.0) run.training.optimizer.nesterov = false;
     const StrategySpec& strategy = *find_strategy(run.strategy.name);
-    const auto& modes = strategy.modes;
+    const auto modes = modes_of(strategy);
     if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end()) run.mode = {};
     if (!mode_spec(run.mode.name).whole_cohort) run.strategy.aggregator = {strategy.aggregator};
     const bool single = aggregation::aggregator_spec(run.strategy.aggregator.name).single_updates;
