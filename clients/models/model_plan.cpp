@@ -79,7 +79,7 @@ private:
         Values values;
         for (std::size_t i = 0; i < layer.kind->keys.size(); ++i) {
             const KeySpec& key = layer.kind->keys[i];
-            const double given = static_cast<double>(entry.arguments[i]);
+            const auto given = static_cast<double>(entry.arguments[i]);
             const auto integer = static_cast<std::int64_t>(given);
             if (std::holds_alternative<double>(key.default_value))
                 values.set(key.name, given);

@@ -111,6 +111,7 @@ struct Choice {
 template <class Catalog>
 std::vector<Choice> choices_of(const Catalog& catalog) {
     std::vector<Choice> choices;
+    choices.reserve(catalog.size());
     for (const auto& entry : catalog) choices.push_back({entry.name, &entry.keys});
     return choices;
 }
@@ -119,6 +120,7 @@ std::vector<Choice> choices_of(const Catalog& catalog) {
 template <class Catalog>
 std::vector<std::string> names_of(const Catalog& catalog) {
     std::vector<std::string> names;
+    names.reserve(catalog.size());
     for (const auto& entry : catalog) names.push_back(entry.name);
     return names;
 }

@@ -22,7 +22,7 @@ Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const
       workforce_(
           options_,
           board_geometry(options, most_chunks(options, dataset.map(), arena.geometry()), arena.geometry().num_aggregates),
-          plan_, arena, dataset, std::move(make_trainer), deadlines_.of_answer()),
+          plan_, arena, dataset, make_trainer, deadlines_.of_answer()),
       board_(options.mode, options.slots, workforce_.block(), workforce_.barrier()),
       policy_(options.failures),
       workload_(options_, plan_, dataset, deadlines_),

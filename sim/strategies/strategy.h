@@ -56,7 +56,7 @@ struct AggregatorChoice {
 };
 
 /// Builds the named strategy; missing values take their defaults. The names must exist.
-Strategy make_strategy(const std::string& name, const Values& values, Weighting weighting,
+Strategy make_strategy(const std::string& name, const Values& given, Weighting weighting,
                        const AggregatorChoice& aggregator = {});
 
 }  // namespace fedhive::sim

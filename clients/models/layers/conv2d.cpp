@@ -22,8 +22,9 @@ LayerFit fit_conv2d(const Values& arguments, const Shape& in) {
                         "smaller kernel, more padding, or fewer pools before it",
                         kernel, text_of(in)));
     const Shape to{out, height / stride + 1, width / stride + 1};
-    const double fan_in = static_cast<double>(in[0] / groups) * static_cast<double>(kernel * kernel);
-    return {to, weight_and_bias({out, in[0] / groups, kernel, kernel}, fan_in), 2.0 * fan_in * num_values(to)};
+    const std::int64_t channels = in[0] / groups;  // that an output sees
+    const double fan_in = static_cast<double>(channels) * static_cast<double>(kernel * kernel);
+    return {to, weight_and_bias({out, channels, kernel, kernel}, fan_in), 2.0 * fan_in * num_values(to)};
 }
 
 }  // namespace
