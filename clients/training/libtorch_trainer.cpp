@@ -1,7 +1,8 @@
-// The engine of this program is LibTorch.
+// The engines of this program: LibTorch, and the direct one where the plan asks for it.
 #include "clients/training/engine.h"
 
 #include "aggregation/base/error.h"
+#include "clients/training/direct_trainer.h"
 #include "clients/training/graph_batched_step.h"
 #include "clients/training/graph_step.h"
 #include "clients/training/libtorch_batched_step.h"
@@ -67,6 +68,7 @@ private:
 }  // namespace
 
 std::unique_ptr<Trainer> make_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
+    if (plan.engine == Engine::Direct) return make_direct_trainer(plan, dataset);
     prepare_libtorch(plan.threads);
     return translated([&] { return std::make_unique<LibtorchTrainer>(plan, dataset); });
 }

@@ -21,6 +21,14 @@ void SupervisedStep::compute_gradient(std::span<const std::uint32_t> batch) {
     supervision_.throw_if_stopping();
 }
 
+/// As one, unless something is to happen between the halves.
+void SupervisedStep::step(std::span<const std::uint32_t> batch) {
+    if (fault_.kind != FaultKind::None) return TrainingStep::step(batch);
+    step_.step(batch);
+    supervision_.beat();
+    supervision_.throw_if_stopping();
+}
+
 void SupervisedStep::update_written() {
     supervision_.beat();
     if (fault_.at_update != 0) fire();

@@ -28,6 +28,7 @@ public:
     void begin_epoch(std::span<const std::uint32_t> order) override { step_.begin_epoch(order); }
     void compute_gradient(std::span<const std::uint32_t> batch) override;
     void apply_gradient() override { step_.apply_gradient(); }
+    void step(std::span<const std::uint32_t> batch) override;
     double loss_sum() override { return step_.loss_sum(); }
     void loss_sum_into(double& to) override { step_.loss_sum_into(to); }
     double gather_s() const override { return step_.gather_s(); }

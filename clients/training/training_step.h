@@ -47,7 +47,8 @@ public:
     /// One step of the optimiser, on the local model or on the shared one.
     virtual void apply_gradient() = 0;
 
-    void step(std::span<const std::uint32_t> batch) {
+    /// Both halves, with the bits of one after the other. Afterwards gradient() may hold anything.
+    virtual void step(std::span<const std::uint32_t> batch) {
         compute_gradient(batch);
         apply_gradient();
     }

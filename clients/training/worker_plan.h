@@ -29,6 +29,10 @@ struct NormalizationPlan {
     Normalization get() const;
 };
 
+/// What local steps and evaluations are computed by: LibTorch, or kernels of our own for small models on the CPU (clients/direct). The two
+/// round differently, so it is a part of what a result's bits depend on.
+enum class Engine : std::uint32_t { Libtorch, Direct };
+
 struct WorkerPlan {
     LocalTraining training;
     aggregation::SgdOptions optimizer;
@@ -48,6 +52,7 @@ struct WorkerPlan {
     std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step
     aggregation::IpcHandle data_handle{};  // CUDA: the examples in device memory
     Precision precision = Precision::F32;
+    Engine engine = Engine::Libtorch;
     bool graph = false;               // CUDA: local steps are recorded once and run again
     FixedText<256> help_for_updates;  // said where an update is not finite: what usually helps in this experiment
 };

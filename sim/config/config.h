@@ -53,6 +53,7 @@ struct TrainingConfig {
     std::int64_t batch_size = 32;
     std::optional<std::int64_t> clients_per_slot;  // a power of two; empty: auto
     std::int64_t clients_at_once = 1;              // a power of two, at most clients_per_slot where that is given
+    std::string engine = "auto";                   // auto | libtorch | direct
     std::string precision = "f32";                 // f32 | tf32 | bf16
     bool graph = false;
     OptimizerConfig optimizer;

@@ -115,6 +115,11 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
     visitor.field({.name = "clients_at_once", .target = &training.clients_at_once, .range = between(1, 1 << 20),
                    .doc = "Clients of one slot that are trained in one batched step, a power of two, at most clients_per_slot where that is given; typically 16–64 for lr "
                           "and clients of tens of examples, 1 for other models on a CPU. Other values differ in the last bits and in dropout."});
+    visitor.field({.name = "engine", .target = &training.engine, .choices = {"auto", "libtorch", "direct"},
+                   .doc = "What local steps and evaluations are computed by. direct: kernels of our own, several times as fast for small models on "
+                          "the CPU. libtorch: every model, every device. auto: direct on the CPU where it has "
+                          "every layer of the model, for one client at a time (clients_at_once 1, threads 1, not bf16, no mode that cuts the "
+                          "model), else libtorch; it never depends on the machine. The two differ in the last bits and in dropout."});
     visitor.field({.name = "precision", .target = &training.precision, .choices = {"f32", "tf32", "bf16"},
                    .doc = "Of a local step's forward and backward pass; parameters, optimiser, updates and evaluation are f32 in any case. tf32: products "
                           "may round their inputs to 10 bits, on a GPU that can (on the CPU the same as f32); bf16: products and convolutions in "

@@ -5,6 +5,7 @@
 #include "clients/protocol/watcher.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/nvml.h"
+#include "sim/plan/engine_choice.h"
 #include "sim/plan/experiment_model.h"
 #include "sim/plan/memory_plan.h"
 #include "sim/plan/model_spec.h"
@@ -54,6 +55,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       model(model_spec(loaded, {dataset.map().shape, dataset.map().num_classes})),
       layout(lay_out(loaded, model, space, num_workers)),
       cut(make_cut(loaded, model, layout)),
+      engine(choose_engine(loaded, space, model, cut)),
       devices(config.devices, dataset.map().num_clients, config.all_seeds().sampling),
       recorded_arrivals(config.arrivals.empty() ? std::vector<std::vector<std::uint32_t>>{} : read_arrivals(config.arrivals)),
       mode(make_mode(config)),
@@ -62,8 +64,9 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       strategy(make_mode_strategy(config, *arena)),
       server(*arena, mode.velocity_index),
       worker_plan(plan_workers()) {
-    // What is stored with the run names the device that was used, so that running it again asks for the same.
+    // What is stored with the run names the device and the engine that were used, so that running it again asks for the same.
     config.device = name_of(space);
+    config.training.engine = name_of(engine);
     num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats(), slots.most),
                                    this_machine().available_memory, "host");
     most_workers = num_workers;
@@ -135,6 +138,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
     plan.precision = config.training.precision == "bf16"   ? clients::Precision::BF16
                      : config.training.precision == "tf32" ? clients::Precision::TF32
                                                            : clients::Precision::F32;
+    plan.engine = engine;
     plan.graph = config.training.graph && space == MemorySpace::Cuda;
     plan.help_for_updates.set(help_for_updates(config));
     return plan;

@@ -59,6 +59,7 @@ struct Experiment {
     clients::ModelSpec model;
     aggregation::Layout layout;
     clients::Cut cut;  // mode split
+    clients::Engine engine;
     Devices devices;
     std::vector<std::vector<std::uint32_t>> recorded_arrivals;  // per round; empty without config.arrivals
     Mode mode;

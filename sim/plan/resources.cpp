@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "sim/machine/cuda_refusal.h"
 #include "sim/machine/machine.h"
+#include "sim/round/slot_plan.h"
 #include "sim/workers/mps.h"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "clients/training/libtorch_info.h"
+#include "sim/plan/engine_choice.h"
 #include "sim/record/durable_file.h"
 #include "sim/run/run_files.h"
 
@@ -25,7 +26,11 @@ constexpr std::int64_t kShortest_ns = 1'000'000'000;
 
 BitsEnvironment environment_of(const Experiment& run) {
     const clients::LibtorchInfo torch = clients::libtorch_info();
-    BitsEnvironment environment{.libtorch = torch.version, .cpu_capability = torch.cpu_capability, .device = "cpu", .gpu = ""};
+    BitsEnvironment environment{.libtorch = torch.version,
+                                .cpu_capability = torch.cpu_capability,
+                                .device = "cpu",
+                                .gpu = "",
+                                .engine = name_of(run.engine)};
     if (run.space == aggregation::MemorySpace::Host) return environment;
     const aggregation::CudaVersions cuda = aggregation::cuda_versions();
     environment.device = "cuda";

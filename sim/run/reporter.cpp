@@ -1,7 +1,9 @@
 #include "sim/run/reporter.h"
 
+#include "clients/direct/kernels.h"
 #include "clients/training/libtorch_info.h"
 #include "sim/machine/machine.h"
+#include "sim/plan/engine_choice.h"
 #include "sim/run/model_metadata.h"
 #include "sim/run/run_plan.h"
 #include "sim/state/model_file.h"
@@ -27,6 +29,8 @@ void add_surroundings(nlohmann::ordered_json& manifest, const Experiment& run) {
     manifest["cpu"] = machine.cpu;
     manifest["cores"] = machine.cores;
     manifest["device"] = run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda";
+    manifest["engine"] = name_of(run.engine);
+    if (run.engine == clients::Engine::Direct) manifest["kernels"] = clients::direct::kernels().name;
     // On the CPU tf32 is f32, and there is no graph.
     const bool tf32_on_cpu = run.space == aggregation::MemorySpace::Host && run.config.training.precision == "tf32";
     manifest["precision"] = tf32_on_cpu ? "f32" : run.config.training.precision;

@@ -1,5 +1,6 @@
 #include "sim/run/run_plan.h"
 
+#include "clients/direct/kernels.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/memory_plan.h"
 
@@ -72,6 +73,12 @@ std::string describe_steps(const Experiment& run) {
     const TrainingConfig& training = run.config.training;
     std::string text;
     const bool on_host = run.space == aggregation::MemorySpace::Host;
+    if (run.engine == clients::Engine::Direct) {
+        const std::string_view kernels = clients::direct::kernels().name;
+        text += fmt::format(
+            "steps       by the direct engine, {} kernels{}\n", kernels,
+            kernels == "plain" ? ": slow, this processor has no AVX2; training.engine: libtorch may be faster" : "");
+    }
     if (training.precision == "tf32" && on_host) text += "steps       tf32 is f32 on the CPU\n";
     if (training.precision != "f32" && !(training.precision == "tf32" && on_host))
         text += fmt::format("steps       {}, evaluation f32\n", training.precision);

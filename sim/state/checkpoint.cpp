@@ -78,6 +78,7 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint) {
         {"cpu_capability", checkpoint.environment.cpu_capability},
         {"device", checkpoint.environment.device},
         {"gpu", checkpoint.environment.gpu},
+        {"engine", checkpoint.environment.engine},
         {"data_fingerprint", fmt::format("{:016x}", checkpoint.data_fingerprint)},
         {"layout_fingerprint", fmt::format("{:016x}", checkpoint.layout_fingerprint)},
         {"wall_s", seconds_to_json(progress).dump()},
@@ -184,7 +185,8 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
     checkpoint.version = metadata.number<std::uint64_t>("version");
     checkpoint.config = metadata.text("config");
     checkpoint.environment = {metadata.text("libtorch"), metadata.text("cpu_capability"), metadata.text("device"),
-                              metadata.text("gpu")};
+                              metadata.text("gpu"),
+                              metadata.has("engine") ? metadata.text("engine") : BitsEnvironment{}.engine};
     checkpoint.data_fingerprint = metadata.number<std::uint64_t>("data_fingerprint", 16);
     checkpoint.layout_fingerprint = metadata.number<std::uint64_t>("layout_fingerprint", 16);
     checkpoint.tables = {read_end(metadata, "rounds_csv"), read_end(metadata, "clients_csv"),
@@ -219,6 +221,7 @@ std::vector<std::string> differences(const BitsEnvironment& then, const BitsEnvi
     compare("CPU capability", then.cpu_capability, now.cpu_capability);
     compare("device", then.device, now.device);
     compare("GPU", then.gpu, now.gpu);
+    compare("engine", then.engine, now.engine);
     return result;
 }
 

@@ -35,6 +35,7 @@ struct BitsEnvironment {
     std::string cpu_capability;
     std::string device;  // cpu | cuda
     std::string gpu;     // architecture and driver; empty on the CPU
+    std::string engine = "libtorch";
 };
 
 /// "LibTorch 2.10.0 then, 2.11.0 now", one for each thing that differs.

@@ -29,7 +29,7 @@ rounds: 2
 workers: 0
 data: {format: glyphs, num_train: 120, num_test: 20, partition: {scheme: iid, clients: 4}}
 model: {name: mlp}
-training: {cohort: 4, local_epochs: 1, batch_size: 8, optimizer: {name: sgd, lr: 0.05, momentum: 0.5}}
+training: {cohort: 4, local_epochs: 1, batch_size: 8, engine: libtorch, optimizer: {name: sgd, lr: 0.05, momentum: 0.5}}
 evaluation: {every: 2}
 )";
 
@@ -93,6 +93,12 @@ std::vector<Case> other_cases() {
         {"mode={name: synchronous, quorum: 3}", "clock=virtual", "devices.compute={distribution: zipf}"},
         {"mode={name: semi_async, quorum: 2}", "clock=virtual", "devices.compute={distribution: zipf}"},
         {"failures={policy: drop}", "faults=[{kind: throw, client: 1, round: 1}]"},
+        {"training.engine=direct"},
+        {"training.engine=direct", "model={name: lr}"},
+        {"training.engine=direct", "model={name: mnist_cnn}"},
+        {"training.engine=direct", "model={name: cnn_m}"},
+        {"training.engine=direct", "mode={name: gradient_averaging}", "workers=4",
+         "strategy={name: fedprox, proximal_mu: 0.1}"},
     };
     std::vector<Case> cases;
     for (const Options& change : changes) {

@@ -12,12 +12,11 @@ namespace {
 
 const std::filesystem::path kSource = source_folder();
 
-/// Test accuracy after each round where LibTorch and CPU capability are this run's, so that the bits have to be too; empty where nobody has
-/// looked yet.
+/// Test accuracy after each round by the direct engine, whose bits depend on LibTorch's first model alone; empty where nobody has looked yet.
 std::vector<std::string> known_accuracies(const nlohmann::json& manifest) {
     std::vector<std::string> known;
     for (const auto& row : read_csv(kSource / "tests/process/mnist_accuracies.csv"))
-        if (row.at("libtorch") == manifest["libtorch"] && row.at("cpu_capability") == manifest["cpu_capability"])
+        if (row.at("libtorch") == manifest["libtorch"] && manifest["engine"] == "direct")
             known.push_back(row.at("test_accuracy"));
     return known;
 }
@@ -34,7 +33,7 @@ TEST_SUITE("Mnist") {
         std::vector<std::string> accuracies;
         for (const auto& row : read_csv(run.out() / "rounds.csv")) accuracies.push_back(row.at("test_accuracy"));
         REQUIRE(accuracies.size() == 3);
-        // A change that is meant to change bits changes mnist_accuracies.csv: the column of rounds.csv, for each CPU capability.
+        // A change that is meant to change bits changes mnist_accuracies.csv: the column of rounds.csv.
         if (const auto known = known_accuracies(run.manifest()); !known.empty()) CHECK(accuracies == known);
         // Thirty seeds (results/mnist_against_plain_pytorch) gave 0.9344, standard deviation 0.0060: one in a thousand of other bits would be
         // further away (Student's t, 29 degrees of freedom: 3.66 standard deviations, times the root of 31/30).

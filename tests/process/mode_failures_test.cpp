@@ -58,6 +58,7 @@ TEST_SUITE("ModesFailures") {
         CHECK(run.column("rounds.csv", "accepted") == std::vector<std::string>{"4", "3", "4"});
         CHECK(run.column("clients.csv", "failure")[4 + 2] == "signalled");
         // The same model as without the halves.
-        CHECK(run.hash() == mode_hash({"failures.policy=drop", "faults=[{kind: drop, round: 2, client: 2}]"}));
+        CHECK(run.hash() ==
+              mode_hash({"training.engine=libtorch", "failures.policy=drop", "faults=[{kind: drop, round: 2, client: 2}]"}));
     }
 }

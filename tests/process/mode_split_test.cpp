@@ -13,7 +13,7 @@ struct Split {
 /// The splits' model and their rows of clients.csv are those of the run in which every client keeps its model whole. Returns
 /// that model's hash.
 std::string check_same_as_whole(const std::vector<std::string>& assignments, const std::vector<Split>& splits) {
-    const ModeRun whole(assignments);
+    const ModeRun whole(assignments + Options{"training.engine=libtorch"});  // which computes the halves
     const std::string rows = comparable(whole.out() / "clients.csv");
     CHECK(whole.numbers("clients.csv", "update_norm").front() > 0.0);
     for (const Split& split : splits) {

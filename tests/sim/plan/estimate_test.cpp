@@ -61,8 +61,9 @@ TEST_SUITE("Estimate") {
             FEDHIVE_SKIP("plain loops gain nothing by many clients at once");
         // Of a tiny model nearly all of a step is calls, of which there are as many for 64 clients as for one.
         Configs runs;
-        const std::vector<std::string> tiny{"model={name: lr}",   "training.batch_size=4", "data.partition.clients=100",
-                                            "training.cohort=64", "rounds=20000",          "evaluation.every=20000"};
+        const std::vector<std::string> tiny{"model={name: lr}",           "training.engine=libtorch", "training.batch_size=4",
+                                            "data.partition.clients=100", "training.cohort=64",       "rounds=20000",
+                                            "evaluation.every=20000"};
         const auto with = [&](std::vector<std::string> more) {
             more.insert(more.end(), tiny.begin(), tiny.end());
             runs.add(more);

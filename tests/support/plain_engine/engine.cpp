@@ -3,6 +3,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
+#include "clients/training/direct_trainer.h"
 #include "clients/training/libtorch_info.h"
 #include "tests/support/plain_engine/steps.h"
 
@@ -48,6 +49,7 @@ private:
 }  // namespace
 
 std::unique_ptr<Trainer> make_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
+    if (plan.engine == Engine::Direct) return make_direct_trainer(plan, dataset);
     return std::make_unique<PlainTrainer>(plan, dataset);
 }
 

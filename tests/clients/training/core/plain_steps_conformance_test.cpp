@@ -1,6 +1,8 @@
-// The plain engine's steps, with which programs without LibTorch train, against what every step promises.
+// The steps with which programs without LibTorch train, the direct engine's and the plain one's, against what every step promises.
 #include "aggregation/base/random.h"
+#include "clients/data/formats/glyphs.h"
 #include "clients/data/formats/synthetic.h"
+#include "clients/training/direct_step.h"
 #include "clients/training/supervised_batched_step.h"
 #include "clients/training/supervised_step.h"
 #include "tests/conformance/batched_step_conformance.h"
@@ -8,6 +10,8 @@
 #include "tests/support/small_model.h"
 
 #include <doctest/doctest.h>
+
+#include <cmath>
 
 using namespace fedhive;
 using namespace fedhive::clients;
@@ -62,7 +66,52 @@ BatchedStepUnderTest many(const std::string& name, bool supervised) {
     return {make, one(name, false)};
 }
 
+/// The same of the direct engine, over images where the model takes such.
+struct DirectModel {
+    explicit DirectModel(const std::string& name, bool dropout, const aggregation::SgdOptions& optimizer)
+        : dataset(name == "lr" || name == "mlp" ? draw_synthetic({64, 10, 4, 12, 2.0}, 7) : draw_glyphs(64, 10, 7)),
+          network(fedhive::testing::small_model(name, dataset.train.shape, dataset.num_classes, dropout)),
+          step(network, {dataset.train.shape, dataset.train.values, dataset.train.labels}, {}, optimizer) {}
+    aggregation::ParamBuffer start() const {
+        aggregation::testing::Floats global(network.layout().num_floats(), 0.0F);
+        Stream stream(4, Purpose::ModelInit);
+        for (const auto& entry : network.layout().entries()) {
+            const double fan_in = static_cast<double>(entry.size) / static_cast<double>(entry.shape[0]);
+            for (float& value : std::span(global).subspan(entry.offset, entry.size))
+                value = static_cast<float>(0.5 / std::sqrt(fan_in) * stream.normal());
+        }
+        return aggregation::testing::upload(global, aggregation::MemorySpace::Host);
+    }
+
+    Dataset dataset;
+    direct::Network network;
+    DirectStep step;
+};
+
+StepUnderTest directly(const std::string& name, bool dropout = false) {
+    const auto make = [=](const aggregation::SgdOptions& optimizer) {
+        const auto model = std::make_shared<DirectModel>(name, dropout, optimizer);
+        return std::shared_ptr<TrainingStep>(model, &model->step);
+    };
+    return {make, DirectModel(name, dropout, {}).start()};
+}
+
 }  // namespace
+
+TEST_SUITE("DirectStepsConform") {
+    TEST_CASE("DirectStepsConform") {
+        for (const char* name : {"lr", "mlp", "mnist_cnn", "cnn_m"}) {
+            CAPTURE(name);
+            conformance::training_step_conforms(directly(name));
+        }
+    }
+    TEST_CASE("DirectDropoutFollowsTheClientsSeed") {
+        for (const char* name : {"mnist_cnn", "cnn_m"}) {
+            CAPTURE(name);
+            conformance::dropout_follows_the_clients_seed(directly(name, true));
+        }
+    }
+}
 
 TEST_SUITE("PlainStepsConform") {
     TEST_CASE("PlainStepsConform") {

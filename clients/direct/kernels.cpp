@@ -1,0 +1,63 @@
+#include "clients/direct/kernels.h"
+
+#include "aggregation/base/error.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+
+namespace fedhive::clients::direct {
+
+extern const Kernels kernels_plain;
+#if defined(FEDHIVE_X86_KERNELS)
+extern const Kernels kernels_avx512;
+extern const Kernels kernels_avx2;
+#endif
+
+namespace {
+
+/// The fastest first.
+std::array<const Kernels*, 3> runnable() {
+    std::array<const Kernels*, 3> found{};
+#if defined(FEDHIVE_X86_KERNELS)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        found[0] = &kernels_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found[1] = &kernels_avx2;
+#endif
+    found[2] = &kernels_plain;
+    return found;
+}
+
+std::string names() {
+    std::string text;
+    for (const Kernels* kernels : runnable())
+        if (kernels != nullptr) text += fmt::format("{}{}", text.empty() ? "" : ", ", kernels->name);
+    return text;
+}
+
+}  // namespace
+
+const Kernels& kernels() {
+    static const Kernels& chosen = []() -> const Kernels& {
+        if (const char* wanted = std::getenv("FEDHIVE_KERNELS"); wanted != nullptr && *wanted != '\0') {
+            if (const Kernels* found = kernels_by_name(wanted); found != nullptr) return *found;
+            throw ConfigError(
+                fmt::format("FEDHIVE_KERNELS={}: this processor has no such kernels; it has: {}", wanted, names()));
+        }
+        for (const Kernels* kernels : runnable())
+            if (kernels != nullptr) return *kernels;
+        return kernels_plain;
+    }();
+    return chosen;
+}
+
+const Kernels* kernels_by_name(std::string_view name) {
+    for (const Kernels* kernels : runnable())
+        if (kernels != nullptr && kernels->name == name) return kernels;
+    return nullptr;
+}
+
+}  // namespace fedhive::clients::direct

@@ -1,0 +1,244 @@
+// Sixteen floats at once, for the instruction set that the including file is compiled for. Everything is in a namespace of that set and always
+// inlined: code made for one processor must never be taken for another's, which the linker does with inline functions of one name. For the same
+// reason no kernel uses functions of the standard library.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(FEDHIVE_AVX512) || defined(FEDHIVE_AVX2)
+#include <immintrin.h>
+#endif
+
+#define FEDHIVE_INLINE static inline __attribute__((always_inline))
+#define FEDHIVE_UNROLL _Pragma("GCC unroll 16")
+
+namespace fedhive::clients::direct {
+
+inline constexpr std::size_t kLanes = 16;
+
+namespace FEDHIVE_LANES {
+
+FEDHIVE_INLINE std::size_t least(std::size_t a, std::size_t b) { return a < b ? a : b; }
+
+#if defined(FEDHIVE_AVX512)
+
+using Lanes = __m512;
+using Mask = __mmask16;
+
+FEDHIVE_INLINE Mask first_lanes(std::size_t n) { return static_cast<Mask>(n >= kLanes ? 0xFFFFU : (1U << n) - 1U); }
+FEDHIVE_INLINE Lanes zero() { return _mm512_setzero_ps(); }
+FEDHIVE_INLINE Lanes all(float value) { return _mm512_set1_ps(value); }
+FEDHIVE_INLINE Lanes load(const float* p) { return _mm512_loadu_ps(p); }
+FEDHIVE_INLINE Lanes load(const float* p, Mask mask) { return _mm512_maskz_loadu_ps(mask, p); }
+FEDHIVE_INLINE void store(float* p, Lanes v) { _mm512_storeu_ps(p, v); }
+FEDHIVE_INLINE void store(float* p, Lanes v, Mask mask) { _mm512_mask_storeu_ps(p, mask, v); }
+FEDHIVE_INLINE Lanes fma(Lanes a, Lanes b, Lanes c) { return _mm512_fmadd_ps(a, b, c); }
+FEDHIVE_INLINE Lanes add(Lanes a, Lanes b) { return _mm512_add_ps(a, b); }
+FEDHIVE_INLINE Lanes sub(Lanes a, Lanes b) { return _mm512_sub_ps(a, b); }
+FEDHIVE_INLINE Lanes mul(Lanes a, Lanes b) { return _mm512_mul_ps(a, b); }
+FEDHIVE_INLINE Lanes div(Lanes a, Lanes b) { return _mm512_div_ps(a, b); }
+FEDHIVE_INLINE Lanes round(Lanes a) { return _mm512_roundscale_ps(a, 0x08); }  // to nearest, even
+FEDHIVE_INLINE Mask greater(Lanes a, Lanes b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+FEDHIVE_INLINE Mask not_above(Lanes a, Lanes b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
+FEDHIVE_INLINE Mask is_nan(Lanes a) { return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q); }
+FEDHIVE_INLINE Mask either(Mask a, Mask b) { return static_cast<Mask>(a | b); }
+FEDHIVE_INLINE Lanes choose(Mask mask, Lanes yes, Lanes no) { return _mm512_mask_blend_ps(mask, no, yes); }
+/// 2^n for integers n within the exponents of normal floats.
+FEDHIVE_INLINE Lanes power_of_two(Lanes n) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127)), 23));
+}
+/// Integers from 0 to 255 as bytes, the first n of them.
+FEDHIVE_INLINE void store_bytes(std::uint8_t* p, Lanes v, std::size_t n) {
+    _mm_mask_storeu_epi8(p, first_lanes(n), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
+}
+FEDHIVE_INLINE void halves(Lanes v, __m256& low, __m256& high) {
+    low = _mm512_castps512_ps256(v);
+    high = _mm512_extractf32x8_ps(v, 1);
+}
+
+inline constexpr bool kMasksAreFree = true;
+inline constexpr std::size_t kMostVectors = 2, kMostRows = 12;  // of a rank update's block: 24 of 32 registers
+inline constexpr std::size_t kDotRows = 4, kDotOutputs = 4;     // 16 sums
+inline constexpr std::size_t kSparseVectors = 4, kSparseRegisters = 24;
+
+#elif defined(FEDHIVE_AVX2)
+
+struct Lanes {
+    __m256 low, high;
+};
+struct Mask {
+    __m256 low, high;  // all bits or none
+};
+
+alignas(64) inline const std::int32_t kEdge[2 * kLanes + 16] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+FEDHIVE_INLINE Mask first_lanes(std::size_t n) {
+    const float* from = reinterpret_cast<const float*>(kEdge) + kLanes - least(n, kLanes);
+    return {_mm256_loadu_ps(from), _mm256_loadu_ps(from + 8)};
+}
+FEDHIVE_INLINE Lanes zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
+FEDHIVE_INLINE Lanes all(float value) { return {_mm256_set1_ps(value), _mm256_set1_ps(value)}; }
+FEDHIVE_INLINE Lanes load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+FEDHIVE_INLINE Lanes load(const float* p, Mask mask) {
+    return {_mm256_maskload_ps(p, _mm256_castps_si256(mask.low)), _mm256_maskload_ps(p + 8, _mm256_castps_si256(mask.high))};
+}
+FEDHIVE_INLINE void store(float* p, Lanes v) {
+    _mm256_storeu_ps(p, v.low);
+    _mm256_storeu_ps(p + 8, v.high);
+}
+FEDHIVE_INLINE void store(float* p, Lanes v, Mask mask) {
+    _mm256_maskstore_ps(p, _mm256_castps_si256(mask.low), v.low);
+    _mm256_maskstore_ps(p + 8, _mm256_castps_si256(mask.high), v.high);
+}
+FEDHIVE_INLINE Lanes fma(Lanes a, Lanes b, Lanes c) {
+    return {_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
+}
+FEDHIVE_INLINE Lanes add(Lanes a, Lanes b) { return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)}; }
+FEDHIVE_INLINE Lanes sub(Lanes a, Lanes b) { return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)}; }
+FEDHIVE_INLINE Lanes mul(Lanes a, Lanes b) { return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)}; }
+FEDHIVE_INLINE Lanes div(Lanes a, Lanes b) { return {_mm256_div_ps(a.low, b.low), _mm256_div_ps(a.high, b.high)}; }
+FEDHIVE_INLINE Lanes round(Lanes a) { return {_mm256_round_ps(a.low, 0x08), _mm256_round_ps(a.high, 0x08)}; }
+FEDHIVE_INLINE Mask greater(Lanes a, Lanes b) {
+    return {_mm256_cmp_ps(a.low, b.low, _CMP_GT_OQ), _mm256_cmp_ps(a.high, b.high, _CMP_GT_OQ)};
+}
+FEDHIVE_INLINE Mask not_above(Lanes a, Lanes b) {
+    return {_mm256_cmp_ps(a.low, b.low, _CMP_LE_OQ), _mm256_cmp_ps(a.high, b.high, _CMP_LE_OQ)};
+}
+FEDHIVE_INLINE Mask is_nan(Lanes a) {
+    return {_mm256_cmp_ps(a.low, a.low, _CMP_UNORD_Q), _mm256_cmp_ps(a.high, a.high, _CMP_UNORD_Q)};
+}
+FEDHIVE_INLINE Mask either(Mask a, Mask b) { return {_mm256_or_ps(a.low, b.low), _mm256_or_ps(a.high, b.high)}; }
+FEDHIVE_INLINE Lanes choose(Mask mask, Lanes yes, Lanes no) {
+    return {_mm256_blendv_ps(no.low, yes.low, mask.low), _mm256_blendv_ps(no.high, yes.high, mask.high)};
+}
+FEDHIVE_INLINE __m256 power_of_two(__m256 n) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23));
+}
+FEDHIVE_INLINE Lanes power_of_two(Lanes n) { return {power_of_two(n.low), power_of_two(n.high)}; }
+FEDHIVE_INLINE void store_bytes(std::uint8_t* p, Lanes v, std::size_t n) {
+    alignas(32) std::int32_t values[kLanes];
+    _mm256_store_si256(reinterpret_cast<__m256i*>(values), _mm256_cvtps_epi32(v.low));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(values + 8), _mm256_cvtps_epi32(v.high));
+    for (std::size_t i = 0; i < n; ++i) p[i] = static_cast<std::uint8_t>(values[i]);
+}
+FEDHIVE_INLINE void halves(Lanes v, __m256& low, __m256& high) {
+    low = v.low;
+    high = v.high;
+}
+
+inline constexpr bool kMasksAreFree = false;
+inline constexpr std::size_t kMostVectors = 1, kMostRows = 6;  // 12 of 16 registers
+inline constexpr std::size_t kDotRows = 2, kDotOutputs = 3;    // 12
+inline constexpr std::size_t kSparseVectors = 3, kSparseRegisters = 6;
+
+#else
+
+struct Lanes {
+    float at[kLanes];
+};
+struct Mask {
+    bool at[kLanes];
+};
+
+template <typename F>
+FEDHIVE_INLINE Lanes each(F f) {
+    Lanes out;
+    for (std::size_t l = 0; l < kLanes; ++l) out.at[l] = f(l);
+    return out;
+}
+template <typename F>
+FEDHIVE_INLINE Mask where(F f) {
+    Mask out;
+    for (std::size_t l = 0; l < kLanes; ++l) out.at[l] = f(l);
+    return out;
+}
+FEDHIVE_INLINE Mask first_lanes(std::size_t n) {
+    return where([&](std::size_t l) { return l < n; });
+}
+FEDHIVE_INLINE Lanes all(float value) {
+    return each([&](std::size_t) { return value; });
+}
+FEDHIVE_INLINE Lanes zero() { return all(0.0F); }
+FEDHIVE_INLINE Lanes load(const float* p) {
+    return each([&](std::size_t l) { return p[l]; });
+}
+FEDHIVE_INLINE Lanes load(const float* p, const Mask& mask) {
+    return each([&](std::size_t l) { return mask.at[l] ? p[l] : 0.0F; });
+}
+FEDHIVE_INLINE void store(float* p, const Lanes& v) {
+    for (std::size_t l = 0; l < kLanes; ++l) p[l] = v.at[l];
+}
+FEDHIVE_INLINE void store(float* p, const Lanes& v, const Mask& mask) {
+    for (std::size_t l = 0; l < kLanes; ++l)
+        if (mask.at[l]) p[l] = v.at[l];
+}
+FEDHIVE_INLINE Lanes fma(const Lanes& a, const Lanes& b, const Lanes& c) {
+    return each([&](std::size_t l) { return __builtin_fmaf(a.at[l], b.at[l], c.at[l]); });
+}
+FEDHIVE_INLINE Lanes add(const Lanes& a, const Lanes& b) {
+    return each([&](std::size_t l) { return a.at[l] + b.at[l]; });
+}
+FEDHIVE_INLINE Lanes sub(const Lanes& a, const Lanes& b) {
+    return each([&](std::size_t l) { return a.at[l] - b.at[l]; });
+}
+FEDHIVE_INLINE Lanes mul(const Lanes& a, const Lanes& b) {
+    return each([&](std::size_t l) { return a.at[l] * b.at[l]; });
+}
+FEDHIVE_INLINE Lanes div(const Lanes& a, const Lanes& b) {
+    return each([&](std::size_t l) { return a.at[l] / b.at[l]; });
+}
+FEDHIVE_INLINE Lanes round(const Lanes& a) {
+    return each([&](std::size_t l) { return __builtin_rintf(a.at[l]); });
+}
+FEDHIVE_INLINE Mask greater(const Lanes& a, const Lanes& b) {
+    return where([&](std::size_t l) { return a.at[l] > b.at[l]; });
+}
+FEDHIVE_INLINE Mask not_above(const Lanes& a, const Lanes& b) {
+    return where([&](std::size_t l) { return a.at[l] <= b.at[l]; });
+}
+FEDHIVE_INLINE Mask is_nan(const Lanes& a) {
+    return where([&](std::size_t l) { return __builtin_isnan(a.at[l]); });
+}
+FEDHIVE_INLINE Mask either(const Mask& a, const Mask& b) {
+    return where([&](std::size_t l) { return a.at[l] || b.at[l]; });
+}
+FEDHIVE_INLINE Lanes choose(const Mask& mask, const Lanes& yes, const Lanes& no) {
+    return each([&](std::size_t l) { return mask.at[l] ? yes.at[l] : no.at[l]; });
+}
+FEDHIVE_INLINE Lanes power_of_two(const Lanes& n) {
+    return each([&](std::size_t l) {
+        const std::int32_t bits = __builtin_isnan(n.at[l]) ? 0 : (static_cast<std::int32_t>(n.at[l]) + 127) << 23;
+        float value;
+        __builtin_memcpy(&value, &bits, sizeof(value));
+        return value;
+    });
+}
+FEDHIVE_INLINE void store_bytes(std::uint8_t* p, const Lanes& v, std::size_t n) {
+    for (std::size_t l = 0; l < n; ++l) p[l] = static_cast<std::uint8_t>(v.at[l]);
+}
+
+inline constexpr bool kMasksAreFree = true;
+inline constexpr std::size_t kMostVectors = 1, kMostRows = 2;
+inline constexpr std::size_t kDotRows = 1, kDotOutputs = 1;
+inline constexpr std::size_t kSparseVectors = 1, kSparseRegisters = 4;
+
+#endif
+
+/// Of all lanes, by one tree: the two halves, then neighbours, neighbours of these, and again.
+FEDHIVE_INLINE float sum(const Lanes& v) {
+#if defined(FEDHIVE_AVX512) || defined(FEDHIVE_AVX2)
+    __m256 low, high;
+    halves(v, low, high);
+    const __m256 eight = _mm256_add_ps(low, high);
+    const __m256 pairs = _mm256_hadd_ps(eight, eight);
+    const __m256 fours = _mm256_hadd_ps(pairs, pairs);
+    return _mm_cvtss_f32(_mm_add_ss(_mm256_castps256_ps128(fours), _mm256_extractf128_ps(fours, 1)));
+#else
+    float eight[8];
+    for (std::size_t l = 0; l < 8; ++l) eight[l] = v.at[l] + v.at[l + 8];
+    return ((eight[0] + eight[1]) + (eight[2] + eight[3])) + ((eight[4] + eight[5]) + (eight[6] + eight[7]));
+#endif
+}
+
+}  // namespace FEDHIVE_LANES
+}  // namespace fedhive::clients::direct

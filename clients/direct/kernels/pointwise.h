@@ -1,0 +1,214 @@
+// What is done value by value: pools, cuts at 0, exponentials, the loss, dropout.
+#pragma once
+
+#include "clients/direct/kernels.h"
+#include "clients/direct/kernels/lanes.h"
+
+namespace fedhive::clients::direct::FEDHIVE_LANES {
+
+/// As PyTorch has it: a NaN stays one.
+FEDHIVE_INLINE Lanes cut_off(Lanes v) { return choose(not_above(v, zero()), zero(), v); }
+
+/// The larger one, with what says which it was; the first of equal ones, a NaN before all.
+FEDHIVE_INLINE void take_larger(Lanes other, Lanes other_which, Lanes& best, Lanes& which) {
+    const Mask takes = either(greater(other, best), is_nan(other));
+    best = choose(takes, other, best);
+    which = choose(takes, other_which, which);
+}
+
+static void pool_rows(const PoolRows& t) {
+    for (std::size_t p = 0; p < t.pixels; ++p) {
+        const float *upper = t.upper + 2 * p * t.padded, *lower = t.lower + 2 * p * t.padded;
+        for (std::size_t c = 0; c < t.channels; c += kLanes) {
+            const std::size_t n = least(kLanes, t.channels - c);
+            const Mask there = first_lanes(n);
+            Lanes best = load(upper + c), which = zero();
+            take_larger(load(upper + t.padded + c), all(1.0F), best, which);
+            take_larger(load(lower + c), all(2.0F), best, which);
+            take_larger(load(lower + t.padded + c), all(3.0F), best, which);
+            best = add(best, load(t.bias + c, there));
+            if (t.scale != nullptr) best = mul(best, load(t.scale + c, there));
+            if (t.relu) {
+                which = choose(not_above(best, zero()), all(static_cast<float>(kClosed)), which);
+                best = cut_off(best);
+            }
+            store(t.y + p * t.channels + c, best, there);
+            store_bytes(t.which + p * t.channels + c, which, n);
+        }
+    }
+}
+
+static std::size_t list_channel(const ListChannel& t) {
+    std::size_t count = 0;
+    for (std::size_t p = 0; p < t.pixels; ++p) {
+        const float value = t.values[p * t.stride];
+        const std::uint8_t which = t.which[p * t.stride];
+        t.at[count] = t.at_pixel[p] + t.at_square[which] + t.add;
+        t.listed[count] = value;
+        count += (which != kClosed) & (value != 0.0F) ? 1U : 0U;  // what does not count is written over
+    }
+    return count;
+}
+
+static void list_pixel(ListPixel& t) {
+    for (std::size_t q = 0; q < kClosed; ++q) t.counts[q] = 0;
+#if defined(FEDHIVE_AVX512)
+    for (std::size_t c = 0; c < t.channels; c += kLanes) {
+        const Mask there = first_lanes(t.channels - c);
+        const Lanes values = load(t.values + c, there);
+        const __m512i which = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(there, t.which + c));
+        const __m512i at = _mm512_loadu_si512(t.at_channel + c);
+        const Mask counts = _mm512_mask_cmp_ps_mask(there, values, zero(), _CMP_NEQ_UQ);
+        for (std::size_t q = 0; q < kClosed; ++q) {
+            const Mask mask = _mm512_mask_cmpeq_epi32_mask(counts, which, _mm512_set1_epi32(static_cast<int>(q)));
+            store(t.listed[q] + t.counts[q], _mm512_maskz_compress_ps(mask, values));
+            _mm512_storeu_si512(t.at[q] + t.counts[q], _mm512_maskz_compress_epi32(mask, at));
+            t.counts[q] += static_cast<std::size_t>(__builtin_popcount(mask));
+        }
+    }
+#else
+    for (std::size_t c = 0; c < t.channels; ++c) {
+        const std::uint8_t q = t.which[c];
+        if (q == kClosed || t.values[c] == 0.0F) continue;
+        t.at[q][t.counts[q]] = t.at_channel[c];
+        t.listed[q][t.counts[q]++] = t.values[c];
+    }
+#endif
+}
+
+static void finish_row(const FinishRow& t) {
+    for (std::size_t p = 0; p < t.pixels; ++p)
+        for (std::size_t c = 0; c < t.channels; c += kLanes) {
+            const Mask there = first_lanes(t.channels - c);
+            const Lanes value = add(load(t.x + p * t.padded + c), load(t.bias + c, there));
+            store(t.y + p * t.channels + c, t.relu ? cut_off(value) : value, there);
+        }
+}
+
+static void spread_row(const SpreadRow& t) {
+    for (std::size_t c = 0; c < t.channels; c += kLanes) {
+        const Mask there = first_lanes(t.channels - c);
+        Lanes sum = load(t.bias_sums + c, there);
+        for (std::size_t p = 0; p < t.pixels; ++p) {
+            Lanes value = load(t.gradient + p * t.channels + c, there);
+            if (t.y != nullptr) value = choose(not_above(load(t.y + p * t.channels + c, there), zero()), zero(), value);
+            store(t.to + static_cast<Stride>(p) * t.apart + c, value, there);
+            sum = add(sum, value);
+        }
+        store(t.bias_sums + c, sum, there);
+    }
+}
+
+static void relu(const float* x, float* y, std::size_t size) {
+    for (std::size_t i = 0; i < size; i += kLanes) {
+        const Mask there = first_lanes(size - i);
+        store(y + i, cut_off(load(x + i, there)), there);
+    }
+}
+
+static void relu_gradient(const float* y, const float* gradient, float* out, std::size_t size) {
+    for (std::size_t i = 0; i < size; i += kLanes) {
+        const Mask there = first_lanes(size - i);
+        store(out + i, choose(not_above(load(y + i, there), zero()), zero(), load(gradient + i, there)), there);
+    }
+}
+
+/// e^x to about one unit of the last place; 0 below -87. Cephes' polynomial (https://www.netlib.org/cephes, expf).
+FEDHIVE_INLINE Lanes exponential(Lanes x) {
+    const Mask tiny = not_above(x, all(-87.0F));
+    const Lanes n = round(mul(x, all(1.44269504F)));
+    x = fma(n, all(-0.693359375F), x);
+    x = fma(n, all(2.12194440e-4F), x);
+    Lanes y = all(1.9875691500e-4F);
+    y = fma(y, x, all(1.3981999507e-3F));
+    y = fma(y, x, all(8.3334519073e-3F));
+    y = fma(y, x, all(4.1665795894e-2F));
+    y = fma(y, x, all(1.6666665459e-1F));
+    y = fma(y, x, all(5.0000001201e-1F));
+    y = fma(y, mul(x, x), add(x, all(1.0F)));
+    return choose(tiny, zero(), mul(y, power_of_two(choose(tiny, zero(), n))));
+}
+
+/// ln(x) of a positive number, from its exponent and atanh's series of the mantissa, the same on every machine; NaN and infinity stay.
+static double logarithm(double x) {
+    if (!(x < __builtin_inf())) return x;
+    int exponent = 0;
+    double mantissa = __builtin_frexp(x, &exponent);  // in [0.5, 1)
+    if (mantissa < 0.70710678118654752) {
+        mantissa *= 2.0;
+        --exponent;
+    }
+    const double z = (mantissa - 1.0) / (mantissa + 1.0), square = z * z;
+    double series = 0.0;
+    for (int k = 21; k >= 1; k -= 2) series = series * square + 1.0 / k;
+    return 2.0 * z * series + exponent * 0.69314718055994531;
+}
+
+static double softmax_loss(const SoftmaxLoss& t) {
+    double losses = 0.0;
+    for (std::size_t r = 0; r < t.rows; ++r) {
+        float* scores = t.scores + r * t.classes;
+        const auto label = static_cast<std::size_t>(t.labels[r]);
+        float largest = scores[0];
+        for (std::size_t c = 1; c < t.classes; ++c)
+            if (scores[c] > largest || scores[c] != scores[c]) largest = scores[c];
+        const double of_label = static_cast<double>(scores[label]) - static_cast<double>(largest);
+        Lanes sums = zero();
+        for (std::size_t c = 0; c < t.classes; c += kLanes) {
+            const Mask there = first_lanes(t.classes - c);
+            const Lanes powers = exponential(sub(load(scores + c, there), all(largest)));
+            store(scores + c, powers, there);
+            sums = add(sums, choose(there, powers, zero()));
+        }
+        const float total = sum(sums);
+        losses += logarithm(static_cast<double>(total)) - of_label;
+        const Lanes share = all(t.weight / total);
+        for (std::size_t c = 0; c < t.classes; c += kLanes) {
+            const Mask there = first_lanes(t.classes - c);
+            store(scores + c, mul(load(scores + c, there), share), there);
+        }
+        scores[label] -= t.weight;
+    }
+    return losses;
+}
+
+/// By e^(-2|x|), which never overflows, and near 0, where that would lose digits, by a polynomial (Cephes, tanhf).
+static void tanh(const float* x, float* y, std::size_t size) {
+    for (std::size_t i = 0; i < size; i += kLanes) {
+        const Mask there = first_lanes(size - i);
+        const Lanes value = load(x + i, there);
+        const Mask negative = not_above(value, zero());
+        const Lanes magnitude = choose(negative, sub(zero(), value), value);
+        const Lanes power = exponential(mul(magnitude, all(-2.0F)));
+        const Lanes far = div(sub(all(1.0F), power), add(all(1.0F), power));
+        const Lanes square = mul(value, value);
+        Lanes near = all(-5.70498872745e-3F);
+        near = fma(near, square, all(2.06390887954e-2F));
+        near = fma(near, square, all(-5.37397155531e-2F));
+        near = fma(near, square, all(1.33314422036e-1F));
+        near = fma(near, square, all(-3.33332819422e-1F));
+        near = fma(mul(near, square), value, value);
+        const Lanes signed_far = choose(negative, sub(zero(), far), far);
+        store(y + i, choose(greater(magnitude, all(0.625F)), signed_far, near), there);
+    }
+}
+
+/// 32 bits for a number under a key: two rounds of multiplications and shifts, as hash functions end.
+FEDHIVE_INLINE std::uint32_t bits_of(std::uint32_t number, std::uint32_t low, std::uint32_t high) {
+    std::uint32_t bits = (number ^ low) * 0x9E3779B1U;
+    bits = (bits ^ (bits >> 16)) * 0x85EBCA6BU;
+    bits = ((bits ^ (bits >> 13)) + high) * 0xC2B2AE35U;
+    bits = (bits ^ (bits >> 16)) * 0x27D4EB2FU;
+    return bits ^ (bits >> 15);
+}
+
+static void drop(const float* x, float* y, std::size_t size, std::uint64_t key, std::uint32_t first, std::uint32_t threshold,
+                 float scale) {
+    const auto low = static_cast<std::uint32_t>(key), high = static_cast<std::uint32_t>(key >> 32);
+    for (std::size_t i = 0; i < size; ++i) {
+        const float kept = x[i] * scale;
+        y[i] = bits_of(first + static_cast<std::uint32_t>(i), low, high) < threshold ? 0.0F : kept;
+    }
+}
+
+}  // namespace fedhive::clients::direct::FEDHIVE_LANES

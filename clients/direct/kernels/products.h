@@ -1,0 +1,223 @@
+// Rank updates and dot products in blocks of registers. How large a block is does not change a bit: each output adds its own terms in order.
+#pragma once
+
+#include "clients/direct/kernels.h"
+#include "clients/direct/kernels/lanes.h"
+
+namespace fedhive::clients::direct::FEDHIVE_LANES {
+
+/// So many rows, so many vectors of columns, of which the last one ends at `tail`.
+template <std::size_t kRows, std::size_t kVectors, bool kTail>
+static void rank_block(const RankUpdate& t, const float* a, const float* m, float* out, Mask tail) {
+    Lanes sums[kRows][kVectors];
+    FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+            const float* from = out + static_cast<Stride>(r) * t.out_row + v * kLanes;
+            if (!t.add)
+                sums[r][v] = zero();
+            else
+                sums[r][v] = kTail && v + 1 == kVectors ? load(from, tail) : load(from);
+        }
+    }
+    for (std::size_t k1 = 0; k1 < t.outer; ++k1) {
+        const float* a_at = a + static_cast<Stride>(k1) * t.a_outer;
+        const float* m_at = m + static_cast<Stride>(k1) * t.m_outer;
+        for (std::size_t k2 = 0; k2 < t.inner; ++k2, a_at += t.a_inner, m_at += t.m_inner) {
+            Lanes from[kVectors];
+            FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+                from[v] = kTail && v + 1 == kVectors ? load(m_at + v * kLanes, tail) : load(m_at + v * kLanes);
+            }
+            FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+                const Lanes factor = all(a_at[static_cast<Stride>(r) * t.a_row]);
+                FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = fma(factor, from[v], sums[r][v]);
+            }
+        }
+    }
+    FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+            float* to = out + static_cast<Stride>(r) * t.out_row + v * kLanes;
+            if (kTail && v + 1 == kVectors)
+                store(to, sums[r][v], tail);
+            else
+                store(to, sums[r][v]);
+        }
+    }
+}
+
+using RankBlock = void (*)(const RankUpdate&, const float*, const float*, float*, Mask);
+
+/// The block of so many rows, 1 to kMostRows.
+template <std::size_t kVectors, bool kTail, std::size_t kRows = kMostRows>
+FEDHIVE_INLINE RankBlock rank_block_of(std::size_t rows) {
+    if constexpr (kRows == 1)
+        return rank_block<1, kVectors, kTail>;
+    else
+        return rows == kRows ? rank_block<kRows, kVectors, kTail> : rank_block_of<kVectors, kTail, kRows - 1>(rows);
+}
+
+/// Of a strip of columns, all rows in blocks of about equal height.
+template <std::size_t kVectors, bool kTail>
+static void rank_strip(const RankUpdate& t, std::size_t column, Mask tail) {
+    const std::size_t blocks = (t.rows + kMostRows - 1) / kMostRows;
+    std::size_t row = 0;
+    for (std::size_t b = 0; b < blocks; ++b) {
+        const std::size_t rows = (t.rows - row + blocks - b - 1) / (blocks - b);
+        rank_block_of<kVectors, kTail>(rows)(t, t.a + static_cast<Stride>(row) * t.a_row, t.m + column,
+                                             t.out + static_cast<Stride>(row) * t.out_row + column, tail);
+        row += rows;
+    }
+}
+
+static void rank_update(const RankUpdate& t) {
+    std::size_t column = 0;
+    if constexpr (kMostVectors == 2) {
+        for (; column + 2 * kLanes <= t.columns; column += 2 * kLanes) rank_strip<2, false>(t, column, Mask{});
+        if (t.columns - column > kLanes) return rank_strip<2, true>(t, column, first_lanes(t.columns - column - kLanes));
+    }
+    for (; column + kLanes <= t.columns; column += kLanes) rank_strip<1, false>(t, column, Mask{});
+    if (column < t.columns) rank_strip<1, true>(t, column, first_lanes(t.columns - column));
+}
+
+template <std::size_t kRows, std::size_t kOutputs>
+static void dot_block(const Dot& t, const float* x, const float* w, std::size_t length, bool first, const float* bias,
+                      float* y) {
+    Lanes sums[kRows][kOutputs];
+    FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        FEDHIVE_UNROLL for (std::size_t o = 0; o < kOutputs; ++o) sums[r][o] = zero();
+    }
+    const auto step = [&](std::size_t i, auto read) __attribute__((always_inline)) {
+        Lanes from[kRows];
+        FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) from[r] = read(x + static_cast<Stride>(r) * t.x_row + i);
+        FEDHIVE_UNROLL for (std::size_t o = 0; o < kOutputs; ++o) {
+            const Lanes weights = read(w + static_cast<Stride>(o) * t.w_row + i);
+            FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r][o] = fma(weights, from[r], sums[r][o]);
+        }
+    };
+    std::size_t i = 0;
+    for (; i + kLanes <= length; i += kLanes)
+        step(
+            i, [](const float* p) __attribute__((always_inline)) { return load(p); });
+    if (i < length) {
+        const Mask tail = first_lanes(length - i);
+        step(
+            i, [&](const float* p) __attribute__((always_inline)) { return load(p, tail); });
+    }
+    for (std::size_t r = 0; r < kRows; ++r)
+        for (std::size_t o = 0; o < kOutputs; ++o) {
+            float& to = y[static_cast<Stride>(r) * t.y_row + static_cast<Stride>(o)];
+            to = sum(sums[r][o]) + (first ? bias[o] : to);
+        }
+}
+
+using DotBlock = void (*)(const Dot&, const float*, const float*, std::size_t, bool, const float*, float*);
+
+template <std::size_t kOutputs, std::size_t kRows = kDotRows>
+FEDHIVE_INLINE DotBlock dot_block_of_rows(std::size_t rows) {
+    if constexpr (kRows == 1)
+        return dot_block<1, kOutputs>;
+    else
+        return rows >= kRows ? dot_block<kRows, kOutputs> : dot_block_of_rows<kOutputs, kRows - 1>(rows);
+}
+
+template <std::size_t kOutputs = kDotOutputs>
+FEDHIVE_INLINE DotBlock dot_block_of(std::size_t rows, std::size_t outputs) {
+    if constexpr (kOutputs == 1)
+        return dot_block_of_rows<1>(rows);
+    else
+        return outputs >= kOutputs ? dot_block_of_rows<kOutputs>(rows) : dot_block_of<kOutputs - 1>(rows, outputs);
+}
+
+static void dot(const Dot& t) {
+    for (std::size_t chunk = 0; chunk < t.length; chunk += kDotChunk) {
+        const std::size_t length = least(kDotChunk, t.length - chunk);
+        for (std::size_t o = 0; o < t.outputs; o += kDotOutputs)
+            for (std::size_t r = 0; r < t.rows; r += kDotRows)
+                dot_block_of(t.rows - r, t.outputs - o)(t, t.x + static_cast<Stride>(r) * t.x_row + chunk,
+                                                        t.w + static_cast<Stride>(o) * t.w_row + chunk, length, chunk == 0,
+                                                        t.bias + o, t.y + static_cast<Stride>(r) * t.y_row + o);
+    }
+}
+
+template <std::size_t kRows, std::size_t kVectors>
+static void sparse_block(const SparseUpdate& t, std::size_t row, std::size_t column, Mask tail) {
+    Lanes sums[kRows][kVectors];
+    float* out = t.out + static_cast<Stride>(row) * t.out_row + column;
+    const float* m = t.m + static_cast<Stride>(row) * t.m_row + column;
+    FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+            const float* from = out + static_cast<Stride>(r) * t.out_row + v * kLanes;
+            sums[r][v] = v + 1 == kVectors ? load(from, tail) : load(from);
+        }
+    }
+    for (std::size_t n = 0; n < t.count; ++n) {
+        const Lanes value = all(t.values[n]);
+        const float* at = m + t.at[n];
+        FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+            FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+                const float* from = at + static_cast<Stride>(r) * t.m_row + v * kLanes;
+                sums[r][v] = fma(value, v + 1 == kVectors ? load(from, tail) : load(from), sums[r][v]);
+            }
+        }
+    }
+    FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+            float* to = out + static_cast<Stride>(r) * t.out_row + v * kLanes;
+            if (v + 1 == kVectors)
+                store(to, sums[r][v], tail);
+            else
+                store(to, sums[r][v]);
+        }
+    }
+}
+
+using SparseBlock = void (*)(const SparseUpdate&, std::size_t, std::size_t, Mask);
+
+inline constexpr std::size_t kMostSparseRows = kSparseRegisters < 6 ? kSparseRegisters : 6;
+template <std::size_t kVectors>
+inline constexpr std::size_t kSparseRows =
+    kSparseRegisters / kVectors < kMostSparseRows ? kSparseRegisters / kVectors : kMostSparseRows;
+
+template <std::size_t kVectors, std::size_t kRows>
+FEDHIVE_INLINE SparseBlock sparse_block_of(std::size_t rows) {
+    if constexpr (kRows == 1)
+        return sparse_block<1, kVectors>;
+    else
+        return rows == kRows ? sparse_block<kRows, kVectors> : sparse_block_of<kVectors, kRows - 1>(rows);
+}
+
+template <std::size_t kVectors>
+FEDHIVE_INLINE void sparse_strip(const SparseUpdate& t, std::size_t column, Mask tail) {
+    const std::size_t blocks = (t.rows + kSparseRows<kVectors> - 1) / kSparseRows<kVectors>;
+    std::size_t row = 0;
+    for (std::size_t b = 0; b < blocks; ++b) {
+        const std::size_t rows = (t.rows - row + blocks - b - 1) / (blocks - b);
+        sparse_block_of<kVectors, kSparseRows<kVectors>>(rows)(t, row, column, tail);
+        row += rows;
+    }
+}
+
+template <std::size_t kVectors = kSparseVectors>
+FEDHIVE_INLINE void sparse_strip_of(const SparseUpdate& t, std::size_t column, std::size_t vectors, Mask tail) {
+    if constexpr (kVectors == 1)
+        sparse_strip<1>(t, column, tail);
+    else if (vectors == kVectors)
+        sparse_strip<kVectors>(t, column, tail);
+    else
+        sparse_strip_of<kVectors - 1>(t, column, vectors, tail);
+}
+
+/// In strips of about equal width.
+static void sparse_update(const SparseUpdate& t) {
+    if (t.count == 0) return;
+    const std::size_t all_vectors = (t.columns + kLanes - 1) / kLanes;
+    const std::size_t strips = (all_vectors + kSparseVectors - 1) / kSparseVectors;
+    std::size_t vector = 0;
+    for (std::size_t s = 0; s < strips; ++s) {
+        const std::size_t vectors = (all_vectors - vector + strips - s - 1) / (strips - s);
+        const std::size_t column = vector * kLanes;
+        sparse_strip_of(t, column, vectors, first_lanes(t.columns - column - (vectors - 1) * kLanes));
+        vector += vectors;
+    }
+}
+
+}  // namespace fedhive::clients::direct::FEDHIVE_LANES

@@ -1,0 +1,117 @@
+#include "clients/direct/network.h"
+
+#include "aggregation/base/error.h"
+#include "clients/direct/plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedhive::clients::direct {
+
+namespace {
+
+/// Examples that go back through the images' part at once: enough for the lists of sparse gradients, few enough for the nearest cache.
+constexpr std::size_t kGroup = 4;
+
+}  // namespace
+
+Network::Network(const ModelSpec& spec, const Kernels& kernels)
+    : kernels_(&kernels),
+      layout_(model_layout(spec)),
+      inputs_(static_cast<std::size_t>(spec.input.channels * spec.input.height * spec.input.width)),
+      classes_(static_cast<std::size_t>(spec.num_classes)) {
+    Plan plan = make_plan(spec, layout_);
+    images_ = std::move(plan.images);
+    features_ = std::move(plan.features);
+    std::vector<Range> by_themselves;
+    features_.steps_itself(by_themselves);
+    by_themselves.push_back({layout_.num_trainable(), 0});
+    std::size_t end = 0;
+    for (const Range& range : by_themselves) {
+        if (range.first > end) stepped_last_.push_back({end, range.first - end});
+        end = range.first + range.size;
+    }
+}
+
+void Network::reserve(std::size_t examples) {
+    if (examples <= reserved_) return;
+    reserved_ = examples;
+    if (!images_.empty()) images_.reserve(examples, kGroup);
+    features_.reserve(examples, examples);
+    features_gradient_.resize(images_.empty() ? 0 : examples * features_.inputs());
+    scores_.resize(examples * classes_);
+}
+
+float* Network::forward(const Pass& pass, const Batch& batch) {
+    const float* x = batch.examples;
+    if (!images_.empty()) {
+        for (std::size_t first = 0; first < batch.size; first += kGroup)
+            images_.forward(pass, batch.examples + first * inputs_, {first, std::min(kGroup, batch.size - first)});
+        x = images_.output(0);
+    }
+    features_.forward(pass, x, {0, batch.size});
+    std::copy_n(features_.output(0), batch.size * classes_, scores_.data());
+    return scores_.data();
+}
+
+double Network::descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key) {
+    const double loss = run(descent.parameters, gradient, batch, dropout_key, &descent);
+    for (const Range& range : stepped_last_) step(descent, range, gradient + range.first);
+    return loss;
+}
+
+double Network::run(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key,
+                    const Descent* descent) {
+    reserve(batch.size);
+    const Pass pass{.kernels = kernels_,
+                    .parameters = parameters,
+                    .gradient = gradient,
+                    .training = true,
+                    .dropout_key = dropout_key,
+                    .descent = descent};
+    images_.begin(pass);
+    features_.begin(pass);
+    float* scores = forward(pass, batch);
+    const double loss = kernels_->softmax_loss({.scores = scores,
+                                                .labels = batch.labels,
+                                                .rows = batch.size,
+                                                .classes = classes_,
+                                                .weight = 1.0F / static_cast<float>(batch.size)});
+    features_.begin_backward(pass);
+    if (images_.empty()) {
+        features_.backward(pass, batch.examples, scores, nullptr, {0, batch.size});
+    } else {
+        features_.backward(pass, images_.output(0), scores, features_gradient_.data(), {0, batch.size});
+        images_.begin_backward(pass);
+        for (std::size_t first = 0; first < batch.size; first += kGroup)
+            images_.backward(pass, batch.examples + first * inputs_, features_gradient_.data() + first * features_.inputs(),
+                             nullptr, {first, std::min(kGroup, batch.size - first)});
+        images_.end_backward(pass);
+    }
+    features_.end_backward(pass);
+    return loss / static_cast<double>(batch.size);
+}
+
+Network::Quality Network::evaluate(const float* parameters, const Batch& batch, std::size_t at_once) {
+    reserve(std::min(at_once, batch.size));
+    const Pass pass{.kernels = kernels_, .parameters = parameters, .training = false};
+    images_.begin(pass);
+    features_.begin(pass);
+    Quality quality;
+    for (std::size_t first = 0; first < batch.size; first += at_once) {
+        const Batch part{batch.examples + first * inputs_, batch.labels + first, std::min(at_once, batch.size - first)};
+        float* scores = forward(pass, part);
+        for (std::size_t r = 0; r < part.size; ++r) {
+            const float* row = scores + r * classes_;
+            std::size_t best = 0;
+            for (std::size_t c = 1; c < classes_; ++c)
+                if (row[c] > row[best] || std::isnan(row[c])) best = c;
+            quality.correct += best == static_cast<std::size_t>(part.labels[r]) ? 1 : 0;
+        }
+        quality.loss_sum += kernels_->softmax_loss(
+            {.scores = scores, .labels = part.labels, .rows = part.size, .classes = classes_, .weight = 1.0F});
+    }
+    return quality;
+}
+
+}  // namespace fedhive::clients::direct

@@ -1,0 +1,71 @@
+// A model that the direct engine trains: its list of layers as operations, planned once. Images go through it a few examples at a time, so that
+// what one of them leaves is still near when it comes back; features in a row go through it as a whole batch, so that each weight is read once.
+//
+//   examples [B][channels][height][width] ─▶ images, in groups ─▶ features, all at once ─▶ scores [B][classes] ─▶ loss
+//                    gradient [trainable] ◀─ images, in groups ◀─ features, all at once ◀─ gradient of scores
+#pragma once
+
+#include "aggregation/memory/layout.h"
+#include "clients/direct/op.h"
+#include "clients/models/catalog.h"
+
+#include <string>
+
+namespace fedhive::clients::direct {
+
+/// Why this engine cannot train the model: the layer, in words that follow "the direct engine has no "; empty where it can.
+std::string misfit(const ModelSpec& spec);
+
+/// A batch in the host's memory.
+struct Batch {
+    const float* examples = nullptr;       // [size][inputs]
+    const std::int64_t* labels = nullptr;  // [size]
+    std::size_t size = 0;
+};
+
+class Network {
+public:
+    /// Throws ConfigError for a model that misfit() names or that does not fit its data.
+    explicit Network(const ModelSpec& spec, const Kernels& kernels = direct::kernels());
+    Network(const Network&) = delete;
+    Network& operator=(const Network&) = delete;
+
+    const aggregation::Layout& layout() const { return layout_; }
+    std::size_t inputs() const { return inputs_; }
+    std::size_t classes() const { return classes_; }
+
+    /// Mean loss of the batch, and its gradient, written.
+    ///
+    /// Shapes   parameters: [P]; gradient: [trainable], 0 where the layout has no tensor.
+    /// Order    the batch's, whatever the processor: the same bits from every kernel.
+    /// Memory   of the largest batch so far: what goes between the layers, twice.
+    double train(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key) {
+        return run(parameters, gradient, batch, dropout_key, nullptr);
+    }
+
+    /// The same and a step of the optimiser along it, with the bits of one after the other; `gradient` may hold anything afterwards.
+    double descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key);
+
+    struct Quality {
+        double loss_sum = 0.0;
+        std::size_t correct = 0;
+    };
+    /// Without dropout, in parts of `at_once` examples, which change nothing.
+    Quality evaluate(const float* parameters, const Batch& batch, std::size_t at_once = 64);
+
+private:
+    double run(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key, const Descent* descent);
+    void reserve(std::size_t examples);
+    float* forward(const Pass& pass, const Batch& batch);
+
+    const Kernels* kernels_;
+    aggregation::Layout layout_;
+    std::size_t inputs_, classes_;
+    Chain images_, features_;
+    std::vector<Range> stepped_last_;  // what no operation steps itself
+    std::size_t reserved_ = 0;
+    Floats features_gradient_;  // of what goes from images to features, [B][…]
+    Floats scores_;             // [B][classes]
+};
+
+}  // namespace fedhive::clients::direct

@@ -1,0 +1,61 @@
+#include "clients/direct/op.h"
+
+namespace fedhive::clients::direct {
+
+void step(const Descent& descent, Range range, const float* gradient) {
+    using aggregation::MemorySpace;
+    const aggregation::ParamSpan velocity =
+        descent.velocity == nullptr ? aggregation::ParamSpan{}
+                                    : aggregation::ParamSpan{descent.velocity + range.first, range.size, MemorySpace::Host};
+    aggregation::sgd_step({descent.parameters + range.first, range.size, MemorySpace::Host},
+                          {gradient, range.size, MemorySpace::Host}, velocity, descent.optimizer);
+}
+
+void Chain::reserve(std::size_t examples, std::size_t group) {
+    values_.resize(ops_.size());
+    gradients_.resize(ops_.size());
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+        ops_[i]->reserve(examples, group);
+        values_[i].resize(examples * ops_[i]->outputs());
+        if (i > 0) gradients_[i].resize(group * ops_[i]->inputs());
+    }
+}
+
+void Chain::begin(const Pass& pass) {
+    for (const auto& op : ops_) op->begin(pass);
+}
+
+void Chain::forward(const Pass& pass, const float* x, Rows rows) {
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+        float* y = values_[i].data() + rows.first * ops_[i]->outputs();
+        ops_[i]->forward(pass, x, y, rows);
+        x = y;
+    }
+}
+
+void Chain::begin_backward(const Pass& pass) {
+    for (const auto& op : ops_) op->begin_backward(pass);
+}
+
+void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows) {
+    for (std::size_t i = ops_.size(); i-- > 0;) {
+        const Op& op = *ops_[i];
+        Flow flow;
+        flow.x = i == 0 ? x : values_[i - 1].data() + rows.first * op.inputs();
+        flow.y = values_[i].data() + rows.first * op.outputs();
+        flow.y_gradient = y_gradient;
+        flow.x_gradient = i == 0 ? x_gradient : gradients_[i].data();
+        ops_[i]->backward(pass, flow, rows);
+        y_gradient = flow.x_gradient;
+    }
+}
+
+void Chain::steps_itself(std::vector<Range>& ranges) const {
+    for (const auto& op : ops_) op->steps_itself(ranges);
+}
+
+void Chain::end_backward(const Pass& pass) {
+    for (const auto& op : ops_) op->end_backward(pass);
+}
+
+}  // namespace fedhive::clients::direct

@@ -1,0 +1,117 @@
+// What a network of the direct engine is made of: operations on examples, forward and back. Images lie pixel by pixel, channels side by side.
+#pragma once
+
+#include "aggregation/math/vector_ops.h"
+#include "clients/direct/kernels.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace fedhive::clients::direct {
+
+/// What parameters are stepped by as soon as their gradient is there.
+struct Descent {
+    float* parameters = nullptr;  // [P]
+    float* velocity = nullptr;    // [trainable], null without momentum
+    aggregation::SgdOptions optimizer;
+};
+
+/// Floats [first, first + size) of the parameters.
+struct Range {
+    std::size_t first = 0, size = 0;
+};
+
+/// What a pass over a batch is done with; the pointers hold until its end.
+struct Pass {
+    const Kernels* kernels = nullptr;
+    const float* parameters = nullptr;  // [P]
+    float* gradient = nullptr;          // [trainable]; backward alone
+    bool training = true;               // dropout acts
+    std::uint64_t dropout_key = 0;      // of this batch
+    const Descent* descent = nullptr;   // backward steps what steps_itself() names, in place of writing its gradient
+};
+
+/// Examples [first, first + count) of the batch.
+struct Rows {
+    std::size_t first = 0, count = 0;
+};
+
+/// An operation's neighbours, at the first of some rows: what comes in, what went out, the gradients of both.
+struct Flow {
+    const float* x = nullptr;
+    const float* y = nullptr;
+    float* y_gradient = nullptr;  // may be changed
+    float* x_gradient = nullptr;  // null: nobody asks for it
+};
+
+/// One step of some parameters along their gradient, [range.size].
+void step(const Descent& descent, Range range, const float* gradient);
+
+class Op {
+public:
+    Op(std::size_t inputs, std::size_t outputs) : inputs_(inputs), outputs_(outputs) {}
+    Op(const Op&) = delete;
+    Op& operator=(const Op&) = delete;
+    virtual ~Op() = default;
+
+    std::size_t inputs() const { return inputs_; }    // floats of an example
+    std::size_t outputs() const { return outputs_; }  // likewise
+
+    /// Room for batches of so many examples, of which at most `group` go back at once.
+    virtual void reserve([[maybe_unused]] std::size_t examples, [[maybe_unused]] std::size_t group) {}
+
+    /// What is done once for a batch, before any of its examples: parameters into the order that is read.
+    virtual void begin(const Pass&) {}
+
+    /// x [count][inputs] to y [count][outputs]. An example's values depend on nothing but itself.
+    virtual void forward(const Pass& pass, const float* x, float* y, Rows rows) = 0;
+
+    virtual void begin_backward(const Pass&) {}
+
+    /// Writes flow.x_gradient and adds to the parameters' gradient, rows in ascending order.
+    virtual void backward(const Pass& pass, const Flow& flow, Rows rows) = 0;
+
+    /// Writes the parameters' gradient where it was kept in another order.
+    virtual void end_backward(const Pass&) {}
+
+    /// Appends the parameters that backward() steps while their gradient is near, where the pass has a descent. Only for operations that get
+    /// their whole batch at once.
+    virtual void steps_itself(std::vector<Range>&) const {}
+
+private:
+    std::size_t inputs_, outputs_;
+};
+
+using Floats = std::vector<float>;
+
+/// Operations one after the other, with what goes between them.
+class Chain {
+public:
+    void add(std::unique_ptr<Op> op) { ops_.push_back(std::move(op)); }
+    bool empty() const { return ops_.empty(); }
+    std::size_t inputs() const { return ops_.front()->inputs(); }
+    std::size_t outputs() const { return ops_.back()->outputs(); }
+
+    void reserve(std::size_t examples, std::size_t group);
+    void begin(const Pass& pass);
+    void forward(const Pass& pass, const float* x, Rows rows);
+
+    /// What the last operation made of a row.
+    float* output(std::size_t row) { return values_.back().data() + row * outputs(); }
+
+    void begin_backward(const Pass& pass);
+
+    /// x and y_gradient: at rows.first; x_gradient likewise, or null.
+    void backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows);
+    void end_backward(const Pass& pass);
+    void steps_itself(std::vector<Range>& ranges) const;
+
+private:
+    std::vector<std::unique_ptr<Op>> ops_;
+    std::vector<Floats> values_;     // of each operation, [examples][outputs]
+    std::vector<Floats> gradients_;  // of what goes into each but the first, [group][inputs]
+};
+
+}  // namespace fedhive::clients::direct

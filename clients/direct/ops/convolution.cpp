@@ -1,0 +1,368 @@
+// A convolution as products of rows: lanes over its output channels forward, over a kernel row's inputs for its weights, over the input
+// channels for what comes in. Behind a 2 x 2 pool at most one gradient in four is not 0, of which lists are made.
+#include "clients/direct/ops.h"
+
+#include <algorithm>
+#include <array>
+
+namespace fedhive::clients::direct {
+
+namespace {
+
+constexpr std::size_t kLaneCount = 16;
+
+std::size_t to_lanes(std::size_t n) { return (n + kLaneCount - 1) / kLaneCount * kLaneCount; }
+Stride stride_of(std::size_t n) { return static_cast<Stride>(n); }
+
+/// Entries of sparse gradients, in lists of equal room.
+struct Lists {
+    std::size_t room = 0;
+    std::vector<std::int32_t> at;
+    Floats values;
+    std::vector<std::size_t> counts;
+
+    void reserve(std::size_t lists, std::size_t most) {
+        room = most + kLaneCount;
+        at.resize(lists * room);
+        values.resize(lists * room);
+        counts.assign(lists, 0);
+    }
+    void clear() { std::fill(counts.begin(), counts.end(), 0); }
+    std::int32_t* at_of(std::size_t list) { return at.data() + list * room; }
+    float* values_of(std::size_t list) { return values.data() + list * room; }
+};
+
+class Convolution final : public Op {
+public:
+    explicit Convolution(const ConvolutionTerms& t)
+        : Op(t.in.size(), t.out().size()),
+          t_(t),
+          convolved_(t.convolved()),
+          out_(t.out()),
+          padded_{t.in.height + 2 * t.padding, t.in.width + 2 * t.padding, t.in.channels},
+          out_lanes_(to_lanes(t.channels)),
+          in_lanes_(to_lanes(t.in.channels)),
+          row_(t.kernel * t.in.channels),
+          weights_of_output_(t.kernel * row_),
+          forward_weights_(weights_of_output_ * out_lanes_),
+          line_(2 * convolved_.width * out_lanes_),
+          weight_sums_(t.channels * weights_of_output_),
+          bias_sums_(t.channels) {
+        if (t.pool) {
+            output_weights_.resize(weight_sums_.size());
+            of_square_.reserve(kClosed, t.channels);
+            for (std::size_t c = 0; c < out_lanes_; ++c)
+                at_channel_.push_back(static_cast<std::int32_t>(c * weights_of_output_));
+            for (std::size_t p = 0; p < out_.pixels(); ++p)
+                at_pixel_.push_back(static_cast<std::int32_t>(from_square(p / out_.width, p % out_.width, 0)));
+            for (std::size_t q = 0; q < kClosed; ++q) at_square_[q] = static_cast<std::int32_t>(from_square(0, 0, q));
+        } else {
+            spread_ = {t.in.height + t.kernel - 1, t.in.width + t.kernel - 1, t.channels};
+            backward_weights_.resize(t.kernel * t.kernel * t.channels * in_lanes_);
+            spread_gradient_.resize(spread_.size());
+        }
+        if (t.padding > 0) padded_gradient_.resize(padded_.size());
+    }
+
+    void reserve(std::size_t examples, std::size_t group) override {
+        if (t_.padding > 0) padded_x_.assign(examples * padded_.size(), 0.0F);
+        if (!t_.pool) return;
+        which_.resize(examples * out_.size());
+        of_channel_.reserve(t_.channels, group * out_.pixels());
+        if (t_.drop.p > 0.0) scale_.resize(examples * t_.channels);
+        ones_.assign(t_.channels, 1.0F);
+    }
+
+    void begin(const Pass& pass) override {
+        for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
+            forward_weights_[(tap * t_.in.channels + in) * out_lanes_ + out] = pass.parameters[t_.place.weight + place];
+        });
+    }
+
+    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+        for (std::size_t r = 0; r < rows.count; ++r) {
+            const std::size_t row = rows.first + r;
+            const float* from = padded(x + r * inputs(), row);
+            if (t_.pool)
+                forward_pooled(pass, from, y + r * outputs(), row);
+            else
+                forward_plain(pass, from, y + r * outputs());
+        }
+    }
+
+    void begin_backward(const Pass& pass) override {
+        std::fill(weight_sums_.begin(), weight_sums_.end(), 0.0F);
+        std::fill(bias_sums_.begin(), bias_sums_.end(), 0.0F);
+        const std::size_t last = t_.kernel * t_.kernel - 1;
+        for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
+            const float weight = pass.parameters[t_.place.weight + place];
+            if (t_.pool)
+                output_weights_[out * weights_of_output_ + tap * t_.in.channels + in] = weight;
+            else
+                backward_weights_[((last - tap) * t_.channels + out) * in_lanes_ + in] = weight;
+        });
+    }
+
+    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+        if (t_.pool)
+            backward_pooled(pass, flow, rows);
+        else
+            backward_plain(pass, flow, rows);
+    }
+
+    void end_backward(const Pass& pass) override {
+        for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
+            pass.gradient[t_.place.weight + place] = weight_sums_[out * weights_of_output_ + tap * t_.in.channels + in];
+        });
+        std::copy(bias_sums_.begin(), bias_sums_.end(), pass.gradient + t_.place.bias);
+    }
+
+private:
+    /// visit(tap of the kernel, input channel, output channel, place among the weights as PyTorch has them)
+    template <typename Visit>
+    void for_each_weight(const Visit& visit) const {
+        const std::size_t taps = t_.kernel * t_.kernel;
+        std::size_t place = 0;
+        for (std::size_t out = 0; out < t_.channels; ++out)
+            for (std::size_t in = 0; in < t_.in.channels; ++in)
+                for (std::size_t tap = 0; tap < taps; ++tap) visit(tap, in, out, place++);
+    }
+
+    std::size_t pitch() const { return padded_.width * padded_.channels; }
+
+    /// The image with zeros around it, kept for the way back.
+    const float* padded(const float* x, std::size_t row) {
+        if (t_.padding == 0) return x;
+        float* to = padded_x_.data() + row * padded_.size();
+        const std::size_t line = t_.in.width * t_.in.channels;
+        for (std::size_t i = 0; i < t_.in.height; ++i)
+            std::copy_n(x + i * line, line, to + (i + t_.padding) * pitch() + t_.padding * t_.in.channels);
+        return to;
+    }
+
+    /// A line of the convolution, [pixels][out_lanes_].
+    void convolve(const Pass& pass, const float* x, std::size_t line, std::size_t pixels, float* to) const {
+        pass.kernels->rank_update({.a = x + line * t_.stride * pitch(),
+                                   .a_row = stride_of(t_.stride * t_.in.channels),
+                                   .a_outer = stride_of(pitch()),
+                                   .a_inner = 1,
+                                   .m = forward_weights_.data(),
+                                   .m_outer = stride_of(row_ * out_lanes_),
+                                   .m_inner = stride_of(out_lanes_),
+                                   .out = to,
+                                   .out_row = stride_of(out_lanes_),
+                                   .rows = pixels,
+                                   .columns = out_lanes_,
+                                   .outer = t_.kernel,
+                                   .inner = row_});
+    }
+
+    void forward_plain(const Pass& pass, const float* x, float* y) {
+        for (std::size_t i = 0; i < out_.height; ++i) {
+            convolve(pass, x, i, out_.width, line_.data());
+            pass.kernels->finish_row({.x = line_.data(),
+                                      .bias = pass.parameters + t_.place.bias,
+                                      .y = y + i * out_.width * t_.channels,
+                                      .pixels = out_.width,
+                                      .channels = t_.channels,
+                                      .padded = out_lanes_,
+                                      .relu = t_.relu});
+        }
+    }
+
+    void forward_pooled(const Pass& pass, const float* x, float* y, std::size_t row) {
+        const float* scale = nullptr;
+        if (t_.drop.p > 0.0 && pass.training) {
+            float* of_row = scale_.data() + row * t_.channels;
+            drop_values(pass, ones_.data(), of_row, t_.channels, t_.drop, row * t_.channels);
+            scale = of_row;
+        }
+        float* lower = line_.data() + 2 * out_.width * out_lanes_;
+        for (std::size_t i = 0; i < out_.height; ++i) {
+            convolve(pass, x, 2 * i, 2 * out_.width, line_.data());
+            convolve(pass, x, 2 * i + 1, 2 * out_.width, lower);
+            const std::size_t at = i * out_.width * t_.channels;
+            pass.kernels->pool_rows({.upper = line_.data(),
+                                     .lower = lower,
+                                     .bias = pass.parameters + t_.place.bias,
+                                     .scale = scale,
+                                     .y = y + at,
+                                     .which = which_.data() + row * out_.size() + at,
+                                     .pixels = out_.width,
+                                     .channels = t_.channels,
+                                     .padded = out_lanes_,
+                                     .relu = t_.relu});
+        }
+    }
+
+    void backward_pooled(const Pass& pass, const Flow& flow, Rows rows) {
+        const bool scaled = t_.drop.p > 0.0 && pass.training;
+        const float* x = t_.padding == 0 ? flow.x : padded_x_.data() + rows.first * padded_.size();
+        of_channel_.clear();
+        for (std::size_t r = 0; r < rows.count; ++r) {
+            float* gradient = flow.y_gradient + r * outputs();
+            if (scaled) {
+                const float* scale = scale_.data() + (rows.first + r) * t_.channels;
+                for (std::size_t p = 0; p < out_.pixels(); ++p)
+                    for (std::size_t c = 0; c < t_.channels; ++c) gradient[p * t_.channels + c] *= scale[c];
+            }
+            list_by_channel(pass, gradient, which_.data() + (rows.first + r) * out_.size(), r);
+            if (flow.x_gradient != nullptr)
+                input_gradient(pass, gradient, which_.data() + (rows.first + r) * out_.size(), flow.x_gradient + r * inputs());
+        }
+        for (std::size_t c = 0; c < t_.channels; ++c) {
+            const float* values = of_channel_.values_of(c);
+            for (std::size_t n = 0; n < of_channel_.counts[c]; ++n) bias_sums_[c] += values[n];
+            pass.kernels->sparse_update({.out = weight_sums_.data() + c * weights_of_output_,
+                                         .out_row = stride_of(row_),
+                                         .m = x,
+                                         .m_row = stride_of(pitch()),
+                                         .rows = t_.kernel,
+                                         .columns = row_,
+                                         .at = of_channel_.at_of(c),
+                                         .values = values,
+                                         .count = of_channel_.counts[c]});
+        }
+    }
+
+    /// Where in the padded image the square's value comes from, floats.
+    std::size_t from_square(std::size_t i, std::size_t j, std::size_t which) const {
+        return (2 * i + which / 2) * t_.stride * pitch() + (2 * j + which % 2) * t_.stride * t_.in.channels;
+    }
+
+    void list_by_channel(const Pass& pass, const float* gradient, const std::uint8_t* which, std::size_t r) {
+        for (std::size_t c = 0; c < t_.channels; ++c) {
+            std::size_t& count = of_channel_.counts[c];
+            count += pass.kernels->list_channel({.values = gradient + c,
+                                                 .which = which + c,
+                                                 .stride = t_.channels,
+                                                 .pixels = out_.pixels(),
+                                                 .at_pixel = at_pixel_.data(),
+                                                 .at_square = at_square_.data(),
+                                                 .add = static_cast<std::int32_t>(r * padded_.size()),
+                                                 .at = of_channel_.at_of(c) + count,
+                                                 .listed = of_channel_.values_of(c) + count});
+        }
+    }
+
+    void input_gradient(const Pass& pass, const float* gradient, const std::uint8_t* which, float* x_gradient) {
+        float* to = t_.padding == 0 ? x_gradient : padded_gradient_.data();
+        std::fill_n(to, padded_.size(), 0.0F);
+        ListPixel list{.at_channel = at_channel_.data(), .channels = t_.channels};
+        for (std::size_t q = 0; q < kClosed; ++q) {
+            list.at[q] = of_square_.at_of(q);
+            list.listed[q] = of_square_.values_of(q);
+        }
+        for (std::size_t p = 0; p < out_.pixels(); ++p) {
+            list.values = gradient + p * t_.channels;
+            list.which = which + p * t_.channels;
+            pass.kernels->list_pixel(list);
+            for (std::size_t q = 0; q < kClosed; ++q)
+                pass.kernels->sparse_update({.out = to + at_pixel_[p] + at_square_[q],
+                                             .out_row = stride_of(pitch()),
+                                             .m = output_weights_.data(),
+                                             .m_row = stride_of(row_),
+                                             .rows = t_.kernel,
+                                             .columns = row_,
+                                             .at = list.at[q],
+                                             .values = list.listed[q],
+                                             .count = list.counts[q]});
+        }
+        if (t_.padding > 0) take_from_padded(x_gradient);
+    }
+
+    void take_from_padded(float* x_gradient) const {
+        const std::size_t line = t_.in.width * t_.in.channels;
+        for (std::size_t i = 0; i < t_.in.height; ++i)
+            std::copy_n(padded_gradient_.data() + (i + t_.padding) * pitch() + t_.padding * t_.in.channels, line,
+                        x_gradient + i * line);
+    }
+
+    void backward_plain(const Pass& pass, const Flow& flow, Rows rows) {
+        const float* x = t_.padding == 0 ? flow.x : padded_x_.data() + rows.first * padded_.size();
+        for (std::size_t r = 0; r < rows.count; ++r) {
+            spread(pass, flow.y + r * outputs(), flow.y_gradient + r * outputs());
+            add_weight_gradient(pass, x + r * padded_.size());
+            if (flow.x_gradient != nullptr) dense_input_gradient(pass, flow.x_gradient + r * inputs());
+        }
+    }
+
+    std::size_t margin() const { return t_.kernel - 1 - t_.padding; }
+    std::size_t spread_pitch() const { return spread_.width * spread_.channels; }
+
+    /// The gradient where the output was above 0, `stride` pixels apart, zeros between and around.
+    void spread(const Pass& pass, const float* y, const float* gradient) {
+        const std::size_t line = out_.width * t_.channels;
+        for (std::size_t i = 0; i < out_.height; ++i)
+            pass.kernels->spread_row(
+                {.gradient = gradient + i * line,
+                 .y = t_.relu ? y + i * line : nullptr,
+                 .to = spread_gradient_.data() + (margin() + i * t_.stride) * spread_pitch() + margin() * t_.channels,
+                 .apart = stride_of(t_.stride * t_.channels),
+                 .bias_sums = bias_sums_.data(),
+                 .pixels = out_.width,
+                 .channels = t_.channels});
+    }
+
+    void add_weight_gradient(const Pass& pass, const float* x) {
+        for (std::size_t k = 0; k < t_.kernel; ++k)
+            pass.kernels->rank_update({.a = spread_gradient_.data() + margin() * (spread_pitch() + t_.channels),
+                                       .a_row = 1,
+                                       .a_outer = stride_of(t_.stride * spread_pitch()),
+                                       .a_inner = stride_of(t_.stride * t_.channels),
+                                       .m = x + k * pitch(),
+                                       .m_outer = stride_of(t_.stride * pitch()),
+                                       .m_inner = stride_of(t_.stride * t_.in.channels),
+                                       .out = weight_sums_.data() + k * row_,
+                                       .out_row = stride_of(weights_of_output_),
+                                       .rows = t_.channels,
+                                       .columns = row_,
+                                       .outer = out_.height,
+                                       .inner = out_.width,
+                                       .add = true});
+    }
+
+    /// A convolution of the spread gradient with the kernel turned round.
+    void dense_input_gradient(const Pass& pass, float* x_gradient) {
+        for (std::size_t i = 0; i < t_.in.height; ++i)
+            pass.kernels->rank_update({.a = spread_gradient_.data() + i * spread_pitch(),
+                                       .a_row = stride_of(t_.channels),
+                                       .a_outer = stride_of(spread_pitch()),
+                                       .a_inner = 1,
+                                       .m = backward_weights_.data(),
+                                       .m_outer = stride_of(t_.kernel * t_.channels * in_lanes_),
+                                       .m_inner = stride_of(in_lanes_),
+                                       .out = x_gradient + i * t_.in.width * t_.in.channels,
+                                       .out_row = stride_of(t_.in.channels),
+                                       .rows = t_.in.width,
+                                       .columns = t_.in.channels,
+                                       .outer = t_.kernel,
+                                       .inner = t_.kernel * t_.channels});
+    }
+
+    ConvolutionTerms t_;
+    Image convolved_, out_, padded_, spread_{};
+    std::size_t out_lanes_, in_lanes_;  // channels, rounded up to whole vectors
+    std::size_t row_;                   // floats that a row of the kernel sees
+    std::size_t weights_of_output_;
+    Floats forward_weights_;           // [kernel][kernel][in][out_lanes_]
+    Floats output_weights_;            // [out][kernel][kernel][in], where it pools
+    Floats backward_weights_;          // [kernel][kernel][out][in_lanes_], turned round, where it does not
+    Floats line_;                      // two lines of the convolution
+    Floats weight_sums_;               // [out][kernel][kernel][in]
+    Floats bias_sums_;                 // [out]
+    Floats padded_x_;                  // [examples][padded_]
+    Floats padded_gradient_;           // [padded_]
+    Floats spread_gradient_;           // [spread_]
+    Floats scale_, ones_;              // [examples][channels], [channels]
+    std::vector<std::uint8_t> which_;  // [examples][out_]
+    Lists of_channel_, of_square_;
+    std::vector<std::int32_t> at_pixel_, at_channel_;  // where a pooled pixel's square begins, and an output's weights
+    std::array<std::int32_t, kClosed + 1> at_square_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_convolution(const ConvolutionTerms& terms) { return std::make_unique<Convolution>(terms); }
+
+}  // namespace fedhive::clients::direct

@@ -1,0 +1,104 @@
+// A fully connected layer: dot products forward, rank updates back, over the weights as they lie.
+#include "clients/direct/ops.h"
+
+#include <algorithm>
+
+namespace fedhive::clients::direct {
+
+namespace {
+
+class Linear final : public Op {
+public:
+    Linear(std::size_t inputs, std::size_t outputs, bool relu, Place place) : Op(inputs, outputs), relu_(relu), place_(place) {}
+
+    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+        pass.kernels->dot({.x = x,
+                           .x_row = static_cast<Stride>(inputs()),
+                           .w = pass.parameters + place_.weight,
+                           .w_row = static_cast<Stride>(inputs()),
+                           .bias = pass.parameters + place_.bias,
+                           .y = y,
+                           .y_row = static_cast<Stride>(outputs()),
+                           .rows = rows.count,
+                           .outputs = outputs(),
+                           .length = inputs()});
+        if (relu_) pass.kernels->relu(y, y, rows.count * outputs());
+    }
+
+    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+        if (relu_) pass.kernels->relu_gradient(flow.y, flow.y_gradient, flow.y_gradient, rows.count * outputs());
+        const auto in = static_cast<Stride>(inputs()), out = static_cast<Stride>(outputs());
+        if (flow.x_gradient != nullptr)
+            pass.kernels->rank_update({.a = flow.y_gradient,
+                                       .a_row = out,
+                                       .a_outer = 0,
+                                       .a_inner = 1,
+                                       .m = pass.parameters + place_.weight,
+                                       .m_outer = 0,
+                                       .m_inner = in,
+                                       .out = flow.x_gradient,
+                                       .out_row = in,
+                                       .rows = rows.count,
+                                       .columns = inputs(),
+                                       .outer = 1,
+                                       .inner = outputs()});
+        if (pass.descent != nullptr)
+            descend(pass, flow, rows);
+        else
+            weight_gradient(pass, flow, rows, {0, outputs()}, {0, inputs()}, pass.gradient + place_.weight, inputs());
+        for (std::size_t o = 0; o < outputs(); ++o) {
+            float sum = 0.0F;
+            for (std::size_t r = 0; r < rows.count; ++r) sum += flow.y_gradient[r * outputs() + o];
+            pass.gradient[place_.bias + o] = sum;
+        }
+    }
+
+    void steps_itself(std::vector<Range>& ranges) const override { ranges.push_back({place_.weight, inputs() * outputs()}); }
+
+private:
+    /// Of some outputs' weights for some of the inputs.
+    void weight_gradient(const Pass& pass, const Flow& flow, Rows rows, Range of_outputs, Range of_inputs, float* to,
+                         std::size_t row) const {
+        pass.kernels->rank_update({.a = flow.y_gradient + of_outputs.first,
+                                   .a_row = 1,
+                                   .a_outer = 0,
+                                   .a_inner = static_cast<Stride>(outputs()),
+                                   .m = flow.x + of_inputs.first,
+                                   .m_outer = 0,
+                                   .m_inner = static_cast<Stride>(inputs()),
+                                   .out = to,
+                                   .out_row = static_cast<Stride>(row),
+                                   .rows = of_outputs.size,
+                                   .columns = of_inputs.size,
+                                   .outer = 1,
+                                   .inner = rows.count});
+    }
+
+    /// Weights are many, and each is used once in a step: their gradient is made a block at a time, and never leaves the nearest cache.
+    void descend(const Pass& pass, const Flow& flow, Rows rows) {
+        constexpr std::size_t kOutputs = 12, kInputs = 1024;
+        block_.resize(kOutputs * kInputs);
+        const Descent& descent = *pass.descent;
+        for (std::size_t o = 0; o < outputs(); o += kOutputs)
+            for (std::size_t i = 0; i < inputs(); i += kInputs) {
+                const Range of_outputs{o, std::min(kOutputs, outputs() - o)}, of_inputs{i, std::min(kInputs, inputs() - i)};
+                weight_gradient(pass, flow, rows, of_outputs, of_inputs, block_.data(), of_inputs.size);
+                for (std::size_t r = 0; r < of_outputs.size; ++r) {
+                    const std::size_t at = place_.weight + (o + r) * inputs() + i;
+                    step(descent, {at, of_inputs.size}, block_.data() + r * of_inputs.size);
+                }
+            }
+    }
+
+    bool relu_;
+    Place place_;
+    Floats block_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_linear(std::size_t inputs, std::size_t outputs, bool relu, Place place) {
+    return std::make_unique<Linear>(inputs, outputs, relu, place);
+}
+
+}  // namespace fedhive::clients::direct

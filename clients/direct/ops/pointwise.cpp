@@ -1,0 +1,95 @@
+// Operations on each value by itself.
+#include "clients/direct/ops.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedhive::clients::direct {
+
+namespace {
+
+class Relu final : public Op {
+public:
+    explicit Relu(std::size_t size) : Op(size, size) {}
+    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+        pass.kernels->relu(x, y, rows.count * inputs());
+    }
+    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+        if (flow.x_gradient != nullptr)
+            pass.kernels->relu_gradient(flow.y, flow.y_gradient, flow.x_gradient, rows.count * inputs());
+    }
+};
+
+class Tanh final : public Op {
+public:
+    explicit Tanh(std::size_t size) : Op(size, size) {}
+    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+        pass.kernels->tanh(x, y, rows.count * inputs());
+    }
+    void backward(const Pass&, const Flow& flow, Rows rows) override {
+        if (flow.x_gradient == nullptr) return;
+        for (std::size_t i = 0; i < rows.count * inputs(); ++i)
+            flow.x_gradient[i] = flow.y_gradient[i] * (1.0F - flow.y[i] * flow.y[i]);
+    }
+};
+
+class Dropout final : public Op {
+public:
+    Dropout(std::size_t size, Drop drop) : Op(size, size), drop_(drop) {}
+    void forward(const Pass& pass, const float* x, float* y, Rows rows) override { apply(pass, x, y, rows); }
+    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+        if (flow.x_gradient != nullptr) apply(pass, flow.y_gradient, flow.x_gradient, rows);
+    }
+
+private:
+    void apply(const Pass& pass, const float* x, float* y, Rows rows) const {
+        if (pass.training)
+            drop_values(pass, x, y, rows.count * inputs(), drop_, rows.first * inputs());
+        else
+            std::copy_n(x, rows.count * inputs(), y);
+    }
+    Drop drop_;
+};
+
+class ChannelDropout final : public Op {
+public:
+    ChannelDropout(const Image& in, Drop drop) : Op(in.size(), in.size()), in_(in), drop_(drop) {
+        ones_.assign(in.channels, 1.0F);
+        scale_.resize(in.channels);
+    }
+    void forward(const Pass& pass, const float* x, float* y, Rows rows) override { apply(pass, x, y, rows); }
+    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+        if (flow.x_gradient != nullptr) apply(pass, flow.y_gradient, flow.x_gradient, rows);
+    }
+
+private:
+    void apply(const Pass& pass, const float* x, float* y, Rows rows) {
+        if (!pass.training) {
+            std::copy_n(x, rows.count * inputs(), y);
+            return;
+        }
+        for (std::size_t r = 0; r < rows.count; ++r) {
+            drop_values(pass, ones_.data(), scale_.data(), in_.channels, drop_, (rows.first + r) * in_.channels);
+            for (std::size_t p = 0; p < in_.pixels(); ++p)
+                for (std::size_t c = 0; c < in_.channels; ++c, ++x, ++y) *y = *x * scale_[c];
+        }
+    }
+    Image in_;
+    Drop drop_;
+    Floats ones_, scale_;
+};
+
+}  // namespace
+
+void drop_values(const Pass& pass, const float* x, float* y, std::size_t size, Drop drop, std::size_t first) {
+    const std::uint64_t key = pass.dropout_key ^ (std::uint64_t{drop.number} + 1) * 0x9E3779B97F4A7C15U;
+    const auto threshold = static_cast<std::uint32_t>(std::lround(drop.p * 4294967296.0));
+    pass.kernels->drop(x, y, size, key, static_cast<std::uint32_t>(first), threshold, static_cast<float>(1.0 / (1.0 - drop.p)));
+}
+
+std::unique_ptr<Op> make_relu(std::size_t size) { return std::make_unique<Relu>(size); }
+std::unique_ptr<Op> make_tanh(std::size_t size) { return std::make_unique<Tanh>(size); }
+std::unique_ptr<Op> make_dropout(std::size_t size, Drop drop) { return std::make_unique<Dropout>(size, drop); }
+std::unique_ptr<Op> make_channel_dropout(const Image& in, Drop drop) { return std::make_unique<ChannelDropout>(in, drop); }
+
+}  // namespace fedhive::clients::direct

@@ -1,0 +1,92 @@
+// Pools of any size, where none is part of a convolution: squares side by side, what is left over at the edge is not looked at.
+#include "clients/direct/ops.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedhive::clients::direct {
+
+namespace {
+
+class Pool : public Op {
+public:
+    Pool(const Image& in, std::size_t size)
+        : Op(in.size(), Image{in.height / size, in.width / size, in.channels}.size()),
+          in_(in),
+          out_{in.height / size, in.width / size, in.channels},
+          size_(size) {}
+
+protected:
+    /// visit(place in the output, place in the input) for each value of each square, in the image's order.
+    template <typename Visit>
+    void for_each(const Visit& visit) const {
+        std::size_t to = 0;
+        for (std::size_t i = 0; i < out_.height; ++i)
+            for (std::size_t j = 0; j < out_.width; ++j, to += in_.channels)
+                for (std::size_t k = 0; k < size_ * size_; ++k) {
+                    const std::size_t from = (i * size_ + k / size_) * in_.width + j * size_ + k % size_;
+                    for (std::size_t c = 0; c < in_.channels; ++c) visit(to + c, from * in_.channels + c);
+                }
+    }
+    float share() const { return 1.0F / static_cast<float>(size_ * size_); }
+
+    Image in_, out_;
+    std::size_t size_;
+};
+
+class AveragePool final : public Pool {
+public:
+    using Pool::Pool;
+    void forward(const Pass&, const float* x, float* y, Rows rows) override {
+        std::fill_n(y, rows.count * outputs(), 0.0F);
+        for (std::size_t r = 0; r < rows.count; ++r)
+            for_each([&](std::size_t to, std::size_t from) { y[r * outputs() + to] += x[r * inputs() + from]; });
+        for (std::size_t i = 0; i < rows.count * outputs(); ++i) y[i] *= share();
+    }
+    void backward(const Pass&, const Flow& flow, Rows rows) override {
+        if (flow.x_gradient == nullptr) return;
+        std::fill_n(flow.x_gradient, rows.count * inputs(), 0.0F);
+        for (std::size_t r = 0; r < rows.count; ++r)
+            for_each([&](std::size_t to, std::size_t from) {
+                flow.x_gradient[r * inputs() + from] = flow.y_gradient[r * outputs() + to] * share();
+            });
+    }
+};
+
+class MaxPool final : public Pool {
+public:
+    using Pool::Pool;
+    void reserve(std::size_t examples, std::size_t) override { which_.resize(examples * outputs()); }
+    void forward(const Pass&, const float* x, float* y, Rows rows) override {
+        for (std::size_t r = 0; r < rows.count; ++r, x += inputs(), y += outputs()) {
+            std::uint32_t* which = which_.data() + (rows.first + r) * outputs();
+            std::fill_n(y, outputs(), -INFINITY);
+            std::fill_n(which, outputs(), kNone);
+            for_each([&](std::size_t to, std::size_t from) {
+                if (which[to] != kNone && !(x[from] > y[to]) && !std::isnan(x[from])) return;
+                y[to] = x[from];
+                which[to] = static_cast<std::uint32_t>(from);
+            });
+        }
+    }
+    void backward(const Pass&, const Flow& flow, Rows rows) override {
+        if (flow.x_gradient == nullptr) return;
+        std::fill_n(flow.x_gradient, rows.count * inputs(), 0.0F);
+        for (std::size_t r = 0; r < rows.count; ++r) {
+            const std::uint32_t* which = which_.data() + (rows.first + r) * outputs();
+            for (std::size_t i = 0; i < outputs(); ++i)
+                flow.x_gradient[r * inputs() + which[i]] = flow.y_gradient[r * outputs() + i];
+        }
+    }
+
+private:
+    static constexpr std::uint32_t kNone = ~0U;
+    std::vector<std::uint32_t> which_;  // [examples][outputs]: which value of the example it was
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_max_pool(const Image& in, std::size_t size) { return std::make_unique<MaxPool>(in, size); }
+std::unique_ptr<Op> make_average_pool(const Image& in, std::size_t size) { return std::make_unique<AveragePool>(in, size); }
+
+}  // namespace fedhive::clients::direct

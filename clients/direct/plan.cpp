@@ -1,0 +1,160 @@
+#include "clients/direct/plan.h"
+
+#include "aggregation/base/error.h"
+#include "clients/direct/network.h"
+#include "clients/direct/ops.h"
+#include "clients/models/model_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+namespace fedhive::clients::direct {
+
+namespace {
+
+using Layers = std::vector<PlannedLayer>;
+
+std::size_t size_of(const Shape& shape) { return static_cast<std::size_t>(num_values(shape)); }
+
+std::size_t argument(const PlannedLayer& layer, const std::string& key) {
+    return static_cast<std::size_t>(layer.arguments.integer(key));
+}
+
+/// [channels, height, width], or features in a row as so many channels.
+Image image_of(const Shape& shape) {
+    if (shape.size() == 1) return {1, 1, static_cast<std::size_t>(shape[0])};
+    return {static_cast<std::size_t>(shape[1]), static_cast<std::size_t>(shape[2]), static_cast<std::size_t>(shape[0])};
+}
+
+std::string misfit_of(const Layers& layers) {
+    for (const PlannedLayer& layer : layers) {
+        const std::string& kind = layer.kind->name;
+        const auto found = [&](std::string_view what) { return fmt::format("{} (layer {})", what, layer.number); };
+        if (kind == "conv2d" && argument(layer, "groups") > 1) return found("conv2d with groups");
+        if (kind == "conv2d" && argument(layer, "padding") >= argument(layer, "kernel"))
+            return found("conv2d with padding as wide as its kernel");
+        if (kind == "layer_norm" && layer.in.size() != 1) return found("layer_norm of images");
+        if (kind == "residual") {
+            if (std::string within = misfit_of(layer.residual); !within.empty()) return within;
+            continue;
+        }
+        static constexpr std::array kKnown{"linear",  "conv2d",    "max_pool", "avg_pool",   "relu",      "tanh",
+                                           "dropout", "dropout2d", "flatten",  "group_norm", "layer_norm"};
+        if (std::find(kKnown.begin(), kKnown.end(), kind) == kKnown.end()) return found(kind);
+    }
+    return "";
+}
+
+class Planner {
+public:
+    explicit Planner(const aggregation::Layout& layout) {
+        for (const aggregation::LayoutEntry& entry : layout.entries()) offsets_[entry.name] = entry.offset;
+    }
+
+    /// Appends the operations of the layers, which stand in `pixels` order or not.
+    void append(Chain& chain, const Layers& layers, bool pixels) {
+        for (std::size_t i = 0; i < layers.size();) i = append_at(chain, layers, i, pixels);
+    }
+
+private:
+    Place place_of(const PlannedLayer& layer) const {
+        return {offsets_.at(layer.name + ".weight"), offsets_.at(layer.name + ".bias")};
+    }
+
+    /// Returns the first layer that is not done with.
+    std::size_t append_at(Chain& chain, const Layers& layers, std::size_t i, bool pixels) {
+        const PlannedLayer& layer = layers[i];
+        const std::string& kind = layer.kind->name;
+        const std::size_t size = size_of(layer.in);
+        const Image in = image_of(layer.in);
+        if (kind == "conv2d") return append_convolution(chain, layers, i);
+        if (kind == "linear") {
+            const bool relu = i + 1 < layers.size() && layers[i + 1].kind->name == "relu";
+            chain.add(make_linear(size, size_of(layer.fit.out), relu, place_of(layer)));
+            return i + (relu ? 2 : 1);
+        }
+        if (kind == "relu") chain.add(make_relu(size));
+        if (kind == "tanh") chain.add(make_tanh(size));
+        if (kind == "dropout") chain.add(make_dropout(size, next_drop(layer)));
+        if (kind == "dropout2d") chain.add(make_channel_dropout(in, next_drop(layer)));
+        if (kind == "max_pool") chain.add(make_max_pool(in, argument(layer, "size")));
+        if (kind == "avg_pool") chain.add(make_average_pool(in, argument(layer, "size")));
+        if (kind == "group_norm") chain.add(make_group_norm(in, argument(layer, "groups"), place_of(layer)));
+        if (kind == "layer_norm") chain.add(make_layer_norm(size, place_of(layer)));
+        if (kind == "flatten" && pixels && in.pixels() > 1 && in.channels > 1)
+            chain.add(make_transpose(in.pixels(), in.channels));
+        if (kind == "residual") {
+            Chain within;
+            append(within, layer.residual, pixels);
+            chain.add(make_residual(std::move(within)));
+        }
+        return i + 1;
+    }
+
+    /// A convolution and, in any order, one of each behind it: relu, the dropout of channels, a pool of 2 x 2. Scales that are not negative
+    /// and cuts at 0 change places with a largest value. Without a pool there is only the relu right behind it.
+    std::size_t append_convolution(Chain& chain, const Layers& layers, std::size_t i) {
+        const PlannedLayer& layer = layers[i];
+        ConvolutionTerms terms{.in = image_of(layer.in),
+                               .channels = argument(layer, "out"),
+                               .kernel = argument(layer, "kernel"),
+                               .stride = argument(layer, "stride"),
+                               .padding = argument(layer, "padding"),
+                               .place = place_of(layer)};
+        std::optional<std::size_t> drop;
+        std::size_t next = i + 1;
+        for (; next < layers.size(); ++next) {
+            const std::string& kind = layers[next].kind->name;
+            if (kind == "relu" && !terms.relu)
+                terms.relu = true;
+            else if (kind == "max_pool" && !terms.pool && argument(layers[next], "size") == 2)
+                terms.pool = true;
+            else if (kind == "dropout2d" && !drop)
+                drop = next;
+            else
+                break;
+        }
+        if (!terms.pool) {
+            terms.relu = i + 1 < layers.size() && layers[i + 1].kind->name == "relu";
+            next = i + (terms.relu ? 2 : 1);
+        } else if (drop) {
+            terms.drop = next_drop(layers[*drop]);
+        }
+        chain.add(make_convolution(terms));
+        return next;
+    }
+
+    Drop next_drop(const PlannedLayer& layer) { return {layer.arguments.number("p"), num_drops_++}; }
+
+    std::map<std::string, std::size_t> offsets_;
+    std::uint32_t num_drops_ = 0;
+};
+
+}  // namespace
+
+std::string misfit(const ModelSpec& spec) { return misfit_of(plan_model(spec)); }
+
+Plan make_plan(const ModelSpec& spec, const aggregation::Layout& layout) {
+    const Layers layers = plan_model(spec);
+    if (const std::string missing = misfit_of(layers); !missing.empty())
+        throw ConfigError(fmt::format("the direct engine has no {}", missing));
+    const auto flat = std::find_if(layers.begin(), layers.end(), [](const auto& layer) { return layer.in.size() == 1; });
+    Plan plan;
+    Planner planner(layout);
+    Layers images(layers.begin(), flat);
+    // Flattened at once, examples may stay as they come.
+    const bool only_flatten = images.size() == 1 && images.front().kind->name == "flatten";
+    if (!images.empty() && !only_flatten) {
+        const Image in = image_of(images.front().in);
+        if (in.channels > 1 && in.pixels() > 1) plan.images.add(make_transpose(in.channels, in.pixels()));
+        planner.append(plan.images, images, true);
+    }
+    planner.append(plan.features, {flat, layers.end()}, false);
+    return plan;
+}
+
+}  // namespace fedhive::clients::direct

@@ -1,0 +1,81 @@
+#include "clients/training/direct_step.h"
+
+#include "aggregation/base/random.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace fedhive::clients {
+
+using aggregation::MemorySpace;
+
+DirectBatches::DirectBatches(const ExamplesView& from, const Normalization& normalization)
+    : from_(from), gather_(from.shape, normalization) {}
+
+direct::Batch DirectBatches::gather(std::span<const std::uint32_t> indices) {
+    examples_.resize(std::max(examples_.size(), indices.size() * from_.shape.num_values()));
+    labels_.resize(std::max(labels_.size(), indices.size()));
+    gathering_.time([&] { gather_.gather(from_, indices, examples_.data(), labels_.data()); });
+    return {examples_.data(), labels_.data(), indices.size()};
+}
+
+DirectStep::DirectStep(direct::Network& network, const ExamplesView& train, const Normalization& normalization,
+                       const aggregation::SgdOptions& optimizer)
+    : network_(network),
+      batches_(train, normalization),
+      optimizer_(optimizer),
+      local_(network.layout().num_floats(), MemorySpace::Host),
+      gradient_(network.layout().num_trainable(), MemorySpace::Host) {
+    if (optimizer.momentum > 0.0F) velocity_ = aggregation::ParamBuffer(gradient_.span().size, MemorySpace::Host);
+}
+
+void DirectStep::begin(const ClientStart& start) {
+    start_ = start;
+    aggregation::copy(local_, start.global);
+    if (start.velocity.size > 0)
+        aggregation::copy(velocity_, start.velocity);
+    else
+        aggregation::set_zero(velocity_);
+    steps_ = 0;
+    loss_ = 0.0;
+}
+
+std::uint64_t DirectStep::next_dropout_key() { return Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64(); }
+
+void DirectStep::compute_gradient(std::span<const std::uint32_t> batch) {
+    if (start_.shared) start_.shared.read(trainable());
+    const double mean = network_.train(local_.span().data, gradient_.span().data, batches_.gather(batch), next_dropout_key());
+    loss_ += mean * static_cast<double>(batch.size());
+    if (start_.objective.proximal_mu != 0.0F)
+        aggregation::add_proximal_gradient(gradient_, trainable(),
+                                           {start_.global.data, gradient_.span().size, start_.global.space},
+                                           start_.objective.proximal_mu);
+}
+
+void DirectStep::apply_gradient() {
+    if (start_.shared) return start_.shared.step(gradient_, velocity_, optimizer_);
+    aggregation::sgd_step(trainable(), gradient_, velocity_, optimizer_);
+}
+
+/// As one where nothing else has to see the gradient in between.
+void DirectStep::step(std::span<const std::uint32_t> batch) {
+    if (start_.shared || start_.objective.proximal_mu != 0.0F) return TrainingStep::step(batch);
+    const direct::Descent descent{local_.span().data, velocity_.span().data, optimizer_};
+    const double mean = network_.descend(descent, gradient_.span().data, batches_.gather(batch), next_dropout_key());
+    loss_ += mean * static_cast<double>(batch.size());
+}
+
+DirectEvaluation::DirectEvaluation(direct::Network& network, const ExamplesView& test, const Normalization& normalization)
+    : network_(network), batches_(test, normalization) {}
+
+EvaluationResult DirectEvaluation::evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) {
+    std::vector<std::uint32_t> indices(count);
+    std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(first));
+    const direct::Network::Quality quality = network_.evaluate(global.data, batches_.gather(indices));
+    EvaluationResult result;
+    result.loss_sum = quality.loss_sum;
+    result.correct = quality.correct;
+    return result;
+}
+
+}  // namespace fedhive::clients

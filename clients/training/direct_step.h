@@ -1,0 +1,73 @@
+// A training step and an evaluation by the direct engine (clients/direct): small models on the CPU, without LibTorch.
+#pragma once
+
+#include "aggregation/base/clock.h"
+#include "aggregation/math/vector_ops.h"
+#include "aggregation/memory/param_buffer.h"
+#include "clients/data/batches.h"
+#include "clients/direct/network.h"
+#include "clients/training/training_step.h"
+
+#include <vector>
+
+namespace fedhive::clients {
+
+/// Examples in the host's memory, gathered and normalised as the network takes them.
+class DirectBatches {
+public:
+    DirectBatches(const ExamplesView& from, const Normalization& normalization);
+
+    /// Valid until the next call.
+    direct::Batch gather(std::span<const std::uint32_t> indices);
+    double gather_s() const { return gathering_.seconds(); }
+
+private:
+    ExamplesView from_;
+    BatchGather gather_;
+    Stopwatch gathering_;
+    std::vector<float> examples_;
+    std::vector<std::int64_t> labels_;
+};
+
+class DirectStep final : public TrainingStep {
+public:
+    /// The network and the examples must outlive the step.
+    DirectStep(direct::Network& network, const ExamplesView& train, const Normalization& normalization,
+               const aggregation::SgdOptions& optimizer);
+
+    aggregation::ParamSpan parameters() override { return local_; }
+    aggregation::ParamSpan gradient() override { return gradient_; }
+    aggregation::ParamSpan velocity() override { return velocity_; }
+    void begin(const ClientStart& start) override;
+    void compute_gradient(std::span<const std::uint32_t> batch) override;
+    void apply_gradient() override;
+    void step(std::span<const std::uint32_t> batch) override;
+    double loss_sum() override { return loss_; }
+    double gather_s() const override { return batches_.gather_s(); }
+
+private:
+    std::uint64_t next_dropout_key();
+    aggregation::ParamSpan trainable() const { return local_.span().first(gradient_.span().size); }
+
+    direct::Network& network_;
+    DirectBatches batches_;
+    aggregation::SgdOptions optimizer_;
+    aggregation::ParamBuffer local_;     // [P]
+    aggregation::ParamBuffer gradient_;  // [trainable]
+    aggregation::ParamBuffer velocity_;  // [trainable], empty when momentum is 0
+    ClientStart start_;
+    std::uint32_t steps_ = 0;  // since begin()
+    double loss_ = 0.0;
+};
+
+class DirectEvaluation final : public Evaluation {
+public:
+    DirectEvaluation(direct::Network& network, const ExamplesView& test, const Normalization& normalization);
+    EvaluationResult evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) override;
+
+private:
+    direct::Network& network_;
+    DirectBatches batches_;
+};
+
+}  // namespace fedhive::clients

@@ -1,0 +1,20 @@
+// Who computes local steps: what training.engine comes to for this experiment.
+#pragma once
+
+#include "aggregation/memory/param_span.h"
+#include "clients/models/cut.h"
+#include "clients/training/worker_plan.h"
+#include "sim/config/config.h"
+
+#include <string>
+
+namespace fedhive::sim {
+
+/// As the config writes it: "libtorch", "direct".
+std::string name_of(clients::Engine engine);
+
+/// Throws ConfigError, with file and line, where the direct engine is asked for and cannot do it.
+clients::Engine choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace space, const clients::ModelSpec& model,
+                              const clients::Cut& cut);
+
+}  // namespace fedhive::sim

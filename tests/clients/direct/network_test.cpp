@@ -1,0 +1,176 @@
+// Networks of the direct engine: gradients against finite differences, bits against other kernels and other batches, and what it cannot do.
+#include "clients/direct/network.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
+#include "tests/support/small_model.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+
+namespace {
+
+using Floats = std::vector<float>;
+
+ModelSpec listed(const LayerList& layers, const ExampleShape& input = {2, 9, 8}) {
+    ModelSpec spec;
+    spec.name.set(kListedModel);
+    spec.input = input;
+    spec.num_classes = 5;
+    spec.layers = layers;
+    return spec;
+}
+
+/// Every operation, in the orders that are done as one and in others. Smooth where a difference is taken, but for pools and cuts.
+std::vector<ModelSpec> networks() {
+    LayerList pooled, strided, residual, rows, dropped, plain_pool;
+    pooled.add("conv2d", {6, 3, 1, 1}).add("relu").add("max_pool", {2}).add("conv2d", {17, 2}).add("max_pool", {2});
+    pooled.add("flatten").add("linear", {12}).add("relu").add("linear");
+    strided.add("conv2d", {18, 3, 2, 1}).add("tanh").add("conv2d", {4, 2, 1, 1}).add("group_norm", {2}).add("avg_pool", {2});
+    strided.add("flatten").add("layer_norm").add("linear");
+    residual.add("conv2d", {4, 3, 1, 1}).add("residual").add("conv2d", {4, 3, 1, 1}).add("relu");
+    residual.add("residual").add("tanh").end().end().add("max_pool", {3}).add("flatten").add("linear");
+    rows.add("flatten").add("linear", {16}).add("relu").add("residual").add("linear", {16}).add("relu").end().add("linear");
+    dropped.add("dropout2d", {0.3F}).add("conv2d", {5, 3}).add("dropout2d", {0.5F}).add("max_pool", {2}).add("relu");
+    dropped.add("dropout", {0.4F}).add("flatten").add("linear", {9}).add("dropout", {0.5F}).add("linear");
+    plain_pool.add("max_pool", {2}).add("relu").add("conv2d", {3, 1}).add("flatten").add("linear");
+    return {listed(pooled), listed(strided), listed(residual), listed(rows), listed(dropped), listed(plain_pool)};
+}
+
+/// A network with all that it takes, drawn.
+struct Case {
+    explicit Case(const ModelSpec& spec, const direct::Kernels& kernels = direct::kernels()) : network(spec, kernels) {
+        Stream stream(11, Purpose::ModelInit);
+        parameters.resize(network.layout().num_floats());
+        for (const auto& entry : network.layout().entries())
+            for (std::size_t i = 0; i < entry.size; ++i)
+                parameters[entry.offset + i] = static_cast<float>(0.4 * stream.normal());
+        gradient.assign(network.layout().num_trainable(), 0.0F);
+        examples.resize(kBatch * network.inputs());
+        for (float& value : examples) value = static_cast<float>(stream.normal());
+        for (std::size_t i = 0; i < kBatch; ++i) labels.push_back(static_cast<std::int64_t>(i % network.classes()));
+    }
+    double loss() { return network.train(parameters.data(), gradient.data(), batch(), kKey); }
+    direct::Batch batch() const { return {examples.data(), labels.data(), kBatch}; }
+
+    static constexpr std::size_t kBatch = 7;
+    static constexpr std::uint64_t kKey = 99;
+    direct::Network network;
+    Floats parameters, gradient, examples;
+    std::vector<std::int64_t> labels;
+};
+
+}  // namespace
+
+TEST_SUITE("DirectNetwork") {
+    TEST_CASE("GradientsAreThoseOfFiniteDifferences") {
+        for (const ModelSpec& spec : networks()) {
+            Case one(spec);
+            one.loss();
+            const Floats gradient = one.gradient;
+            Stream directions(3, Purpose::Sampling);
+            // Along directions within one tensor each, so that a wrong one is not lost among the others.
+            for (const auto& entry : one.network.layout().entries()) {
+                CAPTURE(entry.name);
+                const Floats before = one.parameters;
+                Floats direction(entry.size);
+                double along = 0.0, length = 0.0;
+                for (std::size_t i = 0; i < entry.size; ++i) {
+                    direction[i] = static_cast<float>(directions.normal());
+                    along += static_cast<double>(direction[i]) * static_cast<double>(gradient[entry.offset + i]);
+                    length += static_cast<double>(direction[i]) * static_cast<double>(direction[i]);
+                }
+                const auto loss_at = [&](double step) {
+                    for (std::size_t i = 0; i < entry.size; ++i)
+                        one.parameters[entry.offset + i] =
+                            before[entry.offset + i] + static_cast<float>(step / std::sqrt(length)) * direction[i];
+                    return one.loss();
+                };
+                const double step = 3e-4, slope = (loss_at(step) - loss_at(-step)) / (2.0 * step);
+                one.parameters = before;
+                CHECK(slope == doctest::Approx(along / std::sqrt(length)).epsilon(0.02).scale(0.05));
+            }
+        }
+    }
+
+    TEST_CASE("EveryInstructionSetGivesTheSameBits") {
+        for (const ModelSpec& spec : networks()) {
+            Case fastest(spec), plain(spec, *direct::kernels_by_name("plain"));
+            CHECK(fastest.loss() == plain.loss());
+            CHECK(fastest.gradient == plain.gradient);
+            const auto found = fastest.network.evaluate(fastest.parameters.data(), fastest.batch());
+            const auto expected = plain.network.evaluate(plain.parameters.data(), plain.batch());
+            CHECK(found.loss_sum == expected.loss_sum);
+            CHECK(found.correct == expected.correct);
+        }
+    }
+
+    TEST_CASE("AnEvaluationDoesNotDependOnHowManyAreLookedAtAtOnce") {
+        for (const ModelSpec& spec : networks()) {
+            Case one(spec);
+            const auto whole = one.network.evaluate(one.parameters.data(), one.batch(), 7);
+            const auto parts = one.network.evaluate(one.parameters.data(), one.batch(), 2);
+            CHECK(whole.correct == parts.correct);
+            CHECK(whole.loss_sum == doctest::Approx(parts.loss_sum).epsilon(1e-12));
+            one.loss();  // what training leaves in the buffers
+            CHECK(one.network.evaluate(one.parameters.data(), one.batch(), 7).loss_sum == whole.loss_sum);
+        }
+    }
+
+    TEST_CASE("DescentIsAGradientAndAStepAlongItBitForBit") {
+        for (const ModelSpec& spec : networks())
+            for (const aggregation::SgdOptions& optimizer :
+                 {aggregation::SgdOptions{0.1F, 0.0F, 0.0F, false}, aggregation::SgdOptions{0.1F, 0.9F, 0.01F, true}}) {
+                Case both(spec), one_after_the_other(spec);
+                const std::size_t trainable = both.gradient.size();
+                Floats velocity(optimizer.momentum > 0.0F ? trainable : 0), other_velocity = velocity;
+                for (int i = 0; i < 3; ++i) {
+                    const direct::Descent descent{both.parameters.data(), velocity.empty() ? nullptr : velocity.data(),
+                                                  optimizer};
+                    const double loss = both.network.descend(descent, both.gradient.data(), both.batch(), Case::kKey);
+                    CHECK(loss == one_after_the_other.loss());
+                    aggregation::sgd_step({one_after_the_other.parameters.data(), trainable, aggregation::MemorySpace::Host},
+                                          {one_after_the_other.gradient.data(), trainable, aggregation::MemorySpace::Host},
+                                          {other_velocity.data(), other_velocity.size(), aggregation::MemorySpace::Host},
+                                          optimizer);
+                }
+                CHECK(both.parameters == one_after_the_other.parameters);
+                CHECK(velocity == other_velocity);
+            }
+    }
+
+    TEST_CASE("DropoutFollowsItsKeyAndActsInTrainingOnly") {
+        const ModelSpec spec = networks()[4];
+        Case one(spec), same(spec);
+        CHECK(one.loss() == same.loss());
+        CHECK(one.gradient == same.gradient);
+        const Floats before = one.gradient;
+        one.network.train(one.parameters.data(), one.gradient.data(), one.batch(), Case::kKey + 1);
+        CHECK(one.gradient != before);
+    }
+
+    TEST_CASE("TheNamedModelsAreAmongThoseItTrains") {
+        for (const char* name : {"lr", "mlp", "mnist_cnn", "cnn_m"})
+            CHECK(direct::misfit(testing::small_model(name, {1, 28, 28}, 10)).empty());
+    }
+
+    TEST_CASE("WhatItHasNoOperationForIsNamed") {
+        LayerList grouped, wide, gelu, norm, within;
+        grouped.add("conv2d", {4, 3, 1, 0, 2}).add("flatten").add("linear");
+        wide.add("conv2d", {4, 2, 1, 2}).add("flatten").add("linear");
+        gelu.add("flatten").add("linear", {4}).add("gelu").add("linear");
+        norm.add("layer_norm").add("flatten").add("linear");
+        within.add("flatten").add("residual").add("gelu").end().add("linear");
+        CHECK(direct::misfit(listed(grouped)) == "conv2d with groups (layer 0)");
+        CHECK(direct::misfit(listed(wide)) == "conv2d with padding as wide as its kernel (layer 0)");
+        CHECK(direct::misfit(listed(gelu)) == "gelu (layer 2)");
+        CHECK(direct::misfit(listed(norm)) == "layer_norm of images (layer 0)");
+        CHECK(direct::misfit(listed(within)) == "gelu (layer 1.0)");
+        CHECK_THROWS_WITH_AS(direct::Network{listed(gelu)}, "the direct engine has no gelu (layer 2)", ConfigError);
+    }
+}

@@ -1,0 +1,135 @@
+// The direct engine against LibTorch: the same gradients, losses, steps and evaluations up to rounding, on named models and on lists of layers.
+#include "clients/training/direct_step.h"
+
+#include "aggregation/base/random.h"
+#include "clients/models/flat_model.h"
+#include "clients/training/libtorch_step.h"
+#include "tests/support/small_model.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <numeric>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+
+namespace {
+
+ModelSpec listed(const LayerList& layers, const ExampleShape& input) {
+    ModelSpec spec;
+    spec.name.set(kListedModel);
+    spec.input = input;
+    spec.num_classes = 10;
+    spec.layers = layers;
+    return spec;
+}
+
+/// Lists that a seed draws: convolutions of all widths, strides and paddings with anything between them.
+LayerList random_layers(Stream& stream) {
+    LayerList layers;
+    const auto one_of = [&](std::initializer_list<float> values) { return *(values.begin() + stream.below(values.size())); };
+    for (std::uint64_t i = 0, n = 1 + stream.below(2); i < n; ++i) {
+        const float kernel = one_of({1, 2, 3, 5});
+        layers.add("conv2d",
+                   {one_of({3, 8, 16, 20, 33}), kernel, one_of({1, 1, 2}), std::floor((kernel - 1) * one_of({0, 0.5, 1}))});
+        if (stream.below(3) == 0) layers.add("residual").add("tanh").end();
+        if (stream.below(2) == 0) layers.add("relu");
+        switch (stream.below(4)) {
+            case 0:
+                layers.add("max_pool", {2});
+                break;
+            case 1:
+                layers.add("avg_pool", {2});
+                break;
+            case 2:
+                layers.add("max_pool", {3});
+                break;
+            default:
+                layers.add("group_norm", {1});
+        }
+    }
+    layers.add("flatten");
+    if (stream.below(2) == 0) layers.add("linear", {one_of({7, 16, 50})}).add("relu");
+    if (stream.below(2) == 0) layers.add("layer_norm");
+    return layers.add("linear");
+}
+
+std::vector<ModelSpec> models() {
+    std::vector<ModelSpec> specs;
+    for (const char* name : {"lr", "mlp", "mnist_cnn", "cnn_m"}) specs.push_back(testing::small_model(name, {1, 28, 28}, 10));
+    Stream stream(20, Purpose::ModelInit);
+    for (int i = 0; i < 12; ++i)
+        specs.push_back(listed(random_layers(stream), i % 2 == 0 ? ExampleShape{1, 28, 28} : ExampleShape{3, 17, 20}));
+    return specs;
+}
+
+/// Bytes without ties within a pool, where both engines are right and may differ.
+struct Drawn {
+    explicit Drawn(const ExampleShape& shape) : values(64 * shape.num_values()), labels(64) {
+        Stream stream(9, Purpose::TrainData);
+        for (std::uint8_t& value : values) value = static_cast<std::uint8_t>(stream.below(256));
+        for (auto& label : labels) label = static_cast<std::int32_t>(stream.below(10));
+        view = {shape, values, labels};
+    }
+    std::vector<std::uint8_t> values;
+    std::vector<std::int32_t> labels;
+    ExamplesView view;
+};
+
+double difference(aggregation::ConstParamSpan a, aggregation::ConstParamSpan b, std::size_t size) {
+    double off = 0.0, length = 0.0;
+    for (std::size_t i = 0; i < size; ++i) {
+        off += std::pow(static_cast<double>(a.data[i]) - static_cast<double>(b.data[i]), 2);
+        length += std::pow(static_cast<double>(b.data[i]), 2);
+    }
+    return std::sqrt(off / length);
+}
+
+}  // namespace
+
+TEST_SUITE("DirectStep") {
+    TEST_CASE("GradientsStepsAndEvaluationsAreLibTorchsUpToRounding") {
+        prepare_libtorch(1);
+        int number = 0;
+        for (const ModelSpec& spec : models()) {
+            CAPTURE(number++);
+            const Drawn examples(spec.input);
+            const Normalization normalization{{0.4}, {0.25}};
+            const aggregation::SgdOptions optimizer{0.02F, 0.9F, 0.01F, false};
+            FlatModel model(spec, aggregation::MemorySpace::Host);
+            direct::Network network(spec);
+            REQUIRE(network.layout().fingerprint() == model.layout().fingerprint());
+            std::vector<float> global(model.layout().num_floats());
+            initial_parameters(spec, model.layout(), 3, global);
+            LibtorchStep libtorch(model, examples.view, normalization, optimizer);
+            DirectStep direct(network, examples.view, normalization, optimizer);
+            ClientStart start;
+            start.global = global;
+            start.objective.proximal_mu = 0.3F;
+            const std::size_t trainable = network.layout().num_trainable();
+            for (const std::size_t size : {1U, 10U, 33U}) {
+                CAPTURE(size);
+                std::vector<std::uint32_t> batch(size);
+                std::iota(batch.begin(), batch.end(), 5U);
+                libtorch.begin(start);
+                direct.begin(start);
+                libtorch.compute_gradient(batch);
+                direct.compute_gradient(batch);
+                CHECK(difference(direct.gradient(), libtorch.gradient(), trainable) < 1e-5);
+                for (TrainingStep* step : std::initializer_list<TrainingStep*>{&libtorch, &direct}) {
+                    step->apply_gradient();
+                    step->step(batch);
+                }
+                CHECK(difference(direct.parameters(), libtorch.parameters(), trainable) < 1e-5);
+                CHECK(direct.loss_sum() == doctest::Approx(libtorch.loss_sum()).epsilon(1e-5));
+            }
+            LibtorchEvaluation libtorch_evaluation(model, examples.view, normalization);
+            DirectEvaluation direct_evaluation(network, examples.view, normalization);
+            const EvaluationResult wanted = libtorch_evaluation.evaluate(global, 3, 60);
+            const EvaluationResult found = direct_evaluation.evaluate(global, 3, 60);
+            CHECK(found.loss_sum == doctest::Approx(wanted.loss_sum).epsilon(1e-5));
+            CHECK(found.correct == wanted.correct);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// What training.engine comes to, and what is said where the direct engine cannot do what it is asked for.
+#include "sim/plan/engine_choice.h"
+
+#include "sim/plan/experiment.h"
+#include "tests/support/temporary_folder.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+constexpr const char* kLayers = "model={layers: [flatten, {linear: 4}, gelu, linear]}";
+
+std::string engine_of(const std::vector<std::string>& overrides) {
+    const testing::TemporaryFolder folder;
+    std::ofstream(folder.path() / "run.yaml") << R"(
+device: cpu
+data: {format: glyphs, num_train: 40, num_test: 10, partition: {scheme: iid, clients: 4}}
+model: {name: mlp}
+training: {cohort: 4, engine: auto}
+)";
+    const Experiment run = Experiment::to_inspect(load_config(folder.path() / "run.yaml", overrides));
+    CHECK(run.config.training.engine == name_of(run.engine));  // so that what is stored asks for the same
+    CHECK((run.worker_plan.engine == run.engine));
+    return name_of(run.engine);
+}
+
+std::string refusal(std::vector<std::string> overrides) {
+    overrides.emplace_back("training.engine=direct");
+    try {
+        engine_of(overrides);
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_SUITE("EngineChoice") {
+    TEST_CASE("AutoIsDirectWhereNothingStandsInItsWay") {
+        CHECK(engine_of({}) == "direct");
+        CHECK(engine_of({"model={name: mnist_cnn}"}) == "direct");
+        CHECK(engine_of({"training.precision=tf32"}) == "direct");
+        CHECK(engine_of({"training.engine=libtorch"}) == "libtorch");
+        CHECK(engine_of({kLayers}) == "libtorch");
+        CHECK(engine_of({"threads=2"}) == "libtorch");
+        CHECK(engine_of({"training.precision=bf16"}) == "libtorch");
+        CHECK(engine_of({"training.clients_at_once=4"}) == "libtorch");
+        CHECK(engine_of({"mode={name: split, cut: fc1}", "workers=2"}) == "libtorch");
+    }
+
+    TEST_CASE("WhereItIsAskedForItSaysWhatItCannotDo") {
+        for (const auto& [change, reason] : std::vector<std::pair<std::string, std::string>>{
+                 {kLayers, "the direct engine has no gelu (layer 2); allowed here: auto, libtorch"},
+                 {"threads=2", "the direct engine has one thread a worker, and threads is 2; allowed here: auto, libtorch"},
+                 {"training.precision=bf16", "the direct engine computes in f32, and training.precision is bf16"},
+                 {"training.clients_at_once=4",
+                  "the direct engine trains one client at a time, and training.clients_at_once is 4"},
+                 {"mode={name: split, cut: fc1}", "the direct engine cuts no model in two, as mode 'split' does"}}) {
+            const std::string text = refusal({change, "workers=2"});
+            CAPTURE(text);
+            CHECK(says(text, "--set training.engine=direct: training.engine: "));
+            CHECK(says(text, reason));
+        }
+    }
+}
