@@ -85,7 +85,7 @@ void describe_data(Visitor& visitor, DataConfig& data) {
 
 void describe_model(Visitor& visitor, ModelConfig& model) {
     visitor.begin({.name = "model", .flow = true, .doc = "Which network is trained; its input and output sizes come from the data."});
-    visitor.field({.name = "name", .target = &model.name, .choices = clients::model_names(), .required = true, .or_else = "layers",
+    visitor.field({.name = "name", .target = &model.name, .choices = names_of(clients::model_catalog()), .required = true, .or_else = "layers",
                    .doc = summaries_of(clients::model_catalog())});
     describe_keys(visitor, "name", model.name, model.values, choices_of(clients::model_catalog()));
     visitor.field({.name = "layers", .target = &model.layers, .when = Condition{model.name, "name", {}}, .default_note = "–",
@@ -146,7 +146,7 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
                    .doc = "How much an update counts: examples, by its client's number of training examples (n_k); uniform, all alike."});
     strategy.weighting = weighting == "uniform" ? Weighting::Uniform : Weighting::Examples;
     const auto& rules = aggregation::aggregator_catalog();
-    if (strategy.aggregator.name.empty()) strategy.aggregator.name = find_strategy(strategy.name)->aggregator;
+    if (strategy.aggregator.name.empty()) strategy.aggregator.name = strategy_spec(strategy.name).aggregator;
     visitor.field({.name = "aggregator", .target = &strategy.aggregator.name, .choices = names_of(rules), .default_note = "the strategy's own",
                    .doc = "The rule that makes one update of a round's. " + summaries_of(rules)});
     describe_keys(visitor, "aggregator", strategy.aggregator.name, strategy.aggregator.values, choices_of(rules));

@@ -94,7 +94,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
                                                            (run.workers.mps ? ", sharing the GPU by MPS" : "");
     const std::string seeds = describe_seeds(config);
     const std::string mode = config.mode.name == ModeConfig{}.name ? "" : " · " + config.mode.name;
-    const bool own = config.strategy.aggregator.name == find_strategy(config.strategy.name)->aggregator;
+    const bool own = config.strategy.aggregator.name == strategy_spec(config.strategy.name).aggregator;
     const std::string strategy = config.strategy.name + (own ? "" : " with " + config.strategy.aggregator.name);
     std::string text = fmt::format("run         {} · {}{} · {} rounds · seed {}{}\n", config.name, strategy, mode,
                                    config.rounds, config.seed, seeds.empty() ? "" : fmt::format(" ({})", seeds));

@@ -22,13 +22,6 @@ Options images(const std::string& model) {
     return {"data={format: glyphs, num_train: 260, num_test: 50, partition: {clients: 4}}", "training.cohort=4", model};
 }
 
-std::string sha_with(const Options& overrides) {
-    FedhiveRun run(small_config(), set(overrides));
-    CAPTURE(run.output());
-    REQUIRE(run.end() == "exited with status 0");
-    return run.manifest()["model_sha256"];
-}
-
 }  // namespace
 
 TEST_SUITE("LayersRun") {

@@ -6,7 +6,7 @@ using namespace fedhive::clients;
 
 TEST_SUITE("ParameterCount") {
     TEST_CASE("IsThatOfTheLayout") {
-        for (const std::string& name : model_names())
+        for (const std::string& name : names_of(model_catalog()))
             for (const ExampleShape shape : {ExampleShape{1, 28, 28}, {3, 32, 32}, {2, 7, 9}}) {
                 CAPTURE(name);
                 const ModelSpec spec = named_model(name, name == "mnist_cnn" ? ExampleShape{1, 28, 28} : shape, 6);

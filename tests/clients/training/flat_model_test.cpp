@@ -39,7 +39,7 @@ TEST_SUITE("Models") {
     }
 
     TEST_CASE("EveryNameBuildsAndGivesOneScorePerClass") {
-        for (const std::string& name : model_names()) {
+        for (const std::string& name : names_of(model_catalog())) {
             CHECK(Classifier(spec_of(name)).forward(at::zeros({2, 1, 28, 28})).sizes() == at::IntArrayRef({2, 10}));
         }
     }
@@ -71,7 +71,7 @@ TEST_SUITE("Models") {
     }
 
     TEST_CASE("InitialParametersFillTheRangeThatPyTorchGivesThem") {
-        for (const std::string& name : model_names()) {
+        for (const std::string& name : names_of(model_catalog())) {
             Classifier model(spec_of(name));
             model.initialise();
             for (std::size_t i = 0; i < model.parameters().size(); i += 2) {
