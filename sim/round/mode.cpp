@@ -1,5 +1,6 @@
 #include "sim/round/mode.h"
 
+#include "aggregation/math/client_optimizer.h"
 #include "sim/modes/mode_spec.h"
 
 namespace fedhive::sim {
@@ -14,8 +15,8 @@ ModeInput input_of(const RunConfig& run) {
 }  // namespace
 
 aggregation::SgdOptions sgd_options(const OptimizerConfig& optimizer) {
-    return {static_cast<float>(optimizer.lr), static_cast<float>(optimizer.momentum),
-            static_cast<float>(optimizer.weight_decay), optimizer.nesterov};
+    const aggregation::OptimizerSpec& spec = aggregation::optimizer_spec(optimizer.name);
+    return spec.build(completed(optimizer.values, spec.keys));
 }
 
 Mode make_mode(const RunConfig& run) { return mode_spec(run.mode.name).build(input_of(run)); }

@@ -16,7 +16,7 @@ TEST_CASE("OverrideReplacesAndTheLaterOneWins") {
                           "data.normalize={mean: [0.5], std: [0.25]}"});
     CHECK_EQ(run.seed, 7);
     CHECK_EQ(run.training.batch_size, 8);
-    CHECK_EQ(run.training.optimizer.lr, 1e-3);
+    CHECK_EQ(run.training.optimizer.values.number("lr"), 1e-3);
     CHECK_FALSE(run.workers.has_value());
     CHECK_EQ(run.data.partition.clients, 6);
     CHECK_EQ(run.training.cohort, 6);
