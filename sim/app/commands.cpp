@@ -131,7 +131,7 @@ int validate_command(const std::filesystem::path& config, const std::vector<std:
         if (json)
             print(Json{{"valid", true},
                        {"file", config.string()},
-                       {"num_parameters", run.layout.num_values()},
+                       {"num_parameters", run.layout.num_parameters()},
                        {"num_clients", data.num_clients},
                        {"num_train", data.num_train},
                        {"num_test", data.num_test},
@@ -139,7 +139,7 @@ int validate_command(const std::filesystem::path& config, const std::vector<std:
                        {"mistakes", Json::array()}});
         else
             fmt::print("{}: valid; {} parameters, {} clients, {} training examples\n", escaped(config.string()),
-                       run.layout.num_values(), data.num_clients, data.num_train);
+                       run.layout.num_parameters(), data.num_clients, data.num_train);
         return 0;
     } catch (const ConfigError& error) {
         if (!json) throw;

@@ -1,7 +1,10 @@
 #include "sim/round/mode.h"
 
+#include "aggregation/math/buffers_mean.h"
 #include "aggregation/math/client_optimizer.h"
 #include "sim/modes/mode_spec.h"
+
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -21,9 +24,13 @@ aggregation::SgdOptions sgd_options(const OptimizerConfig& optimizer) {
 
 Mode make_mode(const RunConfig& run) { return mode_spec(run.mode.name).build(input_of(run)); }
 
-Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena) {
+Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena, const aggregation::Layout& layout) {
     Strategy strategy = make_strategy(run.strategy.name, run.strategy.values, run.strategy.weighting, run.strategy.aggregator);
-    if (const auto take_over = mode_spec(run.mode.name).take_over) take_over(strategy, input_of(run), arena);
+    if (const auto take_over = mode_spec(run.mode.name).take_over)
+        take_over(strategy, input_of(run), arena);
+    else if (layout.num_trainable() < layout.num_floats())
+        strategy.server_optimizer =
+            aggregation::make_buffers_mean(std::move(strategy.server_optimizer), layout.num_trainable());
     return strategy;
 }
 

@@ -100,7 +100,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
                                    config.rounds, config.seed, seeds.empty() ? "" : fmt::format(" ({})", seeds));
     text += fmt::format("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
     text += describe_steps(run);
-    text += fmt::format("model       {} · {} parameters · input {}x{}x{}\n", run.model.name.get(), run.layout.num_values(),
+    text += fmt::format("model       {} · {} parameters · input {}x{}x{}\n", run.model.name.get(), run.layout.num_parameters(),
                         data.shape.channels, data.shape.height, data.shape.width);
     text += fmt::format("data        {} · {} training and {} test examples · {} classes\n", config.data.format, data.num_train,
                         data.num_test, data.num_classes);

@@ -1,5 +1,5 @@
-"""Draws lists of layers, and compares a step of fedhive along each with one of PyTorch: the same shapes and names of parameters, the same loss
-and the same gradient, from the same parameters.
+"""Draws lists of layers, and compares a step of fedhive along each with one of PyTorch: the same shapes and names of parameters, the same loss,
+gradient and running statistics from the same parameters, and the same test loss after it.
 
 usage: layers_in_pytorch.py FEDHIVE     PyTorch as for tests/docs/pytorch_page.py
 """
@@ -17,8 +17,8 @@ from torch import nn  # noqa: E402
 
 SIDE, CLASSES, EXAMPLES, RATE = 12, 5, 40, 0.05
 LISTS = 12
-IMAGE_KINDS = ["conv2d", "conv2d", "max_pool", "avg_pool", "dropout2d", "group_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual", "residual"]
-ROW_KINDS = ["linear", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual"]
+IMAGE_KINDS = ["conv2d", "conv2d", "max_pool", "avg_pool", "dropout2d", "group_norm", "batch_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual", "residual"]
+ROW_KINDS = ["linear", "batch_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual"]
 
 
 class Residual(nn.Sequential):
@@ -47,6 +47,8 @@ def one_layer(draw, kind, shape):
         if shape[0] % groups or shape[0] // groups * shape[1] * shape[2] < 2:
             return None
         return f"{{group_norm: {groups}}}", nn.GroupNorm(groups, shape[0]), shape
+    if kind == "batch_norm":
+        return kind, (nn.BatchNorm1d if len(shape) == 1 else nn.BatchNorm2d)(shape[0]), shape
     if kind == "linear":
         out = draw.randint(2, 12)
         return f"{{linear: {out}}}", nn.Linear(shape[0], out), [out]
@@ -105,18 +107,27 @@ def compare(fedhive, folder, number, layers, module):
     loss = nn.functional.cross_entropy(module(pixels("train")), labels)
     loss.backward()
     after, before = load_file(run / "model.safetensors"), load_file(first)
-    assert set(after) == set(before), (layers, list(after), list(before))
+    counters = {name for name in before if name.endswith("num_batches_tracked")}  # PyTorch's alone
+    assert set(after) == set(before) - counters, (layers, list(after), list(before))
+    for name, statistics in module.named_buffers():
+        if name not in counters:
+            assert torch.allclose(after[name], statistics, rtol=1e-4, atol=1e-5), (layers, name, after[name], statistics)
     largest, difference = 0.0, 0.0
     for name, parameter in module.named_parameters():
         ours = (before[name] - after[name]) / RATE
         largest = max(largest, parameter.grad.abs().max().item())
         difference = max(difference, (ours - parameter.grad).abs().max().item())
     assert largest > 1e-4 and difference < 1e-3 * largest + 1e-5, (layers, largest, difference)
+    module.load_state_dict(after)
+    module.eval()
+    with torch.no_grad():
+        test_loss = nn.functional.cross_entropy(module(pixels("t10k")), labels).item()
     header, row = [line.split(",") for line in (run / "rounds.csv").read_text().splitlines()[:2]]
-    train_loss = float(dict(zip(header, row))["train_loss"])
-    assert abs(train_loss - loss.item()) < 1e-4 * loss.item(), (layers, train_loss, loss.item())
+    losses = {name: float(value) for name, value in zip(header, row) if name in ("train_loss", "test_loss")}
+    assert abs(losses["train_loss"] - loss.item()) < 1e-4 * loss.item(), (layers, losses, loss.item())
+    assert abs(losses["test_loss"] - test_loss) < 1e-4 * test_loss, (layers, losses, test_loss)
     count = sum(parameter.numel() for parameter in module.parameters())
-    print(f"{layers}: {count} parameters, loss {train_loss:.5f}, largest gradient {largest:.2g}, off by {difference:.1g}")
+    print(f"{layers}: {count} parameters, loss {loss.item():.5f}, largest gradient {largest:.2g}, off by {difference:.1g}")
 
 
 def main(fedhive):
@@ -126,6 +137,9 @@ def main(fedhive):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_data(folder)
+        compare(fedhive, folder, "norms", "[{conv2d: {out: 4, kernel: 3}}, batch_norm, relu, flatten, {linear: 6}, batch_norm, tanh, linear]",
+                nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(4 * (SIDE - 2) ** 2, 6),
+                              nn.BatchNorm1d(6), nn.Tanh(), nn.Linear(6, CLASSES)))
         seen = ""
         for number in range(LISTS):
             layers, module = network(draw)

@@ -58,8 +58,7 @@ TEST_CASE("LayersAreWrittenWithEveryArgument") {
 }
 
 TEST_CASE("EveryMistakeInALayerIsNamed") {
-    const std::string known =
-        "linear, conv2d, max_pool, avg_pool, relu, tanh, gelu, dropout, dropout2d, flatten, group_norm, layer_norm, residual";
+    const std::string known = fmt::format("{}", fmt::join(names_of(clients::layer_catalog()), ", "));
     check_layer_errors(
         {{"3", ": wants a list of layers, found '3'; write [flatten, linear], say"},
          {"[]", ": is empty; write [flatten, linear], say"},
