@@ -12,9 +12,12 @@ NamedModel lr_model();
 NamedModel mlp_model();
 NamedModel mnist_cnn_model();
 NamedModel cnn_m_model();
+NamedModel net62k_model();
+NamedModel mcmahan_cnn_model();
 
 const std::vector<NamedModel>& model_catalog() {
-    static const std::vector<NamedModel> models{lr_model(), mlp_model(), mnist_cnn_model(), cnn_m_model()};
+    static const std::vector<NamedModel> models{lr_model(),    mlp_model(),    mnist_cnn_model(),
+                                                cnn_m_model(), net62k_model(), mcmahan_cnn_model()};
     return models;
 }
 

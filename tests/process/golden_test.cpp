@@ -10,6 +10,7 @@
 #include "sim/strategies/strategy.h"
 #include "tests/process/csv_rows.h"
 #include "tests/support/skip.h"
+#include "tests/support/small_model.h"
 
 #include <doctest/doctest.h>
 
@@ -55,7 +56,7 @@ std::vector<Case> cases_of_mode(const std::string& mode) {
     for (const sim::StrategySpec& strategy : sim::strategy_catalog()) {
         const auto modes = sim::modes_of(strategy);
         if (std::find(modes.begin(), modes.end(), mode) == modes.end()) continue;
-        for (const std::string& model : names_of(clients::model_catalog())) {
+        for (const std::string model : kTrainedModels) {
             if (mode == "split" && model == "lr") continue;
             Case one{fmt::format("{} {} {}", mode, strategy.name, model),
                      {"mode.name=" + mode, "strategy.name=" + strategy.name, fmt::format("model={{name: {}}}", model)}};
