@@ -131,7 +131,7 @@ int validate_command(const std::filesystem::path& config, const std::vector<std:
         if (json)
             print(Json{{"valid", true},
                        {"file", config.string()},
-                       {"num_parameters", run.layout.num_parameters()},
+                       {"num_parameters", run.layout.num_values()},
                        {"num_clients", data.num_clients},
                        {"num_train", data.num_train},
                        {"num_test", data.num_test},

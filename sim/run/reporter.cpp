@@ -196,7 +196,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["strategy"] = run_.config.strategy.name;
     manifest["mode"] = run_.config.mode.name;
     manifest["num_clients"] = run_.dataset.map().num_clients;
-    manifest["num_parameters"] = run_.layout.num_parameters();
+    manifest["num_parameters"] = run_.layout.num_values();
     manifest["layout_fingerprint"] = fmt::format("{:016x}", run_.layout.fingerprint());
     manifest["data_fingerprint"] = fmt::format("{:016x}", run_.data_fingerprint);
     manifest["version"] = run_.server.version;
