@@ -2,6 +2,9 @@
 // its keys once; reader, resolved config, suggestions, configs/REFERENCE.md and tests walk them.
 #pragma once
 
+#include "aggregation/base/error.h"
+
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
@@ -9,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -95,6 +99,23 @@ private:
 
 /// `given`, with the defaults of keys that it has not. Throws Fault for a key that is none of these, or of another type.
 Values completed(const Values& given, const std::vector<KeySpec>& keys);
+
+/// The entry of that name in a catalog of `what`; whoever asks knows that there is one.
+template <class Catalog>
+const auto& entry_of(const Catalog& catalog, std::string_view name, const char* what) {
+    const auto found = std::find_if(catalog.begin(), catalog.end(), [&](const auto& entry) { return entry.name == name; });
+    FEDHIVE_CHECK(found != catalog.end(), "no {} is called '{}'", what, name);
+    return *found;
+}
+
+/// The names of a catalog's entries, in its order.
+template <class Catalog>
+std::vector<std::string> names_of(const Catalog& catalog) {
+    std::vector<std::string> names;
+    names.reserve(catalog.size());
+    for (const auto& entry : catalog) names.push_back(entry.name);
+    return names;
+}
 
 /// What is wrong with values that are right each by itself: the key to blame and what to say of it.
 struct KeyProblem {

@@ -4,8 +4,6 @@
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
 
-#include <algorithm>
-
 namespace fedhive::aggregation {
 
 std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule) {
@@ -29,11 +27,6 @@ const std::vector<AggregatorSpec>& aggregator_catalog() {
     return catalog;
 }
 
-const AggregatorSpec& aggregator_spec(const std::string& name) {
-    const std::vector<AggregatorSpec>& catalog = aggregator_catalog();
-    const auto found = std::find_if(catalog.begin(), catalog.end(), [&](const auto& spec) { return spec.name == name; });
-    FEDHIVE_CHECK(found != catalog.end(), "no aggregator is called '{}'", name);
-    return *found;
-}
+const AggregatorSpec& aggregator_spec(const std::string& name) { return entry_of(aggregator_catalog(), name, "aggregator"); }
 
 }  // namespace fedhive::aggregation

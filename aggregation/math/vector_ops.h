@@ -20,7 +20,7 @@ void copy(ParamSpan to, ConstParamSpan from);
 /// to[i] = 0.
 void set_zero(ParamSpan to);
 
-/// Client optimiser: SGD as in torch.optim.SGD, dampening 0, in one pass over the parameters.
+/// SGD as in torch.optim.SGD, dampening 0, in one pass over the parameters; sgd.cpp says what a config may make of it.
 struct SgdOptions {
     float lr = 0.01F;           // client rate, > 0 (eta_l)
     float momentum = 0.0F;      // in [0, 1)

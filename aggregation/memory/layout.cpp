@@ -45,6 +45,12 @@ std::size_t Layout::num_values() const {
     return total;
 }
 
+std::size_t Layout::num_parameters() const {
+    std::size_t total = 0;
+    for (const LayoutEntry& entry : entries_) total += entry.kind == TensorKind::Parameter ? entry.size : 0;
+    return total;
+}
+
 std::uint64_t Layout::fingerprint() const {
     std::uint64_t hash = 0xCBF29CE484222325U;
     for (const LayoutEntry& entry : entries_) {

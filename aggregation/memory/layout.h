@@ -31,10 +31,11 @@ public:
     void add(std::string name, std::vector<std::int64_t> shape, TensorKind kind = TensorKind::Parameter);
 
     const std::vector<LayoutEntry>& entries() const { return entries_; }
-    std::size_t num_floats() const;     // P, padding included; a multiple of 16
-    std::size_t num_trainable() const;  // floats of the parameter part, padding included
-    std::size_t num_values() const;     // without padding: what a paper calls the number of parameters
-    std::uint64_t fingerprint() const;  // of names, shapes, kinds and offsets
+    std::size_t num_floats() const;      // P, padding included; a multiple of 16
+    std::size_t num_trainable() const;   // floats of the parameter part, padding included
+    std::size_t num_values() const;      // without padding: what travels
+    std::size_t num_parameters() const;  // of these, without buffers: what a paper calls the number of parameters
+    std::uint64_t fingerprint() const;   // of names, shapes, kinds and offsets
 
 private:
     std::vector<LayoutEntry> entries_;

@@ -1,9 +1,5 @@
 #include "clients/data/data_format.h"
 
-#include "aggregation/base/error.h"
-
-#include <algorithm>
-
 namespace fedhive::clients {
 
 // Each in the file of its name, in formats/.
@@ -18,11 +14,6 @@ const std::vector<DataFormat>& data_catalog() {
     return catalog;
 }
 
-const DataFormat& data_format(const std::string& name) {
-    const std::vector<DataFormat>& catalog = data_catalog();
-    const auto found = std::find_if(catalog.begin(), catalog.end(), [&](const auto& format) { return format.name == name; });
-    FEDHIVE_CHECK(found != catalog.end(), "no data format is called '{}'", name);
-    return *found;
-}
+const DataFormat& data_format(const std::string& name) { return entry_of(data_catalog(), name, "data format"); }
 
 }  // namespace fedhive::clients

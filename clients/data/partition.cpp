@@ -1,9 +1,5 @@
 #include "clients/data/partition.h"
 
-#include "aggregation/base/error.h"
-
-#include <algorithm>
-
 namespace fedhive::clients {
 
 // Each in the file of its name, in partitions/.
@@ -25,10 +21,7 @@ const std::vector<PartitionScheme>& partition_catalog() {
 }
 
 const PartitionScheme& partition_scheme(const std::string& name) {
-    const std::vector<PartitionScheme>& catalog = partition_catalog();
-    const auto found = std::find_if(catalog.begin(), catalog.end(), [&](const auto& scheme) { return scheme.name == name; });
-    FEDHIVE_CHECK(found != catalog.end(), "no partition scheme is called '{}'", name);
-    return *found;
+    return entry_of(partition_catalog(), name, "partition scheme");
 }
 
 std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, std::span<const std::int32_t> labels,

@@ -43,7 +43,9 @@ BatchedModel::BatchedModel(const ModelSpec& spec, std::size_t rows, MemorySpace 
       layout_(model_layout(spec)),
       num_rows_(rows),
       parameters_(rows * layout_.num_floats(), space) {
-    FEDHIVE_CHECK_EQ(module_->parameters().size(), layout_.entries().size());
+    FEDHIVE_CHECK(layout_.num_trainable() == layout_.num_floats(),
+                  "a model with buffers, which every row would need of its own");
+    FEDHIVE_CHECK_EQ(module_->tensors().size(), layout_.entries().size());
     module_->train();
 }
 
@@ -71,7 +73,7 @@ void BatchedModel::use(std::size_t rows) {
 
 at::Tensor BatchedModel::forward(const at::Tensor& examples) {
     const Vmap vmap(examples.size(0));
-    const std::vector<at::Tensor*>& places = module_->parameters();
+    const std::vector<at::Tensor*>& places = module_->tensors();
     for (std::size_t i = 0; i < places.size(); ++i) *places[i] = vmap.batched(columns_[i]);
     return Vmap::whole(module_->forward(vmap.batched(examples)));
 }

@@ -12,23 +12,20 @@ NamedModel lr_model();
 NamedModel mlp_model();
 NamedModel mnist_cnn_model();
 NamedModel cnn_m_model();
+NamedModel net62k_model();
+NamedModel mcmahan_cnn_model();
 
 const std::vector<NamedModel>& model_catalog() {
-    static const std::vector<NamedModel> models{lr_model(), mlp_model(), mnist_cnn_model(), cnn_m_model()};
+    static const std::vector<NamedModel> models{lr_model(),    mlp_model(),    mnist_cnn_model(),
+                                                cnn_m_model(), net62k_model(), mcmahan_cnn_model()};
     return models;
-}
-
-std::vector<std::string> model_names() {
-    std::vector<std::string> names;
-    for (const NamedModel& model : model_catalog()) names.push_back(model.name);
-    return names;
 }
 
 ModelSpec named_model(std::string_view name, const ExampleShape& input, std::int64_t num_classes, const Values& values) {
     const auto& catalog = model_catalog();
     const auto found = std::ranges::find(catalog, name, &NamedModel::name);
     if (found == catalog.end())
-        throw ConfigError(fmt::format("unknown model '{}'; known: {}", name, fmt::join(model_names(), ", ")));
+        throw ConfigError(fmt::format("unknown model '{}'; known: {}", name, fmt::join(names_of(catalog), ", ")));
     const std::string misfit = found->misfit != nullptr ? found->misfit(input) : "";
     if (!misfit.empty()) throw ConfigError(misfit);
     ModelSpec spec;

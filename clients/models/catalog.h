@@ -39,7 +39,6 @@ struct NamedModel {
 
 /// All named models, in the order of REFERENCE.md.
 const std::vector<NamedModel>& model_catalog();
-std::vector<std::string> model_names();
 
 /// The model of that name for such data; keys that are not given have their defaults. Throws ConfigError for a name that is not in the
 /// catalog, or a model that does not take such examples.

@@ -31,16 +31,19 @@ std::vector<Operation> operations_of(const std::vector<PlannedLayer>& layers, st
             operation.forward = make_forward(layer.kind->name, layer.arguments, layer.in);
         }
         for (const Parameter& parameter : layer.fit.parameters)
-            operation.parameters.push_back(at::empty(parameter.shape, at::kFloat).set_requires_grad(true));
+            operation.tensors.push_back(at::empty(parameter.shape, at::kFloat).set_requires_grad(true));
+        for (const Parameter& buffer : layer.fit.buffers) operation.tensors.push_back(at::empty(buffer.shape, at::kFloat));
         operations.push_back(std::move(operation));
     }
     return operations;
 }
 
-void collect(std::vector<Operation>& operations, std::vector<at::Tensor*>& parameters) {
+/// Those that have a gradient, or those that have none.
+void collect(std::vector<Operation>& operations, bool with_gradient, std::vector<at::Tensor*>& tensors) {
     for (Operation& operation : operations) {
-        for (at::Tensor& parameter : operation.parameters) parameters.push_back(&parameter);
-        collect(operation.residual, parameters);
+        for (at::Tensor& tensor : operation.tensors)
+            if (tensor.requires_grad() == with_gradient) tensors.push_back(&tensor);
+        collect(operation.residual, with_gradient, tensors);
     }
 }
 
@@ -59,11 +62,11 @@ Classifier::Classifier(const ModelSpec& spec) : plan_(plan_model(spec)) {
         shapes_.push_back(plan_[layers[part + 1] - 1].fit.out);
     }
     begins_.push_back(operations_.size());
-    collect(operations_, parameters_);
+    for (const bool with_gradient : {true, false}) collect(operations_, with_gradient, tensors_);
 }
 
 at::Tensor Classifier::run(const Operation& operation, const at::Tensor& x) const {
-    if (operation.forward) return operation.forward(operation.parameters, x, training_);
+    if (operation.forward) return operation.forward(operation.tensors, x, training_);
     at::Tensor inner = x;
     for (const Operation& each : operation.residual) inner = run(each, inner);
     return inner.add(x);
@@ -75,9 +78,8 @@ at::Tensor Classifier::forward_layers(at::Tensor x, std::size_t first, std::size
 }
 
 void Classifier::initialise() {
-    auto place = parameters_.begin();
-    for_each_parameter(plan_,
-                       [&](const std::string&, const Parameter& parameter) { clients::initialise(**place++, parameter); });
+    auto place = tensors_.begin();
+    for_each_tensor(plan_, [&](const std::string&, const Parameter& tensor) { clients::initialise(**place++, tensor); });
 }
 
 }  // namespace fedhive::clients

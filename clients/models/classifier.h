@@ -11,15 +11,15 @@ namespace fedhive::clients {
 
 /// A layer, or a ReLU and a pool that are done as one.
 struct Operation {
-    Forward forward;                     // of a residual: none
-    std::vector<at::Tensor> parameters;  // with gradient
-    std::vector<Operation> residual;     // the operations in it
+    Forward forward;                  // of a residual: none
+    std::vector<at::Tensor> tensors;  // parameters, with gradient, and buffers
+    std::vector<Operation> residual;  // the operations in it
 };
 
 /// Between its layers with parameters it can be cut: what has none belongs to the one before it, what comes before all of them to the first.
 class Classifier {
 public:
-    /// Its parameters hold anything: initialise() draws them. Throws as plan_model().
+    /// Its tensors hold anything: initialise() draws them. Throws as plan_model().
     explicit Classifier(const ModelSpec& spec);
     Classifier(const Classifier&) = delete;
     Classifier& operator=(const Classifier&) = delete;
@@ -36,13 +36,13 @@ public:
     /// What the first `num_layers` of them make of one example, 1 at least.
     const Shape& shape_after(std::size_t num_layers) const { return shapes_.at(num_layers - 1); }
 
-    /// The places of its parameters, in the layout's order.
-    const std::vector<at::Tensor*>& parameters() const { return parameters_; }
+    /// The places of its parameters and buffers, in the layout's order.
+    const std::vector<at::Tensor*>& tensors() const { return tensors_; }
 
     /// As PyTorch does by default, from LibTorch's generator of the host; in the layout's order.
     void initialise();
 
-    /// Dropout acts in training; a model is built so.
+    /// In training dropout acts, and batch norm takes the batch's statistics and moves its own; a model is built so.
     bool is_training() const { return training_; }
     void train(bool on = true) { training_ = on; }
     void eval() { train(false); }
@@ -54,7 +54,7 @@ private:
     std::vector<Operation> operations_;
     std::vector<std::size_t> begins_;  // of each layer with parameters: its first operation; and the number of all
     std::vector<Shape> shapes_;        // what each of them gives
-    std::vector<at::Tensor*> parameters_;
+    std::vector<at::Tensor*> tensors_;
     bool training_ = true;
 };
 

@@ -28,10 +28,10 @@ at::Tensor view_of(const LayoutEntry& entry, ParamSpan span, at::Device device) 
 
 void store_parameters(const Classifier& model, const Layout& layout, ParamSpan to) {
     FEDHIVE_CHECK_EQ(to.size, layout.num_floats());
-    FEDHIVE_CHECK_EQ(model.parameters().size(), layout.entries().size());
+    FEDHIVE_CHECK_EQ(model.tensors().size(), layout.entries().size());
     const at::NoGradGuard no_grad;
     std::size_t index = 0;
-    for (const at::Tensor* tensor : model.parameters()) view_of(layout.entries()[index++], to, at::kCPU).copy_(*tensor);
+    for (const at::Tensor* tensor : model.tensors()) view_of(layout.entries()[index++], to, at::kCPU).copy_(*tensor);
 }
 
 void initial_parameters(const ModelSpec& spec, const Layout& layout, std::uint64_t seed, ParamSpan to) {
@@ -50,10 +50,11 @@ FlatModel::FlatModel(const ModelSpec& spec, MemorySpace space)
       module_(std::make_unique<Classifier>(spec)),
       layout_(model_layout(spec)),
       parameters_(layout_.num_floats(), space) {
-    FEDHIVE_CHECK_EQ(module_->parameters().size(), layout_.entries().size());
-    for (at::Tensor* tensor : module_->parameters()) {
-        tensor->set_data(view_of(layout_.entries()[tensors_.size()], parameters_, device_));
-        tensors_.push_back(*tensor);
+    FEDHIVE_CHECK_EQ(module_->tensors().size(), layout_.entries().size());
+    for (std::size_t i = 0; i < layout_.entries().size(); ++i) {
+        at::Tensor& tensor = *module_->tensors()[i];
+        tensor.set_data(view_of(layout_.entries()[i], parameters_, device_));
+        if (tensor.requires_grad()) tensors_.push_back(tensor);
     }
 }
 

@@ -49,7 +49,7 @@ private:
     aggregation::ParamBuffer parameters_;
     aggregation::ParamBuffer gradient_;  // empty before somebody asks
     bool taken_ = false;                 // the gradient is still at the tensors
-    std::vector<at::Tensor> tensors_;    // of the model, in layout order
+    std::vector<at::Tensor> tensors_;    // the parameters, without buffers, in layout order
 };
 
 }  // namespace fedhive::clients

@@ -2,9 +2,11 @@
 
 #include "aggregation/base/error.h"
 
+#include <ATen/Context.h>
 #include <ATen/functorch/BatchedTensorImpl.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/avg_pool2d.h>
+#include <ATen/ops/batch_norm.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/feature_dropout.h>
@@ -24,6 +26,7 @@ namespace {
 using Tensors = std::span<const at::Tensor>;
 
 constexpr double kNormEpsilon = 1e-5;
+constexpr double kNewStatistics = 0.1;  // the part of a batch's in the running ones
 
 at::Tensor linear(Tensors parameters, const at::Tensor& x, bool) {
     const at::Tensor &weight = parameters[0], &bias = parameters[1];
@@ -62,6 +65,12 @@ Forward dropout2d(const Values& arguments, const Shape&) {
     };
 }
 
+at::Tensor batch_norm(Tensors tensors, const at::Tensor& x, bool training) {
+    const bool has_variance = x.numel() > x.size(1);
+    return at::batch_norm(x, tensors[0], tensors[1], tensors[2], tensors[3], training && has_variance, kNewStatistics,
+                          kNormEpsilon, at::globalContext().userEnabledCuDNN());
+}
+
 Forward group_norm(const Values& arguments, const Shape&) {
     return [groups = arguments.integer("groups")](Tensors parameters, const at::Tensor& x, bool) {
         return at::group_norm(x, groups, parameters[0], parameters[1], kNormEpsilon);
@@ -93,6 +102,7 @@ const std::map<std::string_view, Make>& forwards() {
         {"dropout", dropout},
         {"dropout2d", dropout2d},
         {"flatten", plainly([](Tensors, const at::Tensor& x, bool) { return x.flatten(1); })},
+        {"batch_norm", plainly(batch_norm)},
         {"group_norm", group_norm},
         {"layer_norm", layer_norm}};
     return table;

@@ -15,15 +15,16 @@ LayerKind gelu_layer();
 LayerKind dropout_layer();
 LayerKind dropout2d_layer();
 LayerKind flatten_layer();
+LayerKind batch_norm_layer();
 LayerKind group_norm_layer();
 LayerKind layer_norm_layer();
 LayerKind residual_layer();
 
 const std::vector<LayerKind>& layer_catalog() {
-    static const std::vector<LayerKind> kinds{linear_layer(),    conv2d_layer(),  max_pool_layer(),   avg_pool_layer(),
-                                              relu_layer(),      tanh_layer(),    gelu_layer(),       dropout_layer(),
-                                              dropout2d_layer(), flatten_layer(), group_norm_layer(), layer_norm_layer(),
-                                              residual_layer()};
+    static const std::vector<LayerKind> kinds{linear_layer(),     conv2d_layer(),  max_pool_layer(),   avg_pool_layer(),
+                                              relu_layer(),       tanh_layer(),    gelu_layer(),       dropout_layer(),
+                                              dropout2d_layer(),  flatten_layer(), batch_norm_layer(), group_norm_layer(),
+                                              layer_norm_layer(), residual_layer()};
     return kinds;
 }
 

@@ -36,6 +36,7 @@ struct LayerFit {
     Shape out;
     std::vector<Parameter> parameters;
     double flops = 0.0;  // of the forward pass, for one example: each multiplication, addition and elementary function is one
+    std::vector<Parameter> buffers{};  // what training moves without a gradient: part of the model and of its update
 };
 
 struct LayerKind {

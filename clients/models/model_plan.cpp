@@ -141,10 +141,23 @@ double num_flops(const PlannedLayer& layer) {
     return sum;
 }
 
+const PlannedLayer* layer_with_buffers(const std::vector<PlannedLayer>& layers) {
+    for (const PlannedLayer& layer : layers) {
+        if (!layer.fit.buffers.empty()) return &layer;
+        if (const PlannedLayer* inner = layer_with_buffers(layer.residual)) return inner;
+    }
+    return nullptr;
+}
+
 aggregation::Layout model_layout(const ModelSpec& spec) {
+    using aggregation::TensorKind;
     aggregation::Layout layout;
-    for_each_parameter(plan_model(spec),
-                       [&](const std::string& name, const Parameter& parameter) { layout.add(name, parameter.shape); });
+    const std::vector<PlannedLayer> plan = plan_model(spec);
+    const auto add_as = [&](TensorKind kind) {
+        return [&layout, kind](const std::string& name, const Parameter& tensor) { layout.add(name, tensor.shape, kind); };
+    };
+    for_each_of(&LayerFit::parameters, plan, add_as(TensorKind::Parameter));
+    for_each_of(&LayerFit::buffers, plan, add_as(TensorKind::Buffer));
     return layout;
 }
 

@@ -37,13 +37,23 @@ double num_parameters(const PlannedLayer& layer);
 /// Of a forward pass over one example (LayerFit::flops).
 double num_flops(const PlannedLayer& layer);
 
-/// Calls visit(name, parameter) for each tensor of the layers, in the order of the layout: "conv1.weight", "conv1.bias", "3.1.weight", …
+/// Calls visit(name, tensor) for each parameter of the layers, or for each buffer: "conv1.weight", "conv1.bias", "3.1.weight", …
 template <typename Visit>
-void for_each_parameter(const std::vector<PlannedLayer>& layers, const Visit& visit) {
+void for_each_of(std::vector<Parameter> LayerFit::*tensors, const std::vector<PlannedLayer>& layers, const Visit& visit) {
     for (const PlannedLayer& layer : layers) {
-        for (const Parameter& parameter : layer.fit.parameters) visit(layer.name + "." + parameter.name, parameter);
-        for_each_parameter(layer.residual, visit);
+        for (const Parameter& tensor : layer.fit.*tensors) visit(layer.name + "." + tensor.name, tensor);
+        for_each_of(tensors, layer.residual, visit);
     }
 }
+
+/// All tensors, in the order of the layout: parameters, then buffers.
+template <typename Visit>
+void for_each_tensor(const std::vector<PlannedLayer>& layers, const Visit& visit) {
+    for_each_of(&LayerFit::parameters, layers, visit);
+    for_each_of(&LayerFit::buffers, layers, visit);
+}
+
+/// The first layer with buffers, in a residual or not; null: none has.
+const PlannedLayer* layer_with_buffers(const std::vector<PlannedLayer>& layers);
 
 }  // namespace fedhive::clients

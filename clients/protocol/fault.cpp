@@ -1,9 +1,5 @@
 #include "clients/protocol/fault.h"
 
-#include "aggregation/base/error.h"
-
-#include <algorithm>
-
 namespace fedhive::clients {
 
 namespace {
@@ -32,11 +28,9 @@ const std::vector<FaultSpec>& fault_catalog() {
 }
 
 InjectedFault injected(const std::string& name, const Values& values) {
-    const std::vector<FaultSpec>& catalog = fault_catalog();
-    const auto spec = std::find_if(catalog.begin(), catalog.end(), [&](const FaultSpec& one) { return one.name == name; });
-    FEDHIVE_CHECK(spec != catalog.end(), "no fault is called '{}'", name);
-    const Values complete = completed(values, spec->keys);
-    InjectedFault fault{.kind = spec->kind};
+    const FaultSpec& spec = entry_of(fault_catalog(), name, "fault");
+    const Values complete = completed(values, spec.keys);
+    InjectedFault fault{.kind = spec.kind};
     if (complete.find("at") != nullptr) fault.at_update = complete.word("at") == "update" ? 1 : 0;
     fault.seconds = complete.number_or("seconds", 0.0);
     return fault;

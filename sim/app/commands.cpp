@@ -139,7 +139,7 @@ int validate_command(const std::filesystem::path& config, const std::vector<std:
                        {"mistakes", Json::array()}});
         else
             fmt::print("{}: valid; {} parameters, {} clients, {} training examples\n", escaped(config.string()),
-                       run.layout.num_values(), data.num_clients, data.num_train);
+                       run.layout.num_parameters(), data.num_clients, data.num_train);
         return 0;
     } catch (const ConfigError& error) {
         if (!json) throw;

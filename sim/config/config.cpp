@@ -110,7 +110,7 @@ LoadedConfig load_tree(Node root) {
     read_described(root, [&](Visitor& reader) { describe(reader, loaded.run); });
     const std::string origin = root.origin;
     const auto source = std::make_shared<TreeSource>(std::move(root));
-    const StrategySpec& strategy = *find_strategy(loaded.run.strategy.name);
+    const StrategySpec& strategy = strategy_spec(loaded.run.strategy.name);
     complete(loaded.run, strategy, *source, origin);
     check_rules(loaded.run, strategy, *source);
     loaded.source = source;

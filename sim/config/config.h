@@ -39,11 +39,8 @@ struct ModelConfig {
 };
 
 struct OptimizerConfig {
-    std::string name = "sgd";
-    double lr = 0.01;
-    double momentum = 0.0;
-    double weight_decay = 0.0;
-    bool nesterov = false;
+    std::string name = "sgd";  // of aggregation/math/client_optimizer.h
+    Values values;             // of its keys; complete once loaded
 };
 
 struct TrainingConfig {

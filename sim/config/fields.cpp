@@ -1,5 +1,6 @@
 #include "sim/config/fields.h"
 
+#include "aggregation/math/client_optimizer.h"
 #include "clients/data/data_format.h"
 #include "clients/data/partition.h"
 #include "clients/models/catalog.h"
@@ -85,7 +86,7 @@ void describe_data(Visitor& visitor, DataConfig& data) {
 
 void describe_model(Visitor& visitor, ModelConfig& model) {
     visitor.begin({.name = "model", .flow = true, .doc = "Which network is trained; its input and output sizes come from the data."});
-    visitor.field({.name = "name", .target = &model.name, .choices = clients::model_names(), .required = true, .or_else = "layers",
+    visitor.field({.name = "name", .target = &model.name, .choices = names_of(clients::model_catalog()), .required = true, .or_else = "layers",
                    .doc = summaries_of(clients::model_catalog())});
     describe_keys(visitor, "name", model.name, model.values, choices_of(clients::model_catalog()));
     visitor.field({.name = "layers", .target = &model.layers, .when = Condition{model.name, "name", {}}, .default_note = "–",
@@ -130,14 +131,9 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
                           "batches are filled up and clients that have ended are computed on, so the last bits and dropout differ from steps that "
                           "are not recorded, and a resumed run has to keep the value. All else holds for 1: it never changes a result."});
     visitor.begin({.name = "optimizer", .flow = true, .doc = "The client's optimiser; it starts fresh each round."});
-    visitor.field({.name = "name", .target = &optimizer.name, .choices = {"sgd"}, .doc = "sgd: stochastic gradient descent."});
-    visitor.field({.name = "lr", .target = &optimizer.lr, .range = above(0),
-                   .doc = "Client rate, per local step, typically 0.01–0.1 (η_l)."});
-    visitor.field({.name = "momentum", .target = &optimizer.momentum, .range = fraction_below_one(),
-                   .doc = "Fraction of the last step carried over; 0 is plain SGD, typically 0.5–0.9."});
-    visitor.field({.name = "weight_decay", .target = &optimizer.weight_decay, .range = at_least(0),
-                   .doc = "L2 penalty added to the gradient, as torch.optim.SGD does; typically 0–0.001."});
-    visitor.field({.name = "nesterov", .target = &optimizer.nesterov, .doc = "Nesterov's form of momentum; needs momentum above 0."});
+    const auto& optimizers = aggregation::optimizer_catalog();
+    visitor.field({.name = "name", .target = &optimizer.name, .choices = names_of(optimizers), .doc = summaries_of(optimizers)});
+    describe_keys(visitor, "name", optimizer.name, optimizer.values, choices_of(optimizers));
     visitor.end();
     visitor.end();
 }
@@ -151,7 +147,7 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
                    .doc = "How much an update counts: examples, by its client's number of training examples (n_k); uniform, all alike."});
     strategy.weighting = weighting == "uniform" ? Weighting::Uniform : Weighting::Examples;
     const auto& rules = aggregation::aggregator_catalog();
-    if (strategy.aggregator.name.empty()) strategy.aggregator.name = find_strategy(strategy.name)->aggregator;
+    if (strategy.aggregator.name.empty()) strategy.aggregator.name = strategy_spec(strategy.name).aggregator;
     visitor.field({.name = "aggregator", .target = &strategy.aggregator.name, .choices = names_of(rules), .default_note = "the strategy's own",
                    .doc = "The rule that makes one update of a round's. " + summaries_of(rules)});
     describe_keys(visitor, "aggregator", strategy.aggregator.name, strategy.aggregator.values, choices_of(rules));
@@ -261,10 +257,11 @@ void describe_keys(Visitor& visitor, const std::string& chooser, const std::stri
         const bool applies = std::find(owners.begin(), owners.end(), chosen) != owners.end();
         const KeyValue* given = applies ? values.find(key->name) : nullptr;
         KeyValue value = given != nullptr ? *given : key->default_value;
-        Condition when{chosen, chooser, owners};
+        std::optional<Condition> when;
+        if (owners.size() < choices.size()) when = Condition{chosen, chooser, owners};
         if (key->with) {
             const KeyValue* companion = applies ? complete.find(key->with->key) : nullptr;
-            when = {companion != nullptr ? std::get<std::string>(*companion) : "", key->with->key, key->with->values};
+            when = Condition{companion != nullptr ? std::get<std::string>(*companion) : "", key->with->key, key->with->values};
         }
         visitor.field({.name = key->name,
                        .target = std::visit([](auto& typed) { return Target(&typed); }, value),

@@ -116,15 +116,6 @@ std::vector<Choice> choices_of(const Catalog& catalog) {
     return choices;
 }
 
-/// The names of a catalog's entries.
-template <class Catalog>
-std::vector<std::string> names_of(const Catalog& catalog) {
-    std::vector<std::string> names;
-    names.reserve(catalog.size());
-    for (const auto& entry : catalog) names.push_back(entry.name);
-    return names;
-}
-
 /// "iid: a seeded shuffle; shards: few labels a client": a catalog's entries in a key's doc, by their `summary`.
 template <class Catalog>
 std::string summaries_of(const Catalog& catalog) {

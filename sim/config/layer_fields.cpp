@@ -17,12 +17,6 @@ namespace {
 using clients::LayerKind;
 using clients::LayerList;
 
-std::vector<std::string> kind_names() {
-    std::vector<std::string> names;
-    for (const LayerKind& kind : clients::layer_catalog()) names.push_back(kind.name);
-    return names;
-}
-
 class LayerReader {
 public:
     LayerReader(LayerList& layers, const LayerReading& reading) : layers_(layers), reading_(reading) {}
@@ -47,9 +41,9 @@ private:
         const auto& catalog = clients::layer_catalog();
         const auto kind = std::ranges::find(catalog, name, &LayerKind::name);
         if (kind == catalog.end()) {
-            const std::string near = nearest_word(name, kind_names());
+            const std::string near = nearest_word(name, names_of(catalog));
             return reading_.report(node, path,
-                                   fmt::format("there is no layer '{}'; known: {}{}", name, fmt::join(kind_names(), ", "),
+                                   fmt::format("there is no layer '{}'; known: {}{}", name, fmt::join(names_of(catalog), ", "),
                                                near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
         }
         const Node* arguments = word ? nullptr : &node.children.front();

@@ -1,5 +1,6 @@
 #include "sim/config/rules.h"
 
+#include "aggregation/math/client_optimizer.h"
 #include "clients/data/data_format.h"
 #include "clients/data/partition.h"
 #include "sim/config/fields.h"
@@ -56,8 +57,8 @@ void check_training(const TrainingConfig& training, std::int64_t clients, const 
         throw source.error("training.clients_per_slot",
                            fmt::format("{} is not a power of two; allowed: 1, 2, 4, 8, ...; write {} or {}", per_slot,
                                        std::bit_floor(per_slot), std::bit_ceil(per_slot)));
-    if (training.optimizer.nesterov && training.optimizer.momentum == 0.0)
-        throw source.error("training.optimizer.nesterov", "needs momentum above 0, typically 0.9; the momentum here is 0");
+    if (const auto check = aggregation::optimizer_spec(training.optimizer.name).check)
+        report("training.optimizer", check(training.optimizer.values), source);
 }
 
 /// Whatever it says of the mode, clients_per_slot has to say, too.

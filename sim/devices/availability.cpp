@@ -1,9 +1,5 @@
 #include "sim/devices/availability.h"
 
-#include "aggregation/base/error.h"
-
-#include <algorithm>
-
 namespace fedhive::sim {
 
 // Each in the file of its name, in availabilities/.
@@ -17,10 +13,7 @@ const std::vector<AvailabilityScheme>& availability_catalog() {
 }
 
 const AvailabilityScheme& availability_scheme(const std::string& name) {
-    const std::vector<AvailabilityScheme>& catalog = availability_catalog();
-    const auto found = std::find_if(catalog.begin(), catalog.end(), [&](const auto& scheme) { return scheme.name == name; });
-    FEDHIVE_CHECK(found != catalog.end(), "no availability is called '{}'", name);
-    return *found;
+    return entry_of(availability_catalog(), name, "availability");
 }
 
 }  // namespace fedhive::sim

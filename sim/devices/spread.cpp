@@ -1,9 +1,5 @@
 #include "sim/devices/spread.h"
 
-#include "aggregation/base/error.h"
-
-#include <algorithm>
-
 namespace fedhive::sim {
 
 // Each in the file of its name, in spreads/.
@@ -16,12 +12,6 @@ const std::vector<Spread>& spread_catalog() {
     return catalog;
 }
 
-const Spread& spread_of(const std::string& distribution) {
-    const std::vector<Spread>& catalog = spread_catalog();
-    const auto found =
-        std::find_if(catalog.begin(), catalog.end(), [&](const Spread& one) { return one.name == distribution; });
-    FEDHIVE_CHECK(found != catalog.end(), "no distribution is called '{}'", distribution);
-    return *found;
-}
+const Spread& spread_of(const std::string& distribution) { return entry_of(spread_catalog(), distribution, "distribution"); }
 
 }  // namespace fedhive::sim

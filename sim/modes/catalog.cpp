@@ -1,7 +1,4 @@
-#include "aggregation/base/error.h"
 #include "sim/modes/mode_spec.h"
-
-#include <algorithm>
 
 namespace fedhive::sim {
 
@@ -21,12 +18,7 @@ const std::vector<ModeSpec>& mode_catalog() {
     return catalog;
 }
 
-const ModeSpec& mode_spec(const std::string& name) {
-    const std::vector<ModeSpec>& catalog = mode_catalog();
-    const auto found = std::find_if(catalog.begin(), catalog.end(), [&](const ModeSpec& spec) { return spec.name == name; });
-    FEDHIVE_CHECK(found != catalog.end(), "no mode is called '{}'", name);
-    return *found;
-}
+const ModeSpec& mode_spec(const std::string& name) { return entry_of(mode_catalog(), name, "mode"); }
 
 std::vector<std::string> modes_of(const StrategySpec& strategy) {
     const bool weighs = aggregation::aggregator_spec(strategy.aggregator).weighs;

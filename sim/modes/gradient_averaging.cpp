@@ -56,6 +56,7 @@ ModeSpec gradient_averaging() {
                          "around; tree: pairs of pairs, the same bits as star. Can change the last bit."}},
         .all_clients = true,
         .weighs_updates = false,
+        .averages_buffers = false,
         .rate_key = "training.optimizer.lr",
         .limits = {{"data.partition.scheme", {"iid"}, "examples are dealt anew in every pass, the same number to each replica"},
                    {"data.partition.sizes", {}, "examples are dealt anew in every pass, the same number to each replica"},

@@ -30,6 +30,7 @@ ModeSpec hogwild() {
                   .doc = "partitioned: a client's own examples; full: all training examples for every client, each in an order "
                          "of its own."}},
         .weighs_updates = false,
+        .averages_buffers = false,
         .rate_key = "training.optimizer.lr",
         .limits =
             {{"failures.policy",

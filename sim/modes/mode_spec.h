@@ -47,7 +47,8 @@ struct ModeSpec {
     bool steps_by_arrival = false;  // each makes a step of the server, so nothing can be missing from it
     bool all_clients = false;       // work together in every round
     bool weighs_updates = true;
-    bool discounts = false;  // updates by their age
+    bool averages_buffers = true;  // what clients send holds their model's, too, and nothing that is older than the server's
+    bool discounts = false;        // updates by their age
     std::string
         rate_key{};  // where the server has a part of its own: takes the place of a server rate; empty: all of it is the strategy's
     std::vector<KeyLimit> limits{};

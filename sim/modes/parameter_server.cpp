@@ -21,6 +21,7 @@ ModeSpec parameter_server() {
                   "sequential SGD."}},
         .steps_by_arrival = true,
         .weighs_updates = false,
+        .averages_buffers = false,
         .rate_key = "training.optimizer.lr",
         .same_bits = SameBits::BySameOrder,
         .gradient_vectors = 2,

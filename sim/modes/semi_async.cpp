@@ -13,6 +13,7 @@ ModeSpec semi_async() {
                       "arXiv:2106.06639)",
                   .keys = staleness_keys(),
                   .needs_quorum = true,
+                  .averages_buffers = false,
                   .discounts = true,
                   .same_bits = SameBits::BySameOrder,
                   .build = [](const ModeInput& input) {

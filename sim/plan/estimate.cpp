@@ -111,8 +111,7 @@ std::string cost_key(RunConfig run) {
     run.workers = 1;
     run.mps = "off";
     run.faults.clear();
-    run.training.optimizer.lr = 1.0;
-    run.training.optimizer.weight_decay = 0.0;
+    for (const char* costs_nothing : {"lr", "weight_decay"}) run.training.optimizer.values.erase(costs_nothing);
     run.strategy = {};
     run.stop = {};
     return to_yaml(run);

@@ -61,7 +61,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       mode(make_mode(config)),
       slots(plan_slots(config, space, layout.num_floats(), num_workers)),
       arena(make_arena(loaded, space, num_workers, mode, slots, layout, cut)),
-      strategy(make_mode_strategy(config, *arena)),
+      strategy(make_mode_strategy(config, *arena, layout)),
       server(*arena, mode.velocity_index),
       worker_plan(plan_workers()) {
     // What is stored with the run names the device and the engine that were used, so that running it again asks for the same.

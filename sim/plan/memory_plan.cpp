@@ -4,6 +4,7 @@
 #include "sim/machine/machine.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/plan/experiment.h"
+#include "sim/round/mode.h"
 
 #include <algorithm>
 #include <bit>
@@ -18,11 +19,12 @@ constexpr std::uint64_t kRehearsedBatches = 8;
 /// Vectors of [P] that a worker keeps for itself.
 std::uint64_t vectors_of_worker(const RunConfig& run, const ModeSpec& mode, std::uint64_t most_per_slot) {
     std::uint64_t vectors = 2;
-    if (run.training.optimizer.momentum > 0.0) vectors += 1 + mode.velocity_vectors;
+    const bool momentum = sgd_options(run.training.optimizer).momentum > 0.0F;
+    if (momentum) vectors += 1 + mode.velocity_vectors;
     const bool proximal = run.strategy.values.number_or("proximal_mu", 0.0) > 0.0;
     vectors += std::max<std::uint64_t>(mode.gradient_vectors, proximal ? 1 : 0);  // the gradient in one piece
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
-    if (at_once > 1) vectors += at_once * (run.training.optimizer.momentum > 0.0 ? 3 : 2);
+    if (at_once > 1) vectors += at_once * (momentum ? 3 : 2);
     if (most_per_slot > 1) vectors += static_cast<std::uint64_t>(std::bit_width(most_per_slot)) - 1;  // partial sums
     return vectors;
 }

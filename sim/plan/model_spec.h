@@ -13,7 +13,8 @@ clients::DataShape data_shape(const LoadedConfig& loaded);
 /// The key that says which model it is: "model.name" or "model.layers".
 std::string model_key(const RunConfig& run);
 
-/// Throws ConfigError, with file, line and key, where it does not fit the examples: in a list of layers the one to blame.
+/// Throws ConfigError, with file, line and key, where it does not fit the examples, in a list of layers the one to blame; or keeps running
+/// statistics that the mode cannot average.
 clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataShape& data);
 
 }  // namespace fedhive::sim

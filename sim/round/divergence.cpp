@@ -10,11 +10,10 @@ namespace fedhive::sim {
 namespace {
 
 /// A key that exists in this config, with its value.
-std::string key(const std::string& name, double value) { return fmt::format("{} ({})", name, value); }
-
-void add_parameter(std::vector<std::string>& keys, const RunConfig& run, const char* name, double above) {
-    const double value = run.strategy.values.number_or(name, 0.0);
-    if (value > above) keys.push_back(key(fmt::format("strategy.{}", name), value));
+void add_parameter(std::vector<std::string>& keys, const char* section, const Values& values, const char* name,
+                   double above = 0.0) {
+    const double value = values.number_or(name, 0.0);
+    if (value > above) keys.push_back(fmt::format("{}.{} ({})", section, name, value));
 }
 
 std::string smaller(const std::vector<std::string>& keys) {
@@ -22,10 +21,9 @@ std::string smaller(const std::vector<std::string>& keys) {
 }
 
 std::vector<std::string> client_keys(const RunConfig& run) {
-    std::vector<std::string> keys{key("training.optimizer.lr", run.training.optimizer.lr)};
-    if (run.training.optimizer.momentum > 0.0)
-        keys.push_back(key("training.optimizer.momentum", run.training.optimizer.momentum));
-    add_parameter(keys, run, "proximal_mu", 0.0);
+    std::vector<std::string> keys;
+    for (const char* name : {"lr", "momentum"}) add_parameter(keys, "training.optimizer", run.training.optimizer.values, name);
+    add_parameter(keys, "strategy", run.strategy.values, "proximal_mu");
     if (run.mode.values.find("max_staleness") != nullptr && run.cohort_size() > 1) keys.emplace_back("mode.max_staleness");
     return keys;
 }
@@ -37,8 +35,9 @@ std::string help_for_updates(const RunConfig& run) { return smaller(client_keys(
 std::string help_for_model(const RunConfig& run) {
     // A server rate of 1 only takes the mean of what clients have made; Adam's is a step of its own.
     std::vector<std::string> keys;
-    add_parameter(keys, run, "server_lr", run.strategy.name == "fedadam" ? 0.0 : 1.0);
-    add_parameter(keys, run, "server_momentum", 0.0);
+    const Values& values = run.strategy.values;
+    add_parameter(keys, "strategy", values, "server_lr", run.strategy.name == "fedadam" ? 0.0 : 1.0);
+    add_parameter(keys, "strategy", values, "server_momentum");
     for (const std::string& of_clients : client_keys(run)) keys.push_back(of_clients);
     return smaller(keys) + "; failures.max_update_norm refuses updates that are too large";
 }

@@ -1,6 +1,10 @@
 #include "sim/round/mode.h"
 
+#include "aggregation/math/buffers_mean.h"
+#include "aggregation/math/client_optimizer.h"
 #include "sim/modes/mode_spec.h"
+
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -14,15 +18,19 @@ ModeInput input_of(const RunConfig& run) {
 }  // namespace
 
 aggregation::SgdOptions sgd_options(const OptimizerConfig& optimizer) {
-    return {static_cast<float>(optimizer.lr), static_cast<float>(optimizer.momentum),
-            static_cast<float>(optimizer.weight_decay), optimizer.nesterov};
+    const aggregation::OptimizerSpec& spec = aggregation::optimizer_spec(optimizer.name);
+    return spec.build(completed(optimizer.values, spec.keys));
 }
 
 Mode make_mode(const RunConfig& run) { return mode_spec(run.mode.name).build(input_of(run)); }
 
-Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena) {
+Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena, const aggregation::Layout& layout) {
     Strategy strategy = make_strategy(run.strategy.name, run.strategy.values, run.strategy.weighting, run.strategy.aggregator);
-    if (const auto take_over = mode_spec(run.mode.name).take_over) take_over(strategy, input_of(run), arena);
+    if (const auto take_over = mode_spec(run.mode.name).take_over)
+        take_over(strategy, input_of(run), arena);
+    else if (layout.num_trainable() < layout.num_floats())
+        strategy.server_optimizer =
+            aggregation::make_buffers_mean(std::move(strategy.server_optimizer), layout.num_trainable());
     return strategy;
 }
 

@@ -3,6 +3,7 @@
 
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/arena.h"
+#include "aggregation/memory/layout.h"
 #include "sim/config/config.h"
 #include "sim/modes/mode.h"
 #include "sim/strategies/strategy.h"
@@ -14,7 +15,8 @@ Mode make_mode(const RunConfig& run);
 /// The optimiser of the config: of each client, or of the server where that steps by gradients.
 aggregation::SgdOptions sgd_options(const OptimizerConfig& optimizer);
 
-/// The strategy of the config, with the server's part taken over by a mode that has its own.
-Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena);
+/// The strategy of the config, with the server's part taken over by a mode that has its own. Where the strategy's stands, a model's buffers
+/// take the mean.
+Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena, const aggregation::Layout& layout);
 
 }  // namespace fedhive::sim

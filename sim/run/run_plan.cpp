@@ -101,13 +101,13 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
                                                            (run.workers.mps ? ", sharing the GPU by MPS" : "");
     const std::string seeds = describe_seeds(config);
     const std::string mode = config.mode.name == ModeConfig{}.name ? "" : " · " + config.mode.name;
-    const bool own = config.strategy.aggregator.name == find_strategy(config.strategy.name)->aggregator;
+    const bool own = config.strategy.aggregator.name == strategy_spec(config.strategy.name).aggregator;
     const std::string strategy = config.strategy.name + (own ? "" : " with " + config.strategy.aggregator.name);
     std::string text = fmt::format("run         {} · {}{} · {} rounds · seed {}{}\n", config.name, strategy, mode,
                                    config.rounds, config.seed, seeds.empty() ? "" : fmt::format(" ({})", seeds));
     text += fmt::format("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
     text += describe_steps(run);
-    text += fmt::format("model       {} · {} parameters · input {}x{}x{}\n", run.model.name.get(), run.layout.num_values(),
+    text += fmt::format("model       {} · {} parameters · input {}x{}x{}\n", run.model.name.get(), run.layout.num_parameters(),
                         data.shape.channels, data.shape.height, data.shape.width);
     text += fmt::format("data        {} · {} training and {} test examples · {} classes\n", config.data.format, data.num_train,
                         data.num_test, data.num_classes);

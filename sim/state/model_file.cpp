@@ -46,13 +46,21 @@ StateFile read_model_file(const std::filesystem::path& file) {
     }
 }
 
-/// The file's names are the layout's, in any order.
+/// How many batches a batch norm of PyTorch's has seen, which nothing here depends on.
+bool counts_batches(const Tensor& tensor, const Layout& layout) {
+    constexpr std::string_view kCounter = ".num_batches_tracked";
+    if (!tensor.name.ends_with(kCounter)) return false;
+    const std::string statistics = tensor.name.substr(0, tensor.name.size() - kCounter.size()) + ".running_mean";
+    return std::ranges::any_of(layout.entries(), [&](const LayoutEntry& entry) { return entry.name == statistics; });
+}
+
+/// The file's names are the layout's, in any order, but for PyTorch's counters.
 void check_names(const std::filesystem::path& file, const StateFile& state, const Layout& layout) {
     std::set<std::string> wanted;
     for (const LayoutEntry& entry : layout.entries()) wanted.insert(entry.name);
     std::vector<std::string> missing, extra;
     for (const Tensor& tensor : state.tensors)
-        if (wanted.erase(tensor.name) == 0) extra.push_back(tensor.name);
+        if (wanted.erase(tensor.name) == 0 && !counts_batches(tensor, layout)) extra.push_back(tensor.name);
     for (const LayoutEntry& entry : layout.entries())
         if (wanted.contains(entry.name)) missing.push_back(entry.name);
     if (!missing.empty())

@@ -46,8 +46,8 @@ struct StrategySpec {
 /// All strategies, in the order of REFERENCE.md.
 const std::vector<StrategySpec>& strategy_catalog();
 
-/// The entry of that name; nullptr when there is none.
-const StrategySpec* find_strategy(const std::string& name);
+/// The name must exist.
+const StrategySpec& strategy_spec(const std::string& name);
 
 /// The strategy's own rule, or another one by its name, with the values of its keys.
 struct AggregatorChoice {

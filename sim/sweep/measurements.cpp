@@ -19,8 +19,7 @@ std::string memory_key(RunConfig config) {
     config.seeds = same.seeds;
     config.rounds = same.rounds;
     config.workers = same.workers;
-    config.training.optimizer.lr = same.training.optimizer.lr;
-    config.training.optimizer.weight_decay = same.training.optimizer.weight_decay;
+    for (const char* takes_nothing : {"lr", "weight_decay"}) config.training.optimizer.values.erase(takes_nothing);
     return to_yaml(config);
 }
 

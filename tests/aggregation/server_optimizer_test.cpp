@@ -1,5 +1,7 @@
 #include "aggregation/math/server_optimizer.h"
 
+#include "aggregation/math/buffers_mean.h"
+
 #include "tests/aggregation/reference.h"
 #include "tests/conformance/server_optimizer_conformance.h"
 #include "tests/support/skip.h"
@@ -66,6 +68,24 @@ TEST_SUITE("ServerOptimizer") {
     TEST_CASE("Gpu: ServerOptimizersConform") {
         if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
         server_optimizers_conform(MemorySpace::Cuda);
+    }
+
+    TEST_CASE("BuffersTakeTheMeanWhateverTheOptimiserMakesOfParameters") {
+        const Floats global{8.0F, 8.0F, 1.0F};
+        const Floats aggregate{4.0F, 4.0F, -0.5F};
+        for (const auto& make :
+             {+[] { return make_server_sgd({.lr = 0.5F, .momentum = 0.5F}); }, +[] { return make_server_adam(kAdam); }}) {
+            const auto alone = make();
+            const auto with_buffers = make_buffers_mean(make(), 2);
+            CHECK(with_buffers->moments(3, MemorySpace::Host).size() == alone->moments(3, MemorySpace::Host).size());
+            Floats expected(3), next(3);
+            for (int step = 0; step < 2; ++step) {
+                alone->step(ParamSpan(expected), ConstParamSpan(global), {ConstParamSpan(aggregate)});
+                with_buffers->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(aggregate)});
+                CHECK(expected[2] != 0.5F);
+                CHECK(next == Floats{expected[0], expected[1], 0.5F});
+            }
+        }
     }
 
     TEST_CASE("ServerSgdSmallNumbersAreExact") {

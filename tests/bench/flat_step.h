@@ -22,7 +22,7 @@ public:
         model_.module().train();
         // backward() adds to what it finds at a tensor: all of it lands in the one flat gradient.
         std::size_t index = 0;
-        for (at::Tensor* tensor : model_.module().parameters()) {
+        for (at::Tensor* tensor : model_.module().tensors()) {
             const aggregation::LayoutEntry& entry = model_.layout().entries()[index++];
             const auto first = static_cast<std::int64_t>(entry.offset), size = static_cast<std::int64_t>(entry.size);
             tensor->mutable_grad() = gradient_.narrow(0, first, size).view(entry.shape);

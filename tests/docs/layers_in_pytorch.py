@@ -1,24 +1,27 @@
-"""Draws lists of layers, and compares a step of fedhive along each with one of PyTorch: the same shapes and names of parameters, the same loss
-and the same gradient, from the same parameters.
+"""Draws lists of layers, and compares a step of fedhive along each with one of PyTorch: the same shapes and names of parameters, the same loss,
+gradient and running statistics from the same parameters, and the same test loss after it. So are the named models that no other test compares,
+with docs/pytorch.md's.
 
 usage: layers_in_pytorch.py FEDHIVE     PyTorch as for tests/docs/pytorch_page.py
 """
 import random
+import re
 import subprocess
 import sys
 import tempfile
+from collections import OrderedDict
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from pytorch_page import numpy, torch, write_idx  # noqa: E402  finds PyTorch, or skips
+from pytorch_page import COMPARED_BY_A_STEP, ROOT, numpy, torch, write_idx  # noqa: E402  finds PyTorch, or skips
 
 from safetensors.torch import load_file, save_file  # noqa: E402
 from torch import nn  # noqa: E402
 
-SIDE, CLASSES, EXAMPLES, RATE = 12, 5, 40, 0.05
+SIDE, CLASSES, EXAMPLES, RATE = 16, 5, 40, 0.05
 LISTS = 12
-IMAGE_KINDS = ["conv2d", "conv2d", "max_pool", "avg_pool", "dropout2d", "group_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual", "residual"]
-ROW_KINDS = ["linear", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual"]
+IMAGE_KINDS = ["conv2d", "conv2d", "max_pool", "avg_pool", "dropout2d", "group_norm", "batch_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual", "residual"]
+ROW_KINDS = ["linear", "batch_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual"]
 
 
 class Residual(nn.Sequential):
@@ -47,6 +50,8 @@ def one_layer(draw, kind, shape):
         if shape[0] % groups or shape[0] // groups * shape[1] * shape[2] < 2:
             return None
         return f"{{group_norm: {groups}}}", nn.GroupNorm(groups, shape[0]), shape
+    if kind == "batch_norm":
+        return kind, (nn.BatchNorm1d if len(shape) == 1 else nn.BatchNorm2d)(shape[0]), shape
     if kind == "linear":
         out = draw.randint(2, 12)
         return f"{{linear: {out}}}", nn.Linear(shape[0], out), [out]
@@ -85,6 +90,14 @@ def write_data(folder):
         write_idx(folder / f"{part}-labels-idx1-ubyte", numpy.arange(EXAMPLES) % CLASSES)
 
 
+def named(model):
+    """As the page defines it."""
+    text = re.search(rf"^def {model}\(\):\n(?: .*\n)+", (ROOT / "docs/pytorch.md").read_text(), re.M).group()
+    names = {"nn": nn, "OrderedDict": OrderedDict, "channels": 1, "height": SIDE, "width": SIDE, "classes": CLASSES}
+    exec(compile(text, "docs/pytorch.md", "exec"), names)
+    return names[model]()
+
+
 def compare(fedhive, folder, number, layers, module):
     """One client with all examples in one batch takes one step."""
     first, run = folder / f"{number}.safetensors", folder / str(number)
@@ -94,7 +107,7 @@ def compare(fedhive, folder, number, layers, module):
     save_file(module.state_dict(), first)
     (folder / "config.yaml").write_text(
         f"rounds: 1\nworkers: 0\ndevice: cpu\ndata: {{format: idx, root: {folder}, partition: {{clients: 1}}}}\n"
-        f"model: {{layers: {layers}, init: {first}}}\ntraining: {{batch_size: {EXAMPLES}, optimizer: {{lr: {RATE}}}}}\n")
+        f"model: {{{layers}, init: {first}}}\ntraining: {{batch_size: {EXAMPLES}, optimizer: {{lr: {RATE}}}}}\n")
     ran = subprocess.run([fedhive, "run", folder / "config.yaml", "--out", run, "--quiet"], capture_output=True, text=True)
     assert ran.returncode == 0, (layers, ran.stderr)
 
@@ -105,18 +118,27 @@ def compare(fedhive, folder, number, layers, module):
     loss = nn.functional.cross_entropy(module(pixels("train")), labels)
     loss.backward()
     after, before = load_file(run / "model.safetensors"), load_file(first)
-    assert set(after) == set(before), (layers, list(after), list(before))
+    counters = {name for name in before if name.endswith("num_batches_tracked")}  # PyTorch's alone
+    assert set(after) == set(before) - counters, (layers, list(after), list(before))
+    for name, statistics in module.named_buffers():
+        if name not in counters:
+            assert torch.allclose(after[name], statistics, rtol=1e-4, atol=1e-5), (layers, name, after[name], statistics)
     largest, difference = 0.0, 0.0
     for name, parameter in module.named_parameters():
         ours = (before[name] - after[name]) / RATE
         largest = max(largest, parameter.grad.abs().max().item())
         difference = max(difference, (ours - parameter.grad).abs().max().item())
     assert largest > 1e-4 and difference < 1e-3 * largest + 1e-5, (layers, largest, difference)
+    module.load_state_dict(after)
+    module.eval()
+    with torch.no_grad():
+        test_loss = nn.functional.cross_entropy(module(pixels("t10k")), labels).item()
     header, row = [line.split(",") for line in (run / "rounds.csv").read_text().splitlines()[:2]]
-    train_loss = float(dict(zip(header, row))["train_loss"])
-    assert abs(train_loss - loss.item()) < 1e-4 * loss.item(), (layers, train_loss, loss.item())
+    losses = {name: float(value) for name, value in zip(header, row) if name in ("train_loss", "test_loss")}
+    assert abs(losses["train_loss"] - loss.item()) < 1e-4 * loss.item(), (layers, losses, loss.item())
+    assert abs(losses["test_loss"] - test_loss) < 1e-4 * test_loss, (layers, losses, test_loss)
     count = sum(parameter.numel() for parameter in module.parameters())
-    print(f"{layers}: {count} parameters, loss {train_loss:.5f}, largest gradient {largest:.2g}, off by {difference:.1g}")
+    print(f"{layers}: {count} parameters, loss {loss.item():.5f}, largest gradient {largest:.2g}, off by {difference:.1g}")
 
 
 def main(fedhive):
@@ -126,13 +148,18 @@ def main(fedhive):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_data(folder)
+        compare(fedhive, folder, "norms", "layers: [{conv2d: {out: 4, kernel: 3}}, batch_norm, relu, flatten, {linear: 6}, batch_norm, tanh, linear]",
+                nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(4 * (SIDE - 2) ** 2, 6),
+                              nn.BatchNorm1d(6), nn.Tanh(), nn.Linear(6, CLASSES)))
         seen = ""
         for number in range(LISTS):
             layers, module = network(draw)
-            compare(fedhive, folder, number, layers, module)
+            compare(fedhive, folder, number, f"layers: {layers}", module)
             seen += layers
         missing = {kind for kind in IMAGE_KINDS + ROW_KINDS if kind not in seen}
         assert not missing, f"no list has {missing}; draw more"
+        for model in COMPARED_BY_A_STEP:
+            compare(fedhive, folder, model, f"name: {model}", named(model))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ TEST_SUITE("MemoryPlan") {
         run.strategy.values.set("proximal_mu", 0.1);  // the gradient in one piece
         CHECK(host_bytes_of_worker(run, 1000, 1) == (64U << 20) + 3 * 4000);
         run.strategy.values.set("proximal_mu", 0.0);
-        run.training.optimizer.momentum = 0.9;
+        run.training.optimizer.values.set("momentum", 0.9);
         CHECK(host_bytes_of_worker(run, 1000, 1) == (64U << 20) + 3 * 4000);
         CHECK(host_bytes_of_worker(run, 1000, 8) == (64U << 20) + (3 + 3) * 4000);  // log2(8) partial sums
         run.training.clients_at_once = 4;  // of each a local model, a gradient and its momentum

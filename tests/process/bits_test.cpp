@@ -7,17 +7,6 @@
 using namespace fedhive;
 using namespace fedhive::testing;
 
-namespace {
-
-std::string sha_with(const Options& overrides) {
-    FedhiveRun run(small_config(), set(overrides));
-    CAPTURE(run.output());
-    REQUIRE(run.end() == "exited with status 0");
-    return run.manifest()["model_sha256"];
-}
-
-}  // namespace
-
 TEST_SUITE("Bits") {
     TEST_CASE("SameModelForAnyNumberOfWorkers") {
         const std::string alone = sha_with({"workers=0"});

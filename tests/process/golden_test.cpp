@@ -10,6 +10,7 @@
 #include "sim/strategies/strategy.h"
 #include "tests/process/csv_rows.h"
 #include "tests/support/skip.h"
+#include "tests/support/small_model.h"
 
 #include <doctest/doctest.h>
 
@@ -55,7 +56,7 @@ std::vector<Case> cases_of_mode(const std::string& mode) {
     for (const sim::StrategySpec& strategy : sim::strategy_catalog()) {
         const auto modes = sim::modes_of(strategy);
         if (std::find(modes.begin(), modes.end(), mode) == modes.end()) continue;
-        for (const std::string& model : clients::model_names()) {
+        for (const std::string model : kTrainedModels) {
             if (mode == "split" && model == "lr") continue;
             Case one{fmt::format("{} {} {}", mode, strategy.name, model),
                      {"mode.name=" + mode, "strategy.name=" + strategy.name, fmt::format("model={{name: {}}}", model)}};
@@ -111,7 +112,7 @@ std::vector<Case> other_cases() {
 
 std::vector<Case> all_cases() {
     std::vector<Case> all = other_cases();
-    for (const std::string& mode : sim::names_of(sim::mode_catalog()))
+    for (const std::string& mode : names_of(sim::mode_catalog()))
         for (Case& one : cases_of_mode(mode)) all.push_back(std::move(one));
     return all;
 }
@@ -203,7 +204,7 @@ TEST_SUITE("Golden") {
         std::set<std::string> covered{"synchronous"};
         covered.insert(kOneByOne.begin(), kOneByOne.end());
         covered.insert(kInGroups.begin(), kInGroups.end());
-        for (const std::string& mode : sim::names_of(sim::mode_catalog())) CHECK_MESSAGE(covered.contains(mode), mode);
+        for (const std::string& mode : names_of(sim::mode_catalog())) CHECK_MESSAGE(covered.contains(mode), mode);
     }
     TEST_CASE("EveryRecordedRowIsACaseOfToday") {
         std::set<std::string> names;

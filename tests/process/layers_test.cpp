@@ -18,15 +18,11 @@ const std::string kResidual =
     "padding: 1}}, "
     "layer_norm, gelu]}, flatten, {dropout: 0.1}, linear]}";
 
+const std::string kStatistics =
+    "model={layers: [{conv2d: {out: 4, kernel: 4, stride: 4}}, {residual: [batch_norm, relu]}, flatten, batch_norm, linear]}";
+
 Options images(const std::string& model) {
     return {"data={format: glyphs, num_train: 260, num_test: 50, partition: {clients: 4}}", "training.cohort=4", model};
-}
-
-std::string sha_with(const Options& overrides) {
-    FedhiveRun run(small_config(), set(overrides));
-    CAPTURE(run.output());
-    REQUIRE(run.end() == "exited with status 0");
-    return run.manifest()["model_sha256"];
 }
 
 }  // namespace
@@ -42,6 +38,13 @@ TEST_SUITE("LayersRun") {
         const std::string two = sha_with(images(kResidual));
         for (const char* workers : {"workers=0", "workers=3"}) CHECK(sha_with(images(kResidual) + Options{workers}) == two);
         CHECK(sha_with(images(kCnn)) != two);
+    }
+
+    TEST_CASE("RunningStatisticsTravelWithTheUpdateWithTheSameBitsForAnyNumberOfWorkers") {
+        const Options run = images(kStatistics) + Options{"strategy={name: fedadam, server_lr: 1}"};
+        const std::string two = sha_with(run);
+        for (const char* workers : {"workers=0", "workers=4"}) CHECK(sha_with(run + Options{workers}) == two);
+        CHECK(sha_with(images(kStatistics) + Options{"mode={name: async}", "training.precision=bf16"}).size() == 64);
     }
 
     TEST_CASE("ListIsTrainedInEveryModeAndByManyClientsAtOnce") {

@@ -62,6 +62,17 @@ TEST_SUITE("ModesRefused") {
                       {"'median' does not run in mode 'hogwild'", "allowed: synchronous"});
     }
 
+    TEST_CASE("RunningStatisticsThatCannotBeAveragedAreRefused") {
+        const std::string statistics = "model: {layers: [flatten, {residual: [batch_norm]}, linear]}\n";
+        for (const char* mode :
+             {"semi_async, quorum: 2", "hogwild", "parameter_server", "gradient_averaging", "split, cut: '1'"})
+            check_refused(statistics + "workers: 4\nmode: {name: " + mode + "}\n", "3: mode.name",
+                          {"layer 1.0 (batch_norm) of the model keeps running statistics, which mode '",
+                           "' cannot average; allowed: synchronous, async; or take group_norm"});
+        check_refused(statistics + "training: {cohort: 4, clients_at_once: 2}\n", "2: training.clients_at_once",
+                      {"layer 1.0 (batch_norm)", "allowed: 1; or take group_norm"});
+    }
+
     TEST_CASE("KeysOfAnotherModeAreRefused") {
         check_refused("mode:\n  name: hogwild\n  alpha: 0.5\n", "3: mode.alpha", {"async"});
         check_refused("mode: {name: synchronous, max_staleness: 1}\n", "1: mode.max_staleness", {"parameter_server"});

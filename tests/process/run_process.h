@@ -3,19 +3,19 @@
 
 #include "aggregation/base/clock.h"
 #include "clients/protocol/process.h"
+#include "tests/support/eventually.h"
 #include "tests/support/places.h"
 #include "tests/support/temporary_folder.h"
 
+#include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <csignal>
 #include <fstream>
-#include <functional>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace fedhive::testing {
@@ -32,16 +32,6 @@ inline std::vector<std::string> read_lines(const std::filesystem::path& file) {
     std::ifstream stream(file);
     for (std::string line; std::getline(stream, line);) lines.push_back(line);
     return lines;
-}
-
-/// Polls until `condition` holds; false after `seconds`.
-inline bool eventually(double seconds, const std::function<bool()>& condition) {
-    const std::int64_t start = now_ns();
-    while (!condition()) {
-        if (seconds_between(start, now_ns()) > seconds) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return true;
 }
 
 /// Direct children of a process, from /proc.
@@ -148,6 +138,14 @@ inline Options set(const Options& assignments) {
         options.push_back(assignment);
     }
     return options;
+}
+
+/// The model's SHA-256 after a small run with these keys changed.
+inline std::string sha_with(const Options& overrides) {
+    FedhiveRun run(small_config(), set(overrides));
+    CAPTURE(run.output());
+    REQUIRE(run.end() == "exited with status 0");
+    return run.manifest()["model_sha256"];
 }
 
 }  // namespace fedhive::testing

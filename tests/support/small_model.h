@@ -7,6 +7,10 @@
 
 namespace fedhive::testing {
 
+/// The named models that suites of steps, modes and strategies train. Between them they have every way in which a named model is computed; the
+/// others are lists of the same layers, and are held to their number of parameters and one step of PyTorch's.
+inline constexpr const char* kTrainedModels[] = {"lr", "mlp", "mnist_cnn", "cnn_m"};
+
 /// With 16 units in a hidden layer where it has such a key, and without dropout unless it is asked for.
 inline clients::ModelSpec small_model(std::string_view name, const clients::ExampleShape& input, std::int64_t num_classes,
                                       bool dropout = false) {

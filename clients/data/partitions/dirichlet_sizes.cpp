@@ -1,5 +1,7 @@
-// Quantity skew: Q. Li et al. 2022, "Federated Learning on Non-IID Data Silos", arXiv:2102.02079, section 3: q ~ Dir(beta), a share q_j of all
-// examples to client j.
+// The quantity skew of Q. Li et al. 2022, "Federated Learning on Non-IID Data Silos: An Experimental Study" (arXiv:2102.02079): q ~ Dir(beta),
+// a share q_j of all examples to client j.
+//
+// Differs   a client below min_examples gets what it misses from the largest ones; the sizes are not drawn again.
 #include "clients/data/partitions/dealing.h"
 #include "clients/data/partitions/shares.h"
 

@@ -1,8 +1,9 @@
-// A fixed number of labels a client: Q. Li et al. 2022, "Federated Learning on Non-IID Data Silos", arXiv:2102.02079, section 3, #C = k. Every
-// client is given k labels; the examples of a label are dealt in equal parts to the clients that have it.
+// A fixed number of labels a client: the quantity-based label imbalance, #C = k, of Q. Li et al. 2022, "Federated Learning on Non-IID Data
+// Silos: An Experimental Study" (arXiv:2102.02079). Every client is given k labels; the examples of a label are dealt in equal parts to the
+// clients that have it.
 //
-//   differs   a client's first label goes round all labels in a drawn order, so that with at least as many clients as labels nothing is left
-//             out; the others are drawn. Examples of a label that nobody has are not used.
+// Differs   a client's first label goes round all labels in a drawn order, so that with at least as many clients as labels nothing is left
+//           out; the others are drawn. Examples of a label that nobody has are not used.
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "clients/data/partitions/dealing.h"

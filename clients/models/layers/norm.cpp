@@ -22,9 +22,30 @@ LayerFit fit_group_norm(const Values& arguments, const Shape& in) {
     return normalised(in, {in[0]});
 }
 
+LayerFit fit_batch_norm(const Values&, const Shape& in) {
+    const Shape channels{in[0]};
+    LayerFit fit = normalised(in, channels);
+    fit.buffers = {{"running_mean", channels, Initial::Zeros}, {"running_var", channels, Initial::Ones}};
+    return fit;
+}
+
 LayerFit fit_layer_norm(const Values&, const Shape& in) { return normalised(in, in); }
 
 }  // namespace
+
+LayerKind batch_norm_layer() {
+    return {
+        .name = "batch_norm",
+        .torch = "BatchNorm2d, BatchNorm1d",
+        .summary =
+            "Each channel of a batch, or each value of examples in a row, is brought to mean 0 and variance 1 (ε = 1e-5), then "
+            "scaled and shifted "
+            "(arXiv:1502.03167). Evaluation takes running statistics (momentum 0.1), which are averaged with the model; so "
+            "does a "
+            "batch with one value a channel, which leaves them as they are.",
+        .keys = {},
+        .fit = fit_batch_norm};
+}
 
 LayerKind group_norm_layer() {
     return {.name = "group_norm",

@@ -1,9 +1,7 @@
 // A CNN of a million parameters: conv3(c->32) relu, conv3(32->64) relu, pool, dropout .25, fc ->128 relu, dropout .5, 128->classes.
 // 1,199,882 parameters on MNIST shapes (fc 9216->128), 1,626,442 on CIFAR shapes (fc 12544->128).
-#include "aggregation/base/error.h"
 #include "clients/models/named/dropout_key.h"
-
-#include <fmt/format.h>
+#include "clients/models/named/smallest_image.h"
 
 namespace fedhive::clients {
 
@@ -20,12 +18,6 @@ LayerList cnn_m_layers(const Values& values) {
     return layers.add("linear", {}, "fc2");
 }
 
-std::string too_small(const ExampleShape& input) {
-    if (input.height >= 6 && input.width >= 6) return "";
-    return fmt::format("cnn_m takes examples of at least 6 x 6 pixels, the data's are {} x {}; for such data use mlp or lr",
-                       input.height, input.width);
-}
-
 }  // namespace
 
 NamedModel cnn_m_model() {
@@ -34,7 +26,7 @@ NamedModel cnn_m_model() {
             .source = "PyTorch's MNIST example, the newer one",
             .keys = {dropout_key()},
             .layers = cnn_m_layers,
-            .misfit = too_small};
+            .misfit = [](const ExampleShape& input) { return below("cnn_m", 6, input); }};
 }
 
 }  // namespace fedhive::clients

@@ -31,6 +31,13 @@ TEST_SUITE("DataFormat") {
         check_shape("idx", {{"root", fixture.root()}, {"classes", 17}});
     }
 
+    TEST_CASE("SyntheticExamplesHaveTheShapeThatIsWritten") {
+        const DataFormat& format = data_format("synthetic");
+        const auto shape = [&](const Values& given) { return format.shape(completed(given, format.keys)).example; };
+        CHECK(shape({{"shape", std::vector<double>{2, 3, 5}}}) == ExampleShape{2, 3, 5});
+        CHECK(shape({{"num_features", 7}}) == ExampleShape{7, 1, 1});
+    }
+
     TEST_CASE("EveryFormatSaysItsShape") {
         for (const DataFormat& format : data_catalog()) CHECK_MESSAGE((format.shape != nullptr), format.name);
     }

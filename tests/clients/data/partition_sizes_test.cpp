@@ -67,6 +67,20 @@ TEST_SUITE("PartitionSizes") {
         }
     }
 
+    TEST_CASE("MinimumIsTakenOneByOneFromTheLargestTheLowerOfEquals") {
+        const auto labels = even_labels(600, 10);
+        std::size_t raised = 0;
+        for (std::uint64_t seed = 0; seed < 20; ++seed) {
+            std::vector<std::size_t> sizes = dealt_sizes(dealt("dirichlet_sizes", {{"alpha", 2.0}}, labels, 12, seed));
+            for (std::size_t client = 0; client < sizes.size(); ++client) {
+                for (; sizes[client] < 45; ++sizes[client], ++raised) --*std::ranges::max_element(sizes);
+            }
+            CHECK(dealt_sizes(dealt("dirichlet_sizes", {{"alpha", 2.0}, {"min_examples", std::int64_t{45}}}, labels, 12,
+                                    seed)) == sizes);
+        }
+        CHECK(raised > 500);
+    }
+
     TEST_CASE("SharesOfTheSizesAreDirichlet") {
         // A client's share of Dirichlet(alpha) over 4 clients is Beta(alpha, 3 alpha).
         constexpr std::size_t kExamples = 20'000;
@@ -159,6 +173,13 @@ TEST_SUITE("PartitionLabelQuota") {
         CHECK(std::accumulate(pairs.begin(), pairs.end(), std::size_t{0}) == 4000);
         CHECK(testing::chi_square(pairs) < testing::chi_square_bound(pairs.size()));
         CHECK(dealt("label_quota", {}, labels, 20).indices != dealt("label_quota", {}, labels, 20, 2).indices);
+    }
+
+    TEST_CASE("ExamplesOfALabelAreShuffled") {
+        const auto of_seed = [](std::uint64_t seed) {
+            return dealt("label_quota", {{"labels_per_client", std::int64_t{1}}}, even_labels(100, 1), 2, seed, 1).indices;
+        };
+        CHECK(of_seed(1) != of_seed(2));
     }
 
     TEST_CASE("MoreLabelsThanClassesAreRefused") {

@@ -5,9 +5,29 @@
 using namespace fedhive::clients;
 
 TEST_SUITE("ParameterCount") {
+    TEST_CASE("IsThatOfTheLiterature") {
+        const auto count = [](const char* name, const ExampleShape& shape) {
+            return num_parameters(named_model(name, shape, 10));
+        };
+        const ExampleShape mnist{1, 28, 28}, cifar{3, 32, 32};
+        CHECK(count("net62k", cifar) == 62'006);
+        CHECK(count("net62k", mnist) == 44'426);
+        CHECK(count("mcmahan_cnn", mnist) == 1'663'370);
+    }
+
+    TEST_CASE("ImagesOfWhichPoolsLeaveNothingAreRefusedWithWhatElseToUse") {
+        CHECK_THROWS_WITH_AS(
+            named_model("net62k", {3, 16, 15}, 10),
+            "net62k takes examples of at least 16 x 16 pixels, the data's are 16 x 15; for such data use mlp or lr",
+            fedhive::ConfigError);
+        CHECK_THROWS_AS(named_model("mcmahan_cnn", {1, 3, 4}, 10), fedhive::ConfigError);
+        CHECK(num_parameters(named_model("net62k", {1, 16, 16}, 10)) > 0);
+        CHECK(num_parameters(named_model("mcmahan_cnn", {1, 4, 4}, 10)) > 0);
+    }
+
     TEST_CASE("IsThatOfTheLayout") {
-        for (const std::string& name : model_names())
-            for (const ExampleShape shape : {ExampleShape{1, 28, 28}, {3, 32, 32}, {2, 7, 9}}) {
+        for (const std::string& name : names_of(model_catalog()))
+            for (const ExampleShape shape : {ExampleShape{1, 28, 28}, {3, 32, 32}, {2, 17, 19}}) {
                 CAPTURE(name);
                 const ModelSpec spec = named_model(name, name == "mnist_cnn" ? ExampleShape{1, 28, 28} : shape, 6);
                 CHECK(num_parameters(spec) == static_cast<double>(model_layout(spec).num_values()));

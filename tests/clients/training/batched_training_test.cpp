@@ -34,7 +34,7 @@ void check_same_as_alone(Clients& all, Objective objective = {}) {
 
 TEST_SUITE("BatchedTraining") {
     TEST_CASE("EveryModelIsTrainedAsOneAtATime") {
-        for (const std::string& name : model_names()) {
+        for (const std::string name : kTrainedModels) {
             CAPTURE(name);
             Clients all(name);
             check_same_as_alone(all);

@@ -39,7 +39,7 @@ TEST_SUITE("Models") {
     }
 
     TEST_CASE("EveryNameBuildsAndGivesOneScorePerClass") {
-        for (const std::string& name : model_names()) {
+        for (const std::string& name : names_of(model_catalog())) {
             CHECK(Classifier(spec_of(name)).forward(at::zeros({2, 1, 28, 28})).sizes() == at::IntArrayRef({2, 10}));
         }
     }
@@ -71,11 +71,11 @@ TEST_SUITE("Models") {
     }
 
     TEST_CASE("InitialParametersFillTheRangeThatPyTorchGivesThem") {
-        for (const std::string& name : model_names()) {
+        for (const std::string& name : names_of(model_catalog())) {
             Classifier model(spec_of(name));
             model.initialise();
-            for (std::size_t i = 0; i < model.parameters().size(); i += 2) {
-                const at::Tensor &weight = *model.parameters()[i], &bias = *model.parameters()[i + 1];
+            for (std::size_t i = 0; i < model.tensors().size(); i += 2) {
+                const at::Tensor &weight = *model.tensors()[i], &bias = *model.tensors()[i + 1];
                 const double bound = 1.0 / std::sqrt(static_cast<double>(weight.numel() / weight.size(0)));
                 const double largest = weight.abs().max().item<double>();
                 CHECK(largest <= bound * 1.000001);
@@ -96,11 +96,11 @@ TEST_SUITE("FlatModel") {
         model.module().eval();
         backward();
         std::vector<at::Tensor> gradients;
-        for (const at::Tensor* tensor : model.module().parameters()) gradients.push_back(tensor->grad().clone());
+        for (const at::Tensor* tensor : model.module().tensors()) gradients.push_back(tensor->grad().clone());
         model.take_gradient();
         model.gradient();
         std::size_t index = 0;
-        for (const at::Tensor* tensor : model.module().parameters()) {
+        for (const at::Tensor* tensor : model.module().tensors()) {
             const auto& entry = model.layout().entries()[index];
             CHECK(tensor->data_ptr<float>() == model.parameters().data + entry.offset);
             CHECK_FALSE(tensor->grad().defined());

@@ -42,7 +42,7 @@ TEST_SUITE("FlatStep") {
                     model.drop_gradient();
                     at::cross_entropy_loss(model.module().forward(examples), labels).backward();
                     std::size_t index = 0;
-                    for (const at::Tensor* tensor : model.module().parameters()) {
+                    for (const at::Tensor* tensor : model.module().tensors()) {
                         if (i == 0) velocity.push_back(at::zeros_like(*tensor));
                         velocity[index].mul_(momentum).add_(tensor->grad());
                         tensor->detach().add_(velocity[index++], -0.1);

@@ -78,7 +78,7 @@ std::vector<std::uint64_t> bits_of_groups(bool dropout, const SgdOptions& optimi
 
 TEST_SUITE("PaddedStep") {
     TEST_CASE("PaddedStepsTrainAsOthersButForTheLastBits") {
-        for (const std::string& name : model_names()) {
+        for (const std::string name : kTrainedModels) {
             for (const Setting& setting : kSettings) {
                 if (&setting != kSettings && name != "mlp") continue;
                 CAPTURE(name);
@@ -117,7 +117,7 @@ TEST_SUITE("GraphBatchedStep") {
 
     TEST_CASE("Gpu: BatchedStepsOnTheDeviceAreThoseOfTheHostButForTheLastBits") {
         if (const std::string reason = no_training_on_gpu(); !reason.empty()) FEDHIVE_SKIP(reason);
-        for (const std::string& name : model_names()) {
+        for (const std::string name : kTrainedModels) {
             for (const Setting& setting : kSettings) {
                 CAPTURE(name);
                 Clients host(name, setting.optimizer), device(name, setting.optimizer, false, MemorySpace::Cuda);
@@ -128,7 +128,7 @@ TEST_SUITE("GraphBatchedStep") {
 
     TEST_CASE("Gpu: RecordedBatchedStepsAreTheEagerOnesButForTheLastBits") {
         if (const std::string reason = no_training_on_gpu(); !reason.empty()) FEDHIVE_SKIP(reason);
-        for (const std::string& name : model_names()) {
+        for (const std::string name : kTrainedModels) {
             for (const Setting& setting : kSettings) {
                 CAPTURE(name);
                 Clients eager(name, setting.optimizer, false, MemorySpace::Cuda);

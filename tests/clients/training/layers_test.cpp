@@ -4,9 +4,14 @@
 #include "clients/training/libtorch_batched_step.h"
 #include "tests/clients/training/batched_clients.h"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/eye.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <set>
 
 using namespace fedhive;
@@ -24,7 +29,22 @@ ModelSpec listed(const LayerList& layers) {
     return spec;
 }
 
-/// A network around each kind, small, without dropout that would be drawn.
+/// Channels of two, then rows: batch norm of both kinds.
+LayerList with_statistics() {
+    LayerList layers;
+    layers.add("conv2d", {2, 4, 4}).add("residual").add("batch_norm").add("relu").end().add("flatten").add("batch_norm");
+    return layers.add("linear");
+}
+
+/// Batch norm of examples of two values, which the last layer gives as they are.
+ModelSpec plain_batch_norm() {
+    ModelSpec spec = listed(LayerList().add("flatten").add("batch_norm").add("linear"));
+    spec.input = {2, 1, 1};
+    spec.num_classes = 2;
+    return spec;
+}
+
+/// A network around each kind that many clients can train at once, small, without dropout that would be drawn.
 std::vector<LayerList> networks() {
     LayerList convolutions, norms, residuals, plain;
     convolutions.add("conv2d", {4, 5, 2, 2}).add("relu").add("max_pool", {2}).add("conv2d", {6, 3, 1, 1, 2});
@@ -48,7 +68,9 @@ std::vector<LayerList> networks() {
 TEST_SUITE("Layers") {
     TEST_CASE("EveryKindIsInANetworkHereAndHasAForwardPass") {
         std::set<std::string> kinds;
-        for (const LayerList& layers : networks())
+        std::vector<LayerList> all = networks();
+        all.push_back(with_statistics());
+        for (const LayerList& layers : all)
             for (const ListedLayer& layer : layers.entries())
                 if (layer.kind != LayerList::kEnd) kinds.insert(layer_catalog()[layer.kind].name);
         for (const LayerKind& kind : layer_catalog()) CHECK_MESSAGE(kinds.contains(kind.name), kind.name);
@@ -95,7 +117,57 @@ TEST_SUITE("Layers") {
     TEST_CASE("NormsBeginAsOnesAndZeros") {
         Classifier model(listed(networks()[1]));
         model.initialise();
-        CHECK(model.parameters()[2]->eq(1.0).all().item<bool>());
-        CHECK(model.parameters()[3]->eq(0.0).all().item<bool>());
+        CHECK(model.tensors()[2]->eq(1.0).all().item<bool>());
+        CHECK(model.tensors()[3]->eq(0.0).all().item<bool>());
+    }
+
+    TEST_CASE("BatchNormMovesItsStatisticsInTrainingAndEvaluatesByThem") {
+        prepare_libtorch(1);
+        Classifier model(plain_batch_norm());
+        model.initialise();
+        const at::NoGradGuard no_grad;
+        model.tensors()[2]->copy_(at::eye(2));
+        model.tensors()[3]->zero_();
+        const at::Tensor &mean = *model.tensors()[4], &variance = *model.tensors()[5];
+        const at::Tensor x = at::tensor({1.0F, 5.0F, 3.0F, 9.0F}).view({2, 2, 1, 1});
+
+        const double one = 1.0 / std::sqrt(1.0 + 1e-5), two = 2.0 / std::sqrt(4.0 + 1e-5);
+        CHECK(at::allclose(model.forward(x), at::tensor({-one, -two, one, two}, at::kFloat).view({2, 2})));
+        CHECK(at::allclose(mean, at::tensor({0.2F, 0.7F})));      // a tenth of 2 and 7
+        CHECK(at::allclose(variance, at::tensor({1.1F, 1.7F})));  // nine tenths of 1 and a tenth of 2 and 8
+
+        const at::Tensor by_statistics = (x.view({2, 2}) - mean) / (variance + 1e-5).sqrt();
+        const std::vector<at::Tensor> before{mean.clone(), variance.clone()};
+        // One example has no variance.
+        CHECK(at::allclose(model.forward(x.narrow(0, 0, 1)), by_statistics.narrow(0, 0, 1)));
+        model.eval();
+        CHECK(at::allclose(model.forward(x), by_statistics));
+        CHECK((mean.equal(before[0]) && variance.equal(before[1])));
+    }
+
+    TEST_CASE("BuffersLieBehindParametersAndNoStepMovesThem") {
+        prepare_libtorch(1);
+        const ModelSpec spec = listed(with_statistics());
+        FlatModel model(spec, aggregation::MemorySpace::Host);
+        const aggregation::Layout& layout = model.layout();
+        REQUIRE(layout.entries().size() == 12);
+        CHECK(layout.entries()[7].name == "4.bias");
+        CHECK(layout.entries()[8].name == "1.0.running_mean");
+        CHECK(layout.entries()[11].name == "3.running_var");
+        CHECK(layout.num_trainable() == layout.entries()[8].offset);
+        CHECK(layout.num_parameters() == layout.num_values() - 4 - 2 * 98);
+
+        initial_parameters(spec, layout, 1, model.parameters());
+        for (const bool in_one_piece : {false, true}) {
+            model.module().forward(at::randn({3, 1, 28, 28})).square().sum().backward();
+            model.take_gradient();
+            const Floats before = aggregation::testing::download(model.parameters());
+            if (in_one_piece) CHECK(model.gradient().size == layout.num_trainable());
+            model.descend({}, {.lr = 0.1F, .weight_decay = 0.5F});
+            const Floats after = aggregation::testing::download(model.parameters());
+            CHECK(before[layout.entries()[11].offset] != 1.0F);  // the forward pass has moved it
+            for (const aggregation::LayoutEntry& entry : layout.entries())
+                CHECK((before[entry.offset] == after[entry.offset]) == (entry.kind == aggregation::TensorKind::Buffer));
+        }
     }
 }

@@ -63,7 +63,7 @@ std::vector<float> reference_update(const Bench& bench, const LocalTraining& pla
     std::vector<at::Tensor> parameters;
     {
         const at::NoGradGuard no_grad;
-        for (const at::Tensor* parameter : module.parameters()) {
+        for (const at::Tensor* parameter : module.tensors()) {
             const auto& entry = bench.model.layout().entries()[parameters.size()];
             parameters.push_back(*parameter);
             parameter->copy_(at::from_blob(const_cast<float*>(bench.global.data()) + entry.offset, entry.shape));

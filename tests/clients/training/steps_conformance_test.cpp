@@ -15,6 +15,7 @@ using namespace fedhive::clients;
 using conformance::BatchedStepUnderTest;
 using conformance::StepUnderTest;
 using fedhive::testing::Clients;
+using fedhive::testing::kTrainedModels;
 using fedhive::testing::MemorySpace;
 using fedhive::testing::SgdOptions;
 
@@ -78,7 +79,7 @@ BatchedStepUnderTest many(std::string_view name, Wrap<BatchedStep> wrap, bool dr
 constexpr std::string_view kWithDropout[] = {"mnist_cnn", "cnn_m"};
 
 void steps_conform(const Wrap<TrainingStep>& wrap, MemorySpace space) {
-    for (const std::string& name : model_names()) {
+    for (const std::string name : kTrainedModels) {
         CAPTURE(name);
         conformance::training_step_conforms(one(name, wrap, false, space));
     }
@@ -89,7 +90,7 @@ void steps_conform(const Wrap<TrainingStep>& wrap, MemorySpace space) {
 }
 
 void rows_conform(const Wrap<BatchedStep>& wrap, MemorySpace space) {
-    for (const std::string& name : model_names()) {
+    for (const std::string name : kTrainedModels) {
         CAPTURE(name);
         conformance::batched_step_conforms(many(name, wrap, false, space));
     }

@@ -3,6 +3,7 @@
 
 #include "clients/data/data_format.h"
 #include "clients/data/partition.h"
+#include "clients/models/catalog.h"
 #include "sim/config/config.h"
 
 #include <doctest/doctest.h>
@@ -96,18 +97,13 @@ inline RunConfig loaded(const std::string& text, const std::vector<std::string>&
 }
 
 /// "glyphs, synthetic, …": the data formats there are.
-inline std::string data_formats() {
-    std::vector<std::string> names;
-    for (const clients::DataFormat& format : clients::data_catalog()) names.push_back(format.name);
-    return fmt::format("{}", fmt::join(names, ", "));
-}
+inline std::string data_formats() { return fmt::format("{}", fmt::join(names_of(clients::data_catalog()), ", ")); }
+
+/// "lr, mlp, …": the named models there are.
+inline std::string models() { return fmt::format("{}", fmt::join(names_of(clients::model_catalog()), ", ")); }
 
 /// "contiguous, iid, …": the partition schemes there are.
-inline std::string partition_schemes() {
-    std::vector<std::string> names;
-    for (const clients::PartitionScheme& scheme : clients::partition_catalog()) names.push_back(scheme.name);
-    return fmt::format("{}", fmt::join(names, ", "));
-}
+inline std::string partition_schemes() { return fmt::format("{}", fmt::join(names_of(clients::partition_catalog()), ", ")); }
 
 /// "'idx' or …": those that have a key of that name.
 inline std::string formats_with(const std::string& key) {

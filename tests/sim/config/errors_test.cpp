@@ -209,24 +209,23 @@ TEST_CASE("UnknownChoices") {
             {"training: {optimizer: {name: adam}}\n", "c.yaml:7: training.optimizer.name: unknown value 'adam'; allowed: sgd"},
         },
         kMinimal);
-    check_errors(
-        {{"data: {format: glyph}\n",
-          "c.yaml:1: data.format: unknown value 'glyph'; allowed: " + data_formats() + "; did you mean 'glyphs'?"},
-         {"data: {partition: {scheme: diriclet}}\n", "c.yaml:1: data.partition.scheme: unknown value 'diriclet'; allowed: " +
-                                                         partition_schemes() + "; did you mean 'dirichlet'?"},
-         {"model: {name: mnist-cnn}\n",
-          "c.yaml:1: model.name: unknown value 'mnist-cnn'; allowed: lr, mlp, mnist_cnn, cnn_m; did you mean 'mnist_cnn'?"},
-         {"model: {name: \"a\\nb\"}\n", "c.yaml:1: model.name: unknown value 'a?b'; allowed: lr, mlp, mnist_cnn, cnn_m"},
-         {"model: {name: " + std::string(70, 'x') + "}\n",
-          "c.yaml:1: model.name: unknown value '" + std::string(57, 'x') + "...'; allowed: lr, mlp, mnist_cnn, cnn_m"}});
+    check_errors({{"data: {format: glyph}\n",
+                   "c.yaml:1: data.format: unknown value 'glyph'; allowed: " + data_formats() + "; did you mean 'glyphs'?"},
+                  {"data: {partition: {scheme: diriclet}}\n",
+                   "c.yaml:1: data.partition.scheme: unknown value 'diriclet'; allowed: " + partition_schemes() +
+                       "; did you mean 'dirichlet'?"},
+                  {"model: {name: mnist-cnn}\n",
+                   "c.yaml:1: model.name: unknown value 'mnist-cnn'; allowed: " + models() + "; did you mean 'mnist_cnn'?"},
+                  {"model: {name: \"a\\nb\"}\n", "c.yaml:1: model.name: unknown value 'a?b'; allowed: " + models()},
+                  {"model: {name: " + std::string(70, 'x') + "}\n",
+                   "c.yaml:1: model.name: unknown value '" + std::string(57, 'x') + "...'; allowed: " + models()}});
 }
 
 TEST_CASE("MissingKeys") {
-    check_errors(
-        {{"model: {name: lr}\n", "c.yaml: data.format: is missing; allowed: " + data_formats()},
-         {"data: {format: glyphs}\n", "c.yaml: model.name: is missing; allowed: lr, mlp, mnist_cnn, cnn_m; or give layers"},
-         {"data: {format: idx}\nmodel: {name: lr}\n", "c.yaml: data.root: is missing; format 'idx' needs it"},
-         {"data: {root: x}\nmodel: {name: lr}\n", "c.yaml: data.format: is missing; allowed: " + data_formats()}});
+    check_errors({{"model: {name: lr}\n", "c.yaml: data.format: is missing; allowed: " + data_formats()},
+                  {"data: {format: glyphs}\n", "c.yaml: model.name: is missing; allowed: " + models() + "; or give layers"},
+                  {"data: {format: idx}\nmodel: {name: lr}\n", "c.yaml: data.root: is missing; format 'idx' needs it"},
+                  {"data: {root: x}\nmodel: {name: lr}\n", "c.yaml: data.format: is missing; allowed: " + data_formats()}});
     check_errors({{"devices: {availability: {scheme: trace}}\n",
                    "c.yaml: devices.availability.trace: is missing; scheme 'trace' needs it"}},
                  kMinimal);

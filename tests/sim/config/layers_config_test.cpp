@@ -58,8 +58,7 @@ TEST_CASE("LayersAreWrittenWithEveryArgument") {
 }
 
 TEST_CASE("EveryMistakeInALayerIsNamed") {
-    const std::string known =
-        "linear, conv2d, max_pool, avg_pool, relu, tanh, gelu, dropout, dropout2d, flatten, group_norm, layer_norm, residual";
+    const std::string known = fmt::format("{}", fmt::join(names_of(clients::layer_catalog()), ", "));
     check_layer_errors(
         {{"3", ": wants a list of layers, found '3'; write [flatten, linear], say"},
          {"[]", ": is empty; write [flatten, linear], say"},
@@ -92,8 +91,7 @@ TEST_CASE("AListThatIsTooLongIsRefusedOnce") {
 TEST_CASE("OneOfNameAndLayersIsGiven") {
     CHECK_EQ(error_of(config_with("name: lr, layers: [flatten, linear]")),
              "c.yaml:2: model.layers: 'name' and 'layers' are both given; keep one");
-    CHECK_EQ(error_of(config_with("init: x")),
-             "c.yaml: model.name: is missing; allowed: lr, mlp, mnist_cnn, cnn_m; or give layers");
+    CHECK_EQ(error_of(config_with("init: x")), "c.yaml: model.name: is missing; allowed: " + models() + "; or give layers");
     CHECK_EQ(
         error_of(config_with("layers: [flatten, linear], hidden: 3")),
         "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here has no name; known keys: name, layers, init");

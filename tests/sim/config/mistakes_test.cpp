@@ -27,7 +27,8 @@ TEST_CASE("AllMistakesAreToldInTheOrderOfTheirLines") {
             "c.yaml:5: training.batch_size: wants an integer, found 'fast'; allowed: 1 to 1e9\n"
             "c.yaml:7: training.cohorts: unknown key; did you mean 'cohort'?\n"
             "--set workers=many: workers: wants an integer, found 'many'; allowed: auto, 0 to 1024\n"
-            "c.yaml: model.name: is missing; allowed: lr, mlp, mnist_cnn, cnn_m; or give layers");
+            "c.yaml: model.name: is missing; allowed: " +
+            models() + "; or give layers");
     // Of keys that do not go together, each by itself.
     CHECK_EQ(
         error_of(

@@ -16,7 +16,7 @@ TEST_CASE("OverrideReplacesAndTheLaterOneWins") {
                           "data.normalize={mean: [0.5], std: [0.25]}"});
     CHECK_EQ(run.seed, 7);
     CHECK_EQ(run.training.batch_size, 8);
-    CHECK_EQ(run.training.optimizer.lr, 1e-3);
+    CHECK_EQ(run.training.optimizer.values.number("lr"), 1e-3);
     CHECK_FALSE(run.workers.has_value());
     CHECK_EQ(run.data.partition.clients, 6);
     CHECK_EQ(run.training.cohort, 6);
@@ -69,7 +69,7 @@ TEST_CASE("OverrideErrors") {
         {{"training=3"}, "--set training=3: training: wants keys below it, found '3'"},
         {{"training.cohort=9"},
          "--set training.cohort=9: training.cohort: 9 is more than data.partition.clients; allowed: 1 to 4"},
-        {{"model.name=null"}, "c.yaml: model.name: is missing; allowed: lr, mlp, mnist_cnn, cnn_m; or give layers"},
+        {{"model.name=null"}, "c.yaml: model.name: is missing; allowed: " + models() + "; or give layers"},
         {{"data.format=idx"}, "--set data.format=idx: data.root: is missing; format 'idx' needs it"},
         {{"data={format: idx}"}, "--set data={format: idx}: data.root: is missing; format 'idx' needs it"},
     };

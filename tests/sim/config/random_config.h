@@ -131,8 +131,9 @@ inline void reconcile(RunConfig& run, unsigned seed) {
         run.training.cohort.reset();
     else
         run.training.cohort = std::min(run.training.cohort.value_or(clients), clients);
-    if (run.training.optimizer.momentum == 0.0) run.training.optimizer.nesterov = false;
-    const StrategySpec& strategy = *find_strategy(run.strategy.name);
+    Values& optimizer = run.training.optimizer.values;
+    if (optimizer.number("momentum") == 0.0) optimizer.set("nesterov", false);
+    const StrategySpec& strategy = strategy_spec(run.strategy.name);
     const auto modes = modes_of(strategy);
     if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end()) run.mode = {};
     if (!mode_spec(run.mode.name).whole_cohort) run.strategy.aggregator = {strategy.aggregator};

@@ -33,7 +33,7 @@ TEST_CASE("GridVariesItsLastKeyFastestAndSeedsFastestOfAll") {
                                   "lr-0.1+clients-10+seed-2", "lr-0.01+clients-4+seed-1", "lr-0.01+clients-4+seed-2",
                                   "lr-0.01+clients-10+seed-1", "lr-0.01+clients-10+seed-2"});
     const SweepRun& run = sweep.runs[6];
-    CHECK_EQ(run.config.training.optimizer.lr, 0.01);
+    CHECK_EQ(run.config.training.optimizer.values.number("lr"), 0.01);
     CHECK_EQ(run.config.data.partition.clients, 10);
     CHECK_EQ(run.config.training.cohort, 10);
     CHECK_EQ(run.config.seed, 1);
@@ -145,7 +145,7 @@ TEST_CASE("SetChangesTheBaseByKeysAndOverridesWinOverIt") {
         "  stop.test_accuracy: null\ngrid: {training: {optimizer: {lr: [1, 2]}}}\n";
     for (const SweepRun& run : folder.load(text, {"rounds=9", "rounds=8"}).runs) {
         CHECK_EQ(run.config.training.batch_size, 4);
-        CHECK_EQ(run.config.training.optimizer.momentum, 0.5);
+        CHECK_EQ(run.config.training.optimizer.values.number("momentum"), 0.5);
         CHECK_EQ(run.config.training.local_epochs, 3);
         CHECK_EQ(run.config.training.cohort, 2);
         CHECK_FALSE(run.config.stop.test_accuracy.has_value());

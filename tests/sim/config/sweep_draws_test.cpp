@@ -39,15 +39,17 @@ TEST_CASE("DrawsStayInsideTheirBounds") {
     double momentum = 0.0;
     for (const SweepRun& run : sweep.runs) {
         const TrainingConfig& training = run.config.training;
-        CHECK_GE(training.optimizer.lr, 0.001);
-        CHECK_LE(training.optimizer.lr, 1.0);
-        CHECK_GE(training.optimizer.momentum, 0.2);
-        CHECK_LE(training.optimizer.momentum, 0.8);
+        const double lr = training.optimizer.values.number("lr");
+        const double drawn_momentum = training.optimizer.values.number("momentum");
+        CHECK_GE(lr, 0.001);
+        CHECK_LE(lr, 1.0);
+        CHECK_GE(drawn_momentum, 0.2);
+        CHECK_LE(drawn_momentum, 0.8);
         ++sizes[training.batch_size];
-        small_rates += training.optimizer.lr < std::sqrt(0.001) ? 1 : 0;
+        small_rates += lr < std::sqrt(0.001) ? 1 : 0;
         few_rounds += run.config.rounds < 32 ? 1 : 0;
         mlps += run.config.model.name == "mlp" ? 1 : 0;
-        momentum += training.optimizer.momentum / 400.0;
+        momentum += drawn_momentum / 400.0;
     }
     // Four standard deviations of 400 draws with one half: 40; with one quarter: 35; of a mean, 0.0346.
     for (const int half : {small_rates, few_rounds, mlps}) CHECK_LT(std::abs(half - 200), 40);

@@ -44,7 +44,7 @@ TEST_SUITE("ModeCatalog") {
 
     TEST_CASE("StrategiesRunWhereTheyHaveWhatTheyAskFor") {
         using Names = std::vector<std::string>;
-        const auto of = [](const std::string& strategy) { return modes_of(*find_strategy(strategy)); };
+        const auto of = [](const std::string& strategy) { return modes_of(strategy_spec(strategy)); };
         Names all;
         for (const ModeSpec& spec : mode_catalog()) all.push_back(spec.name);
         CHECK(of("fedavg") == all);

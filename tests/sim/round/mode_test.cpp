@@ -1,4 +1,6 @@
 #include "sim/round/mode.h"
+
+#include "aggregation/memory/host_arena.h"
 #include "sim/round/slot_plan.h"
 
 #include <doctest/doctest.h>
@@ -71,6 +73,29 @@ TEST_SUITE("Mode") {
         CHECK(one.num_slots(with(10, 10, true)) == 19);
         CHECK(one.num_slots(with(10, 3, true)) == 12);
         CHECK(one.num_slots(with(10, 1, true)) == 10);
+    }
+
+    TEST_CASE("BuffersTakeTheMeanWhereTheServersPartIsTheStrategys") {
+        aggregation::Layout layout;
+        layout.add("0.weight", {1});
+        RunConfig run;
+        run.strategy.name = "fedadam";
+        const aggregation::HostArena arena({32, 1, 2});
+        const auto stepped = [&] {
+            const Strategy strategy = make_mode_strategy(run, arena, layout);
+            const std::vector<float> global(32, 8.0F), update(32, 4.0F);
+            std::vector<float> next(32);
+            strategy.server_optimizer->step(next, global, {update, 1.0, 1});
+            return std::pair(next[0], next[16]);
+        };
+        const auto [weight, other] = stepped();
+        CHECK(weight == other);
+        layout.add("0.running_mean", {1}, aggregation::TensorKind::Buffer);
+        CHECK(stepped() == std::pair(weight, 12.0F));
+        CHECK(weight != 12.0F);
+        run.strategy.name = "fedavg";
+        run.mode.name = "async";  // mixes models
+        CHECK(stepped().first == stepped().second);
     }
 
     TEST_CASE("ModeOfTheConfig") {

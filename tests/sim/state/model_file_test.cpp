@@ -105,6 +105,25 @@ TEST_SUITE("ModelFile") {
         refused(many, "has the tensor 'a', 'b', 'c', 'd', 'e' and 2 more that the model does not");
     }
 
+    TEST_CASE("CounterOfPytorchsBatchNormIsLeftOut") {
+        const testing::TemporaryFolder folder;
+        aggregation::Layout layout;
+        layout.add("1.weight", {2});
+        layout.add("1.running_mean", {2}, aggregation::TensorKind::Buffer);
+        const std::vector<Tensor> both{tensor("1.weight", "F32", {2}), tensor("1.running_mean", "F32", {2})};
+        const auto with = [&](const std::string& name) {
+            std::vector<Tensor> tensors = both;
+            tensors.push_back({name, "I64", {}, std::string_view(kBytes).substr(0, 8)});
+            write_tensors(folder.path() / "m", tensors);
+            return read_model(folder.path() / "m", layout);
+        };
+        const std::vector<float> counted = with("1.num_batches_tracked");
+        write_tensors(folder.path() / "m", both);
+        CHECK(counted == read_model(folder.path() / "m", layout));
+        for (const char* other : {"2.num_batches_tracked", "num_batches_tracked", "1.num_batches"})
+            CHECK_THROWS_WITH_AS(with(other), doctest::Contains(other), ConfigError);
+    }
+
     TEST_CASE("FileThatIsNoneIsRefused") {
         const testing::TemporaryFolder folder;
         const std::filesystem::path file = folder.path() / "m";

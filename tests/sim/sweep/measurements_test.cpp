@@ -35,7 +35,7 @@ TEST_SUITE("Measurements") {
         other.seed = 7;
         other.rounds = 99;
         other.workers = 4;
-        other.training.optimizer.lr = 0.5;
+        other.training.optimizer.values.set("lr", 0.5);
         CHECK(memory_key(other) == key);
         other.data.values.set("num_train", std::int64_t{7000});
         CHECK(memory_key(other) != key);

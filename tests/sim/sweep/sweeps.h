@@ -27,7 +27,7 @@ inline sim::SweepConfig sweep_of(const std::filesystem::path& base, const std::v
     sweep.keys = {kRate};
     for (const PlannedRun& run : runs) {
         const sim::LoadedConfig loaded = sim::load_config(base, run.overrides);
-        const std::string rate = fmt::format("{}", loaded.run.training.optimizer.lr);
+        const std::string rate = fmt::format("{}", loaded.run.training.optimizer.values.number("lr"));
         sweep.runs.push_back({run.id, {{kRate, rate}}, loaded.run, loaded.source, false});
     }
     return sweep;

@@ -1,0 +1,41 @@
+// SGD as a config names it; its step over flat parameters is sgd_step (vector_ops.h).
+#include "aggregation/math/client_optimizer.h"
+
+namespace fedhive::aggregation {
+
+namespace {
+
+std::optional<KeyProblem> nesterov_without_momentum(const Values& values) {
+    if (!values.flag("nesterov") || values.number("momentum") > 0.0) return {};
+    return KeyProblem{"nesterov", "needs momentum above 0, typically 0.9; the momentum here is 0"};
+}
+
+SgdOptions sgd_options(const Values& values) {
+    return {static_cast<float>(values.number("lr")), static_cast<float>(values.number("momentum")),
+            static_cast<float>(values.number("weight_decay")), values.flag("nesterov")};
+}
+
+}  // namespace
+
+OptimizerSpec sgd() {
+    return {
+        .name = "sgd",
+        .summary = "stochastic gradient descent",
+        .keys = {{.name = "lr",
+                  .default_value = 0.01,
+                  .range = above(0),
+                  .doc = "Client rate, per local step, typically 0.01–0.1 (η_l)."},
+                 {.name = "momentum",
+                  .default_value = 0.0,
+                  .range = fraction_below_one(),
+                  .doc = "Fraction of the last step carried over; 0 is plain SGD, typically 0.5–0.9."},
+                 {.name = "weight_decay",
+                  .default_value = 0.0,
+                  .range = at_least(0),
+                  .doc = "L2 penalty added to the gradient, as torch.optim.SGD does; typically 0–0.001."},
+                 {.name = "nesterov", .default_value = false, .doc = "Nesterov's form of momentum; needs momentum above 0."}},
+        .check = nesterov_without_momentum,
+        .build = sgd_options};
+}
+
+}  // namespace fedhive::aggregation

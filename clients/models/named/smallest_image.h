@@ -1,0 +1,17 @@
+// What models say of images that their pools make nothing of.
+#pragma once
+
+#include "clients/models/catalog.h"
+
+#include <fmt/format.h>
+
+namespace fedhive::clients {
+
+/// A model's misfit: empty where each side has as many pixels.
+inline std::string below(const char* model, std::int64_t side, const ExampleShape& input) {
+    if (input.height >= side && input.width >= side) return "";
+    return fmt::format("{0} takes examples of at least {1} x {1} pixels, the data's are {2} x {3}; for such data use mlp or lr",
+                       model, side, input.height, input.width);
+}
+
+}  // namespace fedhive::clients
