@@ -12,9 +12,10 @@ DataFormat synthetic();
 DataFormat idx();
 DataFormat cifar10();
 DataFormat cifar100();
+DataFormat npz();
 
 const std::vector<DataFormat>& data_catalog() {
-    static const std::vector<DataFormat> catalog = {glyphs(), synthetic(), idx(), cifar10(), cifar100()};
+    static const std::vector<DataFormat> catalog = {glyphs(), synthetic(), idx(), cifar10(), cifar100(), npz()};
     return catalog;
 }
 

@@ -30,8 +30,11 @@ public:
     void examples(const Examples& part) {
         for (const std::int64_t side : {part.shape.channels, part.shape.height, part.shape.width})
             word(static_cast<std::uint64_t>(side));
+        if (part.type != ValueType::U8)
+            word(static_cast<std::uint64_t>(part.type));  // bytes' fingerprints are older than types
         bytes(part.labels);
         bytes(part.values);
+        if (!part.owners.empty()) bytes(part.owners);
     }
 
     std::uint64_t state() const { return state_; }

@@ -16,11 +16,12 @@ PartitionScheme dirichlet_sizes();
 PartitionScheme lognormal_sizes();
 PartitionScheme power_law_sizes();
 PartitionScheme from_file();
+PartitionScheme natural();
 
 const std::vector<PartitionScheme>& partition_catalog() {
     static const std::vector<PartitionScheme> catalog = {
-        contiguous(),      iid(),      shards(), dirichlet(), label_quota(), dirichlet_sizes(), lognormal_sizes(),
-        power_law_sizes(), from_file()};
+        contiguous(),      iid(),       shards(), dirichlet(), label_quota(), dirichlet_sizes(), lognormal_sizes(),
+        power_law_sizes(), from_file(), natural()};
     return catalog;
 }
 

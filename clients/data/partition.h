@@ -34,6 +34,7 @@ struct Deal {
     std::int64_t num_classes = 0;
     std::size_t clients = 0;
     std::uint64_t seed = 0;
+    std::span<const std::uint32_t> owners{};  // Examples::owners
 };
 
 struct PartitionScheme {

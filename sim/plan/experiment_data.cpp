@@ -33,7 +33,7 @@ clients::Dataset read_dataset(const RunConfig& run) {
 clients::Partition deal(const RunConfig& run, const clients::Dataset& dataset) {
     const clients::PartitionScheme& scheme = clients::partition_scheme(run.data.partition.scheme);
     return scheme.deal({dataset.train.labels, dataset.num_classes, static_cast<std::size_t>(run.data.partition.clients),
-                        run.all_seeds().partition},
+                        run.all_seeds().partition, dataset.train.owners},
                        completed(run.data.partition.values, scheme.keys));
 }
 
