@@ -1,6 +1,7 @@
 #include "clients/data/partition.h"
 
 #include "aggregation/base/error.h"
+#include "clients/data/content_hash.h"
 
 #include <algorithm>
 
@@ -30,6 +31,13 @@ const PartitionScheme& partition_scheme(const std::string& name) {
     const auto found = std::find_if(catalog.begin(), catalog.end(), [&](const auto& scheme) { return scheme.name == name; });
     FEDHIVE_CHECK(found != catalog.end(), "no partition scheme is called '{}'", name);
     return *found;
+}
+
+std::uint64_t Partition::fingerprint() const {
+    ContentHash hash;
+    hash.bytes(offsets);
+    hash.bytes(indices);
+    return hash.state();
 }
 
 std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, std::span<const std::int32_t> labels,

@@ -63,7 +63,9 @@ ExperimentData load_data(const LoadedConfig& loaded, aggregation::MemorySpace sp
         clients::NormalizationPlan::of(config.data.normalize);
         return clients::BatchGather(read.train.shape, config.data.normalize);
     });
-    ExperimentData data{.dataset = clients::SharedDataset::create(read, partition), .fingerprint = read.fingerprint()};
+    ExperimentData data{.dataset = clients::SharedDataset::create(read, partition),
+                        .fingerprint = read.fingerprint(),
+                        .partition_fingerprint = partition.fingerprint()};
     if (space == aggregation::MemorySpace::Cuda)
         data.handle = blame(loaded, "data", [&] { return upload_examples(data.dataset); });
     return data;

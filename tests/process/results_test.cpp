@@ -122,7 +122,7 @@ TEST_SUITE("Results") {
         for (const char* key :
              {"schema",           "fedhive",      "commit", "libtorch",     "cpu_capability", "device",
               "workers",          "workers_auto", "mps",    "threads",      "seed",           "layout_fingerprint",
-              "data_fingerprint", "precision",    "graph",  "model_sha256", "wall_s",         "exit_status",
+              "data_fingerprint", "partition_fingerprint", "precision",    "graph",  "model_sha256", "wall_s",         "exit_status",
               "started",          "finished"})
             CHECK_MESSAGE(manifest.contains(key), key);
         CHECK(manifest["exit_status"] == "finished");
