@@ -30,14 +30,14 @@ std::string archive_of(const Members& members) {
     for (const auto& [name, content] : members) {
         std::string common;  // what both heads say
         append(common, 20, 2);
-        append(common, 0, 8);  // flags, stored, time, date
+        common.append(8, '\0');  // flags, stored, time, date
         append(common, crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size())), 4);
         append(common, content.size(), 4);
         append(common, content.size(), 4);
         append(common, name.size(), 2);
         append(common, 0, 2);
         std::string at;
-        append(at, 0, 10);  // comment, disk, attributes
+        at.append(10, '\0');  // comment, disk, attributes
         append(at, local.size(), 4);
         central += std::string("PK\1\2", 4) + std::string("\x14\0", 2) + common + at + name;
         local += std::string("PK\3\4", 4) + common + name + content;

@@ -1,4 +1,4 @@
-// Data that somebody brings as NumPy archives, in the real program.
+// Data that somebody brings as NumPy archives or tables, and data that know their owners, in the real program.
 #include "clients/data/formats/synthetic.h"
 #include "tests/clients/data/npz_fixture.h"
 #include "tests/process/finished_run.h"
@@ -59,6 +59,46 @@ TEST_SUITE("NpzRun") {
         CHECK(sha(floats, {"workers=0"}) == drawn);
         const std::string at_once = sha(floats, {"training.clients_at_once=4"});
         CHECK(sha(archives.data("bytes", dealt), {"training.clients_at_once=4"}) == at_once);
+    }
+
+    TEST_CASE("TableOfTheSameNumbersGivesTheSameBits") {
+        const SyntheticArchives archives;
+        const clients::Dataset drawn = clients::draw_synthetic({.num_train = 120, .num_test = 40, .num_features = 6}, 1);
+        const TemporaryFolder folder;
+        for (const auto& [part, examples] : {std::pair("train", &drawn.train), std::pair("test", &drawn.test)}) {
+            std::string table = "a,b,c,label,d,e,f,who\n";
+            for (std::size_t i = 0; i < examples->size(); ++i) {
+                const auto x = std::span(examples->values).subspan(6 * i, 6);
+                table +=
+                    fmt::format("{},{},{},{},{},{}.0,{},{}\n", x[0], x[1], x[2], examples->labels[i], x[3], x[4], x[5], i % 3);
+            }
+            clients::write_content(folder.path() / (std::string(part) + ".csv"), table);
+        }
+        const auto sha = [](const std::string& data) { return sha_of(set({"training.cohort=3", data})); };
+        const std::string of_table =
+            sha(fmt::format("data={{format: csv, train: {0}/train.csv, test: {0}/test.csv, target: label, client: who, "
+                            "normalize: {{mean: [0], std: "
+                            "[255]}}, partition: {{scheme: natural, clients: 3}}}}",
+                            folder.path().string()));
+        // There the owners are numbered from above.
+        CHECK(of_table != sha(archives.data("bytes", "partition: {scheme: natural, clients: 3}")));
+        const std::string of_archive =
+            sha(archives.data("floats", "normalize: {mean: [0], std: [255]}, partition: {clients: 3}"));
+        CHECK(sha(fmt::format(
+                  "data={{format: csv, train: {0}/train.csv, test: {0}/test.csv, target: label, client: who, normalize: "
+                  "{{mean: [0], std: [255]}}, partition: {{clients: 3}}}}",
+                  folder.path().string())) == of_archive);
+    }
+
+    TEST_CASE("DevicesWithModelsOfTheirOwnAreTheClients") {
+        const auto devices = [](const char* more) {
+            return sha_of(
+                set({"training.cohort=5", "model={name: lr}", "rounds=2",
+                     "data={format: synthetic_devices, devices: 5, partition: {scheme: natural, clients: 5}}", more}));
+        };
+        const std::string two = devices("workers=2");
+        CHECK(devices("workers=0") == two);
+        CHECK(devices("data.place_spread=0") != two);
     }
 
     TEST_CASE("OwnersInTheDataAreTheClients") {

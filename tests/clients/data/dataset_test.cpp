@@ -86,9 +86,10 @@ TEST_SUITE("Dataset") {
         };
         std::vector<float> many(23 * 3);
         for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<float>(i) / 7.0F;
-        const Dataset dataset{.train = {{3, 1, 1}, floats(many), std::vector<std::int32_t>(23, 4), ValueType::F32},
-                              .test = {{3, 1, 1}, floats({-1.5F, 1e30F, 0.25F}), {1}, ValueType::F32},
-                              .num_classes = 5};
+        const Dataset dataset{
+            .train = {{3, 1, 1}, floats(many), std::vector<std::int32_t>(23, 4), ValueType::F32},
+            .test = {{3, 1, 1}, floats(std::vector<float>(90, -1.5F)), std::vector<std::int32_t>(30, 2), ValueType::F32},
+            .num_classes = 5};
         const SharedDataset shared = SharedDataset::create(dataset, partition_contiguous(23, 2));
         const SharedDataset opened = SharedDataset::open(shared.descriptor(), shared.map());
         CHECK(opened.train().type == ValueType::F32);
