@@ -10,9 +10,14 @@ namespace fedhive::clients {
 
 namespace {
 
-FEDHIVE_CLONES void scale_bytes(const std::uint8_t* __restrict bytes, std::size_t size, float scale, float shift,
-                                float* __restrict values) {
-    for (std::size_t i = 0; i < size; ++i) values[i] = element::normalized(bytes[i], scale, shift);
+FEDHIVE_CLONES void normalize(const std::uint8_t* __restrict from, std::size_t size, float scale, float shift,
+                              float* __restrict values) {
+    for (std::size_t i = 0; i < size; ++i) values[i] = element::normalized(from[i], scale, shift);
+}
+
+FEDHIVE_CLONES void normalize(const float* __restrict from, std::size_t size, float scale, float shift,
+                              float* __restrict values) {
+    for (std::size_t i = 0; i < size; ++i) values[i] = element::normalized(from[i], scale, shift);
 }
 
 void prefetch(std::span<const std::uint8_t> bytes) {
@@ -34,7 +39,8 @@ void check_length(const char* name, const std::vector<double>& list, std::size_t
 
 }  // namespace
 
-BatchGather::BatchGather(ExampleShape shape, const Normalization& normalization) : shape_(shape) {
+BatchGather::BatchGather(ExampleShape shape, const Normalization& normalization)
+    : shape_(shape), alike_(normalization.mean.size() <= 1 && normalization.std.size() <= 1) {
     const auto channels = static_cast<std::size_t>(shape.channels);
     check_length("mean", normalization.mean, channels);
     check_length("std", normalization.std, channels);
@@ -43,8 +49,29 @@ BatchGather::BatchGather(ExampleShape shape, const Normalization& normalization)
         const double std = of_channel(normalization.std, channel, 1.0);
         if (!std::isfinite(mean)) throw ConfigError(fmt::format("mean {} is not a finite number", mean));
         if (!(std > 0.0) || !std::isfinite(std)) throw ConfigError(fmt::format("std {} is not above 0 and finite", std));
-        scale_.push_back(static_cast<float>(1.0 / (255.0 * std)));
+        scales_[static_cast<std::size_t>(ValueType::U8)].push_back(static_cast<float>(1.0 / (255.0 * std)));
+        scales_[static_cast<std::size_t>(ValueType::F32)].push_back(static_cast<float>(1.0 / std));
         shift_.push_back(static_cast<float>(-mean / std));
+    }
+}
+
+template <typename Value>
+void BatchGather::gather_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values) const {
+    // Where channels are normalised alike, an example is one run of values: a vector's features are channels of one value each.
+    const std::size_t runs = alike_ ? 1 : shift_.size();
+    const std::size_t run = shape_.num_values() / runs;
+    const std::span<const float> scale = this->scale(examples.type);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+        const std::uint32_t index = indices[i];
+        FEDHIVE_CHECK(index < examples.size(), "example {} of {}", index, examples.size());
+        // A shuffled example is rarely in a cache, and the processor cannot guess where the next one lies.
+        if (i + 1 < indices.size() && indices[i + 1] < examples.size()) prefetch(examples.example(indices[i + 1]));
+        const auto* from = reinterpret_cast<const Value*>(examples.example(index).data());
+        for (std::size_t channel = 0; channel < runs; ++channel) {
+            normalize(from, run, scale[channel], shift_[channel], values);
+            from += run;
+            values += run;
+        }
     }
 }
 
@@ -52,20 +79,11 @@ void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint
                          std::int64_t* labels) const {
     FEDHIVE_CHECK(examples.shape == shape_ && examples.space == aggregation::MemorySpace::Host,
                   "the examples are not of the shape this gather was made for, or lie on a device");
-    const auto plane = static_cast<std::size_t>(shape_.height * shape_.width);
-    for (std::size_t i = 0; i < indices.size(); ++i) {
-        const std::uint32_t index = indices[i];
-        FEDHIVE_CHECK(index < examples.size(), "example {} of {}", index, examples.size());
-        // A shuffled example is rarely in a cache, and the processor cannot guess where the next one lies.
-        if (i + 1 < indices.size() && indices[i + 1] < examples.size()) prefetch(examples.example(indices[i + 1]));
-        const std::uint8_t* bytes = examples.example(index).data();
-        for (std::size_t channel = 0; channel < scale_.size(); ++channel) {
-            scale_bytes(bytes, plane, scale_[channel], shift_[channel], values);
-            bytes += plane;
-            values += plane;
-        }
-        *labels++ = examples.labels[index];
-    }
+    if (examples.type == ValueType::U8)
+        gather_values<std::uint8_t>(examples, indices, values);
+    else
+        gather_values<float>(examples, indices, values);
+    for (const std::uint32_t index : indices) *labels++ = examples.labels[index];
 }
 
 void gather_on_device(const element::GatherTerms& from, std::size_t rows, float* values, std::int64_t* labels) {

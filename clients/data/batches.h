@@ -1,16 +1,17 @@
-// From indices to a batch: gathers bytes and turns them into normalised floats on the way.
+// From indices to a batch: gathers values and turns them into normalised floats on the way.
 #pragma once
 
 #include "clients/data/dataset.h"
 #include "clients/data/gather_element.h"
 
+#include <array>
 #include <span>
 #include <vector>
 
 namespace fedhive::clients {
 
-/// Normalisation as value = byte * scale[c] + shift[c] in float; scale and shift are computed in double and rounded once. Same bits on
-/// every processor.
+/// Normalisation as value * scale[c] + shift[c] in float; scale, which is another for bytes than for floats, and shift are computed in double
+/// and rounded once. Same bits on every processor.
 class BatchGather {
 public:
     /// Throws ConfigError when the lists' lengths are neither 0, 1 nor shape.channels, a std is not > 0, or a number is not finite.
@@ -19,17 +20,21 @@ public:
     /// values: [indices.size(), channels, height, width]; labels: [indices.size()].
     ///
     /// Throws   Fault when an index lies outside `examples` or they are of another shape.
-    /// Cost     5 bytes moved a value, no allocation.
+    /// Cost     5 bytes moved a value, 8 of floats; no allocation.
     void gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
                 std::int64_t* labels) const;
 
-    std::span<const float> scale() const { return scale_; }
+    std::span<const float> scale(ValueType type) const { return scales_.at(static_cast<std::size_t>(type)); }
     std::span<const float> shift() const { return shift_; }
 
 private:
+    template <typename Value>
+    void gather_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values) const;
+
     ExampleShape shape_;
-    std::vector<float> scale_;  // [channels]
-    std::vector<float> shift_;  // [channels]
+    bool alike_ = false;                        // all channels
+    std::array<std::vector<float>, 2> scales_;  // by type, [channels]
+    std::vector<float> shift_;                  // [channels]
 };
 
 /// The same from and to device memory, with the same bits; enqueued. The indices in `from.order` have been checked.

@@ -8,9 +8,13 @@ DataFormat synthetic();
 DataFormat idx();
 DataFormat cifar10();
 DataFormat cifar100();
+DataFormat npz();
+DataFormat csv();
+DataFormat synthetic_devices();
 
 const std::vector<DataFormat>& data_catalog() {
-    static const std::vector<DataFormat> catalog = {glyphs(), synthetic(), idx(), cifar10(), cifar100()};
+    static const std::vector<DataFormat> catalog = {glyphs(),   synthetic(), idx(), cifar10(),
+                                                    cifar100(), npz(),       csv(), synthetic_devices()};
     return catalog;
 }
 

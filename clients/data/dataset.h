@@ -1,8 +1,9 @@
-// A data set: examples as bytes and their labels, for training and for testing. It exists once in a run, in a shared segment that every
+// A data set: examples of one type and their labels, for training and for testing. It exists once in a run, in a shared segment that every
 // process maps read-only; a client's shard is a list of example indices.
 #pragma once
 
 #include "aggregation/memory/param_span.h"
+#include "clients/data/value_type.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +26,11 @@ struct ExampleShape {
 /// One part (training or test) as it is read or drawn, before it moves into the shared segment.
 struct Examples {
     ExampleShape shape;
-    std::vector<std::uint8_t> values;  // [n, channels, height, width]
+    std::vector<std::uint8_t> values;  // the bytes of [n, channels, height, width]
     std::vector<std::int32_t> labels;  // [n], each in [0, num_classes)
+    ValueType type = ValueType::U8;
+    std::vector<std::uint32_t>
+        owners{};  // [n]: whose each is, from 0 in the order of the owners' own numbers; empty: nobody knows
 
     std::size_t size() const { return labels.size(); }
 };
@@ -35,23 +39,26 @@ struct Dataset {
     Examples train;
     Examples test;
     std::int64_t num_classes = 0;
-    std::uint64_t fingerprint() const;  // of shapes, labels and values; stored in the manifest
+    bool rounded = false;               // f32 that were f64 where they came from
+    std::uint64_t fingerprint() const;  // of types, shapes, labels, values and owners; stored in the manifest
 };
 
 /// Read-only view of one part in the shared segment, or of its copy in device memory, which this process's CPU cannot read.
 struct ExamplesView {
     ExampleShape shape;
-    std::span<const std::uint8_t> values;
+    std::span<const std::uint8_t> values;  // bytes
     std::span<const std::int32_t> labels;
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
+    ValueType type = ValueType::U8;
 
     std::size_t size() const { return labels.size(); }
+    std::size_t example_bytes() const { return shape.num_values() * bytes_of(type); }
     std::span<const std::uint8_t> example(std::size_t index) const {
-        return values.subspan(index * shape.num_values(), shape.num_values());
+        return values.subspan(index * example_bytes(), example_bytes());
     }
 };
 
-/// How bytes become floats, per channel: (byte / 255 - mean) / std. Empty lists mean 0 and 1.
+/// How values become what a model gets, per channel: (value - mean) / std, where a byte's value is byte / 255. Empty lists mean 0 and 1.
 struct Normalization {
     std::vector<double> mean;
     std::vector<double> std;

@@ -3,34 +3,44 @@
 #pragma once
 
 #include "aggregation/math/element_ops.h"
+#include "clients/data/value_type.h"
 
 namespace fedhive::clients::element {
 
 /// Uncontracted, so that either side gives the same bits.
-FEDHIVE_HOST_DEVICE float normalized(std::uint8_t byte, float scale, float shift) {
-    return static_cast<float>(byte) * scale + shift;
+template <typename Value>
+FEDHIVE_HOST_DEVICE float normalized(Value value, float scale, float shift) {
+    return static_cast<float>(value) * scale + shift;
 }
 
 /// What a batch is gathered from; all pointers lie in one memory space.
 struct GatherTerms {
-    const std::uint8_t* values;  // [n, num_values]
+    const void* values;          // [n, num_values] of `type`
     const std::int32_t* labels;  // [n]
     const std::uint32_t* order;  // indices of examples
     const std::int64_t*
         cursor;          // where in `order` the batch begins, read when the batch is gathered; nullptr: where `order` points
-    const float* scale;  // [num_values / plane], one a channel
+    const float* scale;  // [num_values / plane], one a channel, for values of `type`
     const float* shift;
     std::uint32_t num_values;  // of one example
     std::uint32_t plane;       // of one channel
+    ValueType type;
 };
+
+/// The value of example `example` at `at`, as it is stored.
+template <typename Value>
+FEDHIVE_HOST_DEVICE Value stored(const GatherTerms& from, std::size_t example, std::uint32_t at) {
+    return static_cast<const Value*>(from.values)[example * from.num_values + at];
+}
 
 /// Value `at` of the batch's example `row`, and with the first value its label.
 FEDHIVE_HOST_DEVICE void gather(const GatherTerms& from, std::size_t row, std::uint32_t at, float* values,
                                 std::int64_t* labels) {
     const std::size_t example = from.order[(from.cursor == nullptr ? 0 : static_cast<std::size_t>(*from.cursor)) + row];
-    const std::uint32_t channel = at / from.plane;
-    values[row * from.num_values + at] =
-        normalized(from.values[example * from.num_values + at], from.scale[channel], from.shift[channel]);
+    const float scale = from.scale[at / from.plane], shift = from.shift[at / from.plane];
+    values[row * from.num_values + at] = from.type == ValueType::U8
+                                             ? normalized(stored<std::uint8_t>(from, example, at), scale, shift)
+                                             : normalized(stored<float>(from, example, at), scale, shift);
     if (at == 0) labels[row] = from.labels[example];
 }
 

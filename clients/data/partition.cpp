@@ -1,5 +1,10 @@
 #include "clients/data/partition.h"
 
+#include "aggregation/base/error.h"
+#include "clients/data/content_hash.h"
+
+#include <algorithm>
+
 namespace fedhive::clients {
 
 // Each in the file of its name, in partitions/.
@@ -12,16 +17,24 @@ PartitionScheme dirichlet_sizes();
 PartitionScheme lognormal_sizes();
 PartitionScheme power_law_sizes();
 PartitionScheme from_file();
+PartitionScheme natural();
 
 const std::vector<PartitionScheme>& partition_catalog() {
     static const std::vector<PartitionScheme> catalog = {
-        contiguous(),      iid(),      shards(), dirichlet(), label_quota(), dirichlet_sizes(), lognormal_sizes(),
-        power_law_sizes(), from_file()};
+        contiguous(),      iid(),       shards(), dirichlet(), label_quota(), dirichlet_sizes(), lognormal_sizes(),
+        power_law_sizes(), from_file(), natural()};
     return catalog;
 }
 
 const PartitionScheme& partition_scheme(const std::string& name) {
     return entry_of(partition_catalog(), name, "partition scheme");
+}
+
+std::uint64_t Partition::fingerprint() const {
+    ContentHash hash;
+    hash.bytes(offsets);
+    hash.bytes(indices);
+    return hash.state();
 }
 
 std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, std::span<const std::int32_t> labels,

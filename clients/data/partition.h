@@ -22,6 +22,7 @@ struct Partition {
     std::span<const std::uint32_t> shard(std::size_t client) const {
         return std::span(indices).subspan(offsets[client], num_examples(client));
     }
+    std::uint64_t fingerprint() const;  // of who holds which examples, in which order; stored in the manifest
 };
 
 /// How many of a shard's examples have each label, [num_classes]. `labels`: of all examples.
@@ -34,6 +35,7 @@ struct Deal {
     std::int64_t num_classes = 0;
     std::size_t clients = 0;
     std::uint64_t seed = 0;
+    std::span<const std::uint32_t> owners{};  // Examples::owners
 };
 
 struct PartitionScheme {

@@ -18,8 +18,15 @@ void store(std::byte* to, const std::vector<T>& values) {
 }  // namespace
 
 SharedDataset SharedDataset::create(const Dataset& dataset, const Partition& partition) {
-    const DatasetMap map{dataset.train.shape, dataset.num_classes,      dataset.train.size(),
-                         dataset.test.size(), partition.indices.size(), partition.num_clients()};
+    FEDHIVE_CHECK(dataset.train.type == dataset.test.type, "training and test examples are of two types");
+    const DatasetMap map{.shape = dataset.train.shape,
+                         .num_classes = dataset.num_classes,
+                         .num_train = dataset.train.size(),
+                         .num_test = dataset.test.size(),
+                         .num_indices = partition.indices.size(),
+                         .num_clients = partition.num_clients(),
+                         .type = dataset.train.type,
+                         .rounded = dataset.rounded};
     auto segment = std::make_shared<aggregation::SharedSegment>("fedhive-data", map.total_bytes());
     std::byte* base = segment->data();
     store(base + map.train_values(), dataset.train.values);
@@ -56,9 +63,10 @@ ExamplesView SharedDataset::examples(aggregation::MemorySpace space, std::uint64
     const std::byte* base = space == aggregation::MemorySpace::Host ? base_ : device_base_;
     FEDHIVE_CHECK(base != nullptr, "the data set is not in device memory");
     return {map_.shape,
-            {reinterpret_cast<const std::uint8_t*>(base + values), count * map_.shape.num_values()},
+            {reinterpret_cast<const std::uint8_t*>(base + values), count * map_.shape.num_values() * bytes_of(map_.type)},
             {reinterpret_cast<const std::int32_t*>(base + labels), count},
-            space};
+            space,
+            map_.type};
 }
 
 ExamplesView SharedDataset::train(aggregation::MemorySpace space) const {

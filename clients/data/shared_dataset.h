@@ -23,11 +23,13 @@ struct DatasetMap {
     std::uint64_t num_indices = 0;
     std::uint64_t num_clients = 0;
     std::uint64_t most_of_shard = 0;  // examples of a client that are trained on, where work is only timed; 0: all
+    ValueType type = ValueType::U8;
+    bool rounded = false;  // f32 that were f64 where they came from
 
     std::uint64_t train_values() const { return 0; }
-    std::uint64_t train_labels() const { return aligned(num_train * shape.num_values()); }
+    std::uint64_t train_labels() const { return aligned(num_train * shape.num_values() * bytes_of(type)); }
     std::uint64_t test_values() const { return train_labels() + aligned(num_train * sizeof(std::int32_t)); }
-    std::uint64_t test_labels() const { return test_values() + aligned(num_test * shape.num_values()); }
+    std::uint64_t test_labels() const { return test_values() + aligned(num_test * shape.num_values() * bytes_of(type)); }
     std::uint64_t example_bytes() const { return indices(); }
     std::uint64_t indices() const { return test_labels() + aligned(num_test * sizeof(std::int32_t)); }
     std::uint64_t offsets() const { return indices() + aligned(num_indices * sizeof(std::uint32_t)); }

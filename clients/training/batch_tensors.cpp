@@ -36,7 +36,8 @@ element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* ord
             scale.data_ptr<float>(),
             shift.data_ptr<float>(),
             static_cast<std::uint32_t>(from.shape.num_values()),
-            static_cast<std::uint32_t>(from.shape.height * from.shape.width)};
+            static_cast<std::uint32_t>(from.shape.height * from.shape.width),
+            from.type};
 }
 
 BatchTensors::BatchTensors(ExampleShape shape, const Normalization& normalization, at::Device device)
@@ -98,7 +99,7 @@ BatchTensors::Batch BatchTensors::gather_on_device(const ExamplesView& from, std
     const auto rows = static_cast<std::int64_t>(indices.size());
     reserve(rows, at::TensorOptions().device(device_));
     if (!scale_.defined()) {
-        scale_ = to_device(gather_.scale(), device_);
+        scale_ = to_device(gather_.scale(from.type), device_);
         shift_ = to_device(gather_.shift(), device_);
     }
     std::ptrdiff_t first = 0;

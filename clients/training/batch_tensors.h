@@ -59,7 +59,7 @@ private:
 /// Scale or shift of a BatchGather where a device reads them.
 at::Tensor to_device(std::span<const float> values, at::Device device);
 
-/// A gather from a data set on a device; scale and shift are BatchGather's, there.
+/// A gather from a data set on a device; scale and shift are BatchGather's for its type, there.
 element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* order, const std::int64_t* cursor,
                               const at::Tensor& scale, const at::Tensor& shift);
 

@@ -33,7 +33,7 @@ RowBatches::RowBatches(const ExamplesView& from, const Normalization& normalizat
     : from_(from), gather_(from.shape, normalization), device_(device) {
     FEDHIVE_CHECK((from.space == MemorySpace::Cuda) == device.is_cuda(), "the examples are not where the model is");
     if (device.is_cpu()) return;
-    scale_ = to_device(gather_.scale(), device);
+    scale_ = to_device(gather_.scale(from.type), device);
     shift_ = to_device(gather_.shift(), device);
 }
 

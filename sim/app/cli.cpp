@@ -33,6 +33,8 @@ struct Arguments {
     std::filesystem::path folder;
     std::filesystem::path init;
     std::filesystem::path arrivals;
+    std::filesystem::path csv;
+    std::filesystem::path plot;
     std::string shell;
     bool json = false;
     // Of processes that fedhive starts itself.
@@ -144,6 +146,14 @@ void add_config_commands(CLI::App& app, Arguments& given) {
     CLI::App* model = app.add_subcommand("show-model", "print a config's model layer by layer, with shapes and parameters");
     add_config(model, given.run)->required();
     model->callback([&given] { given.exit_code = show_model_command(given.run.config, given.run.overrides); });
+
+    CLI::App* partition = app.add_subcommand("partition", "print who holds how many examples of which label");
+    add_config(partition, given.run)->required();
+    add_file(partition, "--csv", given.csv, "also write it as a run's partition.csv");
+    add_file(partition, "--plot", given.plot, "also draw it, as SVG, PNG or PDF; without --csv its table lies beside it");
+    partition->callback([&given] {
+        given.exit_code = partition_command({given.run.config, given.run.overrides, given.csv, given.plot});
+    });
 }
 
 void add_folder_commands(CLI::App& app, Arguments& given) {

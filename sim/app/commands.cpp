@@ -2,7 +2,9 @@
 
 #include "aggregation/base/error.h"
 #include "clients/protocol/watcher.h"
+#include "sim/app/script_command.h"
 #include "sim/app/show_model.h"
+#include "sim/app/show_partition.h"
 #include "sim/config/suggest.h"
 #include "sim/plan/experiment.h"
 #include "sim/run/checkpointer.h"
@@ -156,6 +158,29 @@ int show_config_command(const std::filesystem::path& config, const std::vector<s
 int show_model_command(const std::filesystem::path& config, const std::vector<std::string>& overrides) {
     fmt::print("{}", model_table(load_config(config, overrides)));
     return 0;
+}
+
+int partition_command(const PartitionOptions& options) {
+    const std::string ending = options.plot.extension().string();
+    if (!options.plot.empty() && ending != ".svg" && ending != ".png" && ending != ".pdf")
+        throw ConfigError(
+            fmt::format("--plot {}: cannot be drawn; allowed: a name that ends in .svg, .png or .pdf", options.plot.string()));
+    const LoadedConfig loaded = load_config(options.config, options.overrides);
+    const ExperimentData data = load_data(loaded, aggregation::MemorySpace::Host);
+    fmt::print("{}", partition_table(loaded.run, data));
+    std::filesystem::path table = options.csv;
+    if (table.empty() && !options.plot.empty()) table = std::filesystem::path(options.plot).replace_extension(".csv");
+    if (table.empty()) return 0;
+    try {
+        write_partition(table, data.dataset);
+    } catch (const Fault& problem) {
+        throw ConfigError(fmt::format("{}; name a file in a folder that can be written", problem.what()));
+    }
+    fmt::print("written: {}\n", escaped(table.string()));
+    if (options.plot.empty()) return 0;
+    std::fflush(stdout);
+    script_command(
+        "report", {"--partition", std::filesystem::absolute(table).string(), std::filesystem::absolute(options.plot).string()});
 }
 
 int evaluate_command(const std::filesystem::path& run_folder, bool json) {

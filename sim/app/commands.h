@@ -29,6 +29,16 @@ int run_command(const RunOptions& options);
 int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides, bool json);
 int show_config_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
 int show_model_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
+
+struct PartitionOptions {
+    std::filesystem::path config;
+    std::vector<std::string> overrides;
+    std::filesystem::path csv;   // where to write partition.csv; empty: beside `plot`, or nowhere
+    std::filesystem::path plot;  // where to draw it; empty: nowhere
+};
+
+/// Prints how the examples are dealt. With `plot` it does not return: scripts/report draws.
+int partition_command(const PartitionOptions& options);
 int evaluate_command(const std::filesystem::path& run_folder, bool json);
 int replay_command(const ReplayOptions& options);
 int reference_command();

@@ -15,7 +15,7 @@ namespace fedhive::sim {
 namespace {
 
 /// What other programs call it.
-constexpr std::array<std::pair<const char*, const char*>, 14> kOtherWords{{{"train", "run"},
+constexpr std::array<std::pair<const char*, const char*>, 16> kOtherWords{{{"train", "run"},
                                                                            {"start", "run"},
                                                                            {"resume", "run"},
                                                                            {"test", "evaluate"},
@@ -24,6 +24,8 @@ constexpr std::array<std::pair<const char*, const char*>, 14> kOtherWords{{{"tra
                                                                            {"config", "show-config"},
                                                                            {"model", "show-model"},
                                                                            {"summary", "show-model"},
+                                                                           {"split", "partition"},
+                                                                           {"show-partition", "partition"},
                                                                            {"benchmark", "bench"},
                                                                            {"plot", "report"},
                                                                            {"help", "-h"},

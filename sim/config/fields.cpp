@@ -74,9 +74,9 @@ void describe_data(Visitor& visitor, DataConfig& data) {
     visitor.begin({.name = "data", .doc = "What clients learn from."});
     visitor.field({.name = "format", .target = &data.format, .choices = names_of(catalog), .required = true, .doc = summaries_of(catalog)});
     describe_keys(visitor, "format", data.format, data.values, choices_of(catalog));
-    visitor.begin({.name = "normalize", .flow = true, .doc = "Pixels become (byte / 255 − mean) / std when a batch is gathered."});
+    visitor.begin({.name = "normalize", .flow = true, .doc = "Values become (value − mean) / std when a batch is gathered; a byte's value is byte / 255."});
     visitor.field({.name = "mean", .target = &data.normalize.mean, .range = between(-1000, 1000), .default_note = "0",
-                   .doc = "Per channel, or one number for all; on the scale 0 to 1 (MNIST: 0.1307)."});
+                   .doc = "Per channel, or one number for all; of bytes on the scale 0 to 1 (MNIST: 0.1307)."});
     visitor.field({.name = "std", .target = &data.normalize.std, .range = above(0), .default_note = "1",
                    .doc = "As many numbers as mean (MNIST: 0.3081)."});
     visitor.end();

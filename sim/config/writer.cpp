@@ -45,7 +45,7 @@ struct ValueText {
     }
     std::string operator()(const std::filesystem::path* path) const { return path->empty() ? "" : written(path->string()); }
     std::string operator()(const std::string* word) const {
-        return word->empty() && !field.or_else.empty() ? "" : written(*word);
+        return word->empty() && (!field.or_else.empty() || !field.required) ? "" : written(*word);
     }
     std::string operator()(const clients::LayerList* layers) const { return text_of(*layers); }
     std::string operator()(const std::vector<double>* values) const {

@@ -50,6 +50,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       space(resources.space),
       num_workers(resources.num_workers),
       data_fingerprint(data.fingerprint),
+      partition_fingerprint(data.partition_fingerprint),
       data_handle(data.handle),
       dataset(std::move(data.dataset)),
       model(model_spec(loaded, {dataset.map().shape, dataset.map().num_classes})),

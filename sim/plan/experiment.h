@@ -54,6 +54,7 @@ struct Experiment {
     WorkerChoice workers;            // how num_workers came about
     double rehearsed_step_s = 0.0;   // a local step on a GPU
     std::uint64_t data_fingerprint = 0;
+    std::uint64_t partition_fingerprint = 0;
     aggregation::IpcHandle data_handle;  // CUDA: the examples in device memory
     clients::SharedDataset dataset;
     clients::ModelSpec model;

@@ -33,7 +33,7 @@ clients::Dataset read_dataset(const RunConfig& run) {
 clients::Partition deal(const RunConfig& run, const clients::Dataset& dataset) {
     const clients::PartitionScheme& scheme = clients::partition_scheme(run.data.partition.scheme);
     return scheme.deal({dataset.train.labels, dataset.num_classes, static_cast<std::size_t>(run.data.partition.clients),
-                        run.all_seeds().partition},
+                        run.all_seeds().partition, dataset.train.owners},
                        completed(run.data.partition.values, scheme.keys));
 }
 
@@ -63,7 +63,9 @@ ExperimentData load_data(const LoadedConfig& loaded, aggregation::MemorySpace sp
         clients::NormalizationPlan::of(config.data.normalize);
         return clients::BatchGather(read.train.shape, config.data.normalize);
     });
-    ExperimentData data{.dataset = clients::SharedDataset::create(read, partition), .fingerprint = read.fingerprint()};
+    ExperimentData data{.dataset = clients::SharedDataset::create(read, partition),
+                        .fingerprint = read.fingerprint(),
+                        .partition_fingerprint = partition.fingerprint()};
     if (space == aggregation::MemorySpace::Cuda)
         data.handle = blame(loaded, "data", [&] { return upload_examples(data.dataset); });
     return data;

@@ -55,7 +55,7 @@ Reporter::Reporter(const Experiment& run, RunFolder& folder, bool quiet, Past pa
 
 void Reporter::start() {
     write_manifest("running");
-    folder_.write_partition(run_.dataset);
+    write_partition(folder_.path() / "partition.csv", run_.dataset);
     folder_.add_event("started", {{"rounds", run_.config.rounds}, {"workers", run_.num_workers}});
     console_.say(describe_plan(run_, folder_.path().string()));
 }
@@ -63,7 +63,7 @@ void Reporter::start() {
 void Reporter::resume(const ResumePoint& point) {
     write_manifest("running");
     folder_.go_back_to(point.tables);
-    folder_.write_partition(run_.dataset);  // whoever was killed at the start has not
+    write_partition(folder_.path() / "partition.csv", run_.dataset);  // whoever was killed at the start has not
     for (const std::string& message : point.damaged) folder_.add_event("damaged_checkpoint", {{"message", message}});
     folder_.add_event("resumed",
                       {{"round", point.round},
@@ -203,6 +203,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["num_parameters"] = run_.layout.num_values();
     manifest["layout_fingerprint"] = fmt::format("{:016x}", run_.layout.fingerprint());
     manifest["data_fingerprint"] = fmt::format("{:016x}", run_.data_fingerprint);
+    manifest["partition_fingerprint"] = fmt::format("{:016x}", run_.partition_fingerprint);
     manifest["version"] = run_.server.version;
     manifest["model_sha256"] = over ? final_hash() : nlohmann::json(nullptr);
     if (const std::optional<Metrics>& test = past_.progress.test) {

@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
+#include "clients/data/data_format.h"
 #include "sim/machine/machine.h"
 #include "sim/record/json_value.h"
 #include "sim/run/checkpointer.h"
@@ -131,14 +132,23 @@ void restore_in_flight(Experiment& run, const CheckpointFile& from) {
     }
 }
 
+/// "; put the same files where data.root says, or …": of the keys that say where the data lie; empty where they are drawn.
+std::string help_for_data(const RunConfig& config) {
+    std::string keys;
+    for (const KeySpec& key : clients::data_format(config.data.format).keys)
+        if (key.may_change) keys += (keys.empty() ? "data." : " and data.") + key.name;
+    if (keys.empty()) return "";
+    return fmt::format("; put the same files where {} say{}, or name their place: --set {}=PATH", keys,
+                       keys.find(' ') == std::string::npos ? "s" : "", keys.substr(0, keys.find(' ')));
+}
+
 /// Puts a checkpoint's model, moments, counts and clients in flight into `run`.
 void restore(Experiment& run, const CheckpointFile& from) {
     const Checkpoint& checkpoint = from.checkpoint;
     if (checkpoint.data_fingerprint != run.data_fingerprint)
         throw ConfigError(
-            fmt::format("{}: the data set is not the one the run began with: fingerprint {:016x} then, {:016x} now; "
-                        "put the same files into data.root, or name their folder: --set data.root=FOLDER",
-                        from.path.string(), checkpoint.data_fingerprint, run.data_fingerprint));
+            fmt::format("{}: the data set is not the one the run began with: fingerprint {:016x} then, {:016x} now{}",
+                        from.path.string(), checkpoint.data_fingerprint, run.data_fingerprint, help_for_data(run.config)));
     if (checkpoint.layout_fingerprint != run.layout.fingerprint())
         throw ConfigError(
             fmt::format("{}: this fedhive builds model '{}' otherwise than the one that wrote the checkpoint: layout "

@@ -176,10 +176,10 @@ void RunFolder::write_manifest(const nlohmann::ordered_json& manifest) const {
 
 void RunFolder::write_config(const RunConfig& config) const { write_file(path() / "config.yaml", to_yaml(config)); }
 
-void RunFolder::write_partition(const clients::SharedDataset& dataset) const {
+void write_partition(const fs::path& file, const clients::SharedDataset& dataset) {
     const auto num_classes = static_cast<std::size_t>(dataset.map().num_classes);
     const std::size_t clients = num_partitioned(dataset.map().num_clients, num_classes);
-    write_file(path() / "partition.csv", [&](const WritePart& write) {
+    write_file(file, [&](const WritePart& write) {
         std::string row = "client_id,num_examples";
         for (std::size_t label = 0; label < num_classes; ++label) row += fmt::format(",label_{}", label);
         write(row + "\n");

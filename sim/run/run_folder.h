@@ -29,6 +29,9 @@ inline constexpr std::size_t kMostPartitionCounts = 10'000'000;
 /// How many clients partition.csv lists: the first of them.
 std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes);
 
+/// partition.csv: how many examples of each label the first num_partitioned() clients hold.
+void write_partition(const std::filesystem::path& file, const clients::SharedDataset& dataset);
+
 class RunFolder {
 public:
     /// A new run's: writes config.yaml before anything else, so that a run can be resumed from its first file on, and empty tables. Where
@@ -52,9 +55,6 @@ public:
     void add_event(const std::string& event, const nlohmann::json& details);
     void write_manifest(const nlohmann::ordered_json& manifest) const;
     void write_config(const RunConfig& config) const;
-
-    /// partition.csv: how many examples of each label the first num_partitioned() clients hold.
-    void write_partition(const clients::SharedDataset& dataset) const;
 
     /// Where the tables end, once all of that is on the disk. Throws as expect_whole_tables().
     TablePositions sync_tables();

@@ -68,6 +68,12 @@ std::string describe_seeds(const RunConfig& config) {
     return text;
 }
 
+/// How values are stored, where these are not bytes.
+std::string describe_type(const clients::DatasetMap& data) {
+    if (data.type == clients::ValueType::U8) return "";
+    return data.rounded ? " of f32, rounded from f64" : " of f32";
+}
+
 /// How local steps are computed, where that is not the default.
 std::string describe_steps(const Experiment& run) {
     const TrainingConfig& training = run.config.training;
@@ -109,8 +115,8 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     text += describe_steps(run);
     text += fmt::format("model       {} · {} parameters · input {}x{}x{}\n", run.model.name.get(), run.layout.num_parameters(),
                         data.shape.channels, data.shape.height, data.shape.width);
-    text += fmt::format("data        {} · {} training and {} test examples · {} classes\n", config.data.format, data.num_train,
-                        data.num_test, data.num_classes);
+    text += fmt::format("data        {} · {} training and {} test examples{} · {} classes\n", config.data.format,
+                        data.num_train, data.num_test, describe_type(data), data.num_classes);
     text += fmt::format("clients     {} by {} · {} · {} per round\n", data.num_clients, config.data.partition.scheme,
                         shard_sizes(run.dataset), run.mode.in_flight);
     text += fmt::format("partition   {}", histogram_rows(run.dataset));

@@ -13,7 +13,7 @@ namespace fedhive::conformance {
 inline void check_part(const clients::Examples& part, std::int64_t num_classes) {
     REQUIRE(part.size() > 0);
     CHECK(part.shape.num_values() > 0);
-    CHECK(part.values.size() == part.size() * part.shape.num_values());
+    CHECK(part.values.size() == part.size() * part.shape.num_values() * clients::bytes_of(part.type));
     bool labels_in_range = true;
     for (const std::int32_t label : part.labels) labels_in_range = labels_in_range && label >= 0 && label < num_classes;
     CHECK(labels_in_range);

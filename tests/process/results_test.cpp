@@ -119,11 +119,27 @@ TEST_SUITE("Results") {
         FedhiveRun run(small_config());
         REQUIRE(run.end() == "exited with status 0");
         const auto manifest = run.manifest();
-        for (const char* key :
-             {"schema",           "fedhive",      "commit", "libtorch",     "cpu_capability", "device",
-              "workers",          "workers_auto", "mps",    "threads",      "seed",           "layout_fingerprint",
-              "data_fingerprint", "precision",    "graph",  "model_sha256", "wall_s",         "exit_status",
-              "started",          "finished"})
+        for (const char* key : {"schema",
+                                "fedhive",
+                                "commit",
+                                "libtorch",
+                                "cpu_capability",
+                                "device",
+                                "workers",
+                                "workers_auto",
+                                "mps",
+                                "threads",
+                                "seed",
+                                "layout_fingerprint",
+                                "data_fingerprint",
+                                "partition_fingerprint",
+                                "precision",
+                                "graph",
+                                "model_sha256",
+                                "wall_s",
+                                "exit_status",
+                                "started",
+                                "finished"})
             CHECK_MESSAGE(manifest.contains(key), key);
         CHECK(manifest["exit_status"] == "finished");
         CHECK(manifest["workers_auto"].is_null());  // two were asked for

@@ -62,7 +62,8 @@ TEST_SUITE("ResumeRefused") {
     TEST_CASE("ChangedKeysAreAllNamedWithBothValues") {
         Finished run;
         const std::string list =
-            "A resumed run may change: rounds, workers, mps, data.root, training.clients_per_slot, training.graph, "
+            "A resumed run may change: rounds, workers, mps, data.root, data.train, data.test, training.clients_per_slot, "
+            "training.graph, "
             "stop.test_accuracy, failures.policy, failures.attempts, failures.deadline_s, checkpoint.every, checkpoint.keep";
         run.refuses({"--set", "seed=2", "--set", "training.batch_size=8", "--set", "rounds=9"},
                     {"  seed: 1 -> 2\n", "  training.batch_size: 16 -> 8\n", list});
@@ -107,7 +108,7 @@ TEST_SUITE("ResumeRefused") {
                       "--set", "training.cohort=2"});
         const std::string other = "data.root=" + (first.folder() / "b").string();
         run.refuses({"--set", "rounds=4", "--set", other},
-                    {"the data set is not the one the run began with: fingerprint ", "--set data.root=FOLDER"});
+                    {"the data set is not the one the run began with: fingerprint ", "--set data.root=PATH"});
         fs::rename(first.folder() / "b", first.folder() / "c");
         fs::rename(first.folder() / "a", first.folder() / "b");
         CHECK(run.resume({"--set", "rounds=4", "--set", other}) == "exited with status 0");

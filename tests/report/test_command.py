@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+from report import draw_partition
 from support import ROOT, TemporaryFolder
 
 
@@ -66,6 +67,18 @@ class Command(TemporaryFolder):
             self.assertEqual(done.returncode, 2, arguments)
             self.assertIn(said, done.stderr)
         self.assertEqual(report("-h").returncode, 0)
+
+    def test_one_partition_is_drawn_in_each_form(self):
+        table = self.make("a", rounds=2) / "partition.csv"
+        done = report("--partition", table, self.folder / "dealt.svg")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stderr)
+        self.assertIn(f"drawn: {self.folder}/dealt.svg (Training examples of each client", done.stdout)
+        for ending, begin in (("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
+            draw_partition.main(table, self.folder / f"dealt.{ending}")
+            self.assertTrue((self.folder / f"dealt.{ending}").read_bytes().startswith(begin), ending)
+        with self.assertRaisesRegex(SystemExit, "dealt.svg cannot be written: No such file"):
+            draw_partition.main(table, self.folder / "nowhere/dealt.svg")
+        self.assertEqual(report("--partition", table).returncode, 2)
 
     def test_folder_that_cannot_be_written_is_named(self):
         (self.folder / "file").touch()

@@ -11,18 +11,38 @@ namespace fedhive::clients {
 
 namespace {
 
-Examples random_examples(ExampleShape shape, std::size_t size) {
-    Examples examples{shape, std::vector<std::uint8_t>(size * shape.num_values()), std::vector<std::int32_t>(size)};
+Examples random_examples(ExampleShape shape, std::size_t size, ValueType type = ValueType::U8) {
+    const std::size_t count = size * shape.num_values();
+    Examples examples{shape, std::vector<std::uint8_t>(count * bytes_of(type)), std::vector<std::int32_t>(size), type};
     Stream stream(5, Purpose::TrainData);
-    for (auto& value : examples.values) value = static_cast<std::uint8_t>(stream.below(256));
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto byte = static_cast<std::uint8_t>(stream.below(256));
+        const auto value = static_cast<float>(stream.normal());
+        if (type == ValueType::U8)
+            examples.values[i] = byte;
+        else
+            std::memcpy(&examples.values[i * sizeof value], &value, sizeof value);
+    }
     for (auto& label : examples.labels) label = static_cast<std::int32_t>(stream.below(10));
     return examples;
 }
 
-ExamplesView view_of(const Examples& examples) { return {examples.shape, examples.values, examples.labels}; }
+/// Value `at` of all, as a float.
+float value_of(const Examples& examples, std::size_t at) {
+    if (examples.type == ValueType::U8) return examples.values[at];
+    float value = 0.0F;
+    std::memcpy(&value, &examples.values[at * sizeof value], sizeof value);
+    return value;
+}
 
-void check_against_reference(ExampleShape shape, const std::vector<double>& mean, const std::vector<double>& std) {
-    const Examples examples = random_examples(shape, 9);
+ExamplesView view_of(const Examples& examples) {
+    return {examples.shape, examples.values, examples.labels, aggregation::MemorySpace::Host, examples.type};
+}
+
+void check_against_reference(ExampleShape shape, const std::vector<double>& mean, const std::vector<double>& std,
+                             ValueType type = ValueType::U8) {
+    const Examples examples = random_examples(shape, 9, type);
+    const double unit = type == ValueType::U8 ? 255.0 : 1.0;
     const std::vector<std::uint32_t> indices{8, 0, 3, 3, 7};
     std::vector<float> values(indices.size() * shape.num_values() + 1, -99.0F);
     std::vector<std::int64_t> labels(indices.size());
@@ -33,9 +53,9 @@ void check_against_reference(ExampleShape shape, const std::vector<double>& mean
         const std::size_t example = i / shape.num_values(), inside = i % shape.num_values();
         const std::size_t channel = inside / static_cast<std::size_t>(shape.height * shape.width);
         const double m = mean.empty() ? 0.0 : mean[channel % mean.size()], s = std.empty() ? 1.0 : std[channel % std.size()];
-        const float byte = examples.values[indices[example] * shape.num_values() + inside];
-        wrong += values[i] != byte * static_cast<float>(1.0 / (255.0 * s)) + static_cast<float>(-m / s);
-        wrong += std::abs(static_cast<double>(values[i]) - (static_cast<double>(byte) / 255.0 - m) / s) > 1e-6 / s;
+        const float value = value_of(examples, indices[example] * shape.num_values() + inside);
+        wrong += values[i] != value * static_cast<float>(1.0 / (unit * s)) + static_cast<float>(-m / s);
+        wrong += std::abs(static_cast<double>(values[i]) - (static_cast<double>(value) / unit - m) / s) > 1e-6 / s;
     }
     CHECK(wrong == 0);
     CHECK(values.back() == -99.0F);
@@ -43,8 +63,9 @@ void check_against_reference(ExampleShape shape, const std::vector<double>& mean
 }
 
 /// What each thread of the kernel does, run here value by value: the bits of BatchGather, from the beginning of the order and after `cursor`.
-void check_device_twin(ExampleShape shape, const std::vector<double>& mean, const std::vector<double>& std) {
-    const Examples examples = random_examples(shape, 9);
+void check_device_twin(ExampleShape shape, const std::vector<double>& mean, const std::vector<double>& std,
+                       ValueType type = ValueType::U8) {
+    const Examples examples = random_examples(shape, 9, type);
     const std::vector<std::uint32_t> order{8, 0, 3, 3, 7, 1};
     const BatchGather gather(shape, {mean, std});
     const std::int64_t cursor = 2;
@@ -58,10 +79,11 @@ void check_device_twin(ExampleShape shape, const std::vector<double>& mean, cons
                                          examples.labels.data(),
                                          order.data(),
                                          from,
-                                         gather.scale().data(),
+                                         gather.scale(type).data(),
                                          gather.shift().data(),
                                          static_cast<std::uint32_t>(shape.num_values()),
-                                         static_cast<std::uint32_t>(shape.height * shape.width)};
+                                         static_cast<std::uint32_t>(shape.height * shape.width),
+                                         type};
         for (std::size_t row = 0; row < rows; ++row)
             for (std::uint32_t at = 0; at < terms.num_values; ++at)
                 element::gather(terms, row, at, values.data(), labels.data());
@@ -87,7 +109,25 @@ TEST_SUITE("BatchGather") {
 
     TEST_CASE("VectorsUseOneValuePerFeature") { check_against_reference({4, 1, 1}, {0.1, 0.2, 0.3, 0.4}, {1, 2, 3, 4}); }
 
+    TEST_CASE("FloatsMatchTheReference") {
+        check_against_reference({20, 1, 1}, {}, {}, ValueType::F32);
+        check_against_reference({20, 1, 1}, {0.5}, {2.0}, ValueType::F32);
+        check_against_reference({4, 1, 1}, {0.1, 0.2, 0.3, 0.4}, {1, 2, 3, 4}, ValueType::F32);
+        check_against_reference({3, 5, 7}, {0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}, ValueType::F32);
+    }
+
+    TEST_CASE("FloatsThatAreNotNormalizedComeAsTheyAre") {
+        const Examples examples = random_examples({2, 3, 3}, 4, ValueType::F32);
+        const std::vector<std::uint32_t> indices{0, 1, 2, 3};
+        std::vector<float> values(4 * 18);
+        std::vector<std::int64_t> labels(4);
+        BatchGather({2, 3, 3}, {}).gather(view_of(examples), indices, values.data(), labels.data());
+        CHECK(std::memcmp(values.data(), examples.values.data(), examples.values.size()) == 0);
+    }
+
     TEST_CASE("DeviceTwinHasTheBitsOfTheHost") {
+        check_device_twin({3, 5, 7}, {0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}, ValueType::F32);
+        check_device_twin({4, 1, 1}, {}, {}, ValueType::F32);
         check_device_twin({1, 28, 28}, {0.1307}, {0.3081});
         check_device_twin({3, 5, 7}, {0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616});
         check_device_twin({4, 1, 1}, {0.1, 0.2, 0.3, 0.4}, {1, 2, 3, 4});

@@ -41,14 +41,22 @@ std::vector<T> on_host(const T* values, std::size_t size) {
 }
 
 /// Batches of `rows` examples, from the beginning of a list and from the place where a cursor stands.
-void kernel_has_the_bits_of_the_host(ExampleShape shape, const Normalization& normalization, std::size_t rows) {
+void kernel_has_the_bits_of_the_host(ExampleShape shape, const Normalization& normalization, std::size_t rows,
+                                     ValueType type = ValueType::U8) {
     constexpr std::size_t kExamples = 40, kCursor = 5, kBehind = 3;
     const std::size_t num_values = shape.num_values();
     Stream stream(5, Purpose::TestData);
-    std::vector<std::uint8_t> values(kExamples * num_values);
+    std::vector<std::uint8_t> values(kExamples * num_values * bytes_of(type));
     std::vector<std::int32_t> labels(kExamples);
     std::vector<std::uint32_t> order(rows + kCursor);
-    for (auto& value : values) value = static_cast<std::uint8_t>(stream.below(256));
+    for (std::size_t i = 0; i < kExamples * num_values; ++i) {
+        const auto byte = static_cast<std::uint8_t>(stream.below(256));
+        const float value = static_cast<float>(byte) / 3.0F;
+        if (type == ValueType::U8)
+            values[i] = byte;
+        else
+            std::memcpy(&values[i * sizeof value], &value, sizeof value);
+    }
     for (auto& label : labels) label = static_cast<std::int32_t>(stream.below(1000));
     for (auto& index : order) index = static_cast<std::uint32_t>(stream.below(kExamples));
     const BatchGather gather(shape, normalization);
@@ -57,18 +65,18 @@ void kernel_has_the_bits_of_the_host(ExampleShape shape, const Normalization& no
     const auto device_labels = on_device(labels);
     const auto device_order = on_device(order);
     const auto cursor = on_device(std::vector<std::int64_t>{kCursor});
-    const auto scale = on_device(std::vector<float>(gather.scale().begin(), gather.scale().end()));
+    const auto scale = on_device(std::vector<float>(gather.scale(type).begin(), gather.scale(type).end()));
     const auto shift = on_device(std::vector<float>(gather.shift().begin(), gather.shift().end()));
     for (const bool at_cursor : {false, true}) {
         std::vector<float> expected((rows + kBehind) * num_values, -99.0F);
         std::vector<std::int64_t> expected_labels(rows + kBehind, -99);
         const auto got = on_device(expected);  // what lies behind the batch has to stay
         const auto got_labels = on_device(expected_labels);
-        gather.gather({shape, values, labels}, std::span(order).subspan(at_cursor ? kCursor : 0, rows), expected.data(),
-                      expected_labels.data());
+        gather.gather({shape, values, labels, aggregation::MemorySpace::Host, type},
+                      std::span(order).subspan(at_cursor ? kCursor : 0, rows), expected.data(), expected_labels.data());
         gather_on_device(
             {device_values.get(), device_labels.get(), device_order.get(), at_cursor ? cursor.get() : nullptr, scale.get(),
-             shift.get(), static_cast<std::uint32_t>(num_values), static_cast<std::uint32_t>(shape.height * shape.width)},
+             shift.get(), static_cast<std::uint32_t>(num_values), static_cast<std::uint32_t>(shape.height * shape.width), type},
             rows, got.get(), got_labels.get());
         CHECK(aggregation::testing::same_bits(on_host(got.get(), expected.size()), expected));
         CHECK(on_host(got_labels.get(), expected_labels.size()) == expected_labels);
@@ -84,6 +92,8 @@ TEST_SUITE("GatherKernel") {
         kernel_has_the_bits_of_the_host({3, 5, 7}, {{0.1, 0.2, 0.3}, {0.5, 0.6, 0.7}}, 1);
         kernel_has_the_bits_of_the_host({1, 16, 16}, {}, 10);  // one whole block a row
         kernel_has_the_bits_of_the_host({1, 1, 1}, {}, 0);
+        kernel_has_the_bits_of_the_host({3, 5, 7}, {{0.1, 0.2, 0.3}, {0.5, 0.6, 0.7}}, 33, ValueType::F32);
+        kernel_has_the_bits_of_the_host({20, 1, 1}, {}, 7, ValueType::F32);
     }
 
     TEST_CASE("Gpu: GatherKernelTakesMoreRowsThanAGridHas") {

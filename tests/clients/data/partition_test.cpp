@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 
 namespace fedhive::clients {
 
@@ -363,6 +364,19 @@ TEST_SUITE("PartitionDirichlet") {
         for (const double alpha : {0.0, -1.0, std::nan(""), HUGE_VAL})
             CHECK_THROWS_WITH_AS(partition_dirichlet(labels, kClasses, 2, alpha, 0, 1), doctest::Contains("alpha"),
                                  ConfigError);
+    }
+}
+
+TEST_SUITE("Fingerprint") {
+    TEST_CASE("WhoHoldsWhatInWhichOrderDecidesIt") {
+        const std::vector<Partition> partitions{{{1, 2, 0, 3}, {0, 2, 4}},
+                                                {{2, 1, 0, 3}, {0, 2, 4}},
+                                                {{1, 2, 0, 3}, {0, 1, 4}},
+                                                {{1, 2, 0}, {0, 2, 3}},
+                                                {{1, 2, 0, 3}, {0, 2, 4, 4}}};
+        std::set<std::uint64_t> seen;
+        for (const Partition& partition : partitions) CHECK(seen.insert(partition.fingerprint()).second);
+        CHECK(Partition(partitions[0]).fingerprint() == partitions[0].fingerprint());
     }
 }
 

@@ -89,12 +89,16 @@ def picture(table, counts, labels):
     return figure, text
 
 
+def figure_of(table):
+    """The picture of a partition.csv, and what it shows."""
+    return (bars if len(table) <= MOST_BARS else picture)(table, *label_counts(table))
+
+
 def draw(report):
     partitions = distinct(report)
     for number, (table, runs) in enumerate(partitions[:MOST_FIGURES], 1):
-        counts, labels = label_counts(table)
         clients = runs[0].manifest.get("num_clients") or len(table)
-        figure, text = (bars if len(table) <= MOST_BARS else picture)(table, counts, labels)
+        figure, text = figure_of(table)
         sizes = column(table, "num_examples")
         caption = f"{text}. {plural(len(table), 'client')}, {sizes.min():.0f} to {sizes.max():.0f} examples (median {np.median(sizes):.0f})"
         caption += f"; the other {clients - len(table)} clients are not in partition.csv. " if clients > len(table) else ". "

@@ -130,7 +130,8 @@ TEST_SUITE("CudaFaults") {
         fault_of("cudaMemcpy", [&] { write_update(c, a, b); });
 
         std::int64_t label = 0;
-        const clients::element::GatherTerms none{nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 0, 1};
+        const clients::element::GatherTerms none{
+            nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 0, 1, clients::ValueType::U8};
         CHECK_THROWS_WITH_AS(clients::gather_on_device(none, 1, a.span().data, &label),
                              doctest::Contains("invalid configuration"), DeviceFault);
         cuda_on_host::start_again();

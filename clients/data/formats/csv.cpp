@@ -1,0 +1,279 @@
+#include "clients/data/formats/csv.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace fedhive::clients {
+
+namespace {
+
+using Cells = std::vector<std::string>;
+
+constexpr std::size_t kMostRows = std::numeric_limits<std::uint32_t>::max();
+
+std::string without_blanks(const std::string& cell) {
+    const std::size_t begin = cell.find_first_not_of(" \t");
+    if (begin == std::string::npos) return "";
+    return cell.substr(begin, cell.find_last_not_of(" \t") - begin + 1);
+}
+
+/// The cells of a line; nothing where a quote is not closed on it.
+std::optional<Cells> cells_of(const std::string& line) {
+    Cells cells(1);
+    bool quoted = false;
+    for (std::size_t at = 0; at < line.size(); ++at) {
+        const char c = line[at];
+        if (c == '"' && quoted && at + 1 < line.size() && line[at + 1] == '"')
+            cells.back() += line[++at];
+        else if (c == '"')
+            quoted = !quoted;
+        else if (c == ',' && !quoted)
+            cells.emplace_back();
+        else
+            cells.back() += c;
+    }
+    if (quoted) return {};
+    for (std::string& cell : cells) cell = without_blanks(cell);
+    return cells;
+}
+
+template <typename Number>
+std::optional<Number> number_in(const std::string& cell) {
+    Number number{};
+    const char* begin = cell.data() + (cell.size() > 1 && cell[0] == '+' ? 1 : 0);
+    const auto [end, error] = std::from_chars(begin, cell.data() + cell.size(), number);
+    if (error != std::errc() || end != cell.data() + cell.size()) return {};
+    return number;
+}
+
+/// The rows of a file, one at a time, with what has to be said of one.
+class CsvTable {
+public:
+    CsvTable(const std::filesystem::path& file, bool header) : file_(file.string()), lines_(file) {
+        if (!next()) throw ConfigError(fmt::format("{}: has no rows; wanted: a table, cells parted by commas", file_));
+        columns_ = cells_;
+        if (header) {
+            pending_ = false;
+            return;
+        }
+        pending_ = true;
+        for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i] = std::to_string(i);
+    }
+
+    const std::string& file() const { return file_; }
+    const Cells& columns() const { return columns_; }
+    const std::string& cell(std::size_t column) const { return cells_[column]; }
+
+    /// The next row, of as many cells as there are columns.
+    bool row() {
+        if (!pending_ && !next()) return false;
+        pending_ = false;
+        if (cells_.size() != columns_.size())
+            throw ConfigError(fmt::format("{}:{}: has {} cells; wanted: {}, as the first line has", file_, number_,
+                                          cells_.size(), columns_.size()));
+        return true;
+    }
+
+    /// The column of that name; `key` says which key names it.
+    std::size_t column(const std::string& name, const char* key) const {
+        const auto found = std::find(columns_.begin(), columns_.end(), name);
+        if (found != columns_.end()) return static_cast<std::size_t>(found - columns_.begin());
+        const std::size_t shown = std::min<std::size_t>(columns_.size(), 20);
+        throw ConfigError(fmt::format("{}:1: {}: there is no column '{}'; the columns are: {}{}", file_, key, name,
+                                      fmt::join(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                                      shown < columns_.size() ? ", …" : ""));
+    }
+
+    /// Of the present row's cell.
+    [[noreturn]] void fail(std::size_t column, const std::string& wanted) const {
+        const std::string& found = cells_[column];
+        throw ConfigError(fmt::format("{}:{}: column '{}': {}; wanted: {}", file_, number_, columns_[column],
+                                      found.empty() ? "is empty" : fmt::format("is '{}'", found.substr(0, 60)), wanted));
+    }
+
+private:
+    bool next() {
+        std::string line;
+        do {
+            if (!lines_.next(line)) return false;
+            if (++number_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a byte-order mark
+            if (line.ends_with('\r')) line.pop_back();
+        } while (line.empty());
+        std::optional<Cells> cells = cells_of(line);
+        if (!cells)
+            throw ConfigError(fmt::format("{}:{}: a quote is not closed; wanted: it closes on its line", file_, number_));
+        cells_ = std::move(*cells);
+        return true;
+    }
+
+    std::string file_;
+    LineReader lines_;
+    std::size_t number_ = 0;  // of the present line
+    Cells columns_;
+    Cells cells_;           // of the present row
+    bool pending_ = false;  // the present row has not been asked for
+};
+
+float feature_in(const CsvTable& table, std::size_t column) {
+    const auto value = number_in<double>(table.cell(column));
+    if (!value || !std::isfinite(*value) || !std::isfinite(static_cast<float>(*value)))
+        table.fail(column, "a number that an f32 can be");
+    return static_cast<float>(*value);
+}
+
+std::int32_t label_in(const CsvTable& table, std::size_t column) {
+    const auto label = number_in<std::int64_t>(table.cell(column));
+    if (!label || *label < 0 || static_cast<double>(*label) >= kWide)
+        table.fail(column, fmt::format("a class, a whole number from 0, below {:.0f}", kWide));
+    return static_cast<std::int32_t>(*label);
+}
+
+/// Owners from 0, in the order of their names: whole numbers by size, then texts.
+std::vector<std::uint32_t> numbered(const Cells& owners) {
+    std::map<std::tuple<bool, std::int64_t, std::string>, std::uint32_t> known;
+    const auto key_of = [](const std::string& owner) {
+        const auto number = number_in<std::int64_t>(owner);
+        return std::tuple(!number.has_value(), number.value_or(0), number ? std::string() : owner);
+    };
+    for (const std::string& owner : owners) known[key_of(owner)] = 0;
+    std::uint32_t next = 0;
+    for (auto& [key, number] : known) number = next++;
+    std::vector<std::uint32_t> numbers;
+    numbers.reserve(owners.size());
+    for (const std::string& owner : owners) numbers.push_back(known[key_of(owner)]);
+    return numbers;
+}
+
+struct CsvPart {
+    Examples examples;
+    Cells features;  // names
+};
+
+CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, bool owned) {
+    CsvTable table(file, files.header);
+    const std::size_t target = table.column(files.target, "target");
+    const bool with_client = !files.client.empty();
+    // A test file without the column is as good: nobody asks whose its examples are.
+    const bool has_client = with_client && (owned || std::ranges::count(table.columns(), files.client) > 0);
+    const std::size_t client = has_client ? table.column(files.client, "client") : table.columns().size();
+    CsvPart part;
+    std::vector<std::size_t> features;
+    for (std::size_t i = 0; i < table.columns().size(); ++i) {
+        if (i == target || i == client) continue;
+        features.push_back(i);
+        part.features.push_back(table.columns()[i]);
+    }
+    if (features.empty())
+        throw ConfigError(fmt::format("{}:1: has no column besides target{}; wanted: features, parted by commas", table.file(),
+                                      has_client ? " and client" : ""));
+    part.examples.shape = {static_cast<std::int64_t>(features.size()), 1, 1};
+    part.examples.type = ValueType::F32;
+    Cells owners;
+    while (table.row()) {
+        if (part.examples.size() == kMostRows)
+            throw ConfigError(fmt::format("{}: has more than {} rows", table.file(), kMostRows));
+        for (const std::size_t column : features) {
+            const float value = feature_in(table, column);
+            const auto* bytes = reinterpret_cast<const std::uint8_t*>(&value);
+            part.examples.values.insert(part.examples.values.end(), bytes, bytes + sizeof value);
+        }
+        part.examples.labels.push_back(label_in(table, target));
+        if (!has_client || !owned) continue;
+        if (table.cell(client).empty()) table.fail(client, "the owner's name");
+        owners.push_back(table.cell(client));
+    }
+    if (part.examples.size() == 0)
+        throw ConfigError(fmt::format("{}: has no rows; wanted: one for each example", table.file()));
+    part.examples.owners = numbered(owners);
+    return part;
+}
+
+std::int64_t classes_in(const Examples& part) {
+    return 1 + std::int64_t{*std::max_element(part.labels.begin(), part.labels.end())};
+}
+
+void check_classes(const std::filesystem::path& file, const std::string& target, const Examples& part, std::int64_t classes) {
+    const std::int64_t largest = classes_in(part) - 1;
+    if (largest >= classes)
+        throw ConfigError(fmt::format("{}: column '{}': there is a label {}, expected 0 to {}; set data.classes to at least {}",
+                                      file.string(), target, largest, classes - 1, largest + 1));
+}
+
+CsvFiles csv_files(const Values& values) {
+    return {values.path("train"), values.path("test"), values.word("target"), values.word("client"), values.flag("header")};
+}
+
+DataShape csv_shape(const Values& values) {
+    const CsvFiles files = csv_files(values);
+    const Examples train = read_table(files.train, files, true).examples;
+    const std::int64_t classes = values.integer("classes");
+    return {train.shape, classes > 0 ? classes : classes_in(train)};
+}
+
+}  // namespace
+
+Dataset read_csv_files(const CsvFiles& files, std::int64_t num_classes) {
+    CsvPart train = read_table(files.train, files, true), test = read_table(files.test, files, false);
+    const auto [one, other] = std::ranges::mismatch(train.features, test.features);
+    if (one != train.features.end() || other != test.features.end())
+        throw ConfigError(
+            fmt::format("{}:1: {}; wanted: the columns of the training file, in its order", files.test.string(),
+                        other == test.features.end() ? fmt::format("the column '{}' is missing", *one)
+                        : one == train.features.end()
+                            ? fmt::format("the column '{}' is not in the training file", *other)
+                            : fmt::format("the column '{}' stands where '{}' does in the training file", *other, *one)));
+    Dataset dataset{std::move(train.examples), std::move(test.examples), num_classes};
+    if (num_classes <= 0) dataset.num_classes = classes_in(dataset.train);
+    check_classes(files.train, files.target, dataset.train, dataset.num_classes);
+    check_classes(files.test, files.target, dataset.test, dataset.num_classes);
+    return dataset;
+}
+
+DataFormat csv() {
+    return {
+        .name = "csv",
+        .summary = "tables of numbers",
+        .keys =
+            {{.name = "train",
+              .default_value = std::filesystem::path(),
+              .required = true,
+              .may_change = true,
+              .doc =
+                  "The training examples, a row each, cells parted by commas; all columns but target and client are features, "
+                  "f32; relative to the config file. docs/data.md."},
+             {.name = "test",
+              .default_value = std::filesystem::path(),
+              .required = true,
+              .may_change = true,
+              .doc = "The test examples, with the same columns."},
+             {.name = "target",
+              .default_value = "",
+              .required = true,
+              .doc = "The column of the labels, whole numbers from 0: its name, or its number from 0 where header is false."},
+             {.name = "client",
+              .default_value = "",
+              .default_note = "none",
+              .doc = "The column that says whose an example is, any text, for partition scheme natural."},
+             {.name = "header", .default_value = true, .doc = "The first line names the columns."},
+             {.name = "classes",
+              .default_value = std::int64_t{0},
+              .range = between(0, kWide),
+              .doc = "Number of classes; 0: as many as the training labels show."}},
+        .shape = csv_shape,
+        .read = [](const Values& values, std::uint64_t) {
+            return read_csv_files(csv_files(values), values.integer("classes"));
+        }};
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,243 @@
+#include "clients/data/formats/npz.h"
+
+#include "aggregation/base/error.h"
+#include "clients/data/formats/npz_archive.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace fedhive::clients {
+
+namespace {
+
+constexpr std::size_t kValuesAtOnce = 1 << 20;  // values
+constexpr double kMostClasses = kWide;
+constexpr std::uint64_t kMostExamples = std::numeric_limits<std::uint32_t>::max();
+
+/// Position `at` of an array: "x[3, 0, 7]".
+std::string place_of(const char* name, const NpyHeader& header, std::uint64_t at) {
+    std::string text;
+    for (std::size_t i = header.shape.size(); i-- > 0; at /= header.shape[i])
+        text = fmt::format("{}{}{}", at % header.shape[i], text.empty() ? "" : ", ", text);
+    return fmt::format("{}[{}]", name, text);
+}
+
+/// All values of the array, which are of type From, in order: take(value, position).
+template <typename From, typename Take>
+void for_each_value(NpzArray& array, std::uint64_t count, const Take& take) {
+    std::vector<From> chunk(std::min<std::uint64_t>(count, kValuesAtOnce));
+    for (std::uint64_t done = 0; done < count;) {
+        const std::size_t size = std::min<std::uint64_t>(count - done, kValuesAtOnce);
+        array.read({reinterpret_cast<char*>(chunk.data()), size * sizeof(From)});
+        for (std::size_t i = 0; i < size; ++i) take(chunk[i], done + i);
+        done += size;
+    }
+    array.expect_end();
+}
+
+template <typename From>
+std::vector<std::uint8_t> read_floats(NpzArray& array, std::uint64_t count) {
+    std::vector<std::uint8_t> values(count * sizeof(float));
+    for_each_value<From>(array, count, [&](From given, std::uint64_t at) {
+        const auto value = static_cast<float>(given);
+        if (!std::isfinite(value)) {
+            const std::string place = place_of("x", array.header(), at);
+            if (std::isfinite(given))
+                array.fail(fmt::format("{} is {}, more than an f32 can be", place, given), "x / numpy.abs(x).max()");
+            array.fail(fmt::format("{} is {}; wanted: finite numbers", place, given), "numpy.nan_to_num(x)");
+        }
+        std::memcpy(&values[at * sizeof value], &value, sizeof value);
+    });
+    return values;
+}
+
+/// Of any type of integers. Unsigned ones of 64 bits may be larger than what they become: negative then.
+std::vector<std::int64_t> read_integers(NpzArray& array, std::uint64_t count) {
+    std::vector<std::int64_t> values(count);
+    const auto read = [&]<typename From>(From) {
+        for_each_value<From>(array, count,
+                             [&](From given, std::uint64_t at) { values[at] = static_cast<std::int64_t>(given); });
+    };
+    const bool is_signed = array.header().kind() == 'i';
+    switch (array.header().item_bytes()) {
+        case 1:
+            is_signed ? read(std::int8_t{}) : read(std::uint8_t{});
+            break;
+        case 2:
+            is_signed ? read(std::int16_t{}) : read(std::uint16_t{});
+            break;
+        case 4:
+            is_signed ? read(std::int32_t{}) : read(std::uint32_t{});
+            break;
+        default:
+            is_signed ? read(std::int64_t{}) : read(std::uint64_t{});
+    }
+    return values;
+}
+
+/// Of x.
+ExampleShape shape_of(const NpzArray& x) {
+    const std::vector<std::uint64_t>& shape = x.header().shape;
+    if (shape.size() < 2 || shape.size() > 4)
+        x.fail(fmt::format("has the shape {}; wanted: (n, features), (n, height, width) or (n, channels, height, width)",
+                           x.header().shape_text()),
+               shape.empty() ? "numpy.atleast_2d(x)" : "x.reshape(len(x), -1)");
+    double values = 1.0;
+    for (std::size_t i = 1; i < shape.size(); ++i) values *= static_cast<double>(shape[i]);
+    if (values < 1.0 || values > kMost || shape[0] == 0 || shape[0] > kMostExamples)
+        x.fail(fmt::format("has the shape {}; wanted: 1 to {} examples of 1 to {:.0f} values each", x.header().shape_text(),
+                           kMostExamples, kMost),
+               R"(numpy.savez("FILE.npz", x=x, y=y))");
+    const auto side = [&](std::size_t i) { return static_cast<std::int64_t>(shape[i]); };
+    if (shape.size() == 2) return {side(1), 1, 1};
+    if (shape.size() == 3) return {1, side(1), side(2)};
+    return {side(1), side(2), side(3)};
+}
+
+ValueType type_of(const NpzArray& x) {
+    const NpyHeader& header = x.header();
+    if (header.kind() == 'u' && header.item_bytes() == 1) return ValueType::U8;
+    if (header.kind() == 'f' && (header.item_bytes() == 4 || header.item_bytes() == 8)) return ValueType::F32;
+    x.fail(fmt::format("has the dtype {}; wanted: uint8 (bytes, 0 to 255), float32 or float64", header.dtype),
+           R"(x.astype("float32"))");
+}
+
+/// y, or another array of one integer an example.
+std::vector<std::int64_t> read_one_each(const NpzArchive& archive, const char* name, std::uint64_t count) {
+    NpzArray array = archive.open(name);
+    const NpyHeader& header = array.header();
+    if (header.kind() == 'f')
+        array.fail(fmt::format("has the dtype {}; wanted: integers", header.dtype), R"(ARRAY.astype("int64"))");
+    if (header.shape.size() != 1)
+        array.fail(fmt::format("has the shape {}; wanted: ({},), one integer for each example", header.shape_text(), count),
+                   header.shape.size() == 2 && header.shape[1] > 1 ? "ARRAY.argmax(axis=1)" : "ARRAY.ravel()");
+    if (header.shape[0] != count)
+        array.fail(fmt::format("has {} values, but x has {} examples; the counts must be equal", header.shape[0], count),
+                   "ARRAY[:len(x)]");
+    return read_integers(array, count);
+}
+
+std::vector<std::int32_t> read_labels(const NpzArchive& archive, const std::string& file, std::uint64_t count) {
+    std::vector<std::int32_t> labels;
+    labels.reserve(count);
+    for (const std::int64_t label : read_one_each(archive, "y", count)) {
+        if (label < 0 || static_cast<double>(label) >= kMostClasses)
+            throw ConfigError(
+                fmt::format("{}: y: y[{}] is {}; wanted: classes from 0, below {:.0f}; mend it, before training "
+                            "and test examples are parted: y = numpy.unique(y, return_inverse=True)[1]",
+                            file, labels.size(), label, kMostClasses));
+        labels.push_back(static_cast<std::int32_t>(label));
+    }
+    return labels;
+}
+
+std::vector<std::uint8_t> read_bytes(NpzArray& array, std::uint64_t count) {
+    std::vector<std::uint8_t> values(count);
+    array.read({reinterpret_cast<char*>(values.data()), count});
+    array.expect_end();
+    return values;
+}
+
+/// `rounded` becomes true where they were f64.
+Examples read_part(const std::filesystem::path& file, bool& rounded) {
+    const NpzArchive archive(file);
+    NpzArray x = archive.open("x");
+    Examples part{.shape = shape_of(x), .values = {}, .labels = {}, .type = type_of(x)};
+    const std::uint64_t size = x.header().shape[0], count = size * part.shape.num_values();
+    const bool doubles = x.header().item_bytes() == 8;
+    rounded = rounded || doubles;
+    if (part.type == ValueType::U8)
+        part.values = read_bytes(x, count);
+    else
+        part.values = doubles ? read_floats<double>(x, count) : read_floats<float>(x, count);
+    part.labels = read_labels(archive, file.string(), size);
+    return part;
+}
+
+/// client, as owners from 0 in the order of their numbers; none where there is no such array.
+std::vector<std::uint32_t> read_owners(const std::filesystem::path& file, std::uint64_t count) {
+    const NpzArchive archive(file);
+    if (!archive.has("client")) return {};
+    const std::vector<std::int64_t> given = read_one_each(archive, "client", count);
+    std::vector<std::int64_t> distinct = given;
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    std::vector<std::uint32_t> owners(given.size());
+    std::transform(given.begin(), given.end(), owners.begin(), [&](std::int64_t owner) {
+        return static_cast<std::uint32_t>(std::lower_bound(distinct.begin(), distinct.end(), owner) - distinct.begin());
+    });
+    return owners;
+}
+
+std::int64_t num_classes_of(const std::vector<std::int32_t>& labels) {
+    return 1 + std::int64_t{*std::max_element(labels.begin(), labels.end())};
+}
+
+void check_labels(const std::filesystem::path& file, const Examples& part, std::int64_t num_classes) {
+    const auto outside =
+        std::find_if(part.labels.begin(), part.labels.end(), [&](std::int32_t label) { return label >= num_classes; });
+    if (outside == part.labels.end()) return;
+    throw ConfigError(fmt::format("{}: y: y[{}] is {}, expected 0 to {}; set data.classes to at least {}", file.string(),
+                                  outside - part.labels.begin(), *outside, num_classes - 1, *outside + 1));
+}
+
+const char* name_of(ValueType type) { return type == ValueType::U8 ? "uint8" : "float32"; }
+
+DataShape npz_shape(const std::filesystem::path& train, std::int64_t num_classes) {
+    const NpzArchive archive(train);
+    const NpzArray x = archive.open("x");
+    const ExampleShape shape = shape_of(x);
+    return {shape, num_classes > 0 ? num_classes : num_classes_of(read_labels(archive, train.string(), x.header().shape[0]))};
+}
+
+NpzFiles npz_files(const Values& values) { return {values.path("train"), values.path("test")}; }
+
+}  // namespace
+
+Dataset read_npz(const NpzFiles& files, std::int64_t num_classes) {
+    Dataset dataset;
+    dataset.train = read_part(files.train, dataset.rounded);
+    dataset.train.owners = read_owners(files.train, dataset.train.size());
+    dataset.test = read_part(files.test, dataset.rounded);
+    dataset.num_classes = num_classes;
+    if (num_classes <= 0) dataset.num_classes = num_classes_of(dataset.train.labels);
+    check_labels(files.train, dataset.train, dataset.num_classes);
+    check_labels(files.test, dataset.test, dataset.num_classes);
+    const ExampleShape &train = dataset.train.shape, &test = dataset.test.shape;
+    if (train != test)
+        throw ConfigError(fmt::format(
+            "{}: x: test examples are {} x {} x {}, but training examples {} x {} x {}; both must be "
+            "of one shape; mend it: x_test = x_test.reshape(-1, *x_train.shape[1:])",
+            files.test.string(), test.channels, test.height, test.width, train.channels, train.height, train.width));
+    if (dataset.train.type != dataset.test.type)
+        throw ConfigError(
+            fmt::format("{}: x: test examples are {}, but training examples {}; both must be of one type; mend "
+                        "it: x_test = x_test.astype(x_train.dtype)",
+                        files.test.string(), name_of(dataset.test.type), name_of(dataset.train.type)));
+    return dataset;
+}
+
+DataFormat npz() {
+    const auto file = [](const char* name, const char* doc) {
+        return KeySpec{
+            .name = name, .default_value = std::filesystem::path(), .required = true, .may_change = true, .doc = doc};
+    };
+    return {
+        .name = "npz",
+        .summary = "NumPy archives",
+        .keys = {file("train",
+                      "The training examples, a file of `numpy.savez`: x of (n, features), (n, height, width) or (n, channels, "
+                      "height, width), uint8, float32, or float64, which is rounded to float32; y of (n,), integers; where "
+                      "scheme is natural, client of (n,), integers; relative to the config file. docs/data.md."),
+                 file("test", "The test examples, in the same form."),
+                 {.name = "classes",
+                  .default_value = std::int64_t{0},
+                  .range = between(0, kWide),
+                  .doc = "Number of classes; 0: as many as the training labels show."}},
+        .shape = [](const Values& values) { return npz_shape(values.path("train"), values.integer("classes")); },
+        .read = [](const Values& values, std::uint64_t) { return read_npz(npz_files(values), values.integer("classes")); }};
+}
+
+}  // namespace fedhive::clients

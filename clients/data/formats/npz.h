@@ -1,0 +1,25 @@
+// NumPy archives: x, the examples, y, their labels, and client, whose they are; one file for training, one for testing.
+#pragma once
+
+#include "clients/data/data_format.h"
+
+#include <filesystem>
+
+namespace fedhive::clients {
+
+struct NpzFiles {
+    std::filesystem::path train;
+    std::filesystem::path test;
+};
+
+/// client, whose each training example is, where there is such an array: [n], integers that name owners.
+/// x: [n, features], [n, height, width] or [n, channels, height, width], u8, f32, or f64, which is rounded to f32; y: [n], integers. Class
+/// count: 1 + largest training label, unless `num_classes` > 0.
+///
+/// Throws   ConfigError naming the file and the array, what is wanted, and a line of Python that mends it: no archive, damaged, encrypted;
+///          no x or y; Fortran order, big-endian, another type; another number of dimensions; counts that differ; numbers that are not
+///          finite, or no f32; labels below 0 or outside the classes; test examples of another shape or type.
+/// Memory   one copy of the values. Sizes are checked against the file and the memory before anything is allocated.
+Dataset read_npz(const NpzFiles& files, std::int64_t num_classes = 0);
+
+}  // namespace fedhive::clients

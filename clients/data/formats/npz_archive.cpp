@@ -1,0 +1,154 @@
+#include "clients/data/formats/npz_archive.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/memory/shared_segment.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zip.h>
+
+#include <algorithm>
+#include <array>
+
+namespace fedhive::clients {
+
+namespace {
+
+constexpr const char* kSaveAgain = R"(numpy.savez("FILE.npz", x=x, y=y))";
+constexpr std::uint64_t kMostDeflate = 1032;  // bytes that one compressed byte can become
+
+[[noreturn]] void refuse(const std::string& where, const std::string& what, const std::string& line) {
+    throw ConfigError(fmt::format("{}: {}; mend it: {}", where, what, line));
+}
+
+std::string open_problem(int code) {
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    std::string text = zip_error_strerror(&error);
+    zip_error_fini(&error);
+    return text;
+}
+
+/// What the member says of itself, against what the file can hold.
+void check_member(const zip_stat_t& member, const std::string& where, std::uint64_t file_bytes) {
+    if (member.encryption_method != ZIP_EM_NONE)
+        refuse(where, "is encrypted; wanted: an archive without a password", kSaveAgain);
+    if (member.comp_method != ZIP_CM_STORE && member.comp_method != ZIP_CM_DEFLATE)
+        refuse(where, fmt::format("is compressed by method {}; wanted: stored or deflated, as NumPy does", member.comp_method),
+               kSaveAgain);
+    const std::uint64_t each = member.comp_method == ZIP_CM_STORE ? 1 : kMostDeflate;
+    if (member.comp_size > file_bytes || member.size / each > member.comp_size)
+        refuse(where,
+               fmt::format("promises {} bytes in {} compressed ones of a file of {}; the archive is damaged or truncated",
+                           member.size, member.comp_size, file_bytes),
+               kSaveAgain);
+}
+
+/// How an array that is no plain block of numbers becomes one.
+void check_header(const NpzArray& array) {
+    const NpyHeader& header = array.header();
+    if (header.kind() == 'O')
+        array.fail("has Python objects; wanted: numbers", R"(numpy.stack(list(ARRAY)).astype("float32"))");
+    if (header.kind() == 'U' || header.kind() == 'S')
+        array.fail(fmt::format("has texts ({}); wanted: numbers", header.dtype), "numpy.unique(ARRAY, return_inverse=True)[1]");
+    if (header.item_bytes() == 0 || std::string("fiub").find(header.kind()) == std::string::npos)
+        array.fail(fmt::format("has the dtype {}; wanted: plain numbers", header.dtype), R"(ARRAY.astype("float32"))");
+    if (header.dtype[0] == '>')
+        array.fail(fmt::format("has the dtype {}, big-endian; wanted: little-endian", header.dtype),
+                   R"(ARRAY.astype(ARRAY.dtype.newbyteorder("<")))");
+    if (header.fortran_order) array.fail("is in Fortran order; wanted: C order", "numpy.ascontiguousarray(ARRAY)");
+}
+
+}  // namespace
+
+void NpzArray::Close::operator()(zip_file* file) const { zip_fclose(file); }
+
+void NpzArchive::Discard::operator()(zip* archive) const { zip_discard(archive); }
+
+void NpzArray::fail(const std::string& what, const std::string& line) const {
+    std::string own = line;
+    for (std::size_t at = own.find("ARRAY"); at != std::string::npos; at = own.find("ARRAY")) own.replace(at, 5, name_);
+    const bool expression = own.find(" = ") == std::string::npos && !own.starts_with("numpy.savez");
+    refuse(file_ + ": " + name_, what, expression ? name_ + " = " + own : own);
+}
+
+std::size_t NpzArray::read_some(std::span<char> to) {
+    const zip_int64_t got = zip_fread(opened_.get(), to.data(), to.size());
+    if (got < 0) fail(fmt::format("cannot be read: {}", zip_file_strerror(opened_.get())), kSaveAgain);
+    return static_cast<std::size_t>(got);
+}
+
+void NpzArray::read(std::span<char> to) {
+    while (!to.empty()) {
+        const std::size_t got = read_some(to);
+        if (got == 0) fail("ends early; the archive is damaged or truncated", kSaveAgain);
+        to = to.subspan(got);
+    }
+}
+
+void NpzArray::expect_end() {
+    std::array<char, 1> next{};
+    if (read_some(next) > 0) fail("goes on behind its last value; the archive is damaged", kSaveAgain);
+}
+
+NpzArchive::NpzArchive(const std::filesystem::path& file) : path_(file.string()) {
+    const InputFile input(file);
+    bytes_ = input.size();
+    const int descriptor = fcntl(input.descriptor(), F_DUPFD_CLOEXEC, 0);
+    int code = ZIP_ER_OPEN;
+    if (descriptor >= 0) archive_.reset(zip_fdopen(descriptor, 0, &code));
+    if (archive_) return;
+    if (descriptor >= 0) close(descriptor);  // libzip takes it only where it succeeds
+    refuse(path_, fmt::format("is no whole .npz archive ({})", open_problem(code)), kSaveAgain);
+}
+
+bool NpzArchive::has(const std::string& name) const { return zip_name_locate(archive_.get(), (name + ".npy").c_str(), 0) >= 0; }
+
+std::string NpzArchive::array_names() const {
+    constexpr zip_int64_t kShown = 10;
+    std::string names;
+    const zip_int64_t count = zip_get_num_entries(archive_.get(), 0);
+    for (zip_int64_t i = 0; i < std::min(count, kShown); ++i) {
+        const char* name = zip_get_name(archive_.get(), static_cast<zip_uint64_t>(i), 0);
+        std::string shown = name != nullptr ? name : "?";
+        if (shown.ends_with(".npy")) shown.resize(shown.size() - 4);
+        names += (names.empty() ? "" : ", ") + shown.substr(0, 100);
+    }
+    return names + (count > kShown ? ", …" : "");
+}
+
+NpzArray NpzArchive::open(const std::string& name) const {
+    const std::string where = path_ + ": " + name;
+    if (!has(name))
+        refuse(where, fmt::format("there is no such array in the archive, which has: {}", array_names()),
+               name == "client" ? R"(numpy.savez("FILE.npz", x=x, y=y, client=client))" : kSaveAgain);
+    zip_stat_t member;
+    zip_stat_init(&member);
+    if (zip_stat(archive_.get(), (name + ".npy").c_str(), 0, &member) != 0)
+        refuse(where, zip_strerror(archive_.get()), kSaveAgain);
+    check_member(member, where, bytes_);
+    zip_file* opened = zip_fopen(archive_.get(), (name + ".npy").c_str(), 0);
+    if (opened == nullptr) refuse(where, fmt::format("cannot be read: {}", zip_strerror(archive_.get())), kSaveAgain);
+    NpzArray array(path_, name, opened);
+    const auto header = read_npy_header([&](std::span<char> to) {
+        array.read(to);
+        return to.size();
+    });
+    if (!header) array.fail("is no NumPy array", kSaveAgain);
+    array.header_ = *header;
+    check_header(array);
+    const std::optional<std::uint64_t> data = header->data_bytes();
+    if (!data || *data != member.size - header->bytes)
+        array.fail(fmt::format("has {} bytes, but its shape {} of {} promises {}; the archive is damaged", member.size,
+                               header->shape_text(), header->dtype,
+                               data ? std::to_string(header->bytes + *data) : "more than can be counted"),
+                   kSaveAgain);
+    // Once as it is read, once in the segment that workers share.
+    if (const std::uint64_t available = aggregation::available_memory_bytes(); *data > available / 2)
+        array.fail(fmt::format("has {} bytes of data, which are held twice for a moment; {} bytes of memory are available",
+                               *data, available),
+                   "ARRAY[:" + std::to_string(header->shape.empty() ? 0 : header->shape[0] / 2) + "]");
+    return array;
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,101 @@
+#include "sim/app/show_partition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+namespace fedhive::sim {
+
+namespace {
+
+constexpr std::size_t kMostRows = 20;    // clients that are shown one by one …
+constexpr std::size_t kFirstRows = 10;   // … and of more, so many
+constexpr std::size_t kMostLabels = 12;  // labels with a column each
+
+using Counts = std::vector<std::uint64_t>;  // [num_classes]
+
+std::size_t num_labels_of(const Counts& counts) {
+    return static_cast<std::size_t>(std::count_if(counts.begin(), counts.end(), [](std::uint64_t count) { return count > 0; }));
+}
+
+std::uint64_t num_examples_of(const Counts& counts) { return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}); }
+
+/// "3 (41 %)": the most frequent label.
+std::string most_frequent(const Counts& counts) {
+    const auto most = std::max_element(counts.begin(), counts.end());
+    return fmt::format(
+        "{} ({:.0f} %)", most - counts.begin(),
+        100.0 * static_cast<double>(*most) / static_cast<double>(std::max<std::uint64_t>(1, num_examples_of(counts))));
+}
+
+std::string partition_head(std::size_t classes) {
+    std::string text = fmt::format("{:>8} {:>9} {:>7}", "client", "examples", "labels");
+    if (classes > kMostLabels) return text + "  most frequent label\n";
+    for (std::size_t label = 0; label < classes; ++label) text += fmt::format(" {:>7}", fmt::format("label_{}", label));
+    return text + "\n";
+}
+
+std::string partition_row(const std::string& name, const Counts& counts) {
+    std::string text = fmt::format("{:>8} {:>9} {:>7}", name, num_examples_of(counts), num_labels_of(counts));
+    if (counts.size() > kMostLabels) return text + "  " + most_frequent(counts) + "\n";
+    for (const std::uint64_t count : counts) text += fmt::format(" {:>7}", count);
+    return text + "\n";
+}
+
+/// Half the sum of the differences of two distributions of labels: 0 alike, 1 without a label in common.
+double label_distance(const Counts& one, const Counts& other) {
+    const auto share = [](const Counts& counts, std::size_t label) {
+        return static_cast<double>(counts[label]) / static_cast<double>(std::max<std::uint64_t>(1, num_examples_of(counts)));
+    };
+    double sum = 0.0;
+    for (std::size_t label = 0; label < one.size(); ++label) sum += std::abs(share(one, label) - share(other, label));
+    return sum / 2;
+}
+
+/// "12 to 403, median 88", or the one number that all have.
+std::string range_of(std::vector<std::uint64_t> numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    if (numbers.front() == numbers.back()) return fmt::format("{}", numbers.front());
+    return fmt::format("{} to {}, median {}", numbers.front(), numbers.back(), numbers[numbers.size() / 2]);
+}
+
+}  // namespace
+
+std::string partition_table(const RunConfig& run, const ExperimentData& data) {
+    const clients::DatasetMap& map = data.dataset.map();
+    const auto classes = static_cast<std::size_t>(map.num_classes);
+    const std::size_t shown = map.num_clients <= kMostRows ? map.num_clients : kFirstRows;
+    const auto counts_of = [&](std::size_t client) {
+        return clients::label_counts(data.dataset.shard(client), data.dataset.train().labels, map.num_classes);
+    };
+    Counts all(classes);
+    for (std::size_t client = 0; client < map.num_clients; ++client) {
+        const Counts counts = counts_of(client);
+        std::transform(all.begin(), all.end(), counts.begin(), all.begin(), std::plus<>());
+    }
+    std::string rows;
+    std::vector<std::uint64_t> sizes, labels;
+    double skew = 0.0;
+    for (std::size_t client = 0; client < map.num_clients; ++client) {
+        const Counts counts = counts_of(client);
+        if (client < shown) rows += partition_row(std::to_string(client), counts);
+        sizes.push_back(num_examples_of(counts));
+        labels.push_back(num_labels_of(counts));
+        skew += label_distance(counts, all) / static_cast<double>(map.num_clients);
+    }
+    if (shown < map.num_clients) rows += fmt::format("{:>8} and {} more\n", "…", map.num_clients - shown);
+    return fmt::format(
+        "{}: {} of {} training examples to {} clients by {}, seed {}\n{}{}{}"
+        "examples of a client: {}; labels of a client: {} of {}\n"
+        "label skew {:.3f}: the mean distance of a client's labels from those of all; 0 alike, 1 nothing in common\n"
+        "partition fingerprint {:016x}, data fingerprint {:016x}\n",
+        run.name, map.num_indices, map.num_train, map.num_clients, run.data.partition.scheme, run.all_seeds().partition,
+        partition_head(classes), rows, partition_row("all", all), range_of(sizes), range_of(labels), classes, skew,
+        data.partition_fingerprint, data.fingerprint);
+}
+
+}  // namespace fedhive::sim

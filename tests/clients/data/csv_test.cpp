@@ -1,0 +1,118 @@
+#include "clients/data/formats/csv.h"
+
+#include "aggregation/base/error.h"
+#include "tests/clients/data/npz_fixture.h"
+#include "tests/conformance/dataset_conformance.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+namespace fedhive::clients {
+
+namespace {
+
+const std::string kTrain = "age,who,sick,pressure\n20,7,0,1.5\n30,12,2,-2e1\n40,ann,1,+0.25\n50,7,0,3\n";
+const std::string kTest = "age,sick,pressure\n1,2,9\n";
+
+struct CsvFixture {
+    testing::TemporaryFolder folder;
+    CsvFiles files{folder.path() / "train.csv", folder.path() / "test.csv", "sick", "who", true};
+
+    explicit CsvFixture(const std::string& train = kTrain, const std::string& test = kTest) {
+        write_content(files.train, train);
+        write_content(files.test, test);
+    }
+    Dataset read(std::int64_t num_classes = 0) const { return read_csv_files(files, num_classes); }
+};
+
+std::vector<float> features_of(const Examples& part) {
+    std::vector<float> values(part.values.size() / sizeof(float));
+    std::memcpy(values.data(), part.values.data(), part.values.size());
+    return values;
+}
+
+/// That reading this training file ends in that message, behind the file's name.
+void expect_csv_refused(const std::string& train, const std::string& message) {
+    const CsvFixture fixture(train);
+    CHECK_THROWS_WITH_AS(fixture.read(), (fixture.files.train.string() + message).c_str(), ConfigError);
+}
+
+}  // namespace
+
+TEST_SUITE("Csv") {
+    TEST_CASE("ColumnsBecomeFeaturesLabelsAndOwners") {
+        const CsvFixture fixture;
+        conformance::check_repeatable([&] { return fixture.read(); });
+        const Dataset dataset = fixture.read();
+        CHECK(dataset.train.shape == ExampleShape{2, 1, 1});
+        CHECK(dataset.train.type == ValueType::F32);
+        CHECK(features_of(dataset.train) == std::vector<float>{20, 1.5F, 30, -20, 40, 0.25F, 50, 3});
+        CHECK(dataset.train.labels == std::vector<std::int32_t>{0, 2, 1, 0});
+        CHECK(dataset.train.owners == std::vector<std::uint32_t>{0, 1, 2, 0});
+        CHECK(dataset.test.owners.empty());
+        CHECK(dataset.num_classes == 3);
+        CHECK(fixture.read(5).num_classes == 5);
+    }
+
+    TEST_CASE("WithoutAHeaderColumnsAreNumbers") {
+        CsvFixture fixture("1,0,5\n2,1,6\n", "3,1,7\n");
+        fixture.files.header = false;
+        fixture.files.target = "1";
+        fixture.files.client = "";
+        const Dataset dataset = fixture.read();
+        CHECK(features_of(dataset.train) == std::vector<float>{1, 5, 2, 6});
+        CHECK(dataset.train.labels == std::vector<std::int32_t>{0, 1});
+        CHECK(dataset.train.owners.empty());
+    }
+
+    TEST_CASE("QuotesBlanksEmptyLinesAndOtherLineEndsAreRead") {
+        CsvFixture fixture("\xEF\xBB\xBF\"a, \"\"b\"\"\" , sick\r\n\r\n \"4\",1\r\n5 , 0", "\"a, \"\"b\"\"\",sick\n6,1\n");
+        fixture.files.client = "";
+        const Dataset dataset = fixture.read();
+        CHECK(features_of(dataset.train) == std::vector<float>{4, 5});
+        CHECK(dataset.train.labels == std::vector<std::int32_t>{1, 0});
+    }
+
+    TEST_CASE("CellsThatAreNoNumbersAreNamedByLineAndColumn") {
+        const std::string head = "age,who,sick,pressure\n20,7,0,1.5\n";
+        const std::string number = "; wanted: a number that an f32 can be";
+        expect_csv_refused(head + "30,12,2,\n", ":3: column 'pressure': is empty" + number);
+        expect_csv_refused(head + "old,12,2,1\n", ":3: column 'age': is 'old'" + number);
+        expect_csv_refused(head + "\n3,12,2,nan\n", ":4: column 'pressure': is 'nan'" + number);
+        expect_csv_refused(head + "3,12,2,1e39\n", ":3: column 'pressure': is '1e39'" + number);
+        expect_csv_refused(head + "3,12,2,1.5x\n", ":3: column 'pressure': is '1.5x'" + number);
+        const std::string label = "; wanted: a class, a whole number from 0, below 1000000";
+        expect_csv_refused(head + "3,12,-1,1\n", ":3: column 'sick': is '-1'" + label);
+        expect_csv_refused(head + "3,12,1.0,1\n", ":3: column 'sick': is '1.0'" + label);
+        expect_csv_refused(head + "3,12,1000000,1\n", ":3: column 'sick': is '1000000'" + label);
+        expect_csv_refused(head + "3,,1,1\n", ":3: column 'who': is empty; wanted: the owner's name");
+    }
+
+    TEST_CASE("TablesThatAreNoneAreRefused") {
+        expect_csv_refused("", ": has no rows; wanted: a table, cells parted by commas");
+        expect_csv_refused("age,who,sick\n", ": has no rows; wanted: one for each example");
+        expect_csv_refused("age,who,sick\n1,2\n", ":2: has 2 cells; wanted: 3, as the first line has");
+        expect_csv_refused("age,who,sick\n1,\"2,0\n", ":2: a quote is not closed; wanted: it closes on its line");
+        expect_csv_refused("age;who;sick\n", ":1: target: there is no column 'sick'; the columns are: age;who;sick");
+        expect_csv_refused("age,sick\n", ":1: client: there is no column 'who'; the columns are: age, sick");
+        expect_csv_refused("who,sick\n1,1\n",
+                           ":1: has no column besides target and client; wanted: features, parted by commas");
+    }
+
+    TEST_CASE("TestColumnsThatAreNotThoseOfTheTrainingFileAreRefused") {
+        const auto expect_test_refused = [](const std::string& test, const std::string& message) {
+            const CsvFixture fixture(kTrain, test);
+            CHECK_THROWS_WITH_AS(fixture.read(), (fixture.files.test.string() + message).c_str(), ConfigError);
+        };
+        const std::string wanted = "; wanted: the columns of the training file, in its order";
+        expect_test_refused("age,sick\n1,1\n", ":1: the column 'pressure' is missing" + wanted);
+        expect_test_refused("age,sick,pressure,x\n1,1,1,1\n", ":1: the column 'x' is not in the training file" + wanted);
+        expect_test_refused("pressure,sick,age\n1,1,1\n",
+                            ":1: the column 'pressure' stands where 'age' does in the training file" + wanted);
+        expect_test_refused("age,sick,pressure\n1,3,1\n",
+                            ": column 'sick': there is a label 3, expected 0 to 2; set data.classes to at least 4");
+    }
+}
+
+}  // namespace fedhive::clients

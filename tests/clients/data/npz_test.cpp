@@ -1,0 +1,236 @@
+#include "clients/data/formats/npz.h"
+
+#include "aggregation/base/error.h"
+#include "tests/clients/data/npz_fixture.h"
+#include "tests/conformance/dataset_conformance.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <limits>
+
+namespace fedhive::clients {
+
+namespace {
+
+Dataset read(const NpzFixture& fixture, std::int64_t num_classes = 0) {
+    return read_npz({fixture.file("train"), fixture.file("test")}, num_classes);
+}
+
+/// The message of the ConfigError that reading must end in; any other end fails the test.
+std::string npz_error(const NpzFixture& fixture, std::int64_t num_classes = 0) {
+    try {
+        read(fixture, num_classes);
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
+    FAIL("read_npz accepted it");
+    return {};
+}
+
+/// With this array in place of the training file's: the message names file and array, and contains `text`.
+void expect_refused(const std::string& array, const std::string& content, const std::string& text) {
+    for (const bool compressed : {false, true}) {
+        const NpzFixture fixture(compressed);
+        Arrays arrays = NpzFixture::train();
+        arrays[array] = content;
+        fixture.put("train", arrays);
+        const std::string message = npz_error(fixture);
+        CHECK_MESSAGE(message.starts_with(fmt::format("{}: {}: ", fixture.file("train").string(), array)), message);
+        CHECK_MESSAGE(message.find(text) != std::string::npos, message);
+    }
+}
+
+std::vector<float> floats_of(const Examples& part) {
+    std::vector<float> values(part.values.size() / sizeof(float));
+    std::memcpy(values.data(), part.values.data(), part.values.size());
+    return values;
+}
+
+}  // namespace
+
+TEST_SUITE("Npz") {
+    TEST_CASE("ConformsAsADataset") {
+        for (const bool compressed : {false, true}) {
+            const NpzFixture fixture(compressed);
+            conformance::check_repeatable([&] { return read(fixture); });
+            const Dataset dataset = read(fixture);
+            CHECK(dataset.train.shape == ExampleShape{3, 1, 1});
+            CHECK(dataset.train.type == ValueType::F32);
+            CHECK(dataset.num_classes == 3);
+            CHECK_FALSE(dataset.rounded);
+            CHECK(floats_of(dataset.test) == std::vector<float>{9, 8, 7, 6, 5, 4});
+            CHECK(dataset.train.labels == std::vector<std::int32_t>{0, 1, 2, 2, 1, 0});
+            CHECK(read(fixture, 7).num_classes == 7);
+        }
+    }
+
+    TEST_CASE("BytesStayBytesInTwoThreeAndFourDimensions") {
+        const NpzFixture fixture;
+        const std::string bytes = raw<std::uint8_t>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255});
+        const std::vector<std::pair<std::string, ExampleShape>> cases{
+            {"(1, 12)", {12, 1, 1}}, {"(1, 3, 4)", {1, 3, 4}}, {"(1, 2, 3, 2)", {2, 3, 2}}};
+        for (const auto& [text, shape] : cases) {
+            for (const char* part : {"train", "test"})
+                fixture.put(part, {{"x", npy("|u1", text, bytes)}, {"y", npy("|u1", "(1,)", "\1")}});
+            const Dataset dataset = read(fixture);
+            CHECK(dataset.train.shape == shape);
+            CHECK(dataset.train.type == ValueType::U8);
+            CHECK(raw(dataset.train.values) == bytes);
+        }
+    }
+
+    TEST_CASE("DoublesAreRoundedAndThatIsKnown") {
+        const NpzFixture fixture;
+        Arrays arrays = NpzFixture::train();
+        arrays["x"] = npy("<f8", "(6, 3)", raw(std::vector<double>(18, 0.1)));
+        fixture.put("train", arrays);
+        const Dataset dataset = read(fixture);
+        CHECK(dataset.rounded);
+        CHECK(floats_of(dataset.train) == std::vector<float>(18, 0.1F));
+    }
+
+    TEST_CASE("LabelsMayBeOfAnyTypeOfIntegers") {
+        const NpzFixture fixture;
+        const std::map<std::string, std::string> types{
+            {"|i1", raw<std::int8_t>({0, 1, 2, 2, 1, 0})},  {"|u1", raw<std::uint8_t>({0, 1, 2, 2, 1, 0})},
+            {"<i2", raw<std::int16_t>({0, 1, 2, 2, 1, 0})}, {"<u2", raw<std::uint16_t>({0, 1, 2, 2, 1, 0})},
+            {"<i4", raw<std::int32_t>({0, 1, 2, 2, 1, 0})}, {"<u4", raw<std::uint32_t>({0, 1, 2, 2, 1, 0})},
+            {"<u8", raw<std::uint64_t>({0, 1, 2, 2, 1, 0})}};
+        for (const auto& [dtype, data] : types) {
+            Arrays arrays = NpzFixture::train();
+            arrays["y"] = npy(dtype, "(6,)", data);
+            fixture.put("train", arrays);
+            CAPTURE(dtype);
+            CHECK(read(fixture).train.labels == std::vector<std::int32_t>{0, 1, 2, 2, 1, 0});
+        }
+    }
+
+    TEST_CASE("MoreValuesThanAChunkAreReadToTheLast") {
+        const NpzFixture fixture(true);
+        std::vector<float> x(3 * 400'001);
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+        fixture.put("train",
+                    {{"x", npy("<f4", "(400001, 3)", raw(x))}, {"y", npy("|u1", "(400001,)", std::string(400'001, '\2'))}});
+        CHECK(floats_of(read(fixture).train) == x);
+    }
+
+    TEST_CASE("ArraysThatAreNoPlainNumbersAreRefusedWithALineThatMendsThem") {
+        const std::string eighteen(18 * 8, '\0');
+        expect_refused("x", npy("<f4", "(6, 3)", eighteen.substr(72), "True"),
+                       "is in Fortran order; wanted: C order; mend it: x = numpy.ascontiguousarray(x)");
+        expect_refused("x", npy("|O", "(6, 3)", eighteen), "mend it: x = numpy.stack(list(x)).astype(\"float32\")");
+        expect_refused("x", npy(">f4", "(6, 3)", eighteen.substr(72)), "big-endian; wanted: little-endian");
+        expect_refused("x", npy("<f2", "(6, 3)", eighteen.substr(108)), "has the dtype <f2; wanted: uint8");
+        expect_refused("x", npy("<i8", "(6, 3)", eighteen), "mend it: x = x.astype(\"float32\")");
+        expect_refused("x", npy("<c8", "(6, 3)", eighteen), "has the dtype <c8; wanted: plain numbers");
+        expect_refused("x", npy("[('a', '<f4')]", "(6, 3)", eighteen.substr(72)), "has the dtype [...]; wanted: plain numbers");
+        expect_refused("y", npy("<U2", "(6,)", eighteen.substr(96)), "y = numpy.unique(y, return_inverse=True)[1]");
+        expect_refused("y", npy("<f8", "(6,)", eighteen.substr(96)), "mend it: y = y.astype(\"int64\")");
+    }
+
+    TEST_CASE("ShapesAndCountsThatDoNotFitAreRefused") {
+        const std::string floats(18 * 4, '\0');
+        expect_refused("x", npy("<f4", "(18,)", floats), "has the shape (18,); wanted: (n, features)");
+        expect_refused("x", npy("<f4", "()", floats.substr(68)), "mend it: x = numpy.atleast_2d(x)");
+        expect_refused("x", npy("<f4", "(1, 2, 3, 3, 1)", floats), "mend it: x = x.reshape(len(x), -1)");
+        expect_refused("x", npy("<f4", "(0, 3)", ""), "wanted: 1 to 4294967295 examples");
+        expect_refused("x", npy("<f4", "(6, 0)", ""), "has the shape (6, 0); wanted: 1 to");
+        expect_refused("y", npy("<i8", "(5,)", std::string(40, '\0')), "has 5 values, but x has 6 examples");
+        expect_refused("y", npy("<i8", "(6, 1)", std::string(48, '\0')), "mend it: y = y.ravel()");
+        expect_refused("y", npy("<i8", "(6, 3)", std::string(144, '\0')), "mend it: y = y.argmax(axis=1)");
+    }
+
+    TEST_CASE("NumbersThatNoModelCanTakeAreRefusedByTheirPlace") {
+        std::vector<float> x(18, 1.0F);
+        x[10] = std::numeric_limits<float>::quiet_NaN();
+        expect_refused("x", npy("<f4", "(6, 3)", raw(x)),
+                       "x[3, 1] is nan; wanted: finite numbers; mend it: x = numpy.nan_to_num(x)");
+        std::vector<double> doubles(18, 1.0);
+        doubles[17] = -1e300;
+        expect_refused("x", npy("<f8", "(6, 3)", raw(doubles)), "x[5, 2] is -1e+300, more than an f32 can be");
+        expect_refused("y", npy("<i8", "(6,)", raw<std::int64_t>({0, 0, -1, 0, 0, 0})), "y[2] is -1; wanted: classes from 0");
+        expect_refused("y", npy("<u8", "(6,)", raw<std::uint64_t>({0, 0, 0, 1ULL << 63U, 0, 0})), "y[3] is -");
+        expect_refused("y", npy("<i8", "(6,)", raw<std::int64_t>({0, 0, 0, 0, 1'000'000, 0})), "below 1000000");
+    }
+
+    TEST_CASE("HeadsThatPromiseWhatIsNotThereAreRefusedBeforeMemoryIsTaken") {
+        const std::string floats(18 * 4, '\0');
+        expect_refused("x", npy("<f4", "(6000000000000, 3)", floats), "promises 72000000000128");
+        expect_refused("x", npy("<f4", "(6000000000000, 6000000000000)", floats), "more than can be counted");
+        expect_refused("x", npy("<f4", "(6, 3)", floats + "x"), "the archive is damaged");
+        expect_refused("x", npy("<f4", "(6, 3)", floats.substr(1)), "the archive is damaged");
+        expect_refused("x", npy("<f4", "(6, -3)", floats), "is no NumPy array");
+        expect_refused("x", "not an array at all, but long enough", "is no NumPy array");
+        expect_refused("x", "", "ends early");
+    }
+
+    TEST_CASE("ArraysThatAreMissingAreNamedBesideThoseThatAreThere") {
+        const NpzFixture fixture;
+        Arrays arrays = NpzFixture::train();
+        arrays["labels"] = arrays["y"];
+        arrays.erase("y");
+        fixture.put("train", arrays);
+        CHECK(npz_error(fixture) == fixture.file("train").string() +
+                                        ": y: there is no such array in the archive, which has: labels, x; mend it: "
+                                        "numpy.savez(\"FILE.npz\", x=x, y=y)");
+    }
+
+    TEST_CASE("TestExamplesOfAnotherKindAreRefused") {
+        const NpzFixture fixture;
+        const std::string y = npy("|u1", "(1,)", "\1");
+        fixture.put("test", {{"x", npy("<f4", "(1, 4)", std::string(16, '\0'))}, {"y", y}});
+        CHECK(npz_error(fixture).find("test examples are 4 x 1 x 1, but training examples 3 x 1 x 1") != std::string::npos);
+        fixture.put("test", {{"x", npy("|u1", "(1, 3)", "123")}, {"y", y}});
+        CHECK(npz_error(fixture).find("mend it: x_test = x_test.astype(x_train.dtype)") != std::string::npos);
+        fixture.put("test", {{"x", npy("<f4", "(1, 3)", std::string(12, '\0'))}, {"y", npy("|u1", "(1,)", "\3")}});
+        CHECK(npz_error(fixture) ==
+              fixture.file("test").string() + ": y: y[0] is 3, expected 0 to 2; set data.classes to at least 4");
+        CHECK(npz_error(fixture, 2).starts_with(fixture.file("train").string() + ": y: y[2] is 2, expected 0 to 1"));
+        CHECK(read(fixture, 4).num_classes == 4);
+    }
+
+    TEST_CASE("OwnersAreCountedInTheOrderOfTheirNumbers") {
+        const NpzFixture fixture;
+        CHECK(read(fixture).train.owners.empty());
+        Arrays arrays = NpzFixture::train();
+        arrays["client"] = npy("<i4", "(6,)", raw<std::int32_t>({70, -3, 500, 70, -3, -3}));
+        fixture.put("train", arrays);
+        CHECK(read(fixture).train.owners == std::vector<std::uint32_t>{1, 0, 2, 1, 0, 0});
+        expect_refused("client", npy("<i4", "(5,)", std::string(20, '\0')), "has 5 values, but x has 6 examples");
+        expect_refused("client", npy("<U1", "(6,)", std::string(24, '\0')),
+                       "client = numpy.unique(client, return_inverse=True)[1]");
+    }
+
+    TEST_CASE("ArchivesThatAreDamagedEncryptedOrNoneAreRefused") {
+        const NpzFixture fixture;
+        const std::string whole = content_of(fixture.file("train"));
+        const auto message_for = [&](const std::string& content) {
+            write_content(fixture.file("train"), content);
+            return npz_error(fixture);
+        };
+        CHECK(message_for(whole.substr(0, whole.size() / 2)).find("is no whole .npz archive") != std::string::npos);
+        CHECK(message_for("").find("is no whole .npz archive") != std::string::npos);
+        CHECK(message_for(NpzFixture::train()["x"]).find("mend it: numpy.savez") != std::string::npos);
+        std::string changed = whole;
+        changed[whole.find("NUMPY") + 130] ^= 1;  // a value of x, so that its checksum is wrong
+        CHECK(message_for(changed).find("x: cannot be read: CRC error") != std::string::npos);
+        write_npz(fixture.file("train"), NpzFixture::train(), false, "secret");
+        CHECK(npz_error(fixture).find("x: is encrypted; wanted: an archive without a password") != std::string::npos);
+        std::filesystem::remove(fixture.file("train"));
+        CHECK(npz_error(fixture).find(fixture.file("train").string()) == 0);
+    }
+
+    TEST_CASE("MemberThatClaimsMoreThanItsBytesCanBecomeIsRefused") {
+        const NpzFixture fixture(true);
+        std::string content = content_of(fixture.file("train"));
+        // The sizes of the first member in the central directory, behind its signature: compressed at 20, uncompressed at 24.
+        const std::size_t central = content.find("PK\1\2");
+        REQUIRE(central != std::string::npos);
+        content.replace(central + 24, 4, std::string("\xF0\xFF\xFF\x7F", 4));
+        write_content(fixture.file("train"), content);
+        CHECK(npz_error(fixture).find("x: promises 2147483632 bytes in ") != std::string::npos);
+    }
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,49 @@
+// The reader of tables: a byte of flags (1: with a header; 2: with owners), then the bytes of a file that is both parts. The label's column is
+// "y", the owner's "who"; without a header 0 and 1.
+#include "aggregation/base/error.h"
+#include "clients/data/formats/csv.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/memory_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+using namespace fedhive;
+
+namespace {
+
+void expect_whole(const clients::Examples& part, std::int64_t num_classes) {
+    const std::size_t values = part.shape.num_values();
+    fuzz::expect(values > 0 && part.size() > 0 && part.values.size() == part.size() * values * sizeof(float),
+                 "a row of features for each label");
+    fuzz::expect(std::all_of(part.labels.begin(), part.labels.end(),
+                             [&](std::int32_t label) { return label >= 0 && label < num_classes; }),
+                 "labels inside the classes");
+    fuzz::expect(part.owners.empty() || part.owners.size() == part.size(), "an owner for each label, or none");
+    for (std::size_t i = 0; i < part.size() * values; ++i) {
+        float value = 0.0F;
+        std::memcpy(&value, &part.values[i * sizeof value], sizeof value);
+        fuzz::expect(std::isfinite(value), "finite numbers");
+    }
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static const fuzz::MemoryFile file;
+    if (size == 0) return 0;
+    file.set({reinterpret_cast<const char*>(data) + 1, size - 1});
+    const bool header = (data[0] & 1U) != 0, owners = (data[0] & 2U) != 0;
+    const char* client = header ? "who" : "1";
+    try {
+        const clients::Dataset dataset =
+            clients::read_csv_files({file.path(), file.path(), header ? "y" : "0", owners ? client : "", header});
+        expect_whole(dataset.train, dataset.num_classes);
+        expect_whole(dataset.test, dataset.num_classes);
+        fuzz::expect(dataset.train.owners.empty() != owners && dataset.test.owners.empty(), "owners where they are asked for");
+    } catch (const ConfigError&) {
+        return 0;
+    }
+    return 0;
+}

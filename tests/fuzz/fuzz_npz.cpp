@@ -1,0 +1,113 @@
+// The reader of NumPy archives: a byte that says whether the rest is a whole training archive, or the length of x.npy in two bytes, big-endian,
+// x.npy, the length of y.npy, y.npy, and what is left as client.npy, around which an archive is built; the test archive is whole.
+#include "aggregation/base/error.h"
+#include "clients/data/formats/npz.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/memory_file.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace fedhive;
+
+namespace {
+
+using Members = std::vector<std::pair<std::string, std::string>>;
+
+void append(std::string& bytes, std::uint64_t number, int size) {
+    for (int i = 0; i < size; ++i) bytes += static_cast<char>(number >> (8 * i) & 255U);
+}
+
+/// A zip archive of stored members, with the checksums that they should have.
+std::string archive_of(const Members& members) {
+    std::string local, central;
+    for (const auto& [name, content] : members) {
+        std::string common;  // what both heads say
+        append(common, 20, 2);
+        common.append(8, '\0');  // flags, stored, time, date
+        append(common, crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size())), 4);
+        append(common, content.size(), 4);
+        append(common, content.size(), 4);
+        append(common, name.size(), 2);
+        append(common, 0, 2);
+        std::string at;
+        at.append(10, '\0');  // comment, disk, attributes
+        append(at, local.size(), 4);
+        central += std::string("PK\1\2", 4) + std::string("\x14\0", 2) + common + at + name;
+        local += std::string("PK\3\4", 4) + common + name + content;
+    }
+    std::string end("PK\5\6\0\0\0\0", 8);
+    append(end, members.size(), 2);
+    append(end, members.size(), 2);
+    append(end, central.size(), 4);
+    append(end, local.size(), 4);
+    append(end, 0, 2);
+    return local + central + end;
+}
+
+std::string npy(std::string head, const std::string& data) {
+    head.resize(118, ' ');
+    return std::string("\x93NUMPY\1\0\x76\0", 10) + head + data;
+}
+
+std::string test_archive() {
+    const float x[3] = {1.0F, 2.0F, 3.0F};
+    return archive_of({{"x.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }",
+                                     {reinterpret_cast<const char*>(x), sizeof x})},
+                       {"y.npy", npy("{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }", std::string(1, '\0'))}});
+}
+
+/// A part with its length in front.
+std::string taken(std::string_view& rest) {
+    if (rest.size() < 2) return {};
+    const std::size_t length = std::size_t{static_cast<std::uint8_t>(rest[0])} << 8 | static_cast<std::uint8_t>(rest[1]);
+    const std::string part(rest.substr(2, length));
+    rest.remove_prefix(2 + part.size());
+    return part;
+}
+
+void expect_whole(const clients::Examples& part, std::int64_t num_classes) {
+    const std::size_t values = part.shape.num_values();
+    fuzz::expect(values > 0 && part.size() > 0 && part.values.size() == part.size() * values * bytes_of(part.type),
+                 "an example for each label");
+    fuzz::expect(std::all_of(part.labels.begin(), part.labels.end(),
+                             [&](std::int32_t label) { return label >= 0 && label < num_classes; }),
+                 "labels inside the classes");
+    if (part.type == clients::ValueType::U8) return;
+    for (std::size_t i = 0; i < part.size() * values; ++i) {
+        float value = 0.0F;
+        std::memcpy(&value, &part.values[i * sizeof value], sizeof value);
+        fuzz::expect(std::isfinite(value), "finite numbers");
+    }
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static const fuzz::MemoryFile train, test;
+    if (size == 0) return 0;
+    std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
+    if ((data[0] & 1U) != 0) {
+        train.set(rest);
+    } else {
+        const std::string x = taken(rest), y = taken(rest);
+        Members members{{"x.npy", x}, {"y.npy", y}};
+        if (!rest.empty()) members.emplace_back("client.npy", rest);
+        train.set(archive_of(members));
+    }
+    test.set(test_archive());
+    try {
+        const clients::Dataset dataset = clients::read_npz({train.path(), test.path()});
+        expect_whole(dataset.train, dataset.num_classes);
+        expect_whole(dataset.test, dataset.num_classes);
+    } catch (const ConfigError&) {
+        return 0;
+    }
+    return 0;
+}
