@@ -17,66 +17,66 @@ using Stride = std::ptrdiff_t;  // in floats
 /// out[r][i] = Σ_k1 Σ_k2 a[r, k1, k2] · m[k1, k2, i], in this order, for r < rows, i < columns. A matrix product, a convolution, the gradient of
 /// either: it depends on the strides.
 struct RankUpdate {
-    const float* a;
-    Stride a_row, a_outer, a_inner;
-    const float* m;
-    Stride m_outer, m_inner;
-    float* out;
-    Stride out_row;
-    std::size_t rows, columns, outer, inner;
+    const float* a = nullptr;
+    Stride a_row = 0, a_outer = 0, a_inner = 0;
+    const float* m = nullptr;
+    Stride m_outer = 0, m_inner = 0;
+    float* out = nullptr;
+    Stride out_row = 0;
+    std::size_t rows = 0, columns = 0, outer = 0, inner = 0;
     bool add = false;  // to what `out` holds
 };
 
 /// y[r][o] = bias[o] + Σ_i x[r][i] · w[o][i]: by lanes within chunks of kDotChunk, chunk after chunk.
 struct Dot {
-    const float* x;
-    Stride x_row;
-    const float* w;
-    Stride w_row;
-    const float* bias;
-    float* y;
-    Stride y_row;
-    std::size_t rows, outputs, length;
+    const float* x = nullptr;
+    Stride x_row = 0;
+    const float* w = nullptr;
+    Stride w_row = 0;
+    const float* bias = nullptr;
+    float* y = nullptr;
+    Stride y_row = 0;
+    std::size_t rows = 0, outputs = 0, length = 0;
 };
 inline constexpr std::size_t kDotChunk = 2048;
 
 /// out[r][i] += Σ_n values[n] · m[at[n] + r·m_row + i], in the order of the list, for r < rows, i < columns.
 struct SparseUpdate {
-    float* out;
-    Stride out_row;
-    const float* m;
-    Stride m_row;
-    std::size_t rows, columns;
-    const std::int32_t* at;
-    const float* values;
-    std::size_t count;
+    float* out = nullptr;
+    Stride out_row = 0;
+    const float* m = nullptr;
+    Stride m_row = 0;
+    std::size_t rows = 0, columns = 0;
+    const std::int32_t* at = nullptr;
+    const float* values = nullptr;
+    std::size_t count = 0;
 };
 
 /// From two rows of a convolution's output, [2 · pixels][padded] each, the largest of each square of four, with bias, by channel scaled, and
 /// cut off at 0 where `relu`: y [pixels][channels]. `which` says the one it was: 0 1 in the upper row, 2 3 in the lower one, the first of
 /// equal ones, a NaN before all; kClosed where it was cut off.
 struct PoolRows {
-    const float *upper, *lower;
-    const float* bias;
-    const float* scale;  // [channels] or null
-    float* y;
-    std::uint8_t* which;
-    std::size_t pixels, channels, padded;
-    bool relu;
+    const float *upper = nullptr, *lower = nullptr;
+    const float* bias = nullptr;
+    const float* scale = nullptr;  // [channels] or null
+    float* y = nullptr;
+    std::uint8_t* which = nullptr;
+    std::size_t pixels = 0, channels = 0, padded = 0;
+    bool relu = false;
 };
 inline constexpr std::uint8_t kClosed = 4;
 
 /// What is not 0 in one channel of a gradient behind such a pool: values[p·stride], of the square's place which[p·stride], appended in the order
 /// of pixels. Returns how many there are; the lists have room for one more than all.
 struct ListChannel {
-    const float* values;
-    const std::uint8_t* which;
-    std::size_t stride, pixels;
-    const std::int32_t* at_pixel;   // [pixels]
-    const std::int32_t* at_square;  // [kClosed + 1], added to it
-    std::int32_t add;               // likewise
-    std::int32_t* at;
-    float* listed;
+    const float* values = nullptr;
+    const std::uint8_t* which = nullptr;
+    std::size_t stride = 0, pixels = 0;
+    const std::int32_t* at_pixel = nullptr;   // [pixels]
+    const std::int32_t* at_square = nullptr;  // [kClosed + 1], added to it
+    std::int32_t add = 0;                     // likewise
+    std::int32_t* at = nullptr;
+    float* listed = nullptr;
 };
 
 /// The same for one pixel: its channels in four lists, by the square's place.
@@ -92,30 +92,30 @@ struct ListPixel {
 
 /// x [pixels][padded] with bias, cut off at 0 where `relu`: y [pixels][channels].
 struct FinishRow {
-    const float* x;
-    const float* bias;
-    float* y;
-    std::size_t pixels, channels, padded;
-    bool relu;
+    const float* x = nullptr;
+    const float* bias = nullptr;
+    float* y = nullptr;
+    std::size_t pixels = 0, channels = 0, padded = 0;
+    bool relu = false;
 };
 
 /// The gradient of a line of a convolution, [pixels][channels], 0 where the output was cut off, `apart` floats from pixel to pixel; what it sums
 /// to is added to `bias_sums`.
 struct SpreadRow {
-    const float* gradient;
-    const float* y;  // null: nothing was cut off
-    float* to;
-    Stride apart;
-    float* bias_sums;  // [channels]
-    std::size_t pixels, channels;
+    const float* gradient = nullptr;
+    const float* y = nullptr;  // null: nothing was cut off
+    float* to = nullptr;
+    Stride apart = 0;
+    float* bias_sums = nullptr;  // [channels]
+    std::size_t pixels = 0, channels = 0;
 };
 
 /// Softmax cross-entropy of rows of scores: `scores` becomes its gradient, times `weight`. Returns the sum of the losses.
 struct SoftmaxLoss {
-    float* scores;  // [rows][classes]
-    const std::int64_t* labels;
-    std::size_t rows, classes;
-    float weight;
+    float* scores = nullptr;  // [rows][classes]
+    const std::int64_t* labels = nullptr;
+    std::size_t rows = 0, classes = 0;
+    float weight = 0.0F;
 };
 
 struct Kernels {

@@ -1,6 +1,11 @@
 // The kernels for AVX-512 (x86-64-v4).
 #define FEDHIVE_LANES avx512
 #define FEDHIVE_AVX512
+#if !defined(__clang__)
+// GCC's own header for these instructions leaves a register unset where it does not matter, and then warns of it.
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include "clients/direct/kernels/pointwise.h"
 #include "clients/direct/kernels/products.h"
 

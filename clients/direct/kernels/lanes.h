@@ -142,13 +142,13 @@ struct Mask {
 
 template <typename F>
 FEDHIVE_INLINE Lanes each(F f) {
-    Lanes out;
+    Lanes out{};
     for (std::size_t l = 0; l < kLanes; ++l) out.at[l] = f(l);
     return out;
 }
 template <typename F>
 FEDHIVE_INLINE Mask where(F f) {
-    Mask out;
+    Mask out{};
     for (std::size_t l = 0; l < kLanes; ++l) out.at[l] = f(l);
     return out;
 }
@@ -208,7 +208,7 @@ FEDHIVE_INLINE Lanes choose(const Mask& mask, const Lanes& yes, const Lanes& no)
 FEDHIVE_INLINE Lanes power_of_two(const Lanes& n) {
     return each([&](std::size_t l) {
         const std::int32_t bits = __builtin_isnan(n.at[l]) ? 0 : (static_cast<std::int32_t>(n.at[l]) + 127) << 23;
-        float value;
+        float value = 0.0F;
         __builtin_memcpy(&value, &bits, sizeof(value));
         return value;
     });

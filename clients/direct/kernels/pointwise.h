@@ -45,13 +45,14 @@ static std::size_t list_channel(const ListChannel& t) {
         const std::uint8_t which = t.which[p * t.stride];
         t.at[count] = t.at_pixel[p] + t.at_square[which] + t.add;
         t.listed[count] = value;
-        count += (which != kClosed) & (value != 0.0F) ? 1U : 0U;  // what does not count is written over
+        count += static_cast<std::size_t>(which != kClosed) &
+                 static_cast<std::size_t>(value != 0.0F);  // what does not count is written over
     }
     return count;
 }
 
 static void list_pixel(ListPixel& t) {
-    for (std::size_t q = 0; q < kClosed; ++q) t.counts[q] = 0;
+    for (std::size_t& count : t.counts) count = 0;
 #if defined(FEDHIVE_AVX512)
     for (std::size_t c = 0; c < t.channels; c += kLanes) {
         const Mask there = first_lanes(t.channels - c);

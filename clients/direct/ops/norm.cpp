@@ -29,12 +29,12 @@ public:
             for (std::size_t g = 0; g < groups_; ++g) {
                 double sum = 0.0, squares = 0.0;
                 for_each(g, [&](std::size_t i, std::size_t) { sum += static_cast<double>(x[i]); });
-                const double mean = sum / static_cast<double>(inputs() / groups_);
+                const double mean = sum / size_of_group();
                 for_each(g, [&](std::size_t i, std::size_t) {
                     const double off = static_cast<double>(x[i]) - mean;
                     squares += off * off;
                 });
-                const double inverse = 1.0 / std::sqrt(squares / static_cast<double>(inputs() / groups_) + kEpsilon);
+                const double inverse = 1.0 / std::sqrt(squares / size_of_group() + kEpsilon);
                 const std::size_t at = (rows.first + r) * groups_ + g;
                 mean_[at] = static_cast<float>(mean);
                 inverse_[at] = static_cast<float>(inverse);
@@ -65,7 +65,7 @@ public:
                     along += static_cast<double>(scaled) * static_cast<double>(normal);
                 });
                 if (flow.x_gradient == nullptr) continue;
-                const auto size = static_cast<double>(inputs() / groups_);
+                const double size = size_of_group();
                 const auto mean_gradient = static_cast<float>(sum / size), mean_along = static_cast<float>(along / size);
                 float* to = flow.x_gradient + r * inputs();
                 for_each(g, [&](std::size_t i, std::size_t scale) {
@@ -82,6 +82,8 @@ public:
     }
 
 private:
+    /// Groups are of equal size.
+    double size_of_group() const { return static_cast<double>(inputs()) / static_cast<double>(groups_); }
     std::size_t scales() const { return by_value_ ? in_.size() : in_.channels; }
 
     /// visit(place of a value, place of its scale) for each value of a group.

@@ -50,7 +50,7 @@ bool same_bits(const Floats& a, const Floats& b) {
 template <typename Run>
 Floats agreed(const Run& run) {
     const std::vector<const Kernels*> sets = all_kernels();
-    const Floats first = run(*sets.front());
+    Floats first = run(*sets.front());
     for (const Kernels* kernels : sets) {
         CAPTURE(kernels->name);
         CHECK(same_bits(run(*kernels), first));
@@ -130,7 +130,7 @@ TEST_SUITE("DirectKernels") {
             });
             for (std::size_t r = 0; r < rows; ++r)
                 for (std::size_t o = 0; o < outputs; ++o) {
-                    double sum = static_cast<double>(bias[o]);
+                    auto sum = static_cast<double>(bias[o]);
                     for (std::size_t i = 0; i < length; ++i)
                         sum += static_cast<double>(x[r * length + i]) * static_cast<double>(w[o * length + i]);
                     REQUIRE(static_cast<double>(found[r * outputs + o]) ==
@@ -165,7 +165,7 @@ TEST_SUITE("DirectKernels") {
             });
             for (std::size_t r = 0; r < rows; ++r)
                 for (std::size_t c = 0; c < columns; ++c) {
-                    double sum = static_cast<double>(before[r * columns + c]);
+                    auto sum = static_cast<double>(before[r * columns + c]);
                     for (std::size_t n = 0; n < count; ++n)
                         sum += static_cast<double>(values[n]) *
                                static_cast<double>(m[static_cast<std::size_t>(at[n]) + r * m_row + c]);
