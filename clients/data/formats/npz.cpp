@@ -58,7 +58,7 @@ std::vector<std::int64_t> read_integers(NpzArray& array, std::uint64_t count) {
     std::vector<std::int64_t> values(count);
     const auto read = [&]<typename From>(From) {
         for_each_value<From>(array, count,
-                             [&](From given, std::uint64_t at) { values[at] = static_cast<std::int64_t>(given); });
+                             [&](From given, std::uint64_t at) { values[at] = static_cast<std::int64_t>(+given); });
     };
     const bool is_signed = array.header().kind() == 'i';
     switch (array.header().item_bytes()) {

@@ -1,6 +1,7 @@
 #include "clients/data/data_format.h"
 
 #include "tests/clients/data/idx_fixture.h"
+#include "tests/clients/data/npz_fixture.h"
 
 #include <doctest/doctest.h>
 
@@ -29,6 +30,13 @@ TEST_SUITE("DataFormat") {
         const IdxFixture fixture(true);
         check_shape("idx", {{"root", fixture.root()}});
         check_shape("idx", {{"root", fixture.root()}, {"classes", 17}});
+        const NpzFixture archives(true);
+        check_shape("npz", {{"train", archives.file("train")}, {"test", archives.file("test")}});
+        check_shape("npz", {{"train", archives.file("train")}, {"test", archives.file("test")}, {"classes", 17}});
+        const std::filesystem::path table = archives.file("table");
+        write_content(table, "a,b,y\n1,2,0\n3,4,3\n");
+        check_shape("csv", {{"train", table}, {"test", table}, {"target", "y"}});
+        check_shape("synthetic_devices", {{"devices", std::int64_t{2}}});
     }
 
     TEST_CASE("SyntheticExamplesHaveTheShapeThatIsWritten") {
