@@ -96,14 +96,15 @@ inline RunConfig loaded(const std::string& text, const std::vector<std::string>&
     return load_config(folder.write("c.yaml", text), overrides).run;
 }
 
-/// "glyphs, synthetic, …": the data formats there are.
-inline std::string data_formats() { return fmt::format("{}", fmt::join(names_of(clients::data_catalog()), ", ")); }
+/// "glyphs, synthetic, …": what there is in a catalog.
+template <class Catalog>
+std::string names_in(const Catalog& catalog) {
+    return fmt::format("{}", fmt::join(names_of(catalog), ", "));
+}
 
-/// "lr, mlp, …": the named models there are.
-inline std::string models() { return fmt::format("{}", fmt::join(names_of(clients::model_catalog()), ", ")); }
-
-/// "contiguous, iid, …": the partition schemes there are.
-inline std::string partition_schemes() { return fmt::format("{}", fmt::join(names_of(clients::partition_catalog()), ", ")); }
+inline std::string data_formats() { return names_in(clients::data_catalog()); }
+inline std::string models() { return names_in(clients::model_catalog()); }
+inline std::string partition_schemes() { return names_in(clients::partition_catalog()); }
 
 /// "'idx' or …": those that have a key of that name.
 inline std::string formats_with(const std::string& key) {

@@ -1,5 +1,6 @@
 // Every message a mistake in a config file can give, to the letter.
 #include "sim/config/rules.h"
+#include "sim/modes/mode_spec.h"
 #include "tests/sim/config/config_files.h"
 
 #include <doctest/doctest.h>
@@ -191,14 +192,12 @@ TEST_CASE("UnknownChoices") {
             {"training: {precision: f16}\n",
              "c.yaml:7: training.precision: unknown value 'f16'; allowed: f32, tf32, bf16; did you mean 'bf16'?"},
             {"device: tpux9\n", "c.yaml:7: device: unknown value 'tpux9'; allowed: auto, cpu, cuda"},
-            {"strategy: {name: FedAvg}\n",
-             "c.yaml:7: strategy.name: unknown value 'FedAvg'; allowed: fedavg, fedavgm, fedprox, fedadam, "
-             "median; did you mean 'fedavg'?"},
+            {"strategy: {name: FedAvg}\n", "c.yaml:7: strategy.name: unknown value 'FedAvg'; allowed: " +
+                                               names_in(strategy_catalog()) + "; did you mean 'fedavg'?"},
             {"strategy: {weighting: example}\n",
              "c.yaml:7: strategy.weighting: unknown value 'example'; allowed: examples, uniform; did you mean 'examples'?"},
             {"mode: {name: sync}\n",
-             "c.yaml:7: mode.name: unknown value 'sync'; allowed: synchronous, semi_async, async, gradient_averaging, "
-             "parameter_server, hogwild, split; did you mean 'async'?"},
+             "c.yaml:7: mode.name: unknown value 'sync'; allowed: " + names_in(mode_catalog()) + "; did you mean 'async'?"},
             {"failures: {policy: ignore}\n", "c.yaml:7: failures.policy: unknown value 'ignore'; allowed: abort, drop, retry"},
             {"clock: real\n", "c.yaml:7: clock: unknown value 'real'; allowed: virtual, wall"},
             {"devices: {compute: {distribution: normal}}\n",

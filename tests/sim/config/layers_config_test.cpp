@@ -58,7 +58,7 @@ TEST_CASE("LayersAreWrittenWithEveryArgument") {
 }
 
 TEST_CASE("EveryMistakeInALayerIsNamed") {
-    const std::string known = fmt::format("{}", fmt::join(names_of(clients::layer_catalog()), ", "));
+    const std::string known = names_in(clients::layer_catalog());
     check_layer_errors(
         {{"3", ": wants a list of layers, found '3'; write [flatten, linear], say"},
          {"[]", ": is empty; write [flatten, linear], say"},

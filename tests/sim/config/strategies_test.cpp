@@ -135,7 +135,8 @@ TEST_CASE("AggregatorIsTheStrategysOwnOrAnother") {
     CHECK_EQ(middle_of({"median"}), 1.0F);
     CHECK_THROWS_AS(middle_of({"middle"}), Fault);
     CHECK_EQ(error_of(kMinimal + "strategy: {aggregator: meen}\n"),
-             "c.yaml:7: strategy.aggregator: unknown value 'meen'; allowed: mean, median; did you mean 'mean'?");
+             "c.yaml:7: strategy.aggregator: unknown value 'meen'; allowed: " + names_in(aggregation::aggregator_catalog()) +
+                 "; did you mean 'mean'?");
     CHECK_EQ(error_of(kMinimal + "strategy: {aggregator: median}\nmode: {name: semi_async, quorum: 2}\n"),
              "c.yaml:7: strategy.aggregator: aggregator 'median' does not go with mode 'semi_async'; allowed: mean, or modes "
              "synchronous, split");
