@@ -16,7 +16,7 @@ std::vector<std::string> at_once(std::vector<std::string> more = {}) {
     return set(more);
 }
 
-std::string sha_of(const std::vector<std::string>& options, const std::string& folder_of_whole = "") {
+std::string sha_of_run(const std::vector<std::string>& options, const std::string& folder_of_whole = "") {
     FedhiveRun run(small_config(), options);
     CAPTURE(run.output());
     REQUIRE(run.end() == "exited with status 0");
@@ -33,15 +33,15 @@ TEST_SUITE("AtOnce") {
         FedhiveRun alone(small_config(), at_once({"workers=0"}));
         REQUIRE(alone.end() == "exited with status 0");
         const std::string expected = alone.manifest()["model_sha256"], rows = comparable(alone.out() / "clients.csv");
-        for (const char* workers : {"workers=1", "workers=2", "workers=4"}) CHECK(sha_of(at_once({workers}), rows) == expected);
+        for (const char* workers : {"workers=1", "workers=2", "workers=4"}) CHECK(sha_of_run(at_once({workers}), rows) == expected);
         // Slots of sixteen hold the same batches of four.
-        CHECK(sha_of(at_once({"training.clients_per_slot=16"})) == expected);
+        CHECK(sha_of_run(at_once({"training.clients_per_slot=16"})) == expected);
     }
 
     TEST_CASE("GraphHasNoEffectOnTheCpu") {
         FedhiveRun run(small_config(), at_once({"training.graph=true"}));
         REQUIRE(run.end() == "exited with status 0");
-        CHECK(run.manifest()["model_sha256"] == sha_of(at_once()));
+        CHECK(run.manifest()["model_sha256"] == sha_of_run(at_once()));
         CHECK(run.manifest()["graph"] == false);
     }
 
@@ -59,7 +59,7 @@ TEST_SUITE("AtOnce") {
     }
 
     TEST_CASE("FailedMembersAreTriedAgainAndGiveTheBitsOfAFaultlessRun") {
-        const std::string expected = sha_of(at_once());
+        const std::string expected = sha_of_run(at_once());
         for (const std::string workers : {"workers=0", "workers=3"}) {
             CAPTURE(workers);
             FedhiveRun run(
@@ -91,7 +91,7 @@ TEST_SUITE("AtOnce") {
             rows = comparable(run.out() / "clients.csv");
         }
         CHECK(hashes.size() == 1);
-        CHECK_FALSE(hashes.contains(sha_of(at_once())));
+        CHECK_FALSE(hashes.contains(sha_of_run(at_once())));
         // In round 1 all have started from the same model: who was accepted has the hash that it has without failures.
         FedhiveRun whole(small_config(), at_once());
         REQUIRE(whole.end() == "exited with status 0");

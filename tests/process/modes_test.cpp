@@ -16,7 +16,7 @@ const std::vector<std::string>& late_modes() {
 
 const std::string kZipf = "devices={compute: {distribution: zipf, exponent: 1, seconds_per_example: 0.01}}";
 
-std::string sha_of(const std::vector<std::string>& overrides) {
+std::string model_with(const std::vector<std::string>& overrides) {
     FedhiveRun run(small_config(), set(overrides));
     const std::string end = run.end();
     REQUIRE_MESSAGE(end == "exited with status 0", run.output());
@@ -28,9 +28,9 @@ std::string sha_of(const std::vector<std::string>& overrides) {
 TEST_SUITE("Modes") {
     TEST_CASE("SameModelForAnyNumberOfWorkersThoughClientsAreInFlight") {
         for (const std::string& mode : late_modes()) {
-            const std::string alone = sha_of({mode, kZipf, "rounds=12", "workers=0"});
+            const std::string alone = model_with({mode, kZipf, "rounds=12", "workers=0"});
             for (const char* workers : {"workers=1", "workers=2", "workers=4"})
-                CHECK(sha_of({mode, kZipf, "rounds=12", workers}) == alone);
+                CHECK(model_with({mode, kZipf, "rounds=12", workers}) == alone);
         }
     }
 
@@ -38,7 +38,7 @@ TEST_SUITE("Modes") {
         const Options four{"data.partition.clients=4", "training.cohort=4", kZipf, "rounds=6"};
         FedhiveRun run(small_config(), set(four) + set({"mode={name: semi_async, quorum: 4}"}));
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
-        CHECK(run.manifest()["model_sha256"] != sha_of(four));
+        CHECK(run.manifest()["model_sha256"] != model_with(four));
         double staleness = 0.0;
         for (const auto& row : read_csv(run.out() / "rounds.csv")) {
             CHECK(row.at("accepted") == "4");
@@ -68,10 +68,10 @@ TEST_SUITE("Modes") {
     TEST_CASE("FailuresLeaveTheBitsAndReplaceTheDropped") {
         const Options mode{"mode={name: semi_async, quorum: 11}", kZipf, "rounds=8"};
         const std::string faults = "faults=[{kind: throw, rate: 0.2}, {kind: kill, round: 3, client: 5}]";
-        CHECK(sha_of(mode + Options{faults, "failures.policy=retry"}) == sha_of(mode));
+        CHECK(model_with(mode + Options{faults, "failures.policy=retry"}) == model_with(mode));
         const Options dropped = mode + Options{faults, "failures.policy=drop"};
-        const std::string alone = sha_of(dropped + Options{"workers=0"});
-        CHECK(alone != sha_of(mode));
+        const std::string alone = model_with(dropped + Options{"workers=0"});
+        CHECK(alone != model_with(mode));
         FedhiveRun run(small_config(), set(dropped + Options{"workers=3"}));
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
         CHECK(run.manifest()["model_sha256"] == alone);
