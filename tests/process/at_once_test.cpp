@@ -33,7 +33,8 @@ TEST_SUITE("AtOnce") {
         FedhiveRun alone(small_config(), at_once({"workers=0"}));
         REQUIRE(alone.end() == "exited with status 0");
         const std::string expected = alone.manifest()["model_sha256"], rows = comparable(alone.out() / "clients.csv");
-        for (const char* workers : {"workers=1", "workers=2", "workers=4"}) CHECK(sha_of_run(at_once({workers}), rows) == expected);
+        for (const char* workers : {"workers=1", "workers=2", "workers=4"})
+            CHECK(sha_of_run(at_once({workers}), rows) == expected);
         // Slots of sixteen hold the same batches of four.
         CHECK(sha_of_run(at_once({"training.clients_per_slot=16"})) == expected);
     }
