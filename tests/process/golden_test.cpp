@@ -98,8 +98,8 @@ std::vector<Case> other_cases() {
         {"training.engine=direct", "model={name: lr}"},
         {"training.engine=direct", "model={name: mnist_cnn}"},
         {"training.engine=direct", "model={name: cnn_m}"},
-        {"training.engine=direct", "mode={name: gradient_averaging}", "workers=4",
-         "strategy={name: fedprox, proximal_mu: 0.1}"},
+        {"training.engine=direct", "strategy={name: fedprox, proximal_mu: 0.1}"},
+        {"training.engine=direct", "mode={name: gradient_averaging}", "workers=4"},
     };
     std::vector<Case> cases;
     for (const Options& change : changes) {
