@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 
@@ -30,24 +29,11 @@ Image image_of(const Shape& shape) {
     return {static_cast<std::size_t>(shape[1]), static_cast<std::size_t>(shape[2]), static_cast<std::size_t>(shape[0])};
 }
 
-std::string misfit_of(const Layers& layers) {
-    for (const PlannedLayer& layer : layers) {
-        const std::string& kind = layer.kind->name;
-        const auto found = [&](std::string_view what) { return fmt::format("{} (layer {})", what, layer.number); };
-        if (kind == "conv2d" && argument(layer, "groups") > 1) return found("conv2d with groups");
-        if (kind == "conv2d" && argument(layer, "padding") >= argument(layer, "kernel"))
-            return found("conv2d with padding as wide as its kernel");
-        if (kind == "layer_norm" && layer.in.size() != 1) return found("layer_norm of images");
-        if (kind == "residual") {
-            if (std::string within = misfit_of(layer.residual); !within.empty()) return within;
-            continue;
-        }
-        static constexpr std::array kKnown{"linear",  "conv2d",    "max_pool", "avg_pool",   "relu",      "tanh",
-                                           "dropout", "dropout2d", "flatten",  "group_norm", "layer_norm"};
-        if (std::find(kKnown.begin(), kKnown.end(), kind) == kKnown.end()) return found(kind);
-    }
-    return "";
-}
+class Planner;
+
+/// A layer that is done by itself. Convolutions and linear layers look at what stands behind them.
+using Append = void (*)(Planner& planner, Chain& chain, const PlannedLayer& layer, bool pixels);
+const std::map<std::string_view, Append>& alone();
 
 class Planner {
 public:
@@ -55,44 +41,30 @@ public:
         for (const aggregation::LayoutEntry& entry : layout.entries()) offsets_[entry.name] = entry.offset;
     }
 
-    /// Appends the operations of the layers, which stand in `pixels` order or not.
+    /// Appends the operations of the layers; images lie pixel by pixel, channels side by side, or, where not `pixels`, there are none.
     void append(Chain& chain, const Layers& layers, bool pixels) {
         for (std::size_t i = 0; i < layers.size();) i = append_at(chain, layers, i, pixels);
     }
 
-private:
     Place place_of(const PlannedLayer& layer) const {
         return {offsets_.at(layer.name + ".weight"), offsets_.at(layer.name + ".bias")};
     }
+    Drop next_drop(const PlannedLayer& layer) { return {layer.arguments.number("p"), num_drops_++}; }
 
+private:
     /// Returns the first layer that is not done with.
     std::size_t append_at(Chain& chain, const Layers& layers, std::size_t i, bool pixels) {
         const PlannedLayer& layer = layers[i];
-        const std::string& kind = layer.kind->name;
-        const std::size_t size = size_of(layer.in);
-        const Image in = image_of(layer.in);
-        if (kind == "conv2d") return append_convolution(chain, layers, i);
-        if (kind == "linear") {
-            const bool relu = i + 1 < layers.size() && layers[i + 1].kind->name == "relu";
-            chain.add(make_linear(size, size_of(layer.fit.out), relu, place_of(layer)));
-            return i + (relu ? 2 : 1);
-        }
-        if (kind == "relu") chain.add(make_relu(size));
-        if (kind == "tanh") chain.add(make_tanh(size));
-        if (kind == "dropout") chain.add(make_dropout(size, next_drop(layer)));
-        if (kind == "dropout2d") chain.add(make_channel_dropout(in, next_drop(layer)));
-        if (kind == "max_pool") chain.add(make_max_pool(in, argument(layer, "size")));
-        if (kind == "avg_pool") chain.add(make_average_pool(in, argument(layer, "size")));
-        if (kind == "group_norm") chain.add(make_group_norm(in, argument(layer, "groups"), place_of(layer)));
-        if (kind == "layer_norm") chain.add(make_layer_norm(size, place_of(layer)));
-        if (kind == "flatten" && pixels && in.pixels() > 1 && in.channels > 1)
-            chain.add(make_transpose(in.pixels(), in.channels));
-        if (kind == "residual") {
-            Chain within;
-            append(within, layer.residual, pixels);
-            chain.add(make_residual(std::move(within)));
-        }
+        if (layer.kind->name == "conv2d") return append_convolution(chain, layers, i);
+        if (layer.kind->name == "linear") return append_linear(chain, layers, i);
+        alone().at(layer.kind->name)(*this, chain, layer, pixels);
         return i + 1;
+    }
+
+    std::size_t append_linear(Chain& chain, const Layers& layers, std::size_t i) {
+        const bool relu = i + 1 < layers.size() && layers[i + 1].kind->name == "relu";
+        chain.add(make_linear(size_of(layers[i].in), size_of(layers[i].fit.out), relu, place_of(layers[i])));
+        return i + (relu ? 2 : 1);
     }
 
     /// A convolution and, in any order, one of each behind it: relu, the dropout of channels, a pool of 2 x 2. Scales that are not negative
@@ -128,11 +100,54 @@ private:
         return next;
     }
 
-    Drop next_drop(const PlannedLayer& layer) { return {layer.arguments.number("p"), num_drops_++}; }
-
     std::map<std::string, std::size_t> offsets_;
     std::uint32_t num_drops_ = 0;
 };
+
+const std::map<std::string_view, Append>& alone() {
+    static const std::map<std::string_view, Append> table{
+        {"relu", [](Planner&, Chain& chain, const PlannedLayer& layer, bool) { chain.add(make_relu(size_of(layer.in))); }},
+        {"tanh", [](Planner&, Chain& chain, const PlannedLayer& layer, bool) { chain.add(make_tanh(size_of(layer.in))); }},
+        {"dropout", [](Planner& planner, Chain& chain, const PlannedLayer& layer,
+                       bool) { chain.add(make_dropout(size_of(layer.in), planner.next_drop(layer))); }},
+        {"dropout2d", [](Planner& planner, Chain& chain, const PlannedLayer& layer,
+                         bool) { chain.add(make_channel_dropout(image_of(layer.in), planner.next_drop(layer))); }},
+        {"max_pool", [](Planner&, Chain& chain, const PlannedLayer& layer,
+                        bool) { chain.add(make_max_pool(image_of(layer.in), argument(layer, "size"))); }},
+        {"avg_pool", [](Planner&, Chain& chain, const PlannedLayer& layer,
+                        bool) { chain.add(make_average_pool(image_of(layer.in), argument(layer, "size"))); }},
+        {"group_norm",
+         [](Planner& planner, Chain& chain, const PlannedLayer& layer, bool) {
+             chain.add(make_group_norm(image_of(layer.in), argument(layer, "groups"), planner.place_of(layer)));
+         }},
+        {"layer_norm", [](Planner& planner, Chain& chain, const PlannedLayer& layer,
+                          bool) { chain.add(make_layer_norm(size_of(layer.in), planner.place_of(layer))); }},
+        {"flatten",
+         [](Planner&, Chain& chain, const PlannedLayer& layer, bool pixels) {
+             const Image in = image_of(layer.in);
+             if (pixels && in.pixels() > 1 && in.channels > 1) chain.add(make_transpose(in.pixels(), in.channels));
+         }},
+        {"residual", [](Planner& planner, Chain& chain, const PlannedLayer& layer, bool pixels) {
+             Chain within;
+             planner.append(within, layer.residual, pixels);
+             chain.add(make_residual(std::move(within)));
+         }}};
+    return table;
+}
+
+std::string misfit_of(const Layers& layers) {
+    for (const PlannedLayer& layer : layers) {
+        const std::string& kind = layer.kind->name;
+        const auto found = [&](std::string_view what) { return fmt::format("{} (layer {})", what, layer.number); };
+        if (kind == "conv2d" && argument(layer, "groups") > 1) return found("conv2d with groups");
+        if (kind == "conv2d" && argument(layer, "padding") >= argument(layer, "kernel"))
+            return found("conv2d with padding as wide as its kernel");
+        if (kind == "layer_norm" && layer.in.size() != 1) return found("layer_norm of images");
+        if (kind != "conv2d" && kind != "linear" && !alone().contains(kind)) return found(kind);
+        if (std::string within = misfit_of(layer.residual); !within.empty()) return within;
+    }
+    return "";
+}
 
 }  // namespace
 

@@ -65,9 +65,8 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       strategy(make_mode_strategy(config, *arena, layout)),
       server(*arena, mode.velocity_index),
       worker_plan(plan_workers()) {
-    // What is stored with the run names the device and the engine that were used, so that running it again asks for the same.
+    // What is stored with the run names the device that was used, so that running it again asks for the same.
     config.device = name_of(space);
-    config.training.engine = name_of(engine);
     num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats(), slots.most),
                                    this_machine().available_memory, "host");
     most_workers = num_workers;

@@ -28,10 +28,11 @@ AtWork workers_at_work(const FedhiveRun& run, std::size_t count, int millisecond
     return at_work(run, count);
 }
 
-/// Round 1 passes, then one of the workers is lost in the next, which takes some tenths of a second.
+/// Round 1 passes, then one of the workers is lost in the next, which by LibTorch takes some tenths of a second.
 void check_replaced(const Discipline& discipline, const std::string& epochs, std::uint32_t drawn) {
     CAPTURE(discipline.mode);
-    const Options options = options_of(discipline, {"rounds=3", "training.local_epochs=" + epochs, "failures.policy=retry"});
+    const Options options = options_of(
+        discipline, {"rounds=3", "training.engine=libtorch", "training.local_epochs=" + epochs, "failures.policy=retry"});
     const std::string expected = mode_hash(options);
     FedhiveRun run(mode_config(), set(options));
     const AtWork before = workers_at_work(run, discipline.workers, 50);

@@ -100,6 +100,7 @@ TEST_SUITE("Sweep") {
         for (int seed = 1; seed <= 5; ++seed)
             runs.push_back({fmt::format("seed={}", seed), {"rounds=150", "device=auto", fmt::format("seed={}", seed)}});
         runs[0].overrides.emplace_back("rounds=600");
+        runs[0].overrides.emplace_back("training.engine=libtorch");  // so that it is long
         const fs::path trace = sweep.base().parent_path() / "trace";
         sim::SweepOptions options = with_jobs(8);
         options.free_device_memory = [] { return 1000 - 300 * children_of(getpid()).size(); };

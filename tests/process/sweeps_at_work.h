@@ -108,8 +108,12 @@ inline const std::vector<PlannedRun> kFour{{"lr=0.05", {}},
                                            {"lr=0.02", {"training.optimizer.lr=0.02", "mode={name: async}"}},
                                            {"seed=2", {"seed=2"}}};
 
+/// By LibTorch, so that there is time to look at them and to end them.
 inline std::vector<PlannedRun> longer(std::vector<PlannedRun> runs, int rounds) {
-    for (PlannedRun& run : runs) run.overrides.push_back(fmt::format("rounds={}", rounds));
+    for (PlannedRun& run : runs) {
+        run.overrides.push_back(fmt::format("rounds={}", rounds));
+        run.overrides.emplace_back("training.engine=libtorch");
+    }
     return runs;
 }
 

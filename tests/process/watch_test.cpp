@@ -112,7 +112,8 @@ void replace_file(const fs::path& file, const std::string& text) {
 
 TEST_SUITE("Watch") {
     TEST_CASE("FollowsARunToItsEndInPlainLines") {
-        FedhiveRun run(small_config(), set({"rounds=40", "training.local_epochs=3"}));
+        FedhiveRun run(small_config(),
+                       set({"rounds=40", "training.engine=libtorch", "training.local_epochs=3"}));  // long enough
         REQUIRE(eventually(30.0, [&] { return run.rounds() >= 1; }));
         const Watch watch(run.out());
         REQUIRE(run.end() == "exited with status 0");
@@ -253,7 +254,7 @@ TEST_SUITE("Watch") {
         std::ofstream(folder.path() / "test.yaml") << small_config();
         std::vector<std::string> arguments{"run", (folder.path() / "test.yaml").string(), "--out",
                                            (folder.path() / "out").string()};
-        const auto more = set({"rounds=5", "training.local_epochs=60"});
+        const auto more = set({"rounds=5", "training.engine=libtorch", "training.local_epochs=60"});  // long enough
         arguments.insert(arguments.end(), more.begin(), more.end());
         OnTerminal run(arguments, "");
         CHECK(run.end() == 0);

@@ -218,11 +218,12 @@ TEST_SUITE("Checkpoint") {
     TEST_CASE("DifferencesNameWhatWasAndWhatIs") {
         const BitsEnvironment then{"2.10.0", "AVX2", "cpu", ""};
         CHECK(differences(then, then).empty());
-        const auto found = differences(then, {"2.11.0", "AVX512", "cuda", "sm_90 under driver 13000"});
-        REQUIRE(found.size() == 4);
+        const auto found = differences(then, {"2.11.0", "AVX512", "cuda", "sm_90 under driver 13000", "direct"});
+        REQUIRE(found.size() == 5);
         CHECK(found[0] == "LibTorch 2.10.0 then, 2.11.0 now");
         CHECK(found[1] == "CPU capability AVX2 then, AVX512 now");
         CHECK(found[2] == "device cpu then, cuda now");
         CHECK(found[3] == "GPU none then, sm_90 under driver 13000 now");
+        CHECK(found[4] == "engine libtorch then, direct now");
     }
 }
