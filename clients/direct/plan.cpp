@@ -61,7 +61,7 @@ private:
         return i + 1;
     }
 
-    std::size_t append_linear(Chain& chain, const Layers& layers, std::size_t i) {
+    std::size_t append_linear(Chain& chain, const Layers& layers, std::size_t i) const {
         const bool relu = i + 1 < layers.size() && layers[i + 1].kind->name == "relu";
         chain.add(make_linear(size_of(layers[i].in), size_of(layers[i].fit.out), relu, place_of(layers[i])));
         return i + (relu ? 2 : 1);
