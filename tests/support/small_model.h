@@ -1,4 +1,4 @@
-// A named model that is small enough for tests of steps.
+// Models for tests: named ones that are small enough for steps, and lists of layers.
 #pragma once
 
 #include "clients/models/catalog.h"
@@ -21,6 +21,17 @@ inline clients::ModelSpec small_model(std::string_view name, const clients::Exam
         if (key.name == "dropout") values.set("dropout", dropout);
     }
     return clients::named_model(name, input, num_classes, values);
+}
+
+/// A model that a config gives as a list of layers.
+inline clients::ModelSpec listed_model(const clients::LayerList& layers, const clients::ExampleShape& input = {1, 28, 28},
+                                       std::int64_t num_classes = 10) {
+    clients::ModelSpec spec;
+    spec.name.set(clients::kListedModel);
+    spec.input = input;
+    spec.num_classes = num_classes;
+    spec.layers = layers;
+    return spec;
 }
 
 }  // namespace fedhive::testing

@@ -6,7 +6,7 @@
 //
 // `alike` is the paper's Synthetic IID: one model, and v_k = 0.
 //
-//   differs   There is no key for alpha: u_k adds the same to every class's score, so it changes no label; that models differ is W_k's doing.
+//   Differs   There is no key for alpha: u_k adds the same to every class's score, so it changes no label; that models differ is W_k's doing.
 //             beta is a variance, as in the paper; its program takes it as a standard deviation. Sizes are the program's, 50 + exp(N(4, 2^2))
 //             rounded down, and so is the share of the tests, a tenth, rounded up.
 #include "aggregation/base/error.h"

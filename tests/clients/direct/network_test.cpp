@@ -16,15 +16,9 @@ using namespace fedhive::clients;
 namespace {
 
 using Floats = std::vector<float>;
+using fedhive::testing::listed_model;
 
-ModelSpec listed(const LayerList& layers, const ExampleShape& input = {2, 9, 8}) {
-    ModelSpec spec;
-    spec.name.set(kListedModel);
-    spec.input = input;
-    spec.num_classes = 5;
-    spec.layers = layers;
-    return spec;
-}
+constexpr ExampleShape kInput{2, 9, 8};
 
 /// Every operation, in the orders that are done as one and in others. Smooth where a difference is taken, but for pools and cuts.
 std::vector<ModelSpec> networks() {
@@ -39,7 +33,8 @@ std::vector<ModelSpec> networks() {
     dropped.add("dropout2d", {0.3F}).add("conv2d", {5, 3}).add("dropout2d", {0.5F}).add("max_pool", {2}).add("relu");
     dropped.add("dropout", {0.4F}).add("flatten").add("linear", {9}).add("dropout", {0.5F}).add("linear");
     plain_pool.add("max_pool", {2}).add("relu").add("conv2d", {3, 1}).add("flatten").add("linear");
-    return {listed(pooled), listed(strided), listed(residual), listed(rows), listed(dropped), listed(plain_pool)};
+    return {listed_model(pooled, kInput, 5), listed_model(strided, kInput, 5), listed_model(residual, kInput, 5),
+            listed_model(rows, kInput, 5),   listed_model(dropped, kInput, 5), listed_model(plain_pool, kInput, 5)};
 }
 
 /// A network with all that it takes, drawn.
@@ -155,7 +150,7 @@ TEST_SUITE("DirectNetwork") {
     }
 
     TEST_CASE("TheNamedModelsAreAmongThoseItTrains") {
-        for (const char* name : {"lr", "mlp", "mnist_cnn", "cnn_m"})
+        for (const char* name : testing::kTrainedModels)
             CHECK(direct::misfit(testing::small_model(name, {1, 28, 28}, 10)).empty());
     }
 
@@ -166,11 +161,12 @@ TEST_SUITE("DirectNetwork") {
         gelu.add("flatten").add("linear", {4}).add("gelu").add("linear");
         norm.add("layer_norm").add("flatten").add("linear");
         within.add("flatten").add("residual").add("gelu").end().add("linear");
-        CHECK(direct::misfit(listed(grouped)) == "conv2d with groups (layer 0)");
-        CHECK(direct::misfit(listed(wide)) == "conv2d with padding as wide as its kernel (layer 0)");
-        CHECK(direct::misfit(listed(gelu)) == "gelu (layer 2)");
-        CHECK(direct::misfit(listed(norm)) == "layer_norm of images (layer 0)");
-        CHECK(direct::misfit(listed(within)) == "gelu (layer 1.0)");
-        CHECK_THROWS_WITH_AS(direct::Network{listed(gelu)}, "the direct engine has no gelu (layer 2)", ConfigError);
+        CHECK(direct::misfit(listed_model(grouped, kInput, 5)) == "conv2d with groups (layer 0)");
+        CHECK(direct::misfit(listed_model(wide, kInput, 5)) == "conv2d with padding as wide as its kernel (layer 0)");
+        CHECK(direct::misfit(listed_model(gelu, kInput, 5)) == "gelu (layer 2)");
+        CHECK(direct::misfit(listed_model(norm, kInput, 5)) == "layer_norm of images (layer 0)");
+        CHECK(direct::misfit(listed_model(within, kInput, 5)) == "gelu (layer 1.0)");
+        CHECK_THROWS_WITH_AS(direct::Network{listed_model(gelu, kInput, 5)}, "the direct engine has no gelu (layer 2)",
+                             ConfigError);
     }
 }

@@ -1,5 +1,7 @@
 #include "clients/models/model_plan.h"
 
+#include "tests/support/small_model.h"
+
 #include <doctest/doctest.h>
 
 using namespace fedhive;
@@ -7,20 +9,11 @@ using namespace fedhive::clients;
 
 namespace {
 
-ModelSpec listed(const LayerList& layers, ExampleShape input = {1, 28, 28}, std::int64_t num_classes = 10) {
-    ModelSpec spec;
-    spec.name.set(kListedModel);
-    spec.input = input;
-    spec.num_classes = num_classes;
-    spec.layers = layers;
-    return spec;
-}
-
 /// What one layer makes of an image of 8 x 9 x 7.
 LayerFit fit_of(std::string_view kind, const std::vector<float>& arguments = {}) {
     LayerList layers;
     layers.add(kind, arguments).add("flatten").add("linear");
-    return plan_model(listed(layers, {8, 9, 7})).front().fit;
+    return plan_model(testing::listed_model(layers, {8, 9, 7})).front().fit;
 }
 
 LayerList ending(LayerList layers) { return layers.add("flatten").add("linear"); }
@@ -28,7 +21,7 @@ LayerList ending(LayerList layers) { return layers.add("flatten").add("linear");
 void refused(const LayerList& layers, const std::string& path, const std::string& problem) {
     CAPTURE(problem);
     try {
-        plan_model(listed(layers));
+        plan_model(testing::listed_model(layers));
         FAIL("nothing was thrown");
     } catch (const LayerMisfit& misfit) {
         CHECK(misfit.path == path);
@@ -64,7 +57,7 @@ TEST_SUITE("ModelPlan") {
         CHECK(fit_of("flatten").flops == 0.0);
         LayerList residual;
         residual.add("residual").add("relu").add("tanh").end();
-        const auto plan = plan_model(listed(ending(residual)));
+        const auto plan = plan_model(testing::listed_model(ending(residual)));
         CHECK(num_flops(plan[0]) == 3.0 * 784);
         CHECK(num_flops(plan[2]) == 2.0 * 784 * 10);
     }
@@ -75,11 +68,11 @@ TEST_SUITE("ModelPlan") {
         layers.add("group_norm", {2}).add("conv2d", {4, 3, 1, 1}).end();
         layers.add("residual", {}, "block").add("conv2d", {4, 1}).end();
         std::vector<std::string> names;
-        const aggregation::Layout layout = model_layout(listed(ending(layers)));
+        const aggregation::Layout layout = model_layout(testing::listed_model(ending(layers)));
         for (const auto& entry : layout.entries()) names.push_back(entry.name);
         CHECK(names == std::vector<std::string>{"0.weight", "0.bias", "2.0.weight", "2.0.bias", "2.1.weight", "2.1.bias",
                                                 "block.0.weight", "block.0.bias", "5.weight", "5.bias"});
-        CHECK(num_parameters(listed(ending(layers))) == static_cast<double>(layout.num_values()));
+        CHECK(num_parameters(testing::listed_model(ending(layers))) == static_cast<double>(layout.num_values()));
     }
 
     TEST_CASE("LayerThatDoesNotFitIsNamedWithWhatComesIn") {
@@ -115,7 +108,7 @@ TEST_SUITE("ModelPlan") {
         refused(LayerList().add("flatten").add("linear").add("linear"), "[1]",
                 "layer 1 (linear) needs out; only the last layer can do without, whose units are the classes");
         refused(LayerList(), "", "has no layers; write at least flatten and linear");
-        CHECK_THROWS_WITH_AS(plan_model(listed(LayerList().add("flatten"), {10, 1, 1})),
+        CHECK_THROWS_WITH_AS(plan_model(testing::listed_model(LayerList().add("flatten"), {10, 1, 1})),
                              doctest::Contains("no layer with parameters"), LayerMisfit);
     }
 
@@ -148,7 +141,7 @@ TEST_SUITE("ModelPlan") {
                              ConfigError);
         CHECK_THROWS_WITH_AS(LayerList().add("relu6"), doctest::Contains("there is no layer 'relu6'"), Fault);
         CHECK_THROWS_WITH_AS(LayerList().add("relu", {1}), doctest::Contains("1 arguments for relu"), Fault);
-        CHECK_THROWS_WITH_AS(plan_model(listed(ending(LayerList().end()))),
+        CHECK_THROWS_WITH_AS(plan_model(testing::listed_model(ending(LayerList().end()))),
                              doctest::Contains("ends a residual that did not begin"), Fault);
     }
 

@@ -16,15 +16,6 @@ using namespace fedhive::clients;
 
 namespace {
 
-ModelSpec listed(const LayerList& layers, const ExampleShape& input) {
-    ModelSpec spec;
-    spec.name.set(kListedModel);
-    spec.input = input;
-    spec.num_classes = 10;
-    spec.layers = layers;
-    return spec;
-}
-
 /// Lists that a seed draws: convolutions of all widths, strides and paddings with anything between them.
 LayerList random_layers(Stream& stream) {
     LayerList layers;
@@ -60,7 +51,8 @@ std::vector<ModelSpec> models() {
     for (const char* name : {"lr", "mlp", "mnist_cnn", "cnn_m"}) specs.push_back(testing::small_model(name, {1, 28, 28}, 10));
     Stream stream(20, Purpose::ModelInit);
     for (int i = 0; i < 12; ++i)
-        specs.push_back(listed(random_layers(stream), i % 2 == 0 ? ExampleShape{1, 28, 28} : ExampleShape{3, 17, 20}));
+        specs.push_back(
+            testing::listed_model(random_layers(stream), i % 2 == 0 ? ExampleShape{1, 28, 28} : ExampleShape{3, 17, 20}));
     return specs;
 }
 

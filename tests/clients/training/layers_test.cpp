@@ -9,6 +9,8 @@
 #include <ATen/ops/eye.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
+#include "tests/support/small_model.h"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -20,15 +22,6 @@ using namespace fedhive::testing;
 
 namespace {
 
-ModelSpec listed(const LayerList& layers) {
-    ModelSpec spec;
-    spec.name.set(kListedModel);
-    spec.input = {1, 28, 28};
-    spec.num_classes = 10;
-    spec.layers = layers;
-    return spec;
-}
-
 /// Channels of two, then rows: batch norm of both kinds.
 LayerList with_statistics() {
     LayerList layers;
@@ -38,7 +31,7 @@ LayerList with_statistics() {
 
 /// Batch norm of examples of two values, which the last layer gives as they are.
 ModelSpec plain_batch_norm() {
-    ModelSpec spec = listed(LayerList().add("flatten").add("batch_norm").add("linear"));
+    ModelSpec spec = testing::listed_model(LayerList().add("flatten").add("batch_norm").add("linear"));
     spec.input = {2, 1, 1};
     spec.num_classes = 2;
     return spec;
@@ -78,7 +71,7 @@ TEST_SUITE("Layers") {
 
     TEST_CASE("ClientsAtOnceAreTrainedAsOneAtATime") {
         for (const LayerList& layers : networks()) {
-            Clients all(listed(layers));
+            Clients all(testing::listed_model(layers));
             const auto clients = all.clients(kUnequal);
             const auto results = all.at_once(clients);
             REQUIRE(results.size() == clients.size());
@@ -96,7 +89,7 @@ TEST_SUITE("Layers") {
     TEST_CASE("TwoHalvesAreTheWholeAtEveryCut") {
         prepare_libtorch(1);
         for (const LayerList& layers : networks()) {
-            const ModelSpec spec = listed(layers);
+            const ModelSpec spec = testing::listed_model(layers);
             Classifier model(spec);
             model.initialise();
             const at::Tensor x = at::randn({3, 1, 28, 28});
@@ -115,7 +108,7 @@ TEST_SUITE("Layers") {
     }
 
     TEST_CASE("NormsBeginAsOnesAndZeros") {
-        Classifier model(listed(networks()[1]));
+        Classifier model(testing::listed_model(networks()[1]));
         model.initialise();
         CHECK(model.tensors()[2]->eq(1.0).all().item<bool>());
         CHECK(model.tensors()[3]->eq(0.0).all().item<bool>());
@@ -147,7 +140,7 @@ TEST_SUITE("Layers") {
 
     TEST_CASE("BuffersLieBehindParametersAndNoStepMovesThem") {
         prepare_libtorch(1);
-        const ModelSpec spec = listed(with_statistics());
+        const ModelSpec spec = testing::listed_model(with_statistics());
         FlatModel model(spec, aggregation::MemorySpace::Host);
         const aggregation::Layout& layout = model.layout();
         REQUIRE(layout.entries().size() == 12);

@@ -1,0 +1,26 @@
+// All kernels of one instruction set.
+#pragma once
+
+#include "clients/direct/kernels/pointwise.h"
+#include "clients/direct/kernels/products.h"
+
+namespace fedhive::clients::direct::FEDHIVE_LANES {
+
+static constexpr Kernels table(std::string_view name) {
+    return {.name = name,
+            .rank_update = rank_update,
+            .dot = dot,
+            .sparse_update = sparse_update,
+            .pool_rows = pool_rows,
+            .list_channel = list_channel,
+            .list_pixel = list_pixel,
+            .finish_row = finish_row,
+            .spread_row = spread_row,
+            .softmax_loss = softmax_loss,
+            .relu = relu,
+            .relu_gradient = relu_gradient,
+            .tanh = tanh,
+            .drop = drop};
+}
+
+}  // namespace fedhive::clients::direct::FEDHIVE_LANES
