@@ -44,6 +44,29 @@ FEDHIVE_HOST_DEVICE void sgd_momentum(float& parameter, float gradient, float& v
     parameter -= lr * (nesterov ? g + momentum * velocity : velocity);
 }
 
+/// What an Adam step does to every element alike, worked out once a step.
+struct AdamFactors {
+    float beta1, beta2;
+    float rate;  // lr / (1 - beta1^t)
+    float root;  // sqrt(1 - beta2^t)
+    float epsilon;
+    float weight_decay;  // added to the gradient
+    float kept;          // of the parameter, where the decay is decoupled; else 1
+};
+
+FEDHIVE_HOST_DEVICE void adam(float& parameter, float gradient, float& m, float& v, const AdamFactors& factors) {
+    const float g = decayed(gradient, parameter, factors.weight_decay);
+    m = factors.beta1 * m + (1.0F - factors.beta1) * g;
+    v = factors.beta2 * v + (1.0F - factors.beta2) * (g * g);
+    parameter = factors.kept * parameter - factors.rate * m / (std::sqrt(v) / factors.root + factors.epsilon);
+}
+
+FEDHIVE_HOST_DEVICE void adagrad(float& parameter, float gradient, float& sum, float lr, float weight_decay, float epsilon) {
+    const float g = decayed(gradient, parameter, weight_decay);
+    sum += g * g;
+    parameter -= lr * g / (std::sqrt(sum) + epsilon);
+}
+
 FEDHIVE_HOST_DEVICE void proximal(float& gradient, float local, float global, float mu) { gradient += mu * (local - global); }
 
 // --- server optimisers ------------------------------------------------------------------------------------------------------------

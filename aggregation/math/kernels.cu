@@ -257,6 +257,18 @@ CudaError sgd_momentum(float* parameters, const float* gradient, float* velocity
                [=] __device__(float* v) { element::sgd_momentum(v[0], v[2], v[1], lr, momentum, weight_decay, nesterov); });
 }
 
+CudaError adam(float* parameters, const float* gradient, float* m, float* v, std::size_t size,
+               const element::AdamFactors& factors) {
+    return map(size, From<4>{{parameters, m, v, gradient}}, To<3>{{parameters, m, v}},
+               [=] __device__(float* x) { element::adam(x[0], x[3], x[1], x[2], factors); });
+}
+
+CudaError adagrad(float* parameters, const float* gradient, float* sum, std::size_t size, float lr, float weight_decay,
+                  float epsilon) {
+    return map(size, From<3>{{parameters, sum, gradient}}, To<2>{{parameters, sum}},
+               [=] __device__(float* x) { element::adagrad(x[0], x[2], x[1], lr, weight_decay, epsilon); });
+}
+
 CudaError proximal(float* gradient, const float* local, const float* global, std::size_t size, float mu) {
     return map(size, From<3>{{gradient, local, global}}, To<1>{{gradient}},
                [=] __device__(float* v) { element::proximal(v[0], v[1], v[2], mu); });

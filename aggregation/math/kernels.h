@@ -20,6 +20,10 @@ void set_stream(void* stream);
 CudaError sgd(float* parameters, const float* gradient, std::size_t size, float lr, float weight_decay);
 CudaError sgd_momentum(float* parameters, const float* gradient, float* velocity, std::size_t size, float lr, float momentum,
                        float weight_decay, bool nesterov);
+CudaError adam(float* parameters, const float* gradient, float* m, float* v, std::size_t size,
+               const element::AdamFactors& factors);
+CudaError adagrad(float* parameters, const float* gradient, float* sum, std::size_t size, float lr, float weight_decay,
+                  float epsilon);
 CudaError proximal(float* gradient, const float* local, const float* global, std::size_t size, float mu);
 
 /// Rows at a distance of `stride` floats.

@@ -10,9 +10,9 @@ std::optional<KeyProblem> nesterov_without_momentum(const Values& values) {
     return KeyProblem{"nesterov", "needs momentum above 0, typically 0.9; the momentum here is 0"};
 }
 
-SgdOptions sgd_options(const Values& values) {
-    return {static_cast<float>(values.number("lr")), static_cast<float>(values.number("momentum")),
-            static_cast<float>(values.number("weight_decay")), values.flag("nesterov")};
+OptimizerOptions sgd_options(const Values& values) {
+    return SgdOptions{static_cast<float>(values.number("lr")), static_cast<float>(values.number("momentum")),
+                      static_cast<float>(values.number("weight_decay")), values.flag("nesterov")};
 }
 
 }  // namespace

@@ -25,6 +25,18 @@ FEDHIVE_CLONES void sgd_momentum(float* __restrict parameters, const float* __re
         element::sgd_momentum(parameters[i], gradient[i], velocity[i], lr, momentum, weight_decay, nesterov);
 }
 
+FEDHIVE_CLONES void adam(float* __restrict parameters, const float* __restrict gradient, float* __restrict m,
+                         float* __restrict v, std::size_t size, const element::AdamFactors& factors) {
+    const element::AdamFactors kept = factors;
+    for (std::size_t i = 0; i < size; ++i) element::adam(parameters[i], gradient[i], m[i], v[i], kept);
+}
+
+FEDHIVE_CLONES void adagrad(float* __restrict parameters, const float* __restrict gradient, float* __restrict sum,
+                            std::size_t size, const AdagradOptions& options) {
+    const auto [lr, weight_decay, epsilon] = options;
+    for (std::size_t i = 0; i < size; ++i) element::adagrad(parameters[i], gradient[i], sum[i], lr, weight_decay, epsilon);
+}
+
 FEDHIVE_CLONES void proximal(float* __restrict gradient, const float* local, const float* global, std::size_t size, float mu) {
     for (std::size_t i = 0; i < size; ++i) element::proximal(gradient[i], local[i], global[i], mu);
 }
@@ -142,6 +154,38 @@ void sgd_step(ParamSpan parameters, ConstParamSpan gradient, ParamSpan velocity,
         [&] {
             return kernels::sgd_momentum(parameters.data, gradient.data, velocity.data, parameters.size, options.lr,
                                          options.momentum, options.weight_decay, options.nesterov);
+        });
+}
+
+void adam_step(ParamSpan parameters, ConstParamSpan gradient, ParamSpan m, ParamSpan v, const AdamOptions& options,
+               std::uint64_t step) {
+    require_same(parameters, gradient, "gradient");
+    require_same(parameters, m, "first moment");
+    require_same(parameters, v, "second moment");
+    FEDHIVE_CHECK(step > 0, "the first step of Adam is step 1");
+    const auto times = static_cast<double>(step);
+    const double rate = double{options.lr} / (1.0 - std::pow(double{options.beta1}, times));
+    const double root = std::sqrt(1.0 - std::pow(double{options.beta2}, times));
+    const element::AdamFactors factors{.beta1 = options.beta1,
+                                       .beta2 = options.beta2,
+                                       .rate = static_cast<float>(rate),
+                                       .root = static_cast<float>(root),
+                                       .epsilon = options.epsilon,
+                                       .weight_decay = options.decoupled ? 0.0F : options.weight_decay,
+                                       .kept = options.decoupled ? 1.0F - options.lr * options.weight_decay : 1.0F};
+    dispatch(
+        parameters.space, [&] { host::adam(parameters.data, gradient.data, m.data, v.data, parameters.size, factors); },
+        [&] { return kernels::adam(parameters.data, gradient.data, m.data, v.data, parameters.size, factors); });
+}
+
+void adagrad_step(ParamSpan parameters, ConstParamSpan gradient, ParamSpan sum, const AdagradOptions& options) {
+    require_same(parameters, gradient, "gradient");
+    require_same(parameters, sum, "sum of squares");
+    dispatch(
+        parameters.space, [&] { host::adagrad(parameters.data, gradient.data, sum.data, parameters.size, options); },
+        [&] {
+            return kernels::adagrad(parameters.data, gradient.data, sum.data, parameters.size, options.lr, options.weight_decay,
+                                    options.epsilon);
         });
 }
 

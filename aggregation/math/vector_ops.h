@@ -34,6 +34,39 @@ struct SgdOptions {
 /// Source   Sutskever et al. 2013; torch.optim.SGD's form of it.
 void sgd_step(ParamSpan parameters, ConstParamSpan gradient, ParamSpan velocity, const SgdOptions& options);
 
+/// Adam as in torch.optim.Adam, and AdamW where the decay is decoupled; adam.cpp and adamw.cpp say what a config may make of it.
+struct AdamOptions {
+    float lr = 0.001F;          // client rate, > 0
+    float beta1 = 0.9F;         // in [0, 1)
+    float beta2 = 0.999F;       // in [0, 1)
+    float epsilon = 1e-8F;      // > 0
+    float weight_decay = 0.0F;  // >= 0, added to the gradient …
+    bool decoupled = false;     // … or taken off the parameter, lr * weight_decay of it
+};
+
+/// With g as sgd_step's, or the bare gradient where the decay is decoupled, in which case p *= 1 - lr * weight_decay first:
+/// m = beta1 * m + (1 - beta1) * g;  v = beta2 * v + (1 - beta2) * g^2;
+/// p -= lr / (1 - beta1^step) * m / (sqrt(v) / sqrt(1 - beta2^step) + epsilon).
+///
+/// Shapes   all [P]; m and v are zero before a client's first step, which is step 1.
+/// Source   Kingma and Ba 2015 (arXiv:1412.6980), Algorithm 1; Loshchilov and Hutter 2019 (arXiv:1711.05101), Algorithm 2, with the rate
+///          before the decay as in torch.optim.AdamW.
+void adam_step(ParamSpan parameters, ConstParamSpan gradient, ParamSpan m, ParamSpan v, const AdamOptions& options,
+               std::uint64_t step);
+
+/// Adagrad as in torch.optim.Adagrad, without a decay of its rate.
+struct AdagradOptions {
+    float lr = 0.01F;           // client rate, > 0
+    float weight_decay = 0.0F;  // >= 0, added to the gradient
+    float epsilon = 1e-10F;     // > 0
+};
+
+/// g = gradient + weight_decay * p;  sum += g^2;  p -= lr * g / (sqrt(sum) + epsilon).
+///
+/// Shapes   all [P]; sum is zero before a client's first step.
+/// Source   Duchi et al. 2011 (JMLR 12), equation 1 with a diagonal matrix; torch.optim.Adagrad's form of it.
+void adagrad_step(ParamSpan parameters, ConstParamSpan gradient, ParamSpan sum, const AdagradOptions& options);
+
 /// gradient[i] += mu * (local[i] - global[i]): the FedProx term (Li et al. 2020, arXiv:1812.06127, eq. 2).
 void add_proximal_gradient(ParamSpan gradient, ConstParamSpan local, ConstParamSpan global, float mu);
 

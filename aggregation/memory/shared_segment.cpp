@@ -81,7 +81,7 @@ std::uint64_t cgroup_headroom(const fs::path& root) {
     return least;
 }
 
-int create_memory(const std::string& name, std::size_t bytes) {
+int create_memory(const std::string& name, std::size_t bytes, std::size_t length) {
     const std::uint64_t available = available_memory_bytes();
     if (bytes > available)
         throw Fault(fmt::format("segment '{}' needs {} bytes of memory, {} bytes are available", name, bytes, available));
@@ -89,6 +89,7 @@ int create_memory(const std::string& name, std::size_t bytes) {
     if (descriptor < 0) throw os_fault("memfd_create");
     int error = EINTR;
     while (error == EINTR) error = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
+    if (error == 0 && length > bytes && ftruncate(descriptor, static_cast<off_t>(length)) != 0) error = errno;
     if (error != 0) {
         close(descriptor);
         throw Fault(fmt::format("segment '{}' needs {} bytes of memory, {} bytes are available: {}", name, bytes, available,
@@ -114,8 +115,8 @@ std::uint64_t available_memory_bytes(const fs::path& root) {
     return std::min(machine_kib * 1024, cgroup_headroom(root));
 }
 
-SharedSegment::SharedSegment(const std::string& name, std::size_t bytes)
-    : descriptor_(create_memory(name, std::max<std::size_t>(bytes, 1))) {
+SharedSegment::SharedSegment(const std::string& name, std::size_t allocated, std::size_t bytes)
+    : descriptor_(create_memory(name, std::max<std::size_t>(allocated, 1), std::max<std::size_t>(bytes, 1))) {
     try {
         region_ = map(descriptor_, std::max<std::size_t>(bytes, 1), ipc::read_write);
     } catch (...) {

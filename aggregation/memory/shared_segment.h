@@ -22,7 +22,10 @@ public:
     /// `bytes` zeroed bytes, mapped read-write. `name` shows up in /proc/*/maps only.
     /// Throws Fault with wanted and available bytes when there is not enough memory; pages are allocated here, not at first touch,
     /// where running out would be a SIGBUS.
-    SharedSegment(const std::string& name, std::size_t bytes);
+    SharedSegment(const std::string& name, std::size_t bytes) : SharedSegment(name, bytes, bytes) {}
+
+    /// `bytes` mapped, of which pages are allocated for the first `allocated`; whoever writes behind them allocates before (posix_fallocate).
+    SharedSegment(const std::string& name, std::size_t allocated, std::size_t bytes);
     ~SharedSegment();
     SharedSegment(const SharedSegment&) = delete;
     SharedSegment& operator=(const SharedSegment&) = delete;

@@ -80,9 +80,8 @@ ExamplesView SharedDataset::test(aggregation::MemorySpace space) const {
 std::span<const std::uint32_t> SharedDataset::shard(std::size_t client_id) const {
     FEDHIVE_CHECK(client_id < map_.num_clients, "client {} of {}", client_id, map_.num_clients);
     const auto offsets = part<std::uint64_t>(map_.offsets(), map_.num_clients + 1);
-    const std::uint64_t size = offsets[client_id + 1] - offsets[client_id];
     return part<std::uint32_t>(map_.indices(), map_.num_indices)
-        .subspan(offsets[client_id], map_.most_of_shard == 0 ? size : std::min(size, map_.most_of_shard));
+        .subspan(offsets[client_id], offsets[client_id + 1] - offsets[client_id]);
 }
 
 }  // namespace fedhive::clients

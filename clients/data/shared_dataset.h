@@ -22,7 +22,6 @@ struct DatasetMap {
     std::uint64_t num_test = 0;
     std::uint64_t num_indices = 0;
     std::uint64_t num_clients = 0;
-    std::uint64_t most_of_shard = 0;  // examples of a client that are trained on, where work is only timed; 0: all
     ValueType type = ValueType::U8;
     bool rounded = false;  // f32 that were f64 where they came from
 

@@ -4,11 +4,8 @@ namespace fedhive::clients::direct {
 
 void step(const Descent& descent, Range range, const float* gradient) {
     using aggregation::MemorySpace;
-    const aggregation::ParamSpan velocity =
-        descent.velocity == nullptr ? aggregation::ParamSpan{}
-                                    : aggregation::ParamSpan{descent.velocity + range.first, range.size, MemorySpace::Host};
-    aggregation::sgd_step({descent.parameters + range.first, range.size, MemorySpace::Host},
-                          {gradient, range.size, MemorySpace::Host}, velocity, descent.optimizer);
+    descent.optimizer->step({descent.parameters + range.first, range.size, MemorySpace::Host},
+                            {gradient, range.size, MemorySpace::Host}, range.first);
 }
 
 void Chain::reserve(std::size_t examples, std::size_t group) {

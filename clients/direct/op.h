@@ -1,7 +1,7 @@
 // What a network of the direct engine is made of: operations on examples, forward and back. Images lie pixel by pixel, channels side by side.
 #pragma once
 
-#include "aggregation/math/vector_ops.h"
+#include "aggregation/math/client_optimizer.h"
 #include "clients/direct/kernels.h"
 
 #include <cstddef>
@@ -14,8 +14,7 @@ namespace fedhive::clients::direct {
 /// What parameters are stepped by as soon as their gradient is there.
 struct Descent {
     float* parameters = nullptr;  // [P]
-    float* velocity = nullptr;    // [trainable], null without momentum
-    aggregation::SgdOptions optimizer;
+    aggregation::ClientOptimizer* optimizer = nullptr;
 };
 
 /// Floats [first, first + size) of the parameters.

@@ -85,13 +85,12 @@ ParamSpan FlatModel::gradient() {
     return gradient_;
 }
 
-void FlatModel::descend(ParamSpan velocity, const aggregation::SgdOptions& optimizer) {
+void FlatModel::descend(aggregation::ClientOptimizer& optimizer) {
     const bool all_there =
         std::all_of(tensors_.begin(), tensors_.end(), [](const auto& tensor) { return tensor.grad().defined(); });
-    if (!taken_ || !all_there) return aggregation::sgd_step(trainable(), gradient(), velocity, optimizer);
+    if (!taken_ || !all_there) return optimizer.step(trainable(), gradient());
     for (std::size_t i = 0; i < tensors_.size(); ++i)
-        aggregation::sgd_step(part(parameters_, i), gradient_at(i), velocity.size > 0 ? part(velocity, i) : ParamSpan{},
-                              optimizer);
+        optimizer.step(part(parameters_, i), gradient_at(i), layout_.entries()[i].offset);
     drop_gradient();
 }
 

@@ -2,7 +2,7 @@
 // [P] each. Gradients stay where backward() makes them, and are brought into one flat vector for those who need it so.
 #pragma once
 
-#include "aggregation/math/vector_ops.h"
+#include "aggregation/math/client_optimizer.h"
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/param_buffer.h"
 #include "clients/models/classifier.h"
@@ -33,8 +33,8 @@ public:
     /// After backward(): what it left at each tensor is the gradient from now on; zero for a tensor that the loss does not depend on.
     void take_gradient() { taken_ = true; }
 
-    /// One step of SGD along it, tensor by tensor where nobody has asked for it in one piece. velocity: [trainable], empty without momentum.
-    void descend(aggregation::ParamSpan velocity, const aggregation::SgdOptions& optimizer);
+    /// One step along it, tensor by tensor where nobody has asked for it in one piece.
+    void descend(aggregation::ClientOptimizer& optimizer);
 
     /// Forgets what a backward() left; the next one would add to it.
     void drop_gradient();

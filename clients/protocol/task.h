@@ -9,9 +9,10 @@
 
 namespace fedhive::clients {
 
-/// What a client minimises besides the loss of its data.
+/// What a client minimises besides the loss of its data, and how fast.
 struct Objective {
     float proximal_mu = 0.0F;  // >= 0; mu/2 * |local - global|^2 (FedProx); 0: the loss alone
+    float lr_factor = 1.0F;    // above 0; of the plan's client rate, in the round in which the client was sent out
 };
 
 enum class TaskKind : std::uint32_t {

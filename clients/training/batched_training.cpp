@@ -3,6 +3,7 @@
 #include "aggregation/base/clock.h"
 #include "aggregation/base/random.h"
 #include "aggregation/math/vector_ops.h"
+#include "clients/training/local_batches.h"
 
 #include <algorithm>
 #include <numeric>
@@ -11,46 +12,17 @@ namespace fedhive::clients {
 
 namespace {
 
-/// A client's batches, one after the other, as train_client takes them.
-class Batches {
-public:
-    Batches(const LocalTraining& plan, std::uint32_t round, const RowClient& client)
-        : shuffling_(plan.seed, Purpose::Shuffle, round, client.client_id),
-          order_(client.shard.begin(), client.shard.end()),
-          batch_size_(plan.batch_size),
-          epochs_left_(plan.local_epochs) {}
-
-    /// Empty after the last one. Valid until the next call.
-    RowBatch next() {
-        if (first_ == 0) {
-            if (epochs_left_ == 0) return {};
-            --epochs_left_;
-            shuffle(std::span(order_), shuffling_);
-        }
-        const RowBatch batch = RowBatch(order_).subspan(first_, std::min<std::size_t>(batch_size_, order_.size() - first_));
-        first_ = first_ + batch.size() < order_.size() ? first_ + batch.size() : 0;
-        return batch;
-    }
-
-private:
-    Stream shuffling_;
-    std::vector<std::uint32_t> order_;
-    std::uint64_t batch_size_;
-    std::uint64_t epochs_left_;
-    std::size_t first_ = 0;  // of the next batch
-};
-
 /// All steps of all clients; who has none left rests.
 void run_steps(BatchedStep& step, const LocalTraining& plan, std::uint32_t round, std::span<const RowClient> clients) {
-    std::vector<Batches> of_client;
+    std::vector<LocalBatches> of_client;
     std::uint64_t steps = 0;
     for (const RowClient& client : clients) {
-        of_client.emplace_back(plan, round, client);
+        of_client.emplace_back(plan, round, client.client_id, client.shard);
         steps = std::max(steps, plan.steps_of(client.shard.size()));
     }
     std::vector<RowBatch> batches(clients.size());
     for (; steps > 0; --steps) {
-        std::transform(of_client.begin(), of_client.end(), batches.begin(), [](Batches& one) { return one.next(); });
+        std::transform(of_client.begin(), of_client.end(), batches.begin(), [](LocalBatches& one) { return one.next(); });
         step.step(batches);
     }
 }
@@ -89,7 +61,7 @@ std::vector<ClientResult> train_clients(BatchedStep& step, const LocalTraining& 
         const aggregation::UpdateSummary summary =
             aggregation::write_update(step.parameters(row), step.parameters(row), global);
         results[row] = {.steps = plan.steps_of(num_examples),
-                        .train_loss = losses[row] / static_cast<double>(plan.local_epochs * num_examples),
+                        .train_loss = losses[row] / static_cast<double>(plan.examples_of(num_examples)),
                         .update_norm = summary.norm,
                         .update_hash = summary.hash,
                         .finite = summary.finite ? 1U : 0U};

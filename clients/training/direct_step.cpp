@@ -20,22 +20,17 @@ direct::Batch DirectBatches::gather(std::span<const std::uint32_t> indices) {
 }
 
 DirectStep::DirectStep(direct::Network& network, const ExamplesView& train, const Normalization& normalization,
-                       const aggregation::SgdOptions& optimizer)
+                       const aggregation::OptimizerOptions& optimizer)
     : network_(network),
       batches_(train, normalization),
-      optimizer_(optimizer),
       local_(network.layout().num_floats(), MemorySpace::Host),
-      gradient_(network.layout().num_trainable(), MemorySpace::Host) {
-    if (optimizer.momentum > 0.0F) velocity_ = aggregation::ParamBuffer(gradient_.span().size, MemorySpace::Host);
-}
+      gradient_(network.layout().num_trainable(), MemorySpace::Host),
+      optimizer_(optimizer, network.layout().num_trainable(), MemorySpace::Host) {}
 
 void DirectStep::begin(const ClientStart& start) {
     start_ = start;
     aggregation::copy(local_, start.global);
-    if (start.velocity.size > 0)
-        aggregation::copy(velocity_, start.velocity);
-    else
-        aggregation::set_zero(velocity_);
+    optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
     steps_ = 0;
     loss_ = 0.0;
 }
@@ -53,14 +48,16 @@ void DirectStep::compute_gradient(std::span<const std::uint32_t> batch) {
 }
 
 void DirectStep::apply_gradient() {
-    if (start_.shared) return start_.shared.step(gradient_, velocity_, optimizer_);
-    aggregation::sgd_step(trainable(), gradient_, velocity_, optimizer_);
+    optimizer_.begin_step();
+    if (start_.shared) return start_.shared.step(gradient_, optimizer_);
+    optimizer_.step(trainable(), gradient_);
 }
 
 /// As one where nothing else has to see the gradient in between.
 void DirectStep::step(std::span<const std::uint32_t> batch) {
     if (start_.shared || start_.objective.proximal_mu != 0.0F) return TrainingStep::step(batch);
-    const direct::Descent descent{local_.span().data, velocity_.span().data, optimizer_};
+    optimizer_.begin_step();
+    const direct::Descent descent{local_.span().data, &optimizer_};
     const double mean = network_.descend(descent, gradient_.span().data, batches_.gather(batch), next_dropout_key());
     loss_ += mean * static_cast<double>(batch.size());
 }

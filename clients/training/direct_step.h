@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregation/base/clock.h"
-#include "aggregation/math/vector_ops.h"
+#include "aggregation/math/client_optimizer.h"
 #include "aggregation/memory/param_buffer.h"
 #include "clients/data/batches.h"
 #include "clients/direct/network.h"
@@ -33,11 +33,11 @@ class DirectStep final : public TrainingStep {
 public:
     /// The network and the examples must outlive the step.
     DirectStep(direct::Network& network, const ExamplesView& train, const Normalization& normalization,
-               const aggregation::SgdOptions& optimizer);
+               const aggregation::OptimizerOptions& optimizer);
 
     aggregation::ParamSpan parameters() override { return local_; }
     aggregation::ParamSpan gradient() override { return gradient_; }
-    aggregation::ParamSpan velocity() override { return velocity_; }
+    aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const ClientStart& start) override;
     void compute_gradient(std::span<const std::uint32_t> batch) override;
     void apply_gradient() override;
@@ -51,10 +51,9 @@ private:
 
     direct::Network& network_;
     DirectBatches batches_;
-    aggregation::SgdOptions optimizer_;
     aggregation::ParamBuffer local_;     // [P]
     aggregation::ParamBuffer gradient_;  // [trainable]
-    aggregation::ParamBuffer velocity_;  // [trainable], empty when momentum is 0
+    aggregation::ClientOptimizer optimizer_;
     ClientStart start_;
     std::uint32_t steps_ = 0;  // since begin()
     double loss_ = 0.0;

@@ -1,7 +1,10 @@
 #include "clients/training/direct_trainer.h"
 
 #include "aggregation/base/error.h"
+#include "clients/training/clipped_step.h"
 #include "clients/training/direct_step.h"
+
+#include <optional>
 
 namespace fedhive::clients {
 
@@ -15,13 +18,15 @@ public:
           evaluation_(network_, dataset.test(), plan.normalization.get()) {
         if (network_.layout().fingerprint() != plan.layout_fingerprint)
             throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
+        if (plan.clip_norm > 0.0) clipped_.emplace(step_, plan.clip_norm);
     }
-    TrainingStep& step() override { return step_; }
+    TrainingStep& step() override { return clipped_ ? *clipped_ : static_cast<TrainingStep&>(step_); }
     Evaluation& evaluation() override { return evaluation_; }
 
 private:
     direct::Network network_;
     DirectStep step_;
+    std::optional<ClippedStep> clipped_;  // where the plan asks for it
     DirectEvaluation evaluation_;
 };
 

@@ -20,7 +20,7 @@ public:
 
     aggregation::ParamSpan parameters() override { return eager_.parameters(); }
     aggregation::ParamSpan gradient() override { return eager_.gradient(); }
-    aggregation::ParamSpan velocity() override { return eager_.velocity(); }
+    aggregation::ParamSpan optimizer_state() override { return eager_.optimizer_state(); }
     double loss_sum() override { return eager_.loss_sum(); }
     void loss_sum_into(double& to) override { eager_.loss_sum_into(to); }
     void apply_gradient() override { eager_.apply_gradient(); }

@@ -47,13 +47,14 @@ void TaskRunner::train_replica(TaskCell& cell) {
         group.all_reduce(gradient.size, plan_.all_reduce);
         aggregation::copy(gradient, slot.first(gradient.size));
     };
-    if (velocity_.span().size != step_.velocity().size)
-        velocity_ = aggregation::ParamBuffer(step_.velocity().size, arena_.space());
+    if (velocity_.span().size != step_.optimizer_state().size)
+        velocity_ = aggregation::ParamBuffer(step_.optimizer_state().size, arena_.space());
     if (velocity_.span().size > 0)
         aggregation::copy(velocity_, arena_.global(task.velocity_index).first(velocity_.span().size));
     step_.expect(block_.members()[task.first].fault);
     accept(task.first, clients::train_replica(step_, sum_over_ranks, plan_.training, task.round, {task.slot, task.num_ranks},
-                                              dataset_.map().num_train, arena_.global(task.global_index), slot, velocity_));
+                                              dataset_.map().num_train, arena_.global(task.global_index), slot, velocity_,
+                                              task.objective.lr_factor));
     step_.update_written();
     // Slot 0 holds the model, slot 1 the momentum that goes with it.
     if (task.slot == 1 % task.num_ranks) aggregation::copy(arena_.slot(1).first(velocity_.span().size), velocity_);

@@ -1,6 +1,7 @@
 #include "clients/training/libtorch_batched_step.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/math/client_optimizer.h"
 #include "clients/training/libtorch_guard.h"
 
 #include <ATen/ops/log_softmax.h>
@@ -94,9 +95,10 @@ void LibtorchBatchedStep::for_each_tensor(Work work) {
 }
 
 void LibtorchBatchedStep::apply_gradients() {
+    const aggregation::SgdOptions optimizer = aggregation::at_rate(optimizer_, start_.objective.lr_factor);
     const aggregation::ConstParamSpan counts{batches_.counts.data_ptr<float>(),
                                              static_cast<std::size_t>(batches_.counts.size(0)), model_.parameters(0).space};
-    for_each_tensor([&](const Columns& one) { sgd_step(one.parameters, one.gradients, one.velocity, counts, optimizer_); });
+    for_each_tensor([&](const Columns& one) { sgd_step(one.parameters, one.gradients, one.velocity, counts, optimizer); });
 }
 
 void LibtorchBatchedStep::loss_sums(std::span<double> sums) {

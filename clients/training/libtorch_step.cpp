@@ -36,16 +36,14 @@ void LossSum::add(const at::Tensor& mean, std::size_t examples) {
 double LossSum::sum() const { return on_device_.defined() ? on_device_.item<double>() : on_host_; }
 
 LibtorchStep::LibtorchStep(FlatModel& model, const ExamplesView& train, const Normalization& normalization,
-                           const aggregation::SgdOptions& optimizer, Precision precision)
+                           const aggregation::OptimizerOptions& optimizer, Precision precision)
     : model_(model),
       train_(train),
-      optimizer_(optimizer),
       precision_(precision),
       batches_(train.shape, normalization, model.device()),
+      optimizer_(optimizer, model.trainable().size, model.parameters().space),
       one_(at::ones({}, at::TensorOptions().device(model.device()))),
-      losses_(model.device()) {
-    if (optimizer.momentum > 0.0F) velocity_ = aggregation::ParamBuffer(model.trainable().size, model.parameters().space);
-}
+      losses_(model.device()) {}
 
 void LibtorchStep::begin(const ClientStart& start) {
     translated([&] { begin_untranslated(start); });
@@ -55,10 +53,7 @@ void LibtorchStep::begin_untranslated(const ClientStart& start) {
     start_ = start;
     if (!model_.module().is_training()) model_.module().train();
     aggregation::copy(model_.parameters(), start.global);
-    if (start.velocity.size > 0)
-        aggregation::copy(velocity_, start.velocity);
-    else
-        aggregation::set_zero(velocity_);
+    optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
     model_.drop_gradient();
     losses_.reset();
     seed_generator(model_.device(), start.dropout_seed);
@@ -105,8 +100,9 @@ at::Tensor LibtorchStep::loss_of(const BatchTensors::Batch& batch) const {
 }
 
 void LibtorchStep::apply_gradient() {
-    if (start_.shared) return start_.shared.step(model_.gradient(), velocity_, optimizer_);
-    model_.descend(velocity_, optimizer_);
+    optimizer_.begin_step();
+    if (start_.shared) return start_.shared.step(model_.gradient(), optimizer_);
+    model_.descend(optimizer_);
 }
 
 double LibtorchStep::loss_sum() {

@@ -1,7 +1,7 @@
 // A training step and an evaluation by LibTorch, eager: any model of the catalog, on the CPU or on a CUDA device.
 #pragma once
 
-#include "aggregation/math/vector_ops.h"
+#include "aggregation/math/client_optimizer.h"
 #include "clients/models/flat_model.h"
 #include "clients/training/batch_tensors.h"
 #include "clients/training/precision.h"
@@ -33,11 +33,11 @@ class LibtorchStep final : public TrainingStep {
 public:
     /// The model and the examples must outlive the step.
     LibtorchStep(FlatModel& model, const ExamplesView& train, const Normalization& normalization,
-                 const aggregation::SgdOptions& optimizer, Precision precision = Precision::F32);
+                 const aggregation::OptimizerOptions& optimizer, Precision precision = Precision::F32);
 
     aggregation::ParamSpan parameters() override { return model_.parameters(); }
     aggregation::ParamSpan gradient() override { return model_.gradient(); }
-    aggregation::ParamSpan velocity() override { return velocity_; }
+    aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const ClientStart& start) override;
     void begin_epoch(std::span<const std::uint32_t> order) override;
     void compute_gradient(std::span<const std::uint32_t> batch) override;
@@ -56,10 +56,9 @@ private:
 
     FlatModel& model_;
     ExamplesView train_;
-    aggregation::SgdOptions optimizer_;
     Precision precision_;
     BatchTensors batches_;
-    aggregation::ParamBuffer velocity_;  // [trainable], empty when momentum is 0
+    aggregation::ClientOptimizer optimizer_;
     ClientStart start_;
     at::Tensor one_;  // the loss's gradient of itself
     LossSum losses_;

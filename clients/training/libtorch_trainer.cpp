@@ -2,6 +2,7 @@
 #include "clients/training/engine.h"
 
 #include "aggregation/base/error.h"
+#include "clients/training/clipped_step.h"
 #include "clients/training/direct_trainer.h"
 #include "clients/training/graph_batched_step.h"
 #include "clients/training/graph_step.h"
@@ -11,6 +12,7 @@
 #include "clients/training/split_step.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace fedhive::clients {
 
@@ -27,14 +29,15 @@ public:
         if (model_.layout().fingerprint() != plan.layout_fingerprint)
             throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
         if (plan.graph) graph_step_ = make_graph_step(step_, plan.training.batch_size);
+        if (plan.clip_norm > 0.0) clipped_.emplace(whole_step(), plan.clip_norm);
     }
-    TrainingStep& step() override { return graph_step_ ? *graph_step_ : static_cast<TrainingStep&>(step_); }
+    TrainingStep& step() override { return clipped_ ? *clipped_ : whole_step(); }
     Evaluation& evaluation() override { return evaluation_; }
     BatchedStep& batched_step() override {
         if (!batched_step_) {
-            batched_step_ =
-                std::make_unique<LibtorchBatchedStep>(plan_.model, plan_.clients_at_once, plan_.space,
-                                                      dataset_.train(plan_.space), plan_.normalization.get(), plan_.optimizer);
+            batched_step_ = std::make_unique<LibtorchBatchedStep>(plan_.model, plan_.clients_at_once, plan_.space,
+                                                                  dataset_.train(plan_.space), plan_.normalization.get(),
+                                                                  std::get<aggregation::SgdOptions>(plan_.optimizer));
             if (plan_.graph) graph_batched_step_ = make_graph_batched_step(*batched_step_, largest_batch());
         }
         return graph_batched_step_ ? *graph_batched_step_ : static_cast<BatchedStep&>(*batched_step_);
@@ -47,6 +50,8 @@ public:
     }
 
 private:
+    TrainingStep& whole_step() { return graph_step_ ? *graph_step_ : static_cast<TrainingStep&>(step_); }
+
     /// Of any client, so that the shape of a padded step depends on the experiment alone.
     std::size_t largest_batch() const {
         std::size_t largest = 0;
@@ -59,7 +64,8 @@ private:
     const SharedDataset& dataset_;
     FlatModel model_;
     LibtorchStep step_;
-    std::unique_ptr<TrainingStep> graph_step_;  // where the plan asks for it
+    std::unique_ptr<TrainingStep> graph_step_;  // where the plan asks for it …
+    std::optional<ClippedStep> clipped_;        // … and this around either
     LibtorchEvaluation evaluation_;
     std::unique_ptr<LibtorchBatchedStep> batched_step_;  // once it is asked for
     std::unique_ptr<BatchedStep> graph_batched_step_;    // where the plan asks for it

@@ -4,40 +4,31 @@
 #include "aggregation/base/random.h"
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/pinned_array.h"
+#include "clients/training/local_batches.h"
 
-#include <algorithm>
 #include <cmath>
-#include <vector>
 
 namespace fedhive::clients {
 
 namespace {
 
-/// All local epochs. Returns the number of steps, and what their batches took.
-ClientResult run_epochs(TrainingStep& step, const LocalTraining& plan, ClientStart start, std::uint32_t round,
-                        std::uint32_t client_id, std::span<const std::uint32_t> shard) {
+/// All local steps. Returns their number, and what their batches took.
+ClientResult run_steps(TrainingStep& step, const LocalTraining& plan, ClientStart start, std::uint32_t round,
+                       std::uint32_t client_id, std::span<const std::uint32_t> shard) {
     ClientResult result;
     const double gather_s = step.gather_s();
-    Stream shuffling(plan.seed, Purpose::Shuffle, round, client_id);
+    LocalBatches batches(plan, round, client_id, shard);
     Stream dropout(plan.seed, Purpose::Dropout, round, client_id);
-    std::vector<std::uint32_t> order(shard.begin(), shard.end());
 
     start.dropout_seed = dropout.next_u64();
     step.begin(start);
-    for (std::uint64_t epoch = 0; epoch < plan.local_epochs; ++epoch) {
-        shuffle(std::span(order), shuffling);
-        step.begin_epoch(order);
-        for (std::size_t first = 0; first < order.size(); first += plan.batch_size) {
-            step.step(std::span(order).subspan(first, std::min<std::size_t>(plan.batch_size, order.size() - first)));
-            ++result.steps;
-        }
+    for (auto batch = batches.next(); !batch.empty(); batch = batches.next()) {
+        if (batches.begins_epoch()) step.begin_epoch(batches.epoch());
+        step.step(batch);
+        ++result.steps;
     }
     result.gather_s = step.gather_s() - gather_s;
     return result;
-}
-
-double examples_seen(const LocalTraining& plan, std::span<const std::uint32_t> shard) {
-    return static_cast<double>(plan.local_epochs * shard.size());
 }
 
 }  // namespace
@@ -49,10 +40,10 @@ ClientResult enqueue_client(TrainingStep& step, const LocalTraining& plan, const
     ClientStart start;
     start.global = global;
     start.objective = objective;
-    ClientResult result = run_epochs(step, plan, start, round, client_id, shard);
+    ClientResult result = run_steps(step, plan, start, round, client_id, shard);
     result.start_ns = start_ns;
     step.loss_sum_into(figures.loss_sum);
-    figures.examples = examples_seen(plan, shard);
+    figures.examples = static_cast<double>(plan.examples_of(shard.size()));
     return result;
 }
 
@@ -80,14 +71,15 @@ ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const O
 }
 
 ClientResult train_hogwild(TrainingStep& step, const LocalTraining& plan, std::uint32_t round, std::uint32_t client_id,
-                           std::span<const std::uint32_t> shard, aggregation::ParamSpan shared) {
+                           std::span<const std::uint32_t> shard, aggregation::ParamSpan shared, float lr_factor) {
     const std::int64_t start_ns = now_ns();
     ClientStart start;
     start.global = shared;
     start.shared = RacyModel(shared);
-    ClientResult result = run_epochs(step, plan, start, round, client_id, shard);
+    start.objective.lr_factor = lr_factor;
+    ClientResult result = run_steps(step, plan, start, round, client_id, shard);
 
-    result.train_loss = step.loss_sum() / examples_seen(plan, shard);
+    result.train_loss = step.loss_sum() / static_cast<double>(plan.examples_of(shard.size()));
     result.finite = std::isfinite(result.train_loss) ? 1 : 0;
     result.start_ns = start_ns;
     result.seconds = seconds_between(start_ns, now_ns());

@@ -18,10 +18,19 @@ struct LocalTraining {
     std::uint64_t local_epochs = 1;  // E
     std::uint64_t batch_size = 32;   // B
     double max_update_norm = 0.0;    // a larger update counts as a failure; 0: any finite one is accepted
+    std::uint64_t local_steps = 0;   // of every client, however many examples it has, in place of E passes; 0: E passes
 
-    /// Local steps of a client with that many examples: E * ceil(n_k / B).
+    std::uint64_t steps_of_epoch(std::uint64_t num_examples) const { return (num_examples + batch_size - 1) / batch_size; }
+
+    /// Local steps of a client with that many examples: E * ceil(n_k / B), where their number is not given.
     std::uint64_t steps_of(std::uint64_t num_examples) const {
-        return local_epochs * ((num_examples + batch_size - 1) / batch_size);
+        return local_steps > 0 ? local_steps : local_epochs * steps_of_epoch(num_examples);
+    }
+
+    /// Examples in all of these steps, each as often as it is seen.
+    std::uint64_t examples_of(std::uint64_t num_examples) const {
+        const std::uint64_t steps = steps_of(num_examples), epoch = steps_of_epoch(num_examples);
+        return steps / epoch * num_examples + steps % epoch * batch_size;
     }
 
     /// For a client that has been sent `repeat` times in this round before: it draws anew.
@@ -67,6 +76,6 @@ ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const O
 /// Source   Niu et al. 2011 (arXiv:1106.5730), Algorithm 1.
 /// Differs  a step follows the gradient of a batch and writes every parameter, not one example's few.
 ClientResult train_hogwild(TrainingStep& step, const LocalTraining& plan, std::uint32_t round, std::uint32_t client_id,
-                           std::span<const std::uint32_t> shard, aggregation::ParamSpan shared);
+                           std::span<const std::uint32_t> shard, aggregation::ParamSpan shared, float lr_factor = 1.0F);
 
 }  // namespace fedhive::clients

@@ -15,10 +15,10 @@
 //   the standard C++ calls this undefined between threads. Those who race here are processes, each compiled as if it were alone, and a
 //                compiler that keeps a parameter in a register for the length of a loop does no harm: that is an older float.
 //
-// A run is therefore not repeatable with more than one worker. What is not shared: the gradient, the velocity, and the model's buffers.
+// A run is therefore not repeatable with more than one worker. What is not shared: the gradient, the optimiser's state, and the model's buffers.
 #pragma once
 
-#include "aggregation/math/vector_ops.h"
+#include "aggregation/math/client_optimizer.h"
 #include "aggregation/memory/param_span.h"
 
 namespace fedhive::clients {
@@ -33,10 +33,9 @@ public:
     /// to[i] = model[i], for a prefix of the model, in no particular order.
     void read(aggregation::ParamSpan to) const { aggregation::copy(to, model_.first(to.size)); }
 
-    /// sgd_step on the prefix that has a gradient; the velocity is the caller's own.
-    void step(aggregation::ConstParamSpan gradient, aggregation::ParamSpan velocity,
-              const aggregation::SgdOptions& options) const {
-        aggregation::sgd_step(model_.first(gradient.size), gradient, velocity, options);
+    /// A step of the prefix that has a gradient; the optimiser's state is the caller's own.
+    void step(aggregation::ConstParamSpan gradient, aggregation::ClientOptimizer& optimizer) const {
+        optimizer.step(model_.first(gradient.size), gradient);
     }
 
 private:

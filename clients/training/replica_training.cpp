@@ -11,13 +11,14 @@ namespace fedhive::clients {
 
 ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_ranks, const LocalTraining& plan,
                            std::uint32_t round, const Rank& rank, std::size_t num_examples, aggregation::ConstParamSpan global,
-                           aggregation::ParamSpan model, aggregation::ParamSpan velocity) {
+                           aggregation::ParamSpan model, aggregation::ParamSpan velocity, float lr_factor) {
     const std::int64_t start_ns = now_ns();
     ClientResult result;
     ClientStart start;
     start.global = global;
     start.dropout_seed = Stream(plan.seed, Purpose::Dropout, round, rank.index).next_u64();
-    start.velocity = velocity;
+    start.objective.lr_factor = lr_factor;
+    start.optimizer_state = velocity;
     std::uint64_t seen = 0;
     const double gather_s = step.gather_s();
 
@@ -40,7 +41,7 @@ ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_rank
     result.gather_s = step.gather_s() - gather_s;
 
     const std::int64_t trained_ns = now_ns();
-    aggregation::copy(velocity, step.velocity());
+    aggregation::copy(velocity, step.optimizer_state());
     aggregation::copy(model, step.parameters());
     // The local model is not needed any more: it takes the difference.
     const aggregation::UpdateSummary summary = aggregation::write_update(step.parameters(), model, global);

@@ -28,6 +28,6 @@ using SumOverRanks = std::function<void(aggregation::ParamSpan gradient)>;
 /// Returns  the rank's loss, over its own examples; norm and hash of model - global, the same on every rank.
 ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_ranks, const LocalTraining& plan,
                            std::uint32_t round, const Rank& rank, std::size_t num_examples, aggregation::ConstParamSpan global,
-                           aggregation::ParamSpan model, aggregation::ParamSpan velocity);
+                           aggregation::ParamSpan model, aggregation::ParamSpan velocity, float lr_factor = 1.0F);
 
 }  // namespace fedhive::clients

@@ -23,15 +23,13 @@ at::Tensor view_of(aggregation::ParamSpan region, at::IntArrayRef sizes, const F
 }  // namespace
 
 ModelHalf::ModelHalf(aggregation::ParamSpan parameters, aggregation::ParamSpan gradient,
-                     const aggregation::SgdOptions& optimizer)
-    : parameters_(parameters), gradient_(gradient), optimizer_(optimizer) {
-    if (optimizer.momentum > 0.0F) velocity_ = aggregation::ParamBuffer(parameters.size, parameters.space);
-}
+                     const aggregation::OptimizerOptions& optimizer)
+    : parameters_(parameters), gradient_(gradient), optimizer_(optimizer, parameters.size, parameters.space) {}
 
 void ModelHalf::begin(const ClientStart& start) {
     start_ = start;
     aggregation::copy(parameters_, start.global);
-    if (optimizer_.momentum > 0.0F) aggregation::set_zero(velocity_);
+    optimizer_.begin({}, start.objective.lr_factor);
 }
 
 void ModelHalf::add_objective() const {
@@ -39,10 +37,13 @@ void ModelHalf::add_objective() const {
         aggregation::add_proximal_gradient(gradient_, parameters_, start_.global, start_.objective.proximal_mu);
 }
 
-void ModelHalf::descend() const { aggregation::sgd_step(parameters_, gradient_, velocity_, optimizer_); }
+void ModelHalf::descend() {
+    optimizer_.begin_step();
+    optimizer_.step(parameters_, gradient_);
+}
 
 SplitClientStep::SplitClientStep(FlatModel& model, const Cut& cut, const ExamplesView& train,
-                                 const Normalization& normalization, const aggregation::SgdOptions& optimizer,
+                                 const Normalization& normalization, const aggregation::OptimizerOptions& optimizer,
                                  SplitChannel& channel)
     : model_(model),
       cut_(cut),
@@ -75,7 +76,7 @@ void SplitClientStep::compute_gradient(std::span<const std::uint32_t> batch) {
 }
 
 SplitServerStep::SplitServerStep(FlatModel& model, const Cut& cut, const ExamplesView& train,
-                                 const aggregation::SgdOptions& optimizer, SplitChannel& channel)
+                                 const aggregation::OptimizerOptions& optimizer, SplitChannel& channel)
     : model_(model),
       cut_(cut),
       labels_(train.labels),

@@ -5,7 +5,7 @@
 //
 //   client's half                          channel                         server's half
 //   examples ─▶ layers below the cut ──▶ activations [B, F] ──▶ layers above the cut ─▶ logits ─▶ loss ◀─ labels
-//               backward, sgd_step   ◀──  gradient   [B, F] ◀── backward, sgd_step
+//               backward, step       ◀──  gradient   [B, F] ◀── backward, step
 //
 // Source   Gupta and Raskar 2018 (arXiv:1810.06060), with labels at the server; Thapa et al. 2020 (arXiv:2004.12088).
 #pragma once
@@ -19,20 +19,20 @@ namespace fedhive::clients {
 /// One half's part of the flat parameters, with an optimiser of its own.
 class ModelHalf {
 public:
-    ModelHalf(aggregation::ParamSpan parameters, aggregation::ParamSpan gradient, const aggregation::SgdOptions& optimizer);
+    ModelHalf(aggregation::ParamSpan parameters, aggregation::ParamSpan gradient,
+              const aggregation::OptimizerOptions& optimizer);
 
     aggregation::ParamSpan parameters() const { return parameters_; }
     void begin(const ClientStart& start);
     aggregation::ParamSpan gradient() const { return gradient_; }
-    aggregation::ParamSpan velocity() const { return velocity_; }
+    aggregation::ParamSpan optimizer_state() { return optimizer_.state(); }
     void add_objective() const;
-    void descend() const;
+    void descend();
 
 private:
     aggregation::ParamSpan parameters_;
     aggregation::ParamSpan gradient_;
-    aggregation::SgdOptions optimizer_;
-    aggregation::ParamBuffer velocity_;  // empty when momentum is 0
+    aggregation::ClientOptimizer optimizer_;
     ClientStart start_;
 };
 
@@ -44,11 +44,11 @@ class SplitClientStep final : public TrainingStep {
 public:
     /// The references and the examples must outlive the step.
     SplitClientStep(FlatModel& model, const Cut& cut, const ExamplesView& train, const Normalization& normalization,
-                    const aggregation::SgdOptions& optimizer, SplitChannel& channel);
+                    const aggregation::OptimizerOptions& optimizer, SplitChannel& channel);
 
     aggregation::ParamSpan parameters() override { return half_.parameters(); }
     aggregation::ParamSpan gradient() override { return half_.gradient(); }
-    aggregation::ParamSpan velocity() override { return half_.velocity(); }
+    aggregation::ParamSpan optimizer_state() override { return half_.optimizer_state(); }
     void begin(const ClientStart& start) override;
     void begin_epoch(std::span<const std::uint32_t> order) override { batches_.expect(train_, order); }
     void compute_gradient(std::span<const std::uint32_t> batch) override;
@@ -70,12 +70,12 @@ private:
 class SplitServerStep final : public TrainingStep {
 public:
     /// The references and the labels must outlive the step.
-    SplitServerStep(FlatModel& model, const Cut& cut, const ExamplesView& train, const aggregation::SgdOptions& optimizer,
+    SplitServerStep(FlatModel& model, const Cut& cut, const ExamplesView& train, const aggregation::OptimizerOptions& optimizer,
                     SplitChannel& channel);
 
     aggregation::ParamSpan parameters() override { return half_.parameters(); }
     aggregation::ParamSpan gradient() override { return half_.gradient(); }
-    aggregation::ParamSpan velocity() override { return half_.velocity(); }
+    aggregation::ParamSpan optimizer_state() override { return half_.optimizer_state(); }
     void begin(const ClientStart& start) override;
     void compute_gradient(std::span<const std::uint32_t> batch) override;
     void apply_gradient() override { half_.descend(); }

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "clients/training/supervision.h"
-#include "clients/training/training_step.h"
+#include "clients/training/wrapped_step.h"
 
 #include <functional>
 
 namespace fedhive::clients {
 
-class SupervisedStep final : public TrainingStep {
+class SupervisedStep final : public WrappedStep {
 public:
     /// `stopping` is asked once in every local step, as soon as the gradient is there: in some modes the step ends elsewhere. It and
     /// `own_process` are Supervision's. All references must outlive the step.
@@ -21,22 +21,13 @@ public:
     /// To be called when the client's update is written. Throws TaskFailed for the faults that come then.
     void update_written();
 
-    aggregation::ParamSpan parameters() override { return step_.parameters(); }
-    aggregation::ParamSpan gradient() override { return step_.gradient(); }
-    aggregation::ParamSpan velocity() override { return step_.velocity(); }
     void begin(const ClientStart& start) override;
-    void begin_epoch(std::span<const std::uint32_t> order) override { step_.begin_epoch(order); }
     void compute_gradient(std::span<const std::uint32_t> batch) override;
-    void apply_gradient() override { step_.apply_gradient(); }
     void step(std::span<const std::uint32_t> batch) override;
-    double loss_sum() override { return step_.loss_sum(); }
-    void loss_sum_into(double& to) override { step_.loss_sum_into(to); }
-    double gather_s() const override { return step_.gather_s(); }
 
 private:
     void fire();
 
-    TrainingStep& step_;
     Supervision supervision_;
     InjectedFault fault_;
 };

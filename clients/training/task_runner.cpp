@@ -47,8 +47,12 @@ TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const ag
       own_process_(own_process),
       wait_for_device_(wait_for_device ? std::move(wait_for_device) : [this] { aggregation::synchronize(arena_.space()); }),
       self_(block.worker(worker)),
-      step_(trainer.step(), self_, stopping_, own_process),
-      slot_sum_(arena.geometry().num_floats, arena.space()),
+      corrected_(plan.control_floats > 0 ? std::make_unique<CorrectedStep>(trainer.step()) : nullptr),
+      states_(plan.states_descriptor >= 0
+                  ? aggregation::ClientStates::open(plan.states_descriptor, dataset.map().num_clients, plan.control_floats)
+                  : aggregation::ClientStates()),
+      step_(corrected_ ? *corrected_ : trainer.step(), self_, stopping_, own_process),
+      slot_sum_(arena.geometry().num_floats - plan.control_floats, arena.space()),
       figures_(arena.space()) {}
 
 bool TaskRunner::run_one() {
@@ -154,11 +158,13 @@ void TaskRunner::train_one(TaskCell& cell, std::uint64_t place) {
 
 void TaskRunner::train_member(const Task& task, std::uint64_t member) {
     const std::uint32_t client_id = client_of(member);
-    const aggregation::ConstParamSpan global = arena_.global(task.global_index);
-    const aggregation::ParamSpan slot = arena_.slot(task.slot);
+    const aggregation::ConstParamSpan region = arena_.global(task.global_index), global = model_of(region);
+    const aggregation::ParamSpan slot = model_of(arena_.slot(task.slot));
     ClientFigures& figures = figures_[member - task.first];
     ClientResult& result = block_.results()[member];
     step_.expect(block_.members()[member].fault);
+    if (corrected_)
+        corrected_->correct(control_of(region), states_.clients() > 0 ? states_.of(client_id) : aggregation::ConstParamSpan());
     result = enqueue_client(step_, plan_.training.of_repeat(task.repeat), task.objective, task.round, client_id,
                             dataset_.shard(client_id), global, figures);
     const std::int64_t trained_ns = now_ns();
@@ -166,6 +172,9 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member) {
         slot_sum_.add_update(step_.parameters(), global, block_.members()[member].weight, figures.update);
     else
         aggregation::write_update(slot, step_.parameters(), global, figures.update);
+    if (corrected_)
+        aggregation::write_control_change(control_of(arena_.slot(task.slot)), slot.first(plan_.control_floats),
+                                          control_of(region), result.steps, client_rate(task));
     if (slot.space == aggregation::MemorySpace::Host) result.update_s = seconds_between(trained_ns, now_ns());
     if (!one_wait()) {
         aggregation::synchronize(slot.space);
@@ -173,6 +182,11 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member) {
     }
     if (task.payload == Payload::Model) aggregation::copy(slot, step_.parameters());
     step_.update_written();
+}
+
+/// Of plain SGD, with which alone control variates go.
+float TaskRunner::client_rate(const Task& task) const {
+    return std::get<aggregation::SgdOptions>(plan_.optimizer).lr * task.objective.lr_factor;
 }
 
 /// Who is left out keeps its row, and is trained for nobody, so that the others' bits stay.
@@ -271,7 +285,7 @@ aggregation::UpdateSummary TaskRunner::summary_of(aggregation::ParamSpan slot) {
 /// The batch of one of the client's local steps, in the order that train_client would take them.
 std::span<const std::uint32_t> TaskRunner::batch_of(const Task& task, std::uint32_t client_id) {
     const std::span<const std::uint32_t> shard = dataset_.shard(client_id);
-    const std::uint64_t per_epoch = (shard.size() + plan_.training.batch_size - 1) / plan_.training.batch_size;
+    const std::uint64_t per_epoch = plan_.training.steps_of_epoch(shard.size());
     const std::uint64_t epoch = task.step / per_epoch;
     EpochOrder& order = orders_[client_id];
     if (order.examples.empty() || order.round != task.round || order.epoch != epoch) {
@@ -329,7 +343,8 @@ void TaskRunner::train_in_place(const Task& task) {
         examples = all;
     }
     step_.expect(block_.members()[task.first].fault);
-    accept(task.first, train_hogwild(step_, plan_.training, task.round, client_id, examples, arena_.global(task.global_index)));
+    accept(task.first, train_hogwild(step_, plan_.training, task.round, client_id, examples, arena_.global(task.global_index),
+                                     task.objective.lr_factor));
     aggregation::synchronize(arena_.space());
     step_.update_written();
 }
@@ -337,7 +352,8 @@ void TaskRunner::train_in_place(const Task& task) {
 void TaskRunner::evaluate(TaskCell& cell) {
     const std::uint64_t total = dataset_.map().num_test;
     require(cell.task.first <= total && cell.task.count <= total - cell.task.first, "last test example");
-    cell.evaluation = trainer_.evaluation().evaluate(arena_.global(cell.task.global_index), cell.task.first, cell.task.count);
+    cell.evaluation = trainer_.evaluation().evaluate(
+        model_of(aggregation::ConstParamSpan(arena_.global(cell.task.global_index))), cell.task.first, cell.task.count);
 }
 
 /// A rule over a range is the rule over a shorter model.

@@ -3,10 +3,12 @@
 
 #include "aggregation/math/mean.h"
 #include "aggregation/memory/arena.h"
+#include "aggregation/memory/client_states.h"
 #include "aggregation/memory/pinned_array.h"
 #include "clients/data/shared_dataset.h"
 #include "clients/protocol/control_block.h"
 #include "clients/protocol/round_barrier.h"
+#include "clients/training/corrected_step.h"
 #include "clients/training/local_training.h"
 #include "clients/training/supervised_step.h"
 #include "clients/training/trainer.h"
@@ -55,6 +57,16 @@ private:
     void evaluate(TaskCell& cell);
     void aggregate(const Task& task);
 
+    /// A region's model, without what travels behind it; and that.
+    template <typename Span>
+    Span model_of(Span region) const {
+        return region.part(0, region.size - plan_.control_floats);
+    }
+    template <typename Span>
+    Span control_of(Span region) const {
+        return region.part(region.size - plan_.control_floats, plan_.control_floats);
+    }
+    float client_rate(const Task& task) const;
     std::uint32_t client_of(std::uint64_t member) const;
     std::span<const std::uint32_t> batch_of(const Task& task, std::uint32_t client_id);
     void accept(std::uint64_t member, const ClientResult& result);
@@ -72,6 +84,8 @@ private:
     bool own_process_;
     std::function<void()> wait_for_device_;
     WorkerCell& self_;
+    std::unique_ptr<CorrectedStep> corrected_;  // where control variates travel
+    aggregation::ClientStates states_;
     SupervisedStep step_;
     aggregation::SlotSum slot_sum_;
     aggregation::PinnedArray<ClientFigures> figures_;  // of the members of the slot

@@ -16,9 +16,9 @@ namespace fedhive::clients {
 struct ClientStart {
     aggregation::ConstParamSpan global;  // [P], unchanged until the client's last step, but where it is `shared`
     Objective objective;
-    std::uint64_t dropout_seed = 0;        // everything random inside the model's forward pass
-    aggregation::ConstParamSpan velocity;  // [trainable], momentum to go on with, read by begin() only; empty: from 0
-    RacyModel shared;                      // Hogwild: every step reads this model and writes it in place; empty: the local one
+    std::uint64_t dropout_seed = 0;               // everything random inside the model's forward pass
+    aggregation::ConstParamSpan optimizer_state;  // to go on with, read by begin() only; empty: from 0
+    RacyModel shared;  // Hogwild: every step reads this model and writes it in place; empty: the local one
 };
 
 class TrainingStep {
@@ -28,11 +28,11 @@ public:
     TrainingStep& operator=(const TrainingStep&) = delete;
     virtual ~TrainingStep() = default;
 
-    /// The local model, [P]; the gradient that the next apply_gradient() follows, [trainable]; the optimiser's momentum, [trainable], empty
-    /// without one. All in one memory space. Between the halves of a step the gradient may be changed.
+    /// The local model, [P]; the gradient that the next apply_gradient() follows, [trainable]; what the optimiser keeps, [vectors of it][trainable],
+    /// empty where that is nothing. All in one memory space. Between the halves of a step the gradient may be changed.
     virtual aggregation::ParamSpan parameters() = 0;
     virtual aggregation::ParamSpan gradient() = 0;
-    virtual aggregation::ParamSpan velocity() = 0;
+    virtual aggregation::ParamSpan optimizer_state() = 0;
 
     /// Local model = global model; the optimiser as the start says; a random stream of the client's own; loss sum 0.
     virtual void begin(const ClientStart& start) = 0;

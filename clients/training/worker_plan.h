@@ -1,7 +1,7 @@
 // Everything a worker needs for the whole run, as plain data: the coordinator stores it in the control block, the worker never sees the YAML.
 #pragma once
 
-#include "aggregation/math/vector_ops.h"
+#include "aggregation/math/client_optimizer.h"
 #include "aggregation/memory/arena.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "clients/data/shared_dataset.h"
@@ -35,7 +35,7 @@ enum class Engine : std::uint32_t { Libtorch, Direct };
 
 struct WorkerPlan {
     LocalTraining training;
-    aggregation::SgdOptions optimizer;
+    aggregation::OptimizerOptions optimizer;
     ModelSpec model;
     Cut cut;                                 // mode split
     AllReduce all_reduce = AllReduce::Tree;  // mode gradient_averaging
@@ -43,6 +43,8 @@ struct WorkerPlan {
     std::uint64_t layout_fingerprint = 0;
     aggregation::ArenaGeometry arena;
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
+    std::uint64_t control_floats = 0;       // behind the model in every region (strategy scaffold)
+    int states_descriptor = -1;             // what clients keep; -1: nothing
     int arena_descriptor = -1;              // host arena
     aggregation::IpcHandle arena_handle{};  // CUDA arena
     int data_descriptor = -1;
@@ -51,6 +53,7 @@ struct WorkerPlan {
     int threads = 1;
     std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step
     aggregation::IpcHandle data_handle{};  // CUDA: the examples in device memory
+    double clip_norm = 0.0;                // of a local step's gradient; 0: as it is
     Precision precision = Precision::F32;
     Engine engine = Engine::Libtorch;
     bool graph = false;               // CUDA: local steps are recorded once and run again

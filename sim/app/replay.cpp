@@ -2,8 +2,10 @@
 
 #include "aggregation/base/error.h"
 #include "clients/training/batched_training.h"
+#include "clients/training/corrected_step.h"
 #include "clients/training/engine.h"
 #include "clients/training/local_training.h"
+#include "clients/training/wrapped_step.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/record/run_record.h"
 #include "sim/run/resume.h"
@@ -19,26 +21,19 @@ namespace {
 using Say = std::function<void(const std::string&)>;
 
 /// Tells the loss of every step; between steps it can be interrupted.
-class LoggedStep final : public clients::TrainingStep {
+class LoggedStep final : public clients::WrappedStep {
 public:
-    LoggedStep(clients::TrainingStep& step, const Say& say) : step_(step), say_(say) {}
+    LoggedStep(clients::TrainingStep& step, const Say& say) : WrappedStep(step), say_(say) {}
 
-    aggregation::ParamSpan parameters() override { return step_.parameters(); }
-    void begin(const clients::ClientStart& start) override { step_.begin(start); }
-    aggregation::ParamSpan gradient() override { return step_.gradient(); }
-    aggregation::ParamSpan velocity() override { return step_.velocity(); }
-    void apply_gradient() override { step_.apply_gradient(); }
-    double loss_sum() override { return step_.loss_sum(); }
     void compute_gradient(std::span<const std::uint32_t> batch) override {
         clients::throw_if_interrupted();
-        const double before = step_.loss_sum();
-        step_.compute_gradient(batch);
-        const double loss = (step_.loss_sum() - before) / static_cast<double>(batch.size());
+        const double before = loss_sum();
+        inner().compute_gradient(batch);
+        const double loss = (loss_sum() - before) / static_cast<double>(batch.size());
         say_(fmt::format("step {:>6}  batch {:>5}  loss {:.6f}", ++count_, batch.size(), loss));
     }
 
 private:
-    clients::TrainingStep& step_;
     const Say& say_;
     std::uint64_t count_ = 0;
 };
@@ -153,6 +148,14 @@ std::string run_recorded_rounds(Experiment& run, const std::vector<RecordedRound
     return difference;
 }
 
+clients::ClientResult train_alone(const Experiment& run, clients::TrainingStep& of, const RecordedClient& recorded,
+                                  std::uint32_t round, const clients::RowClient& client, const Say& say) {
+    LoggedStep step(of, say);
+    return clients::train_client(step, run.worker_plan.training.of_repeat(recorded.repeat), run.strategy.objective_in(round),
+                                 round, client.client_id, client.shard, run.server.model(),
+                                 run.arena->slot(0).first(run.layout.num_floats()));
+}
+
 /// Where clients are trained at once, with those of its cohort that it was trained with: they share a batched step's shape.
 clients::ClientResult train_told(const Experiment& run, const ReplayOptions& options, const std::vector<RecordedClient>& cohort,
                                  const RecordedClient& recorded, const Say& say) {
@@ -174,12 +177,16 @@ clients::ClientResult train_told(const Experiment& run, const ReplayOptions& opt
             rows.push_back(together[other]);
         }
         LoggedRow step(trainer->batched_step(), told, say);
-        return clients::train_clients(step, run.worker_plan.training, run.strategy.objective, round, rows,
+        return clients::train_clients(step, run.worker_plan.training, run.strategy.objective_in(round), round, rows,
                                       run.server.model())[told];
     }
-    LoggedStep step(trainer->step(), say);
-    return clients::train_client(step, run.worker_plan.training.of_repeat(recorded.repeat), run.strategy.objective, round,
-                                 together[0].client_id, together[0].shard, run.server.model(), run.arena->slot(0));
+    if (run.strategy.control_variates) {
+        clients::CorrectedStep corrected(trainer->step());
+        corrected.correct(run.server.region().part(run.layout.num_floats(), run.client_states.floats()),
+                          run.client_states.of(together[0].client_id));
+        return train_alone(run, corrected, recorded, round, together[0], say);
+    }
+    return train_alone(run, trainer->step(), recorded, round, together[0], say);
 }
 
 std::vector<std::string> replayed_modes() {

@@ -56,6 +56,7 @@ void complete(RunConfig& run, const StrategySpec& strategy, const TreeSource& so
     if (!source.gives("", "name")) run.name = name_of(origin);
     if (!source.gives("strategy", "weighting")) run.strategy.weighting = strategy.default_weighting;
     if (!run.training.cohort && !run.training.participation) run.training.cohort = run.data.partition.clients;
+    if (!run.training.local_epochs && !run.training.local_steps) run.training.local_epochs = 1;
 }
 
 }  // namespace

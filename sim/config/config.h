@@ -43,10 +43,17 @@ struct OptimizerConfig {
     Values values;             // of its keys; complete once loaded
 };
 
+struct LrScheduleConfig {
+    std::string name = "constant";  // of sim/schedules
+    Values values;                  // of its keys; complete once loaded
+    std::int64_t warmup_rounds = 0;
+};
+
 struct TrainingConfig {
-    std::optional<std::int64_t> cohort;   // clients per round; exactly one of cohort and participation once loaded is used
-    std::optional<double> participation;  // fraction in (0, 1]; cohort = max(1, round(participation * clients))
-    std::int64_t local_epochs = 1;
+    std::optional<std::int64_t> cohort;        // clients per round; exactly one of cohort and participation once loaded is used
+    std::optional<double> participation;       // fraction in (0, 1]; cohort = max(1, round(participation * clients))
+    std::optional<std::int64_t> local_epochs;  // exactly one of local_epochs and local_steps once loaded
+    std::optional<std::int64_t> local_steps;
     std::int64_t batch_size = 32;
     std::optional<std::int64_t> clients_per_slot;  // a power of two; empty: auto
     std::int64_t clients_at_once = 1;              // a power of two, at most clients_per_slot where that is given
@@ -54,6 +61,8 @@ struct TrainingConfig {
     std::string precision = "f32";                 // f32 | tf32 | bf16
     bool graph = false;
     OptimizerConfig optimizer;
+    std::optional<double> clip_norm;  // empty: gradients as they are
+    LrScheduleConfig lr_schedule;
 
     std::int64_t least_per_slot() const { return clients_per_slot.value_or(clients_at_once); }
 };

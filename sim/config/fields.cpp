@@ -6,6 +6,7 @@
 #include "clients/models/catalog.h"
 #include "clients/protocol/fault.h"
 #include "sim/modes/mode_spec.h"
+#include "sim/schedules/lr_schedule.h"
 
 #include <fmt/format.h>
 
@@ -105,8 +106,11 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
                    .doc = "Clients asked to train in a round, at most partition.clients; give it or participation (|S|)."});
     visitor.field({.name = "participation", .target = &training.participation, .range = fraction(), .default_note = "–",
                    .doc = "The cohort as a fraction of all clients, rounded, at least one client; typically 0.1 (C)."});
-    visitor.field({.name = "local_epochs", .target = &training.local_epochs, .range = between(1, kMost),
+    visitor.field({.name = "local_epochs", .target = &training.local_epochs, .range = between(1, kMost), .default_note = "`1`",
                    .doc = "Passes a client makes over its own examples in a round; typically 1–5; more drifts apart on skewed data (E)."});
+    visitor.field({.name = "local_steps", .target = &training.local_steps, .range = between(1, kMost), .default_note = "–",
+                   .doc = "In place of local_epochs: batches a client trains on in a round, as many for each client; where its examples are used up, "
+                          "the next pass begins (τ)."});
     visitor.field({.name = "batch_size", .target = &training.batch_size, .range = between(1, kMost),
                    .doc = "Examples per local step; a client with fewer uses all it has (B)."});
     visitor.field({.name = "clients_per_slot", .target = &training.clients_per_slot, .range = between(1, 1 << 20), .empty_word = "auto", .may_change = true,
@@ -130,10 +134,21 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
                           "mostly launches. No effect on the CPU. With clients_at_once above 1 it is recorded once for each number of clients, "
                           "batches are filled up and clients that have ended are computed on, so the last bits and dropout differ from steps that "
                           "are not recorded, and a resumed run has to keep the value. All else holds for 1: it never changes a result."});
+    visitor.field({.name = "clip_norm", .target = &training.clip_norm, .range = above(0), .default_note = "–",
+                   .doc = "A local step's gradient that is longer is scaled down to this, as torch.nn.utils.clip_grad_norm_ does (arXiv:1211.5063); "
+                          "typically 1–10."});
     visitor.begin({.name = "optimizer", .flow = true, .doc = "The client's optimiser; it starts fresh each round."});
     const auto& optimizers = aggregation::optimizer_catalog();
     visitor.field({.name = "name", .target = &optimizer.name, .choices = names_of(optimizers), .doc = summaries_of(optimizers)});
     describe_keys(visitor, "name", optimizer.name, optimizer.values, choices_of(optimizers));
+    visitor.end();
+    LrScheduleConfig& schedule = training.lr_schedule;
+    visitor.begin({.name = "lr_schedule", .flow = true, .doc = "What becomes of optimizer.lr from round to round: in which a client is sent out."});
+    const auto& schedules = lr_schedule_catalog();
+    visitor.field({.name = "name", .target = &schedule.name, .choices = names_of(schedules), .doc = summaries_of(schedules)});
+    visitor.field({.name = "warmup_rounds", .target = &schedule.warmup_rounds, .range = between(0, kMost),
+                   .doc = "First rounds, in which the rate rises in equal steps to where the schedule begins (arXiv:1706.02677)."});
+    describe_keys(visitor, "name", schedule.name, schedule.values, choices_of(schedules));
     visitor.end();
     visitor.end();
 }

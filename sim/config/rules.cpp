@@ -52,6 +52,8 @@ void check_training(const TrainingConfig& training, std::int64_t clients, const 
     if (training.cohort.value_or(1) > clients)
         throw source.error("training.cohort",
                            fmt::format("{} is more than data.partition.clients; allowed: 1 to {}", *training.cohort, clients));
+    if (training.local_epochs && training.local_steps)
+        throw source.error("training.local_steps", "local_epochs and local_steps are both given; keep one");
     const auto per_slot = static_cast<std::uint64_t>(training.clients_per_slot.value_or(1));
     if (!std::has_single_bit(per_slot))
         throw source.error("training.clients_per_slot",
@@ -79,9 +81,41 @@ void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mod
                            fmt::format("{} is more than training.clients_per_slot, and clients trained at once share a slot; "
                                        "allowed: 1 to {}, or raise clients_per_slot",
                                        at_once, *training.clients_per_slot));
+    if (at_once > 1 && training.optimizer.name != "sgd")
+        throw source.error("training.optimizer.name", fmt::format("clients trained at once have only one; allowed with "
+                                                                  "clients_at_once above 1: sgd, not {}",
+                                                                  training.optimizer.name));
+    if (at_once > 1 && training.clip_norm)
+        throw source.error("training.clip_norm",
+                           "gradients of clients trained at once are not clipped; leave it out, or "
+                           "allowed with it: clients_at_once 1");
+    if (at_once > 1 && training.graph && (training.lr_schedule.name != "constant" || training.lr_schedule.warmup_rounds > 0))
+        throw source.error("training.lr_schedule",
+                           "with clients_at_once above 1 and graph the rate is recorded once; allowed: "
+                           "constant without a warm-up, or graph false");
     if (at_once > 1 && training.precision != "f32")
         throw source.error("training.precision",
                            "clients trained at once have only one; allowed with clients_at_once above 1: f32");
+}
+
+/// Strategies whose clients keep what follows from their steps by plain SGD, each from its own update.
+void check_client_state(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
+    const OptimizerConfig& optimizer = run.training.optimizer;
+    const auto refuse = [&](const char* key, const std::string& problem) {
+        throw source.error(key, fmt::format("strategy '{}' {}", strategy.name, problem));
+    };
+    if (optimizer.name != "sgd")
+        refuse("training.optimizer.name",
+               fmt::format("takes its clients' steps for plain SGD's; allowed: sgd, not {}", optimizer.name));
+    if (optimizer.values.number_or("momentum", 0.0) > 0.0)
+        refuse("training.optimizer.momentum", "takes its clients' steps for plain SGD's; allowed: 0");
+    if (run.training.least_per_slot() > 1)
+        refuse(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
+               "needs every client's own update; allowed: 1");
+    if (run.strategy.weighting != Weighting::Uniform)
+        refuse("strategy.weighting", "keeps the mean of what its clients keep, all alike; allowed: uniform");
+    if (run.strategy.aggregator.name != strategy.aggregator)
+        refuse("strategy.aggregator", fmt::format("keeps the mean of what its clients keep; allowed: {}", strategy.aggregator));
 }
 
 void check_strategy(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
@@ -89,6 +123,7 @@ void check_strategy(const RunConfig& run, const StrategySpec& strategy, const Co
     if (!contains(runs_in, run.mode.name))
         throw source.error("mode.name", fmt::format("strategy '{}' does not run in mode '{}'; allowed: {}", strategy.name,
                                                     run.mode.name, fmt::join(runs_in, ", ")));
+    if (strategy.client_state) check_client_state(run, strategy, source);
     const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.aggregator.name);
     if (run.training.least_per_slot() > 1 && rule.single_updates)
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",

@@ -26,7 +26,7 @@ void Flights::pull_down(const Cohort& cohort, ServerState& server, const Strateg
             flight.clients.push_back({.client_id = cohort[i], .weight = strategy.weight(workload_.num_examples(cohort[i]))});
         flight.sent_round = server.round;
         flight.version = server.version;
-        flight.task.objective = strategy.objective;
+        flight.task.objective = strategy.objective_in(server.round);
         flight.task.global_index = server.global_index;
         if (options_.mode.late_join) flight.task.repeat = sent_in_round_[cohort[first]]++;
         if (options_.mode.by_steps) flight.steps_left = workload_.steps_of(cohort[first]) - 1;
@@ -44,7 +44,7 @@ void Flights::take_up(const InFlight& client, ServerState& server, const Strateg
     flight.arrives_s = client.arrives_s;
     flight.task.first = client.slot;
     flight.task.repeat = client.repeat;
-    flight.task.objective = strategy.objective;
+    flight.task.objective = strategy.objective_in(client.sent_round);
     flight.task.global_index = client.global_index;
     send(client.slot, flight, server);
 }

@@ -27,7 +27,7 @@ std::vector<std::string> modes_of(const StrategySpec& strategy) {
         const bool local_steps = mode.weighs_updates;
         const bool leaves_the_server = mode.rate_key.empty();
         if ((!strategy.client_term || local_steps) && (!strategy.server_part || leaves_the_server) &&
-            (weighs || !mode.discounts))
+            (weighs || !mode.discounts) && (!strategy.client_state || mode.whole_cohort))
             modes.push_back(mode.name);
     }
     return modes;

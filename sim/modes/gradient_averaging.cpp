@@ -29,13 +29,13 @@ Mode build_gradient_averaging(const ModeInput& input) {
     mode.pass = Pass::Share;
     mode.traffic = all_reduce_in_every_step;
     mode.all_reduce = all_reduce_of(input.values.word("all_reduce"));
-    if (input.optimizer.momentum > 0.0F) mode.velocity_index = kVelocityRegion;
+    if (aggregation::num_state_vectors(input.optimizer) > 0) mode.velocity_index = kVelocityRegion;
     return mode;
 }
 
 /// The server adopts what slot 0 holds, and the momentum of slot 1 with it.
 void adopt(Strategy& strategy, const ModeInput& input, const aggregation::Arena& arena) {
-    const bool momentum = input.optimizer.momentum > 0.0F;
+    const bool momentum = aggregation::num_state_vectors(input.optimizer) > 0;
     strategy.aggregator = aggregation::make_single_update();
     strategy.server_optimizer =
         aggregation::make_server_copy(momentum ? arena.global(kVelocityRegion) : aggregation::ParamSpan(),
@@ -61,7 +61,10 @@ ModeSpec gradient_averaging() {
         .limits = {{"data.partition.scheme", {"iid"}, "examples are dealt anew in every pass, the same number to each replica"},
                    {"data.partition.sizes", {}, "examples are dealt anew in every pass, the same number to each replica"},
                    {"devices.availability.scheme", {"always"}, "replicas work together or not at all"},
-                   {"failures.policy", {"abort", "retry"}, "replicas cannot go on without one of them"}},
+                   {"failures.policy", {"abort", "retry"}, "replicas cannot go on without one of them"},
+                   {"training.clip_norm", {}, "each replica would clip a gradient of its own"},
+                   {"training.local_steps", {}, "replicas go through their shares as a whole"},
+                   {"training.optimizer.name", {"sgd"}, "the run has one optimiser, whose momentum replicas hand on"}},
         .any_workers = false,
         .gradient_vectors = 2,
         .velocity_vectors = 1,  // handed over at the end

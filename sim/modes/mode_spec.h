@@ -3,7 +3,7 @@
 #pragma once
 
 #include "aggregation/base/keys.h"
-#include "aggregation/math/vector_ops.h"
+#include "aggregation/math/client_optimizer.h"
 #include "aggregation/memory/arena.h"
 #include "sim/modes/mode.h"
 #include "sim/strategies/strategy.h"
@@ -31,9 +31,9 @@ enum class SameBits {
 
 /// What a mode is made from.
 struct ModeInput {
-    Values values;                        // of all its keys
-    std::size_t cohort = 1;               // clients asked to train at a time
-    aggregation::SgdOptions optimizer{};  // the clients'
+    Values values;                              // of all its keys
+    std::size_t cohort = 1;                     // clients asked to train at a time
+    aggregation::OptimizerOptions optimizer{};  // the clients'
 };
 
 struct ModeSpec {

@@ -23,6 +23,9 @@ ModeSpec parameter_server() {
         .weighs_updates = false,
         .averages_buffers = false,
         .rate_key = "training.optimizer.lr",
+        .limits = {{"training.optimizer.name", {"sgd"}, "the server takes the steps, along clients' gradients"},
+                   {"training.lr_schedule.name", {"constant"}, "the server's steps have one rate"},
+                   {"training.lr_schedule.warmup_rounds", {"0"}, "the server's steps have one rate"}},
         .same_bits = SameBits::BySameOrder,
         .gradient_vectors = 2,
         .build =
@@ -38,7 +41,7 @@ ModeSpec parameter_server() {
         .take_over =
             [](Strategy& strategy, const ModeInput& input, const aggregation::Arena&) {
                 strategy.weighting = Weighting::Uniform;
-                strategy.server_optimizer = aggregation::make_gradient_step(input.optimizer);
+                strategy.server_optimizer = aggregation::make_gradient_step(std::get<aggregation::SgdOptions>(input.optimizer));
             }};
 }
 

@@ -34,7 +34,8 @@ ModeSpec split() {
                   "The last layer of the client's half, by its name in the model's tensors, such as conv2; what follows is the "
                   "server's."}},
         .averages_buffers = false,
-        .limits = {{"training.graph", {"false"}, "a step that two processes share cannot be recorded"},
+        .limits = {{"training.clip_norm", {}, "each half would clip a gradient of its own"},
+                   {"training.graph", {"false"}, "a step that two processes share cannot be recorded"},
                    {"training.precision", {"f32", "tf32"}, "what the halves pass each other is f32"}},
         .any_workers = false,
         .gradient_vectors = 2,

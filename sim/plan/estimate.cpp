@@ -112,6 +112,7 @@ std::string cost_key(RunConfig run) {
     run.mps = "off";
     run.faults.clear();
     for (const char* costs_nothing : {"lr", "weight_decay"}) run.training.optimizer.values.erase(costs_nothing);
+    run.training.lr_schedule = {};
     run.strategy = {};
     run.stop = {};
     return to_yaml(run);
@@ -119,15 +120,13 @@ std::string cost_key(RunConfig run) {
 
 double steps_per_round(const Experiment& run) {
     const clients::DatasetMap& data = run.dataset.map();
-    const auto batch = static_cast<double>(run.config.training.batch_size);
-    const auto steps = [&](std::uint64_t examples) { return std::ceil(static_cast<double>(examples) / batch); };
-    const auto epochs = static_cast<double>(run.config.training.local_epochs);
-    if (run.mode.pass == Pass::Share) return epochs * steps(data.num_train);  // all replicas together
+    const auto steps = [&](std::uint64_t examples) { return static_cast<double>(run.worker_plan.training.steps_of(examples)); };
+    if (run.mode.pass == Pass::Share) return steps(data.num_train);  // all replicas together
     const auto clients = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
-    if (run.worker_plan.all_examples) return epochs * clients * steps(data.num_train);
+    if (run.worker_plan.all_examples) return clients * steps(data.num_train);
     double of_all = 0.0;
     for (std::size_t client = 0; client < data.num_clients; ++client) of_all += steps(run.dataset.shard(client).size());
-    return epochs * clients * of_all / static_cast<double>(data.num_clients);
+    return clients * of_all / static_cast<double>(data.num_clients);
 }
 
 StepTime time_of_step(const Experiment& run, double short_s) {

@@ -55,15 +55,17 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       dataset(std::move(data.dataset)),
       model(model_spec(loaded, {dataset.map().shape, dataset.map().num_classes})),
       layout(lay_out(loaded, model, space, num_workers)),
+      travels(what_travels(config, layout)),
       cut(make_cut(loaded, model, layout)),
       engine(choose_engine(loaded, space, model, cut)),
       devices(config.devices, dataset.map().num_clients, config.all_seeds().sampling),
       recorded_arrivals(config.arrivals.empty() ? std::vector<std::vector<std::uint32_t>>{} : read_arrivals(config.arrivals)),
       mode(make_mode(config)),
-      slots(plan_slots(config, space, layout.num_floats(), num_workers)),
-      arena(make_arena(loaded, space, num_workers, mode, slots, layout, cut)),
-      strategy(make_mode_strategy(config, *arena, layout)),
-      server(*arena, mode.velocity_index),
+      slots(plan_slots(config, space, travels.num_floats(), num_workers)),
+      arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut)),
+      strategy(make_mode_strategy(config, *arena, layout, dataset.map().num_clients)),
+      client_states(make_client_states(loaded, strategy, layout, dataset.map().num_clients)),
+      server(*arena, mode.velocity_index, travels.num_floats() - layout.num_floats()),
       worker_plan(plan_workers()) {
     // What is stored with the run names the device that was used, so that running it again asks for the same.
     config.device = name_of(space);
@@ -86,6 +88,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
 void Experiment::begin_anew(const LoadedConfig& loaded) const { begin_with(first_parameters(loaded, model, layout)); }
 
 void Experiment::begin_with(aggregation::ConstParamSpan parameters) const {
+    aggregation::set_zero(server.region());
     aggregation::copy(server.model(), parameters);
     aggregation::synchronize(space);  // before `parameters` go, and before a worker reads them
 }
@@ -94,8 +97,8 @@ void Experiment::fit_device(const LoadedConfig& loaded, bool trains) {
     if (space != MemorySpace::Cuda || num_workers == 0) return;
     const auto free_bytes = [] { return aggregation::cuda_driver().free_bytes(); };
     // What the coordinator will take for itself is taken now: later the workers have it.
-    strategy.aggregator->zero_init(layout.num_floats(), space);
-    strategy.server_optimizer->moments(layout.num_floats(), space);
+    strategy.aggregator->zero_init(travels.num_floats(), space);
+    strategy.server_optimizer->moments(travels.num_floats(), space);
     const Rehearsal one = rehearse_worker(*this, free_bytes, trains);
     rehearsed_step_s = one.step_s;
     const std::uint64_t each = one.bytes + device_bytes_beyond_rehearsal(config, layout.num_floats(), slots.most);
@@ -117,14 +120,20 @@ void Experiment::settle_workers(std::int64_t until, const std::optional<WorkerCh
 
 clients::WorkerPlan Experiment::plan_workers() const {
     clients::WorkerPlan plan;
-    plan.training = {config.all_seeds().training, static_cast<std::uint64_t>(config.training.local_epochs),
-                     static_cast<std::uint64_t>(config.training.batch_size), config.failures.max_update_norm.value_or(0.0)};
-    plan.optimizer = sgd_options(config.training.optimizer);
+    plan.training = {.seed = config.all_seeds().training,
+                     .local_epochs = static_cast<std::uint64_t>(config.training.local_epochs.value_or(1)),
+                     .batch_size = static_cast<std::uint64_t>(config.training.batch_size),
+                     .max_update_norm = config.failures.max_update_norm.value_or(0.0),
+                     .local_steps = static_cast<std::uint64_t>(config.training.local_steps.value_or(0))};
+    plan.optimizer = optimizer_options(config.training.optimizer);
+    plan.clip_norm = config.training.clip_norm.value_or(0.0);
     plan.model = model;
     plan.cut = cut;
     plan.all_reduce = mode.all_reduce;
     plan.all_examples = mode.pass == Pass::All;
     plan.layout_fingerprint = layout.fingerprint();
+    plan.control_floats = travels.num_floats() - layout.num_floats();
+    plan.states_descriptor = client_states.descriptor();
     plan.arena = arena->geometry();
     plan.space = space;
     plan.arena_descriptor = arena->descriptor();
@@ -154,13 +163,23 @@ FleetOptions Experiment::fleet_options() const {
             return devices.round_trip_s(client, examples, traffic.down, traffic.up);
         };
     options.recorded_arrivals = recorded_arrivals;
-    options.model_bytes = layout.num_values() * sizeof(float);
+    options.model_bytes = travels.num_values() * sizeof(float);
     options.activation_bytes = cut.activation_floats * sizeof(float);
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     options.failures = config.failures;
     options.help_for_model = help_for_model(config);
     options.faults = FaultSchedule(config.faults, config.all_seeds().sampling);
     return options;
+}
+
+void Experiment::keep_states(const Arrivals& arrived) {
+    if (!strategy.control_variates) return;
+    for (const ClientReport& client : arrived.clients) {
+        if (client.failure) continue;
+        const aggregation::ParamSpan slot = arena->slot(client.slot);
+        const aggregation::HostView change(slot.part(layout.num_floats(), client_states.floats()));
+        client_states.add(client.client_id, change);
+    }
 }
 
 }  // namespace fedhive::sim

@@ -4,6 +4,7 @@
 
 #include "aggregation/math/host_view.h"
 #include "aggregation/memory/arena.h"
+#include "aggregation/memory/client_states.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "aggregation/memory/layout.h"
 #include "clients/data/shared_dataset.h"
@@ -58,7 +59,9 @@ struct Experiment {
     aggregation::IpcHandle data_handle;  // CUDA: the examples in device memory
     clients::SharedDataset dataset;
     clients::ModelSpec model;
-    aggregation::Layout layout;
+    aggregation::Layout layout;  // of the model
+    aggregation::Layout
+        travels;       // of what a client gets, and of what it sends: the model, and what a strategy has lie behind it
     clients::Cut cut;  // mode split
     clients::Engine engine;
     Devices devices;
@@ -67,6 +70,7 @@ struct Experiment {
     SlotPlan slots;
     std::unique_ptr<aggregation::Arena> arena;
     Strategy strategy;
+    aggregation::ClientStates client_states;  // of strategies whose clients keep something
     ServerState server;
     clients::WorkerPlan worker_plan;
 
@@ -75,6 +79,9 @@ struct Experiment {
     void begin_with(aggregation::ConstParamSpan parameters) const;
 
     FleetOptions fleet_options() const;
+
+    /// After a server step, before the slots are free again: each client that was accepted keeps what its update says it will.
+    void keep_states(const Arrivals& arrived);
 
     /// The published global model in host memory, [P]; to be read before the next server step.
     aggregation::HostView global_model() const { return aggregation::HostView(server.model()); }

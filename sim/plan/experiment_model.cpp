@@ -54,6 +54,33 @@ aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec
     return blame(loaded, model_key(loaded.run), [&] { return clients::model_layout(model); });
 }
 
+aggregation::Layout what_travels(const RunConfig& run, const aggregation::Layout& layout) {
+    aggregation::Layout travels = layout;
+    if (!strategy_spec(run.strategy.name).client_state) return travels;
+    for (const aggregation::LayoutEntry& entry : layout.entries())
+        if (entry.kind == aggregation::TensorKind::Parameter)
+            travels.add("control." + entry.name, entry.shape, aggregation::TensorKind::Buffer);
+    return travels;
+}
+
+aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const Strategy& strategy,
+                                             const aggregation::Layout& layout, std::uint64_t num_clients) {
+    if (!strategy.control_variates) return {};
+    const std::uint64_t each = aggregation::ClientStates::bytes_each(layout.num_trainable());
+    const std::uint64_t seen = std::min(
+        num_clients, static_cast<std::uint64_t>(loaded.run.rounds) * static_cast<std::uint64_t>(loaded.run.cohort_size()));
+    const std::uint64_t available = this_machine().available_memory;
+    if (seen > available / each)
+        throw loaded.source->error(
+            "strategy.name",
+            fmt::format(
+                "strategy '{}' keeps {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({}); {} bytes "
+                "({}) are available; use fewer clients, a smaller model or another strategy",
+                strategy.name, each, human_bytes(each), seen, seen * each, human_bytes(seen * each), available,
+                human_bytes(available)));
+    return aggregation::ClientStates::create(num_clients, layout.num_trainable());
+}
+
 clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& model, const aggregation::Layout& layout) {
     const Values& mode = loaded.run.mode.values;
     if (mode.find("cut") == nullptr) return {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aggregation/memory/arena.h"
+#include "aggregation/memory/client_states.h"
 #include "aggregation/memory/layout.h"
 #include "clients/data/shared_dataset.h"
 #include "clients/models/catalog.h"
@@ -19,6 +20,14 @@ namespace fedhive::sim {
 /// Throws ConfigError where its parameters do not fit the memory; before the model is built.
 aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec& model, aggregation::MemorySpace space,
                             std::uint32_t num_workers);
+
+/// The model's layout, and behind it what the strategy has travel with it: control variates, one value for each parameter.
+aggregation::Layout what_travels(const RunConfig& run, const aggregation::Layout& layout);
+
+/// For what clients keep; for nothing where the strategy has them keep nothing. Throws ConfigError where all whom the run may see would need
+/// more memory than there is.
+aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const Strategy& strategy,
+                                             const aggregation::Layout& layout, std::uint64_t num_clients);
 
 /// Where the mode cuts the model; nowhere in the others. Throws ConfigError for a layer that it has not.
 clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& model, const aggregation::Layout& layout);

@@ -14,17 +14,21 @@ namespace fedhive::sim {
 namespace {
 
 constexpr std::uint64_t kProcessBytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t kRehearsedBatches = 8;
+constexpr std::uint64_t kRehearsedSteps = 8;
 
 /// Vectors of [P] that a worker keeps for itself.
 std::uint64_t vectors_of_worker(const RunConfig& run, const ModeSpec& mode, std::uint64_t most_per_slot) {
     std::uint64_t vectors = 2;
-    const bool momentum = sgd_options(run.training.optimizer).momentum > 0.0F;
-    if (momentum) vectors += 1 + mode.velocity_vectors;
+    const std::uint64_t state_vectors = aggregation::num_state_vectors(optimizer_options(run.training.optimizer));
+    vectors += state_vectors * (1 + mode.velocity_vectors);
     const bool proximal = run.strategy.values.number_or("proximal_mu", 0.0) > 0.0;
-    vectors += std::max<std::uint64_t>(mode.gradient_vectors, proximal ? 1 : 0);  // the gradient in one piece
+    const std::uint64_t in_one_piece = run.training.clip_norm ? 2
+                                       : proximal             ? 1
+                                                              : 0;  // the gradient, zeros to take its norm with
+    const bool corrected = strategy_spec(run.strategy.name).client_state;
+    vectors += std::max({mode.gradient_vectors, in_one_piece, std::uint64_t{corrected}}) + (corrected ? 1 : 0);
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
-    if (at_once > 1) vectors += at_once * (momentum ? 3 : 2);
+    if (at_once > 1) vectors += at_once * (2 + state_vectors);
     if (most_per_slot > 1) vectors += static_cast<std::uint64_t>(std::bit_width(most_per_slot)) - 1;  // partial sums
     return vectors;
 }
@@ -91,7 +95,8 @@ Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64
     options.faults = {};
     options.failures.policy = "drop";  // what goes wrong here will go wrong in the run, which tells it better
     clients::WorkerPlan plan = run.worker_plan;
-    plan.data.most_of_shard = kRehearsedBatches * plan.training.batch_size;
+    plan.training.local_steps =
+        std::min(kRehearsedSteps, plan.training.steps_of(run.dataset.shard(largest_client(run.dataset)).size()));
     Fleet fleet(options, plan, *run.arena, run.dataset);
     const Strategy strategy = make_strategy("fedavg", {}, Weighting::Uniform);
     ServerState server(*run.arena);

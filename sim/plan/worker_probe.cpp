@@ -22,23 +22,20 @@ constexpr std::uint64_t kMostClients = 256;
 constexpr double kDeadline_s = 30.0;
 constexpr double kEnd_s = 0.2;  // of a race's processes
 
-/// What each worker is given: so many times the same client, so many of its batches.
+/// What each worker is given: so many times the same client, for so many local steps of all.
 struct RaceTask {
     std::uint64_t clients = 1;
-    std::uint64_t batches = 1;
-    std::uint64_t steps = 1;
+    std::uint64_t steps_each = 1;
+    std::uint64_t steps() const { return clients * steps_each; }
 };
 
 RaceTask task_of(const Experiment& run, double step_s) {
-    const auto epochs = static_cast<std::uint64_t>(run.config.training.local_epochs);
-    const auto batch = static_cast<std::uint64_t>(run.config.training.batch_size);
     const std::uint64_t examples = run.dataset.shard(largest_client(run.dataset)).size();
     const auto wanted = static_cast<std::uint64_t>(std::clamp(kTask_s / std::max(step_s, 1e-9), 1.0, 1e6));
     RaceTask task;
-    task.batches = std::clamp<std::uint64_t>(wanted / epochs, 1, (examples + batch - 1) / batch);
-    const std::uint64_t steps = epochs * task.batches;
-    task.clients = std::max(run.slots.least, std::bit_floor(std::clamp<std::uint64_t>(wanted / steps, 1, kMostClients)));
-    task.steps = task.clients * steps;
+    task.steps_each = std::min(wanted, run.worker_plan.training.steps_of(examples));
+    task.clients =
+        std::max(run.slots.least, std::bit_floor(std::clamp<std::uint64_t>(wanted / task.steps_each, 1, kMostClients)));
     return task;
 }
 
@@ -121,7 +118,7 @@ std::vector<Throughput> race_workers(const Experiment& run, const std::vector<st
                                      double budget_s, bool mps) {
     const RaceTask task = task_of(run, step_s);
     clients::WorkerPlan plan = run.worker_plan;
-    plan.data.most_of_shard = task.batches * plan.training.batch_size;
+    plan.training.local_steps = task.steps_each;
     plan.training.max_update_norm = 0.0;
     Strategy strategy = make_strategy("fedavg", {}, Weighting::Uniform);
     strategy.objective = run.strategy.objective;
@@ -138,7 +135,7 @@ std::vector<Throughput> race_workers(const Experiment& run, const std::vector<st
         fleet.pull_down(Cohort(workers * task.clients, client), server, strategy);
         fleet.train();
         const Arrivals arrived = fleet.barrier(server);
-        const double steps_per_s = static_cast<double>(workers * task.steps) / seconds_between(turn_ns, now_ns());
+        const double steps_per_s = static_cast<double>(workers * task.steps()) / seconds_between(turn_ns, now_ns());
         fleet.release(arrived, server);
         return steps_per_s;
     };

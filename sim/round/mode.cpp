@@ -2,6 +2,7 @@
 
 #include "aggregation/math/buffers_mean.h"
 #include "aggregation/math/client_optimizer.h"
+#include "aggregation/math/control_variates.h"
 #include "sim/modes/mode_spec.h"
 
 #include <utility>
@@ -12,25 +13,31 @@ namespace {
 
 ModeInput input_of(const RunConfig& run) {
     return {completed(run.mode.values, mode_spec(run.mode.name).keys), static_cast<std::size_t>(run.cohort_size()),
-            sgd_options(run.training.optimizer)};
+            optimizer_options(run.training.optimizer)};
 }
 
 }  // namespace
 
-aggregation::SgdOptions sgd_options(const OptimizerConfig& optimizer) {
+aggregation::OptimizerOptions optimizer_options(const OptimizerConfig& optimizer) {
     const aggregation::OptimizerSpec& spec = aggregation::optimizer_spec(optimizer.name);
     return spec.build(completed(optimizer.values, spec.keys));
 }
 
 Mode make_mode(const RunConfig& run) { return mode_spec(run.mode.name).build(input_of(run)); }
 
-Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena, const aggregation::Layout& layout) {
+Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena, const aggregation::Layout& layout,
+                            std::uint64_t num_clients) {
     Strategy strategy = make_strategy(run.strategy.name, run.strategy.values, run.strategy.weighting, run.strategy.aggregator);
+    const LrScheduleConfig& schedule = run.training.lr_schedule;
+    strategy.lr_schedule = LrSchedule(schedule.name, schedule.values, static_cast<std::uint64_t>(schedule.warmup_rounds));
     if (const auto take_over = mode_spec(run.mode.name).take_over)
         take_over(strategy, input_of(run), arena);
     else if (layout.num_trainable() < layout.num_floats())
         strategy.server_optimizer =
             aggregation::make_buffers_mean(std::move(strategy.server_optimizer), layout.num_trainable());
+    if (strategy.control_variates)
+        strategy.server_optimizer =
+            aggregation::make_control_step(std::move(strategy.server_optimizer), layout.num_floats(), num_clients);
     return strategy;
 }
 

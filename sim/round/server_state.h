@@ -16,13 +16,14 @@
 namespace fedhive::sim {
 
 struct ServerState {
-    /// `taken`: a global region that is never a model's.
-    explicit ServerState(const aggregation::Arena& memory, std::optional<std::uint32_t> taken = {})
-        : arena(memory), readers(memory.geometry().num_globals, 0) {
+    /// `taken`: a global region that is never a model's; `beside`: floats of a region that lie behind the model.
+    explicit ServerState(const aggregation::Arena& memory, std::optional<std::uint32_t> taken = {}, std::size_t beside = 0)
+        : arena(memory), floats_beside(beside), readers(memory.geometry().num_globals, 0) {
         if (taken) readers.at(*taken) = 1;
     }
 
     const aggregation::Arena& arena;
+    std::size_t floats_beside;
     std::int64_t round = 0;              // rounds finished; advances even when a round is skipped
     std::uint64_t version = 0;           // server steps applied to the model
     double now_s = 0.0;                  // simulated time
@@ -31,12 +32,14 @@ struct ServerState {
 
     std::vector<InFlight> in_flight;  // where the last round ended
 
-    aggregation::ParamSpan model() const { return arena.global(global_index); }
+    /// What is published: the model, and what travels behind it.
+    aggregation::ParamSpan region() const { return arena.global(global_index); }
+    aggregation::ParamSpan model() const { return region().first(region().size - floats_beside); }
 
     /// theta_(v+1) is written into a region that nobody reads and then published, so that whoever still reads theta_v reads it whole.
     void server_step(aggregation::ServerOptimizer& optimizer, const aggregation::Aggregate& aggregate) {
         const std::uint32_t next = unread_region();
-        optimizer.step(arena.global(next), model(), aggregate);
+        optimizer.step(arena.global(next), region(), aggregate);
         aggregation::synchronize(arena.space());
         global_index = next;
         ++version;

@@ -19,7 +19,8 @@ constexpr std::uint64_t kCachedBytes = std::uint64_t{16} << 20;
 
 /// The cohort arrives as a whole, and nobody looks at single updates.
 bool may_share(const RunConfig& run) {
-    return run.waits_for_all() && !aggregation::aggregator_spec(run.strategy.aggregator.name).single_updates;
+    return run.waits_for_all() && !aggregation::aggregator_spec(run.strategy.aggregator.name).single_updates &&
+           !strategy_spec(run.strategy.name).client_state;
 }
 
 }  // namespace

@@ -54,14 +54,14 @@ std::string checkpoint_of(const Experiment& run, const Progress& progress, const
     const auto add = [&](const std::string& name, aggregation::ConstParamSpan values) {
         vectors.push_back({name, on_host.emplace_back(values)});
     };
-    add("model", run.server.model());
-    for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.layout.num_floats(), run.space))
+    add("model", run.server.region());
+    for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.travels.num_floats(), run.space))
         add(std::string("server.") + moment.name, moment.values);
     std::set<std::uint64_t> added{run.server.version};
     for (const InFlight& client : run.server.in_flight)
         if (added.insert(client.version).second) add(base_name(client.version), run.arena->global(client.global_index));
     aggregation::synchronize(run.space);
-    return encode_checkpoint(checkpoint, run.layout, vectors);
+    return encode_checkpoint(checkpoint, run.travels, vectors, run.client_states);
 }
 
 Checkpointer::Checkpointer(const Experiment& run, RunFolder& folder, const Reporter& reporter,

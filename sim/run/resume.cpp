@@ -128,7 +128,8 @@ void restore_in_flight(Experiment& run, const CheckpointFile& from) {
         const auto [found, is_new] = regions.try_emplace(client.version, static_cast<std::uint32_t>(regions.size()));
         client.global_index = found->second;
         if (is_new)
-            aggregation::copy(run.arena->global(client.global_index), read_vector(from, base_name(client.version), run.layout));
+            aggregation::copy(run.arena->global(client.global_index),
+                              read_vector(from, base_name(client.version), run.travels));
     }
 }
 
@@ -154,9 +155,10 @@ void restore(Experiment& run, const CheckpointFile& from) {
             fmt::format("{}: this fedhive builds model '{}' otherwise than the one that wrote the checkpoint: layout "
                         "fingerprint {:016x} then, {:016x} now; resume with the fedhive that began the run",
                         from.path.string(), run.model.name.get(), checkpoint.layout_fingerprint, run.layout.fingerprint()));
-    aggregation::copy(run.server.model(), read_vector(from, "model", run.layout));
-    for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.layout.num_floats(), run.space))
-        aggregation::copy(moment.values, read_vector(from, std::string("server.") + moment.name, run.layout));
+    aggregation::copy(run.server.region(), read_vector(from, "model", run.travels));
+    for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.travels.num_floats(), run.space))
+        aggregation::copy(moment.values, read_vector(from, std::string("server.") + moment.name, run.travels));
+    read_client_states(from, run.client_states);
     run.server.round = checkpoint.round;
     run.server.version = checkpoint.version;
     run.server.now_s = checkpoint.now_s;

@@ -35,11 +35,12 @@ void take_in(Experiment& run, Fleet& fleet, const Arrivals& arrived, RoundRecord
     if (run.mode.in_place()) return server.stepped_in_place();  // what was written stays, however little it is
     if (arrived.num_arrived < static_cast<std::uint64_t>(run.config.failures.min_updates)) return;
     aggregation::Aggregator& sum = fleet.with_workers(*strategy.aggregator, arrived);
-    sum.zero_init(run.layout.num_floats(), run.space);
+    sum.zero_init(run.travels.num_floats(), run.space);
     for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);
     const aggregation::Aggregate aggregate = sum.finish();
     round.lap(Phase::Aggregate);
     server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
+    run.keep_states(arrived);  // what clients remember changes with what the server has taken in
     round.lap(Phase::ServerStep);
 }
 

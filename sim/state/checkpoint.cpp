@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::size_t kHashDigits = 64;
 
+constexpr std::string_view kClient = "client.";
+
 /// Before the hash's digits in the header; a quote inside a value is escaped there, so nothing else looks like it.
 constexpr std::string_view kHashKey = R"("sha256":")";
 
@@ -241,8 +243,15 @@ nlohmann::ordered_json seconds_to_json(const Progress& progress) {
 
 std::string base_name(std::uint64_t version) { return fmt::format("base.{}", version); }
 
-std::string encode_checkpoint(const Checkpoint& checkpoint, const Layout& layout, std::span<const NamedVector> vectors) {
-    std::string content = encode_state(tensors_of(layout, vectors), metadata_of(checkpoint));
+std::string encode_checkpoint(const Checkpoint& checkpoint, const Layout& layout, std::span<const NamedVector> vectors,
+                              const aggregation::ClientStates& states) {
+    std::vector<Tensor> tensors = tensors_of(layout, vectors);
+    for (const std::uint64_t client : states.keepers())
+        tensors.push_back({fmt::format("{}{}", kClient, client),
+                           "F32",
+                           {states.floats()},
+                           {reinterpret_cast<const char*>(states.of(client).data), states.floats() * sizeof(float)}});
+    std::string content = encode_state(tensors, metadata_of(checkpoint));
     const std::size_t key = content.find(kHashKey);
     FEDHIVE_CHECK(key != std::string::npos, "a state file's header without the hash's key");
     const std::size_t digits = key + kHashKey.size();
@@ -267,6 +276,25 @@ CheckpointFile read_checkpoint(const std::filesystem::path& file) {
                         file.string(), format, kCheckpointFormat));
     result.checkpoint = read_metadata(metadata);
     return result;
+}
+
+void read_client_states(const CheckpointFile& file, aggregation::ClientStates& states) {
+    for (const Tensor& tensor : file.state.tensors) {
+        if (!tensor.name.starts_with(kClient)) continue;
+        const std::string_view digits = std::string_view(tensor.name).substr(kClient.size());
+        std::uint64_t client = 0;
+        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), client);
+        const bool named = error == std::errc() && end == digits.data() + digits.size();
+        if (!named || client >= states.clients() || tensor.dtype != "F32" ||
+            tensor.shape != std::vector<std::uint64_t>{states.floats()})
+            throw ConfigError(
+                fmt::format("{}: '{}' of type {} and shape [{}] does not fit a run whose {} clients keep {} floats each",
+                            file.path.string(), tensor.name, tensor.dtype, fmt::join(tensor.shape, ","), states.clients(),
+                            states.floats()));
+        std::vector<float> state(states.floats());
+        std::memcpy(state.data(), tensor.data.data(), state.size() * sizeof(float));
+        states.set(client, state);
+    }
 }
 
 std::vector<float> read_vector(const CheckpointFile& file, const std::string& name, const Layout& layout) {

@@ -2,6 +2,7 @@
 //
 //   tensors    model.<name>, server.<moment>.<name>,    F32, one for each tensor of the model, without padding
 //              base.<version>.<name>                    models that clients in flight started from
+//              client.<id>                              F32, what a client keeps
 //   metadata   format, sha256                           at this place in every format, so that any fedhive can tell a damaged file from
 //                                                       one of another version
 //              round, version, config, …                text; numbers so that they are read back exactly
@@ -11,6 +12,7 @@
 #pragma once
 
 #include "aggregation/base/error.h"
+#include "aggregation/memory/client_states.h"
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/param_span.h"
 #include "sim/round/round_record.h"
@@ -90,7 +92,7 @@ struct NamedVector {
 
 /// The bytes of the file.
 std::string encode_checkpoint(const Checkpoint& checkpoint, const aggregation::Layout& layout,
-                              std::span<const NamedVector> vectors);
+                              std::span<const NamedVector> vectors, const aggregation::ClientStates& states = {});
 
 /// A checkpoint that cannot be used: torn, changed, unreadable. The one before may do.
 struct DamagedCheckpoint : ConfigError {
@@ -108,5 +110,8 @@ CheckpointFile read_checkpoint(const std::filesystem::path& file);
 
 /// One vector of the file, [P], padding 0. Throws ConfigError when the file has no such vector of that layout.
 std::vector<float> read_vector(const CheckpointFile& file, const std::string& name, const aggregation::Layout& layout);
+
+/// Sets what the file's clients keep. Throws ConfigError for a client or a length that `states` has no room for.
+void read_client_states(const CheckpointFile& file, aggregation::ClientStates& states);
 
 }  // namespace fedhive::sim

@@ -7,11 +7,12 @@ StrategySpec fedavg();
 StrategySpec fedavgm();
 StrategySpec fedprox();
 StrategySpec fedadam();
+StrategySpec scaffold();
 StrategySpec median();
 
 const std::vector<StrategySpec>& strategy_catalog() {
     static const std::vector<StrategySpec> catalog = {
-        fedavg(), fedavgm(), fedprox(), fedadam(), median(),
+        fedavg(), fedavgm(), fedprox(), fedadam(), scaffold(), median(),
     };
     return catalog;
 }

@@ -7,6 +7,7 @@
 #include "aggregation/math/aggregator.h"
 #include "aggregation/math/server_optimizer.h"
 #include "clients/protocol/task.h"
+#include "sim/schedules/lr_schedule.h"
 
 #include <memory>
 #include <string>
@@ -20,9 +21,18 @@ enum class Weighting { Examples, Uniform };
 struct Strategy {
     std::string name;
     clients::Objective objective;
+    LrSchedule lr_schedule;         // of the client rate
+    bool control_variates = false;  // travel behind the model, and each client keeps one (aggregation/math/control_variates.h)
     Weighting weighting = Weighting::Examples;
     std::unique_ptr<aggregation::Aggregator> aggregator;
     std::unique_ptr<aggregation::ServerOptimizer> server_optimizer;
+
+    /// Of clients that are sent out in that round, from 0.
+    clients::Objective objective_in(std::uint64_t round) const {
+        clients::Objective in_round = objective;
+        in_round.lr_factor = lr_schedule.factor(round);
+        return in_round;
+    }
 
     /// w_k, before normalisation.
     double weight(std::uint64_t num_examples) const {
@@ -38,8 +48,9 @@ struct StrategySpec {
     std::string aggregator = "mean";  // its own; a config may name another
     std::vector<KeySpec> keys;        // flat beside `name` in the `strategy:` section
     // What it asks of a mode (modes_of, sim/modes/mode_spec.h).
-    bool client_term = false;  // clients minimise more than their loss, so they have to take local steps of their own
-    bool server_part = false;  // its rule or its server step is what it is about: a mode may not put its own in their place
+    bool client_term = false;   // clients minimise more than their loss, so they have to take local steps of their own
+    bool server_part = false;   // its rule or its server step is what it is about: a mode may not put its own in their place
+    bool client_state = false;  // clients keep something from round to round, which changes when their update is accepted
     Strategy (*build)(const Values& values) = nullptr;
 };
 

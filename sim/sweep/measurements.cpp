@@ -20,6 +20,7 @@ std::string memory_key(RunConfig config) {
     config.rounds = same.rounds;
     config.workers = same.workers;
     for (const char* takes_nothing : {"lr", "weight_decay"}) config.training.optimizer.values.erase(takes_nothing);
+    config.training.lr_schedule = same.training.lr_schedule;
     return to_yaml(config);
 }
 

@@ -71,6 +71,27 @@ inline void sgd_step(Floats& parameters, const Floats& gradient, Floats& velocit
     }
 }
 
+inline void adam_step(Floats& parameters, const Floats& gradient, Floats& m, Floats& v, const AdamOptions& options, int step) {
+    const auto rate =
+        static_cast<float>(static_cast<double>(options.lr) / (1.0 - std::pow(static_cast<double>(options.beta1), step)));
+    const auto root = static_cast<float>(std::sqrt(1.0 - std::pow(static_cast<double>(options.beta2), step)));
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const float g = options.decoupled ? gradient[i] : gradient[i] + options.weight_decay * parameters[i];
+        m[i] = options.beta1 * m[i] + (1.0F - options.beta1) * g;
+        v[i] = options.beta2 * v[i] + (1.0F - options.beta2) * (g * g);
+        if (options.decoupled) parameters[i] = (1.0F - options.lr * options.weight_decay) * parameters[i];
+        parameters[i] -= rate * m[i] / (std::sqrt(v[i]) / root + options.epsilon);
+    }
+}
+
+inline void adagrad_step(Floats& parameters, const Floats& gradient, Floats& sum, const AdagradOptions& options) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const float g = gradient[i] + options.weight_decay * parameters[i];
+        sum[i] += g * g;
+        parameters[i] -= options.lr * g / (std::sqrt(sum[i]) + options.epsilon);
+    }
+}
+
 inline UpdateSummary write_update(Floats& update, const Floats& local, const Floats& global) {
     UpdateSummary summary;
     double total = 0.0;

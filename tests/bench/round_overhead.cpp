@@ -26,7 +26,7 @@ struct NoTrainer final : clients::Trainer {
         aggregation::ParamSpan parameters() override { return {}; }
         void begin(const clients::ClientStart&) override {}
         aggregation::ParamSpan gradient() override { return {}; }
-        aggregation::ParamSpan velocity() override { return {}; }
+        aggregation::ParamSpan optimizer_state() override { return {}; }
         void compute_gradient(std::span<const std::uint32_t>) override {}
         void apply_gradient() override {}
         double loss_sum() override { return 0.0; }

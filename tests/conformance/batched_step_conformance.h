@@ -74,7 +74,7 @@ inline void rows_begin_at_the_global_model(const BatchedStepUnderTest& way) {
 
 /// For every setting of the optimiser, with a proximal term and without: by the same step, so with what the ones before left behind.
 inline void rows_are_clients_trained_alone(const BatchedStepUnderTest& way) {
-    for (const SgdOptions& optimizer : kOptimizers) {
+    for (const SgdOptions& optimizer : kSgd) {
         const auto step = way.make(optimizer);
         const auto alone = way.alone.make(optimizer);
         for (const float mu : {0.0F, 0.5F}) {

@@ -15,6 +15,7 @@
 
 namespace fedhive::conformance {
 
+using aggregation::OptimizerOptions;
 using aggregation::SgdOptions;
 using aggregation::testing::download;
 using aggregation::testing::Floats;
@@ -23,12 +24,13 @@ using aggregation::testing::upload;
 
 /// A way of training one client: a model, where it lies, and at least 64 examples whose loss is not 0.
 struct StepUnderTest {
-    std::function<std::shared_ptr<clients::TrainingStep>(const SgdOptions&)> make;  // for batches of 16 at most
-    aggregation::ParamBuffer start;                                                 // [P], from where clients start
+    std::function<std::shared_ptr<clients::TrainingStep>(const OptimizerOptions&)> make;  // for batches of 16 at most
+    aggregation::ParamBuffer start;                                                       // [P], from where clients start
 
     aggregation::MemorySpace space() const { return start.span().space; }
     Floats global() const { return download(start); }
-    std::shared_ptr<clients::TrainingStep> begun(const SgdOptions& optimizer = {0.125F, 0.0F, 0.0F, false}) const {
+    std::shared_ptr<clients::TrainingStep> begun(const OptimizerOptions& optimizer = SgdOptions{0.125F, 0.0F, 0.0F,
+                                                                                                false}) const {
         const auto step = make(optimizer);
         begin(*step, start);
         return step;
@@ -44,9 +46,18 @@ struct StepUnderTest {
     }
 };
 
-/// Of all settings that an optimiser may have.
-inline constexpr SgdOptions kOptimizers[] = {
+/// Of all settings that SGD may have.
+inline constexpr SgdOptions kSgd[] = {
     {0.125F, 0.0F, 0.0F, false}, {0.125F, 0.5F, 0.0F, false}, {0.125F, 0.0F, 0.25F, false}, {0.125F, 0.5F, 0.25F, true}};
+
+/// And the others. A coarse epsilon, for where a gradient is all but 0 its rounding would decide an element's step.
+inline const OptimizerOptions kOptimizers[] = {kSgd[0],
+                                               kSgd[1],
+                                               kSgd[2],
+                                               kSgd[3],
+                                               aggregation::AdamOptions{0.05F, 0.5F, 0.75F, 0.01F, 0.25F, false},
+                                               aggregation::AdamOptions{0.05F, 0.5F, 0.75F, 0.01F, 0.25F, true},
+                                               aggregation::AdagradOptions{0.05F, 0.25F, 0.01F}};
 
 inline std::vector<std::uint32_t> examples(std::uint32_t first, std::size_t count) {
     std::vector<std::uint32_t> indices(count);
@@ -68,7 +79,7 @@ inline void check_close(const Floats& a, const Floats& b, double part, double sc
 
 /// Three steps over consecutive parts of an epoch, the last one ragged: model, momentum and loss.
 struct Epoch {
-    Floats parameters, velocity;
+    Floats parameters, state;
     double loss_sum = 0.0;
 
     explicit Epoch(clients::TrainingStep& step) {
@@ -77,25 +88,25 @@ struct Epoch {
         for (const auto& [first, count] : {std::pair<std::size_t, std::size_t>{0, 16}, {16, 16}, {32, 7}})
             step.step(std::span(order).subspan(first, count));
         parameters = download(step.parameters());
-        velocity = download(step.velocity());
+        state = download(step.optimizer_state());
         loss_sum = step.loss_sum();
     }
     void is(const Epoch& other) const {
         CHECK(same_bits(parameters, other.parameters));
-        CHECK(same_bits(velocity, other.velocity));
+        CHECK(same_bits(state, other.state));
         CHECK(loss_sum == other.loss_sum);
     }
 };
 
 inline void client_begins_at_the_global_model(const StepUnderTest& way) {
-    for (const SgdOptions& optimizer : kOptimizers) {
+    for (const OptimizerOptions& optimizer : kOptimizers) {
         const auto step = way.begun(optimizer);
         CHECK(same_bits(download(step->parameters()), way.global()));
         CHECK(step->loss_sum() == 0.0);
         const std::size_t trainable = step->gradient().size;
         CHECK(trainable > 0);
         CHECK(trainable <= way.start.span().size);
-        CHECK(download(step->velocity()) == Floats(optimizer.momentum > 0.0F ? trainable : 0, 0.0F));
+        CHECK(download(step->optimizer_state()) == Floats(aggregation::num_state_vectors(optimizer) * trainable, 0.0F));
         CHECK(step->gather_s() >= 0.0);
     }
 }
@@ -140,30 +151,44 @@ inline void batch_of_any_size_is_the_mean_of_its_examples(const StepUnderTest& w
     }
 }
 
-/// Against the formula, from the gradient that the step itself gives; in one piece or in two halves, the same bits.
+/// Against the optimiser on flat parameters (its arithmetic: vector_ops_conformance.h), from the gradient that the step itself gives; in one
+/// piece or in two halves, the same bits.
 inline void step_is_that_of_the_optimizer(const StepUnderTest& way) {
-    for (const SgdOptions& optimizer : kOptimizers) {
+    for (const OptimizerOptions& optimizer : kOptimizers) {
         const auto halves = way.begun(optimizer);
         const auto whole = way.begun(optimizer);
-        Floats expected = way.global();
-        Floats velocity(halves->gradient().size, 0.0F);
+        const aggregation::ParamBuffer expected = upload(way.global(), way.space());
+        aggregation::ClientOptimizer flat(optimizer, halves->gradient().size, way.space());
+        flat.begin();
         for (std::uint32_t first = 0; first < 3; ++first) {
             const auto batch = examples(16 * first, 16);
             halves->compute_gradient(batch);
-            const Floats gradient = download(halves->gradient());
+            flat.begin_step();
+            flat.step(expected.span().first(halves->gradient().size), halves->gradient());
             halves->apply_gradient();
             whole->step(batch);
-            for (std::size_t i = 0; i < gradient.size(); ++i) {
-                const float slope = gradient[i] + optimizer.weight_decay * expected[i];
-                velocity[i] = optimizer.momentum * velocity[i] + slope;
-                expected[i] -= optimizer.lr * (optimizer.nesterov ? slope + optimizer.momentum * velocity[i] : velocity[i]);
-            }
-            const Floats found = download(halves->parameters());
-            check_close(expected, found, 1e-6);
-            if (optimizer.momentum > 0.0F) check_close(velocity, download(halves->velocity()), 1e-6);
-            CHECK(same_bits(download(whole->parameters()), found));
-            expected = found;
+            CHECK(same_bits(download(expected), download(halves->parameters())));
+            CHECK(same_bits(download(flat.state()), download(halves->optimizer_state())));
+            CHECK(same_bits(download(whole->parameters()), download(halves->parameters())));
         }
+    }
+}
+
+/// Half the client rate is the rate of an optimiser with half of it, until the next client.
+inline void rate_is_the_starts_part_of_the_optimizers(const StepUnderTest& way) {
+    for (const OptimizerOptions& optimizer : kOptimizers) {
+        const auto half = way.begun(
+            std::visit([](const auto& rule) { return OptimizerOptions(aggregation::at_rate(rule, 0.5F)); }, optimizer));
+        const Epoch expected(*half);
+        const auto step = way.make(optimizer);
+        clients::ClientStart start;
+        start.global = way.start;
+        start.objective.lr_factor = 0.5F;
+        start.dropout_seed = 5;
+        step->begin(start);
+        Epoch(*step).is(expected);
+        StepUnderTest::begin(*step, way.start);
+        Epoch(*step).is(Epoch(*way.begun(optimizer)));
     }
 }
 
@@ -178,7 +203,7 @@ inline void gradient_that_is_changed_is_followed(const StepUnderTest& way) {
 /// mu * (local - global), read anew for each client.
 inline void proximal_term_pulls_towards_the_global_model(const StepUnderTest& way) {
     const Floats global = way.global();
-    const auto step = way.make({0.125F, 0.0F, 0.0F, false});
+    const auto step = way.make(SgdOptions{0.125F, 0.0F, 0.0F, false});
     std::vector<Floats> gradients, distances;
     for (const float mu : {0.0F, 0.5F, 2.0F, 0.0F}) {
         StepUnderTest::begin(*step, way.start, mu);
@@ -203,21 +228,21 @@ inline void momentum_goes_on_from_what_a_start_gives(const StepUnderTest& way) {
     const auto one = way.begun(optimizer);
     one->step(examples(0, 16));
     const aggregation::ParamBuffer model = upload(download(one->parameters()), way.space());
-    const aggregation::ParamBuffer velocity = upload(download(one->velocity()), way.space());
+    const aggregation::ParamBuffer velocity = upload(download(one->optimizer_state()), way.space());
     one->step(examples(16, 16));
     const auto other = way.make(optimizer);
     clients::ClientStart start;
     start.global = model;
-    start.velocity = velocity;
+    start.optimizer_state = velocity;
     other->begin(start);
     other->step(examples(16, 16));
     CHECK(same_bits(download(other->parameters()), download(one->parameters())));
-    CHECK(same_bits(download(other->velocity()), download(one->velocity())));
+    CHECK(same_bits(download(other->optimizer_state()), download(one->optimizer_state())));
 }
 
 /// The same start gives the same bits from the same step after other clients, and from another one.
 inline void nothing_of_the_client_before_remains(const StepUnderTest& way) {
-    for (const SgdOptions& optimizer : kOptimizers) {
+    for (const OptimizerOptions& optimizer : kOptimizers) {
         const auto step = way.begun(optimizer);
         const Epoch first(*step);
         StepUnderTest::begin(*step, way.start, 2.0F, 6);
@@ -232,7 +257,7 @@ inline void nothing_of_the_client_before_remains(const StepUnderTest& way) {
 
 /// Hogwild: alone, the shared model becomes what the local one would; what others write is read by the next step.
 inline void shared_model_is_read_and_written_in_place(const StepUnderTest& way) {
-    for (const SgdOptions& optimizer : kOptimizers) {
+    for (const OptimizerOptions& optimizer : kOptimizers) {
         const auto local = way.begun(optimizer);
         const Epoch expected(*local);
         const aggregation::ParamBuffer model = upload(way.global(), way.space());
@@ -272,6 +297,7 @@ inline void training_step_conforms(const StepUnderTest& way) {
     gradient_is_the_slope_of_the_loss(way);
     batch_of_any_size_is_the_mean_of_its_examples(way);
     step_is_that_of_the_optimizer(way);
+    rate_is_the_starts_part_of_the_optimizers(way);
     gradient_that_is_changed_is_followed(way);
     proximal_term_pulls_towards_the_global_model(way);
     momentum_goes_on_from_what_a_start_gives(way);

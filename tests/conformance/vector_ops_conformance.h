@@ -32,6 +32,45 @@ inline void sgd_is_as_written_down(MemorySpace space, const SgdOptions& options)
     }
 }
 
+/// Two moments, the second of which has no negative values; for Adagrad one sum of squares. Steps 1 and 2.
+template <typename Options, typename Step, typename Reference>
+void moments_are_as_written_down(MemorySpace space, const Options& options, Step step, Reference written_down) {
+    for (const std::size_t size : kSizes) {
+        testing::Floats parameters = testing::random_floats(size, 1), m = testing::random_floats(size, 2), v(size, 0.25F);
+        const ParamBuffer on_parameters = testing::upload(parameters, space), on_m = testing::upload(m, space),
+                          on_v = testing::upload(v, space);
+        for (int count = 1; count <= 2; ++count) {
+            const testing::Floats gradient = testing::random_floats(size, 3 + static_cast<std::uint32_t>(count));
+            step(on_parameters, testing::upload(gradient, space), on_m, on_v, options, count);
+            written_down(parameters, gradient, m, v, options, count);
+        }
+        CHECK(testing::same_bits(testing::download(on_parameters), parameters));
+        CHECK(testing::same_bits(testing::download(on_m), m));
+        CHECK(testing::same_bits(testing::download(on_v), v));
+    }
+}
+
+inline void adam_conforms(MemorySpace space) {
+    for (const AdamOptions& options : {AdamOptions{}, AdamOptions{0.01F, 0.5F, 0.9F, 1e-3F, 0.125F, false},
+                                       AdamOptions{0.01F, 0.5F, 0.9F, 1e-3F, 0.125F, true}})
+        moments_are_as_written_down(
+            space, options,
+            [](const ParamBuffer& parameters, const ParamBuffer& gradient, const ParamBuffer& m, const ParamBuffer& v,
+               const AdamOptions& with,
+               int step) { adam_step(parameters, gradient, m, v, with, static_cast<std::uint64_t>(step)); },
+            reference::adam_step);
+}
+
+inline void adagrad_conforms(MemorySpace space) {
+    for (const AdagradOptions& options : {AdagradOptions{}, AdagradOptions{0.1F, 0.125F, 1e-3F}})
+        moments_are_as_written_down(
+            space, options,
+            [](const ParamBuffer& parameters, const ParamBuffer& gradient, const ParamBuffer&, const ParamBuffer& sum,
+               const AdagradOptions& with, int) { adagrad_step(parameters, gradient, sum, with); },
+            [](testing::Floats& parameters, const testing::Floats& gradient, testing::Floats&, testing::Floats& sum,
+               const AdagradOptions& with, int) { reference::adagrad_step(parameters, gradient, sum, with); });
+}
+
 inline void sgd_conforms(MemorySpace space) {
     sgd_is_as_written_down(space, {.lr = 0.1F, .momentum = 0.0F, .weight_decay = 0.0F, .nesterov = false});
     sgd_is_as_written_down(space, {.lr = 0.1F, .momentum = 0.0F, .weight_decay = 0.01F, .nesterov = false});
@@ -213,6 +252,8 @@ inline void vector_ops_conform(MemorySpace space) {
     neighbours_of_a_span_are_left_alone(space);
     pairs_of_elements_show_in_the_summary(space);
     sgd_conforms(space);
+    adam_conforms(space);
+    adagrad_conforms(space);
     proximal_scale_and_add_conform(space);
     write_update_conforms(space);
     single_elements_show_in_the_summary(space);

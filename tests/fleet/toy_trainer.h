@@ -28,7 +28,7 @@ public:
 
     aggregation::ParamSpan parameters() override { return local_; }
     aggregation::ParamSpan gradient() override { return gradient_; }
-    aggregation::ParamSpan velocity() override { return {}; }
+    aggregation::ParamSpan optimizer_state() override { return {}; }
     void begin(const clients::ClientStart& start) override {
         aggregation::copy(local_, start.global);
         loss_ = 0.0;

@@ -20,7 +20,7 @@ std::vector<float> accumulated(const Options& assignments) {
     const auto& plan = rehearsal.run.worker_plan.training;
     const std::size_t num_train = rehearsal.run.dataset.map().num_train;
     const auto ranks = static_cast<std::uint32_t>(rehearsal.run.dataset.map().num_clients);
-    const auto passes = static_cast<std::uint32_t>(rehearsal.run.config.rounds * rehearsal.run.config.training.local_epochs);
+    const auto passes = static_cast<std::uint32_t>(rehearsal.run.config.rounds) * static_cast<std::uint32_t>(plan.local_epochs);
     clients::TrainingStep& step = rehearsal.begin();
     aggregation::SlotSum sum(step.gradient().size, aggregation::MemorySpace::Host);
     for (std::uint32_t pass = 0; pass < passes; ++pass) {

@@ -107,20 +107,6 @@ TEST_SUITE("Dataset") {
         dataset.test.type = ValueType::F32;
         CHECK_THROWS_WITH_AS(SharedDataset::create(dataset, partition_contiguous(2, 1)), doctest::Contains("two types"), Fault);
     }
-
-    TEST_CASE("MapCanCutEveryShard") {
-        const Dataset whole{
-            .train = {{1, 1, 1}, {1, 2, 3, 4, 5}, {0, 1, 0, 1, 0}}, .test = {{1, 1, 1}, {7}, {1}}, .num_classes = 2};
-        const SharedDataset shared = SharedDataset::create(whole, partition_contiguous(5, 2));
-        DatasetMap map = shared.map();
-        CHECK(shared.shard(0).size() == 2);
-        CHECK(shared.shard(1).size() == 3);
-        map.most_of_shard = 2;
-        const SharedDataset cut = SharedDataset::open(shared.descriptor(), map);
-        CHECK(cut.shard(0).size() == 2);
-        CHECK(cut.shard(1).size() == 2);
-        CHECK(cut.shard(1)[1] == shared.shard(1)[1]);
-    }
 }
 
 }  // namespace fedhive::clients

@@ -119,23 +119,26 @@ TEST_SUITE("DirectNetwork") {
 
     TEST_CASE("DescentIsAGradientAndAStepAlongItBitForBit") {
         for (const ModelSpec& spec : networks())
-            for (const aggregation::SgdOptions& optimizer :
-                 {aggregation::SgdOptions{0.1F, 0.0F, 0.0F, false}, aggregation::SgdOptions{0.1F, 0.9F, 0.01F, true}}) {
+            for (const aggregation::OptimizerOptions& options : std::initializer_list<aggregation::OptimizerOptions>{
+                     aggregation::SgdOptions{0.1F, 0.0F, 0.0F, false}, aggregation::SgdOptions{0.1F, 0.9F, 0.01F, true},
+                     aggregation::AdamOptions{.weight_decay = 0.01F}, aggregation::AdagradOptions{}}) {
                 Case both(spec), one_after_the_other(spec);
                 const std::size_t trainable = both.gradient.size();
-                Floats velocity(optimizer.momentum > 0.0F ? trainable : 0), other_velocity = velocity;
+                aggregation::ClientOptimizer optimizer(options, trainable, aggregation::MemorySpace::Host);
+                aggregation::ClientOptimizer other(options, trainable, aggregation::MemorySpace::Host);
+                optimizer.begin();
+                other.begin();
                 for (int i = 0; i < 3; ++i) {
-                    const direct::Descent descent{both.parameters.data(), velocity.empty() ? nullptr : velocity.data(),
-                                                  optimizer};
-                    const double loss = both.network.descend(descent, both.gradient.data(), both.batch(), Case::kKey);
+                    optimizer.begin_step();
+                    other.begin_step();
+                    const double loss = both.network.descend({both.parameters.data(), &optimizer}, both.gradient.data(),
+                                                             both.batch(), Case::kKey);
                     CHECK(loss == one_after_the_other.loss());
-                    aggregation::sgd_step({one_after_the_other.parameters.data(), trainable, aggregation::MemorySpace::Host},
-                                          {one_after_the_other.gradient.data(), trainable, aggregation::MemorySpace::Host},
-                                          {other_velocity.data(), other_velocity.size(), aggregation::MemorySpace::Host},
-                                          optimizer);
+                    other.step({one_after_the_other.parameters.data(), trainable, aggregation::MemorySpace::Host},
+                               {one_after_the_other.gradient.data(), trainable, aggregation::MemorySpace::Host});
                 }
                 CHECK(both.parameters == one_after_the_other.parameters);
-                CHECK(velocity == other_velocity);
+                CHECK(std::ranges::equal(optimizer.state().host(), other.state().host()));
             }
     }
 

@@ -18,23 +18,30 @@
 namespace fedhive::testing {
 
 using aggregation::MemorySpace;
+using aggregation::OptimizerOptions;
 using aggregation::SgdOptions;
 using aggregation::testing::Floats;
 
 struct Clients {
-    explicit Clients(std::string_view name, SgdOptions options = {0.05F, 0.0F, 0.0F, false}, bool dropout = false,
-                     MemorySpace where = MemorySpace::Host)
+    explicit Clients(std::string_view name, const OptimizerOptions& options = SgdOptions{0.05F, 0.0F, 0.0F, false},
+                     bool dropout = false, MemorySpace where = MemorySpace::Host)
         : Clients(small_model(name, {1, 28, 28}, 10, dropout), options, where) {}
-    explicit Clients(const clients::ModelSpec& model_spec, SgdOptions options = {0.05F, 0.0F, 0.0F, false},
+    explicit Clients(const clients::ModelSpec& model_spec,
+                     const OptimizerOptions& options = SgdOptions{0.05F, 0.0F, 0.0F, false},
                      MemorySpace where = MemorySpace::Host)
         : dataset(examples(where)),
           train(dataset.train(where)),
           spec(model_spec),
           model(spec, where),
           step(model, train, {}, options),
-          batched(spec, 8, where, train, {}, options),
+          batched(spec, 8, where, train, {}, of_rows(options)),
           global(first_model(spec, model.layout(), where)) {}
 
+    /// Rows are stepped by SGD alone.
+    static SgdOptions of_rows(const OptimizerOptions& options) {
+        const auto* sgd = std::get_if<SgdOptions>(&options);
+        return sgd == nullptr ? SgdOptions{} : *sgd;
+    }
     static clients::SharedDataset examples(MemorySpace where) {
         clients::prepare_libtorch(1);
         auto result = clients::SharedDataset::create(clients::draw_glyphs(200, 10, 1), clients::partition_contiguous(200, 4));

@@ -51,7 +51,7 @@ TEST_SUITE("BatchedTraining") {
     }
 
     TEST_CASE("ANanStaysInItsRow") {
-        Clients all("mlp", {0.05F, 0.9F, 0.01F, false});
+        Clients all("mlp", SgdOptions{0.05F, 0.9F, 0.01F, false});
         const auto clients = all.clients(kUnequal);
         const auto before = all.at_once(clients);
         WorkerCell cell;
@@ -108,7 +108,7 @@ TEST_SUITE("BatchedTraining") {
     TEST_CASE("DropoutDrawsForEachRowItsOwnAndFollowsTheKeys") {
         for (const std::string_view name : {"mnist_cnn", "cnn_m"}) {
             CAPTURE(name);
-            Clients all(name, {0.1F, 0.0F, 0.0F, false}, true);
+            Clients all(name, SgdOptions{0.1F, 0.0F, 0.0F, false}, true);
             all.plan = {5, 1, 1};
             // Two clients with the same single example: only dropout tells them apart.
             const std::vector<std::uint32_t> example{3};

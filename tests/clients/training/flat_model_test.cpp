@@ -145,21 +145,25 @@ TEST_SUITE("FlatModel") {
     }
 
     TEST_CASE("StepTensorByTensorIsTheStepInOnePiece") {
-        const aggregation::SgdOptions optimizer{.lr = 0.1F, .momentum = 0.5F, .weight_decay = 0.01F, .nesterov = true};
-        const auto trained = [&](bool in_one_piece) {
+        const auto trained = [&](const aggregation::OptimizerOptions& options, bool in_one_piece) {
             FlatModel model(spec_of("mlp"), aggregation::MemorySpace::Host);
             initial_parameters(spec_of("mlp"), model.layout(), 1, model.parameters());
-            std::vector<float> velocity(model.trainable().size, 0.0F);
+            aggregation::ClientOptimizer optimizer(options, model.trainable().size, aggregation::MemorySpace::Host);
+            optimizer.begin();
             for (int step = 0; step < 3; ++step) {
                 model.module().forward(at::ones({2, 1, 28, 28})).sum().backward();
                 model.take_gradient();
                 if (in_one_piece) model.gradient();
-                model.descend(velocity, optimizer);
+                optimizer.begin_step();
+                model.descend(optimizer);
             }
-            velocity.insert(velocity.end(), model.parameters().host().begin(), model.parameters().host().end());
-            return velocity;
+            std::vector<float> all(optimizer.state().host().begin(), optimizer.state().host().end());
+            all.insert(all.end(), model.parameters().host().begin(), model.parameters().host().end());
+            return all;
         };
-        CHECK(trained(true) == trained(false));
+        const aggregation::SgdOptions sgd{.lr = 0.1F, .momentum = 0.5F, .weight_decay = 0.01F, .nesterov = true};
+        CHECK(trained(sgd, true) == trained(sgd, false));
+        CHECK(trained(aggregation::AdamOptions{}, true) == trained(aggregation::AdamOptions{}, false));
     }
 
     TEST_CASE("ChangedGradientIsFollowed") {
@@ -167,7 +171,11 @@ TEST_SUITE("FlatModel") {
         model.module().forward(at::ones({2, 1, 28, 28})).sum().backward();
         model.take_gradient();
         model.gradient().data[1] = 64.0F;
-        model.descend({}, {.lr = 0.5F});
+        aggregation::ClientOptimizer optimizer(aggregation::SgdOptions{.lr = 0.5F}, model.trainable().size,
+                                               aggregation::MemorySpace::Host);
+        optimizer.begin();
+        optimizer.begin_step();
+        model.descend(optimizer);
         CHECK(model.parameters().data[0] == -1.0F);
         CHECK(model.parameters().data[1] == -32.0F);
     }

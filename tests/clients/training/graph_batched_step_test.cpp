@@ -90,7 +90,7 @@ TEST_SUITE("PaddedStep") {
     }
 
     TEST_CASE("PaddedRowsBitsDoNotDependOnWhenOthersEnd") {
-        Clients all("mnist_cnn", {0.05F, 0.9F, 0.01F, false}, true);  // dropout is drawn for the whole shape
+        Clients all("mnist_cnn", SgdOptions{0.05F, 0.9F, 0.01F, false}, true);  // dropout is drawn for the whole shape
         all.batched.pad(all.plan.batch_size);
         const auto before = all.at_once(all.clients(kUnequal));
         const auto after = all.at_once(all.clients({13, 7, 2, 30, 1}));  // the first has the same examples

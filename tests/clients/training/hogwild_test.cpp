@@ -82,9 +82,9 @@ TEST_SUITE("Hogwild") {
         first.step.begin(setting.start());
         second.step.begin(setting.start());
         first.step.step(std::span(setting.all).first(16));
-        const auto velocity = first.step.velocity().host(), gradient = first.step.gradient().host();
+        const auto velocity = first.step.optimizer_state().host(), gradient = first.step.gradient().host();
         CHECK(std::vector(velocity.begin(), velocity.end()) == std::vector(gradient.begin(), gradient.end()));
-        const auto others = second.step.velocity().host();
+        const auto others = second.step.optimizer_state().host();
         CHECK(std::count(others.begin(), others.end(), 0.0F) == static_cast<std::ptrdiff_t>(others.size()));
     }
 

@@ -156,7 +156,11 @@ TEST_SUITE("Layers") {
             model.take_gradient();
             const Floats before = aggregation::testing::download(model.parameters());
             if (in_one_piece) CHECK(model.gradient().size == layout.num_trainable());
-            model.descend({}, {.lr = 0.1F, .weight_decay = 0.5F});
+            aggregation::ClientOptimizer optimizer(aggregation::SgdOptions{.lr = 0.1F, .weight_decay = 0.5F},
+                                                   model.trainable().size, aggregation::MemorySpace::Host);
+            optimizer.begin();
+            optimizer.begin_step();
+            model.descend(optimizer);
             const Floats after = aggregation::testing::download(model.parameters());
             CHECK(before[layout.entries()[11].offset] != 1.0F);  // the forward pass has moved it
             for (const aggregation::LayoutEntry& entry : layout.entries())

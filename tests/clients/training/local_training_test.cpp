@@ -161,7 +161,7 @@ TEST_SUITE("LocalTraining") {
         for (const bool dropout : {true, false}) {
             const ModelSpec spec = named_model("mnist_cnn", glyphs.train.shape, 10, {{"dropout", dropout}});
             FlatModel model(spec, MemorySpace::Host);
-            LibtorchStep step(model, train, {}, {0.1F, 0.0F, 0.0F, false});
+            LibtorchStep step(model, train, {}, SgdOptions{0.1F, 0.0F, 0.0F, false});
             std::vector<float> global(model.layout().num_floats(), 0.0F);
             std::vector<float> update(global.size(), 0.0F);
             initial_parameters(spec, model.layout(), 3, global);
@@ -204,7 +204,7 @@ TEST_SUITE("LibtorchStep") {
         const std::vector<float> whole(local.begin(), local.end());
         const double loss = bench.step.loss_sum();
 
-        std::vector<float> model = bench.global, velocity(bench.step.velocity().size, 0.0F);
+        std::vector<float> model = bench.global, velocity(bench.step.optimizer_state().size, 0.0F);
         bench.step.begin(start);
         for (std::size_t first = 0; first < 96; first += 16) {
             aggregation::copy(bench.step.parameters(), model);
@@ -216,13 +216,13 @@ TEST_SUITE("LibtorchStep") {
         CHECK(bench.step.loss_sum() == loss);
     }
 
-    TEST_CASE("VelocityWithoutMomentumIsEmptyAndOneThatIsGivenIsRefused") {
+    TEST_CASE("StateWithoutMomentumIsEmptyAndOneThatIsGivenIsRefused") {
         Bench bench({0.05F, 0.0F, 0.0F, false});
-        CHECK(bench.step.velocity().size == 0);
+        CHECK(bench.step.optimizer_state().size == 0);
         std::vector<float> velocity(bench.step.gradient().size, 0.0F);
         ClientStart start;
         start.global = bench.global;
-        start.velocity = velocity;
+        start.optimizer_state = velocity;
         CHECK_THROWS_AS(bench.step.begin(start), ShapeError);
     }
 }

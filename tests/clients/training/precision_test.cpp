@@ -26,7 +26,7 @@ Trained train(Precision precision) {
     const ExamplesView examples{dataset.train.shape, dataset.train.values, dataset.train.labels};
     const ModelSpec spec = named_model("mlp", dataset.train.shape, dataset.num_classes, {{"hidden", 16}});
     FlatModel model(spec, MemorySpace::Host);
-    LibtorchStep step(model, examples, {}, {0.1F, 0.5F, 0.0F, false}, precision);
+    LibtorchStep step(model, examples, {}, aggregation::SgdOptions{0.1F, 0.5F, 0.0F, false}, precision);
     LibtorchEvaluation evaluation(model, examples, {});
     std::vector<float> global(model.layout().num_floats()), update(global.size());
     std::vector<std::uint32_t> shard(200);

@@ -17,7 +17,7 @@ using conformance::StepUnderTest;
 using fedhive::testing::Clients;
 using fedhive::testing::kTrainedModels;
 using fedhive::testing::MemorySpace;
-using fedhive::testing::SgdOptions;
+using fedhive::testing::OptimizerOptions;
 
 namespace {
 
@@ -26,7 +26,7 @@ constexpr std::size_t kLargestBatch = 16;
 /// What is tested, with all that it refers to.
 template <typename Step>
 struct Held {
-    Held(std::string_view name, const SgdOptions& optimizer, bool dropout, MemorySpace space)
+    Held(std::string_view name, const OptimizerOptions& optimizer, bool dropout, MemorySpace space)
         : clients(name, optimizer, dropout, space) {}
     Clients clients;
     std::unique_ptr<Step> own;  // over one of the clients' steps
@@ -37,9 +37,9 @@ template <typename Step>
 using Wrap = std::function<Step&(Held<Step>&)>;
 
 template <typename Step>
-std::function<std::shared_ptr<Step>(const SgdOptions&)> maker(std::string_view name, bool dropout, MemorySpace space,
-                                                              Wrap<Step> wrap) {
-    return [=](const SgdOptions& optimizer) {
+std::function<std::shared_ptr<Step>(const OptimizerOptions&)> maker(std::string_view name, bool dropout, MemorySpace space,
+                                                                    Wrap<Step> wrap) {
+    return [=](const OptimizerOptions& optimizer) {
         const auto held = std::make_shared<Held<Step>>(name, optimizer, dropout, space);
         return std::shared_ptr<Step>(held, &wrap(*held));
     };

@@ -93,6 +93,7 @@ TEST_CASE("KeysLeftOutHaveTheirDefaults") {
     expected.data.partition.clients = 4;
     expected.model.name = "lr";
     expected.training.cohort = 4;
+    expected.training.local_epochs = 1;
     expected.strategy.values = {{"server_lr", 1.0}};
     const RunConfig run = loaded(kMinimal);
     CHECK_EQ(dump(run), dump(expected));
@@ -108,7 +109,8 @@ TEST_CASE("EveryKeyIsRead") {
         "model: {name: cnn_m, dropout: false}\n"
         "training:\n  cohort: 8\n  local_epochs: 4\n  batch_size: 16\n  clients_per_slot: 1\n  clients_at_once: 1\n  engine: "
         "direct\n"
-        "  optimizer: {name: sgd, lr: 0.5, momentum: 0.75, weight_decay: 0.25, nesterov: true}\n"
+        "  clip_norm: 2\n  optimizer: {name: sgd, lr: 0.5, momentum: 0.75, weight_decay: 0.25, nesterov: true}\n"
+        "  lr_schedule: {name: cosine, warmup_rounds: 3, over: 50, least: 0.125}\n"
         "strategy: {name: fedadam, weighting: uniform, aggregator: median, server_lr: 2, beta1: 0, beta2: 0.5, tau: 4}\n"
         "mode: {name: synchronous}\nevaluation: {every: 3, chunk_size: 50}\nstop: {test_accuracy: 0.5}\n"
         "failures: {policy: retry, attempts: 4, min_updates: 2, deadline_s: auto, max_update_norm: 8}\n"
@@ -117,35 +119,36 @@ TEST_CASE("EveryKeyIsRead") {
         "devices:\n  compute: {distribution: zipf, exponent: 2, seconds_per_example: 0.5}\n"
         "  link: {distribution: lognormal, sigma: 0.25, upload: 16, download: 64}\n"
         "  availability: {scheme: probability, probability: 0.5, period_s: 8}\n");
-    CHECK_EQ(
-        dump(run),
-        "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nmps off\nthreads 3\nclock virtual\n"
-        "seeds {\ndata 0\npartition 18446744073709551615\nmodel 3\nsampling 4\ntraining 5\n}\n"
-        "data {\nformat idx\nroot /r\nclasses 7\nnormalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n"
-        "}\n"
-        "partition {\nscheme dirichlet\nclients 9\nalpha 0x1p-3\nmin_examples 5\n}\n"
-        "}\n"
-        "model {\nname cnn_m\ndropout false\ninit \n}\n"
-        "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nbatch_size 16\nclients_per_slot 1\n"
-        "clients_at_once 1\nengine direct\nprecision f32\ngraph false\noptimizer {\nname sgd\nlr 0x1p-1\nmomentum 0x1.8p-1\n"
-        "weight_decay 0x1p-2\nnesterov true\n}\n"
-        "}\n"
-        "strategy {\nname fedadam\nweighting uniform\naggregator median\nserver_lr 0x1p+1\nbeta1 0x0p+0\n"
-        "beta2 0x1p-1\ntau 0x1p+2\n}\n"
-        "mode {\nname synchronous\nquorum none\n}\n"
-        "evaluation {\nevery 3\nchunk_size 50\n}\n"
-        "stop {\ntest_accuracy 0x1p-1\n}\n"
-        "failures {\npolicy retry\nattempts 4\nmin_updates 2\ndeadline_s none\nmax_update_norm 0x1p+3\n"
-        "}\n"
-        "checkpoint {\nevery 5\nkeep 3\n}\n"
-        "faults {\nkind slow\nround 2\nclient 3\nrate 0x1p-1\nattempts all\nat update\nseconds 0x1p+2\n"
-        "}\n"
-        "faults {\nkind nan\nround none\nclient none\nrate 0x1p+0\nattempts first\n}\n"
-        "devices {\ntrace \ncompute {\ndistribution zipf\nexponent 0x1p+1\nseconds_per_example 0x1p-1\n"
-        "}\n"
-        "link {\ndistribution lognormal\nsigma 0x1p-2\nupload 0x1p+4\ndownload 0x1p+6\n}\n"
-        "availability {\nscheme probability\nprobability 0x1p-1\nperiod_s 0x1p+3\n}\n"
-        "}\n");
+    CHECK_EQ(dump(run),
+             "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nmps off\nthreads 3\nclock virtual\n"
+             "seeds {\ndata 0\npartition 18446744073709551615\nmodel 3\nsampling 4\ntraining 5\n}\n"
+             "data {\nformat idx\nroot /r\nclasses 7\nnormalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n"
+             "}\n"
+             "partition {\nscheme dirichlet\nclients 9\nalpha 0x1p-3\nmin_examples 5\n}\n"
+             "}\n"
+             "model {\nname cnn_m\ndropout false\ninit \n}\n"
+             "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nlocal_steps none\nbatch_size 16\nclients_per_slot 1\n"
+             "clients_at_once 1\nengine direct\nprecision f32\ngraph false\nclip_norm 0x1p+1\noptimizer {\nname sgd\nlr "
+             "0x1p-1\nmomentum 0x1.8p-1\n"
+             "weight_decay 0x1p-2\nnesterov true\n}\n"
+             "lr_schedule {\nname cosine\nwarmup_rounds 3\nover 50\nleast 0x1p-3\n}\n"
+             "}\n"
+             "strategy {\nname fedadam\nweighting uniform\naggregator median\nserver_lr 0x1p+1\nbeta1 0x0p+0\n"
+             "beta2 0x1p-1\ntau 0x1p+2\n}\n"
+             "mode {\nname synchronous\nquorum none\n}\n"
+             "evaluation {\nevery 3\nchunk_size 50\n}\n"
+             "stop {\ntest_accuracy 0x1p-1\n}\n"
+             "failures {\npolicy retry\nattempts 4\nmin_updates 2\ndeadline_s none\nmax_update_norm 0x1p+3\n"
+             "}\n"
+             "checkpoint {\nevery 5\nkeep 3\n}\n"
+             "faults {\nkind slow\nround 2\nclient 3\nrate 0x1p-1\nattempts all\nat update\nseconds 0x1p+2\n"
+             "}\n"
+             "faults {\nkind nan\nround none\nclient none\nrate 0x1p+0\nattempts first\n}\n"
+             "devices {\ntrace \ncompute {\ndistribution zipf\nexponent 0x1p+1\nseconds_per_example 0x1p-1\n"
+             "}\n"
+             "link {\ndistribution lognormal\nsigma 0x1p-2\nupload 0x1p+4\ndownload 0x1p+6\n}\n"
+             "availability {\nscheme probability\nprobability 0x1p-1\nperiod_s 0x1p+3\n}\n"
+             "}\n");
     const RunConfig other = loaded(
         "data:\n  format: synthetic\n  num_train: 11\n  num_test: 12\n  num_classes: 13\n  num_features: 14\n  shape: [3, 4, "
         "5]\n  separation: 8\n"
@@ -233,7 +236,8 @@ TEST_CASE("ResolvedFormToTheLetter") {
         "model: {name: lr}\n\n"
         "training:\n    participation: 0.5\n    local_epochs: 1\n    batch_size: 32\n    clients_per_slot: auto\n    "
         "clients_at_once: 1\n    engine: auto\n    precision: f32\n    graph: false\n"
-        "    optimizer: {name: sgd, lr: 0.01, momentum: 0, weight_decay: 0, nesterov: false}\n\n"
+        "    optimizer: {name: sgd, lr: 0.01, momentum: 0, weight_decay: 0, nesterov: false}\n"
+        "    lr_schedule: {name: constant, warmup_rounds: 0}\n\n"
         "strategy: {name: fedadam, weighting: examples, aggregator: mean, server_lr: 0.01, beta1: 0.9, beta2: 0.99, tau: "
         "0.001}\n"
         "mode: {name: synchronous}\nevaluation: {every: 1, chunk_size: 500}\nstop: {test_accuracy: 0.9}\n"
@@ -281,17 +285,12 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
             std::string path;
             for (const std::string& part : path_) path += part;
             path += field.name;
-            static const std::set<std::string> alternatives = {"training.participation",
-                                                               "data.partition.sizes",
-                                                               "model.init",
-                                                               "failures.max_update_norm",
-                                                               "devices.trace",
-                                                               "mode.quorum",
-                                                               "seeds.data",
-                                                               "seeds.partition",
-                                                               "seeds.model",
-                                                               "seeds.sampling",
-                                                               "seeds.training"};
+            static const std::set<std::string> alternatives = {
+                "training.participation", "training.local_steps", "training.clip_norm",
+                "data.partition.sizes",   "model.init",           "failures.max_update_norm",
+                "devices.trace",          "mode.quorum",          "seeds.data",
+                "seeds.partition",        "seeds.model",          "seeds.sampling",
+                "seeds.training"};
             const bool alternative = alternatives.contains(path);
             if ((field.when && !field.when->holds()) || alternative) return;
             const std::string text = source_.error(path, "x").what();  // "FILE:LINE: path: x", or no line where it is left out

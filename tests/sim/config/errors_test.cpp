@@ -205,7 +205,10 @@ TEST_CASE("UnknownChoices") {
              "'lognormal'?"},
             {"devices: {availability: {scheme: never}}\n",
              "c.yaml:7: devices.availability.scheme: unknown value 'never'; allowed: always, probability, trace"},
-            {"training: {optimizer: {name: adam}}\n", "c.yaml:7: training.optimizer.name: unknown value 'adam'; allowed: sgd"},
+            {"training: {optimizer: {name: adadelta}}\n",
+             "c.yaml:7: training.optimizer.name: unknown value 'adadelta'; allowed: sgd, adam, adamw, adagrad"},
+            {"training: {lr_schedule: {name: linear}}\n",
+             "c.yaml:7: training.lr_schedule.name: unknown value 'linear'; allowed: constant, step, cosine"},
         },
         kMinimal);
     check_errors({{"data: {format: glyph}\n",
@@ -253,7 +256,8 @@ TEST_CASE("KeysOfAnotherChoice") {
           "name, hidden, init"}});
     check_errors(
         {{"strategy: {name: median, server_lr: 1}\n",
-          "c.yaml:7: strategy.server_lr: 'server_lr' belongs to strategy 'fedavg' or 'fedavgm' or 'fedadam'; the strategy "
+          "c.yaml:7: strategy.server_lr: 'server_lr' belongs to strategy 'fedavg' or 'fedavgm' or 'fedadam' or 'scaffold'; the "
+          "strategy "
           "here is 'median'; "
           "known keys: name, weighting, aggregator"},
          {"strategy: {proximal_mu: 1}\n",
@@ -283,6 +287,32 @@ TEST_CASE("KeysThatDoNotGoTogether") {
         {
             {"training:\n  cohort: 2\n  participation: 0.5\n",
              "c.yaml:9: training.participation: cohort and participation are both given; keep one"},
+            {"training:\n  local_epochs: 1\n  local_steps: 5\n",
+             "c.yaml:9: training.local_steps: local_epochs and local_steps are both given; keep one"},
+            {"training: {clients_at_once: 2, optimizer: {name: adam}}\n",
+             "c.yaml:7: training.optimizer.name: clients trained at once have only one; allowed with clients_at_once above 1: "
+             "sgd, "
+             "not adam"},
+            {"training: {clients_at_once: 2, clip_norm: 1}\n",
+             "c.yaml:7: training.clip_norm: gradients of clients trained at once are not clipped; leave it out, or allowed "
+             "with "
+             "it: clients_at_once 1"},
+            {"training: {clients_at_once: 2, graph: true, lr_schedule: {name: step}}\n",
+             "c.yaml:7: training.lr_schedule: with clients_at_once above 1 and graph the rate is recorded once; allowed: "
+             "constant "
+             "without a warm-up, or graph false"},
+            {"training: {optimizer: {name: adam}}\nmode: {name: parameter_server}\n",
+             "c.yaml:7: training.optimizer.name: the server takes the steps, along clients' gradients; allowed in mode "
+             "parameter_server: sgd"},
+            {"training: {optimizer: {name: adagrad, momentum: 0.5}}\n",
+             "c.yaml:7: training.optimizer.momentum: 'momentum' belongs to optimizer 'sgd'; the optimizer here is 'adagrad'; "
+             "known "
+             "keys: name, lr, epsilon, weight_decay"},
+            {"training: {lr_schedule: {name: cosine, gamma: 0.5}}\n",
+             "c.yaml:7: training.lr_schedule.gamma: 'gamma' belongs to lr_schedule 'step'; the lr_schedule here is 'cosine'; "
+             "known "
+             "keys: name, warmup_rounds, over, least"},
+            {"training: {clip_norm: 0}\n", "c.yaml:7: training.clip_norm: 0 is out of range; allowed: above 0"},
             {"training:\n  cohort: 5\n", "c.yaml:8: training.cohort: 5 is more than data.partition.clients; allowed: 1 to 4"},
             {"training: {clients_per_slot: 6}\n",
              "c.yaml:7: training.clients_per_slot: 6 is not a power of two; allowed: 1, 2, 4, 8, ...; write 4 or 8"},

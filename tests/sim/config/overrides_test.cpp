@@ -52,8 +52,9 @@ TEST_CASE("OverrideErrors") {
         {{"seed.x=3"}, "--set seed.x=3: seed.x: 'seed' (c.yaml:1) is not a section, it has no keys"},
         {{"seed=1", "seed.x=3"}, "--set seed.x=3: seed.x: 'seed' (--set seed=1) is not a section, it has no keys"},
         {{"training..x=3"},
-         "--set training..x=3: training.: unknown key; known keys: cohort, participation, local_epochs, batch_size, "
-         "clients_per_slot, clients_at_once, engine, precision, graph, optimizer"},
+         "--set training..x=3: training.: unknown key; known keys: cohort, participation, local_epochs, local_steps, "
+         "batch_size, "
+         "clients_per_slot, clients_at_once, engine, precision, graph, clip_norm, optimizer, lr_schedule"},
         {{"seed"}, "--set seed: wants KEY=VALUE, such as training.batch_size=32"},
         {{"=3"}, "--set =3: wants KEY=VALUE, such as training.batch_size=32"},
         {{"seed="}, "--set seed=: seed: no value after '='; write seed=null to take the key out of the file"},

@@ -85,11 +85,24 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
     if (!mode.whole_cohort || run.mode.quorum()) run.training.clients_per_slot = 1;
     run.training.clients_at_once = (*run.training.clients_per_slot + 1) / 2;
     if (seed % 3 == 0) run.training.clients_per_slot.reset();
-    if (run.training.clients_at_once > 1) run.training.precision = "f32";
+    if (run.training.clients_at_once > 1) {
+        run.training.precision = "f32";
+        run.training.clip_norm.reset();
+        run.training.optimizer = {"sgd", completed({}, aggregation::optimizer_spec("sgd").keys)};
+        if (run.training.graph) run.training.lr_schedule = {};
+    }
     for (const KeyLimit& limit : mode.limits) {
         if (limit.key == "failures.policy") run.failures.policy = limit.allowed.front();
         if (limit.key == "training.graph") run.training.graph = false;
         if (limit.key == "training.precision") run.training.precision = limit.allowed.front();
+        if (limit.key == "training.clip_norm") run.training.clip_norm.reset();
+        if (limit.key == "training.lr_schedule.name") run.training.lr_schedule = {};
+        if (limit.key == "training.optimizer.name")
+            run.training.optimizer = {"sgd", completed({}, aggregation::optimizer_spec("sgd").keys)};
+        if (limit.key == "training.local_steps") {
+            run.training.local_steps.reset();
+            run.training.local_epochs = run.training.local_epochs.value_or(1);
+        }
     }
     const std::int64_t arrivals = mode.steps_by_arrival ? 1 : run.mode.quorum().value_or(run.cohort_size());
     run.failures.min_updates = std::min(run.failures.min_updates, arrivals);
@@ -131,14 +144,24 @@ inline void reconcile(RunConfig& run, unsigned seed) {
         run.training.cohort.reset();
     else
         run.training.cohort = std::min(run.training.cohort.value_or(clients), clients);
-    Values& optimizer = run.training.optimizer.values;
-    if (optimizer.number("momentum") == 0.0) optimizer.set("nesterov", false);
+    if (run.training.local_steps)
+        run.training.local_epochs.reset();
+    else
+        run.training.local_epochs = run.training.local_epochs.value_or(1);
     const StrategySpec& strategy = strategy_spec(run.strategy.name);
+    if (strategy.client_state) run.training.optimizer = {"sgd", {}};
+    OptimizerConfig& optimizer = run.training.optimizer;
+    optimizer.values = completed(optimizer.values, aggregation::optimizer_spec(optimizer.name).keys);
+    if (strategy.client_state) {
+        run.strategy.weighting = strategy.default_weighting;
+        run.strategy.aggregator = {strategy.aggregator};
+    }
+    if (optimizer.values.number_or("momentum", 0.0) == 0.0 && optimizer.name == "sgd") optimizer.values.set("nesterov", false);
     const auto modes = modes_of(strategy);
     if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end()) run.mode = {};
     if (!mode_spec(run.mode.name).whole_cohort) run.strategy.aggregator = {strategy.aggregator};
     const bool single = aggregation::aggregator_spec(run.strategy.aggregator.name).single_updates;
-    run.training.clients_per_slot = single ? 1 : std::int64_t{1} << (seed % 5);
+    run.training.clients_per_slot = single || strategy.client_state ? 1 : std::int64_t{1} << (seed % 5);
     run.mode.values = completed(run.mode.values, mode_spec(run.mode.name).keys);
     fit_to_mode(run, mode_spec(run.mode.name), seed);
     for (FaultConfig& fault : run.faults) {

@@ -1,4 +1,5 @@
 // configs/REFERENCE.md is what the code says, and its tables are whole.
+#include "aggregation/math/client_optimizer.h"
 #include "clients/data/partition.h"
 #include "clients/protocol/fault.h"
 #include "sim/config/fields.h"
@@ -6,6 +7,7 @@
 #include "sim/devices/availability.h"
 #include "sim/devices/spread.h"
 #include "sim/modes/mode_spec.h"
+#include "sim/schedules/lr_schedule.h"
 #include "tests/sim/config/config_files.h"
 #include "tests/support/places.h"
 
@@ -69,7 +71,13 @@ std::map<std::string, std::string> defaults_of(const std::string& page) {
         for (std::size_t at = 0; at != std::string::npos; at = line.find(" | ", at + 1))
             cells.push_back(line.substr(at == 0 ? 2 : at + 3, line.find(" | ", at + 1) - (at == 0 ? 2 : at + 3)));
         const std::string key = cells[0].substr(1, cells[0].size() - 2);
-        defaults[section == "Top level" ? key : section + "." + key] = cells[2];
+        const std::string place = section == "Top level" ? "" : section + ".";
+        defaults[place + key] = cells[2];
+        // One key of several choices, each with a default of its own: "training.optimizer.lr of adam" as well.
+        const std::string only = cells[3].substr(0, cells[3].find(".*"));
+        if (!only.starts_with("*Only with name ") || !section.starts_with("training.")) continue;
+        for (std::size_t at = only.find('`'); at != std::string::npos; at = only.find('`', only.find('`', at + 1) + 1))
+            defaults[place + key + " of " + only.substr(at + 1, only.find('`', at + 1) - at - 1)] = cells[2];
     }
     return defaults;
 }
@@ -100,6 +108,10 @@ std::vector<std::string> one_for_each_choice() {
                         fmt::format("devices: {{compute: {{{0}}}, link: {{{0}}}}}\n", choice_of("distribution", spread)));
     for (const clients::FaultSpec& fault : clients::fault_catalog())
         texts.push_back(start + fmt::format("faults: [{{{}}}]\n", choice_of("kind", fault)));
+    for (const aggregation::OptimizerSpec& spec : aggregation::optimizer_catalog())
+        texts.push_back(start + fmt::format("training: {{optimizer: {{{}}}}}\n", choice_of("name", spec)));
+    for (const LrScheduleSpec& spec : lr_schedule_catalog())
+        texts.push_back(start + fmt::format("training: {{lr_schedule: {{{}}}}}\n", choice_of("name", spec)));
     for (const StrategySpec& spec : strategy_catalog())
         texts.push_back(start + fmt::format("strategy: {{name: {}}}\n", spec.name));
     for (const std::string& mode : names_of(mode_catalog())) {
@@ -132,7 +144,13 @@ TEST_CASE("DefaultIsWhatShowConfigPrints") {
         const RunConfig run = loaded(text);
         const RunConfig shown = from_yaml(to_yaml(run), "shown");
         for (const Leaf& leaf : leaves_of(shown)) {
-            const std::string key = key_in_reference(leaf.key, run);
+            std::string key = key_in_reference(leaf.key, run);
+            const std::string& chosen_name =
+                leaf.key.starts_with("training.optimizer.") ? run.training.optimizer.name : run.training.lr_schedule.name;
+            if (defaults.contains(key + " of " + chosen_name)) {
+                printed.insert(key);
+                key += " of " + chosen_name;
+            }
             CAPTURE(key);
             REQUIRE(defaults.contains(key));
             const std::string& told = defaults.at(key);

@@ -41,7 +41,7 @@ TEST_SUITE_BEGIN("Strategies");
 TEST_CASE("CatalogInOrder") {
     std::vector<std::string> names;
     for (const StrategySpec& spec : strategy_catalog()) names.push_back(spec.name);
-    CHECK(names == std::vector<std::string>{"fedavg", "fedavgm", "fedprox", "fedadam", "median"});
+    CHECK(names == std::vector<std::string>{"fedavg", "fedavgm", "fedprox", "fedadam", "scaffold", "median"});
     CHECK(names_of(mode_catalog()) == std::vector<std::string>{"synchronous", "semi_async", "async", "gradient_averaging",
                                                                "parameter_server", "hogwild", "split"});
     CHECK_THROWS_AS(make_strategy("fedsgd", {}, Weighting::Uniform), Fault);
@@ -86,6 +86,7 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
         {"fedadam", "beta1", 0.9, "0 or more, below 1", "0", "1"},
         {"fedadam", "beta2", 0.99, "0 or more, below 1", "0", "1.5"},
         {"fedadam", "tau", 0.001, "above 0", "0.5", "0"},
+        {"scaffold", "server_lr", 1.0, "above 0", "0.5", "0"},
     };
     std::size_t in_catalog = 0;
     for (const StrategySpec& spec : strategy_catalog()) in_catalog += spec.keys.size();

@@ -142,7 +142,8 @@ TEST_CASE("ValuesThatDoNotValidateNameTheSweepsLine") {
         {"grid:\n  training.optimizer.lrr: [0.1]\n", "s.yaml:3: training.optimizer.lrr: unknown key; did you mean 'lr'?"},
         {"set:\n  data:\n    nun_train: 3\nseeds: 2\n", "s.yaml:4: data.nun_train: unknown key; did you mean 'num_train'?"},
         {"cases:\n- {rounds: 1}\n- strategy: {name: fedporx}\n",
-         "s.yaml:4: strategy.name: unknown value 'fedporx'; allowed: fedavg, fedavgm, fedprox, fedadam, median; did you mean "
+         "s.yaml:4: strategy.name: unknown value 'fedporx'; allowed: fedavg, fedavgm, fedprox, fedadam, scaffold, median; did "
+         "you mean "
          "'fedprox'?"},
         {"zip:\n  rounds: [1, 0]\n  training.batch_size: [1, 2]\n", "s.yaml:3: rounds: 0 is out of range; allowed: 1 to 1e9"},
         {"grid:\n  strategy: [fedavg, fedprox]\n", "s.yaml:3: strategy: wants keys below it, found 'fedavg'"},
@@ -173,7 +174,8 @@ TEST_CASE("CombinationsThatDoNotGoTogetherNameTheRun") {
              "known "
              "keys: name, weighting, aggregator, server_lr (in run 'proximal_mu-0.1')"},
             {"set:\n  strategy.name: fedprox\ngrid:\n  strategy.server_lr: [1]\n",
-             "s.yaml:5: strategy.server_lr: 'server_lr' belongs to strategy 'fedavg' or 'fedavgm' or 'fedadam'; the strategy "
+             "s.yaml:5: strategy.server_lr: 'server_lr' belongs to strategy 'fedavg' or 'fedavgm' or 'fedadam' or 'scaffold'; "
+             "the strategy "
              "here is 'fedprox' (s.yaml:3); known keys: name, weighting, aggregator, proximal_mu (in run 'server_lr-1')"},
         },
         "training:\n  cohort: 3\n");

@@ -72,7 +72,8 @@ TEST_SUITE("ModeCatalog") {
 
     TEST_CASE("KeysReachTheValue") {
         const auto built = [](const std::string& name, const Values& given, float momentum = 0.0F) {
-            return mode_spec(name).build({completed(given, mode_spec(name).keys), 4, {.lr = 0.1F, .momentum = momentum}});
+            return mode_spec(name).build(
+                {completed(given, mode_spec(name).keys), 4, aggregation::SgdOptions{.lr = 0.1F, .momentum = momentum}});
         };
         CHECK(built("synchronous", {{"quorum", std::optional<std::int64_t>(3)}}).quorum == 3);
         CHECK(built("semi_async", {{"quorum", std::optional<std::int64_t>(2)}}).quorum == 2);

@@ -25,7 +25,7 @@ public:
     explicit OrderOnly(std::size_t num_floats) : parameters_(num_floats) {}
     aggregation::ParamSpan parameters() override { return parameters_; }
     aggregation::ParamSpan gradient() override { return {}; }
-    aggregation::ParamSpan velocity() override { return {}; }
+    aggregation::ParamSpan optimizer_state() override { return {}; }
     void begin(const clients::ClientStart& start) override { seen.push_back(start.dropout_seed); }
     void compute_gradient(std::span<const std::uint32_t> batch) override {
         seen.insert(seen.end(), batch.begin(), batch.end());

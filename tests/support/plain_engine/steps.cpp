@@ -38,10 +38,6 @@ Loss cross_entropy(const Values& scores, const std::vector<std::int64_t>& labels
     return loss;
 }
 
-ParamBuffer velocity_for(const aggregation::SgdOptions& optimizer, std::size_t size) {
-    return optimizer.momentum > 0.0F ? ParamBuffer(size, MemorySpace::Host) : ParamBuffer();
-}
-
 }  // namespace
 
 Examples::Batch Examples::batch(std::span<const std::uint32_t> indices) const {
@@ -50,21 +46,17 @@ Examples::Batch Examples::batch(std::span<const std::uint32_t> indices) const {
     return batch;
 }
 
-PlainStep::PlainStep(Network& network, const Examples& train, const aggregation::SgdOptions& optimizer)
+PlainStep::PlainStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer)
     : network_(network),
       train_(train),
-      optimizer_(optimizer),
       local_(network.layout().num_floats(), MemorySpace::Host),
       gradient_(network.layout().num_floats(), MemorySpace::Host),
-      velocity_(velocity_for(optimizer, network.layout().num_floats())) {}
+      optimizer_(optimizer, network.layout().num_floats(), MemorySpace::Host) {}
 
 void PlainStep::begin(const clients::ClientStart& start) {
     start_ = start;
     aggregation::copy(local_, start.global);
-    if (start.velocity.size > 0)
-        aggregation::copy(velocity_, start.velocity);
-    else
-        aggregation::set_zero(velocity_);
+    optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
     loss_ = 0.0;
 }
 
@@ -80,11 +72,12 @@ void PlainStep::compute_gradient(std::span<const std::uint32_t> indices) {
 }
 
 void PlainStep::apply_gradient() {
-    if (start_.shared) return start_.shared.step(gradient_, velocity_, optimizer_);
-    aggregation::sgd_step(local_, gradient_, velocity_, optimizer_);
+    optimizer_.begin_step();
+    if (start_.shared) return start_.shared.step(gradient_, optimizer_);
+    optimizer_.step(local_, gradient_);
 }
 
-PlainBatchedStep::PlainBatchedStep(Network& network, const Examples& train, const aggregation::SgdOptions& optimizer,
+PlainBatchedStep::PlainBatchedStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer,
                                    std::size_t rows) {
     for (std::size_t row = 0; row < rows; ++row) rows_.push_back(std::make_unique<PlainStep>(network, train, optimizer));
 }
@@ -123,22 +116,21 @@ clients::EvaluationResult PlainEvaluation::evaluate(aggregation::ConstParamSpan 
     return {loss.sum, loss.correct};
 }
 
-PlainHalf::PlainHalf(Network& network, const Examples& train, const aggregation::SgdOptions& optimizer, const clients::Cut& cut,
-                     bool lower, clients::SplitChannel& channel)
+PlainHalf::PlainHalf(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer,
+                     const clients::Cut& cut, bool lower, clients::SplitChannel& channel)
     : network_(network),
       train_(train),
-      optimizer_(optimizer),
       cut_(cut),
       lower_(lower),
       channel_(channel),
       local_(network.layout().num_floats(), MemorySpace::Host),
       gradient_(network.layout().num_floats(), MemorySpace::Host),
-      velocity_(velocity_for(optimizer, part(local_).size)) {}
+      optimizer_(optimizer, part(local_).size, MemorySpace::Host) {}
 
 void PlainHalf::begin(const clients::ClientStart& start) {
     start_ = start;
     aggregation::copy(parameters(), start.global);
-    aggregation::set_zero(velocity_);
+    optimizer_.begin({}, start.objective.lr_factor);
     loss_ = 0.0;
 }
 
@@ -172,6 +164,9 @@ void PlainHalf::pass_above(std::span<const std::uint32_t> batch) {
     loss_ += loss.sum;
 }
 
-void PlainHalf::apply_gradient() { aggregation::sgd_step(parameters(), gradient(), velocity_, optimizer_); }
+void PlainHalf::apply_gradient() {
+    optimizer_.begin_step();
+    optimizer_.step(parameters(), gradient());
+}
 
 }  // namespace fedhive::testing

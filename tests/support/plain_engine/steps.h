@@ -28,11 +28,11 @@ struct Examples {
 
 class PlainStep : public clients::TrainingStep {
 public:
-    PlainStep(Network& network, const Examples& train, const aggregation::SgdOptions& optimizer);
+    PlainStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer);
 
     aggregation::ParamSpan parameters() override { return local_; }
     aggregation::ParamSpan gradient() override { return gradient_; }
-    aggregation::ParamSpan velocity() override { return velocity_; }
+    aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const clients::ClientStart& start) override;
     void compute_gradient(std::span<const std::uint32_t> batch) override;
     void apply_gradient() override;
@@ -41,8 +41,8 @@ public:
 private:
     Network& network_;
     const Examples& train_;
-    aggregation::SgdOptions optimizer_;
-    aggregation::ParamBuffer local_, gradient_, velocity_;
+    aggregation::ParamBuffer local_, gradient_;
+    aggregation::ClientOptimizer optimizer_;
     clients::ClientStart start_;
     double loss_ = 0.0;
 };
@@ -50,7 +50,7 @@ private:
 /// Its rows are trained one after the other.
 class PlainBatchedStep final : public clients::BatchedStep {
 public:
-    PlainBatchedStep(Network& network, const Examples& train, const aggregation::SgdOptions& optimizer, std::size_t rows);
+    PlainBatchedStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer, std::size_t rows);
 
     std::size_t num_rows() const override { return rows_.size(); }
     aggregation::ParamSpan parameters(std::size_t row) override { return rows_[row]->parameters(); }
@@ -77,12 +77,12 @@ private:
 /// One half of a model that is cut; the other one is at the channel's other end.
 class PlainHalf final : public clients::TrainingStep {
 public:
-    PlainHalf(Network& network, const Examples& train, const aggregation::SgdOptions& optimizer, const clients::Cut& cut,
+    PlainHalf(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer, const clients::Cut& cut,
               bool lower, clients::SplitChannel& channel);
 
     aggregation::ParamSpan parameters() override { return part(local_); }
     aggregation::ParamSpan gradient() override { return part(gradient_); }
-    aggregation::ParamSpan velocity() override { return velocity_; }
+    aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const clients::ClientStart& start) override;
     void compute_gradient(std::span<const std::uint32_t> batch) override;
     void apply_gradient() override;
@@ -97,11 +97,11 @@ private:
 
     Network& network_;
     const Examples& train_;
-    aggregation::SgdOptions optimizer_;
     clients::Cut cut_;
     bool lower_;
     clients::SplitChannel& channel_;
-    aggregation::ParamBuffer local_, gradient_, velocity_;
+    aggregation::ParamBuffer local_, gradient_;
+    aggregation::ClientOptimizer optimizer_;
     clients::ClientStart start_;
     double loss_ = 0.0;
 };

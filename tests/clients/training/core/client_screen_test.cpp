@@ -3,12 +3,14 @@
 #include "aggregation/math/vector_ops.h"
 #include "clients/data/formats/synthetic.h"
 #include "clients/training/batched_training.h"
+#include "clients/training/clipped_step.h"
 #include "clients/training/local_training.h"
 #include "tests/support/plain_engine/steps.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -23,7 +25,7 @@ using Indices = std::vector<std::uint32_t>;
 struct RecordingStep final : TrainingStep {
     aggregation::ParamSpan parameters() override { return local; }
     aggregation::ParamSpan gradient() override { return {}; }
-    aggregation::ParamSpan velocity() override { return {}; }
+    aggregation::ParamSpan optimizer_state() override { return {}; }
     void begin(const ClientStart& start) override {
         aggregation::copy(local, start.global);
         dropout_seeds.push_back(start.dropout_seed);
@@ -95,6 +97,54 @@ TEST_SUITE("ClientScreen") {
         CHECK(trained.step.dropout_seeds == std::vector{Stream(9, Purpose::Dropout, 2, 3).next_u64()});
     }
 
+    TEST_CASE("StepsThatAreGivenTakeTheirBatchesFromAsManyEpochsAsTheyNeed") {
+        const Trained epochs;
+        for (const std::uint64_t steps : {1U, 3U, 5U, 6U, 7U}) {
+            RecordingStep step;
+            std::vector<float> update(4);
+            const LocalTraining plan{.seed = 9, .batch_size = 4, .local_steps = steps};
+            const ClientResult result = train_client(step, plan, {}, 2, 3, epochs.shard, epochs.global, update);
+            CHECK(result.steps == steps);
+            REQUIRE(step.batches.size() == steps);
+            std::size_t seen = 0;
+            for (std::size_t i = 0; i < steps; ++i) {
+                if (i < epochs.step.batches.size()) CHECK(step.batches[i] == epochs.step.batches[i]);
+                seen += step.batches[i].size();
+            }
+            CHECK(step.epochs.size() == (steps + 2) / 3);
+            CHECK(plan.examples_of(epochs.shard.size()) == seen);
+            CHECK(result.train_loss == 30.0 / static_cast<double>(seen));
+        }
+    }
+
+    TEST_CASE("GradientThatIsTooLongIsCutToLengthAndAShorterOneIsLeft") {
+        Plain plain;
+        Indices batch(16);
+        std::iota(batch.begin(), batch.end(), 0U);
+        testing::PlainStep step(*plain.network, plain.train, plain.optimizer);
+        ClientStart start;
+        start.global = plain.global;
+        const auto gradient_of = [&](TrainingStep& of) {
+            of.begin(start);
+            of.compute_gradient(batch);
+            const auto found = of.gradient().host();
+            return std::vector<float>(found.begin(), found.end());
+        };
+        const std::vector<float> whole = gradient_of(step);
+        double squares = 0.0;
+        for (const float value : whole) squares += static_cast<double>(value) * static_cast<double>(value);
+        const double norm = std::sqrt(squares);
+        REQUIRE(norm > 0.1);
+        ClippedStep longer(step, 1.01 * norm), shorter(step, 0.25 * norm);
+        CHECK(gradient_of(longer) == whole);
+        const std::vector<float> cut = gradient_of(shorter);
+        for (std::size_t i = 0; i < whole.size(); ++i) CHECK(cut[i] == doctest::Approx(0.25F * whole[i]).epsilon(1e-6));
+        shorter.apply_gradient();
+        const auto stepped = shorter.parameters().host();
+        for (std::size_t i = 0; i < whole.size(); ++i)
+            CHECK(stepped[i] == doctest::Approx(plain.global[i] - 0.1F * (cut[i] + 0.01F * plain.global[i])).epsilon(1e-5));
+    }
+
     TEST_CASE("ResultTellsStepsLossAndTheUpdate") {
         Trained trained;
         CHECK(trained.result.steps == 6);
@@ -123,6 +173,11 @@ TEST_SUITE("ClientScreen") {
         CHECK(shared != plain.global);
         CHECK(result.update_norm == 0.0);
         CHECK(result.steps == 8);
+        std::vector<float> slower = plain.global;
+        train_hogwild(step, plan, 1, 2, shard, slower, 0.5F);
+        train_client(step, plan, {0.0F, 0.5F}, 1, 2, shard, plain.global, update);
+        CHECK(slower == std::vector<float>(step.parameters().host().begin(), step.parameters().host().end()));
+        CHECK(slower != shared);
     }
 
     TEST_CASE("ClientsTrainedAtOnceAreThoseTrainedAlone") {
@@ -131,20 +186,22 @@ TEST_SUITE("ClientScreen") {
         std::iota(all.begin(), all.end(), 0U);
         const std::vector<RowClient> clients{
             {7, std::span(all).first(50)}, {8, std::span(all).subspan(50, 20)}, {9, std::span(all).subspan(70, 3)}};
-        const LocalTraining plan{.seed = 5, .local_epochs = 3, .batch_size = 16};
-        const Objective objective{0.2F};
-        testing::PlainBatchedStep batched(*plain.network, plain.train, plain.optimizer, 4);
-        const auto together = train_clients(batched, plan, objective, 1, clients, plain.global);
-        for (std::size_t row = 0; row < clients.size(); ++row) {
-            testing::PlainStep step(*plain.network, plain.train, plain.optimizer);
-            std::vector<float> update(plain.global.size());
-            const ClientResult alone =
-                train_client(step, plan, objective, 1, clients[row].client_id, clients[row].shard, plain.global, update);
-            const auto of_row = batched.parameters(row).host();
-            CHECK(std::vector<float>(of_row.begin(), of_row.end()) == update);
-            CHECK(together[row].steps == alone.steps);
-            CHECK(together[row].train_loss == alone.train_loss);
-            CHECK(together[row].update_hash == alone.update_hash);
+        const Objective objective{0.2F, 0.5F};
+        for (const std::uint64_t local_steps : {0U, 5U}) {
+            const LocalTraining plan{.seed = 5, .local_epochs = 3, .batch_size = 16, .local_steps = local_steps};
+            testing::PlainBatchedStep batched(*plain.network, plain.train, plain.optimizer, 4);
+            const auto together = train_clients(batched, plan, objective, 1, clients, plain.global);
+            for (std::size_t row = 0; row < clients.size(); ++row) {
+                testing::PlainStep step(*plain.network, plain.train, plain.optimizer);
+                std::vector<float> update(plain.global.size());
+                const ClientResult alone =
+                    train_client(step, plan, objective, 1, clients[row].client_id, clients[row].shard, plain.global, update);
+                const auto of_row = batched.parameters(row).host();
+                CHECK(std::vector<float>(of_row.begin(), of_row.end()) == update);
+                CHECK(together[row].steps == alone.steps);
+                CHECK(together[row].train_loss == alone.train_loss);
+                CHECK(together[row].update_hash == alone.update_hash);
+            }
         }
     }
 }

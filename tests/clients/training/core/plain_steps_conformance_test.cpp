@@ -2,6 +2,7 @@
 #include "aggregation/base/random.h"
 #include "clients/data/formats/glyphs.h"
 #include "clients/data/formats/synthetic.h"
+#include "clients/training/clipped_step.h"
 #include "clients/training/direct_step.h"
 #include "clients/training/supervised_batched_step.h"
 #include "clients/training/supervised_step.h"
@@ -43,7 +44,7 @@ struct Model {
 };
 
 StepUnderTest one(const std::string& name, bool supervised) {
-    const auto make = [=](const aggregation::SgdOptions& optimizer) {
+    const auto make = [=](const aggregation::OptimizerOptions& optimizer) {
         const auto model = std::make_shared<Model>(name);
         model->step = std::make_unique<fedhive::testing::PlainStep>(*model->network, model->train, optimizer);
         model->supervised = std::make_unique<SupervisedStep>(
@@ -68,7 +69,7 @@ BatchedStepUnderTest many(const std::string& name, bool supervised) {
 
 /// The same of the direct engine, over images where the model takes such.
 struct DirectModel {
-    explicit DirectModel(const std::string& name, bool dropout, const aggregation::SgdOptions& optimizer)
+    explicit DirectModel(const std::string& name, bool dropout, const aggregation::OptimizerOptions& optimizer)
         : dataset(name == "lr" || name == "mlp" ? draw_synthetic({64, 10, 4, 12, 2.0}, 7) : draw_glyphs(64, 10, 7)),
           network(fedhive::testing::small_model(name, dataset.train.shape, dataset.num_classes, dropout)),
           step(network, {dataset.train.shape, dataset.train.values, dataset.train.labels}, {}, optimizer) {}
@@ -89,7 +90,7 @@ struct DirectModel {
 };
 
 StepUnderTest directly(const std::string& name, bool dropout = false) {
-    const auto make = [=](const aggregation::SgdOptions& optimizer) {
+    const auto make = [=](const aggregation::OptimizerOptions& optimizer) {
         const auto model = std::make_shared<DirectModel>(name, dropout, optimizer);
         return std::shared_ptr<TrainingStep>(model, &model->step);
     };
@@ -97,6 +98,22 @@ StepUnderTest directly(const std::string& name, bool dropout = false) {
 }
 
 }  // namespace
+
+TEST_SUITE("ClippedStepConforms") {
+    TEST_CASE("ClippedStepConforms") {
+        // A limit that no gradient reaches: all else has to be as without it.
+        struct Clipped {
+            explicit Clipped(const aggregation::OptimizerOptions& optimizer) : model("mlp", false, optimizer) {}
+            DirectModel model;
+            ClippedStep step{model.step, 1e9};
+        };
+        const auto make = [](const aggregation::OptimizerOptions& optimizer) {
+            const auto held = std::make_shared<Clipped>(optimizer);
+            return std::shared_ptr<TrainingStep>(held, &held->step);
+        };
+        conformance::training_step_conforms({make, DirectModel("mlp", false, {}).start()});
+    }
+}
 
 TEST_SUITE("DirectStepsConform") {
     TEST_CASE("DirectStepsConform") {

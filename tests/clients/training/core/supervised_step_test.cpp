@@ -16,7 +16,7 @@ namespace {
 struct CountingStep final : TrainingStep {
     aggregation::ParamSpan parameters() override { return local; }
     aggregation::ParamSpan gradient() override { return ++in_one_piece, slope; }
-    aggregation::ParamSpan velocity() override { return {}; }
+    aggregation::ParamSpan optimizer_state() override { return {}; }
     void begin(const ClientStart&) override {}
     void compute_gradient(std::span<const std::uint32_t>) override { ++computed; }
     void apply_gradient() override { ++applied; }

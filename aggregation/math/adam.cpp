@@ -1,0 +1,40 @@
+// Adam as a config names it; its step over flat parameters is adam_step (vector_ops.h).
+#include "aggregation/math/adam.h"
+
+namespace fedhive::aggregation {
+
+AdamOptions adam_options(const Values& values) {
+    AdamOptions options;
+    options.lr = static_cast<float>(values.number("lr"));
+    options.beta1 = static_cast<float>(values.number("beta1"));
+    options.beta2 = static_cast<float>(values.number("beta2"));
+    options.epsilon = static_cast<float>(values.number("epsilon"));
+    options.weight_decay = static_cast<float>(values.number("weight_decay"));
+    return options;
+}
+
+std::vector<KeySpec> adam_keys(double weight_decay, const char* decay_doc) {
+    return {{.name = "lr",
+             .default_value = 0.001,
+             .range = above(0),
+             .doc = "Client rate, per local step, typically 0.0001–0.01 (η_l)."},
+            {.name = "beta1",
+             .default_value = 0.9,
+             .range = fraction_below_one(),
+             .doc = "Fraction of the first moment carried over from step to step (β₁)."},
+            {.name = "beta2",
+             .default_value = 0.999,
+             .range = fraction_below_one(),
+             .doc = "Fraction of the second moment carried over (β₂)."},
+            {.name = "epsilon", .default_value = 1e-8, .range = above(0), .doc = "Added to the root of the second moment (ε)."},
+            {.name = "weight_decay", .default_value = weight_decay, .range = at_least(0), .doc = decay_doc}};
+}
+
+OptimizerSpec adam() {
+    return {.name = "adam",
+            .summary = "Adam (Kingma and Ba 2015, arXiv:1412.6980)",
+            .keys = adam_keys(0.0, "L2 penalty added to the gradient, as torch.optim.Adam does; typically 0–0.001."),
+            .build = [](const Values& values) -> OptimizerOptions { return adam_options(values); }};
+}
+
+}  // namespace fedhive::aggregation

@@ -1,0 +1,11 @@
+// What Adam and AdamW have in common.
+#pragma once
+
+#include "aggregation/math/client_optimizer.h"
+
+namespace fedhive::aggregation {
+
+AdamOptions adam_options(const Values& values);
+std::vector<KeySpec> adam_keys(double weight_decay, const char* decay_doc);
+
+}  // namespace fedhive::aggregation

@@ -1,0 +1,57 @@
+#include "aggregation/math/control_variates.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/math/vector_ops.h"
+
+#include <utility>
+
+namespace fedhive::aggregation {
+
+namespace {
+
+class ControlStep final : public ServerOptimizer {
+public:
+    ControlStep(std::unique_ptr<ServerOptimizer> optimizer, std::size_t first, std::uint64_t num_clients)
+        : optimizer_(std::move(optimizer)), first_(first), num_clients_(static_cast<double>(num_clients)) {}
+
+    void step(ParamSpan next, ConstParamSpan global, const Aggregate& mean) override {
+        FEDHIVE_CHECK(first_ < next.size, "no control variates behind {} of {} floats", first_, next.size);
+        optimizer_->step(next, global, mean);
+        const std::size_t size = next.size - first_;
+        const ParamSpan control = next.part(first_, size);
+        copy(control, global.part(first_, size));
+        add_scaled(control, mean.values.part(first_, size), static_cast<double>(mean.clients) / num_clients_);
+    }
+
+    /// Of all that a region holds.
+    std::vector<Moment> moments(std::size_t num_floats, MemorySpace space) override {
+        return optimizer_->moments(num_floats, space);
+    }
+
+private:
+    std::unique_ptr<ServerOptimizer> optimizer_;
+    std::size_t first_;
+    double num_clients_;
+};
+
+}  // namespace
+
+void write_correction(ParamSpan correction, ConstParamSpan control, ConstParamSpan state) {
+    if (state.size == 0) return copy(correction, control);
+    copy(correction, state);
+    scale(correction, correction, -1.0);
+    add(correction, control);
+}
+
+void write_control_change(ParamSpan change, ConstParamSpan update, ConstParamSpan control, std::uint64_t steps, float lr) {
+    FEDHIVE_CHECK(steps > 0 && lr > 0.0F, "a control variate after {} steps at rate {}", steps, lr);
+    scale(change, update, -1.0 / (static_cast<double>(steps) * static_cast<double>(lr)));
+    add_scaled(change, control, -1.0);
+}
+
+std::unique_ptr<ServerOptimizer> make_control_step(std::unique_ptr<ServerOptimizer> optimizer, std::size_t first,
+                                                   std::uint64_t num_clients) {
+    return std::make_unique<ControlStep>(std::move(optimizer), first, num_clients);
+}
+
+}  // namespace fedhive::aggregation

@@ -1,0 +1,28 @@
+// SCAFFOLD's arithmetic on flat vectors. Every region of the arena is longer by the control variates then: [model | control], control as long
+// as the trainable part.
+//
+// Source   Karimireddy et al. 2020, "SCAFFOLD: Stochastic Controlled Averaging for Federated Learning" (arXiv:1910.06378), Algorithm 1.
+#pragma once
+
+#include "aggregation/math/server_optimizer.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace fedhive::aggregation {
+
+/// correction = c - c_k: what a client adds to each of its gradients (line 10). state: c_k, in host memory, or empty: 0.
+///
+/// Shapes   all [trainable].
+void write_correction(ParamSpan correction, ConstParamSpan control, ConstParamSpan state);
+
+/// change = c_k^+ - c_k = -c - update / (K * lr): option II of line 12, with update = y_k - x after K steps at rate lr.
+///
+/// Shapes   all [trainable].
+void write_control_change(ParamSpan change, ConstParamSpan update, ConstParamSpan control, std::uint64_t steps, float lr);
+
+/// `optimizer` for the model, and c += clients / num_clients * mean(change) behind it (lines 16 and 17): from floats `first` on.
+std::unique_ptr<ServerOptimizer> make_control_step(std::unique_ptr<ServerOptimizer> optimizer, std::size_t first,
+                                                   std::uint64_t num_clients);
+
+}  // namespace fedhive::aggregation

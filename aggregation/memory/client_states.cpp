@@ -1,0 +1,89 @@
+#include "aggregation/memory/client_states.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/memory/shared_segment.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace fedhive::aggregation {
+
+namespace {
+
+/// On pages of its own.
+std::uint64_t room_of(std::uint64_t bytes) {
+    constexpr std::uint64_t kPageBytes = 4096;
+    return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+std::uint64_t bytes_of(std::uint64_t clients, std::uint64_t floats) {
+    return room_of(clients) + clients * ClientStates::bytes_each(floats);
+}
+
+}  // namespace
+
+std::uint64_t ClientStates::bytes_each(std::uint64_t floats) { return room_of(floats * sizeof(float)); }
+
+ClientStates ClientStates::create(std::uint64_t clients, std::uint64_t floats) {
+    auto segment = std::make_shared<SharedSegment>("fedhive-states", room_of(clients), bytes_of(clients, floats));
+    std::byte* base = segment->data();
+    const int descriptor = segment->descriptor();
+    return {std::move(segment), base, descriptor, clients, floats};
+}
+
+ClientStates ClientStates::open(int descriptor, std::uint64_t clients, std::uint64_t floats) {
+    auto view = std::make_shared<SharedSegmentView>(descriptor, bytes_of(clients, floats), SegmentAccess::ReadOnly);
+    std::byte* base = view->data();
+    return {std::move(view), base, descriptor, clients, floats};
+}
+
+std::uint64_t ClientStates::offset_of(std::uint64_t client) const { return room_of(clients_) + client * bytes_each(floats_); }
+
+ParamSpan ClientStates::vector_of(std::uint64_t client) const {
+    return {reinterpret_cast<float*>(base_ + offset_of(client)), floats_, MemorySpace::Host};
+}
+
+bool ClientStates::keeps(std::uint64_t client) const {
+    FEDHIVE_CHECK(client < clients_, "client {} of {} that may keep something", client, clients_);
+    return base_[client] != std::byte{0};
+}
+
+ConstParamSpan ClientStates::of(std::uint64_t client) const {
+    return keeps(client) ? ConstParamSpan(vector_of(client)) : ConstParamSpan();
+}
+
+/// Taken here, not at first touch, where running out would be a SIGBUS.
+ParamSpan ClientStates::make_room(std::uint64_t client) {
+    if (keeps(client)) return vector_of(client);
+    const auto bytes = static_cast<off_t>(bytes_each(floats_));
+    int error = EINTR;
+    while (error == EINTR) error = posix_fallocate(descriptor_, static_cast<off_t>(offset_of(client)), bytes);
+    if (error != 0)
+        throw Fault(fmt::format("what client {} keeps needs {} bytes of memory, {} bytes are available: {}", client, bytes,
+                                available_memory_bytes(), std::strerror(error)));
+    base_[client] = std::byte{1};
+    return vector_of(client);
+}
+
+void ClientStates::add(std::uint64_t client, ConstParamSpan change) {
+    FEDHIVE_CHECK_EQ(change.size, floats_);
+    const ParamSpan state = make_room(client);
+    for (std::size_t i = 0; i < floats_; ++i) state.data[i] += change.data[i];
+}
+
+void ClientStates::set(std::uint64_t client, ConstParamSpan state) {
+    FEDHIVE_CHECK_EQ(state.size, floats_);
+    std::memcpy(make_room(client).data, state.data, floats_ * sizeof(float));
+}
+
+std::vector<std::uint64_t> ClientStates::keepers() const {
+    std::vector<std::uint64_t> found;
+    for (std::uint64_t client = 0; client < clients_; ++client)
+        if (keeps(client)) found.push_back(client);
+    return found;
+}
+
+}  // namespace fedhive::aggregation

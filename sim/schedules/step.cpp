@@ -1,0 +1,25 @@
+// The rate falls at once every so many rounds; every 1 it is the decay by a factor a round of McMahan et al. 2017 (arXiv:1602.05629), section 3.
+#include "sim/schedules/lr_schedule.h"
+
+#include <cmath>
+
+namespace fedhive::sim {
+
+LrScheduleSpec step_rate() {
+    return {.name = "step",
+            .summary = "times gamma every so many rounds",
+            .keys = {{.name = "every",
+                      .default_value = std::int64_t{1},
+                      .range = between(1, kMost),
+                      .doc = "Rounds from one fall to the next; 1: every round."},
+                     {.name = "gamma",
+                      .default_value = 0.99,
+                      .range = fraction(),
+                      .doc = "What the rate is multiplied by each time; 0.1 every third of a run, or 0.99 every round (γ)."}},
+            .factor = [](const Values& values, std::uint64_t round) {
+                const auto falls = round / static_cast<std::uint64_t>(values.integer("every"));
+                return std::pow(values.number("gamma"), static_cast<double>(falls));
+            }};
+}
+
+}  // namespace fedhive::sim

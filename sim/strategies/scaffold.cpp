@@ -1,0 +1,44 @@
+// SCAFFOLD: S. P. Karimireddy et al. 2020, "SCAFFOLD: Stochastic Controlled Averaging for Federated Learning", arXiv:1910.06378, Algorithm 1.
+//
+//   each client k in S:  y <- x;  K times:  y <- y - lr * (gradient of a batch at y  - c_k + c)
+//                        c_k^+ <- c_k - c + (x - y) / (K * lr)                                    (option II)
+//                        sends  y - x  and  c_k^+ - c_k
+//   server:              x <- x + server_lr * mean of y - x;   c <- c + |S| / N * mean of c_k^+ - c_k
+//
+// c_k stays with its client from round to round, and changes when its update is accepted.
+#include "sim/strategies/strategy.h"
+
+namespace fedhive::sim {
+
+namespace {
+
+Strategy build_scaffold(const Values& values) {
+    Strategy strategy;
+    strategy.control_variates = true;
+    strategy.server_optimizer = aggregation::make_server_sgd({.lr = static_cast<float>(values.number("server_lr"))});
+    return strategy;
+}
+
+}  // namespace
+
+StrategySpec scaffold() {
+    return {.name = "scaffold",
+            .source = "Karimireddy et al. 2020 (arXiv:1910.06378), Algorithm 1, option II",
+            .note =
+                "Clients correct their gradients by how theirs have differed from everybody's, so that local steps drift apart "
+                "less on "
+                "skewed data. Sends and receives twice as much; keeps a vector as long as the model for each client that was "
+                "seen, in "
+                "host memory and in checkpoints. For the client optimiser sgd without momentum.",
+            .default_weighting = Weighting::Uniform,
+            .keys = {{.name = "server_lr",
+                      .default_value = 1.0,
+                      .range = above(0),
+                      .doc = "Server rate; 1 is the mean of the clients' models (η_g)."}},
+            .client_term = true,
+            .server_part = true,
+            .client_state = true,
+            .build = build_scaffold};
+}
+
+}  // namespace fedhive::sim

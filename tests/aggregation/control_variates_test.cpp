@@ -1,0 +1,39 @@
+#include "aggregation/math/control_variates.h"
+
+#include "aggregation/base/error.h"
+#include "tests/aggregation/spans.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::aggregation;
+using testing::Floats;
+
+TEST_SUITE("ControlVariates") {
+    TEST_CASE("CorrectionIsWhatAllHaveLessWhatTheClientHas") {
+        const Floats control{1.0F, -2.0F, 0.5F}, state{0.25F, 4.0F, 0.5F};
+        Floats correction(3);
+        write_correction(correction, control, state);
+        CHECK(correction == Floats{0.75F, -6.0F, 0.0F});
+        write_correction(correction, control, ConstParamSpan());
+        CHECK(correction == control);
+    }
+
+    TEST_CASE("ChangeIsThatOfOptionII") {
+        // c_k^+ = c_k - c + (x - y) / (K lr), with y - x = update.
+        const Floats control{1.0F, -2.0F, 0.5F}, update{0.5F, 0.0F, -2.0F};
+        Floats change(3);
+        write_control_change(change, update, control, 4, 0.25F);
+        CHECK(change == Floats{-1.5F, 2.0F, 1.5F});
+        CHECK_THROWS_AS(write_control_change(change, update, control, 0, 0.25F), Fault);
+    }
+
+    TEST_CASE("ServerMovesTheModelByItsOptimizerAndTheControlByTheShareOfClients") {
+        const auto step = make_control_step(make_server_sgd({.lr = 0.5F}), 2, 10);
+        const Floats global{1.0F, 2.0F, 8.0F, -4.0F};
+        Floats next(4), mean{2.0F, -2.0F, 10.0F, 20.0F};
+        step->step(next, global, {mean, 3.0, 3});
+        CHECK(next == Floats{2.0F, 1.0F, 11.0F, 2.0F});
+        CHECK_THROWS_AS(make_control_step(make_server_sgd({}), 4, 10)->step(next, global, {mean, 3.0, 3}), Fault);
+    }
+}

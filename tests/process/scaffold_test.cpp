@@ -1,0 +1,145 @@
+// SCAFFOLD in the real program: what clients keep is what the paper says, whoever trains them and whatever goes wrong meanwhile.
+#include "sim/state/checkpoint.h"
+#include "tests/process/finished_run.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+const Options kScaffold{"strategy={name: scaffold}", "training.optimizer={name: sgd, lr: 0.05}", "training.cohort=5"};
+
+Options plus(const Options& more) { return kScaffold + more; }
+
+std::vector<float> floats_of(const sim::Tensor& tensor) {
+    std::vector<float> values(tensor.data.size() / sizeof(float));
+    std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+    return values;
+}
+
+/// c against the mean of c_k over all 13 clients, tensor by tensor; the number of clients that keep something.
+std::size_t control_is_the_mean_of_what_clients_keep(const std::filesystem::path& run, std::int64_t round) {
+    const sim::CheckpointFile file = sim::read_checkpoint(sim::checkpoint_path(run, round));
+    std::vector<double> mean;
+    std::size_t keepers = 0;
+    for (const sim::Tensor& tensor : file.state.tensors) {
+        if (!tensor.name.starts_with("client.")) continue;
+        ++keepers;
+        const std::vector<float> state = floats_of(tensor);
+        mean.resize(state.size());
+        for (std::size_t i = 0; i < state.size(); ++i) mean[i] += static_cast<double>(state[i]) / 13.0;
+    }
+    // What clients keep has the layout's padding, which the tensors of the server have not.
+    std::size_t offset = 0, compared = 0;
+    double distance = 0.0, length = 0.0;
+    for (const char* name : {"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias", "fc3.weight", "fc3.bias"}) {
+        const sim::Tensor* tensor = file.state.find(std::string("model.control.") + name);
+        REQUIRE(tensor != nullptr);
+        const std::vector<float> control = floats_of(*tensor);
+        for (std::size_t i = 0; i < control.size(); ++i, ++compared) {
+            distance += std::pow(static_cast<double>(control[i]) - mean.at(offset + i), 2);
+            length += std::pow(static_cast<double>(control[i]), 2);
+        }
+        offset += (control.size() + 15) / 16 * 16;
+    }
+    CHECK(offset == mean.size());
+    CHECK(length > 1e-6);
+    CHECK(std::sqrt(distance) < 1e-5 * std::sqrt(length));
+    return keepers;
+}
+
+}  // namespace
+
+TEST_SUITE("Scaffold") {
+    TEST_CASE("FirstRoundIsFedAvgsAndTheNextIsNot") {
+        const Options fedavg{"strategy={name: fedavg, weighting: uniform}", "training.optimizer={name: sgd, lr: 0.05}",
+                             "training.cohort=5"};
+        CHECK(sha_with(plus({"rounds=1"})) == sha_with(fedavg + Options{"rounds=1"}));
+        CHECK(sha_with(plus({"rounds=2"})) != sha_with(fedavg + Options{"rounds=2"}));
+    }
+
+    TEST_CASE("SameBitsForAnyNumberOfWorkersAndAfterAResumeAndReplayed") {
+        for (const char* engine : {"direct", "libtorch"}) {
+            CAPTURE(engine);
+            const std::string by = std::string("training.engine=") + engine;
+            Finished run(set(plus({"workers=3", by})));
+            const std::string of_five = sha_with(plus({"workers=0", "rounds=5", by}));
+            REQUIRE_MESSAGE(run.resume(set({"rounds=5", "workers=1"})) == "exited with status 0", run.output());
+            CHECK(run.manifest()["model_sha256"] == of_five);
+            const auto rows = read_csv(run.out() / "clients.csv");
+            const auto& last = rows.back();
+            CHECK(last.at("round") == "5");
+            FedhiveRun again;
+            again.start({"replay", run.out().string(), "--round", "5", "--client", last.at("client_id")});
+            CHECK_MESSAGE(again.end() == "exited with status 0", again.output());
+            CHECK_MESSAGE(again.output().find(": the bits of the run\n") != std::string::npos, again.output());
+        }
+    }
+
+    TEST_CASE("ControlIsTheMeanOfWhatClientsKeepWhateverGoesWrong") {
+        const Options all{"rounds=6", "checkpoint.every=1", "checkpoint.keep=10"};
+        const std::string faults =
+            "faults=[{kind: drop, rate: 0.2}, {kind: kill, round: 2, rate: 0.3}, {kind: nan, round: 3, rate: 0.3}, "
+            "{kind: throw, round: 4, rate: 0.3}]";
+        FedhiveRun run(small_config(), set(plus(all) + Options{faults, "failures={policy: drop}", "workers=2"}));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        std::size_t before = 0;
+        for (std::int64_t round = 1; round <= 6; ++round) {
+            CAPTURE(round);
+            const std::size_t keepers = control_is_the_mean_of_what_clients_keep(run.out(), round);
+            CHECK(keepers >= before);
+            before = keepers;
+        }
+        std::set<std::string> accepted;
+        std::size_t lost = 0;
+        for (const auto& row : read_csv(run.out() / "clients.csv"))
+            row.at("failure").empty() ? static_cast<void>(accepted.insert(row.at("client_id"))) : static_cast<void>(++lost);
+        CHECK(before == accepted.size());
+        CHECK(lost >= 4);
+        // Who is killed and tried again ends with what it would have had.
+        FedhiveRun whole(small_config(), set(plus(all)));
+        REQUIRE(whole.end() == "exited with status 0");
+        FedhiveRun retried(small_config(), set(plus(all) + Options{"faults=[{kind: kill, rate: 0.15}]",
+                                                                   "failures={policy: retry, attempts: 9}"}));
+        REQUIRE_MESSAGE(retried.end() == "exited with status 0", retried.output());
+        CHECK(retried.manifest()["model_sha256"] == whole.manifest()["model_sha256"]);
+        CHECK(control_is_the_mean_of_what_clients_keep(retried.out(), 6) ==
+              control_is_the_mean_of_what_clients_keep(whole.out(), 6));
+    }
+
+    TEST_CASE("WhatComesLateIsForgotten") {
+        // Over-selection on the virtual clock: who is left behind keeps what it had.
+        FedhiveRun run(small_config(), set(plus({"mode={name: synchronous, quorum: 3}", "rounds=5", "checkpoint.every=1"})));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        control_is_the_mean_of_what_clients_keep(run.out(), 5);
+    }
+
+    TEST_CASE("WhatItDoesNotGoWithIsRefused") {
+        const auto refused = [](const Options& more, const std::string& text) {
+            FedhiveRun run(small_config(), set(plus(more)));
+            CHECK(run.end() == "exited with status 2");
+            CHECK_MESSAGE(run.output().find(text) != std::string::npos, run.output());
+            CHECK_FALSE(std::filesystem::exists(run.out()));
+        };
+        refused({"training.optimizer.momentum=0.9"},
+                "training.optimizer.momentum: strategy 'scaffold' takes its clients' steps for plain SGD's; allowed: 0");
+        refused(
+            {"training.optimizer={name: adam}"},
+            "training.optimizer.name: strategy 'scaffold' takes its clients' steps for plain SGD's; allowed: sgd, not adam");
+        refused({"training.clients_per_slot=4"},
+                "training.clients_per_slot: strategy 'scaffold' needs every client's own update; allowed: 1");
+        refused({"strategy.weighting=examples"},
+                "strategy.weighting: strategy 'scaffold' keeps the mean of what its clients keep, all alike; allowed: uniform");
+        refused({"strategy.aggregator=median"},
+                "strategy.aggregator: strategy 'scaffold' keeps the mean of what its clients keep; allowed: mean");
+        refused({"mode={name: async}"}, "mode.name: strategy 'scaffold' does not run in mode 'async'; allowed: synchronous");
+        refused({"model={name: mlp, hidden: 3000}", "data.partition={scheme: iid, clients: 10000}", "data.num_train=10000",
+                 "rounds=3000"},
+                "strategy.name: strategy 'scaffold' keeps ");
+    }
+}
