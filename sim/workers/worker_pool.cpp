@@ -84,7 +84,8 @@ void WorkerPool::spawn(std::uint32_t worker) {
     spawn.environment = worker_environment(plan_.threads);
     spawn.environment.insert(spawn.environment.end(), environment_.begin(), environment_.end());
     spawn.inherited = {block_.descriptor(), plan_.data_descriptor};
-    if (plan_.arena_descriptor >= 0) spawn.inherited.push_back(plan_.arena_descriptor);
+    for (const int descriptor : {plan_.arena_descriptor, plan_.model.exported.descriptor})
+        if (descriptor >= 0) spawn.inherited.push_back(descriptor);
     if (!logs_.empty()) spawn.log = logs_ / fmt::format("worker-{}.log", worker);
     processes_[worker] = std::make_unique<clients::ChildProcess>(spawn);
     watcher_.watch(worker, processes_[worker]->pidfd());
