@@ -36,15 +36,18 @@ IValue of_two(const Operands& operands) {
 
 Integer add(Integer a, Integer b) {
     Integer result = 0;
-    return checked(__builtin_add_overflow(a, b, &result), result);
+    const bool overflows = __builtin_add_overflow(a, b, &result);
+    return checked(overflows, result);
 }
 Integer subtract(Integer a, Integer b) {
     Integer result = 0;
-    return checked(__builtin_sub_overflow(a, b, &result), result);
+    const bool overflows = __builtin_sub_overflow(a, b, &result);
+    return checked(overflows, result);
 }
 Integer multiply(Integer a, Integer b) {
     Integer result = 0;
-    return checked(__builtin_mul_overflow(a, b, &result), result);
+    const bool overflows = __builtin_mul_overflow(a, b, &result);
+    return checked(overflows, result);
 }
 
 /// As Python divides: towards minus infinity.
