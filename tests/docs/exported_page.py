@@ -30,26 +30,33 @@ def main(fedhive):
         folder = Path(name)
         os.chdir(folder)
         write_data(folder)
+        pixels = numpy.fromfile("t10k-images-idx3-ubyte", numpy.uint8, offset=16).astype("float32").reshape(-1, 1, 28, 28) / 255
+        labels = numpy.fromfile("t10k-labels-idx1-ubyte", numpy.uint8, offset=8).astype("int64")
+
+        def test_loss():
+            with torch.no_grad():
+                return torch.nn.functional.cross_entropy(names["net"].eval()(torch.from_numpy(pixels)), torch.from_numpy(labels)).item()
+
         names = {"__name__": "page"}
+        before = 0.0
         kinds = []
         for kind, text in blocks():
             kinds.append(kind)
             if kind == "python":
                 exec(compile(text, "docs/models.md", "exec"), names)
                 continue
+            before = test_loss()
             Path("net.yaml").write_text(text)
             data = f"data={{format: idx, root: {folder}, partition: {{scheme: iid, clients: 10}}}}"
             ran = subprocess.run([fedhive, "run", "net.yaml", "--out", "results/runs/net", "--quiet", "--set", data, "--set", "device=cpu"], capture_output=True, text=True)
             assert ran.returncode == 0, ran.stderr
         assert kinds == ["python", "yaml", "python"], kinds
         wanted = json.loads(subprocess.run([fedhive, "evaluate", "results/runs/net", "--json"], check=True, capture_output=True, text=True).stdout)
-        pixels = numpy.fromfile("t10k-images-idx3-ubyte", numpy.uint8, offset=16).astype("float32").reshape(-1, 1, 28, 28) / 255
-        labels = numpy.fromfile("t10k-labels-idx1-ubyte", numpy.uint8, offset=8).astype("int64")
-        with torch.no_grad():
-            loss = torch.nn.functional.cross_entropy(names["net"](torch.from_numpy(pixels)), torch.from_numpy(labels)).item()
-        assert abs(loss - wanted["test_loss"]) < 1e-4 * wanted["test_loss"], (loss, wanted)
-        print(f"test loss {loss:.5f} in PyTorch, {wanted['test_loss']:.5f} of the run")
+        assert not names["net"].training
+        loss = test_loss()
+        assert abs(loss - wanted["test_loss"]) < 1e-5 * wanted["test_loss"] < 0.1 * abs(loss - before), (before, loss, wanted)
+        print(f"test loss {before:.5f} before; after it {loss:.5f} in PyTorch, {wanted['test_loss']:.5f} of the run")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(Path(sys.argv[1]).resolve())
