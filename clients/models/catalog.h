@@ -6,6 +6,7 @@
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/param_span.h"
 #include "clients/data/dataset.h"
+#include "clients/exported/model_file.h"
 #include "clients/models/layer_list.h"
 #include "clients/protocol/fixed_text.h"
 
@@ -18,14 +19,18 @@ namespace fedhive::clients {
 
 /// Which model, for which data; plain data, since workers get it through the control block.
 struct ModelSpec {
-    FixedText<16> name;  // for messages: "mlp", or kListedModel
+    FixedText<16> name;  // for messages: "mlp", kListedModel or kExportedModel
     ExampleShape input;
     std::int64_t num_classes = 0;
     LayerList layers;
+    exported::FileHandle exported;  // in place of layers: a graph of torch.export; whoever made the handle keeps its file
 };
 
 /// What a model is called that the config gives as a list of layers.
 inline constexpr const char* kListedModel = "model.layers";
+
+/// And one that a file gives as a graph.
+inline constexpr const char* kExportedModel = "model.file";
 
 struct NamedModel {
     std::string name;

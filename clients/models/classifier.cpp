@@ -1,5 +1,6 @@
 #include "clients/models/classifier.h"
 
+#include "clients/exported/network.h"
 #include "clients/models/relu_max_pool.h"
 
 #include <ATen/ops/empty.h>
@@ -49,7 +50,13 @@ void collect(std::vector<Operation>& operations, bool with_gradient, std::vector
 
 }  // namespace
 
-Classifier::Classifier(const ModelSpec& spec) : plan_(plan_model(spec)) {
+Classifier::Classifier(const ModelSpec& spec) {
+    if (spec.exported.given()) {
+        graph_ = std::make_unique<exported::Network>(exported::read_program(spec.exported), spec.input);
+        tensors_ = graph_->tensors();
+        return;
+    }
+    plan_ = plan_model(spec);
     std::vector<std::size_t> layers;  // of the plan: the first of each part that a cut does not divide
     for (std::size_t i = 0; i < plan_.size(); ++i)
         if (plan_[i].has_parameters()) layers.push_back(layers.empty() ? 0 : i);
@@ -65,6 +72,12 @@ Classifier::Classifier(const ModelSpec& spec) : plan_(plan_model(spec)) {
     for (const bool with_gradient : {true, false}) collect(operations_, with_gradient, tensors_);
 }
 
+Classifier::~Classifier() = default;
+
+at::Tensor Classifier::forward(const at::Tensor& examples) const {
+    return graph_ ? graph_->forward(examples, training_) : forward_layers(examples, 0, num_layers());
+}
+
 at::Tensor Classifier::run(const Operation& operation, const at::Tensor& x) const {
     if (operation.forward) return operation.forward(operation.tensors, x, training_);
     at::Tensor inner = x;
@@ -78,6 +91,7 @@ at::Tensor Classifier::forward_layers(at::Tensor x, std::size_t first, std::size
 }
 
 void Classifier::initialise() {
+    if (graph_) return;
     auto place = tensors_.begin();
     for_each_tensor(plan_, [&](const std::string&, const Parameter& tensor) { clients::initialise(**place++, tensor); });
 }

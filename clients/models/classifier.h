@@ -4,10 +4,15 @@
 #include "clients/models/forward.h"
 #include "clients/models/model_plan.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace fedhive::clients {
+
+namespace exported {
+class Network;
+}
 
 /// A layer, or a ReLU and a pool that are done as one.
 struct Operation {
@@ -16,16 +21,18 @@ struct Operation {
     std::vector<Operation> residual;  // the operations in it
 };
 
-/// Between its layers with parameters it can be cut: what has none belongs to the one before it, what comes before all of them to the first.
+/// Between its layers with parameters it can be cut: what has none belongs to the one before it, what comes before all of them to the first. A
+/// graph of torch.export is computed as a whole.
 class Classifier {
 public:
-    /// Its tensors hold anything: initialise() draws them. Throws as plan_model().
+    /// Its tensors hold anything: initialise() draws them. Those of a graph hold the file's values. Throws as plan_model() or exported::Network.
     explicit Classifier(const ModelSpec& spec);
     Classifier(const Classifier&) = delete;
     Classifier& operator=(const Classifier&) = delete;
+    ~Classifier();
 
     /// examples: [B, channels, height, width] f32, normalised; returns logits [B, num_classes].
-    at::Tensor forward(const at::Tensor& examples) const { return forward_layers(examples, 0, num_layers()); }
+    at::Tensor forward(const at::Tensor& examples) const;
 
     /// Layers with parameters, residuals as one each.
     std::size_t num_layers() const { return begins_.size() - 1; }
@@ -39,7 +46,7 @@ public:
     /// The places of its parameters and buffers, in the layout's order.
     const std::vector<at::Tensor*>& tensors() const { return tensors_; }
 
-    /// As PyTorch does by default, from LibTorch's generator of the host; in the layout's order.
+    /// As PyTorch does by default, from LibTorch's generator of the host; in the layout's order. A graph begins with the file's values.
     void initialise();
 
     /// In training dropout acts, and batch norm takes the batch's statistics and moves its own; a model is built so.
@@ -55,6 +62,7 @@ private:
     std::vector<std::size_t> begins_;  // of each layer with parameters: its first operation; and the number of all
     std::vector<Shape> shapes_;        // what each of them gives
     std::vector<at::Tensor*> tensors_;
+    std::unique_ptr<exported::Network> graph_;  // in place of operations
     bool training_ = true;
 };
 

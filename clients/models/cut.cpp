@@ -65,7 +65,10 @@ std::size_t offset_of(const aggregation::Layout& layout, const std::vector<std::
 
 }  // namespace
 
-std::vector<std::string> model_layers(const ModelSpec& spec) { return names_of(plan_model(spec)); }
+std::vector<std::string> model_layers(const ModelSpec& spec) {
+    if (spec.exported.given()) return exported::modules_of(exported::read_program(spec.exported));
+    return names_of(plan_model(spec));
+}
 
 Cut cut_after(const ModelSpec& spec, const aggregation::Layout& layout, std::string_view layer) {
     const std::vector<PlannedLayer> plan = plan_model(spec);

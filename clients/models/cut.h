@@ -33,7 +33,7 @@ struct Cut {
 static_assert(std::is_trivially_copyable_v<Cut>);
 
 /// The names of the model's layers with parameters in forward order: "conv1", "conv2", …, or their numbers in a list: "0", "3", …; its tensors'
-/// names begin so. A residual is one of them.
+/// names begin so. A residual is one of them. Of a graph, its modules with parameters.
 std::vector<std::string> model_layers(const ModelSpec& spec);
 
 /// The cut after the layer of that name; `layout` is the model's.

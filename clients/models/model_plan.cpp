@@ -119,6 +119,7 @@ private:
 bool PlannedLayer::has_parameters() const { return num_parameters(*this) > 0.0; }
 
 std::vector<PlannedLayer> plan_model(const ModelSpec& spec) {
+    FEDHIVE_CHECK(!spec.exported.given(), "a graph has no layers");
     return Planner(spec).plan({spec.input.channels, spec.input.height, spec.input.width});
 }
 
@@ -130,6 +131,7 @@ double num_parameters(const PlannedLayer& layer) {
 }
 
 double num_parameters(const ModelSpec& spec) {
+    if (spec.exported.given()) return static_cast<double>(model_layout(spec).num_parameters());
     double sum = 0.0;
     for (const PlannedLayer& layer : plan_model(spec)) sum += num_parameters(layer);
     return sum;
@@ -149,7 +151,13 @@ const PlannedLayer* layer_with_buffers(const std::vector<PlannedLayer>& layers) 
     return nullptr;
 }
 
+std::vector<exported::OtherTensor> other_tensors(const ModelSpec& spec) {
+    if (!spec.exported.given()) return {};
+    return exported::other_tensors(exported::read_program(spec.exported));
+}
+
 aggregation::Layout model_layout(const ModelSpec& spec) {
+    if (spec.exported.given()) return exported::layout_of(exported::read_program(spec.exported));
     using aggregation::TensorKind;
     aggregation::Layout layout;
     const std::vector<PlannedLayer> plan = plan_model(spec);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "aggregation/base/error.h"
+#include "clients/exported/program.h"
 #include "clients/models/catalog.h"
 #include "clients/models/layer_kind.h"
 
@@ -27,7 +28,7 @@ struct LayerMisfit : ConfigError {
 };
 
 /// Layer by layer. Throws LayerMisfit, with number and kind of the layer, the shape that comes in and what it needs, or where the last one
-/// does not give a score for each class.
+/// does not give a score for each class. Not of a graph, which has no layers.
 std::vector<PlannedLayer> plan_model(const ModelSpec& spec);
 
 /// Parameters. A double: what is asked for may be more than can be counted. Throws as plan_model().
@@ -52,6 +53,9 @@ void for_each_tensor(const std::vector<PlannedLayer>& layers, const Visit& visit
     for_each_of(&LayerFit::parameters, layers, visit);
     for_each_of(&LayerFit::buffers, layers, visit);
 }
+
+/// Tensors of a graph's state_dict that are not in the layout; none of a list of layers.
+std::vector<exported::OtherTensor> other_tensors(const ModelSpec& spec);
 
 /// The first layer with buffers, in a residual or not; null: none has.
 const PlannedLayer* layer_with_buffers(const std::vector<PlannedLayer>& layers);

@@ -20,7 +20,7 @@ FLOORS = ["aggregation", "clients", "sim"]
 # The rooms of each floor, from below: a room includes itself and rooms of the lines before its own.
 ROOMS = {
     "aggregation": [["base"], ["memory"], ["math"]],
-    "clients": [["data", "protocol"], ["models"], ["direct"], ["training"]],
+    "clients": [["data", "protocol"], ["exported"], ["models"], ["direct"], ["training"]],
     "sim": [["machine", "devices", "schedules"], ["strategies"], ["modes"], ["config"], ["record"], ["round", "screen", "workers"], ["fleet", "state", "sweep"], ["plan"], ["run"], ["app"]],
 }
 MAX_LINES = 400
@@ -85,8 +85,8 @@ def starts(*prefixes):
 LIBTORCH = re.compile(r"^<?(torch|ATen|c10|caffe2)/")
 INCLUDE_RULES = [
     (starts("aggregation/math/"), re.compile(r"^aggregation/memory/(\w*arena|shared_segment)"), "aggregation/math sees spans, never an arena"),
-    (lambda name: name.startswith(tuple(FLOORS)) and not name.startswith(("clients/models/", "clients/training/")), LIBTORCH,
-     "LibTorch belongs to clients/models and clients/training"),
+    (lambda name: name.startswith(tuple(FLOORS)) and not name.startswith(("clients/exported/", "clients/models/", "clients/training/")), LIBTORCH,
+     "LibTorch belongs to clients/exported, clients/models and clients/training"),
     (lambda name: name.endswith((".cu", ".cuh")), LIBTORCH, "no LibTorch in .cu files"),
     (lambda name: name.startswith(tuple(FLOORS)) and not name.startswith("sim/config/"), re.compile(r"^yaml-cpp/"), "only sim/config knows YAML"),
 ]

@@ -1,6 +1,7 @@
 #include "sim/app/commands.h"
 
 #include "aggregation/base/error.h"
+#include "clients/models/model_plan.h"
 #include "clients/protocol/watcher.h"
 #include "sim/app/script_command.h"
 #include "sim/app/show_model.h"
@@ -191,7 +192,7 @@ int evaluate_command(const std::filesystem::path& run_folder, bool json) {
     const LoadedConfig loaded = load_config(run_folder / "config.yaml", {"workers=auto"});
     std::vector<float> model;
     const Experiment run = Experiment::to_evaluate(loaded, [&](const Experiment& begun) {
-        model = read_model(run_folder / "model.safetensors", begun.layout);
+        model = read_model(run_folder / "model.safetensors", begun.layout, clients::other_tensors(begun.model));
         begun.begin_with(model);
     });
     Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);

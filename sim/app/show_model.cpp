@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 namespace fedhive::sim {
 
@@ -14,6 +15,9 @@ namespace {
 
 /// Number, layer, name of its parameters, output, parameters, FLOPs.
 using Row = std::array<std::string, 6>;
+
+/// Tensor, what it is, shape, values; or operation, how often.
+using GraphRow = std::array<std::string, 4>;
 
 /// 1234567 -> "1,234,567"
 std::string grouped(double count) {
@@ -43,6 +47,44 @@ void add_rows(const std::vector<clients::PlannedLayer>& layers, std::vector<Row>
     }
 }
 
+std::string graph_table(const std::vector<GraphRow>& rows) {
+    std::array<std::size_t, 4> widths{};
+    for (const GraphRow& row : rows)
+        for (std::size_t column = 0; column < row.size(); ++column)
+            widths[column] = std::max(widths[column], row[column].size());
+    std::string text;
+    for (const GraphRow& row : rows) {
+        const std::string line = fmt::format("{:<{}}  {:<{}}  {:>{}}  {:>{}}", row[0], widths[0], row[1], widths[1], row[2],
+                                             widths[2], row[3], widths[3]);
+        text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return text;
+}
+
+/// Of a graph: what training does with each tensor, and what is computed.
+std::string graph_text(const clients::ModelSpec& model) {
+    using clients::exported::Role;
+    static const std::map<Role, std::string> roles{{Role::Trained, "parameter"},
+                                                   {Role::Moved, "moved buffer"},
+                                                   {Role::Counter, "counter, stays"},
+                                                   {Role::Constant, "constant"}};
+    const clients::exported::Program program = clients::exported::read_program(model.exported);
+    std::vector<GraphRow> rows{{"tensor", "kind", "shape", "values"}};
+    for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+        const auto& tensor = program.tensors[i];
+        const std::string tied = tensor.same_as == i ? "" : ", is " + program.tensors[tensor.same_as].name;
+        rows.push_back({tensor.name, roles.at(tensor.role) + tied,
+                        tensor.sizes.empty() ? "scalar" : clients::text_of(tensor.sizes),
+                        grouped(static_cast<double>(tensor.num_values()))});
+    }
+    rows.push_back({"in all", "parameters", "", grouped(clients::num_parameters(model))});
+    rows.push_back({"", "", "", ""});
+    rows.push_back({"operation", "", "", "times"});
+    for (const auto& [name, count] : program.operations()) rows.push_back({name, "", "", grouped(static_cast<double>(count))});
+    return fmt::format("{}, written by PyTorch {}\n{}FLOPs of a graph are not counted\n", model.name.get(),
+                       program.torch_version, graph_table(rows));
+}
+
 std::string table(const std::vector<Row>& rows) {
     std::array<std::size_t, 6> widths{};
     for (const Row& row : rows)
@@ -62,7 +104,9 @@ std::string table(const std::vector<Row>& rows) {
 
 std::string model_table(const LoadedConfig& loaded) {
     const clients::DataShape data = data_shape(loaded);
-    const clients::ModelSpec model = model_spec(loaded, data);
+    const clients::exported::ModelFile file = open_model_file(loaded);
+    const clients::ModelSpec model = model_spec(loaded, data, file);
+    if (model.exported.given()) return graph_text(model);
     const std::vector<clients::PlannedLayer> plan = clients::plan_model(model);
     const clients::Shape input{data.example.channels, data.example.height, data.example.width};
     std::vector<Row> rows{{"#", "layer", "parameters of", "output", "parameters", "FLOPs"},

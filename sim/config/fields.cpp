@@ -87,12 +87,20 @@ void describe_data(Visitor& visitor, DataConfig& data) {
 
 void describe_model(Visitor& visitor, ModelConfig& model) {
     visitor.begin({.name = "model", .flow = true, .doc = "Which network is trained; its input and output sizes come from the data."});
-    visitor.field({.name = "name", .target = &model.name, .choices = names_of(clients::model_catalog()), .required = true, .or_else = "layers",
+    visitor.field({.name = "name", .target = &model.name, .choices = names_of(clients::model_catalog()), .required = true, .or_else = {"layers", "file"},
                    .doc = summaries_of(clients::model_catalog())});
     describe_keys(visitor, "name", model.name, model.values, choices_of(clients::model_catalog()));
     visitor.field({.name = "layers", .target = &model.layers, .when = Condition{model.name, "name", {}}, .default_note = "–",
                    .doc = "A network layer by layer, in place of a named one: `[flatten, {linear: 50}, relu, linear]`; the last layer gives a score for "
                           "each class. docs/models.md."});
+    // Only where neither of the others is given.
+    const Condition alone = model.name.empty() && !model.layers.empty() ? Condition{"a list", "layers", {}} : Condition{model.name, "name", {}};
+    visitor.field({.name = "file", .target = &model.file, .when = alone, .default_note = "–", .may_change = true,
+                   .doc = "A network that PyTorch has written with torch.export.save, in place of a named one; relative to the config file. It is read as data, "
+                          "begins with its own weights where init names no others, and is trained on the CPU. docs/models.md."});
+    visitor.field({.name = "file_sha256", .target = &model.file_sha256, .when = alone, .default_note = "that of the file",
+                   .doc = "SHA-256 of model.file, in hex: another file is refused. The resolved config of a run has it, so that a run is resumed with the "
+                          "file that it began with."});
     visitor.field({.name = "init", .target = &model.init, .default_note = "drawn from the seed",
                    .doc = "A safetensors file with the first global model, names and shapes as in model.safetensors; relative to the config file. "
                           "`fedhive run --init FILE` sets it."});

@@ -37,11 +37,11 @@ struct Field {
     std::vector<std::string> choices{};  // of a word; empty: any
     std::optional<Condition> when{};     // empty: always
     bool required = false;
-    std::string or_else{};       // the key beside it that can stand in its place, where it is required
-    std::string empty_word{};    // how an empty optional is written ("auto"); empty: it is not
-    std::string default_note{};  // REFERENCE.md: instead of the struct's value
-    bool may_change = false;     // cannot change what the rounds already done have computed: may be given when a run is resumed
-    std::string doc;             // one line: meaning, unit, typical value, paper symbol, known bad region
+    std::vector<std::string> or_else{};  // keys beside it that can stand in its place, where it is required
+    std::string empty_word{};            // how an empty optional is written ("auto"); empty: it is not
+    std::string default_note{};          // REFERENCE.md: instead of the struct's value
+    bool may_change = false;  // cannot change what the rounds already done have computed: may be given when a run is resumed
+    std::string doc;          // one line: meaning, unit, typical value, paper symbol, known bad region
 };
 
 struct Section {

@@ -108,7 +108,7 @@ public:
         const Node* node = present(field.name);
         if (node != nullptr)
             std::visit([&](auto* target) { read(*node, path_of(field.name), field, *target); }, field.target);
-        else if (field.required && (field.or_else.empty() || present(field.or_else) == nullptr))
+        else if (field.required && std::ranges::all_of(field.or_else, [&](const auto& key) { return present(key) == nullptr; }))
             add_missing(field);
     }
 
@@ -200,7 +200,7 @@ private:
         std::string problem = "is missing";
         if (field.when) problem += fmt::format("; {} '{}' needs it", chooser(field.when->key), field.when->value);
         if (!field.choices.empty()) problem += "; allowed: " + joined(field.choices);
-        if (!field.or_else.empty()) problem += fmt::format("; or give {}", field.or_else);
+        if (!field.or_else.empty()) problem += fmt::format("; or give {}", fmt::join(field.or_else, " or "));
         const std::string where = in_list || blamed->grafted ? blamed->where() : blamed->origin;
         problems_.push_back(
             {kMissing, path_of(field.name), "", fmt::format("{}: {}: {}", where, path_of(field.name), problem)});

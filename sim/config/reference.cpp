@@ -14,7 +14,7 @@ constexpr const char* kIntroduction = R"(# Every key of a config
 
 *Generated from the code, not to be edited: `fedhive reference > configs/REFERENCE.md`.*
 
-A config is one YAML file. Only `data.format` and `model.name`, or `model.layers`, must be given; [quickstart.yaml](quickstart.yaml) spells out the rest.
+A config is one YAML file. Only `data.format` and `model.name`, `model.layers` or `model.file` must be given; [quickstart.yaml](quickstart.yaml) spells out the rest.
 Unknown keys, wrong types and values out of range are errors that name file, line and what is allowed.
 `fedhive validate FILE` checks a file; `fedhive show-config FILE` prints it with every default filled in, and that is a valid config again.
 
@@ -85,7 +85,8 @@ struct DefaultText {
 };
 
 std::string default_of(const Field& field) {
-    if (field.required) return field.or_else.empty() ? "**required**" : fmt::format("**required**, or {}", code(field.or_else));
+    if (field.required)
+        return field.or_else.empty() ? "**required**" : fmt::format("**required**, or {}", code_list(field.or_else));
     return field.default_note.empty() ? std::visit(DefaultText{field}, field.target) : field.default_note;
 }
 

@@ -17,6 +17,7 @@ std::string obstacle(const RunConfig& run, aggregation::MemorySpace space, const
     if (training.clients_at_once > 1)
         return fmt::format("trains one client at a time, and training.clients_at_once is {}", training.clients_at_once);
     if (run.threads > 1) return fmt::format("has one thread a worker, and threads is {}", run.threads);
+    if (model.exported.given()) return "trains lists of layers, and model.file is a graph";
     if (training.precision == "bf16") return "computes in f32, and training.precision is bf16";
     if (const std::string layer = clients::direct::misfit(model); !layer.empty()) return "has no " + layer;
     return "";

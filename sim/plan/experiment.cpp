@@ -53,7 +53,8 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       partition_fingerprint(data.partition_fingerprint),
       data_handle(data.handle),
       dataset(std::move(data.dataset)),
-      model(model_spec(loaded, {dataset.map().shape, dataset.map().num_classes})),
+      model_file(open_model_file(loaded)),
+      model(model_spec(loaded, {dataset.map().shape, dataset.map().num_classes}, model_file)),
       layout(lay_out(loaded, model, space, num_workers)),
       travels(what_travels(config, layout)),
       cut(make_cut(loaded, model, layout)),
@@ -69,6 +70,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       worker_plan(plan_workers()) {
     // What is stored with the run names the device that was used, so that running it again asks for the same.
     config.device = name_of(space);
+    config.model.file_sha256 = model_file.sha256();
     num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats(), slots.most),
                                    this_machine().available_memory, "host");
     most_workers = num_workers;

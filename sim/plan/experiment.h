@@ -58,6 +58,7 @@ struct Experiment {
     std::uint64_t partition_fingerprint = 0;
     aggregation::IpcHandle data_handle;  // CUDA: the examples in device memory
     clients::SharedDataset dataset;
+    clients::exported::ModelFile model_file;  // of model.file
     clients::ModelSpec model;
     aggregation::Layout layout;  // of the model
     aggregation::Layout

@@ -119,7 +119,8 @@ std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, Memor
 std::vector<float> first_parameters(const LoadedConfig& loaded, const clients::ModelSpec& model,
                                     const aggregation::Layout& layout) {
     const std::filesystem::path& file = loaded.run.model.init;
-    if (!file.empty()) return blame(loaded, "model.init", [&] { return read_model(file, layout); });
+    if (!file.empty())
+        return blame(loaded, "model.init", [&] { return read_model(file, layout, clients::other_tensors(model)); });
     std::vector<float> first(layout.num_floats(), 0.0F);
     clients::initial_parameters(model, layout, loaded.run.all_seeds().model, first);
     return first;

@@ -1,6 +1,8 @@
 #include "sim/plan/model_spec.h"
 
+#include "clients/exported/rehearsal.h"
 #include "clients/models/model_plan.h"
+#include "sim/machine/machine.h"
 #include "sim/modes/mode_spec.h"
 
 #include <fmt/ranges.h>
@@ -10,12 +12,8 @@ namespace fedhive::sim {
 namespace {
 
 /// Running statistics travel with the model or its update. Throws ConfigError where neither is sent, where differences from older models are added,
-/// or where many clients share a pass.
-void check_buffers(const LoadedConfig& loaded, const std::vector<clients::PlannedLayer>& plan) {
-    const clients::PlannedLayer* layer = clients::layer_with_buffers(plan);
-    if (layer == nullptr) return;
-    const std::string keeps =
-        fmt::format("layer {} ({}) of the model keeps running statistics", layer->number, layer->kind->name);
+/// or where many clients share a pass. `keeps` says what has them.
+void check_buffers(const LoadedConfig& loaded, const std::string& keeps) {
     const RunConfig& run = loaded.run;
     if (!mode_spec(run.mode.name).averages_buffers) {
         std::vector<std::string> modes;
@@ -33,6 +31,59 @@ void check_buffers(const LoadedConfig& loaded, const std::vector<clients::Planne
                 keeps));
 }
 
+/// What only lists of layers can do. Throws ConfigError with both names.
+void check_layers_wanted(const LoadedConfig& loaded) {
+    const RunConfig& run = loaded.run;
+    const auto refuse = [&](const std::string& key, const std::string& what, const std::string& allowed) {
+        throw loaded.source->error(key, fmt::format("{}, and model.file is a graph; {}", what, allowed));
+    };
+    if (run.mode.values.find("cut") != nullptr)
+        refuse("mode.name", fmt::format("mode '{}' cuts a list of layers in two", run.mode.name),
+               "take another mode, or model.name or model.layers");
+    if (run.training.clients_at_once > 1)
+        refuse("training.clients_at_once", "clients trained at once share the pass of a list of layers", "allowed: 1");
+    if (run.training.engine == "direct")
+        refuse("training.engine", "the direct engine trains lists of layers", "allowed here: auto, libtorch");
+}
+
+std::string text_of(const std::vector<std::int64_t>& sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
+
+/// Throws ConfigError, without key and file, where the graph does not fit the data or the config.
+void check_fit(const RunConfig& run, const clients::exported::Program& program, const clients::DataShape& data) {
+    const clients::ExampleShape& example = data.example;
+    if (!takes(program, example))
+        throw ConfigError(fmt::format(
+            "takes examples of {}, those of the data are {}; export it with two of these: x = torch.zeros(2, {}, {}, {})",
+            text_of(program.input), text_of({example.channels, example.height, example.width}), example.channels,
+            example.height, example.width));
+    for (const auto& [key, batch] : {std::pair("training.batch_size", run.training.batch_size),
+                                     std::pair("evaluation.chunk_size", run.evaluation.chunk_size)})
+        if (batch > program.most_batch)
+            throw ConfigError(fmt::format("takes batches of up to {} examples, {} is {}; export it without max",
+                                          program.most_batch, key, batch));
+    clients::exported::rehearse(program, example, data.num_classes, this_machine().available_memory / 2);
+}
+
+clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataShape& data,
+                              const clients::exported::ModelFile& file) {
+    check_layers_wanted(loaded);
+    clients::ModelSpec spec;
+    spec.name.set(clients::kExportedModel);
+    spec.input = data.example;
+    spec.num_classes = data.num_classes;
+    spec.exported = file.handle();
+    bool moves = false;
+    try {
+        const clients::exported::Program program = clients::exported::read_program(spec.exported);
+        check_fit(loaded.run, program, data);
+        moves = program.has_moved();
+    } catch (const ConfigError& error) {
+        throw loaded.source->error("model.file", fmt::format("{}: {}", loaded.run.model.file.string(), error.what()));
+    }
+    if (moves) check_buffers(loaded, "model.file keeps buffers that training moves, such as running statistics");
+    return spec;
+}
+
 }  // namespace
 
 clients::DataShape data_shape(const LoadedConfig& loaded) {
@@ -45,10 +96,31 @@ clients::DataShape data_shape(const LoadedConfig& loaded) {
     }
 }
 
-std::string model_key(const RunConfig& run) { return run.model.layers.empty() ? "model.name" : clients::kListedModel; }
+std::string model_key(const RunConfig& run) {
+    if (!run.model.file.empty()) return clients::kExportedModel;
+    return run.model.layers.empty() ? "model.name" : clients::kListedModel;
+}
 
-clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataShape& data) {
+clients::exported::ModelFile open_model_file(const LoadedConfig& loaded) {
     const ModelConfig& model = loaded.run.model;
+    if (model.file.empty()) return {};
+    try {
+        clients::exported::ModelFile file(model.file);
+        if (!model.file_sha256.empty() && model.file_sha256 != file.sha256())
+            throw ConfigError(
+                fmt::format("{}: is another file than model.file_sha256 names: its SHA-256 is {}, wanted is {}; put that file "
+                            "back, or begin a new run without file_sha256",
+                            model.file.string(), file.sha256(), model.file_sha256));
+        return file;
+    } catch (const ConfigError& error) {
+        throw loaded.source->error(clients::kExportedModel, error.what());
+    }
+}
+
+clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataShape& data,
+                              const clients::exported::ModelFile& file) {
+    const ModelConfig& model = loaded.run.model;
+    if (!model.file.empty()) return graph_spec(loaded, data, file);
     clients::ModelSpec spec;
     std::vector<clients::PlannedLayer> plan;
     try {
@@ -66,7 +138,9 @@ clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataSha
     } catch (const ConfigError& error) {
         throw loaded.source->error(model_key(loaded.run), error.what());
     }
-    check_buffers(loaded, plan);
+    if (const clients::PlannedLayer* layer = clients::layer_with_buffers(plan))
+        check_buffers(loaded,
+                      fmt::format("layer {} ({}) of the model keeps running statistics", layer->number, layer->kind->name));
     return spec;
 }
 

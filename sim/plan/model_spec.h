@@ -2,6 +2,7 @@
 #pragma once
 
 #include "clients/data/data_format.h"
+#include "clients/exported/model_file.h"
 #include "clients/models/catalog.h"
 #include "sim/config/config.h"
 
@@ -10,11 +11,16 @@ namespace fedhive::sim {
 /// Shape and classes of the examples, without drawing or reading more than it takes. Throws ConfigError for what cannot be read.
 clients::DataShape data_shape(const LoadedConfig& loaded);
 
-/// The key that says which model it is: "model.name" or "model.layers".
+/// The key that says which model it is: "model.name", "model.layers" or "model.file".
 std::string model_key(const RunConfig& run);
 
-/// Throws ConfigError, with file, line and key, where it does not fit the examples, in a list of layers the one to blame; or keeps running
-/// statistics that the mode cannot average.
-clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataShape& data);
+/// What model.file names, if anything. Throws ConfigError where it cannot be read, or is another file than model.file_sha256 says.
+clients::exported::ModelFile open_model_file(const LoadedConfig& loaded);
+
+/// `file` is that of the config, and must outlive the model. A graph is tried on a few examples of zeros. Throws ConfigError, with file, line and key,
+/// where the model does not fit the examples, in a list of layers the one to blame; keeps running statistics that the mode cannot average; or is a
+/// graph that the mode or the engine cannot take.
+clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataShape& data,
+                              const clients::exported::ModelFile& file);
 
 }  // namespace fedhive::sim

@@ -15,7 +15,11 @@ using aggregation::MemorySpace;
 namespace {
 
 MemorySpace choose_device(const LoadedConfig& loaded) {
-    if (loaded.run.device == "cpu") return MemorySpace::Host;
+    const RunConfig& run = loaded.run;
+    const bool on_host = !run.model.file.empty();  // its constants and the tensors that it makes would have to go to the device
+    if (on_host && run.device == "cuda")
+        throw loaded.source->error("device", "model.file is trained on the CPU; allowed here: auto, cpu");
+    if (run.device == "cpu" || on_host) return MemorySpace::Host;
     // A worker that cannot open the arena would be replaced twenty times before anybody gives up.
     const bool shared = loaded.run.workers != 0;
     const std::string why = why_no_cuda(collect_cuda_facts(shared));

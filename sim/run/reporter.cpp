@@ -1,6 +1,7 @@
 #include "sim/run/reporter.h"
 
 #include "clients/direct/kernels.h"
+#include "clients/models/model_plan.h"
 #include "clients/training/libtorch_info.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/engine_choice.h"
@@ -118,7 +119,7 @@ void Reporter::finish() {
     const aggregation::HostView model = run_.global_model();
     const bool evaluated = past_.progress.test_round == run_.server.round;
     write_model(folder_.path() / "model.safetensors", run_.layout, model,
-                model_metadata(run_, evaluated ? past_.progress.test : std::nullopt));
+                model_metadata(run_, evaluated ? past_.progress.test : std::nullopt), clients::other_tensors(run_.model));
     folder_.add_event("finished", {{"version", run_.server.version}});
     write_manifest("finished");  // last: what says that a run has finished is true of all its files
     const std::optional<Metrics>& test = past_.progress.test;

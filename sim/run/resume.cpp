@@ -196,6 +196,7 @@ Resumption find_resumption(const ResumeOptions& options) {
     const RunConfig before = found.from ? from_yaml(found.from->checkpoint.config, "the checkpoint's config") : stored;
     RunConfig& wanted = found.loaded.run;
     if (wanted.device == "auto") wanted.device = before.device;  // what was chosen then
+    if (!wanted.model.file.empty() && wanted.model.file_sha256.empty()) wanted.model.file_sha256 = before.model.file_sha256;
     const std::vector<ConfigChange> differing = changes(before, wanted);
     found.point.changed = check_changes(differing, folder);
     found.config_changed = !changes(stored, wanted).empty();

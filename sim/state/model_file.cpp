@@ -54,13 +54,25 @@ bool counts_batches(const Tensor& tensor, const Layout& layout) {
     return std::ranges::any_of(layout.entries(), [&](const LayoutEntry& entry) { return entry.name == statistics; });
 }
 
-/// The file's names are the layout's, in any order, but for PyTorch's counters.
-void check_names(const std::filesystem::path& file, const StateFile& state, const Layout& layout) {
+/// A tensor of a file that has no place in the layout; where it is another name of one that has, with its values.
+Tensor tensor_of(const clients::exported::OtherTensor& other, const Layout& layout, const float* model) {
+    Tensor tensor{other.name, other.dtype, {other.sizes.begin(), other.sizes.end()}, other.values};
+    for (const LayoutEntry& entry : layout.entries())
+        if (entry.name == other.same_as) tensor.data = tensor_of(entry, model).data;
+    return tensor;
+}
+
+/// The file's names are the layout's, in any order, but for PyTorch's counters and what a graph has besides.
+void check_names(const std::filesystem::path& file, const StateFile& state, const Layout& layout, const OtherTensors& others) {
     std::set<std::string> wanted;
     for (const LayoutEntry& entry : layout.entries()) wanted.insert(entry.name);
     std::vector<std::string> missing, extra;
+    const auto is_other = [&](const std::string& name) {
+        return std::ranges::find(others, name, &clients::exported::OtherTensor::name) != others.end();
+    };
     for (const Tensor& tensor : state.tensors)
-        if (wanted.erase(tensor.name) == 0 && !counts_batches(tensor, layout)) extra.push_back(tensor.name);
+        if (wanted.erase(tensor.name) == 0 && !counts_batches(tensor, layout) && !is_other(tensor.name))
+            extra.push_back(tensor.name);
     for (const LayoutEntry& entry : layout.entries())
         if (wanted.contains(entry.name)) missing.push_back(entry.name);
     if (!missing.empty())
@@ -72,16 +84,17 @@ void check_names(const std::filesystem::path& file, const StateFile& state, cons
 }  // namespace
 
 void write_model(const std::filesystem::path& file, const Layout& layout, ConstParamSpan model,
-                 const std::map<std::string, std::string>& metadata) {
+                 const std::map<std::string, std::string>& metadata, const OtherTensors& others) {
     FEDHIVE_CHECK_EQ(model.size, layout.num_floats());
     std::vector<Tensor> tensors;
     for (const LayoutEntry& entry : layout.entries()) tensors.push_back(tensor_of(entry, model.data));
+    for (const auto& other : others) tensors.push_back(tensor_of(other, layout, model.data));
     write_file(file, encode_state(tensors, metadata));
 }
 
-std::vector<float> read_model(const std::filesystem::path& file, const Layout& layout) {
+std::vector<float> read_model(const std::filesystem::path& file, const Layout& layout, const OtherTensors& others) {
     const StateFile state = read_model_file(file);
-    check_names(file, state, layout);
+    check_names(file, state, layout, others);
     std::vector<float> model(layout.num_floats());
     for (const LayoutEntry& entry : layout.entries()) {
         const Tensor wanted = tensor_of(entry, nullptr);

@@ -4,6 +4,7 @@
 
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/param_span.h"
+#include "clients/exported/program.h"
 #include "sim/record/durable_file.h"
 
 #include <filesystem>
@@ -13,13 +14,17 @@
 
 namespace fedhive::sim {
 
+/// What a state_dict has besides, of a graph of torch.export: second names of tied tensors, constants.
+using OtherTensors = std::vector<clients::exported::OtherTensor>;
+
 /// Writes beside `file`, syncs, then renames: there is never a half-written model. Host spans only. Throws Fault with the path.
 void write_model(const std::filesystem::path& file, const aggregation::Layout& layout, aggregation::ConstParamSpan model,
-                 const std::map<std::string, std::string>& metadata);
+                 const std::map<std::string, std::string>& metadata, const OtherTensors& others = {});
 
-/// Reads a file whose tensors are exactly those of the layout. Throws ConfigError naming the file and what does not fit: what the file
-/// has and what the model wants.
-std::vector<float> read_model(const std::filesystem::path& file, const aggregation::Layout& layout);
+/// Reads a file whose tensors are exactly those of the layout; the others may be there, and are not read. Throws ConfigError naming the file and what
+/// does not fit: what the file has and what the model wants.
+std::vector<float> read_model(const std::filesystem::path& file, const aggregation::Layout& layout,
+                              const OtherTensors& others = {});
 
 /// SHA-256, in hex, of the parameter and buffer bytes in layout order, without padding.
 std::string model_sha256(const aggregation::Layout& layout, aggregation::ConstParamSpan model);

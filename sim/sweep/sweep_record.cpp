@@ -140,6 +140,7 @@ std::size_t SweepRecord::count(RunStatus status) const {
 
 std::string config_hash(RunConfig config) {
     config.workers.reset();
+    config.model.file_sha256.clear();  // a run fills it in
     const std::string text = to_yaml(config);
     Sha256 hash;
     hash.update(text.data(), text.size());

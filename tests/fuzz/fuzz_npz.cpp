@@ -4,8 +4,7 @@
 #include "clients/data/formats/npz.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/memory_file.h"
-
-#include <zlib.h>
+#include "tests/support/zip_archive.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,41 +14,10 @@
 #include <vector>
 
 using namespace fedhive;
+using fedhive::testing::archive_of;
+using fedhive::testing::Members;
 
 namespace {
-
-using Members = std::vector<std::pair<std::string, std::string>>;
-
-void append(std::string& bytes, std::uint64_t number, int size) {
-    for (int i = 0; i < size; ++i) bytes += static_cast<char>(number >> (8 * i) & 255U);
-}
-
-/// A zip archive of stored members, with the checksums that they should have.
-std::string archive_of(const Members& members) {
-    std::string local, central;
-    for (const auto& [name, content] : members) {
-        std::string common;  // what both heads say
-        append(common, 20, 2);
-        common.append(8, '\0');  // flags, stored, time, date
-        append(common, crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size())), 4);
-        append(common, content.size(), 4);
-        append(common, content.size(), 4);
-        append(common, name.size(), 2);
-        append(common, 0, 2);
-        std::string at;
-        at.append(10, '\0');  // comment, disk, attributes
-        append(at, local.size(), 4);
-        central += std::string("PK\1\2", 4) + std::string("\x14\0", 2) + common + at + name;
-        local += std::string("PK\3\4", 4) + common + name + content;
-    }
-    std::string end("PK\5\6\0\0\0\0", 8);
-    append(end, members.size(), 2);
-    append(end, members.size(), 2);
-    append(end, central.size(), 4);
-    append(end, local.size(), 4);
-    append(end, 0, 2);
-    return local + central + end;
-}
 
 std::string npy(std::string head, const std::string& data) {
     head.resize(118, ' ');

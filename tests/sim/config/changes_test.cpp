@@ -55,7 +55,7 @@ TEST_CASE("DevicesMayNotChange") {
 
 TEST_CASE("KeysThatMayChangeAreThoseThatCannotChangeWhatIsDone") {
     CHECK(keys_that_may_change() == std::vector<std::string>{"rounds", "workers", "mps", "data.root", "data.train", "data.test",
-                                                             "training.clients_per_slot", "training.graph",
+                                                             "model.file", "training.clients_per_slot", "training.graph",
                                                              "stop.test_accuracy", "failures.policy", "failures.attempts",
                                                              "failures.deadline_s", "checkpoint.every", "checkpoint.keep"});
 }

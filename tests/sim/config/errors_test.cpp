@@ -224,10 +224,11 @@ TEST_CASE("UnknownChoices") {
 }
 
 TEST_CASE("MissingKeys") {
-    check_errors({{"model: {name: lr}\n", "c.yaml: data.format: is missing; allowed: " + data_formats()},
-                  {"data: {format: glyphs}\n", "c.yaml: model.name: is missing; allowed: " + models() + "; or give layers"},
-                  {"data: {format: idx}\nmodel: {name: lr}\n", "c.yaml: data.root: is missing; format 'idx' needs it"},
-                  {"data: {root: x}\nmodel: {name: lr}\n", "c.yaml: data.format: is missing; allowed: " + data_formats()}});
+    check_errors(
+        {{"model: {name: lr}\n", "c.yaml: data.format: is missing; allowed: " + data_formats()},
+         {"data: {format: glyphs}\n", "c.yaml: model.name: is missing; allowed: " + models() + "; or give layers or file"},
+         {"data: {format: idx}\nmodel: {name: lr}\n", "c.yaml: data.root: is missing; format 'idx' needs it"},
+         {"data: {root: x}\nmodel: {name: lr}\n", "c.yaml: data.format: is missing; allowed: " + data_formats()}});
     check_errors({{"devices: {availability: {scheme: trace}}\n",
                    "c.yaml: devices.availability.trace: is missing; scheme 'trace' needs it"}},
                  kMinimal);

@@ -91,7 +91,8 @@ TEST_CASE("AListThatIsTooLongIsRefusedOnce") {
 TEST_CASE("OneOfNameAndLayersIsGiven") {
     CHECK_EQ(error_of(config_with("name: lr, layers: [flatten, linear]")),
              "c.yaml:2: model.layers: 'name' and 'layers' are both given; keep one");
-    CHECK_EQ(error_of(config_with("init: x")), "c.yaml: model.name: is missing; allowed: " + models() + "; or give layers");
+    CHECK_EQ(error_of(config_with("init: x")),
+             "c.yaml: model.name: is missing; allowed: " + models() + "; or give layers or file");
     CHECK_EQ(
         error_of(config_with("layers: [flatten, linear], hidden: 3")),
         "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here has no name; known keys: name, layers, init");

@@ -28,7 +28,7 @@ TEST_CASE("AllMistakesAreToldInTheOrderOfTheirLines") {
             "c.yaml:7: training.cohorts: unknown key; did you mean 'cohort'?\n"
             "--set workers=many: workers: wants an integer, found 'many'; allowed: auto, 0 to 1024\n"
             "c.yaml: model.name: is missing; allowed: " +
-            models() + "; or give layers");
+            models() + "; or give layers or file");
     // Of keys that do not go together, each by itself.
     CHECK_EQ(
         error_of(

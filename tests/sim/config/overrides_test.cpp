@@ -70,7 +70,7 @@ TEST_CASE("OverrideErrors") {
         {{"training=3"}, "--set training=3: training: wants keys below it, found '3'"},
         {{"training.cohort=9"},
          "--set training.cohort=9: training.cohort: 9 is more than data.partition.clients; allowed: 1 to 4"},
-        {{"model.name=null"}, "c.yaml: model.name: is missing; allowed: " + models() + "; or give layers"},
+        {{"model.name=null"}, "c.yaml: model.name: is missing; allowed: " + models() + "; or give layers or file"},
         {{"data.format=idx"}, "--set data.format=idx: data.root: is missing; format 'idx' needs it"},
         {{"data={format: idx}"}, "--set data={format: idx}: data.root: is missing; format 'idx' needs it"},
     };

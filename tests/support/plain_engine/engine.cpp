@@ -3,6 +3,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
+#include "clients/exported/rehearsal.h"
 #include "clients/training/direct_trainer.h"
 #include "clients/training/libtorch_info.h"
 #include "tests/support/plain_engine/steps.h"
@@ -61,6 +62,12 @@ void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout
         for (float& value : to.part(entry.offset, entry.size).host())
             value = static_cast<float>(bound * (2.0 * stream.uniform() - 1.0));
 }
+
+namespace exported {
+void rehearse(const Program&, const ExampleShape&, std::int64_t, std::uint64_t) {
+    throw ConfigError("this program has no LibTorch, which computes graphs");
+}
+}  // namespace exported
 
 LibtorchInfo libtorch_info() { return {.version = "none, the tests' plain engine", .cpu_capability = "plain"}; }
 

@@ -1,0 +1,73 @@
+// A network as torch.export wrote it, as plain structs: operations one after the other, and the tensors that they begin with. It is data: what
+// stands here is compared with lists of what is allowed, and never run as code.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fedhive::clients::exported {
+
+struct Graph;
+
+/// An argument or a result of an operation.
+struct Argument {
+    enum class Kind : std::uint8_t {
+        None,
+        Tensor,
+        Tensors,
+        Int,
+        Ints,
+        Float,
+        Floats,
+        Bool,
+        Bools,
+        Text,
+        SymInt,
+        SymInts,
+        SymFloat,
+        SymBool,
+        ScalarType,
+        MemoryFormat,
+        Layout,
+        Device,
+        Graph
+    };
+    Kind kind = Kind::None;
+    std::string text{};                // a value's name, a text, a device
+    std::vector<std::string> names{};  // of a list: values' names; empty: none, or a number in `ints`
+    std::vector<std::int64_t> ints{};
+    std::vector<double> floats{};
+    std::int64_t number = 0;
+    double real = 0.0;
+    std::shared_ptr<const exported::Graph> graph{};
+
+    bool is_value() const {
+        return kind == Kind::Tensor || kind == Kind::SymInt || kind == Kind::SymFloat || kind == Kind::SymBool;
+    }
+};
+
+struct NamedArgument {
+    std::string name;
+    Argument value;
+};
+
+struct Node {
+    std::string target;  // "torch.ops.aten.conv2d.default"
+    std::vector<NamedArgument> inputs;
+    std::vector<Argument> outputs;
+
+    /// null: it is left out, or has no name.
+    const Argument* input(const std::string& name) const;
+
+    /// Of an operation that runs a graph of its own: the values that its graph begins with, in the order of that graph's inputs.
+    std::vector<std::string> operands() const;
+};
+
+struct Graph {
+    std::vector<Argument> inputs, outputs;
+    std::vector<Node> nodes;
+};
+
+}  // namespace fedhive::clients::exported

@@ -1,0 +1,106 @@
+#include "clients/exported/kernel_checks.h"
+
+#include "aggregation/base/error.h"
+
+#include <ATen/ExpandUtils.h>
+#include <ATen/core/Tensor.h>
+
+#include <map>
+
+namespace fedhive::clients::exported {
+
+namespace {
+
+using c10::IValue;
+using Arguments = std::vector<IValue>;
+
+void need(bool holds, const char* what) {
+    if (!holds)
+        throw Fault(std::string("the exported graph calls ") + what + " with shapes or types that do not fit each other");
+}
+
+std::vector<at::Tensor> tensors_of(const IValue& value) {
+    return value.isTensor() ? std::vector<at::Tensor>{value.toTensor()} : value.toTensorVector();
+}
+
+/// lstm.input: input, state[], parameters[], has_biases, num_layers, dropout, train, bidirectional, batch_first; the others have one state.
+/// oneDNN's LSTM compares none of their shapes; nn.LSTM does.
+template <std::int64_t Gates>
+void check_recurrent(Arguments& arguments) {
+    constexpr const char* kWhat = "a recurrent layer";
+    const at::Tensor input = arguments.at(0).toTensor();
+    const std::vector<at::Tensor> states = tensors_of(arguments.at(1)), parameters = tensors_of(arguments.at(2));
+    const std::int64_t layers = arguments.at(4).toInt(), directions = arguments.at(7).toBool() ? 2 : 1;
+    const std::int64_t each = arguments.at(3).toBool() ? 4 : 2;
+    constexpr std::int64_t kMostLayers = 1000;
+    need(input.dim() == 3 && layers > 0 && layers < kMostLayers && states.size() == (Gates == 4 ? 2U : 1U), kWhat);
+    need(static_cast<std::int64_t>(parameters.size()) == layers * directions * each, kWhat);
+    need(states[0].dim() == 3, kWhat);
+    const std::int64_t batch = input.size(arguments.at(8).toBool() ? 0 : 1), hidden = states[0].size(2);
+    for (const at::Tensor& state : states)
+        need(state.sizes().equals({layers * directions, batch, hidden}) && state.scalar_type() == input.scalar_type(), kWhat);
+    for (const at::Tensor& parameter : parameters) need(parameter.scalar_type() == input.scalar_type(), kWhat);
+    for (std::int64_t i = 0; i < layers * directions; ++i) {
+        const at::Tensor* own = parameters.data() + i * each;
+        const std::int64_t in = i < directions ? input.size(2) : hidden * directions;
+        need(own[0].sizes().equals({Gates * hidden, in}) && own[1].sizes().equals({Gates * hidden, hidden}), kWhat);
+        for (std::int64_t k = 2; k < each; ++k) need(own[k].sizes().equals({Gates * hidden}), kWhat);
+    }
+}
+
+/// v, g, dim: a length for each slice of v along dim.
+void check_weight_norm(Arguments& arguments) {
+    constexpr const char* kWhat = "a weight norm";
+    const at::Tensor v = arguments.at(0).toTensor(), g = arguments.at(1).toTensor();
+    const std::int64_t dimension = arguments.at(2).toInt();
+    need(dimension >= 0 && dimension < v.dim() && g.dim() == v.dim() && g.scalar_type() == v.scalar_type(), kWhat);
+    for (std::int64_t d = 0; d < v.dim(); ++d) need(g.size(d) == (d == dimension ? v.size(d) : 1), kWhat);
+}
+
+/// query, key, value, mask?, dropout, causal, scale, grouped: [batch…, places, width] each.
+void check_attention(Arguments& arguments) {
+    constexpr const char* kWhat = "an attention";
+    const at::Tensor query = arguments.at(0).toTensor(), key = arguments.at(1).toTensor(), value = arguments.at(2).toTensor();
+    const std::int64_t rank = query.dim();
+    need(rank >= 2 && key.dim() == rank && value.dim() == rank && !arguments.at(7).toBool(), kWhat);
+    for (std::int64_t d = 0; d < rank - 2; ++d) need(key.size(d) == query.size(d) && value.size(d) == query.size(d), kWhat);
+    need(query.size(-1) == key.size(-1) && key.size(-2) == value.size(-2), kWhat);
+    need(key.scalar_type() == query.scalar_type() && value.scalar_type() == query.scalar_type(), kWhat);
+    if (!arguments.at(3).isTensor() || !arguments.at(3).toTensor().defined()) return;
+    const at::Tensor mask = arguments.at(3).toTensor();
+    std::vector<std::int64_t> scores = query.sizes().vec();
+    scores.back() = key.size(-2);
+    need(at::is_expandable_to(mask.sizes(), scores), kWhat);
+}
+
+/// self, other, out: the result would give `out` another shape.
+void check_division_into(Arguments& arguments) {
+    const auto sizes = at::infer_size(arguments.at(0).toTensor().sizes(), arguments.at(1).toTensor().sizes());
+    need(arguments.at(2).toTensor().sizes().equals(sizes), "div.out");
+}
+
+/// input, weight, bias, mean, variance, training: one value a channel has no variance, and its running statistics would become NaN. It is normalised by
+/// them, and they stay, as in lists of layers.
+void check_batch_norm(Arguments& arguments) {
+    const at::Tensor input = arguments.at(0).toTensor();
+    need(input.dim() >= 2, "batch_norm");
+    const bool kept = arguments.at(3).isTensor() && arguments.at(3).toTensor().defined();
+    if (kept && input.numel() <= input.size(1)) arguments.at(5) = false;
+}
+
+}  // namespace
+
+KernelCheck kernel_check_of(const std::string& operation) {
+    static const std::map<std::string, KernelCheck> table{{"lstm.input", check_recurrent<4>},
+                                                          {"gru.input", check_recurrent<3>},
+                                                          {"rnn_tanh.input", check_recurrent<1>},
+                                                          {"rnn_relu.input", check_recurrent<1>},
+                                                          {"_weight_norm.default", check_weight_norm},
+                                                          {"scaled_dot_product_attention.default", check_attention},
+                                                          {"div.out", check_division_into},
+                                                          {"batch_norm.default", check_batch_norm}};
+    const auto found = table.find(operation);
+    return found == table.end() ? nullptr : found->second;
+}
+
+}  // namespace fedhive::clients::exported

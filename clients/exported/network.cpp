@@ -1,0 +1,77 @@
+#include "clients/exported/network.h"
+
+#include "clients/exported/refusal.h"
+
+#include <ATen/ops/from_blob.h>
+
+#include <map>
+
+namespace fedhive::clients::exported {
+
+namespace {
+
+at::Tensor load(const Program& program, const StoredTensor& tensor) {
+    std::string values = program.values_of(tensor);
+    return at::from_blob(values.data(), tensor.sizes, scalar_type_of(tensor.dtype)).clone();
+}
+
+Writables writables_of(const Program& program) {
+    Writables writables{{program.graph.inputs.back().text, Writable::Never}};
+    for (const StoredTensor& tensor : program.tensors)
+        writables[tensor.value] = tensor.role == Role::Moved     ? Writable::Moved
+                                  : tensor.role == Role::Counter ? Writable::LeftOut
+                                                                 : Writable::Never;
+    return writables;
+}
+
+const c10::StorageImpl* storage_of(const at::Tensor& tensor) { return tensor.storage().unsafeGetStorageImpl(); }
+
+}  // namespace
+
+Network::Network(const Program& program, const ExampleShape& example) : input_(program.input) {
+    if (!takes(program, example)) refuse("takes other examples than the data has");  // told better by who asks before
+    std::map<std::size_t, std::size_t> places;                                       // of the program's tensors in held_
+    const auto hold = [&](Role role) {
+        const std::size_t before = held_.size();
+        for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+            const StoredTensor& tensor = program.tensors[i];
+            if (tensor.role != role || tensor.same_as != i) continue;
+            places[i] = held_.size();
+            held_.push_back(load(program, tensor).set_requires_grad(role == Role::Trained));
+        }
+        return held_.size() - before;
+    };
+    num_parameters_ = hold(Role::Trained);
+    num_moved_ = hold(Role::Moved);
+    hold(Role::Counter);
+    hold(Role::Constant);
+    for (const StoredTensor& tensor : program.tensors) order_.push_back(places.at(tensor.same_as));
+    const Writables writables = writables_of(program);
+    training_ = std::make_unique<Plan>(program.graph, writables, Pass::Training);
+    evaluation_ = std::make_unique<Plan>(program.graph, writables, Pass::Evaluation);
+}
+
+at::Tensor Network::forward(const at::Tensor& examples, bool training) const {
+    std::vector<std::int64_t> sizes{examples.size(0)};
+    sizes.insert(sizes.end(), input_.begin(), input_.end());
+    const at::Tensor input = examples.reshape(sizes);
+    Protected fixed{storage_of(input)};
+    for (std::size_t i = 0; i < held_.size(); ++i) {
+        const bool moved = i >= num_parameters_ && i < num_parameters_ + num_moved_;
+        if (!moved || !training) fixed.push_back(storage_of(held_[i]));
+    }
+    std::vector<c10::IValue> inputs;
+    inputs.reserve(order_.size() + 1);
+    for (const std::size_t place : order_) inputs.emplace_back(held_[place]);
+    inputs.emplace_back(input);
+    const at::Tensor scores = (training ? training_ : evaluation_)->run(std::move(inputs), fixed).at(0).toTensor();
+    return scores.scalar_type() == at::kFloat ? scores : scores.to(at::kFloat);
+}
+
+std::vector<at::Tensor*> Network::tensors() {
+    std::vector<at::Tensor*> tensors;
+    for (std::size_t i = 0; i < num_parameters_ + num_moved_; ++i) tensors.push_back(&held_[i]);
+    return tensors;
+}
+
+}  // namespace fedhive::clients::exported

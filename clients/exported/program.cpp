@@ -1,0 +1,382 @@
+#include "clients/exported/program.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/memory/shared_segment.h"
+#include "clients/exported/json_graph.h"
+#include "clients/exported/operations.h"
+#include "clients/exported/refusal.h"
+#include "clients/exported/roles.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace fedhive::clients::exported {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kSchema = 8;
+constexpr int kStrided = 7;  // layout, as files number it
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 30;
+constexpr std::size_t kMostDimensions = 16;
+constexpr std::uint64_t kMostJson = std::uint64_t{256} << 20;
+
+struct Dtype {
+    std::size_t bytes;
+    const char* name;
+};
+/// By PyTorch's number in files.
+const std::map<int, Dtype>& dtypes() {
+    static const std::map<int, Dtype> table{{1, {1, "U8"}},    {2, {1, "I8"}},   {3, {2, "I16"}}, {4, {4, "I32"}},
+                                            {5, {8, "I64"}},   {6, {2, "F16"}},  {7, {4, "F32"}}, {8, {8, "F64"}},
+                                            {12, {1, "BOOL"}}, {13, {2, "BF16"}}};
+    return table;
+}
+
+const Dtype& dtype_of(int number) {
+    const auto found = dtypes().find(number);
+    if (found == dtypes().end())
+        refuse(fmt::format("has a tensor of type {}, which is not known here", number), "net = net.float()");
+    return found->second;
+}
+
+/// What a file that is none of torch.export's probably is.
+[[noreturn]] void refuse_other_file(const Archive& archive) {
+    const auto has_member = [&](std::string_view text) {
+        return std::ranges::any_of(archive.members(),
+                                   [&](const auto& one) { return one.first.find(text) != std::string::npos; });
+    };
+    const std::string what = has_member("/code/")      ? "is TorchScript, which is code"
+                             : has_member("/data.pkl") ? "is a pickle of torch.save, which is code"
+                                                       : "is no archive of torch.export.save: it has no models/*.json";
+    refuse(what, kExport);
+}
+
+class ProgramReader {
+public:
+    explicit ProgramReader(std::span<const std::byte> bytes) {
+        constexpr std::string_view kZip = "PK";
+        if (bytes.size() < 2 || std::memcmp(bytes.data(), kZip.data(), 2) != 0)
+            refuse(!bytes.empty() && bytes[0] == std::byte{0x80} ? "is a pickle, which is code"
+                                                                 : "is no file of torch.export.save",
+                   kExport);
+        program_.archive = std::make_shared<const Archive>(bytes);
+        find_model();
+    }
+
+    Program take() {
+        const Json model = json("models/" + model_ + ".json");
+        check_version(model);
+        const Json& module = model.at("graph_module");
+        check_operations(module.at("graph"));
+        weights_ = json("data/weights/" + model_ + "_weights_config.json").at("config");
+        constants_ = json("data/constants/" + model_ + "_constants_config.json").at("config");
+        read_inputs(model);
+        check_outputs(module.at("signature").at("output_specs"));
+        find_roles(program_);
+        return std::move(program_);
+    }
+
+private:
+    const Archive& archive() const { return *program_.archive; }
+
+    /// A file that was renamed keeps its old name inside.
+    void find_model() {
+        constexpr std::string_view kFolder = "/models/", kEnd = ".json";
+        for (const auto& [name, bytes] : archive().members()) {
+            const std::size_t at = name.find(kFolder);
+            if (at == std::string::npos || !name.ends_with(kEnd)) continue;
+            if (!model_.empty()) refuse("has more than one model", kExport);
+            top_ = name.substr(0, at + 1);
+            model_ = name.substr(at + kFolder.size(), name.size() - at - kFolder.size() - kEnd.size());
+        }
+        if (model_.empty()) refuse_other_file(archive());
+        if (archive().read(top_ + "archive_format") != "pt2") refuse("is an archive of another format than pt2", kExport);
+        if (archive().read(top_ + "byteorder") != "little") refuse("is of a big-endian machine", kExport);
+    }
+
+    Json json(const std::string& member) const {
+        const auto found = archive().members().find(top_ + member);
+        if (found != archive().members().end() && found->second > kMostJson)
+            refuse(fmt::format("{} has {} bytes; allowed: {}", shown(member), found->second, kMostJson));
+        return Json::parse(archive().read(top_ + member));
+    }
+
+    void check_version(const Json& model) {
+        const Json& version = model.at("schema_version");
+        program_.torch_version = model.value("torch_version", "");
+        if (version.at("major") != kSchema)
+            refuse(fmt::format("has version {}.{} of the schema, of PyTorch {}; read are {}.x, which PyTorch 2.11 writes",
+                               version.at("major").dump(), version.at("minor").dump(), shown(program_.torch_version), kSchema),
+                   "python3 -m pip install torch==2.11.0");
+    }
+
+    void check_operations(const Json& graph) {
+        program_.graph = graph_of(graph);
+        for (const auto& [name, count] : program_.operations()) {
+            if (is_allowed(name.starts_with("aten.") ? "torch.ops." + name : name)) continue;
+            if (name.starts_with("aten.native_") || name.starts_with("aten._native_"))
+                refuse(shown(name) + " is of a decomposed graph; export without run_decompositions()", kExport);
+            refuse(
+                fmt::format("has the operation {}, which is not among those allowed (clients/exported/operations.cpp); write "
+                            "it with others",
+                            shown(name)));
+        }
+    }
+
+    void read_inputs(const Json& model) {
+        const Json& module = model.at("graph_module");
+        std::vector<std::string> order, given;
+        for (const Json& spec : module.at("signature").at("input_specs")) {
+            const std::string& kind = spec.begin().key();
+            const Json& value = spec.begin().value();
+            if (kind == "user_input") {
+                if (!value.at("arg").contains("as_tensor")) refuse("takes an input that is no tensor", kExport);
+                given.push_back(value.at("arg").at("as_tensor").at("name"));
+                order.push_back(given.back());
+                continue;
+            }
+            read_tensor(kind, value);
+            order.push_back(program_.tensors.back().value);
+        }
+        if (given.size() != 1 || order.back() != given.front())
+            refuse(fmt::format("takes {} inputs; wanted: one, the examples", given.size()), kExport);
+        std::vector<std::string> inputs;
+        for (const Argument& input : program_.graph.inputs) inputs.push_back(input.text);
+        if (inputs != order) refuse("is damaged: the graph's inputs are not those of its signature", kExport);
+        check_names();
+        check_input(module.at("graph").at("tensor_values").at(given.front()), model.at("range_constraints"));
+    }
+
+    void check_names() const {
+        std::set<std::string> names;
+        for (const StoredTensor& tensor : program_.tensors)
+            if (tensor.name.empty() || !names.insert(tensor.name).second)
+                refuse(fmt::format("has two tensors of the name {}", shown(tensor.name)), kExport);
+    }
+
+    void check_input(const Json& tensor, const Json& ranges) {
+        if (tensor.at("dtype") != 7)
+            refuse(fmt::format("takes {}; examples are F32", name_of_dtype(tensor.at("dtype"))), kExport);
+        const Json& sizes = tensor.at("sizes");
+        if (sizes.empty() || !sizes[0].contains("as_expr"))
+            refuse("has a fixed batch: the size of its input's first dimension is not free", kExport);
+        for (std::size_t i = 1; i < sizes.size(); ++i) {
+            if (!sizes[i].contains("as_int"))
+                refuse(fmt::format("leaves size {} of its input free; wanted: the batch alone", i), kExport);
+            program_.input.push_back(sizes[i].at("as_int"));
+        }
+        const Json range = ranges.value(symbol_in(sizes[0].at("as_expr").at("expr_str")), Json::object());
+        const Json least = range.value("min_val", Json()), most = range.value("max_val", Json());
+        // 2 is what torch.export says where nobody says anything, and 1 is computed as well.
+        if (least.is_number() && least > 2)
+            refuse(fmt::format("takes batches of {} examples and more; the last batch of a client may have 1", least.dump()),
+                   kExport);
+        if (most.is_number()) program_.most_batch = most;
+    }
+
+    /// s77 of "Symbol('s77', positive=True, integer=True)".
+    static std::string symbol_in(const std::string& expression) {
+        const std::size_t begin = expression.find('\'') + 1, end = expression.find('\'', begin);
+        return end == std::string::npos ? expression : expression.substr(begin, end - begin);
+    }
+
+    void read_tensor(const std::string& kind, const Json& spec) {
+        using Stored = StoredTensor::Kind;
+        static const std::map<std::string, std::pair<Stored, const char*>> kinds{
+            {"parameter", {Stored::Parameter, "parameter_name"}},
+            {"buffer", {Stored::Buffer, "buffer_name"}},
+            {"tensor_constant", {Stored::Constant, "tensor_constant_name"}}};
+        const auto found = kinds.find(kind);
+        if (found == kinds.end()) refuse(fmt::format("takes something of kind {}; allowed: tensors", shown(kind)), kExport);
+        StoredTensor tensor;
+        tensor.kind = found->second.first;
+        tensor.value = spec.at("arg").at("name");
+        tensor.name = spec.at(found->second.second);
+        tensor.persistent = weights_.contains(tensor.name);
+        if (!tensor.persistent && !constants_.contains(tensor.name))
+            refuse(fmt::format("is damaged: it has no values of {}", shown(tensor.name)), kExport);
+        const Json& entry = (tensor.persistent ? weights_ : constants_).at(tensor.name);
+        if (entry.at("use_pickle").get<bool>())
+            refuse(fmt::format("has {} as a pickle, which is code", shown(tensor.name)), kExport);
+        tensor.member = fmt::format("{}data/{}/{}", top_, tensor.persistent ? "weights" : "constants",
+                                    entry.at("path_name").get<std::string>());
+        const Json& about = entry.at("tensor_meta");
+        if (about.at("layout") != kStrided)
+            refuse(shown(tensor.name) + " is sparse; wanted: a dense tensor", "weight.to_dense()");
+        tensor.dtype = about.at("dtype");
+        tensor.takes_gradient = tensor.kind == Stored::Parameter && about.at("requires_grad").get<bool>();
+        for (const Json& size : about.at("sizes")) tensor.sizes.push_back(size.at("as_int"));
+        for (const Json& stride : about.at("strides")) tensor.strides.push_back(stride.at("as_int"));
+        tensor.offset = about.at("storage_offset").at("as_int");
+        check_extent(tensor);
+        program_.tensors.push_back(std::move(tensor));
+    }
+
+    /// Every number is bounded before it is multiplied.
+    void check_extent(const StoredTensor& tensor) const {
+        const auto damaged = [&] {
+            refuse(fmt::format("is damaged: the shape of {} does not fit its values", shown(tensor.name)), kExport);
+        };
+        const auto member = archive().members().find(tensor.member);
+        if (member == archive().members().end()) damaged();
+        const auto have = static_cast<std::int64_t>(member->second / dtype_of(tensor.dtype).bytes);
+        if (tensor.sizes.size() != tensor.strides.size() || tensor.sizes.size() > kMostDimensions) damaged();
+        if (tensor.offset < 0 || tensor.offset > have) damaged();
+        std::int64_t last = tensor.offset, count = 1;
+        for (std::size_t i = 0; i < tensor.sizes.size(); ++i) {
+            const std::int64_t size = tensor.sizes[i], stride = tensor.strides[i];
+            if (size < 0 || stride < 0 || size > kLargestSize || stride > kLargestSize) damaged();
+            count *= size;
+            last += size > 0 ? (size - 1) * stride : 0;
+            if (count > have || last > have) damaged();
+        }
+        if (count > 0 && last >= have) damaged();
+    }
+
+    static void check_outputs(const Json& specs) {
+        std::size_t outputs = 0;
+        for (const Json& spec : specs) {
+            const std::string& kind = spec.begin().key();
+            if (kind.ends_with("_mutation"))
+                refuse("writes buffers by way of its outputs, as decomposed graphs do; export without run_decompositions()",
+                       kExport);
+            if (kind != "user_output") refuse(fmt::format("gives something of kind {}; allowed: scores", shown(kind)), kExport);
+            if (!spec.begin().value().at("arg").contains("as_tensor"))
+                refuse("gives something that is no tensor", "return scores");
+            ++outputs;
+        }
+        if (outputs != 1)
+            refuse(fmt::format("gives {} tensors; wanted: one, a score for each class of each example", outputs),
+                   "return scores");
+    }
+
+    Program program_;
+    std::string top_, model_;
+    Json weights_, constants_;
+};
+
+void count_operations(const Graph& graph, std::map<std::string, std::size_t>& counts) {
+    constexpr std::string_view kLong = "torch.ops.aten.";
+    for (const Node& node : graph.nodes) {
+        ++counts[node.target.starts_with(kLong) ? node.target.substr(kLong.size() - 5) : node.target];
+        for (const NamedArgument& input : node.inputs)
+            if (input.value.graph) count_operations(*input.value.graph, counts);
+    }
+}
+
+}  // namespace
+
+std::size_t bytes_of_dtype(int dtype) { return dtype_of(dtype).bytes; }
+std::string name_of_dtype(int dtype) { return dtype_of(dtype).name; }
+
+std::size_t StoredTensor::num_values() const {
+    std::size_t count = 1;
+    for (const std::int64_t size : sizes) count *= static_cast<std::size_t>(size);
+    return count;
+}
+
+std::string Program::values_of(const StoredTensor& tensor) const {
+    const std::string storage = archive->read(tensor.member);
+    const std::size_t each = bytes_of_dtype(tensor.dtype), count = tensor.num_values(), rank = tensor.sizes.size();
+    bool row_major = true;
+    std::int64_t step = 1;
+    for (std::size_t d = rank; d-- > 0; step *= tensor.sizes[d])
+        row_major = row_major && (tensor.sizes[d] == 1 || tensor.strides[d] == step);
+    if (row_major) return storage.substr(static_cast<std::size_t>(tensor.offset) * each, count * each);
+    std::string values(count * each, '\0');
+    std::vector<std::int64_t> index(rank, 0);
+    for (std::size_t i = 0; i < count; ++i) {
+        std::int64_t at = tensor.offset;
+        for (std::size_t d = 0; d < rank; ++d) at += index[d] * tensor.strides[d];
+        std::memcpy(values.data() + i * each, storage.data() + static_cast<std::size_t>(at) * each, each);
+        for (std::size_t d = rank; d-- > 0 && ++index[d] == tensor.sizes[d];) index[d] = 0;
+    }
+    return values;
+}
+
+std::map<std::string, std::size_t> Program::operations() const {
+    std::map<std::string, std::size_t> counts;
+    count_operations(graph, counts);
+    return counts;
+}
+
+bool Program::has_moved() const {
+    return std::ranges::any_of(tensors, [](const StoredTensor& tensor) { return tensor.role == Role::Moved; });
+}
+
+Program read_program(std::span<const std::byte> bytes) {
+    try {
+        return ProgramReader(bytes).take();
+    } catch (const nlohmann::json::exception& error) {
+        refuse(fmt::format("is damaged or of another version: {}", error.what()), kExport);
+    }
+}
+
+Program read_program(const FileHandle& file) {
+    // Kept for as long as the archive reads from it.
+    struct Mapped {
+        explicit Mapped(const FileHandle& handle)
+            : view(handle.descriptor, handle.bytes, aggregation::SegmentAccess::ReadOnly) {}
+        aggregation::SharedSegmentView view;
+        std::shared_ptr<const Archive> archive;
+    };
+    const auto mapped = std::make_shared<Mapped>(file);
+    Program program = read_program(std::span<const std::byte>(mapped->view.data(), file.bytes));
+    mapped->archive = program.archive;
+    program.archive = {mapped, mapped->archive.get()};
+    return program;
+}
+
+bool takes(const Program& program, const ExampleShape& example) {
+    const auto without_ones = [](std::vector<std::int64_t> sizes) {
+        std::erase(sizes, 1);
+        return sizes;
+    };
+    const bool in_a_row = program.input == std::vector{static_cast<std::int64_t>(example.num_values())};
+    return in_a_row || without_ones(program.input) == without_ones({example.channels, example.height, example.width});
+}
+
+aggregation::Layout layout_of(const Program& program) {
+    using aggregation::TensorKind;
+    aggregation::Layout layout;
+    for (const auto& [role, kind] :
+         {std::pair(Role::Trained, TensorKind::Parameter), std::pair(Role::Moved, TensorKind::Buffer)})
+        for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+            const StoredTensor& tensor = program.tensors[i];
+            if (tensor.role == role && tensor.same_as == i) layout.add(tensor.name, tensor.sizes, kind);
+        }
+    return layout;
+}
+
+std::vector<std::string> modules_of(const Program& program) {
+    std::vector<std::string> modules;
+    for (const StoredTensor& tensor : program.tensors) {
+        if (tensor.role != Role::Trained) continue;
+        const std::string module = tensor.name.substr(0, tensor.name.rfind('.'));
+        if (std::ranges::find(modules, module) == modules.end()) modules.push_back(module);
+    }
+    return modules;
+}
+
+std::vector<OtherTensor> other_tensors(const Program& program) {
+    std::vector<OtherTensor> others;
+    for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+        const StoredTensor& tensor = program.tensors[i];
+        const bool laid_out = tensor.role == Role::Trained || tensor.role == Role::Moved;
+        if (!tensor.persistent || (laid_out && tensor.same_as == i)) continue;
+        OtherTensor other{tensor.name, name_of_dtype(tensor.dtype), tensor.sizes, "", ""};
+        if (laid_out)
+            other.same_as = program.tensors[tensor.same_as].name;
+        else
+            other.values = program.values_of(tensor);
+        others.push_back(std::move(other));
+    }
+    return others;
+}
+
+}  // namespace fedhive::clients::exported

@@ -1,0 +1,103 @@
+// A file of torch.export.save, read as data and checked without LibTorch: its graph, the tensors that it begins with and what becomes of each.
+// Nothing is unpickled, nothing is run; operations are those of a list (operations.h).
+//
+//   net.pt2   zip, stored          TOP/models/NAME.json                              graph and signature, schema 8
+//                                  TOP/data/weights/NAME_weights_config.json         parameters and buffers: where and how they lie
+//                                  TOP/data/constants/NAME_constants_config.json     buffers outside of state_dict, tensors made in forward
+//                                  TOP/data/weights/weight_0 …                       their bytes
+//                                  TOP/data/sample_inputs/NAME.pt                    a pickle, never read
+//
+// Source   torch/_export/serde/schema.py and torch/export/pt2_archive of PyTorch 2.11.
+#pragma once
+
+#include "aggregation/memory/layout.h"
+#include "clients/data/dataset.h"
+#include "clients/exported/archive.h"
+#include "clients/exported/graph.h"
+#include "clients/exported/model_file.h"
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fedhive::clients::exported {
+
+/// What training does with a tensor.
+enum class Role : std::uint8_t {
+    Trained,  // a parameter: takes a gradient
+    Moved,    // a floating buffer that the graph writes, such as running statistics: part of the model and of its update
+    Counter,  // an integer buffer that the graph writes: stays what the file says, writes to it are left out
+    Constant  // any other buffer, frozen parameter or tensor made in forward
+};
+
+struct StoredTensor {
+    enum class Kind : std::uint8_t { Parameter, Buffer, Constant };
+    Kind kind = Kind::Constant;
+    std::string value;       // its name in the graph
+    std::string name;        // in the module
+    std::string member;      // of the archive: the storage
+    bool persistent = true;  // part of a state_dict
+    bool takes_gradient = false;
+    int dtype = 0;  // PyTorch's number in files
+    std::vector<std::int64_t> sizes, strides;
+    std::int64_t offset = 0;  // in values
+    Role role = Role::Constant;
+    std::size_t same_as = 0;  // its own place, or that of the tensor before it whose storage it shares (tied weights)
+
+    std::size_t num_values() const;
+};
+
+struct Program {
+    std::string torch_version;
+    Graph graph;                        // its last input is what the network takes
+    std::vector<StoredTensor> tensors;  // its other inputs, in order
+    std::vector<std::int64_t> input;    // shape of one example
+    std::int64_t most_batch = std::numeric_limits<std::int64_t>::max();
+    std::shared_ptr<const Archive> archive;
+
+    /// The tensor's values, row major.
+    std::string values_of(const StoredTensor& tensor) const;
+
+    /// Operations, how often each: "aten.conv2d.default" -> 2.
+    std::map<std::string, std::size_t> operations() const;
+
+    bool has_moved() const;
+};
+
+/// `bytes` must outlive the program. Throws ConfigError, without the file's name: what is wrong, and the line of Python that mends it. Refused are
+/// other files than those of torch.export (saying how to export), other versions of the schema, pickled or compressed parts, sizes that the file does
+/// not hold, operations that are not in the list, a fixed batch, an export in evaluation mode, several inputs or outputs, writes to the input or
+/// to a parameter, parameters that are not f32.
+Program read_program(std::span<const std::byte> bytes);
+
+/// The same of a segment that this process has or has inherited; keeps it mapped.
+Program read_program(const FileHandle& file);
+
+/// Whether its input is an example of that shape: the same sizes but for those that are 1, or all values in a row.
+bool takes(const Program& program, const ExampleShape& example);
+
+/// Parameters, then buffers that are moved, under the module's names; of tied ones the first.
+aggregation::Layout layout_of(const Program& program);
+
+/// Modules with parameters, in the file's order: "conv1", "blocks.0.conv".
+std::vector<std::string> modules_of(const Program& program);
+
+/// A tensor of the module's state_dict that is not in the layout.
+struct OtherTensor {
+    std::string name;
+    std::string dtype;  // as safetensors names it
+    std::vector<std::int64_t> sizes;
+    std::string same_as;  // the entry of the layout whose values it has; empty: `values`
+    std::string values;   // row major
+};
+std::vector<OtherTensor> other_tensors(const Program& program);
+
+/// Bytes of a value of that type, and its name in safetensors. Throws ConfigError for a type that is not known.
+std::size_t bytes_of_dtype(int dtype);
+std::string name_of_dtype(int dtype);
+
+}  // namespace fedhive::clients::exported

@@ -1,0 +1,143 @@
+#include "clients/exported/roles.h"
+
+#include "clients/exported/operations.h"
+#include "clients/exported/refusal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace fedhive::clients::exported {
+
+namespace {
+
+constexpr int kFloat = 7;  // PyTorch's number in files
+constexpr int kFirstInteger = 1, kLastInteger = 5, kBool = 12;
+
+/// Follows tensors through in-place operations and into graphs in the graph.
+class Writes {
+public:
+    explicit Writes(const Program& program) {
+        Known known;
+        for (std::size_t i = 0; i < program.tensors.size(); ++i) known[program.tensors[i].value] = i;
+        known[program.graph.inputs.back().text] = kInput;
+        follow(program.graph, known);
+    }
+    static constexpr std::size_t kInput = ~std::size_t{0};
+    const std::set<std::size_t>& written() const { return written_; }
+
+private:
+    using Known = std::map<std::string, std::size_t>;
+
+    void follow(const Graph& graph, Known known) {
+        for (const Node& node : graph.nodes) {
+            for (const std::string& name : written_arguments(node)) note(node, name, known);
+            const std::vector<std::string> operands = node.operands();
+            for (const NamedArgument& argument : node.inputs) {
+                if (!argument.value.graph) continue;
+                const Graph& inner = *argument.value.graph;
+                Known below;
+                for (std::size_t i = 0; i < std::min(operands.size(), inner.inputs.size()); ++i)
+                    if (const auto found = known.find(operands[i]); found != known.end())
+                        below[inner.inputs[i].text] = found->second;
+                follow(inner, below);
+            }
+        }
+    }
+
+    void note(const Node& node, const std::string& name, Known& known) {
+        const Argument* argument = node.input(name);
+        if (argument == nullptr || argument->kind != Argument::Kind::Tensor) return;
+        const auto found = known.find(argument->text);
+        if (found == known.end()) return;
+        written_.insert(found->second);
+        const bool in_place = name == "self" || name == "out";  // gives what it has written
+        if (in_place && node.outputs.size() == 1) known[node.outputs[0].text] = found->second;
+    }
+
+    std::set<std::size_t> written_;
+};
+
+/// Tensors that share a storage as the same tensor, as tied weights do, become one; the others are told: places of two.
+std::vector<std::pair<std::size_t, std::size_t>> share_storages(std::vector<StoredTensor>& tensors) {
+    std::map<std::string, std::size_t> first;
+    std::vector<std::pair<std::size_t, std::size_t>> different;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        StoredTensor& tensor = tensors[i];
+        const std::size_t before = first.emplace(tensor.member, i).first->second;
+        const StoredTensor& other = tensors[before];
+        const bool same = tensor.sizes == other.sizes && tensor.strides == other.strides && tensor.offset == other.offset &&
+                          tensor.dtype == other.dtype && tensor.takes_gradient == other.takes_gradient;
+        tensor.same_as = same ? before : i;
+        if (!same) different.emplace_back(before, i);
+    }
+    return different;
+}
+
+Role role_of(const StoredTensor& tensor, bool written) {
+    if (tensor.takes_gradient) {
+        if (tensor.dtype != kFloat)
+            refuse(fmt::format("parameter {} is {}; wanted: F32", shown(tensor.name), name_of_dtype(tensor.dtype)),
+                   "net = net.float()");
+        if (written)
+            refuse(fmt::format("writes to the parameter {} in forward", shown(tensor.name)), "weight = self.weight.clone()");
+        return Role::Trained;
+    }
+    if (!written) return Role::Constant;
+    if (tensor.kind != StoredTensor::Kind::Buffer)
+        refuse(fmt::format("writes to {} in forward, which is no buffer", shown(tensor.name)),
+               R"(self.register_buffer("name", values))");
+    if ((tensor.dtype >= kFirstInteger && tensor.dtype <= kLastInteger) || tensor.dtype == kBool) return Role::Counter;
+    if (tensor.dtype != kFloat)
+        refuse(fmt::format("writes to the buffer {} in forward, which is {}; wanted: F32, or an integer", shown(tensor.name),
+                           name_of_dtype(tensor.dtype)),
+               "net = net.float()");
+    return Role::Moved;
+}
+
+/// How many flags of training there are, and how many are on.
+struct Flags {
+    std::size_t all = 0, on = 0;
+
+    void count(const Graph& graph) {
+        for (const Node& node : graph.nodes)
+            for (const auto& [name, value] : node.inputs) {
+                if (value.graph) count(*value.graph);
+                if ((name != "train" && name != "training") || value.kind != Argument::Kind::Bool) continue;
+                ++all;
+                on += value.number != 0 ? 1 : 0;
+            }
+    }
+};
+
+}  // namespace
+
+void find_roles(Program& program) {
+    Flags flags;
+    flags.count(program.graph);
+    if (flags.all > 0 && flags.on == 0)
+        refuse("was exported in evaluation mode: its dropout and its norms would never train", kExport);
+    const Writes writes(program);
+    if (writes.written().contains(Writes::kInput))
+        refuse("writes to its input in forward, which belongs to the data", "x = x.clone()");
+    const auto different = share_storages(program.tensors);
+    for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+        StoredTensor& tensor = program.tensors[i];
+        const auto same_written = [&](std::size_t other) { return program.tensors[other].same_as == tensor.same_as; };
+        tensor.role = role_of(tensor, std::ranges::any_of(writes.written(), same_written));
+    }
+    for (const auto& [one, other] : different) {
+        const auto moves = [&](std::size_t i) {
+            return program.tensors[i].role == Role::Trained || program.tensors[i].role == Role::Moved;
+        };
+        if (moves(one) || moves(other))
+            refuse(fmt::format("{} and {} share memory in different shapes or ways; give one of them memory of its own",
+                               shown(program.tensors[one].name), shown(program.tensors[other].name)),
+                   "weight = nn.Parameter(weight.clone())");
+    }
+    if (std::ranges::none_of(program.tensors, [](const StoredTensor& one) { return one.role == Role::Trained; }))
+        refuse("has no parameter that takes a gradient", "net.requires_grad_(True)");
+}
+
+}  // namespace fedhive::clients::exported

@@ -1,0 +1,260 @@
+// Files of torch.export as data: what is read of good ones, and every way in which one may be wrong that is found without LibTorch.
+#include "clients/exported/program.h"
+#include "aggregation/base/error.h"
+#include "clients/exported/operations.h"
+#include "tests/support/exported_file.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+
+using namespace fedhive;
+using namespace fedhive::clients::exported;
+using fedhive::testing::ExportedFile;
+using Json = nlohmann::json;
+
+namespace {
+
+Program read(const std::string& bytes) { return read_program(std::as_bytes(std::span(bytes))); }
+
+std::string problem_of(const std::string& bytes) {
+    try {
+        read(bytes);
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
+    return "none";
+}
+
+/// Expects a refusal with that text in it.
+void check_refused(const std::string& name, const std::string& text, const std::function<void(ExportedFile&)>& alter) {
+    ExportedFile file(name);
+    alter(file);
+    const std::string problem = problem_of(file.archive());
+    CHECK_MESSAGE(problem.find(text) != std::string::npos, text << "\n" << problem);
+}
+
+Json as_int(std::int64_t value) { return {{"as_int", value}}; }
+
+}  // namespace
+
+TEST_SUITE("ExportedProgram") {
+    TEST_CASE("GoodFileHasTheModulesTensorsInTheirRoles") {
+        const ExportedFile file("kept");
+        const Program program = read(file.bytes());
+        std::map<std::string, Role> roles;
+        for (const StoredTensor& tensor : program.tensors)
+            if (tensor.kind != StoredTensor::Kind::Constant) roles[tensor.name] = tensor.role;
+        CHECK(roles == std::map<std::string, Role>{{"a.weight", Role::Trained},
+                                                   {"a.bias", Role::Trained},
+                                                   {"head.weight", Role::Trained},
+                                                   {"head.bias", Role::Trained},
+                                                   {"unused", Role::Trained},
+                                                   {"frozen", Role::Constant},
+                                                   {"scale", Role::Constant},
+                                                   {"shift", Role::Constant},
+                                                   {"seen", Role::Moved},
+                                                   {"steps", Role::Counter}});
+        CHECK(layout_of(program).entries().back().name == "seen");
+        CHECK(layout_of(program).num_parameters() == 12 * 6 + 6 + 6 * 4 + 4 + 3);
+        std::vector<std::string> others;
+        for (const OtherTensor& other : other_tensors(program)) others.push_back(other.name + " " + other.dtype);
+        std::ranges::sort(others);
+        CHECK(others == std::vector<std::string>{"frozen F32", "scale F64", "steps I64"});
+        CHECK(program.input == std::vector<std::int64_t>{1, 12, 12});
+        CHECK(takes(program, {1, 12, 12}));
+        CHECK(takes(program, {12, 12, 1}));
+        CHECK_FALSE(takes(program, {12, 1, 11}));
+    }
+
+    TEST_CASE("TiedWeightsAreOneTensorWithTwoNames") {
+        const ExportedFile file("tied");
+        const Program program = read(file.bytes());
+        CHECK(layout_of(program).entries().size() == 5);
+        REQUIRE(other_tensors(program).size() == 1);
+        CHECK(other_tensors(program)[0].name == "b.weight");
+        CHECK(other_tensors(program)[0].same_as == "a.weight");
+        check_refused("tied", "share memory in different shapes", [](ExportedFile& other) {
+            other.meta("b.weight", "sizes", Json::array({as_int(144)}));
+            other.meta("b.weight", "strides", Json::array({as_int(1)}));
+        });
+    }
+
+    TEST_CASE("OtherFilesSayHowToExport") {
+        const std::string pickle("\x80\x02}q\0.", 6);
+        for (const auto& [bytes, text] : std::map<std::string, std::string>{
+                 {pickle, "is a pickle, which is code; mend it: torch.export.save(torch.export.export(net.train(), (x,), "},
+                 {"\x10", "is no file of torch.export.save"},
+                 {"PK\3\4 and so on", "is no whole archive of torch.export.save"},
+                 {testing::archive_of({{"net/data.pkl", ""}, {"net/code/__torch__.py", ""}}), "is TorchScript, which is code"},
+                 {testing::archive_of({{"net/data.pkl", ""}, {"net/version", "3"}}),
+                  "is a pickle of torch.save, which is code"},
+                 {testing::archive_of({{"x.npy", ""}}), "has no models/*.json"}})
+            CHECK_MESSAGE(problem_of(bytes).find(text) != std::string::npos, problem_of(bytes));
+    }
+
+    TEST_CASE("DamagedArchivesAreRefused") {
+        ExportedFile file("cnn");
+        REQUIRE(problem_of(file.archive()) == "none");  // what the others alter
+        const std::string whole = file.bytes();
+        for (std::size_t keep : {whole.size() - 10, whole.size() / 2, std::size_t{40}})
+            CHECK(problem_of(whole.substr(0, keep)).find("is no whole archive") != std::string::npos);
+        std::string flipped = whole;
+        flipped[flipped.find("graph_module")] = 'G';
+        CHECK_MESSAGE(problem_of(flipped).find("is damaged") != std::string::npos, problem_of(flipped));
+        check_refused("cnn", "has two members of the name",
+                      [](ExportedFile& other) { other.members.push_back(other.members[0]); });
+        check_refused("cnn", "has more than one model",
+                      [](ExportedFile& other) { other.members.emplace_back("x/models/y.json", "{}"); });
+        check_refused("cnn", "of another format than pt2", [](ExportedFile& other) { other.member("archive_format") = "pt3"; });
+        check_refused("cnn", "of a big-endian machine", [](ExportedFile& other) { other.member("byteorder") = "big"; });
+        check_refused("cnn", "is damaged or of another version",
+                      [](ExportedFile& other) { other.model["graph_module"] = nullptr; });
+        check_refused("cnn", "has version 9.", [](ExportedFile& other) { other.model["schema_version"]["major"] = 9; });
+    }
+
+    TEST_CASE("CompressedMembersAreRefused") {
+        ExportedFile file("cnn");
+        std::string bytes = testing::archive_of({{"a/models/b.json", std::string(1000, ' ')}});
+        const std::size_t at = bytes.find("PK\1\2");
+        bytes[at + 10] = bytes[8] = 8;  // deflated, as it says
+        CHECK_MESSAGE(problem_of(bytes).find("is compressed") != std::string::npos, problem_of(bytes));
+    }
+
+    TEST_CASE("SizesAreBoundedBeforeTheyAreMultiplied") {
+        const auto refused = [](const std::string& key, const Json& value) {
+            check_refused("cnn", "the shape of 'conv1.weight' does not fit its values",
+                          [&](ExportedFile& file) { file.meta("conv1.weight", key, value); });
+        };
+        const std::int64_t huge = std::int64_t{1} << 40;
+        refused("sizes", {as_int(huge), as_int(huge), as_int(3), as_int(3)});
+        refused("sizes", {as_int(4), as_int(1), as_int(3), as_int(4)});
+        refused("sizes", {as_int(-4), as_int(1), as_int(3), as_int(3)});
+        refused("sizes", Json::array({as_int(4)}));
+        refused("strides", {as_int(9), as_int(9), as_int(3), as_int(huge)});
+        refused("strides", {as_int(9), as_int(9), as_int(3), as_int(-1)});
+        refused("storage_offset", as_int(-4));
+        refused("storage_offset", as_int((std::int64_t{1} << 62) - 1));
+        refused("storage_offset", as_int(1));
+        check_refused("cnn", "the shape of 'conv1.weight' does not fit its values",
+                      [](ExportedFile& file) { file.member("weights/weight_0").resize(140); });
+    }
+
+    TEST_CASE("TensorsThatAreNoPlainBlocksAreRefused") {
+        check_refused("cnn", "has 'conv1.weight' as a pickle",
+                      [](ExportedFile& file) { file.meta("conv1.weight", "use_pickle", true); });
+        check_refused("cnn", "does not fit its values",
+                      [](ExportedFile& file) { file.meta("conv1.weight", "path_name", "../../../etc/passwd"); });
+        check_refused("cnn", "parameter 'conv1.weight' is I32; wanted: F32; mend it: net = net.float()",
+                      [](ExportedFile& file) { file.meta("conv1.weight", "dtype", 4); });
+        check_refused("cnn", "has a tensor of type 99", [](ExportedFile& file) { file.meta("conv1.weight", "dtype", 99); });
+        check_refused("cnn", "'conv1.weight' is sparse", [](ExportedFile& file) { file.meta("conv1.weight", "layout", 2); });
+        check_refused("cnn", "has no values of 'conv1.weight'",
+                      [](ExportedFile& file) { file.weights["config"].erase("conv1.weight"); });
+    }
+
+    TEST_CASE("OperationsThatAreNotInTheListAreRefusedByName") {
+        for (const char* target :
+             {"torch.ops.aten.from_file.default", "torch.ops.aten.relu.out", "torch.ops.mylib.twice.default",
+              "torch.ops.prim.Print.default", "builtins.eval", "torch.ops.higher_order.scan"})
+            check_refused("cnn",
+                          std::string(target).substr(std::string(target).find("aten.") == 10 ? 10 : 0) +
+                              "', which is not among those allowed",
+                          [&](ExportedFile& file) { file.node("relu.default")["target"] = target; });
+        check_refused("cnn", "export without run_decompositions()", [](ExportedFile& file) {
+            file.node("relu.default")["target"] = "torch.ops.aten.native_dropout.default";
+        });
+    }
+
+    TEST_CASE("WritesToTheInputAParameterOrAConstantAreRefused") {
+        const Json twice{{"other", {{"as_float", 2.0}}}};
+        check_refused("cnn", "writes to its input in forward",
+                      [&](ExportedFile& file) { file.insert(0, "mul_.Tensor", file.input(), twice, "made"); });
+        check_refused("cnn", "writes to the parameter 'conv1.bias'",
+                      [&](ExportedFile& file) { file.insert(0, "mul_.Tensor", "p_conv1_bias", twice, "made"); });
+        check_refused("kept", "writes to 'frozen' in forward, which is no buffer",
+                      [&](ExportedFile& file) { file.insert(0, "mul_.Tensor", "p_frozen", twice, "made"); });
+        check_refused("kept", "writes to the buffer 'scale' in forward, which is F64",
+                      [&](ExportedFile& file) { file.insert(0, "mul_.Tensor", "b_scale", twice, "made"); });
+        check_refused("cnn", "writes buffers by way of its outputs", [](ExportedFile& file) {
+            file.model["graph_module"]["signature"]["output_specs"].push_back(
+                {{"buffer_mutation", {{"arg", {{"name", "x"}}}, {"buffer_name", "y"}}}});
+        });
+    }
+
+    TEST_CASE("FixedBatchEvaluationModeAndOtherSignaturesSayWhatToExport") {
+        const auto input_of = [](ExportedFile& file) -> Json& {
+            return file.model["graph_module"]["graph"]["tensor_values"][file.input()];
+        };
+        check_refused("cnn", "has a fixed batch", [&](ExportedFile& file) { input_of(file)["sizes"][0] = as_int(2); });
+        check_refused("cnn", "leaves size 2 of its input free",
+                      [&](ExportedFile& file) { input_of(file)["sizes"][2] = input_of(file)["sizes"][0]; });
+        check_refused("cnn", "takes I64; examples are F32", [&](ExportedFile& file) { input_of(file)["dtype"] = 5; });
+        check_refused("cnn", "takes batches of 8 examples and more", [&](ExportedFile& file) {
+            for (Json& range : file.model["range_constraints"]) range["min_val"] = 8;
+        });
+        check_refused("bn_cnn", "was exported in evaluation mode", [](ExportedFile& file) {
+            for (Json& node : file.nodes())
+                for (Json& input : node["inputs"])
+                    if (input["name"] == "train" || input["name"] == "training") input["arg"] = {{"as_bool", false}};
+        });
+        check_refused("cnn", "gives 2 tensors", [](ExportedFile& file) {
+            Json& specs = file.model["graph_module"]["signature"]["output_specs"];
+            specs.push_back(specs[0]);
+        });
+        check_refused("cnn", "takes 2 inputs", [](ExportedFile& file) {
+            Json& module = file.model["graph_module"];
+            module["signature"]["input_specs"].push_back(module["signature"]["input_specs"].back());
+            module["graph"]["inputs"].push_back(module["graph"]["inputs"].back());
+        });
+        check_refused("cnn", "has no parameter that takes a gradient", [](ExportedFile& file) {
+            for (Json& entry : file.weights["config"]) entry["tensor_meta"]["requires_grad"] = false;
+        });
+        check_refused("cnn", "graph's inputs are not those of its signature", [](ExportedFile& file) {
+            Json& inputs = file.model["graph_module"]["graph"]["inputs"];
+            std::swap(inputs[0], inputs[1]);
+        });
+    }
+
+    TEST_CASE("GraphsInGraphsAndUnknownArgumentsAreBounded") {
+        Json deep = {{"inputs", Json::array()}, {"outputs", Json::array()}, {"nodes", Json::array()}};
+        for (int i = 0; i < 12; ++i) {
+            const Json inner = deep;
+            deep["nodes"] = {
+                {{"target", "torch.ops.higher_order.cond"},
+                 {"inputs", {{{"name", ""}, {"arg", {{"as_graph", {{"name", "g"}, {"graph", inner}}}}}, {"kind", 1}}}},
+                 {"outputs", Json::array()}}};
+        }
+        check_refused("cnn", "has graphs in graphs", [&](ExportedFile& file) { file.nodes().push_back(deep["nodes"][0]); });
+        check_refused("cnn", "has an argument of kind 'as_custom_obj'", [](ExportedFile& file) {
+            file.argument("relu.default", "self", {{"as_custom_obj", {{"name", "x"}}}});
+        });
+        check_refused("cnn", "an argument is not of one kind", [](ExportedFile& file) {
+            file.argument("relu.default", "self", {{"as_int", 1}, {"as_float", 1.0}});
+        });
+    }
+
+    TEST_CASE("StridesOtherThanRowMajorAreReadInOrder") {
+        ExportedFile file("cnn");
+        file.meta("head.weight", "strides", {as_int(1), as_int(4)});  // as if it were transposed
+        const std::string bytes = file.archive();
+        const Program program = read(bytes);
+        const auto weight = std::ranges::find(program.tensors, std::string("head.weight"), &StoredTensor::name);
+        REQUIRE(weight != program.tensors.end());
+        const std::string values = program.values_of(*weight), stored = program.archive->read(weight->member);
+        for (std::size_t row : {0U, 3U})
+            for (std::size_t column : {0U, 1U, 53U})
+                CHECK(values.substr(4 * (54 * row + column), 4) == stored.substr(4 * (row + 4 * column), 4));
+    }
+
+    TEST_CASE("ListOfOperationsHasNoneThatWritesElsewhereThanItsNameSays") {
+        for (const std::string_view name : aten_operations()) {
+            CHECK_MESSAGE((!name.ends_with(".out") || name == "div.out"), name);
+            CHECK_MESSAGE(is_allowed(std::string(kAten) + std::string(name)), name);
+        }
+        CHECK_FALSE(is_allowed("torch.ops.aten.relu"));
+        CHECK_FALSE(is_allowed("relu.default"));
+        CHECK(is_allowed("torch.ops.higher_order.cond"));
+        CHECK(is_allowed("_operator.mul"));
+    }
+}

@@ -1,0 +1,156 @@
+"""Exports small networks as docs/models.md says, and writes beside each what PyTorch's Python computes with it: loss, gradients and buffers of a
+training pass, the loss in evaluation. tests/clients/training/exported_test.cpp compares; the files are of PyTorch 2.11.
+
+usage: make.py FOLDER     (PyTorch; tests/docs/pytorch_page.py says where it is found otherwise)
+"""
+import copy
+import json
+import struct
+import sys
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+SIDE, CLASSES, BATCH = 12, 4, 5
+
+
+class Cnn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(1, 4, 3), nn.Conv2d(4, 6, 3)
+        self.head = nn.Linear(54, CLASSES)
+
+    def forward(self, x):
+        return self.head(F.relu(self.conv2(F.max_pool2d(F.relu(self.conv1(x)), 2)), inplace=True).flatten(1))
+
+
+def bn_cnn():
+    return nn.Sequential(nn.Conv2d(1, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.25),
+                         nn.Linear(100, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, CLASSES))
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(1, 4, 3, padding=1)
+        self.norm1, self.conv = nn.GroupNorm(2, 4), nn.Conv2d(4, 6, 3, stride=2, padding=1, bias=False)
+        self.norm2, self.short = nn.GroupNorm(2, 6), nn.Conv2d(4, 6, 1, stride=2)
+        self.head = nn.Linear(6, CLASSES)
+
+    def forward(self, x):
+        x = F.silu(self.norm1(self.stem(x)))
+        h = self.norm2(self.conv(x))
+        h += self.short(x)
+        return self.head(F.silu(h).mean((2, 3)))
+
+
+class Lstm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.LSTM(SIDE, 6, num_layers=2, batch_first=True, dropout=0.1)
+        self.head = nn.Linear(6, CLASSES)
+
+    def forward(self, x):
+        out, (h, _) = self.rnn(x.squeeze(1))
+        return self.head(h[-1] + out[:, -1])
+
+
+class Transformer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Linear(SIDE, 8)
+        self.place = nn.Parameter(torch.randn(1, SIDE, 8) * 0.1)
+        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, dropout=0.1, batch_first=True), 1, enable_nested_tensor=False)
+        self.head = nn.Linear(8, CLASSES)
+
+    def forward(self, x):
+        return self.head(self.encoder(self.embed(x.flatten(1, 2)) + self.place).mean(1))
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.head = nn.Linear(SIDE, SIDE), nn.Linear(SIDE, SIDE), nn.Linear(SIDE, CLASSES)
+        self.b.weight = self.a.weight
+
+    def forward(self, x):
+        return self.head(torch.tanh(self.b(torch.tanh(self.a(x)))).mean((1, 2)))
+
+
+class Kept(nn.Module):
+    """Every kind of tensor: a frozen parameter, one without use, buffers in and out of state_dict, one that moves, one that counts."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.head = nn.Linear(SIDE, 6), nn.Linear(6, CLASSES)
+        self.unused = nn.Parameter(torch.ones(3))
+        self.frozen = nn.Parameter(torch.full((6,), 0.5), requires_grad=False)
+        self.register_buffer("scale", torch.arange(1, 7, dtype=torch.float64) / 6)
+        self.register_buffer("shift", torch.ones(6), persistent=False)
+        self.register_buffer("seen", torch.zeros(6))
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x):
+        h = self.a(x.mean((1, 2))) * self.scale.float() + self.shift
+        if self.training:
+            self.steps += 1
+            self.seen.mul_(0.9).add_(h.detach().mean(0), alpha=0.1)
+        return self.head((h - self.seen) * self.frozen + torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
+
+
+NETWORKS = {"cnn": Cnn, "bn_cnn": bn_cnn, "residual": Residual, "lstm": Lstm, "transformer": Transformer, "tied": Tied, "kept": Kept}
+
+
+def save_tensors(file, tensors, metadata):
+    """A safetensors file, whose package is not needed."""
+    header, data = {"__metadata__": metadata}, b""
+    for name, tensor in tensors.items():
+        raw = bytes(tensor.detach().contiguous().view(torch.uint8).flatten().tolist())
+        kind = {torch.float32: "F32", torch.int64: "I64"}[tensor.dtype]
+        header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    file.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def figures(network):
+    torch.manual_seed(5)
+    x, y = torch.randn(BATCH, 1, SIDE, SIDE), torch.randint(0, CLASSES, (BATCH,))
+    tensors, losses = {"x": x, "y": y}, {}
+    for mode in ("train", "eval"):
+        module = copy.deepcopy(network).train(mode == "train")
+        torch.manual_seed(9)
+        loss = F.cross_entropy(module(x), y)
+        losses[mode] = loss.item().hex()
+        if mode == "eval":
+            continue
+        loss.backward()
+        for name, parameter in module.named_parameters():
+            if parameter.requires_grad:
+                tensors[f"gradient.{name}"] = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        for name, buffer in module.named_buffers():
+            if buffer.dtype == torch.float32 and name in module.state_dict():
+                tensors[f"buffer.{name}"] = buffer
+    return tensors, {**losses, "torch": torch.__version__, "cpu": torch.backends.cpu.get_cpu_capability()}
+
+
+def main(folder):
+    torch.set_num_threads(1)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, make in NETWORKS.items():
+        torch.manual_seed(1)
+        network = make().train()
+        save_tensors(folder / f"{name}.safetensors", *figures(network))
+        program = torch.export.export(network, (torch.zeros(2, 1, SIDE, SIDE),), dynamic_shapes=({0: torch.export.Dim("batch", min=1)},))
+        for node in program.graph.nodes:  # where in this file it stands, several times the size of all else
+            for key in ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn"):
+                node.meta.pop(key, None)
+        torch.export.save(program, folder / f"{name}.pt2")
+        print(name, (folder / f"{name}.pt2").stat().st_size, sorted({str(node.target) for node in program.graph.nodes if node.op == "call_function"}))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

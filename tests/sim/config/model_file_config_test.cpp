@@ -1,0 +1,53 @@
+// model.file and model.file_sha256: what is read, what is written back, what a resumed run may change.
+#include "tests/sim/config/config_files.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+using namespace fedhive::sim::testing;
+
+namespace {
+
+std::string with_model(const std::string& model) { return "data: {format: glyphs}\nmodel: {" + model + "}\n"; }
+
+}  // namespace
+
+TEST_SUITE("ModelFileConfig") {
+    TEST_CASE("PathIsResolvedAgainstTheConfigsFolderAndWrittenBack") {
+        const TemporaryFolder folder;
+        const RunConfig run = load_config(folder.write("c.yaml", with_model("file: nets/a.pt2"))).run;
+        CHECK(run.model.file == folder.path() / "nets/a.pt2");
+        CHECK(run.model.name.empty());
+        CHECK(run.model.file_sha256.empty());
+        RunConfig known = run;
+        known.model.file_sha256 = std::string(64, '7');
+        const RunConfig again = from_yaml(to_yaml(known), "c.yaml");
+        CHECK(again.model.file == run.model.file);
+        CHECK(again.model.file_sha256 == std::string(64, '7'));
+        CHECK(to_yaml(run).find("sha256") == std::string::npos);
+    }
+
+    TEST_CASE("FileStandsInPlaceOfANameOrOfLayers") {
+        CHECK_EQ(error_of(with_model("name: lr, file: a.pt2")),
+                 "c.yaml:2: model.file: 'name' and 'file' are both given; keep one");
+        CHECK_EQ(error_of(with_model("layers: [flatten, linear], file: a.pt2")),
+                 "c.yaml:2: model.file: 'layers' and 'file' are both given; keep one");
+        CHECK_EQ(
+            error_of(with_model("file: 3.5, hidden: 3")),
+            "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here has no name; known keys: name, layers, "
+            "file, file_sha256, init");
+    }
+
+    TEST_CASE("ResumedRunMayFindTheFileElsewhereButNotAnotherOne") {
+        RunConfig before = from_yaml(with_model("file: /a.pt2"), "c.yaml"), after = before;
+        before.model.file_sha256 = after.model.file_sha256 = "1";
+        after.model.file = "/b.pt2";
+        REQUIRE(changes(before, after).size() == 1);
+        CHECK(changes(before, after)[0].key == "model.file");
+        CHECK(changes(before, after)[0].allowed);
+        after.model.file_sha256 = "2";
+        REQUIRE(changes(before, after).size() == 2);
+        CHECK_FALSE(changes(before, after)[1].allowed);
+    }
+}

@@ -1,0 +1,102 @@
+// The files of tests/golden/exported, as they are and altered: what a hostile or damaged file may hold is made of a good one.
+#pragma once
+
+#include "clients/exported/archive.h"
+#include "tests/support/places.h"
+#include "tests/support/zip_archive.h"
+
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+namespace fedhive::testing {
+
+inline std::filesystem::path golden_file(const std::string& name) { return source_folder() / "tests/golden/exported" / name; }
+
+class ExportedFile {
+public:
+    using Json = nlohmann::json;
+
+    /// "cnn": of the golden files.
+    explicit ExportedFile(const std::string& name) : bytes_(content_of(golden_file(name + ".pt2"))) {
+        const clients::exported::Archive archive(std::as_bytes(std::span(bytes_)));
+        for (const auto& [member, size] : archive.members()) members.emplace_back(member, archive.read(member));
+        model = Json::parse(member("/models/model.json"));
+        weights = Json::parse(member("_weights_config.json"));
+    }
+
+    Members members;
+    Json model, weights;  // parsed; put back by archive()
+
+    /// The one whose name ends so.
+    std::string& member(const std::string& end) {
+        for (auto& [name, content] : members)
+            if (name.ends_with(end)) return content;
+        throw std::runtime_error("no member " + end);
+    }
+
+    /// As PyTorch wrote it.
+    const std::string& bytes() const { return bytes_; }
+
+    /// With what was altered.
+    std::string archive() {
+        for (auto& [name, content] : members) {
+            if (name.find("/models/") != std::string::npos && name.ends_with(".json")) content = model.dump();
+            if (name.ends_with("_weights_config.json")) content = weights.dump();
+        }
+        return archive_of(members);
+    }
+
+    Json& nodes() { return model["graph_module"]["graph"]["nodes"]; }
+
+    /// The first operation with these letters in its name.
+    Json& node(const std::string& part) {
+        for (Json& each : nodes())
+            if (each["target"].get<std::string>().find(part) != std::string::npos) return each;
+        throw std::runtime_error("no operation " + part);
+    }
+
+    /// Gives an argument of that operation another value, or one that it has not.
+    void argument(const std::string& part, const std::string& name, const Json& value) {
+        for (Json& input : node(part)["inputs"])
+            if (input["name"] == name) {
+                input["arg"] = value;
+                return;
+            }
+        node(part)["inputs"].push_back({{"name", name}, {"arg", value}, {"kind", 1}});
+    }
+
+    /// Of "conv1.weight", say: "sizes", "dtype", or "use_pickle", "path_name".
+    void meta(const std::string& tensor, const std::string& key, const Json& value) {
+        Json& entry = weights["config"][tensor];
+        (entry.contains(key) ? entry : entry["tensor_meta"])[key] = value;
+    }
+
+    /// An operation before the `at`th: "mul_.Tensor" of a value and a number, or with other arguments.
+    void insert(std::size_t at, const std::string& target, const std::string& value, const Json& more,
+                const std::string& result) {
+        Json inputs = {{{"name", "self"}, {"arg", {{"as_tensor", {{"name", value}}}}}, {"kind", 1}}};
+        for (const auto& [name, argument] : more.items()) inputs.push_back({{"name", name}, {"arg", argument}, {"kind", 1}});
+        const Json made{{"target", "torch.ops.aten." + target},
+                        {"inputs", inputs},
+                        {"outputs", {{{"as_tensor", {{"name", result}}}}}},
+                        {"metadata", Json::object()}};
+        nodes().insert(nodes().begin() + static_cast<std::ptrdiff_t>(at), made);
+    }
+
+    /// What the graph calls the examples.
+    std::string input() { return model["graph_module"]["graph"]["inputs"].back()["as_tensor"]["name"]; }
+
+private:
+    static std::string content_of(const std::filesystem::path& file) {
+        std::ifstream stream(file, std::ios::binary);
+        if (!stream) throw std::runtime_error("cannot read " + file.string());
+        return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    }
+
+    std::string bytes_;
+};
+
+}  // namespace fedhive::testing
