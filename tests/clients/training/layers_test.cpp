@@ -7,6 +7,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/eye.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <doctest/doctest.h>
@@ -20,10 +21,12 @@ using namespace fedhive::testing;
 
 namespace {
 
+/// On images, or on tokens where an embedding takes them.
 ModelSpec listed(const LayerList& layers) {
     ModelSpec spec;
     spec.name.set(kListedModel);
-    spec.input = {1, 28, 28};
+    const bool tokens = layer_catalog()[layers.entries().front().kind].takes_tokens;
+    spec.input = tokens ? ExampleShape{12, 1, 1, 7} : ExampleShape{1, 28, 28};
     spec.num_classes = 10;
     spec.layers = layers;
     return spec;
@@ -60,7 +63,15 @@ std::vector<LayerList> networks() {
     residuals.add("conv2d", {4, 4, 4}).add("residual").add("group_norm", {4}).add("relu").add("residual");
     residuals.add("conv2d", {4, 3, 1, 1}).add("tanh").end().end().add("max_pool", {2}).add("relu").add("flatten").add("linear");
     plain.add("flatten").add("linear", {16}).add("relu").add("residual").add("linear", {16}).add("gelu").end().add("linear");
-    return {convolutions, norms, residuals, plain};
+    LayerList sequences;
+    sequences.add("embedding", {5, 9}).add("lstm", {6, 2, 1}).add("residual").add("tanh").add("lstm", {6, 1, 1}).end();
+    sequences.add("lstm", {8}).add("linear");
+    return {convolutions, norms, residuals, plain, sequences};
+}
+
+at::Tensor some_examples(const ModelSpec& spec, std::int64_t count) {
+    if (spec.input.vocabulary > 0) return at::randint(spec.input.vocabulary, {count, spec.input.channels, 1, 1}).to(at::kFloat);
+    return at::randn({count, spec.input.channels, spec.input.height, spec.input.width});
 }
 
 }  // namespace
@@ -99,7 +110,7 @@ TEST_SUITE("Layers") {
             const ModelSpec spec = listed(layers);
             Classifier model(spec);
             model.initialise();
-            const at::Tensor x = at::randn({3, 1, 28, 28});
+            const at::Tensor x = some_examples(spec, 3);
             const at::Tensor whole = model.forward(x);
             const std::vector<std::string> names = model_layers(spec);
             REQUIRE(names.size() == model.num_layers());
@@ -112,6 +123,33 @@ TEST_SUITE("Layers") {
                 CHECK(model.forward_layers(activations, cut, names.size()).equal(whole));
             }
         }
+    }
+
+    TEST_CASE("EmbeddingsBeginAsNormalsAndLstmsWithinTheRootOfTheirUnits") {
+        prepare_libtorch(1);
+        ModelSpec spec = listed(LayerList().add("embedding", {50, 100}).add("lstm", {64}).add("linear"));
+        Classifier model(spec);
+        model.initialise();
+        const at::Tensor& table = *model.tensors()[0];
+        CHECK(std::abs(table.mean().item<double>()) < 0.06);
+        CHECK(std::abs(table.std().item<double>() - 1.0) < 0.06);
+        for (std::size_t i = 1; i <= 4; ++i) {
+            const at::Tensor size = model.tensors()[i]->abs();
+            CHECK(size.max().item<double>() <= 1.000001 / 8.0);
+            CHECK(size.max().item<double>() > 0.95 / 8.0);
+            CHECK(std::abs(size.mean().item<double>() - 0.5 / 8.0) < 0.1 / 8.0);
+        }
+    }
+
+    TEST_CASE("TokensThatDifferOnlyBeforeTheLastPositionAreToldApart") {
+        prepare_libtorch(1);
+        const ModelSpec spec = listed(LayerList().add("embedding", {4}).add("lstm", {6}).add("linear"));
+        Classifier model(spec);
+        model.initialise();
+        const at::Tensor one = some_examples(spec, 1);
+        at::Tensor other = one.clone();
+        other[0][0] = (other[0][0] + 1).remainder(7);
+        CHECK_FALSE(model.forward(one).equal(model.forward(other)));
     }
 
     TEST_CASE("NormsBeginAsOnesAndZeros") {
