@@ -50,13 +50,15 @@ TEST_SUITE("TextRun") {
 
     TEST_CASE("SequencesAreTrainedInEveryModeByManyClientsAtOnceAndInBf16") {
         const Play play;
-        const Options config = play.config(
-            "model={layers: [{embedding: 3}, {lstm: {hidden: 4, all_positions: true}}, dropout, {lstm: 4}, linear]}");
+        const Options config =
+            play.config(
+                "model={layers: [{embedding: 3}, {lstm: {hidden: 4, all_positions: true}}, dropout, {lstm: 4}, linear]}") +
+            Options{"data.partition={clients: 4}", "rounds=1"};
         for (const std::string mode : {"{name: split, cut: \"1\"}", "{name: async}", "{name: gradient_averaging}",
                                        "{name: parameter_server}", "{name: hogwild}"})
-            CHECK(sha_with(config + Options{"rounds=1", "workers=4", "mode=" + mode}).size() == 64);
-        CHECK(sha_with(config + Options{"rounds=1", "training.clients_at_once=4"}).size() == 64);
-        CHECK(sha_with(config + Options{"rounds=1", "training.precision=bf16"}).size() == 64);
+            CHECK(sha_with(config + Options{"workers=4", "mode=" + mode}).size() == 64);
+        CHECK(sha_with(config + Options{"training.clients_at_once=4"}).size() == 64);
+        CHECK(sha_with(config + Options{"training.precision=bf16"}).size() == 64);
     }
 
     TEST_CASE("WhatDoesNotGoWithTokensIsRefusedByName") {
@@ -67,7 +69,8 @@ TEST_SUITE("TextRun") {
             CHECK_MESSAGE(run.output().find(text) != std::string::npos, run.output());
             CHECK_FALSE(std::filesystem::exists(run.out()));
         };
-        refused({"data.normalize.mean=[0.5]"}, "data.normalize: mean is given, but the data's examples are tokens");
+        refused({"data.normalize={mean: [0.5], std: [1]}"},
+                "data.normalize: mean is given, but the data's examples are tokens");
         refused({"training.engine=direct"},
                 "training.engine: the direct engine has no embedding (layer 0); allowed here: auto, libtorch");
         refused({"model={name: mlp}"},
@@ -86,7 +89,7 @@ TEST_SUITE("TextRun") {
         run.start(Options{"show-model", (run.folder() / "test.yaml").string()} + set(play.config()));
         CHECK(run.end() == "exited with status 0");
         for (const char* line :
-             {"   input                                  6 tokens of 12\n", "0  embedding dim 8, tokens 12  embed"})
+             {"   input                                      6 tokens of 12\n", "0  embedding dim 8, tokens 12  embed"})
             CHECK_MESSAGE(run.output().find(line) != std::string::npos, run.output());
     }
 }
