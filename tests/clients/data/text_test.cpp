@@ -73,6 +73,12 @@ TEST_SUITE("Text") {
         CHECK(dataset.test.size() == 2 + 1);
     }
 
+    TEST_CASE("LineOfASpeechMayEndInAColonAndASpeechMayHaveEmptyLines") {
+        const TextFixture fixture("A:\nab:\nB:\n\nabc\n");
+        CHECK(fixture.read().num_classes == 6);
+        CHECK(fixture.windows(fixture.read().train, "\n:Babc") == Texts{"ab>:", "b:>\n", ":\n>B", "\nB>:", "B:>\n"});
+    }
+
     TEST_CASE("BlocksOfTheWholeTextAreOwnersToo") {
         TextFixture fixture("A:\nabcab\n\ncab");
         fixture.text.block = 6;
