@@ -20,6 +20,11 @@ FEDHIVE_CLONES void normalize(const float* __restrict from, std::size_t size, fl
     for (std::size_t i = 0; i < size; ++i) values[i] = element::normalized(from[i], scale, shift);
 }
 
+FEDHIVE_CLONES void normalize(const std::int32_t* __restrict from, std::size_t size, float scale, float shift,
+                              float* __restrict values) {
+    for (std::size_t i = 0; i < size; ++i) values[i] = element::normalized(from[i], scale, shift);
+}
+
 void prefetch(std::span<const std::uint8_t> bytes) {
     constexpr std::size_t kLine = 64;
     for (std::size_t at = 0; at < bytes.size(); at += kLine) __builtin_prefetch(bytes.data() + at);
@@ -42,6 +47,10 @@ void check_length(const char* name, const std::vector<double>& list, std::size_t
 BatchGather::BatchGather(ExampleShape shape, const Normalization& normalization)
     : shape_(shape), alike_(normalization.mean.size() <= 1 && normalization.std.size() <= 1) {
     const auto channels = static_cast<std::size_t>(shape.channels);
+    if (shape.vocabulary > 0 && !(normalization.mean.empty() && normalization.std.empty()))
+        throw ConfigError(fmt::format("{} is given, but the data's examples are tokens, which stay what they are; leave it out",
+                                      normalization.mean.empty() ? "std" : "mean"));
+    const double byte_unit = shape.vocabulary > 0 ? 1.0 : 255.0;
     check_length("mean", normalization.mean, channels);
     check_length("std", normalization.std, channels);
     for (std::size_t channel = 0; channel < channels; ++channel) {
@@ -49,8 +58,9 @@ BatchGather::BatchGather(ExampleShape shape, const Normalization& normalization)
         const double std = of_channel(normalization.std, channel, 1.0);
         if (!std::isfinite(mean)) throw ConfigError(fmt::format("mean {} is not a finite number", mean));
         if (!(std > 0.0) || !std::isfinite(std)) throw ConfigError(fmt::format("std {} is not above 0 and finite", std));
-        scales_[static_cast<std::size_t>(ValueType::U8)].push_back(static_cast<float>(1.0 / (255.0 * std)));
-        scales_[static_cast<std::size_t>(ValueType::F32)].push_back(static_cast<float>(1.0 / std));
+        scales_[static_cast<std::size_t>(ValueType::U8)].push_back(static_cast<float>(1.0 / (byte_unit * std)));
+        for (const ValueType type : {ValueType::F32, ValueType::I32})
+            scales_[static_cast<std::size_t>(type)].push_back(static_cast<float>(1.0 / std));
         shift_.push_back(static_cast<float>(-mean / std));
     }
 }
@@ -81,8 +91,10 @@ void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint
                   "the examples are not of the shape this gather was made for, or lie on a device");
     if (examples.type == ValueType::U8)
         gather_values<std::uint8_t>(examples, indices, values);
-    else
+    else if (examples.type == ValueType::F32)
         gather_values<float>(examples, indices, values);
+    else
+        gather_values<std::int32_t>(examples, indices, values);
     for (const std::uint32_t index : indices) *labels++ = examples.labels[index];
 }
 

@@ -11,10 +11,11 @@
 namespace fedhive::clients {
 
 /// Normalisation as value * scale[c] + shift[c] in float; scale, which is another for bytes than for floats, and shift are computed in double
-/// and rounded once. Same bits on every processor.
+/// and rounded once. Same bits on every processor. A token is a float with its number, which one holds exactly up to 2^24.
 class BatchGather {
 public:
-    /// Throws ConfigError when the lists' lengths are neither 0, 1 nor shape.channels, a std is not > 0, or a number is not finite.
+    /// Throws ConfigError when the lists' lengths are neither 0, 1 nor shape.channels, a std is not > 0, a number is not finite, or the examples
+    /// are tokens and a list is not empty.
     BatchGather(ExampleShape shape, const Normalization& normalization);
 
     /// values: [indices.size(), channels, height, width]; labels: [indices.size()].
@@ -33,7 +34,7 @@ private:
 
     ExampleShape shape_;
     bool alike_ = false;                        // all channels
-    std::array<std::vector<float>, 2> scales_;  // by type, [channels]
+    std::array<std::vector<float>, 3> scales_;  // by type, [channels]
     std::vector<float> shift_;                  // [channels]
 };
 

@@ -11,10 +11,11 @@ DataFormat cifar100();
 DataFormat npz();
 DataFormat csv();
 DataFormat synthetic_devices();
+DataFormat text();
 
 const std::vector<DataFormat>& data_catalog() {
-    static const std::vector<DataFormat> catalog = {glyphs(),   synthetic(), idx(), cifar10(),
-                                                    cifar100(), npz(),       csv(), synthetic_devices()};
+    static const std::vector<DataFormat> catalog = {glyphs(), synthetic(),         idx(), cifar10(), cifar100(), npz(),
+                                                    csv(),    synthetic_devices(), text()};
     return catalog;
 }
 

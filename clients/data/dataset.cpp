@@ -11,6 +11,7 @@ void add_examples(ContentHash& hash, const Examples& part) {
         hash.word(static_cast<std::uint64_t>(side));
     if (part.type != ValueType::U8)
         hash.word(static_cast<std::uint64_t>(part.type));  // bytes' fingerprints are older than types
+    if (part.shape.vocabulary > 0) hash.word(static_cast<std::uint64_t>(part.shape.vocabulary));  // and than tokens
     hash.bytes(part.labels);
     hash.bytes(part.values);
     if (!part.owners.empty()) hash.bytes(part.owners);

@@ -13,11 +13,12 @@
 
 namespace fedhive::clients {
 
-/// Shape of one example, channels first. A vector of n features is {n, 1, 1}.
+/// Shape of one example, channels first. A vector of n features is {n, 1, 1}, a sequence of n tokens {n, 1, 1, vocabulary}.
 struct ExampleShape {
     std::int64_t channels = 1;
     std::int64_t height = 1;
     std::int64_t width = 1;
+    std::int64_t vocabulary = 0;  // values are tokens, whole numbers from 0 below it; 0: they are numbers
 
     std::size_t num_values() const { return static_cast<std::size_t>(channels * height * width); }
     bool operator==(const ExampleShape&) const = default;
@@ -40,6 +41,7 @@ struct Dataset {
     Examples test;
     std::int64_t num_classes = 0;
     bool rounded = false;               // f32 that were f64 where they came from
+    std::uint32_t owners_left_out = 0;  // who had no training example
     std::uint64_t fingerprint() const;  // of types, shapes, labels, values and owners; stored in the manifest
 };
 
@@ -58,7 +60,8 @@ struct ExamplesView {
     }
 };
 
-/// How values become what a model gets, per channel: (value - mean) / std, where a byte's value is byte / 255. Empty lists mean 0 and 1.
+/// How values become what a model gets, per channel: (value - mean) / std, where a byte's value is byte / 255. Empty lists mean 0 and 1. Tokens
+/// stay what they are, and take none.
 struct Normalization {
     std::vector<double> mean;
     std::vector<double> std;

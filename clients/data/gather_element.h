@@ -38,9 +38,10 @@ FEDHIVE_HOST_DEVICE void gather(const GatherTerms& from, std::size_t row, std::u
                                 std::int64_t* labels) {
     const std::size_t example = from.order[(from.cursor == nullptr ? 0 : static_cast<std::size_t>(*from.cursor)) + row];
     const float scale = from.scale[at / from.plane], shift = from.shift[at / from.plane];
-    values[row * from.num_values + at] = from.type == ValueType::U8
-                                             ? normalized(stored<std::uint8_t>(from, example, at), scale, shift)
-                                             : normalized(stored<float>(from, example, at), scale, shift);
+    values[row * from.num_values + at] =
+        from.type == ValueType::U8    ? normalized(stored<std::uint8_t>(from, example, at), scale, shift)
+        : from.type == ValueType::F32 ? normalized(stored<float>(from, example, at), scale, shift)
+                                      : normalized(stored<std::int32_t>(from, example, at), scale, shift);
     if (at == 0) labels[row] = from.labels[example];
 }
 

@@ -26,7 +26,8 @@ SharedDataset SharedDataset::create(const Dataset& dataset, const Partition& par
                          .num_indices = partition.indices.size(),
                          .num_clients = partition.num_clients(),
                          .type = dataset.train.type,
-                         .rounded = dataset.rounded};
+                         .rounded = dataset.rounded,
+                         .owners_left_out = dataset.owners_left_out};
     auto segment = std::make_shared<aggregation::SharedSegment>("fedhive-data", map.total_bytes());
     std::byte* base = segment->data();
     store(base + map.train_values(), dataset.train.values);

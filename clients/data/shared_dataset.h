@@ -23,7 +23,8 @@ struct DatasetMap {
     std::uint64_t num_indices = 0;
     std::uint64_t num_clients = 0;
     ValueType type = ValueType::U8;
-    bool rounded = false;  // f32 that were f64 where they came from
+    bool rounded = false;               // f32 that were f64 where they came from
+    std::uint32_t owners_left_out = 0;  // who had no training example
 
     std::uint64_t train_values() const { return 0; }
     std::uint64_t train_labels() const { return aligned(num_train * shape.num_values() * bytes_of(type)); }

@@ -37,6 +37,7 @@ struct NamedModel {
     std::string summary;  // half a line
     std::string source;   // paper or where it is used
     std::vector<KeySpec> keys;
+    bool takes_tokens = false;                            // and nothing else; otherwise numbers alone
     LayerList (*layers)(const Values& values) = nullptr;  // values: of all keys
     /// What it takes and what else to use, where it does not take such examples; empty where it does, or where its layers say it themselves.
     std::string (*misfit)(const ExampleShape& input) = nullptr;

@@ -9,12 +9,16 @@
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/dropout.h>
+#include <ATen/ops/embedding.h>
 #include <ATen/ops/feature_dropout.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/group_norm.h>
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/lstm.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/max_pool2d.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 
 #include <cmath>
 #include <map>
@@ -83,6 +87,48 @@ Forward layer_norm(const Values&, const Shape& in) {
     };
 }
 
+/// Tokens come as floats, which hold them exactly.
+at::Tensor embedding(Tensors parameters, const at::Tensor& x, bool) {
+    return at::embedding(parameters[0], x.flatten(1).to(at::kLong));
+}
+
+/// One layer out of products, position by position. x: [B, T, D]; gives T times [B, hidden].
+std::vector<at::Tensor> lstm_states(Tensors parameters, const at::Tensor& x) {
+    const at::Tensor &of_input = parameters[0], &of_state = parameters[1];
+    const at::Tensor bias = parameters[2].add(parameters[3]);
+    // Of all positions at once, and then apart: a piece cut out of a whole would have the whole as its gradient.
+    const at::Tensor inputs = at::matmul(x.flatten(0, 1), of_input.t()).add(bias).view({x.size(0), x.size(1), -1});
+    std::vector<at::Tensor> states;
+    at::Tensor cell;
+    for (const at::Tensor& input : inputs.unbind(1)) {
+        const std::vector<at::Tensor> gates =
+            (states.empty() ? input : input.add(at::matmul(states.back(), of_state.t()))).chunk(4, 1);
+        const at::Tensor fresh = gates[0].sigmoid().mul(gates[2].tanh());
+        cell = states.empty() ? fresh : gates[1].sigmoid().mul(cell).add(fresh);
+        states.push_back(gates[3].sigmoid().mul(cell.tanh()));
+    }
+    return states;
+}
+
+Forward lstm(const Values& arguments, const Shape&) {
+    return [hidden = arguments.integer("hidden"), layers = arguments.integer("layers"), all = arguments.flag("all_positions")](
+               Tensors parameters, const at::Tensor& x, bool training) {
+        // Batched by vmap there is no other form; on a GPU this one repeats its bits and can be recorded.
+        if (x.is_cuda() || at::functorch::isBatchedTensor(parameters[0])) {
+            std::vector<at::Tensor> states;
+            for (std::int64_t layer = 0; layer < layers; ++layer)
+                states = lstm_states(parameters.subspan(static_cast<std::size_t>(4 * layer), 4),
+                                     layer == 0 ? x : at::stack(states, 1));
+            return all ? at::stack(states, 1) : states.back();
+        }
+        const at::Tensor zeros = at::zeros({layers, x.size(0), hidden}, x.options());
+        const at::Tensor states = std::get<0>(at::lstm(x, {zeros, zeros}, at::TensorList(parameters.data(), parameters.size()),
+                                                       true, layers, 0.0, training,
+                                                       /*bidirectional=*/false, /*batch_first=*/true));
+        return all ? states : states.select(1, x.size(1) - 1);
+    };
+}
+
 using Make = std::function<Forward(const Values& arguments, const Shape& in)>;
 
 /// Of a kind without arguments.
@@ -104,7 +150,9 @@ const std::map<std::string_view, Make>& forwards() {
         {"flatten", plainly([](Tensors, const at::Tensor& x, bool) { return x.flatten(1); })},
         {"batch_norm", plainly(batch_norm)},
         {"group_norm", group_norm},
-        {"layer_norm", layer_norm}};
+        {"layer_norm", layer_norm},
+        {"embedding", plainly(embedding)},
+        {"lstm", lstm}};
     return table;
 }
 
@@ -128,6 +176,9 @@ void initialise(at::Tensor& tensor, const Parameter& parameter) {
         }
         case Initial::FanIn:
             tensor.uniform_(-1.0 / std::sqrt(parameter.fan_in), 1.0 / std::sqrt(parameter.fan_in));
+            return;
+        case Initial::Normal:
+            tensor.normal_();
             return;
         case Initial::Ones:
             tensor.fill_(1.0);

@@ -10,7 +10,7 @@
 
 namespace fedhive::clients {
 
-/// parameters: the layer's, in the order of LayerFit; x: [B, shape…]; dropout acts in training.
+/// parameters: the layer's, in the order of LayerFit; x: [B, shape…], of tokens [B, tokens, 1, 1]; dropout acts in training.
 using Forward = std::function<at::Tensor(std::span<const at::Tensor> parameters, const at::Tensor& x, bool training)>;
 
 /// Of a layer of that kind with these arguments on what has that shape. Throws Fault for a kind that has none.

@@ -19,12 +19,14 @@ LayerKind batch_norm_layer();
 LayerKind group_norm_layer();
 LayerKind layer_norm_layer();
 LayerKind residual_layer();
+LayerKind embedding_layer();
+LayerKind lstm_layer();
 
 const std::vector<LayerKind>& layer_catalog() {
-    static const std::vector<LayerKind> kinds{linear_layer(),     conv2d_layer(),  max_pool_layer(),   avg_pool_layer(),
-                                              relu_layer(),       tanh_layer(),    gelu_layer(),       dropout_layer(),
-                                              dropout2d_layer(),  flatten_layer(), batch_norm_layer(), group_norm_layer(),
-                                              layer_norm_layer(), residual_layer()};
+    static const std::vector<LayerKind> kinds{linear_layer(),     conv2d_layer(),   max_pool_layer(),   avg_pool_layer(),
+                                              relu_layer(),       tanh_layer(),     gelu_layer(),       dropout_layer(),
+                                              dropout2d_layer(),  flatten_layer(),  batch_norm_layer(), group_norm_layer(),
+                                              layer_norm_layer(), residual_layer(), embedding_layer(),  lstm_layer()};
     return kinds;
 }
 
@@ -39,6 +41,7 @@ double num_values(const Shape& shape) {
 float argument_of(const KeyValue& value) {
     if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<float>(*integer);
     if (const auto* number = std::get_if<double>(&value)) return static_cast<float>(*number);
+    if (const auto* flag = std::get_if<bool>(&value)) return *flag ? 1.0F : 0.0F;
     return static_cast<float>(std::get<std::optional<std::int64_t>>(value).value_or(0));
 }
 
@@ -56,7 +59,16 @@ KeySpec integer_key(std::string name, double low, std::int64_t default_value, st
 
 LayerFit fit_each_value(const Values&, const Shape& in) { return {.out = in, .parameters = {}, .flops = num_values(in)}; }
 
+void require_no_sequence(const Shape& in) {
+    if (in.size() == 2)
+        throw ConfigError(
+            fmt::format("takes no sequence, and what comes in is one, {}: positions x features; put lstm before it, "
+                        "which gives those of the last position",
+                        text_of(in)));
+}
+
 void require_image(const Shape& in) {
+    require_no_sequence(in);
     if (in.size() != 3)
         throw ConfigError(
             fmt::format("takes images, channels x height x width; what comes in is {} in a row, which only "

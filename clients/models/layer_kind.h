@@ -10,7 +10,7 @@
 
 namespace fedhive::clients {
 
-/// Of one example, without the batch: [channels, height, width], or [features].
+/// Of one example, without the batch: [channels, height, width], or [features]; of a sequence [tokens], and [positions, features].
 using Shape = std::vector<std::int64_t>;
 
 std::string text_of(const Shape& shape);  // "3 x 32 x 32"
@@ -20,6 +20,7 @@ double num_values(const Shape& shape);
 enum class Initial : std::uint8_t {
     Kaiming,  // uniform within 1 / sqrt(fan_in), by the formula of Kaiming's rule, whose last bits differ
     FanIn,    // uniform within 1 / sqrt(fan_in)
+    Normal,   // of mean 0 and variance 1
     Ones,
     Zeros
 };
@@ -45,6 +46,7 @@ struct LayerKind {
     std::string summary;  // what it does, what it takes and gives
     std::vector<KeySpec> keys;
     bool holds_layers = false;  // residual
+    bool takes_tokens = false;  // embedding: its optional argument is the number of tokens that the data know
 
     /// Throws ConfigError (what comes in, what it needs) where it does not fit. `arguments`: all keys.
     LayerFit (*fit)(const Values& arguments, const Shape& in) = nullptr;
@@ -53,7 +55,7 @@ struct LayerKind {
 /// All kinds, in the order of REFERENCE.md.
 const std::vector<LayerKind>& layer_catalog();
 
-/// A value as a list of layers holds it; 0 for an integer left out.
+/// A value as a list of layers holds it; 0 for an integer left out, 0 or 1 for a flag.
 float argument_of(const KeyValue& value);
 inline float default_argument(const KeySpec& key) { return argument_of(key.default_value); }
 
@@ -68,6 +70,9 @@ LayerFit fit_each_value(const Values& arguments, const Shape& in);
 
 /// Throws ConfigError for what is no image: [channels, height, width].
 void require_image(const Shape& in);
+
+/// Throws ConfigError for [positions, features].
+void require_no_sequence(const Shape& in);
 
 /// Of `outputs` weights of `shape` with so many inputs each, and their biases.
 std::vector<Parameter> weight_and_bias(Shape shape, double fan_in);

@@ -24,7 +24,8 @@ struct Place {
 
 class Planner {
 public:
-    explicit Planner(const ModelSpec& spec) : entries_(spec.layers.entries()), num_classes_(spec.num_classes) {}
+    explicit Planner(const ModelSpec& spec)
+        : entries_(spec.layers.entries()), num_classes_(spec.num_classes), tokens_(spec.input.vocabulary) {}
 
     std::vector<PlannedLayer> plan(const Shape& input) {
         Shape shape = input;
@@ -54,13 +55,29 @@ private:
             FEDHIVE_CHECK(entry.kind < layer_catalog().size(), "kind {} of {}", entry.kind, layer_catalog().size());
             const Place place = around.below(layers.size(), entry.name.get());
             PlannedLayer layer{.kind = &layer_catalog()[entry.kind], .number = place.number, .name = place.name, .in = shape};
+            check_tokens(layer, place);
             layer.arguments = arguments_of(layer, entry, place);
             if (layer.kind->holds_layers) layer.residual = plan_residual(layer, place);
             layer.fit = fit(layer, place);
+            tokens_ = 0;
             shape = layer.fit.out;
             layers.push_back(std::move(layer));
         }
         return layers;
+    }
+
+    /// They go into an embedding, and nothing else does.
+    void check_tokens(const PlannedLayer& layer, const Place& place) const {
+        if (layer.kind->takes_tokens && tokens_ == 0)
+            throw misfit(
+                layer, place.path,
+                fmt::format("takes tokens, and what comes in are numbers, {}; it is the first layer on data of tokens, such as "
+                            "data.format text, and only there",
+                            text_of(layer.in)));
+        if (!layer.kind->takes_tokens && tokens_ > 0)
+            throw misfit(
+                layer, place.path,
+                fmt::format("takes numbers, and what comes in are {} tokens; put embedding before it", text_of(layer.in)));
     }
 
     std::vector<PlannedLayer> plan_residual(const PlannedLayer& around, const Place& place) {
@@ -85,6 +102,10 @@ private:
                 values.set(key.name, given);
             else if (std::holds_alternative<std::int64_t>(key.default_value))
                 values.set(key.name, integer);
+            else if (std::holds_alternative<bool>(key.default_value))
+                values.set(key.name, integer > 0);
+            else if (layer.kind->takes_tokens)
+                values.set(key.name, std::optional(rows_of(layer, place, integer)));
             else if (integer > 0)
                 values.set(key.name, std::optional(integer));
             else if (next_ == entries_.size())
@@ -95,6 +116,16 @@ private:
                     fmt::format("needs {}; only the last layer can do without, whose units are the classes", key.name));
         }
         return values;
+    }
+
+    /// Of an embedding's table.
+    std::int64_t rows_of(const PlannedLayer& layer, const Place& place, std::int64_t given) const {
+        if (given > 0 && given < tokens_)
+            throw misfit(
+                layer, place.path,
+                fmt::format("has rows for {} tokens, and the data know {}; allowed: at least as many, or leave tokens out",
+                            given, tokens_));
+        return given > 0 ? given : tokens_;
     }
 
     LayerFit fit(const PlannedLayer& layer, const Place& place) const {
@@ -111,6 +142,7 @@ private:
 
     std::span<const ListedLayer> entries_;
     std::int64_t num_classes_;
+    std::int64_t tokens_;  // that what comes in may be; 0: what comes in are numbers
     std::size_t next_ = 0;
 };
 
@@ -118,9 +150,19 @@ private:
 
 bool PlannedLayer::has_parameters() const { return num_parameters(*this) > 0.0; }
 
+Shape input_shape(const ExampleShape& example) {
+    if (example.vocabulary > 0) return {static_cast<std::int64_t>(example.num_values())};
+    return {example.channels, example.height, example.width};
+}
+
+std::string text_of(const ExampleShape& example) {
+    const std::string text = text_of(input_shape(example));
+    return example.vocabulary > 0 ? fmt::format("{} tokens of {}", text, example.vocabulary) : text;
+}
+
 std::vector<PlannedLayer> plan_model(const ModelSpec& spec) {
     FEDHIVE_CHECK(!spec.exported.given(), "a graph has no layers");
-    return Planner(spec).plan({spec.input.channels, spec.input.height, spec.input.width});
+    return Planner(spec).plan(input_shape(spec.input));
 }
 
 double num_parameters(const PlannedLayer& layer) {

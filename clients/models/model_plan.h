@@ -27,6 +27,10 @@ struct LayerMisfit : ConfigError {
     std::string path;  // in the config, below model.layers: "[3]", or "[3].residual[1]"
 };
 
+/// What the first layer gets of an example: [channels, height, width], or [tokens].
+Shape input_shape(const ExampleShape& example);
+std::string text_of(const ExampleShape& example);  // "3 x 32 x 32", "80 tokens of 65"
+
 /// Layer by layer. Throws LayerMisfit, with number and kind of the layer, the shape that comes in and what it needs, or where the last one
 /// does not give a score for each class. Not of a graph, which has no layers.
 std::vector<PlannedLayer> plan_model(const ModelSpec& spec);

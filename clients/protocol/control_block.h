@@ -103,7 +103,7 @@ public:
     std::span<Term> terms() const;
 
     /// The plan of the run: plain data that the coordinator stores before it spawns workers. At most kPlanBytes.
-    static constexpr std::size_t kPlanBytes = 4096;
+    static constexpr std::size_t kPlanBytes = 8192;
     template <typename Plan>
     void set_plan(const Plan& plan) const {
         static_assert(std::is_trivially_copyable_v<Plan> && sizeof(Plan) <= kPlanBytes);

@@ -210,7 +210,7 @@ def intact(folder, names):
         return False
 
 
-READ_BY = {"mnist": "data.format: idx", "cifar10": "data.format: cifar10"}  # what a config reads it with; not here: no format does
+READ_BY = {"mnist": "data.format: idx", "cifar10": "data.format: cifar10", "tinyshakespeare": "data.format: text"}  # what a config reads it with; not here: no format does
 
 
 def who_reads(name):

@@ -32,6 +32,10 @@ std::string described(const clients::PlannedLayer& layer) {
     for (const KeySpec& key : layer.kind->keys) {
         const KeyValue& value = *layer.arguments.find(key.name);
         if (!key.required && value == key.default_value) continue;
+        if (std::holds_alternative<bool>(value)) {
+            text += fmt::format("{} {}", text.empty() ? "" : ",", key.name);
+            continue;
+        }
         text += fmt::format("{} {} {}", text.empty() ? "" : ",", key.name, clients::argument_of(value));
     }
     return layer.kind->name + text;
@@ -108,9 +112,8 @@ std::string model_table(const LoadedConfig& loaded) {
     const clients::ModelSpec model = model_spec(loaded, data, file);
     if (model.exported.given()) return graph_text(model);
     const std::vector<clients::PlannedLayer> plan = clients::plan_model(model);
-    const clients::Shape input{data.example.channels, data.example.height, data.example.width};
     std::vector<Row> rows{{"#", "layer", "parameters of", "output", "parameters", "FLOPs"},
-                          {"", "input", "", clients::text_of(input), "", ""}};
+                          {"", "input", "", clients::text_of(data.example), "", ""}};
     add_rows(plan, rows);
     double flops = 0.0;
     for (const clients::PlannedLayer& layer : plan) flops += clients::num_flops(layer);

@@ -115,8 +115,11 @@ std::string text_of(const clients::ListedLayer& layer, const LayerKind& kind) {
     for (std::size_t i = 0; i < kind.keys.size(); ++i) {
         const bool left_out =
             std::holds_alternative<std::optional<std::int64_t>>(kind.keys[i].default_value) && layer.arguments[i] == 0.0F;
-        if (!left_out)
-            texts.push_back(fmt::format("{}{}", kind.keys.size() > 1 ? kind.keys[i].name + ": " : "", layer.arguments[i]));
+        if (left_out) continue;
+        const std::string value = std::holds_alternative<bool>(kind.keys[i].default_value)
+                                      ? fmt::format("{}", layer.arguments[i] > 0.0F)
+                                      : fmt::format("{}", layer.arguments[i]);
+        texts.push_back((kind.keys.size() > 1 ? kind.keys[i].name + ": " : "") + value);
     }
     if (texts.empty()) return kind.name;
     const std::string joined = fmt::format("{}", fmt::join(texts, ", "));
@@ -153,11 +156,15 @@ std::string layers_markdown() {
     for (const LayerKind& kind : clients::layer_catalog()) {
         text += fmt::format("| `{}` | {} | | {} |\n", kind.name, kind.holds_layers ? "list of layers" : "", kind.summary);
         for (const KeySpec& key : kind.keys) {
-            const bool number = std::holds_alternative<double>(key.default_value);
+            std::string values = std::holds_alternative<double>(key.default_value) ? "number, " : "integer, ";
+            values += key.range.text();
             std::string standard = key.required ? "**required**" : key.default_note;
             if (standard.empty()) standard = fmt::format("`{}`", clients::default_argument(key));
-            text += fmt::format("| `{}.{}` | {}, {} | {} | {} |\n", kind.name, key.name, number ? "number" : "integer",
-                                key.range.text(), standard, key.doc);
+            if (const auto* flag = std::get_if<bool>(&key.default_value)) {
+                values = "`true`, `false`";
+                standard = fmt::format("`{}`", *flag);
+            }
+            text += fmt::format("| `{}.{}` | {} | {} | {} |\n", kind.name, key.name, values, standard, key.doc);
         }
     }
     return text;

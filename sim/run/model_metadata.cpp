@@ -29,6 +29,7 @@ std::map<std::string, std::string> model_metadata(const Experiment& run, const s
         {"data.format", config.data.format},
         {"data.normalize.mean", nlohmann::json(config.data.normalize.mean).dump()},
         {"data.normalize.std", nlohmann::json(config.data.normalize.std).dump()}});
+    if (data.shape.vocabulary > 0) metadata["vocabulary"] = std::to_string(data.shape.vocabulary);
     if (test) {
         metadata["test_accuracy"] = fmt::format("{}", test->test_accuracy);
         metadata["test_loss"] = fmt::format("{}", test->test_loss);

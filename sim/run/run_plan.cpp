@@ -68,10 +68,23 @@ std::string describe_seeds(const RunConfig& config) {
     return text;
 }
 
-/// How values are stored, where these are not bytes.
+/// " · 62 owners without a training example left out"
+std::string describe_left_out(const clients::DatasetMap& data) {
+    const std::uint32_t owners = data.owners_left_out;
+    return owners == 0 ? "" : fmt::format(" · {} owner{} without a training example left out", owners, owners == 1 ? "" : "s");
+}
+
+/// What values are, where these are not bytes that stand for numbers.
 std::string describe_type(const clients::DatasetMap& data) {
+    if (data.shape.vocabulary > 0) return " of tokens";
     if (data.type == clients::ValueType::U8) return "";
     return data.rounded ? " of f32, rounded from f64" : " of f32";
+}
+
+/// "3x32x32", or "80 tokens of 65".
+std::string describe_input(const clients::ExampleShape& shape) {
+    if (shape.vocabulary > 0) return fmt::format("{} tokens of {}", shape.num_values(), shape.vocabulary);
+    return fmt::format("{}x{}x{}", shape.channels, shape.height, shape.width);
 }
 
 /// How local steps are computed, where that is not the default.
@@ -113,10 +126,10 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
                                    config.rounds, config.seed, seeds.empty() ? "" : fmt::format(" ({})", seeds));
     text += fmt::format("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
     text += describe_steps(run);
-    text += fmt::format("model       {} · {} parameters · input {}x{}x{}\n", run.model.name.get(), run.layout.num_parameters(),
-                        data.shape.channels, data.shape.height, data.shape.width);
-    text += fmt::format("data        {} · {} training and {} test examples{} · {} classes\n", config.data.format,
-                        data.num_train, data.num_test, describe_type(data), data.num_classes);
+    text += fmt::format("model       {} · {} parameters · input {}\n", run.model.name.get(), run.layout.num_parameters(),
+                        describe_input(data.shape));
+    text += fmt::format("data        {} · {} training and {} test examples{} · {} classes{}\n", config.data.format,
+                        data.num_train, data.num_test, describe_type(data), data.num_classes, describe_left_out(data));
     text += fmt::format("clients     {} by {} · {} · {} per round\n", data.num_clients, config.data.partition.scheme,
                         shard_sizes(run.dataset), run.mode.in_flight);
     text += fmt::format("partition   {}", histogram_rows(run.dataset));

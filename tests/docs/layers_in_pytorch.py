@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections import OrderedDict
 from pathlib import Path
+from typing import NamedTuple
 
 sys.dont_write_bytecode = True
 from pytorch_page import COMPARED_BY_A_STEP, ROOT, numpy, torch, write_idx  # noqa: E402  finds PyTorch, or skips
@@ -20,6 +21,8 @@ from torch import nn  # noqa: E402
 
 SIDE, CLASSES, EXAMPLES, RATE = 16, 5, 40, 0.05
 LISTS = 12
+CHARACTERS, WINDOW = "abcdef", 7
+VOCABULARY = len(CHARACTERS) + 1  # and the end of the line
 IMAGE_KINDS = ["conv2d", "conv2d", "max_pool", "avg_pool", "dropout2d", "group_norm", "batch_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual", "residual"]
 ROW_KINDS = ["linear", "batch_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual"]
 
@@ -83,22 +86,58 @@ def network(draw):
     return "[" + ", ".join(texts) + "]", nn.Sequential(*modules, nn.Flatten(), *more_modules, nn.Linear(last[0], CLASSES))
 
 
-def write_data(folder):
+class LastState(nn.LSTM):
+    def forward(self, x):
+        return super().forward(x)[0][:, -1]
+
+
+class EveryState(nn.LSTM):
+    def forward(self, x):
+        return super().forward(x)[0]
+
+
+class Data(NamedTuple):
+    """The keys of a config's data, and inputs and labels as PyTorch takes them."""
+    keys: str
+    train: tuple
+    test: tuple
+
+
+def images(folder):
     draw = numpy.random.default_rng(1)
+    parts = []
     for part in ("train", "t10k"):
-        write_idx(folder / f"{part}-images-idx3-ubyte", draw.integers(0, 256, (EXAMPLES, SIDE, SIDE)))
-        write_idx(folder / f"{part}-labels-idx1-ubyte", numpy.arange(EXAMPLES) % CLASSES)
+        pixels, labels = draw.integers(0, 256, (EXAMPLES, SIDE, SIDE)), numpy.arange(EXAMPLES) % CLASSES
+        write_idx(folder / f"{part}-images-idx3-ubyte", pixels)
+        write_idx(folder / f"{part}-labels-idx1-ubyte", labels)
+        parts.append((torch.from_numpy(pixels.astype("float32") / 255).reshape(-1, 1, SIDE, SIDE), torch.from_numpy(labels)))
+    return Data(f"format: idx, root: {folder}", *parts)
+
+
+def text(folder):
+    """Every window of a text of one speaker, four fifths to train on."""
+    draw = random.Random(2)
+    spoken = "".join(draw.choice(CHARACTERS) for _ in range(99)) + "\n"
+    (folder / "play.txt").write_text(f"SPEAKER:\n{spoken}")
+    tokens = torch.tensor([sorted(set(spoken)).index(character) for character in spoken])
+
+    def windows(part):
+        return part.unfold(0, WINDOW, 1)[:-1], part[WINDOW:]
+
+    return Data(f"format: text, train: {folder / 'play.txt'}, sequence: {WINDOW}", windows(tokens[:80]), windows(tokens[80:]))
 
 
 def named(model):
-    """As the page defines it."""
+    """As the page defines it, with the defaults of its keys."""
     text = re.search(rf"^def {model}\(\):\n(?: .*\n)+", (ROOT / "docs/pytorch.md").read_text(), re.M).group()
     names = {"nn": nn, "OrderedDict": OrderedDict, "channels": 1, "height": SIDE, "width": SIDE, "classes": CLASSES}
+    if model == "char_lstm":
+        names |= {"classes": VOCABULARY, "about": {"vocabulary": VOCABULARY, "model.dim": "8", "model.units": "256", "model.lstm_layers": "2"}}
     exec(compile(text, "docs/pytorch.md", "exec"), names)
     return names[model]()
 
 
-def compare(fedhive, folder, number, layers, module):
+def compare(fedhive, folder, number, layers, module, data):
     """One client with all examples in one batch takes one step."""
     first, run = folder / f"{number}.safetensors", folder / str(number)
     with torch.no_grad():
@@ -106,16 +145,13 @@ def compare(fedhive, folder, number, layers, module):
             parameter.add_(0.1 * torch.randn(parameter.shape))
     save_file(module.state_dict(), first)
     (folder / "config.yaml").write_text(
-        f"rounds: 1\nworkers: 0\ndevice: cpu\ndata: {{format: idx, root: {folder}, partition: {{clients: 1}}}}\n"
-        f"model: {{{layers}, init: {first}}}\ntraining: {{batch_size: {EXAMPLES}, optimizer: {{lr: {RATE}}}}}\n")
+        f"rounds: 1\nworkers: 0\ndevice: cpu\ndata: {{{data.keys}, partition: {{clients: 1}}}}\n"
+        f"model: {{{layers}, init: {first}}}\ntraining: {{batch_size: {len(data.train[1])}, optimizer: {{lr: {RATE}}}}}\n")
     ran = subprocess.run([fedhive, "run", folder / "config.yaml", "--out", run, "--quiet"], capture_output=True, text=True)
     assert ran.returncode == 0, (layers, ran.stderr)
 
-    def pixels(part):
-        return torch.from_numpy(numpy.fromfile(folder / f"{part}-images-idx3-ubyte", numpy.uint8, offset=16).astype("float32") / 255).reshape(-1, 1, SIDE, SIDE)
-
-    labels = torch.arange(EXAMPLES) % CLASSES
-    loss = nn.functional.cross_entropy(module(pixels("train")), labels)
+    inputs, labels = data.train
+    loss = nn.functional.cross_entropy(module(inputs), labels)
     loss.backward()
     after, before = load_file(run / "model.safetensors"), load_file(first)
     counters = {name for name in before if name.endswith("num_batches_tracked")}  # PyTorch's alone
@@ -132,7 +168,7 @@ def compare(fedhive, folder, number, layers, module):
     module.load_state_dict(after)
     module.eval()
     with torch.no_grad():
-        test_loss = nn.functional.cross_entropy(module(pixels("t10k")), labels).item()
+        test_loss = nn.functional.cross_entropy(module(data.test[0]), data.test[1]).item()
     header, row = [line.split(",") for line in (run / "rounds.csv").read_text().splitlines()[:2]]
     losses = {name: float(value) for name, value in zip(header, row) if name in ("train_loss", "test_loss")}
     assert abs(losses["train_loss"] - loss.item()) < 1e-4 * loss.item(), (layers, losses, loss.item())
@@ -147,19 +183,25 @@ def main(fedhive):
     draw = random.Random(1)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_data(folder)
+        pixels, characters = images(folder), text(folder)
         compare(fedhive, folder, "norms", "layers: [{conv2d: {out: 4, kernel: 3}}, batch_norm, relu, flatten, {linear: 6}, batch_norm, tanh, linear]",
                 nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(4 * (SIDE - 2) ** 2, 6),
-                              nn.BatchNorm1d(6), nn.Tanh(), nn.Linear(6, CLASSES)))
+                              nn.BatchNorm1d(6), nn.Tanh(), nn.Linear(6, CLASSES)), pixels)
+        compare(fedhive, folder, "sequences", "layers: [{embedding: {dim: 3, tokens: 9}}, {lstm: {hidden: 5, layers: 2, all_positions: true}}, "
+                "{residual: [tanh, {lstm: {hidden: 5, all_positions: true}}]}, {lstm: 4}, linear]",
+                nn.Sequential(nn.Embedding(9, 3), EveryState(3, 5, 2, batch_first=True), Residual(nn.Tanh(), EveryState(5, 5, batch_first=True)),
+                              LastState(5, 4, batch_first=True), nn.Linear(4, VOCABULARY)), characters)
+        compare(fedhive, folder, "flat", "layers: [{embedding: 3}, layer_norm, gelu, flatten, linear]",
+                nn.Sequential(nn.Embedding(VOCABULARY, 3), nn.LayerNorm([WINDOW, 3]), nn.GELU(), nn.Flatten(), nn.Linear(3 * WINDOW, VOCABULARY)), characters)
         seen = ""
         for number in range(LISTS):
             layers, module = network(draw)
-            compare(fedhive, folder, number, f"layers: {layers}", module)
+            compare(fedhive, folder, number, f"layers: {layers}", module, pixels)
             seen += layers
         missing = {kind for kind in IMAGE_KINDS + ROW_KINDS if kind not in seen}
         assert not missing, f"no list has {missing}; draw more"
         for model in COMPARED_BY_A_STEP:
-            compare(fedhive, folder, model, f"name: {model}", named(model))
+            compare(fedhive, folder, model, f"name: {model}", named(model), characters if model == "char_lstm" else pixels)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// The reader of NumPy archives: a byte that says whether the rest is a whole training archive, or the length of x.npy in two bytes, big-endian,
+// The reader of NumPy archives: a byte of flags (1: the rest is a whole training archive; 2: as tokens), then that archive, or the length of x.npy in two bytes, big-endian,
 // x.npy, the length of y.npy, y.npy, and what is left as client.npy, around which an archive is built; the test archive is whole.
 #include "aggregation/base/error.h"
 #include "clients/data/formats/npz.h"
@@ -24,11 +24,17 @@ std::string npy(std::string head, const std::string& data) {
     return std::string("\x93NUMPY\1\0\x76\0", 10) + head + data;
 }
 
-std::string test_archive() {
+std::string test_archive(bool tokens) {
     const float x[3] = {1.0F, 2.0F, 3.0F};
+    const std::int32_t integers[3] = {0, 1, 0};
+    const std::string y = npy("{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }", std::string(1, '\0'));
+    if (tokens)
+        return archive_of({{"x.npy", npy("{'descr': '<i4', 'fortran_order': False, 'shape': (1, 3), }",
+                                         {reinterpret_cast<const char*>(integers), sizeof integers})},
+                           {"y.npy", y}});
     return archive_of({{"x.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }",
                                      {reinterpret_cast<const char*>(x), sizeof x})},
-                       {"y.npy", npy("{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }", std::string(1, '\0'))}});
+                       {"y.npy", y}});
 }
 
 /// A part with its length in front.
@@ -47,7 +53,14 @@ void expect_whole(const clients::Examples& part, std::int64_t num_classes) {
     fuzz::expect(std::all_of(part.labels.begin(), part.labels.end(),
                              [&](std::int32_t label) { return label >= 0 && label < num_classes; }),
                  "labels inside the classes");
-    if (part.type == clients::ValueType::U8) return;
+    if (part.type == clients::ValueType::I32) {
+        for (std::size_t i = 0; i < part.size() * values; ++i) {
+            std::int32_t token = 0;
+            std::memcpy(&token, &part.values[i * sizeof token], sizeof token);
+            fuzz::expect(token >= 0 && token < part.shape.vocabulary, "tokens of the vocabulary");
+        }
+    }
+    if (part.type != clients::ValueType::F32) return;
     for (std::size_t i = 0; i < part.size() * values; ++i) {
         float value = 0.0F;
         std::memcpy(&value, &part.values[i * sizeof value], sizeof value);
@@ -69,9 +82,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         if (!rest.empty()) members.emplace_back("client.npy", rest);
         train.set(archive_of(members));
     }
-    test.set(test_archive());
+    const bool tokens = (data[0] & 2U) != 0;
+    test.set(test_archive(tokens));
     try {
-        const clients::Dataset dataset = clients::read_npz({train.path(), test.path()});
+        const clients::Dataset dataset = clients::read_npz({train.path(), test.path(), tokens});
         expect_whole(dataset.train, dataset.num_classes);
         expect_whole(dataset.test, dataset.num_classes);
     } catch (const ConfigError&) {

@@ -198,7 +198,7 @@ DataReplacesADamagedCopy() {
     local copy=$scratch/project/data/tinyshakespeare/input.txt
     expect 0 "$scratch/project/scripts/data" tinyshakespeare
     says "checksums right"
-    says "no data.format of fedhive reads it yet"
+    says "a config reads it with data.format: text"
     expect 0 "$scratch/project/scripts/data" tinyshakespeare
     says "there and intact"
     chmod u+w "$copy"

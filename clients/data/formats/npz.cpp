@@ -140,10 +140,55 @@ std::vector<std::uint8_t> read_bytes(NpzArray& array, std::uint64_t count) {
     return values;
 }
 
-/// `rounded` becomes true where they were f64.
-Examples read_part(const std::filesystem::path& file, bool& rounded) {
+/// x as tokens; `vocabulary` becomes one more than the largest.
+Examples read_tokens(NpzArray& x, std::int64_t& vocabulary) {
+    const NpyHeader& header = x.header();
+    if (header.kind() == 'f')
+        x.fail(fmt::format("has the dtype {}; wanted: integers, since data.values is tokens", header.dtype),
+               R"(x.astype("int32"))");
+    if (header.shape.size() != 2)
+        x.fail(fmt::format("has the shape {}; wanted: (n, positions), since data.values is tokens", header.shape_text()),
+               header.shape.empty() ? "numpy.atleast_2d(x)" : "x.reshape(len(x), -1)");
+    Examples part{.shape = shape_of(x), .values = {}, .labels = {}};
+    const std::uint64_t count = header.shape[0] * header.shape[1];
+    if (header.kind() == 'u' && header.item_bytes() == 1) {
+        part.values = read_bytes(x, count);
+        vocabulary = 1 + std::int64_t{*std::max_element(part.values.begin(), part.values.end())};
+        return part;
+    }
+    part.type = ValueType::I32;
+    const std::vector<std::int64_t> given = read_integers(x, count);
+    part.values.resize(count * sizeof(std::int32_t));
+    for (std::size_t at = 0; at < given.size(); ++at) {
+        if (given[at] < 0 || static_cast<double>(given[at]) >= kWide)
+            x.fail(fmt::format("{} is {}; wanted: tokens from 0, below {:.0f}", place_of("x", header, at), given[at], kWide),
+                   "numpy.unique(x, return_inverse=True)[1].reshape(x.shape)");
+        const auto token = static_cast<std::int32_t>(given[at]);
+        std::memcpy(&part.values[at * sizeof token], &token, sizeof token);
+        vocabulary = std::max(vocabulary, given[at] + 1);
+    }
+    return part;
+}
+
+/// Makes both parts sequences of the training part's vocabulary, or of that which is given.
+void set_vocabulary(const NpzFiles& files, Dataset& dataset, std::int64_t in_train, std::int64_t in_test) {
+    const std::int64_t vocabulary = files.vocabulary > 0 ? files.vocabulary : in_train;
+    for (const auto& [file, seen] : {std::pair(files.train, in_train), std::pair(files.test, in_test)})
+        if (seen > vocabulary)
+            throw ConfigError(fmt::format("{}: x: there is a token {}, expected 0 to {}; set data.vocabulary to at least {}",
+                                          file.string(), seen - 1, vocabulary - 1, seen));
+    dataset.train.shape.vocabulary = dataset.test.shape.vocabulary = vocabulary;
+}
+
+/// `rounded` becomes true where they were f64, `vocabulary` that of tokens.
+Examples read_part(const std::filesystem::path& file, bool tokens, bool& rounded, std::int64_t& vocabulary) {
     const NpzArchive archive(file);
     NpzArray x = archive.open("x");
+    if (tokens) {
+        Examples part = read_tokens(x, vocabulary);
+        part.labels = read_labels(archive, file.string(), x.header().shape[0]);
+        return part;
+    }
     Examples part{.shape = shape_of(x), .values = {}, .labels = {}, .type = type_of(x)};
     const std::uint64_t size = x.header().shape[0], count = size * part.shape.num_values();
     const bool doubles = x.header().item_bytes() == 8;
@@ -183,24 +228,34 @@ void check_labels(const std::filesystem::path& file, const Examples& part, std::
                                   outside - part.labels.begin(), *outside, num_classes - 1, *outside + 1));
 }
 
-const char* name_of(ValueType type) { return type == ValueType::U8 ? "uint8" : "float32"; }
-
-DataShape npz_shape(const std::filesystem::path& train, std::int64_t num_classes) {
-    const NpzArchive archive(train);
-    const NpzArray x = archive.open("x");
-    const ExampleShape shape = shape_of(x);
-    return {shape, num_classes > 0 ? num_classes : num_classes_of(read_labels(archive, train.string(), x.header().shape[0]))};
+const char* name_of(ValueType type) {
+    return type == ValueType::U8 ? "uint8" : type == ValueType::F32 ? "float32" : "of more bytes than one";
 }
 
-NpzFiles npz_files(const Values& values) { return {values.path("train"), values.path("test")}; }
+DataShape npz_shape(const NpzFiles& files, std::int64_t num_classes) {
+    const NpzArchive archive(files.train);
+    NpzArray x = archive.open("x");
+    const std::uint64_t size = x.header().shape.empty() ? 0 : x.header().shape[0];
+    std::int64_t vocabulary = 0;
+    ExampleShape shape = files.tokens ? read_tokens(x, vocabulary).shape : shape_of(x);
+    if (files.tokens) shape.vocabulary = files.vocabulary > 0 ? files.vocabulary : vocabulary;
+    return {shape, num_classes > 0 ? num_classes : num_classes_of(read_labels(archive, files.train.string(), size))};
+}
+
+NpzFiles npz_files(const Values& values) {
+    const bool tokens = values.word("values") == "tokens";
+    return {values.path("train"), values.path("test"), tokens, tokens ? values.integer("vocabulary") : 0};
+}
 
 }  // namespace
 
 Dataset read_npz(const NpzFiles& files, std::int64_t num_classes) {
     Dataset dataset;
-    dataset.train = read_part(files.train, dataset.rounded);
+    std::int64_t in_train = 0, in_test = 0;
+    dataset.train = read_part(files.train, files.tokens, dataset.rounded, in_train);
     dataset.train.owners = read_owners(files.train, dataset.train.size());
-    dataset.test = read_part(files.test, dataset.rounded);
+    dataset.test = read_part(files.test, files.tokens, dataset.rounded, in_test);
+    if (files.tokens) set_vocabulary(files, dataset, in_train, in_test);
     dataset.num_classes = num_classes;
     if (num_classes <= 0) dataset.num_classes = num_classes_of(dataset.train.labels);
     check_labels(files.train, dataset.train, dataset.num_classes);
@@ -235,8 +290,17 @@ DataFormat npz() {
                  {.name = "classes",
                   .default_value = std::int64_t{0},
                   .range = between(0, kWide),
-                  .doc = "Number of classes; 0: as many as the training labels show."}},
-        .shape = [](const Values& values) { return npz_shape(values.path("train"), values.integer("classes")); },
+                  .doc = "Number of classes; 0: as many as the training labels show."},
+                 {.name = "values",
+                  .default_value = "numbers",
+                  .choices = {"numbers", "tokens"},
+                  .doc = "What x holds. tokens: of (n, positions), integers from 0, for a model that begins with embedding."},
+                 {.name = "vocabulary",
+                  .default_value = std::int64_t{0},
+                  .range = between(0, kWide),
+                  .with = KeySpec::Companion{"values", {"tokens"}},
+                  .doc = "Number of tokens; 0: as many as the training examples show."}},
+        .shape = [](const Values& values) { return npz_shape(npz_files(values), values.integer("classes")); },
         .read = [](const Values& values, std::uint64_t) { return read_npz(npz_files(values), values.integer("classes")); }};
 }
 

@@ -23,6 +23,7 @@ LayerFit fit_group_norm(const Values& arguments, const Shape& in) {
 }
 
 LayerFit fit_batch_norm(const Values&, const Shape& in) {
+    require_no_sequence(in);
     const Shape channels{in[0]};
     LayerFit fit = normalised(in, channels);
     fit.buffers = {{"running_mean", channels, Initial::Zeros}, {"running_var", channels, Initial::Ones}};

@@ -18,8 +18,11 @@ Examples random_examples(ExampleShape shape, std::size_t size, ValueType type = 
     for (std::size_t i = 0; i < count; ++i) {
         const auto byte = static_cast<std::uint8_t>(stream.below(256));
         const auto value = static_cast<float>(stream.normal());
+        const std::int32_t integer = byte * 1000;
         if (type == ValueType::U8)
             examples.values[i] = byte;
+        else if (type == ValueType::I32)
+            std::memcpy(&examples.values[i * sizeof integer], &integer, sizeof integer);
         else
             std::memcpy(&examples.values[i * sizeof value], &value, sizeof value);
     }
@@ -30,6 +33,11 @@ Examples random_examples(ExampleShape shape, std::size_t size, ValueType type = 
 /// Value `at` of all, as a float.
 float value_of(const Examples& examples, std::size_t at) {
     if (examples.type == ValueType::U8) return examples.values[at];
+    if (examples.type == ValueType::I32) {
+        std::int32_t integer = 0;
+        std::memcpy(&integer, &examples.values[at * sizeof integer], sizeof integer);
+        return static_cast<float>(integer);
+    }
     float value = 0.0F;
     std::memcpy(&value, &examples.values[at * sizeof value], sizeof value);
     return value;
@@ -125,7 +133,28 @@ TEST_SUITE("BatchGather") {
         CHECK(std::memcmp(values.data(), examples.values.data(), examples.values.size()) == 0);
     }
 
+    TEST_CASE("TokensComeAsTheyAreAndTakeNoNormalization") {
+        const ExampleShape shape{20, 1, 1, 256'000};
+        for (const ValueType type : {ValueType::U8, ValueType::I32}) {
+            const Examples examples = random_examples(shape, 9, type);
+            const std::vector<std::uint32_t> indices{8, 0, 3};
+            std::vector<float> values(60);
+            std::vector<std::int64_t> labels(3);
+            BatchGather(shape, {}).gather(view_of(examples), indices, values.data(), labels.data());
+            std::size_t wrong = 0;
+            for (std::size_t i = 0; i < values.size(); ++i)
+                wrong += values[i] != value_of(examples, indices[i / 20] * 20 + i % 20);
+            CHECK(wrong == 0);
+        }
+        CHECK_THROWS_WITH_AS(BatchGather(shape, {{0.0}, {1.0}}),
+                             "mean is given, but the data's examples are tokens, which stay what they are; leave it out",
+                             ConfigError);
+        CHECK_THROWS_WITH_AS(BatchGather(shape, {{}, {1.0}}), doctest::Contains("std is given"), ConfigError);
+    }
+
     TEST_CASE("DeviceTwinHasTheBitsOfTheHost") {
+        check_device_twin({20, 1, 1, 256}, {}, {});
+        check_device_twin({20, 1, 1, 256'000}, {}, {}, ValueType::I32);
         check_device_twin({3, 5, 7}, {0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}, ValueType::F32);
         check_device_twin({4, 1, 1}, {}, {}, ValueType::F32);
         check_device_twin({1, 28, 28}, {0.1307}, {0.3081});

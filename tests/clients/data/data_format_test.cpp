@@ -37,6 +37,9 @@ TEST_SUITE("DataFormat") {
         write_content(table, "a,b,y\n1,2,0\n3,4,3\n");
         check_shape("csv", {{"train", table}, {"test", table}, {"target", "y"}});
         check_shape("synthetic_devices", {{"devices", std::int64_t{2}}});
+        const std::filesystem::path play = archives.file("play");
+        write_content(play, "A:\nabcabcabc\n");
+        check_shape("text", {{"train", play}, {"sequence", 2}, {"test_share", 0.5}});
     }
 
     TEST_CASE("SyntheticExamplesHaveTheShapeThatIsWritten") {

@@ -106,6 +106,61 @@ TEST_SUITE("Npz") {
         }
     }
 
+    TEST_CASE("TokensAreBytesOrIntegersOfOneVocabulary") {
+        const NpzFixture fixture;
+        const auto put = [&](const char* part, const std::string& dtype, const std::string& data) {
+            fixture.put(part, {{"x", npy(dtype, "(2, 3)", data)}, {"y", npy("|u1", "(2,)", std::string("\0\1", 2))}});
+        };
+        const auto tokens = [&](std::int64_t vocabulary = 0) {
+            return read_npz({fixture.file("train"), fixture.file("test"), true, vocabulary});
+        };
+        put("train", "|u1", raw<std::uint8_t>({0, 1, 2, 6, 1, 0}));
+        put("test", "|u1", raw<std::uint8_t>({0, 1, 5, 4, 1, 0}));
+        conformance::check_repeatable(tokens);
+        CHECK(tokens().train.shape == ExampleShape{3, 1, 1, 7});
+        CHECK(tokens(300).test.shape == ExampleShape{3, 1, 1, 300});
+        CHECK(tokens().train.type == ValueType::U8);
+        // Which bytes are tokens is a part of what data are.
+        CHECK(tokens().fingerprint() != read(fixture).fingerprint());
+        CHECK_THROWS_WITH_AS(
+            tokens(6),
+            (fixture.file("train").string() + ": x: there is a token 6, expected 0 to 5; set data.vocabulary to at least 7")
+                .c_str(),
+            ConfigError);
+        put("test", "|u1", raw<std::uint8_t>({0, 1, 5, 4, 1, 9}));
+        CHECK_THROWS_WITH_AS(
+            tokens(),
+            (fixture.file("test").string() + ": x: there is a token 9, expected 0 to 6; set data.vocabulary to at least 10")
+                .c_str(),
+            ConfigError);
+        put("train", "<i8", raw<std::int64_t>({0, 1, 2, 999999, 1, 0}));
+        CHECK_THROWS_WITH_AS(tokens(), doctest::Contains("of one type"), ConfigError);
+        put("test", "<u2", raw<std::uint16_t>({0, 1, 2, 60000, 1, 0}));
+        const Dataset wide = tokens();
+        CHECK(wide.train.type == ValueType::I32);
+        CHECK(wide.test.shape == ExampleShape{3, 1, 1, 1'000'000});
+        CHECK(raw(wide.test.values) == raw<std::int32_t>({0, 1, 2, 60000, 1, 0}));
+    }
+
+    TEST_CASE("TokensThatAreNoneAreNamed") {
+        const NpzFixture fixture;
+        const auto refused = [&](const std::string& x, const std::string& text) {
+            fixture.put("train", {{"x", x}, {"y", npy("|u1", "(2,)", std::string("\0\1", 2))}});
+            CHECK_THROWS_WITH_AS(read_npz({fixture.file("train"), fixture.file("test"), true}),
+                                 (fixture.file("train").string() + ": x: " + text).c_str(), ConfigError);
+        };
+        refused(npy("<f4", "(2, 1)", raw<float>({0, 1})),
+                "has the dtype <f4; wanted: integers, since data.values is tokens; mend it: x = x.astype(\"int32\")");
+        refused(
+            npy("<i4", "(2, 1, 1)", raw<std::int32_t>({0, 1})),
+            "has the shape (2, 1, 1); wanted: (n, positions), since data.values is tokens; mend it: x = x.reshape(len(x), -1)");
+        for (const auto& [bad, text] : {std::pair<std::int64_t, const char*>{-3, "-3"}, {1'000'000, "1000000"}})
+            refused(npy("<i8", "(2, 2)", raw<std::int64_t>({0, 1, 2, bad})),
+                    fmt::format("x[1, 1] is {}; wanted: tokens from 0, below 1000000; mend it: x = numpy.unique(x, "
+                                "return_inverse=True)[1].reshape(x.shape)",
+                                text));
+    }
+
     TEST_CASE("MoreValuesThanAChunkAreReadToTheLast") {
         const NpzFixture fixture(true);
         std::vector<float> x(3 * 400'001);

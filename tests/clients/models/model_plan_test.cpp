@@ -3,6 +3,7 @@
 #include "tests/support/small_model.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 using namespace fedhive;
 using namespace fedhive::clients;
@@ -18,10 +19,12 @@ LayerFit fit_of(std::string_view kind, const std::vector<float>& arguments = {})
 
 LayerList ending(LayerList layers) { return layers.add("flatten").add("linear"); }
 
-void refused(const LayerList& layers, const std::string& path, const std::string& problem) {
+const ExampleShape kTokens{12, 1, 1, 7};
+
+void refused(const LayerList& layers, const std::string& path, const std::string& problem, ExampleShape input = {1, 28, 28}) {
     CAPTURE(problem);
     try {
-        plan_model(testing::listed_model(layers));
+        plan_model(testing::listed_model(layers, input));
         FAIL("nothing was thrown");
     } catch (const LayerMisfit& misfit) {
         CHECK(misfit.path == path);
@@ -60,6 +63,93 @@ TEST_SUITE("ModelPlan") {
         const auto plan = plan_model(testing::listed_model(ending(residual)));
         CHECK(num_flops(plan[0]) == 3.0 * 784);
         CHECK(num_flops(plan[2]) == 2.0 * 784 * 10);
+    }
+
+    TEST_CASE("TokensBecomeASequenceAndItsLastPositionARow") {
+        LayerList layers;
+        layers.add("embedding", {3}).add("lstm", {5, 2, 1}).add("dropout").add("lstm", {4}).add("linear");
+        const auto plan = plan_model(testing::listed_model(layers, kTokens));
+        CHECK(plan[0].fit.out == Shape{12, 3});
+        CHECK(plan[0].fit.parameters[0].shape == Shape{7, 3});
+        CHECK(plan[0].fit.flops == 0.0);
+        CHECK(plan[1].fit.out == Shape{12, 5});
+        std::vector<std::string> names;
+        std::vector<Shape> shapes;
+        for (const Parameter& parameter : plan[1].fit.parameters) {
+            names.push_back(parameter.name);
+            shapes.push_back(parameter.shape);
+        }
+        CHECK(names == std::vector<std::string>{"weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0", "weight_ih_l1",
+                                                "weight_hh_l1", "bias_ih_l1", "bias_hh_l1"});
+        CHECK(shapes == std::vector<Shape>{{20, 3}, {20, 5}, {20}, {20}, {20, 5}, {20, 5}, {20}, {20}});
+        // Of a position: both products, their sum, four functions of it, three operations on the cell, two on the output.
+        CHECK(plan[1].fit.flops ==
+              12.0 * (2 * 20 * (3 + 5) + 20 + 20 + 3 * 5 + 2 * 5) + 12.0 * (2 * 20 * (5 + 5) + 20 + 20 + 3 * 5 + 2 * 5));
+        CHECK(plan[3].fit.out == Shape{4});
+        CHECK(plan_model(testing::listed_model(LayerList().add("embedding", {3, 9}).add("flatten").add("linear"), kTokens))[0]
+                  .fit.parameters[0]
+                  .shape == Shape{9, 3});
+    }
+
+    TEST_CASE("TokensGoIntoAnEmbeddingAndNothingElseDoes") {
+        for (const char* kind : {"flatten", "relu"})
+            refused(ending(LayerList().add(kind)), "[0]",
+                    fmt::format("layer 0 ({}) takes numbers, and what comes in are 12 tokens; put embedding before it", kind),
+                    kTokens);
+        refused(LayerList().add("linear"), "[0]",
+                "layer 0 (linear) takes numbers, and what comes in are 12 tokens; put embedding before it", kTokens);
+        refused(ending(LayerList().add("residual").add("embedding", {3}).end()), "[0]",
+                "layer 0 (residual) takes numbers, and what comes in are 12 tokens; put embedding before it", kTokens);
+        refused(ending(LayerList().add("embedding", {3})), "[0]",
+                "layer 0 (embedding) takes tokens, and what comes in are numbers, 1 x 28 x 28; it is the first layer on data "
+                "of tokens, such "
+                "as data.format text, and only there");
+        refused(ending(LayerList().add("embedding", {3}).add("embedding", {3})), "[1]",
+                "layer 1 (embedding) takes tokens, and what comes in are numbers, 12 x 3; it is the first layer on data of "
+                "tokens, such as "
+                "data.format text, and only there",
+                kTokens);
+        refused(
+            ending(LayerList().add("embedding", {3, 6})), "[0]",
+            "layer 0 (embedding) has rows for 6 tokens, and the data know 7; allowed: at least as many, or leave tokens out",
+            kTokens);
+    }
+
+    TEST_CASE("SequencesAreRefusedByLayersOfImagesAndWantedByLstm") {
+        const auto after = [](const char* kind, const std::vector<float>& arguments = {}) {
+            return ending(LayerList().add("embedding", {3}).add(kind, arguments));
+        };
+        for (const auto& [kind, arguments] : std::vector<std::pair<const char*, std::vector<float>>>{
+                 {"conv2d", {3, 3}}, {"max_pool", {2}}, {"dropout2d", {}}, {"group_norm", {1}}, {"batch_norm", {}}})
+            refused(after(kind, arguments), "[1]",
+                    fmt::format("layer 1 ({}) takes no sequence, and what comes in is one, 12 x 3: positions x features; put "
+                                "lstm before it, "
+                                "which gives those of the last position",
+                                kind),
+                    kTokens);
+        refused(LayerList().add("embedding", {3}).add("linear"), "[1]",
+                "layer 1 (linear) takes features in a row, what comes in is 12 x 3; put flatten before it", kTokens);
+        refused(ending(LayerList().add("embedding", {3}).add("lstm", {4}).add("lstm", {4})), "[2]",
+                "layer 2 (lstm) takes a sequence, positions x features, as embedding and lstm with all_positions give; what "
+                "comes in is 4",
+                kTokens);
+        refused(ending(LayerList().add("lstm", {4})), "[0]",
+                "layer 0 (lstm) takes a sequence, positions x features, as embedding and lstm with all_positions give; what "
+                "comes in is "
+                "1 x 28 x 28");
+    }
+
+    TEST_CASE("NamedModelsTakeTokensOrNumbers") {
+        CHECK_THROWS_WITH_AS(
+            named_model("char_lstm", {1, 28, 28}, 10),
+            "char_lstm takes tokens, the data's examples are numbers; for such data use lr, mlp, mnist_cnn, cnn_m, net62k, "
+            "mcmahan_cnn, or model.layers",
+            ConfigError);
+        CHECK_THROWS_WITH_AS(
+            named_model("cnn_m", kTokens, 10),
+            "cnn_m takes numbers, the data's examples are tokens; for such data use char_lstm, or model.layers", ConfigError);
+        CHECK(text_of(ExampleShape{80, 1, 1, 65}) == "80 tokens of 65");
+        CHECK(text_of(ExampleShape{3, 32, 32}) == "3 x 32 x 32");
     }
 
     TEST_CASE("ParametersAreNumberedAsInNnSequentialOrNamed") {

@@ -13,6 +13,10 @@ TEST_SUITE("ParameterCount") {
         CHECK(count("net62k", cifar) == 62'006);
         CHECK(count("net62k", mnist) == 44'426);
         CHECK(count("mcmahan_cnn", mnist) == 1'663'370);
+        // LEAF's 80 characters: embedding, two LSTM layers of one bias a gate, softmax. PyTorch has two biases.
+        const double leaf = 80 * 8 + 4 * 256 * (8 + 256 + 1) + 4 * 256 * (256 + 256 + 1) + (256 + 1) * 80;
+        CHECK(leaf == 817'872);
+        CHECK(num_parameters(named_model("char_lstm", {80, 1, 1, 80}, 80)) == leaf + 2 * 4 * 256);
     }
 
     TEST_CASE("ImagesOfWhichPoolsLeaveNothingAreRefusedWithWhatElseToUse") {
@@ -29,7 +33,11 @@ TEST_SUITE("ParameterCount") {
         for (const std::string& name : names_of(model_catalog()))
             for (const ExampleShape shape : {ExampleShape{1, 28, 28}, {3, 32, 32}, {2, 17, 19}}) {
                 CAPTURE(name);
-                const ModelSpec spec = named_model(name, name == "mnist_cnn" ? ExampleShape{1, 28, 28} : shape, 6);
+                const ModelSpec spec = named_model(name,
+                                                   name == "mnist_cnn"   ? ExampleShape{1, 28, 28}
+                                                   : name == "char_lstm" ? ExampleShape{shape.height, 1, 1, 7}
+                                                                         : shape,
+                                                   6);
                 CHECK(num_parameters(spec) == static_cast<double>(model_layout(spec).num_values()));
             }
     }

@@ -29,7 +29,7 @@ struct Clients {
     explicit Clients(const clients::ModelSpec& model_spec,
                      const OptimizerOptions& options = SgdOptions{0.05F, 0.0F, 0.0F, false},
                      MemorySpace where = MemorySpace::Host)
-        : dataset(examples(where)),
+        : dataset(examples(where, model_spec.input)),
           train(dataset.train(where)),
           spec(model_spec),
           model(spec, where),
@@ -42,11 +42,24 @@ struct Clients {
         const auto* sgd = std::get_if<SgdOptions>(&options);
         return sgd == nullptr ? SgdOptions{} : *sgd;
     }
-    static clients::SharedDataset examples(MemorySpace where) {
+    static clients::SharedDataset examples(MemorySpace where, const clients::ExampleShape& shape) {
         clients::prepare_libtorch(1);
-        auto result = clients::SharedDataset::create(clients::draw_glyphs(200, 10, 1), clients::partition_contiguous(200, 4));
+        clients::Dataset drawn = clients::draw_glyphs(200, 10, 1);
+        if (shape.vocabulary > 0) take_as_tokens(drawn.train, shape);
+        if (shape.vocabulary > 0) take_as_tokens(drawn.test, shape);
+        auto result = clients::SharedDataset::create(drawn, clients::partition_contiguous(200, 4));
         if (where == MemorySpace::Cuda) result.upload(aggregation::cuda_driver());
         return result;
+    }
+    /// The first pixels of each, by their remainders.
+    static void take_as_tokens(clients::Examples& part, const clients::ExampleShape& shape) {
+        const std::size_t pixels = part.shape.num_values();
+        std::vector<std::uint8_t> tokens;
+        for (std::size_t i = 0; i < part.size() * shape.num_values(); ++i)
+            tokens.push_back(static_cast<std::uint8_t>(
+                part.values[i / shape.num_values() * pixels + 300 + i % shape.num_values()] % shape.vocabulary));
+        part.values = std::move(tokens);
+        part.shape = shape;
     }
     static aggregation::ParamBuffer first_model(const clients::ModelSpec& spec, const aggregation::Layout& layout,
                                                 MemorySpace where) {

@@ -4,13 +4,14 @@
 #include "clients/training/libtorch_batched_step.h"
 #include "tests/clients/training/batched_clients.h"
 
+#include "tests/support/small_model.h"
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/eye.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
-#include "tests/support/small_model.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -22,6 +23,12 @@ using namespace fedhive::testing;
 
 namespace {
 
+/// On images, or on tokens where an embedding takes them.
+ModelSpec listed(const LayerList& layers) {
+    const bool tokens = layer_catalog()[layers.entries().front().kind].takes_tokens;
+    return listed_model(layers, tokens ? ExampleShape{12, 1, 1, 7} : ExampleShape{1, 28, 28});
+}
+
 /// Channels of two, then rows: batch norm of both kinds.
 LayerList with_statistics() {
     LayerList layers;
@@ -31,7 +38,7 @@ LayerList with_statistics() {
 
 /// Batch norm of examples of two values, which the last layer gives as they are.
 ModelSpec plain_batch_norm() {
-    ModelSpec spec = testing::listed_model(LayerList().add("flatten").add("batch_norm").add("linear"));
+    ModelSpec spec = listed(LayerList().add("flatten").add("batch_norm").add("linear"));
     spec.input = {2, 1, 1};
     spec.num_classes = 2;
     return spec;
@@ -53,7 +60,15 @@ std::vector<LayerList> networks() {
     residuals.add("conv2d", {4, 4, 4}).add("residual").add("group_norm", {4}).add("relu").add("residual");
     residuals.add("conv2d", {4, 3, 1, 1}).add("tanh").end().end().add("max_pool", {2}).add("relu").add("flatten").add("linear");
     plain.add("flatten").add("linear", {16}).add("relu").add("residual").add("linear", {16}).add("gelu").end().add("linear");
-    return {convolutions, norms, residuals, plain};
+    LayerList sequences;
+    sequences.add("embedding", {5, 9}).add("lstm", {6, 2, 1}).add("residual").add("tanh").add("lstm", {6, 1, 1}).end();
+    sequences.add("lstm", {8}).add("linear");
+    return {convolutions, norms, residuals, plain, sequences};
+}
+
+at::Tensor some_examples(const ModelSpec& spec, std::int64_t count) {
+    if (spec.input.vocabulary > 0) return at::randint(spec.input.vocabulary, {count, spec.input.channels, 1, 1}).to(at::kFloat);
+    return at::randn({count, spec.input.channels, spec.input.height, spec.input.width});
 }
 
 }  // namespace
@@ -71,7 +86,7 @@ TEST_SUITE("Layers") {
 
     TEST_CASE("ClientsAtOnceAreTrainedAsOneAtATime") {
         for (const LayerList& layers : networks()) {
-            Clients all(testing::listed_model(layers));
+            Clients all(listed(layers));
             const auto clients = all.clients(kUnequal);
             const auto results = all.at_once(clients);
             REQUIRE(results.size() == clients.size());
@@ -89,10 +104,10 @@ TEST_SUITE("Layers") {
     TEST_CASE("TwoHalvesAreTheWholeAtEveryCut") {
         prepare_libtorch(1);
         for (const LayerList& layers : networks()) {
-            const ModelSpec spec = testing::listed_model(layers);
+            const ModelSpec spec = listed(layers);
             Classifier model(spec);
             model.initialise();
-            const at::Tensor x = at::randn({3, 1, 28, 28});
+            const at::Tensor x = some_examples(spec, 3);
             const at::Tensor whole = model.forward(x);
             const std::vector<std::string> names = model_layers(spec);
             REQUIRE(names.size() == model.num_layers());
@@ -107,8 +122,35 @@ TEST_SUITE("Layers") {
         }
     }
 
+    TEST_CASE("EmbeddingsBeginAsNormalsAndLstmsWithinTheRootOfTheirUnits") {
+        prepare_libtorch(1);
+        ModelSpec spec = listed(LayerList().add("embedding", {50, 100}).add("lstm", {64}).add("linear"));
+        Classifier model(spec);
+        model.initialise();
+        const at::Tensor& table = *model.tensors()[0];
+        CHECK(std::abs(table.mean().item<double>()) < 0.06);
+        CHECK(std::abs(table.std().item<double>() - 1.0) < 0.06);
+        for (std::size_t i = 1; i <= 4; ++i) {
+            const at::Tensor size = model.tensors()[i]->abs();
+            CHECK(size.max().item<double>() <= 1.000001 / 8.0);
+            CHECK(size.max().item<double>() > 0.95 / 8.0);
+            CHECK(std::abs(size.mean().item<double>() - 0.5 / 8.0) < 0.1 / 8.0);
+        }
+    }
+
+    TEST_CASE("TokensThatDifferOnlyBeforeTheLastPositionAreToldApart") {
+        prepare_libtorch(1);
+        const ModelSpec spec = listed(LayerList().add("embedding", {4}).add("lstm", {6}).add("linear"));
+        Classifier model(spec);
+        model.initialise();
+        const at::Tensor one = some_examples(spec, 1);
+        at::Tensor other = one.clone();
+        other[0][0] = (other[0][0] + 1).remainder(7);
+        CHECK_FALSE(model.forward(one).equal(model.forward(other)));
+    }
+
     TEST_CASE("NormsBeginAsOnesAndZeros") {
-        Classifier model(testing::listed_model(networks()[1]));
+        Classifier model(listed(networks()[1]));
         model.initialise();
         CHECK(model.tensors()[2]->eq(1.0).all().item<bool>());
         CHECK(model.tensors()[3]->eq(0.0).all().item<bool>());
@@ -140,7 +182,7 @@ TEST_SUITE("Layers") {
 
     TEST_CASE("BuffersLieBehindParametersAndNoStepMovesThem") {
         prepare_libtorch(1);
-        const ModelSpec spec = testing::listed_model(with_statistics());
+        const ModelSpec spec = listed(with_statistics());
         FlatModel model(spec, aggregation::MemorySpace::Host);
         const aggregation::Layout& layout = model.layout();
         REQUIRE(layout.entries().size() == 12);

@@ -53,6 +53,14 @@ TEST_CASE("LayersAreWrittenWithEveryArgument") {
              text);
     CHECK_EQ(text_of(layers_of(text)), text);
     CHECK_EQ(text_of(layers_of("[dropout, dropout2d]")), "[{dropout: 0.5}, {dropout2d: 0.5}]");
+    const std::string sequence =
+        "[{embedding: {dim: 8}}, {lstm: {hidden: 5, layers: 2, all_positions: true}}, {lstm: {hidden: 5, layers: 1, "
+        "all_positions: "
+        "false}}, {linear: 3}]";
+    CHECK_EQ(
+        text_of(layers_of("[{embedding: 8}, {lstm: {hidden: 5, layers: 2, all_positions: true}}, {lstm: 5}, {linear: 3}]")),
+        sequence);
+    CHECK_EQ(text_of(layers_of(sequence)), sequence);
     CHECK_EQ(values_below(from_yaml(config_with("layers: " + text), "c.yaml"), "model"),
              std::map<std::string, std::string>{{"model.layers", text}});
 }

@@ -119,8 +119,11 @@ inline clients::LayerList random_layers(unsigned seed) {
         std::vector<float> arguments;
         for (const KeySpec& key : kind.keys) {
             const bool number = std::holds_alternative<double>(key.default_value);
+            const bool flag = std::holds_alternative<bool>(key.default_value);
+            const auto most = static_cast<std::uint32_t>(std::min(key.range.high, 1e6));
             arguments.push_back(number ? static_cast<float>(random() % 1000) / 1000.0F
-                                       : static_cast<float>(1 + random() % 1000000));
+                                : flag ? static_cast<float>(random() % 2)
+                                       : static_cast<float>(1 + random() % most));
         }
         if (kind.name == "linear" && random() % 2 == 0) arguments.clear();
         layers.add(kind.name, arguments);

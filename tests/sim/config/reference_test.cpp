@@ -94,8 +94,12 @@ std::string choice_of(const std::string& chooser, const Entry& entry) {
 /// Configs in which between them every key applies, each with nothing given that it can do without.
 std::vector<std::string> one_for_each_choice() {
     const std::string start = "data: {format: glyphs}\nmodel: {name: lr}\n";
-    std::vector<std::string> texts = {start, start + "clock: wall\n", "data: {format: glyphs}\nmodel: {name: mlp}\n",
-                                      "data: {format: glyphs}\nmodel: {name: mnist_cnn}\n"};
+    std::vector<std::string> texts = {start,
+                                      start + "clock: wall\n",
+                                      "data: {format: glyphs}\nmodel: {name: mlp}\n",
+                                      "data: {format: glyphs}\nmodel: {name: mnist_cnn}\n",
+                                      "data: {format: text, train: /, owners: blocks}\nmodel: {name: char_lstm}\n",
+                                      "data: {format: npz, train: /, test: /, values: tokens}\nmodel: {name: lr}\n"};
     for (const clients::DataFormat& format : clients::data_catalog())
         texts.push_back(fmt::format("data: {{{}}}\nmodel: {{name: lr}}\n", choice_of("format", format)));
     for (const clients::PartitionScheme& scheme : clients::partition_catalog())

@@ -1,0 +1,233 @@
+#include "clients/data/formats/text.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
+#include "aggregation/memory/shared_segment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <string_view>
+
+namespace fedhive::clients {
+
+namespace {
+
+constexpr std::uint64_t kMostWindows = std::numeric_limits<std::uint32_t>::max();
+
+/// With \n at the ends of lines, whatever they have in the file.
+std::string plain_text(const std::filesystem::path& file) {
+    std::string text = read_file(file);
+    if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+    std::size_t kept = 0;
+    for (std::size_t at = 0; at < text.size(); ++at)
+        if (text[at] != '\r' || at + 1 == text.size() || text[at + 1] != '\n') text[kept++] = text[at];
+    text.resize(kept);
+    if (text.find_first_not_of(" \t\n") == std::string::npos)
+        throw ConfigError(fmt::format("{}: has no text; wanted: characters to learn from", file.string()));
+    return text;
+}
+
+/// The texts of speakers, as they first speak.
+std::vector<std::string> by_speaker(std::string_view text, const std::string& file) {
+    std::vector<std::string> texts;
+    std::map<std::string_view, std::size_t> known;
+    std::string* speech = nullptr;
+    bool begins = true;  // a block of lines
+    for (std::size_t number = 1; !text.empty(); ++number) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (line.find_first_not_of(" \t") == std::string_view::npos) {
+            begins = true;
+            continue;
+        }
+        if (begins && line.size() > 1 && line.ends_with(':')) {
+            const auto [place, is_new] = known.try_emplace(line, texts.size());
+            if (is_new) texts.emplace_back();
+            speech = &texts[place->second];
+        } else if (speech != nullptr) {
+            speech->append(line).push_back('\n');
+        } else {
+            throw ConfigError(
+                fmt::format("{}:{}: '{}' is spoken by nobody; wanted: a line 'NAME:' before each speech, at the beginning and "
+                            "after an empty line; for text without speakers set data.owners to blocks",
+                            file, number, line.substr(0, 40)));
+        }
+        begins = false;
+    }
+    return texts;
+}
+
+std::vector<std::string> by_block(std::string_view text, std::size_t block) {
+    std::vector<std::string> texts;
+    for (; !text.empty(); text.remove_prefix(std::min(block, text.size()))) texts.emplace_back(text.substr(0, block));
+    return texts;
+}
+
+std::vector<std::string> texts_of(const TextFile& text) {
+    const std::string whole = plain_text(text.file);
+    return text.block > 0 ? by_block(whole, text.block) : by_speaker(whole, text.file.string());
+}
+
+/// Numbers of the bytes that there are, from 0 in their order.
+struct Vocabulary {
+    explicit Vocabulary(const std::vector<std::string>& texts) {
+        std::array<bool, 256> seen{};
+        for (const std::string& text : texts)
+            for (const char c : text) seen[static_cast<unsigned char>(c)] = true;
+        for (std::size_t byte = 0; byte < seen.size(); ++byte)
+            if (seen[byte]) tokens[byte] = static_cast<std::uint8_t>(size++);
+    }
+    std::uint8_t of(char c) const { return tokens[static_cast<unsigned char>(c)]; }
+
+    std::array<std::uint8_t, 256> tokens{};
+    std::int64_t size = 0;
+};
+
+std::uint64_t num_windows(std::size_t characters, const TextFile& text) {
+    return characters <= text.sequence ? 0 : (characters - text.sequence - 1) / text.step + 1;
+}
+
+/// Of an owner's text: what is trained on, and the rest.
+std::array<std::string_view, 2> parts_of(std::string_view owner, const TextFile& text) {
+    const auto tested = static_cast<std::size_t>(text.test_share * static_cast<double>(owner.size()));
+    return {owner.substr(0, owner.size() - tested), owner.substr(owner.size() - tested)};
+}
+
+/// Windows of all texts, to train on and to test on.
+std::array<std::uint64_t, 2> windows_in(const std::vector<std::string>& texts, const TextFile& text) {
+    std::array<std::uint64_t, 2> windows{};
+    for (const std::string& owner : texts) {
+        const auto parts = parts_of(owner, text);
+        for (std::size_t part = 0; part < parts.size(); ++part) windows[part] += num_windows(parts[part].size(), text);
+    }
+    return windows;
+}
+
+/// Takes out who has nothing to train on; says how many.
+std::uint32_t leave_out(std::vector<std::string>& texts, const TextFile& text) {
+    std::size_t longest = 0;
+    const std::size_t left_out = std::erase_if(texts, [&](const std::string& owner) {
+        const std::size_t trained = parts_of(owner, text)[0].size();
+        longest = std::max(longest, trained);
+        return num_windows(trained, text) == 0;
+    });
+    if (texts.empty())
+        throw ConfigError(
+            fmt::format("{}: nobody has {} characters to train on and one behind them, the longest text has {}; use a smaller "
+                        "data.sequence",
+                        text.file.string(), text.sequence, longest));
+    return static_cast<std::uint32_t>(left_out);
+}
+
+/// Throws ConfigError where there is nothing to test on, or more than memory and 32 bits hold.
+void check_windows(const std::array<std::uint64_t, 2>& windows, const TextFile& text) {
+    const auto& [trained, tested] = windows;
+    const std::string file = text.file.string();
+    if (tested == 0)
+        throw ConfigError(
+            fmt::format("{}: there is nothing to test on: nobody's last {:g} of the text has {} characters and one behind "
+                        "them; raise data.test_share, or use a smaller data.sequence",
+                        file, text.test_share, text.sequence));
+    const double bytes = static_cast<double>(trained + tested) * static_cast<double>(text.sequence + sizeof(std::int32_t));
+    if (const std::uint64_t available = aggregation::available_memory_bytes(); bytes > static_cast<double>(available / 2))
+        throw ConfigError(
+            fmt::format("{}: {} windows need {:.3g} bytes, {} bytes of memory are available, of which half may be taken; "
+                        "raise data.step, or use a smaller data.sequence",
+                        file, trained + tested, bytes, available));
+    if (trained > kMostWindows || tested > kMostWindows)
+        throw ConfigError(fmt::format("{}: has {} windows; allowed: up to {}; raise data.step", file, std::max(trained, tested),
+                                      kMostWindows));
+}
+
+void append_windows(std::string_view part, const TextFile& text, const Vocabulary& vocabulary, Examples& examples) {
+    for (std::size_t at = 0; at + text.sequence < part.size(); at += text.step) {
+        for (const char c : part.substr(at, text.sequence)) examples.values.push_back(vocabulary.of(c));
+        examples.labels.push_back(vocabulary.of(part[at + text.sequence]));
+    }
+}
+
+TextFile text_file(const Values& values) {
+    TextFile text{.file = values.path("train"),
+                  .sequence = static_cast<std::size_t>(values.integer("sequence")),
+                  .step = static_cast<std::size_t>(values.integer("step")),
+                  .test_share = values.number("test_share")};
+    if (values.word("owners") == "blocks") text.block = static_cast<std::size_t>(values.integer("block"));
+    return text;
+}
+
+DataShape text_shape(const Values& values) {
+    const TextFile text = text_file(values);
+    const Vocabulary vocabulary(texts_of(text));
+    return {{static_cast<std::int64_t>(text.sequence), 1, 1, vocabulary.size}, vocabulary.size};
+}
+
+}  // namespace
+
+Dataset read_text(const TextFile& text) {
+    std::vector<std::string> texts = texts_of(text);
+    const Vocabulary vocabulary(texts);
+    Dataset dataset;
+    dataset.num_classes = vocabulary.size;
+    dataset.owners_left_out = leave_out(texts, text);
+    const std::array<std::uint64_t, 2> windows = windows_in(texts, text);
+    check_windows(windows, text);
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+        Examples& part = i == 0 ? dataset.train : dataset.test;
+        part.shape = {static_cast<std::int64_t>(text.sequence), 1, 1, vocabulary.size};
+        part.values.reserve(windows[i] * text.sequence);
+        part.labels.reserve(windows[i]);
+    }
+    for (std::size_t owner = 0; owner < texts.size(); ++owner) {
+        const auto [train, test] = parts_of(texts[owner], text);
+        append_windows(train, text, vocabulary, dataset.train);
+        append_windows(test, text, vocabulary, dataset.test);
+        dataset.train.owners.resize(dataset.train.size(), static_cast<std::uint32_t>(owner));
+    }
+    return dataset;
+}
+
+DataFormat text() {
+    return {.name = "text",
+            .summary = "plain text, the next character from those before it",
+            .keys = {{.name = "train",
+                      .default_value = std::filesystem::path(),
+                      .required = true,
+                      .may_change = true,
+                      .doc = "The text, for training and, its owners' ends, for testing; relative to the config file. A "
+                             "character is a byte. "
+                             "docs/data.md."},
+                     {.name = "sequence",
+                      .default_value = std::int64_t{80},
+                      .range = between(1, kWide),
+                      .doc = "Characters of a window, which the next one is told from; 80 in LEAF (arXiv:1812.01097)."},
+                     {.name = "step",
+                      .default_value = std::int64_t{1},
+                      .range = between(1, kWide),
+                      .doc = "Characters from the beginning of a window to that of the next; 1, as in LEAF, is every window "
+                             "there is, and as many "
+                             "as sequence are windows that do not overlap."},
+                     {.name = "test_share",
+                      .default_value = 0.2,
+                      .range = {.low = 0, .high = 1, .low_excluded = true, .high_excluded = true},
+                      .doc = "Part of each owner's text that is tested on, its end; 0.2 in LEAF."},
+                     {.name = "owners",
+                      .default_value = "speakers",
+                      .choices = {"speakers", "blocks"},
+                      .doc = "Whose the text is, for partition scheme natural. speakers: a line 'NAME:', after an empty one, "
+                             "says who speaks the "
+                             "lines below it; blocks: each so many characters."},
+                     {.name = "block",
+                      .default_value = std::int64_t{10000},
+                      .range = between(2, kMost),
+                      .with = KeySpec::Companion{"owners", {"blocks"}},
+                      .doc = "Characters of an owner."}},
+            .shape = text_shape,
+            .read = [](const Values& values, std::uint64_t) { return read_text(text_file(values)); }};
+}
+
+}  // namespace fedhive::clients

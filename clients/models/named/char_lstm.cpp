@@ -1,0 +1,42 @@
+// The next character by two LSTM layers on characters' embeddings: the Shakespeare network of McMahan et al. 2017 (arXiv:1602.05629) in the sizes
+// of LEAF (Caldas et al. 2018, arXiv:1812.01097, stacked_lstm.py): 8 features a character, 256 units a layer, softmax after the last character.
+//
+//   Differs   Two biases a gate, as nn.LSTM, where LEAF's program has one: on LEAF's 80 characters 819,920 parameters, and 2,048 fewer there.
+//             Initial values are PyTorch's; LEAF's forget gates begin with 1 added to them.
+#include "clients/models/catalog.h"
+
+namespace fedhive::clients {
+
+namespace {
+
+LayerList char_lstm_layers(const Values& values) {
+    const auto argument = [&](const char* key) { return static_cast<float>(values.integer(key)); };
+    return LayerList()
+        .add("embedding", {argument("dim")}, "embed")
+        .add("lstm", {argument("units"), argument("lstm_layers")}, "lstm")
+        .add("linear", {}, "linear");
+}
+
+}  // namespace
+
+NamedModel char_lstm_model() {
+    return {.name = "char_lstm",
+            .summary = "LEAF's next-character network, for tokens",
+            .source = "arXiv:1812.01097, after arXiv:1602.05629",
+            .keys = {{.name = "dim",
+                      .default_value = std::int64_t{8},
+                      .range = between(1, kWide),
+                      .doc = "Features of each token; 8 in arXiv:1602.05629 and in LEAF."},
+                     {.name = "units",
+                      .default_value = std::int64_t{256},
+                      .range = between(1, kWide),
+                      .doc = "Units of each LSTM layer; 256 in arXiv:1602.05629 and in LEAF."},
+                     {.name = "lstm_layers",
+                      .default_value = std::int64_t{2},
+                      .range = between(1, 64),
+                      .doc = "LSTM layers; 2 in arXiv:1602.05629 and in LEAF."}},
+            .takes_tokens = true,
+            .layers = char_lstm_layers};
+}
+
+}  // namespace fedhive::clients

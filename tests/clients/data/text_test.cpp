@@ -1,0 +1,161 @@
+#include "clients/data/formats/text.h"
+
+#include "aggregation/base/error.h"
+#include "tests/clients/data/npz_fixture.h"
+#include "tests/conformance/dataset_conformance.h"
+
+#include <doctest/doctest.h>
+
+namespace fedhive::clients {
+
+namespace {
+
+/// Who says what: A "abcab\ncab\n", 10 characters; B "cc\n"; C nothing.
+const std::string kPlay = "A:\nabcab\n\nB:\ncc\n\nC:\n\nA:\ncab\n";
+
+struct TextFixture {
+    testing::TemporaryFolder folder;
+    TextFile text{.file = folder.path() / "play.txt", .sequence = 2, .test_share = 0.4};
+
+    explicit TextFixture(const std::string& content = kPlay) { write_content(text.file, content); }
+    Dataset read() const { return read_text(text); }
+    /// The windows of a part as texts, with what follows.
+    std::vector<std::string> windows(const Examples& part, const std::string& vocabulary) const {
+        std::vector<std::string> texts;
+        for (std::size_t i = 0; i < part.size(); ++i) {
+            std::string window;
+            for (std::size_t at = 0; at < text.sequence; ++at) window += vocabulary.at(part.values[i * text.sequence + at]);
+            texts.push_back(window + ">" + vocabulary.at(static_cast<std::size_t>(part.labels[i])));
+        }
+        return texts;
+    }
+};
+
+/// That reading ends in that message, behind the file's name.
+void expect_text_refused(const TextFixture& fixture, const std::string& message) {
+    CHECK_THROWS_WITH_AS(fixture.read(), (fixture.text.file.string() + message).c_str(), ConfigError);
+}
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_SUITE("Text") {
+    TEST_CASE("WindowsOfASpeakersTextAreFollowedByTheNextCharacter") {
+        const TextFixture fixture;
+        conformance::check_repeatable([&] { return fixture.read(); });
+        const Dataset dataset = fixture.read();
+        CHECK(dataset.train.shape == ExampleShape{2, 1, 1, 4});
+        CHECK(dataset.train.type == ValueType::U8);
+        CHECK(dataset.num_classes == 4);
+        // Names, empty lines and what B says too little of are no part of it; neither does a window reach over to the tests.
+        CHECK(fixture.windows(dataset.train, "\nabc") == Texts{"ab>c", "bc>a", "ca>b", "ab>\n"});
+        CHECK(fixture.windows(dataset.test, "\nabc") == Texts{"ca>b", "ab>\n"});
+        CHECK(dataset.train.owners == std::vector<std::uint32_t>{0, 0, 0, 0});
+        CHECK(dataset.test.owners.empty());
+        CHECK(dataset.owners_left_out == 2);
+    }
+
+    TEST_CASE("StepIsFromBeginningToBeginning") {
+        TextFixture fixture;
+        fixture.text.step = 2;
+        CHECK(fixture.windows(fixture.read().train, "\nabc") == Texts{"ab>c", "ca>b"});
+        fixture.text.step = 100;
+        CHECK(fixture.windows(fixture.read().test, "\nabc") == Texts{"ca>b"});
+    }
+
+    TEST_CASE("OwnersAreNumberedAsTheyFirstSpeakWithoutThoseLeftOut") {
+        const TextFixture fixture("Zoe:\nabcdefgh\n\nshort:\na\n\nAmy:\nabcdefgh\n\nZoe:\nab\n");
+        const Dataset dataset = fixture.read();
+        CHECK(dataset.train.owners == std::vector<std::uint32_t>{0, 0, 0, 0, 0, 0, 1, 1, 1, 1});
+        CHECK(dataset.owners_left_out == 1);
+        // Without a test part of her own, Amy stays.
+        CHECK(dataset.test.size() == 2 + 1);
+    }
+
+    TEST_CASE("LineOfASpeechMayEndInAColonAndASpeechMayHaveEmptyLines") {
+        const TextFixture fixture("A:\nab:\nB:\n\nabc\n");
+        CHECK(fixture.read().num_classes == 6);
+        CHECK(fixture.windows(fixture.read().train, "\n:Babc") == Texts{"ab>:", "b:>\n", ":\n>B", "\nB>:", "B:>\n"});
+    }
+
+    TEST_CASE("BlocksOfTheWholeTextAreOwnersToo") {
+        TextFixture fixture("A:\nabcab\n\ncab");
+        fixture.text.block = 6;
+        fixture.text.test_share = 0.5;
+        const Dataset dataset = fixture.read();
+        CHECK(fixture.windows(dataset.train, "\n:Aabc") == Texts{"A:>\n", "ab>\n"});
+        CHECK(dataset.train.owners == std::vector<std::uint32_t>{0, 1});
+        CHECK(dataset.owners_left_out == 1);
+        CHECK(fixture.windows(dataset.test, "\n:Aabc") == Texts{"ab>c", "\nc>a"});
+    }
+
+    TEST_CASE("LineEndsOfWindowsAndAByteOrderMarkChangeNothing") {
+        const auto replaced = [](std::string text) {
+            for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) text.replace(at, 1, "\r\n");
+            return "\xEF\xBB\xBF" + text;
+        };
+        CHECK(TextFixture(replaced(kPlay)).read().fingerprint() == TextFixture().read().fingerprint());
+    }
+
+    TEST_CASE("EveryByteIsACharacter") {
+        const TextFixture fixture("\xC3\x89:\nt\xC3\xA9t\xC3\xA9, r\xFFver\n");
+        const Dataset dataset = fixture.read();
+        CHECK(dataset.num_classes == 10);
+        CHECK(fixture.windows(dataset.train,
+                              "\n ,ertv\xA9\xC3"
+                              "\xFF")[0] == "t\xC3>\xA9");
+    }
+
+    TEST_CASE("FilesThatGiveNoWindowsAreRefused") {
+        expect_text_refused(TextFixture(""), ": has no text; wanted: characters to learn from");
+        expect_text_refused(TextFixture(" \r\n\t\n"), ": has no text; wanted: characters to learn from");
+        expect_text_refused(
+            TextFixture("\nACT I\n\nA:\nabcdef\n"),
+            ":2: 'ACT I' is spoken by nobody; wanted: a line 'NAME:' before each speech, at the beginning and after an "
+            "empty line; for text without speakers set data.owners to blocks");
+        expect_text_refused(
+            TextFixture(":\nabcdef\n"),
+            ":1: ':' is spoken by nobody; wanted: a line 'NAME:' before each speech, at the beginning and after an "
+            "empty line; for text without speakers set data.owners to blocks");
+        TextFixture fixture;
+        fixture.text.sequence = 6;
+        expect_text_refused(
+            fixture,
+            ": nobody has 6 characters to train on and one behind them, the longest text has 6; use a smaller data.sequence");
+        fixture.text.sequence = 4;
+        expect_text_refused(
+            fixture,
+            ": there is nothing to test on: nobody's last 0.4 of the text has 4 characters and one behind them; raise "
+            "data.test_share, or use a smaller data.sequence");
+        CHECK_THROWS_WITH_AS(read_text({.file = fixture.folder.path() / "none.txt"}), doctest::Contains("none.txt"),
+                             ConfigError);
+    }
+
+    TEST_CASE("MoreWindowsThanMemoryHoldsAreRefusedBeforeAnyIsMade") {
+        TextFixture fixture(std::string(4'000'000, 'a'));
+        fixture.text.block = 4'000'000;
+        fixture.text.sequence = 1'000'000;
+        CHECK_THROWS_WITH_AS(fixture.read(), doctest::Contains("2e+12 bytes"), ConfigError);
+    }
+
+    TEST_CASE("KeysReachTheReader") {
+        const TextFixture fixture("abcabcabcabcabcabcab");
+        const DataFormat& format = data_format("text");
+        const Values values = completed({{"train", fixture.text.file},
+                                         {"sequence", 3},
+                                         {"step", 2},
+                                         {"test_share", 0.5},
+                                         {"owners", "blocks"},
+                                         {"block", 10}},
+                                        format.keys);
+        const DataShape said = format.shape(values);
+        CHECK(said.example == ExampleShape{3, 1, 1, 3});
+        CHECK(said.num_classes == 3);
+        const Dataset dataset = format.read(values, 1);
+        CHECK(dataset.train.owners == std::vector<std::uint32_t>{0, 1});
+        CHECK(dataset.test.size() == 2);
+    }
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,95 @@
+// Text by speakers, an embedding and LSTM layers, in the real program.
+#include "tests/clients/data/npz_fixture.h"
+#include "tests/process/finished_run.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+/// Four speakers with two sentences each, which after a few characters are certain; a fifth says too little.
+class Play {
+public:
+    Play() {
+        std::string text;
+        for (int turn = 0; turn < 6; ++turn)
+            for (int speaker = 0; speaker < 4; ++speaker)
+                text += fmt::format("SPEAKER {}:\n{}\n{}\n\n", speaker, speaker % 2 == 0 ? "abcdefghij" : "jihgfedcba",
+                                    turn % 2 == 0 ? "acegi bdfhj" : "bdfhj acegi");
+        clients::write_content(file(), text + "GHOST:\nah\n");
+    }
+    std::string file() const { return (folder_.path() / "play.txt").string(); }
+    Options config(const std::string& model = "model={name: char_lstm, units: 12, lstm_layers: 2}") const {
+        return {
+            fmt::format("data={{format: text, train: {}, sequence: 6, partition: {{scheme: natural, clients: 4}}}}", file()),
+            "training={cohort: 4, batch_size: 8, optimizer: {name: sgd, lr: 2}}", model};
+    }
+
+private:
+    TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_SUITE("TextRun") {
+    TEST_CASE("NextCharacterIsLearntWithTheSameBitsForAnyNumberOfWorkers") {
+        const Play play;
+        FedhiveRun run(small_config(), set(play.config() + Options{"rounds=12"}));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        CHECK(run.output().find("input 6 tokens of 12\n") != std::string::npos);
+        CHECK(run.output().find("examples of tokens · 12 classes · 1 owner without a training example left out\n") !=
+              std::string::npos);
+        CHECK(std::stod(read_csv(run.out() / "rounds.csv").back().at("test_accuracy")) > 0.5);  // by chance 0.1
+        CHECK(run.manifest()["engine"] == "libtorch");
+        const std::string two = run.manifest()["model_sha256"];
+        for (const char* workers : {"workers=0", "workers=3"})
+            CHECK(sha_with(play.config() + Options{"rounds=12", workers}) == two);
+    }
+
+    TEST_CASE("SequencesAreTrainedInEveryModeByManyClientsAtOnceAndInBf16") {
+        const Play play;
+        const Options config =
+            play.config(
+                "model={layers: [{embedding: 3}, {lstm: {hidden: 4, all_positions: true}}, dropout, {lstm: 4}, linear]}") +
+            Options{"data.partition={clients: 4}", "rounds=1"};
+        for (const std::string mode : {"{name: split, cut: \"1\"}", "{name: async}", "{name: gradient_averaging}",
+                                       "{name: parameter_server}", "{name: hogwild}"})
+            CHECK(sha_with(config + Options{"workers=4", "mode=" + mode}).size() == 64);
+        CHECK(sha_with(config + Options{"training.clients_at_once=4"}).size() == 64);
+        CHECK(sha_with(config + Options{"training.precision=bf16"}).size() == 64);
+    }
+
+    TEST_CASE("WhatDoesNotGoWithTokensIsRefusedByName") {
+        const Play play;
+        const auto refused = [&](const Options& more, const std::string& text) {
+            FedhiveRun run(small_config(), set(play.config() + more));
+            CHECK(run.end() == "exited with status 2");
+            CHECK_MESSAGE(run.output().find(text) != std::string::npos, run.output());
+            CHECK_FALSE(std::filesystem::exists(run.out()));
+        };
+        refused({"data.normalize={mean: [0.5], std: [1]}"},
+                "data.normalize: mean is given, but the data's examples are tokens");
+        refused({"training.engine=direct"},
+                "training.engine: the direct engine has no embedding (layer 0); allowed here: auto, libtorch");
+        refused({"model={name: mlp}"},
+                "model.name: mlp takes numbers, the data's examples are tokens; for such data use char_lstm");
+        refused({"model={layers: [flatten, linear]}"},
+                "model.layers[0]: layer 0 (flatten) takes numbers, and what comes in are 6 tokens");
+        refused({"data.partition.clients=5"}, "data.partition: clients is 5, but the data have 4 owners; write clients: 4");
+        refused({"data.sequence=600"}, "data.format: " + play.file() + ": nobody has 600 characters to train on");
+    }
+
+    TEST_CASE("ShowModelSaysWhatTokensBecome") {
+        const Play play;
+        FedhiveRun run(small_config());
+        REQUIRE(run.end() == "exited with status 0");
+        std::filesystem::remove(run.folder() / "output");
+        run.start(Options{"show-model", (run.folder() / "test.yaml").string()} + set(play.config()));
+        CHECK(run.end() == "exited with status 0");
+        for (const char* line :
+             {"   input                                      6 tokens of 12\n", "0  embedding dim 8, tokens 12  embed"})
+            CHECK_MESSAGE(run.output().find(line) != std::string::npos, run.output());
+    }
+}
