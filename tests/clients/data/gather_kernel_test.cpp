@@ -52,8 +52,11 @@ void kernel_has_the_bits_of_the_host(ExampleShape shape, const Normalization& no
     for (std::size_t i = 0; i < kExamples * num_values; ++i) {
         const auto byte = static_cast<std::uint8_t>(stream.below(256));
         const float value = static_cast<float>(byte) / 3.0F;
+        const std::int32_t token = byte * 1000;
         if (type == ValueType::U8)
             values[i] = byte;
+        else if (type == ValueType::I32)
+            std::memcpy(&values[i * sizeof token], &token, sizeof token);
         else
             std::memcpy(&values[i * sizeof value], &value, sizeof value);
     }
@@ -94,6 +97,8 @@ TEST_SUITE("GatherKernel") {
         kernel_has_the_bits_of_the_host({1, 1, 1}, {}, 0);
         kernel_has_the_bits_of_the_host({3, 5, 7}, {{0.1, 0.2, 0.3}, {0.5, 0.6, 0.7}}, 33, ValueType::F32);
         kernel_has_the_bits_of_the_host({20, 1, 1}, {}, 7, ValueType::F32);
+        kernel_has_the_bits_of_the_host({20, 1, 1, 256}, {}, 7);
+        kernel_has_the_bits_of_the_host({20, 1, 1, 256'000}, {}, 7, ValueType::I32);
     }
 
     TEST_CASE("Gpu: GatherKernelTakesMoreRowsThanAGridHas") {

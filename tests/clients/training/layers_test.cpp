@@ -138,15 +138,17 @@ TEST_SUITE("Layers") {
         }
     }
 
-    TEST_CASE("TokensThatDifferOnlyBeforeTheLastPositionAreToldApart") {
+    TEST_CASE("LastPositionsStateKnowsTheFirstTokenAndTheLast") {
         prepare_libtorch(1);
         const ModelSpec spec = listed(LayerList().add("embedding", {4}).add("lstm", {6}).add("linear"));
         Classifier model(spec);
         model.initialise();
         const at::Tensor one = some_examples(spec, 1);
-        at::Tensor other = one.clone();
-        other[0][0] = (other[0][0] + 1).remainder(7);
-        CHECK_FALSE(model.forward(one).equal(model.forward(other)));
+        for (const std::int64_t position : {0, 11}) {
+            const at::Tensor other = one.clone();
+            other[0][position].copy_((one[0][position] + 1).remainder(7));
+            CHECK_FALSE(model.forward(one).equal(model.forward(other)));
+        }
     }
 
     TEST_CASE("NormsBeginAsOnesAndZeros") {
