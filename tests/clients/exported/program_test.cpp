@@ -193,6 +193,10 @@ TEST_SUITE("ExportedProgram") {
         check_refused("cnn", "takes batches of 8 examples and more", [&](ExportedFile& file) {
             for (Json& range : file.model["range_constraints"]) range["min_val"] = 8;
         });
+        ExportedFile most("cnn");
+        for (Json& range : most.model["range_constraints"]) range["max_val"] = 64;
+        const std::string bytes = most.archive();
+        CHECK(read(bytes).most_batch == 64);
         check_refused("bn_cnn", "was exported in evaluation mode", [](ExportedFile& file) {
             for (Json& node : file.nodes())
                 for (Json& input : node["inputs"])

@@ -34,6 +34,9 @@ TEST_SUITE("SweepRecord") {
         CHECK(config_hash(sweep.runs[0].config) == config_hash(sweep.runs[1].config));
         CHECK(config_hash(sweep.runs[0].config) != config_hash(sweep.runs[2].config));
         CHECK(config_hash(sweep.runs[0].config).size() == 64);
+        RunConfig begun = sweep.runs[0].config;
+        begun.model.file_sha256 = "1";  // filled in by the run
+        CHECK(config_hash(begun) == config_hash(sweep.runs[0].config));
     }
 
     TEST_CASE("WhatIsWrittenIsReadBack") {
