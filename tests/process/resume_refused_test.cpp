@@ -62,7 +62,8 @@ TEST_SUITE("ResumeRefused") {
     TEST_CASE("ChangedKeysAreAllNamedWithBothValues") {
         Finished run;
         const std::string list =
-            "A resumed run may change: rounds, workers, mps, data.root, data.train, data.test, training.clients_per_slot, "
+            "A resumed run may change: rounds, workers, mps, data.root, data.train, data.test, model.file, "
+            "training.clients_per_slot, "
             "training.graph, "
             "stop.test_accuracy, failures.policy, failures.attempts, failures.deadline_s, checkpoint.every, checkpoint.keep";
         run.refuses({"--set", "seed=2", "--set", "training.batch_size=8", "--set", "rounds=9"},
