@@ -113,7 +113,7 @@ void replace_file(const fs::path& file, const std::string& text) {
 TEST_SUITE("Watch") {
     TEST_CASE("FollowsARunToItsEndInPlainLines") {
         FedhiveRun run(small_config(),
-                       set({"rounds=40", "training.engine=libtorch", "training.local_epochs=3"}));  // long enough
+                       set({"rounds=40", "training.engine=libtorch", "training.local_epochs=12"}));  // long enough
         REQUIRE(eventually(30.0, [&] { return run.rounds() >= 1; }));
         const Watch watch(run.out());
         REQUIRE(run.end() == "exited with status 0");
