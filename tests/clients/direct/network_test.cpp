@@ -37,6 +37,13 @@ std::vector<ModelSpec> networks() {
             listed_model(rows, kInput, 5),   listed_model(dropped, kInput, 5), listed_model(plain_pool, kInput, 5)};
 }
 
+/// With a layer that has more inputs than are stepped at a time.
+ModelSpec wide_network() {
+    LayerList layers;
+    layers.add("flatten").add("linear", {1100}).add("relu").add("linear");
+    return listed_model(layers, kInput, 5);
+}
+
 /// A network with all that it takes, drawn.
 struct Case {
     explicit Case(const ModelSpec& spec, const direct::Kernels& kernels = direct::kernels()) : network(spec, kernels) {
@@ -45,7 +52,7 @@ struct Case {
         for (const auto& entry : network.layout().entries())
             for (std::size_t i = 0; i < entry.size; ++i)
                 parameters[entry.offset + i] = static_cast<float>(0.4 * stream.normal());
-        gradient.assign(network.layout().num_trainable(), 0.0F);
+        gradient.assign(network.layout().num_trainable(), 7.0F);  // what was there is written over
         examples.resize(kBatch * network.inputs());
         for (float& value : examples) value = static_cast<float>(stream.normal());
         for (std::size_t i = 0; i < kBatch; ++i) labels.push_back(static_cast<std::int64_t>(i % network.classes()));
@@ -118,7 +125,9 @@ TEST_SUITE("DirectNetwork") {
     }
 
     TEST_CASE("DescentIsAGradientAndAStepAlongItBitForBit") {
-        for (const ModelSpec& spec : networks())
+        std::vector<ModelSpec> all = networks();
+        all.push_back(wide_network());
+        for (const ModelSpec& spec : all)
             for (const aggregation::OptimizerOptions& options : std::initializer_list<aggregation::OptimizerOptions>{
                      aggregation::SgdOptions{0.1F, 0.0F, 0.0F, false}, aggregation::SgdOptions{0.1F, 0.9F, 0.01F, true},
                      aggregation::AdamOptions{.weight_decay = 0.01F}, aggregation::AdagradOptions{}}) {
