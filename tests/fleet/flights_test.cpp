@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <set>
 
 using namespace fedhive;
 using namespace fedhive::sim;
@@ -175,16 +176,36 @@ TEST_SUITE("FleetFlights") {
     }
 
     TEST_CASE("OnTheWallClockWhoHasReallyFinishedIsReplaced") {
-        for (const std::uint32_t workers : {0U, 1U}) {
-            FlyingRun run(workers, 3, true, {}, true);
-            const Arrivals first = run.round(kEight, {{8}, {9}});
-            CHECK(first.order == Cohort{0, 1, 2});  // one after the other
-            CHECK(run.fleet->on_their_way() == Cohort{3, 4, 5, 6, 7, 8, 9});
-            CHECK(run.server.now_s == 0.0);
-            CHECK(run.round({0}, {{1}, {2}}).order == Cohort{3, 4, 5});
-            CHECK(run.round({}).order == Cohort{6, 7, 8});
-            CHECK(run.round({}).order == Cohort{9, 0, 1});
-        }
+        FlyingRun run(0, 3, true, {}, true);
+        const Arrivals first = run.round(kEight, {{8}, {9}});
+        CHECK(first.order == Cohort{0, 1, 2});  // one after the other
+        CHECK(run.fleet->on_their_way() == Cohort{3, 4, 5, 6, 7, 8, 9});
+        CHECK(run.server.now_s == 0.0);
+        CHECK(run.round({0}, {{1}, {2}}).order == Cohort{3, 4, 5});
+        CHECK(run.round({}).order == Cohort{6, 7, 8});
+        CHECK(run.round({}).order == Cohort{9, 0, 1});
+    }
+
+    /// In what order a worker claims while somebody is sent is not settled, so neither is who finishes first.
+    TEST_CASE("OnTheWallClockEverySendingArrivesOnce") {
+        FlyingRun run(2, 3, true, {}, true);
+        std::multiset<std::uint32_t> sent(kEight.begin(), kEight.end());
+        sent.insert({8, 9, 0, 1, 2});
+        std::multiset<std::uint32_t> arrived;
+        const auto round = [&](const Cohort& cohort, const std::vector<Cohort>& replacements) {
+            const Arrivals here = run.round(cohort, replacements);
+            CHECK(here.order.size() == 3);
+            arrived.insert(here.order.begin(), here.order.end());
+        };
+        round(kEight, {{8}, {9}});
+        CHECK(run.fleet->on_their_way().size() == 7);
+        round({0}, {{1}, {2}});
+        round({}, {});
+        round({}, {});
+        const Cohort left = run.fleet->on_their_way();
+        arrived.insert(left.begin(), left.end());
+        CHECK(arrived == sent);
+        CHECK(run.server.now_s == 0.0);
     }
 
     TEST_CASE("DroppedClientIsReplacedToo") {
