@@ -43,33 +43,74 @@ FEDHIVE_HOST_DEVICE void for_each_of_rows(const Threads& threads, const Group& g
 
 // --- linear -----------------------------------------------------------------------------------------------------------------------
 
+/// Outputs that a thread makes side by side, where there are enough for all: what they have in common is read once. Each has its own sum, so
+/// this changes no bit either.
+constexpr std::uint32_t kAbreast = 4;
+
+/// run(Abreast<kAbreast>) or, where that would leave threads without work, run(Abreast<1>).
+template <std::uint32_t Width>
+struct Abreast {
+    static constexpr std::uint32_t width = Width;
+};
+template <typename Threads, typename Run>
+FEDHIVE_HOST_DEVICE void abreast(const Threads& threads, std::uint32_t outputs, const Run& run) {
+    if (outputs >= kAbreast * threads.count())
+        run(Abreast<kAbreast>{});
+    else
+        run(Abreast<1>{});
+}
+
+/// Number k of those abreast from `first` on; behind the last one this is made once more, and not kept.
+FEDHIVE_HOST_DEVICE std::uint32_t at_most(std::uint32_t number, std::uint32_t last) { return number < last ? number : last; }
+
 /// Neighbouring threads take neighbouring rows: they read the same weight, and values that lie in different banks.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void linear_forward(const Threads& threads, const Layer& layer, const Group& group,
                                         const float* parameters) {
-    const std::uint32_t inputs = layer.in.size();
-    for_each(threads, group.rows * layer.out.size(), [&](std::uint32_t e) {
-        const std::uint32_t o = e / group.rows;
-        float* const values = group.values + static_cast<std::size_t>(e - o * group.rows) * group.row;
-        const float *x = values + layer.in_at, *w = parameters + layer.weight + static_cast<std::size_t>(o) * inputs;
-        float sum = 0.0F;
-        for (std::uint32_t i = 0; i < inputs; ++i) sum = fused(x[i], w[i], sum);
-        values[layer.out_at + o] = sum + parameters[layer.bias + o];
+    const std::uint32_t inputs = layer.in.size(), outputs = layer.out.size();
+    abreast(threads, group.rows * outputs, [&](auto wide) {
+        constexpr std::uint32_t kWidth = decltype(wide)::width;
+        for_each(threads, group.rows * ((outputs + kWidth - 1) / kWidth), [&](std::uint32_t e) {
+            const std::uint32_t part = e / group.rows, o = part * kWidth;
+            float* const values = group.values + static_cast<std::size_t>(e - part * group.rows) * group.row;
+            const float* const x = values + layer.in_at;
+            const float* w[kWidth];
+            float sums[kWidth] = {};
+            for (std::uint32_t k = 0; k < kWidth; ++k)
+                w[k] = parameters + layer.weight + static_cast<std::size_t>(at_most(o + k, outputs - 1)) * inputs;
+            for (std::uint32_t i = 0; i < inputs; ++i)
+                for (std::uint32_t k = 0; k < kWidth; ++k) sums[k] = fused(x[i], w[k][i], sums[k]);
+            for (std::uint32_t k = 0; k < kWidth && o + k < outputs; ++k)
+                values[layer.out_at + o + k] = sums[k] + parameters[layer.bias + o + k];
+        });
     });
 }
 
+/// Neighbouring threads take neighbouring inputs, of the same outputs.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void linear_gradient(const Threads& threads, const Layer& layer, const Group& group, float* sums) {
-    const std::uint32_t inputs = layer.in.size(), outputs = layer.out.size(), weights = inputs * outputs;
-    for_each(threads, weights + outputs, [&](std::uint32_t e) {
-        const bool bias = e >= weights;
-        const std::uint32_t o = bias ? e - weights : e / inputs;
-        float* const to = sums + (bias ? layer.bias + o : layer.weight + e);
-        const float *gradient = group.values + layer.out_at + o, *x = group.values + layer.in_at + (bias ? 0 : e - o * inputs);
-        float sum = *to;
-        for (std::uint32_t r = 0; r < group.rows; ++r, gradient += group.row, x += group.row)
-            sum = bias ? sum + *gradient : fused(*gradient, *x, sum);
-        *to = sum;
+    const std::uint32_t inputs = layer.in.size(), outputs = layer.out.size();
+    abreast(threads, inputs * outputs, [&](auto wide) {
+        constexpr std::uint32_t kWidth = decltype(wide)::width;
+        for_each(threads, inputs * ((outputs + kWidth - 1) / kWidth), [&](std::uint32_t e) {
+            const std::uint32_t o = e / inputs * kWidth, i = e % inputs;
+            float* const to = sums + layer.weight + static_cast<std::size_t>(o) * inputs + i;
+            float of[kWidth];
+            for (std::uint32_t k = 0; k < kWidth; ++k) of[k] = to[(at_most(o + k, outputs - 1) - o) * inputs];
+            const float* values = group.values;
+            for (std::uint32_t r = 0; r < group.rows; ++r, values += group.row) {
+                const float x = values[layer.in_at + i];
+                for (std::uint32_t k = 0; k < kWidth; ++k)
+                    of[k] = fused(values[layer.out_at + at_most(o + k, outputs - 1)], x, of[k]);
+            }
+            for (std::uint32_t k = 0; k < kWidth && o + k < outputs; ++k) to[k * inputs] = of[k];
+        });
+    });
+    for_each(threads, outputs, [&](std::uint32_t o) {
+        float sum = sums[layer.bias + o];
+        for (std::uint32_t r = 0; r < group.rows; ++r)
+            sum += group.values[static_cast<std::size_t>(r) * group.row + layer.out_at + o];
+        sums[layer.bias + o] = sum;
     });
 }
 
@@ -86,56 +127,81 @@ FEDHIVE_HOST_DEVICE void linear_back(const Threads& threads, const Layer& layer,
 
 // --- convolution ------------------------------------------------------------------------------------------------------------------
 
+/// Channels abreast look at the same pixels.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void convolution_forward(const Threads& threads, const Layer& layer, const Group& group,
                                              const float* parameters) {
     const Extent in = layer.in, out = layer.out;
-    const std::uint32_t kernel = layer.kernel, taps = in.channels * kernel * kernel;
-    for_each_of_rows(threads, group, out.size(), [&](float* values, std::uint32_t at, std::uint32_t) {
-        const std::uint32_t o = at / (out.height * out.width), pixel = at - o * out.height * out.width;
-        // Unsigned on purpose: what lies above or left of the image is far outside, too.
-        const std::uint32_t top = pixel / out.width * layer.stride - layer.padding;
-        const std::uint32_t left = pixel % out.width * layer.stride - layer.padding;
-        const float* w = parameters + layer.weight + static_cast<std::size_t>(o) * taps;
-        float sum = 0.0F;
-        for (std::uint32_t c = 0; c < in.channels; ++c)
-            for (std::uint32_t i = 0; i < kernel; ++i, w += kernel) {
-                if (top + i >= in.height) continue;
-                const float* const x = values + layer.in_at + (c * in.height + top + i) * in.width;
-                for (std::uint32_t j = 0; j < kernel; ++j)
-                    if (left + j < in.width) sum = fused(x[left + j], w[j], sum);
-            }
-        values[layer.out_at + at] = sum + parameters[layer.bias + o];
+    const std::uint32_t kernel = layer.kernel, taps = in.channels * kernel * kernel, pixels = out.height * out.width;
+    abreast(threads, group.rows * out.size(), [&](auto wide) {
+        constexpr std::uint32_t kWidth = decltype(wide)::width;
+        const std::uint32_t parts = (out.channels + kWidth - 1) / kWidth;
+        for_each_of_rows(threads, group, parts * pixels, [&](float* values, std::uint32_t at, std::uint32_t) {
+            const std::uint32_t o = at / pixels * kWidth, pixel = at % pixels;
+            // Unsigned on purpose: what lies above or left of the image is far outside, too.
+            const std::uint32_t top = pixel / out.width * layer.stride - layer.padding;
+            const std::uint32_t left = pixel % out.width * layer.stride - layer.padding;
+            const float* w[kWidth];
+            float sums[kWidth] = {};
+            for (std::uint32_t k = 0; k < kWidth; ++k)
+                w[k] = parameters + layer.weight + static_cast<std::size_t>(at_most(o + k, out.channels - 1)) * taps;
+            for (std::uint32_t c = 0, tap = 0; c < in.channels; ++c)
+                for (std::uint32_t i = 0; i < kernel; ++i, tap += kernel) {
+                    if (top + i >= in.height) continue;
+                    const float* const x = values + layer.in_at + (c * in.height + top + i) * in.width;
+                    for (std::uint32_t j = 0; j < kernel; ++j) {
+                        if (left + j >= in.width) continue;
+                        for (std::uint32_t k = 0; k < kWidth; ++k) sums[k] = fused(x[left + j], w[k][tap + j], sums[k]);
+                    }
+                }
+            for (std::uint32_t k = 0; k < kWidth && o + k < out.channels; ++k)
+                values[layer.out_at + (o + k) * pixels + pixel] = sums[k] + parameters[layer.bias + o + k];
+        });
     });
 }
 
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void convolution_gradient(const Threads& threads, const Layer& layer, const Group& group, float* sums) {
     const Extent in = layer.in, out = layer.out;
-    const std::uint32_t kernel = layer.kernel, square = kernel * kernel, taps = in.channels * square;
-    const std::uint32_t weights = out.channels * taps;
-    for_each(threads, weights + out.channels, [&](std::uint32_t e) {
-        const bool bias = e >= weights;
-        const std::uint32_t o = bias ? e - weights : e / taps, tap = bias ? 0 : e - o * taps;
-        const std::uint32_t c = tap / square, i = tap % square / kernel, j = tap % kernel;
-        float* const to = sums + (bias ? layer.bias + o : layer.weight + e);
-        float sum = *to;
-        for (std::uint32_t r = 0; r < group.rows; ++r) {
-            const float* const values = group.values + static_cast<std::size_t>(r) * group.row;
-            const float* gradient = values + layer.out_at + o * out.height * out.width;
-            for (std::uint32_t y = 0; y < out.height; ++y) {
-                const std::uint32_t from_y = y * layer.stride + i - layer.padding;
-                const float* const x = values + layer.in_at + (c * in.height + from_y) * in.width;
-                for (std::uint32_t k = 0; k < out.width; ++k, ++gradient) {
-                    const std::uint32_t from_x = k * layer.stride + j - layer.padding;
-                    if (bias)
-                        sum += *gradient;
-                    else if (from_y < in.height && from_x < in.width)
-                        sum = fused(*gradient, x[from_x], sum);
+    const std::uint32_t kernel = layer.kernel, square = kernel * kernel, taps = in.channels * square,
+                        pixels = out.height * out.width;
+    abreast(threads, out.channels * taps, [&](auto wide) {
+        constexpr std::uint32_t kWidth = decltype(wide)::width;
+        for_each(threads, (out.channels + kWidth - 1) / kWidth * taps, [&](std::uint32_t e) {
+            const std::uint32_t o = e / taps * kWidth, tap = e % taps;
+            const std::uint32_t c = tap / square, i = tap % square / kernel, j = tap % kernel;
+            float* const to = sums + layer.weight + static_cast<std::size_t>(o) * taps + tap;
+            std::uint32_t channel[kWidth];
+            float of[kWidth];
+            for (std::uint32_t k = 0; k < kWidth; ++k) {
+                channel[k] = at_most(o + k, out.channels - 1);
+                of[k] = to[(channel[k] - o) * taps];
+            }
+            for (std::uint32_t r = 0; r < group.rows; ++r) {
+                const float* const values = group.values + static_cast<std::size_t>(r) * group.row;
+                for (std::uint32_t y = 0; y < out.height; ++y) {
+                    const std::uint32_t from_y = y * layer.stride + i - layer.padding;
+                    if (from_y >= in.height) continue;
+                    const float* const x = values + layer.in_at + (c * in.height + from_y) * in.width;
+                    const float* const gradient = values + layer.out_at + y * out.width;
+                    for (std::uint32_t p = 0; p < out.width; ++p) {
+                        const std::uint32_t from_x = p * layer.stride + j - layer.padding;
+                        if (from_x >= in.width) continue;
+                        for (std::uint32_t k = 0; k < kWidth; ++k)
+                            of[k] = fused(gradient[channel[k] * pixels + p], x[from_x], of[k]);
+                    }
                 }
             }
+            for (std::uint32_t k = 0; k < kWidth && o + k < out.channels; ++k) to[k * taps] = of[k];
+        });
+    });
+    for_each(threads, out.channels, [&](std::uint32_t o) {
+        float sum = sums[layer.bias + o];
+        for (std::uint32_t r = 0; r < group.rows; ++r) {
+            const float* const gradient = group.values + static_cast<std::size_t>(r) * group.row + layer.out_at + o * pixels;
+            for (std::uint32_t p = 0; p < pixels; ++p) sum += gradient[p];
         }
-        *to = sum;
+        sums[layer.bias + o] = sum;
     });
 }
 
