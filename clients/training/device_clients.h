@@ -17,7 +17,7 @@ public:
     DeviceClients(const DeviceNetwork& network, const ExamplesView& train, const aggregation::SgdOptions& optimizer,
                   std::uint64_t batch);
 
-    std::size_t num_rows() const override { return kBlocksAtOnce; }
+    std::size_t num_rows() const override { return rows_at_once(stride_); }
     void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round, std::span<const WholeClient> clients,
                aggregation::ConstParamSpan global) override;
     aggregation::ParamSpan parameters(std::size_t row) override {

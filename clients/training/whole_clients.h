@@ -5,6 +5,8 @@
 #include "aggregation/memory/param_span.h"
 #include "clients/training/local_training.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -12,6 +14,13 @@ namespace fedhive::clients {
 
 /// Clients of one launch, at most: more of them go one launch after the other. A power of two.
 inline constexpr std::size_t kBlocksAtOnce = 64;
+
+/// The same where a client's row is of so many floats, thrice: all rows have room in 256 MiB, but that there is one at least.
+constexpr std::size_t rows_at_once(std::size_t num_floats) {
+    constexpr std::size_t kBytes = std::size_t{256} << 20;
+    const std::size_t rows = kBytes / (3 * sizeof(float) * std::max<std::size_t>(1, num_floats));
+    return std::bit_floor(std::clamp<std::size_t>(rows, 1, kBlocksAtOnce));
+}
 
 struct WholeClient {
     std::uint32_t client_id = 0;

@@ -45,7 +45,7 @@ private:
     unsigned char* at_;
 };
 
-__global__ void __launch_bounds__(kThreads) train_kernel(Launch launch, Training training) {
+__global__ void __launch_bounds__(kThreads, 1) train_kernel(Launch launch, Training training) {
     extern __shared__ double memory[];
     const BlockThreads threads;
     const Network& network = launch.network;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads) train_kernel(Launch launch, Training
     if (threads.index() == 0) *client.loss_sum = loss;
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 1)
     gradient_kernel(Launch launch, float* parameters, Step step, float* gradient, double* loss_sum) {
     extern __shared__ double memory[];
     const BlockThreads threads;
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kThreads)
     if (threads.index() == 0) *loss_sum += mean * static_cast<double>(step.size);
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 1)
     evaluate_kernel(Launch launch, const float* parameters, std::uint32_t count, Verdict* verdicts) {
     extern __shared__ double memory[];
     const BlockThreads threads;
