@@ -3,8 +3,8 @@
 #include "clients/direct/device/plan.h"
 #include "clients/direct/network.h"
 #include "clients/training/device_network.h"
+#include "clients/training/engine.h"
 #include "clients/training/libtorch_info.h"
-
 #include "sim/strategies/strategy.h"
 
 #include <fmt/format.h>
@@ -46,23 +46,28 @@ std::string direct_kernels(aggregation::MemorySpace space) {
 clients::Engine choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace space, const clients::ModelSpec& model,
                               const clients::Cut& cut) {
     const std::string& wanted = loaded.run.training.engine;
-    if (wanted == "libtorch") return clients::Engine::Libtorch;
+    // Whether there is what an engine needs is found out here, not by a worker.
+    const auto libtorch = [] {
+        clients::libtorch_engine();
+        return clients::Engine::Libtorch;
+    };
+    if (wanted == "libtorch") return libtorch();
     const std::string in_the_way = obstacle(loaded.run, space, model, cut);
     const bool on_gpu = space == aggregation::MemorySpace::Cuda;
     if (in_the_way.empty()) {
-        if (!on_gpu)
-            clients::direct::kernels();  // whether the environment names any that there are is found out here, not by a worker
+        if (!on_gpu) clients::direct::kernels();  // the environment may name others than there are
         return clients::Engine::Direct;
     }
-    if (on_gpu && !clients::libtorch_info().cuda_built)
-        throw loaded.source->error("device",
-                                   fmt::format("the direct engine {}, and this build has no other training on CUDA: use "
-                                               "device: cpu, or run scripts/setup --cuda and build again",
-                                               in_the_way));
+    if (on_gpu && clients::libtorch_cuda_devices() == 0)
+        throw loaded.source->error(
+            "device", fmt::format("the direct engine {}, and {}: use device: cpu, or run scripts/setup --cuda and build again",
+                                  in_the_way,
+                                  clients::libtorch_info().cuda_built ? "LibTorch cannot use the GPU"
+                                                                      : "this build has no other training on CUDA"));
     if (wanted == "direct")
         throw loaded.source->error("training.engine",
                                    fmt::format("the direct engine {}; allowed here: auto, libtorch", in_the_way));
-    return clients::Engine::Libtorch;
+    return libtorch();
 }
 
 }  // namespace fedhive::sim
