@@ -116,6 +116,9 @@ CudaVersions cuda_versions() {
         versions.architecture = properties.major * 10 + properties.minor;
         versions.device_uuid = text_of(properties.uuid.bytes);
     }
+    int bytes = 0;
+    if (versions.devices > 0 && cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0) == cudaSuccess)
+        versions.shared_bytes_per_block = static_cast<unsigned>(bytes);
     cudaGetLastError();  // where there is no device, that is known now
 #endif
     return versions;

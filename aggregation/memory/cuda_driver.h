@@ -45,7 +45,8 @@ struct CudaVersions {
     int runtime = 0;
     int driver = 0;
     int devices = 0;
-    int architecture = 0;  // of the first device; 90: compute capability 9.0
+    int architecture = 0;                 // of the first device; 90: compute capability 9.0
+    unsigned shared_bytes_per_block = 0;  // of the first device: the most that a kernel can be allowed
     std::string device_name;
     std::string device_uuid;  // of the first device, without "GPU-"; NVML counts devices in another order than CUDA
 

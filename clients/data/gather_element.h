@@ -33,15 +33,19 @@ FEDHIVE_HOST_DEVICE Value stored(const GatherTerms& from, std::size_t example, s
     return static_cast<const Value*>(from.values)[example * from.num_values + at];
 }
 
+/// Value `at` of example `example`, normalised.
+FEDHIVE_HOST_DEVICE float gathered(const GatherTerms& from, std::size_t example, std::uint32_t at) {
+    const float scale = from.scale[at / from.plane], shift = from.shift[at / from.plane];
+    return from.type == ValueType::U8    ? normalized(stored<std::uint8_t>(from, example, at), scale, shift)
+           : from.type == ValueType::F32 ? normalized(stored<float>(from, example, at), scale, shift)
+                                         : normalized(stored<std::int32_t>(from, example, at), scale, shift);
+}
+
 /// Value `at` of the batch's example `row`, and with the first value its label.
 FEDHIVE_HOST_DEVICE void gather(const GatherTerms& from, std::size_t row, std::uint32_t at, float* values,
                                 std::int64_t* labels) {
     const std::size_t example = from.order[(from.cursor == nullptr ? 0 : static_cast<std::size_t>(*from.cursor)) + row];
-    const float scale = from.scale[at / from.plane], shift = from.shift[at / from.plane];
-    values[row * from.num_values + at] =
-        from.type == ValueType::U8    ? normalized(stored<std::uint8_t>(from, example, at), scale, shift)
-        : from.type == ValueType::F32 ? normalized(stored<float>(from, example, at), scale, shift)
-                                      : normalized(stored<std::int32_t>(from, example, at), scale, shift);
+    values[row * from.num_values + at] = gathered(from, example, at);
     if (at == 0) labels[row] = from.labels[example];
 }
 

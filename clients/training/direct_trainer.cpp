@@ -2,13 +2,22 @@
 
 #include "aggregation/base/error.h"
 #include "clients/training/clipped_step.h"
+#include "clients/training/device_clients.h"
+#include "clients/training/device_step.h"
 #include "clients/training/direct_step.h"
 
 #include <optional>
 
 namespace fedhive::clients {
 
+using aggregation::MemorySpace;
+
 namespace {
+
+void require_layout(const aggregation::Layout& layout, const WorkerPlan& plan) {
+    if (layout.fingerprint() != plan.layout_fingerprint)
+        throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
+}
 
 class DirectTrainer final : public Trainer {
 public:
@@ -16,8 +25,7 @@ public:
         : network_(plan.model),
           step_(network_, dataset.train(), plan.normalization.get(), plan.optimizer),
           evaluation_(network_, dataset.test(), plan.normalization.get()) {
-        if (network_.layout().fingerprint() != plan.layout_fingerprint)
-            throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
+        require_layout(network_.layout(), plan);
         if (plan.clip_norm > 0.0) clipped_.emplace(step_, plan.clip_norm);
     }
     TrainingStep& step() override { return clipped_ ? *clipped_ : static_cast<TrainingStep&>(step_); }
@@ -30,9 +38,35 @@ private:
     DirectEvaluation evaluation_;
 };
 
+class DeviceTrainer final : public Trainer {
+public:
+    DeviceTrainer(const WorkerPlan& plan, const SharedDataset& dataset)
+        : network_(plan.model, plan.normalization.get(), shared_bytes_of_device()),
+          step_(network_, dataset.train(MemorySpace::Cuda), plan.optimizer, plan.training.batch_size),
+          evaluation_(network_, dataset.test(MemorySpace::Cuda)) {
+        require_layout(network_.layout(), plan);
+        if (plan.clip_norm > 0.0) clipped_.emplace(step_, plan.clip_norm);
+        // Who looks at each gradient, and any other rule, takes the step.
+        const auto* sgd = std::get_if<aggregation::SgdOptions>(&plan.optimizer);
+        if (sgd != nullptr && !clipped_ && plan.control_floats == 0)
+            clients_.emplace(network_, dataset.train(MemorySpace::Cuda), *sgd, plan.training.batch_size);
+    }
+    TrainingStep& step() override { return clipped_ ? *clipped_ : static_cast<TrainingStep&>(step_); }
+    Evaluation& evaluation() override { return evaluation_; }
+    WholeClients* whole_clients() override { return clients_ ? &*clients_ : nullptr; }
+
+private:
+    DeviceNetwork network_;
+    DeviceStep step_;
+    std::optional<ClippedStep> clipped_;  // where the plan asks for it
+    DeviceEvaluation evaluation_;
+    std::optional<DeviceClients> clients_;
+};
+
 }  // namespace
 
 std::unique_ptr<Trainer> make_direct_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
+    if (plan.space == MemorySpace::Cuda) return std::make_unique<DeviceTrainer>(plan, dataset);
     return std::make_unique<DirectTrainer>(plan, dataset);
 }
 

@@ -130,11 +130,14 @@ void TaskRunner::train(TaskCell& cell) {
     figures_.reserve(task.count);
     const std::int64_t start_ns = now_ns();
     if (several) slot_sum_.zero_init();
-    const std::uint64_t at_once = std::max<std::uint64_t>(1, plan_.clients_at_once);
+    WholeClients* const whole = trainer_.whole_clients();
+    const std::uint64_t at_once = std::max<std::uint64_t>(1, whole != nullptr ? whole->num_rows() : plan_.clients_at_once);
     for (std::uint64_t done = 0; done < task.count; done += at_once) {
         cell.started_ns.store(now_ns(), std::memory_order_relaxed);  // the deadline is one client's, not the slot's
         const std::uint64_t count = std::min(at_once, task.count - done);
-        if (count > 1)
+        if (whole != nullptr)
+            train_whole(cell, *whole, done, count);
+        else if (count > 1)
             train_at_once(cell, done, count);
         else
             train_one(cell, done);

@@ -49,6 +49,7 @@ private:
     void accept_all(TaskCell& cell, std::int64_t start_ns);
     void train_member(const Task& task, std::uint64_t member);
     void train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count);
+    void train_whole(TaskCell& cell, WholeClients& whole, std::uint64_t first, std::uint64_t count);
     void compute_gradient(const Task& task);
     void train_in_place(const Task& task);
     std::function<bool()> stopping_or_gathering(TaskCell& cell, const bool& gathered) const;

@@ -5,6 +5,7 @@
 #include "clients/training/batched_step.h"
 #include "clients/training/split_channel.h"
 #include "clients/training/training_step.h"
+#include "clients/training/whole_clients.h"
 #include "clients/training/worker_plan.h"
 
 #include <memory>
@@ -24,6 +25,9 @@ struct Trainer {
 
     /// Of as many clients at once as the plan says.
     virtual BatchedStep& batched_step() { throw Fault("this trainer trains one client at a time"); }
+
+    /// For whole clients at once; null where they are trained step by step.
+    virtual WholeClients* whole_clients() { return nullptr; }
 
     /// One half of the model, cut where the plan says; the channel must outlive it.
     virtual std::unique_ptr<TrainingStep> half(Half, SplitChannel&) { throw Fault("this trainer has no model to cut"); }

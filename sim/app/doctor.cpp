@@ -45,7 +45,13 @@ void print_gpu(const Findings& found) {
         for (const std::string& cause : likely_ipc_causes(found.facts.ipc)) fmt::print("            likely: {}\n", cause);
     }
     const std::string why = found.why_no_training();
-    fmt::print("device      {}\n", why.empty() ? "cuda can be had" : "cuda cannot be had: " + why);
+    CudaFacts without = found.facts;
+    without.ipc_problem = found.ipc_problem;
+    without.libtorch_trains = false;
+    const bool direct = !why.empty() && why_no_cuda(without).empty();
+    fmt::print("device      {}\n", why.empty() ? "cuda can be had"
+                                   : direct ? "cuda can be had by device: cuda, for models of the direct engine; else: " + why
+                                            : "cuda cannot be had: " + why);
 }
 
 void print_json(const Findings& found) {

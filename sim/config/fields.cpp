@@ -125,15 +125,15 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
     visitor.field({.name = "clients_per_slot", .target = &training.clients_per_slot, .range = between(1, 1 << 20), .empty_word = "auto", .may_change = true,
                    .doc = "Consecutive cohort members whose updates one slot sums, a power of two; above 1 for strategies that average only. auto: on "
                           "the CPU up to 16, fewer towards the end of the cohort, where its updates would not fit into 16 MiB; otherwise as many as "
-                          "clients_at_once. Never changes a result."});
+                          "clients_at_once, or, where a GPU trains a client by a thread block, a worker's share, up to 64. Never changes a result."});
     visitor.field({.name = "clients_at_once", .target = &training.clients_at_once, .range = between(1, 1 << 20),
                    .doc = "Clients of one slot that are trained in one batched step, a power of two, at most clients_per_slot where that is given; typically 16–64 for lr "
                           "and clients of tens of examples, 1 for other models on a CPU. Other values differ in the last bits and in dropout."});
     visitor.field({.name = "engine", .target = &training.engine, .choices = {"auto", "libtorch", "direct"},
                    .doc = "What local steps and evaluations are computed by. direct: kernels of our own, several times as fast for small models on "
-                          "the CPU. libtorch: every model, every device. auto: direct on the CPU where it has "
-                          "every layer of the model, for one client at a time (clients_at_once 1, threads 1, not bf16, no mode that cuts the "
-                          "model), else libtorch; it never depends on the machine. The two differ in the last bits and in dropout."});
+                          "the CPU; on a GPU one thread block a client, of which an example has to fit its shared memory. libtorch: every model, every device. "
+                          "auto: direct where it has every layer of the model (clients_at_once 1, threads 1, not bf16, no mode that cuts the model; on a GPU neither tf32 "
+                          "nor graph), else libtorch; it never depends on how fast a machine is. The two differ in the last bits and in dropout."});
     visitor.field({.name = "precision", .target = &training.precision, .choices = {"f32", "tf32", "bf16"},
                    .doc = "Of a local step's forward and backward pass; parameters, optimiser, updates and evaluation are f32 in any case. tf32: products "
                           "may round their inputs to 10 bits, on a GPU that can (on the CPU the same as f32); bf16: products and convolutions in "

@@ -1,5 +1,7 @@
 #include "sim/fleet/workload.h"
 
+#include "clients/training/whole_clients.h"
+
 #include <algorithm>
 
 namespace fedhive::sim {
@@ -53,8 +55,10 @@ double Workload::deadline_of(const Flight& flight) const {
     for (const Participant& client : flight.clients)
         seconds = std::max(seconds,
                            deadlines_.of_client(divide_up(examples_of(flight, client.client_id), plan_.training.batch_size)));
-    // Those who train at once have their time together.
-    return seconds * static_cast<double>(std::min<std::uint64_t>(plan_.clients_at_once, flight.clients.size()));
+    // Those who train at once, or each by a thread block of one launch, have their time together.
+    const bool in_blocks = plan_.engine == clients::Engine::Direct && plan_.space == aggregation::MemorySpace::Cuda;
+    const std::uint64_t at_once = in_blocks ? clients::kBlocksAtOnce : plan_.clients_at_once;
+    return seconds * static_cast<double>(std::min<std::uint64_t>(at_once, flight.clients.size()));
 }
 
 /// Where the order of arrival has no meaning, or is known before anybody trains, those with the most examples begin: whoever is given a long

@@ -90,14 +90,15 @@ std::vector<std::string> likely_ipc_causes(const IpcFacts& facts) {
     return causes;
 }
 
-CudaFacts collect_cuda_facts(bool shared) {
+CudaFacts collect_cuda_facts(bool shared, bool libtorch_trains) {
     CudaFacts facts;
+    facts.libtorch_trains = libtorch_trains;
     facts.cuda = aggregation::cuda_versions();
     facts.torch = clients::libtorch_info();
-    facts.torch_devices = clients::libtorch_cuda_devices();
+    if (libtorch_trains) facts.torch_devices = clients::libtorch_cuda_devices();
     if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES"); visible != nullptr) facts.visible = visible;
     facts.ipc = collect_ipc_facts();
-    if (shared && facts.torch_devices > 0) facts.ipc_problem = probe_ipc();
+    if (shared && (libtorch_trains ? facts.torch_devices : facts.cuda.devices) > 0) facts.ipc_problem = probe_ipc();
     return facts;
 }
 
@@ -106,10 +107,10 @@ std::string why_no_cuda(const CudaFacts& facts) {
     if (!facts.cuda.built)
         return fmt::format("this build has no CUDA: install a CUDA toolkit, run scripts/setup --cuda and build again{}",
                            instead);
-    if (!facts.torch.cuda_built)
+    if (facts.libtorch_trains && !facts.torch.cuda_built)
         return fmt::format("this build has no CUDA training: run scripts/setup --cuda and build again{}", instead);
     if (facts.cuda.devices == 0) return one_line(why_no_device(facts)) + instead;
-    if (facts.torch_devices == 0)
+    if (facts.libtorch_trains && facts.torch_devices == 0)
         return fmt::format("LibTorch cannot use the GPU ({}): `fedhive doctor` says more{}", one_line(facts.cuda.describe()),
                            instead);
     if (facts.ipc_problem.empty()) return "";

@@ -29,12 +29,13 @@ struct CudaFacts {
     clients::LibtorchInfo torch;
     int torch_devices = 0;               // that LibTorch can use
     std::optional<std::string> visible;  // CUDA_VISIBLE_DEVICES, where it is set
+    bool libtorch_trains = true;         // false: the direct engine may, which needs none
     std::string ipc_problem;             // empty: it works, or nobody needs it
     IpcFacts ipc;
 };
 
 /// `shared`: by more processes than one, so that IPC is probed where there is a device (ipc_probe.h).
-CudaFacts collect_cuda_facts(bool shared);
+CudaFacts collect_cuda_facts(bool shared, bool libtorch_trains = true);
 
 /// One line: what is missing, and what to do. Empty where `device: cuda` can be had.
 std::string why_no_cuda(const CudaFacts& facts);

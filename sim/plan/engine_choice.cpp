@@ -1,7 +1,11 @@
 #include "sim/plan/engine_choice.h"
 
+#include "clients/direct/device/plan.h"
 #include "clients/direct/network.h"
+#include "clients/training/device_network.h"
 #include "clients/training/engine.h"
+#include "clients/training/libtorch_info.h"
+#include "sim/strategies/strategy.h"
 
 #include <fmt/format.h>
 
@@ -13,20 +17,31 @@ namespace {
 std::string obstacle(const RunConfig& run, aggregation::MemorySpace space, const clients::ModelSpec& model,
                      const clients::Cut& cut) {
     const TrainingConfig& training = run.training;
-    if (space != aggregation::MemorySpace::Host) return "runs on the CPU, and this experiment runs on a GPU";
+    const bool on_gpu = space == aggregation::MemorySpace::Cuda;
     if (cut.activation_floats > 0) return fmt::format("cuts no model in two, as mode '{}' does", run.mode.name);
     if (training.clients_at_once > 1)
         return fmt::format("trains one client at a time, and training.clients_at_once is {}", training.clients_at_once);
     if (run.threads > 1) return fmt::format("has one thread a worker, and threads is {}", run.threads);
     if (model.exported.given()) return "trains lists of layers, and model.file is a graph";
-    if (training.precision == "bf16") return "computes in f32, and training.precision is bf16";
+    if (training.precision == "bf16" || (on_gpu && training.precision == "tf32"))
+        return fmt::format("computes in f32, and training.precision is {}", training.precision);
+    if (on_gpu && training.graph) return "records no step, and training.graph is true";
     if (const std::string layer = clients::direct::misfit(model); !layer.empty()) return "has no " + layer;
-    return "";
+    return on_gpu ? clients::direct::device::too_large(model, clients::shared_bytes_of_device()) : "";
 }
 
 }  // namespace
 
 std::string name_of(clients::Engine engine) { return engine == clients::Engine::Direct ? "direct" : "libtorch"; }
+
+bool trains_in_blocks(const RunConfig& run, aggregation::MemorySpace space, clients::Engine engine) {
+    return engine == clients::Engine::Direct && space == aggregation::MemorySpace::Cuda &&
+           run.training.optimizer.name == "sgd" && !run.training.clip_norm && !strategy_spec(run.strategy.name).client_state;
+}
+
+std::string direct_kernels(aggregation::MemorySpace space) {
+    return space == aggregation::MemorySpace::Cuda ? "cuda" : std::string(clients::direct::kernels().name);
+}
 
 clients::Engine choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace space, const clients::ModelSpec& model,
                               const clients::Cut& cut) {
@@ -38,10 +53,17 @@ clients::Engine choose_engine(const LoadedConfig& loaded, aggregation::MemorySpa
     };
     if (wanted == "libtorch") return libtorch();
     const std::string in_the_way = obstacle(loaded.run, space, model, cut);
+    const bool on_gpu = space == aggregation::MemorySpace::Cuda;
     if (in_the_way.empty()) {
-        clients::direct::kernels();  // the environment may name others than there are
+        if (!on_gpu) clients::direct::kernels();  // the environment may name others than there are
         return clients::Engine::Direct;
     }
+    if (on_gpu && clients::libtorch_cuda_devices() == 0)
+        throw loaded.source->error(
+            "device", fmt::format("the direct engine {}, and {}: use device: cpu, or run scripts/setup --cuda and build again",
+                                  in_the_way,
+                                  clients::libtorch_info().cuda_built ? "LibTorch cannot use the GPU"
+                                                                      : "this build has no other training on CUDA"));
     if (wanted == "direct")
         throw loaded.source->error("training.engine",
                                    fmt::format("the direct engine {}; allowed here: auto, libtorch", in_the_way));

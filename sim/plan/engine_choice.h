@@ -13,6 +13,12 @@ namespace fedhive::sim {
 /// As the config writes it: "libtorch", "direct".
 std::string name_of(clients::Engine engine);
 
+/// What the direct engine runs there: "avx512", "avx2", "plain", or "cuda".
+std::string direct_kernels(aggregation::MemorySpace space);
+
+/// Whether workers train whole clients side by side, a thread block each (clients/training/whole_clients.h).
+bool trains_in_blocks(const RunConfig& run, aggregation::MemorySpace space, clients::Engine engine);
+
 /// Throws ConfigError, with file and line, where the direct engine is asked for and cannot do it.
 clients::Engine choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace space, const clients::ModelSpec& model,
                               const clients::Cut& cut);

@@ -62,7 +62,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       devices(config.devices, dataset.map().num_clients, config.all_seeds().sampling),
       recorded_arrivals(config.arrivals.empty() ? std::vector<std::vector<std::uint32_t>>{} : read_arrivals(config.arrivals)),
       mode(make_mode(config)),
-      slots(plan_slots(config, space, travels.num_floats(), num_workers)),
+      slots(plan_slots(config, space, travels.num_floats(), num_workers, trains_in_blocks(config, space, engine))),
       arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut)),
       strategy(make_mode_strategy(config, *arena, layout, dataset.map().num_clients)),
       client_states(make_client_states(loaded, strategy, layout, dataset.map().num_clients)),
@@ -103,7 +103,9 @@ void Experiment::fit_device(const LoadedConfig& loaded, bool trains) {
     strategy.server_optimizer->moments(travels.num_floats(), space);
     const Rehearsal one = rehearse_worker(*this, free_bytes, trains);
     rehearsed_step_s = one.step_s;
-    const std::uint64_t each = one.bytes + device_bytes_beyond_rehearsal(config, layout.num_floats(), slots.most);
+    const std::uint64_t rows =
+        trains_in_blocks(config, space, engine) ? device_bytes_of_rows(layout.num_floats(), slots.most) : 0;
+    const std::uint64_t each = one.bytes + device_bytes_beyond_rehearsal(config, layout.num_floats(), slots.most) + rows;
     const auto fit = [&](std::uint32_t wanted) {
         return workers_that_fit(loaded, wanted, each, device_bytes_for_workers(free_bytes()), "device",
                                 describe_holders(nvml_holders()));

@@ -49,6 +49,11 @@ std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, std::uint64_t 
     return vectors * num_floats * sizeof(float);
 }
 
+std::uint64_t device_bytes_of_rows(std::uint64_t num_floats, std::uint64_t most_per_slot) {
+    return 3 * std::bit_ceil(std::min<std::uint64_t>(most_per_slot, clients::rows_at_once(num_floats))) * num_floats *
+           sizeof(float);
+}
+
 std::uint64_t device_bytes_for_workers(std::uint64_t free_bytes) { return free_bytes - free_bytes / 20; }
 
 std::uint32_t workers_that_fit(const LoadedConfig& loaded, std::uint32_t wanted, std::uint64_t bytes_each,

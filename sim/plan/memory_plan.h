@@ -21,6 +21,9 @@ std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_float
 /// objective or its longer slots need.
 std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot);
 
+/// Of device memory, what a worker takes for the rows of clients that a GPU trains side by side: local model, gradient, momentum.
+std::uint64_t device_bytes_of_rows(std::uint64_t num_floats, std::uint64_t most_per_slot);
+
 /// Of free device memory, what workers may be planned into: allocators leave gaps, and batches of other sizes make other activations.
 std::uint64_t device_bytes_for_workers(std::uint64_t free_bytes);
 

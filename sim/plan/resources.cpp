@@ -22,7 +22,9 @@ MemorySpace choose_device(const LoadedConfig& loaded) {
     if (run.device == "cpu" || on_host) return MemorySpace::Host;
     // A worker that cannot open the arena would be replaced twenty times before anybody gives up.
     const bool shared = loaded.run.workers != 0;
-    const std::string why = why_no_cuda(collect_cuda_facts(shared));
+    // Where a GPU is asked for, the direct engine may train on it, which engine_choice.h finds out when the model is known.
+    const bool libtorch_trains = run.device != "cuda" || run.training.engine == "libtorch";
+    const std::string why = why_no_cuda(collect_cuda_facts(shared, libtorch_trains));
     if (why.empty()) return MemorySpace::Cuda;
     if (loaded.run.device == "cuda") throw loaded.source->error("device", why);
     return MemorySpace::Host;

@@ -1,6 +1,7 @@
 #include "sim/round/slot_plan.h"
 
 #include "aggregation/memory/arena.h"
+#include "clients/training/whole_clients.h"
 #include "sim/strategies/strategy.h"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ bool may_share(const RunConfig& run) {
 }  // namespace
 
 std::uint64_t SlotPlan::clients_of_next(std::uint64_t left) const {
-    const std::uint64_t share = std::bit_floor(left / (2 * workers));
+    const std::uint64_t share = std::bit_floor(left / (parts * workers));
     return std::min(left, std::clamp(share, least, most));
 }
 
@@ -40,11 +41,18 @@ std::uint64_t SlotPlan::num_slots(const Mode& mode) const {
     return std::max<std::uint64_t>(num_slots(mode.clients_in_slots()), mode.bring == Bring::OneUpdate ? 2 : 1);
 }
 
-SlotPlan plan_slots(const RunConfig& run, aggregation::MemorySpace space, std::uint64_t num_floats, std::uint64_t workers) {
+SlotPlan plan_slots(const RunConfig& run, aggregation::MemorySpace space, std::uint64_t num_floats, std::uint64_t workers,
+                    bool in_blocks) {
     const TrainingConfig& training = run.training;
     if (training.clients_per_slot) return SlotPlan::even(static_cast<std::uint64_t>(*training.clients_per_slot));
     SlotPlan plan = SlotPlan::even(static_cast<std::uint64_t>(training.clients_at_once));
     const std::uint64_t bytes = static_cast<std::uint64_t>(run.cohort_size()) * aggregation::ArenaGeometry::padded(num_floats);
+    if (in_blocks && may_share(run)) {
+        plan.most = clients::kBlocksAtOnce;
+        plan.workers = std::max<std::uint64_t>(1, workers);
+        plan.parts = 1;
+        return plan;
+    }
     if (space != aggregation::MemorySpace::Host || bytes <= kCachedBytes || !may_share(run)) return plan;
     plan.most = std::max(plan.least, kMostShared);
     plan.workers = std::max<std::uint64_t>(1, workers);

@@ -16,10 +16,11 @@ namespace fedhive::sim {
 struct SlotPlan {
     std::uint64_t least = 1;    // clients of a slot, a power of two; the last slot may have fewer
     std::uint64_t most = 1;     // a power of two, at least `least`
-    std::uint64_t workers = 1;  // a slot takes a worker's share of half of those who are left, where the bounds let it
+    std::uint64_t workers = 1;  // a slot takes a worker's share of half of those who are left, where the bounds let it …
+    std::uint64_t parts = 2;    // … or, where this is 1, of all of them
 
     /// The same number in each.
-    static SlotPlan even(std::uint64_t clients_per_slot) { return {clients_per_slot, clients_per_slot, 1}; }
+    static SlotPlan even(std::uint64_t clients_per_slot) { return {clients_per_slot, clients_per_slot}; }
 
     bool shared() const { return most > 1; }
 
@@ -33,7 +34,8 @@ struct SlotPlan {
 };
 
 /// That of a config: what training.clients_per_slot says. auto: as many as are trained at once, and on the host up to 16 where the updates
-/// of a cohort would not stay in the caches.
-SlotPlan plan_slots(const RunConfig& run, aggregation::MemorySpace space, std::uint64_t num_floats, std::uint64_t workers);
+/// of a cohort would not stay in the caches. `in_blocks`: where a GPU trains whole clients side by side, a worker's share, up to 64.
+SlotPlan plan_slots(const RunConfig& run, aggregation::MemorySpace space, std::uint64_t num_floats, std::uint64_t workers,
+                    bool in_blocks = false);
 
 }  // namespace fedhive::sim

@@ -1,6 +1,5 @@
 #include "sim/run/reporter.h"
 
-#include "clients/direct/kernels.h"
 #include "clients/models/model_plan.h"
 #include "clients/training/libtorch_info.h"
 #include "sim/machine/machine.h"
@@ -31,7 +30,7 @@ void add_surroundings(nlohmann::ordered_json& manifest, const Experiment& run) {
     manifest["cores"] = machine.cores;
     manifest["device"] = run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda";
     manifest["engine"] = name_of(run.engine);
-    if (run.engine == clients::Engine::Direct) manifest["kernels"] = clients::direct::kernels().name;
+    if (run.engine == clients::Engine::Direct) manifest["kernels"] = direct_kernels(run.space);
     // On the CPU tf32 is f32, and there is no graph.
     const bool tf32_on_cpu = run.space == aggregation::MemorySpace::Host && run.config.training.precision == "tf32";
     manifest["precision"] = tf32_on_cpu ? "f32" : run.config.training.precision;

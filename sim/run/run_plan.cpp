@@ -1,7 +1,7 @@
 #include "sim/run/run_plan.h"
 
-#include "clients/direct/kernels.h"
 #include "sim/machine/machine.h"
+#include "sim/plan/engine_choice.h"
 #include "sim/plan/memory_plan.h"
 
 #include <fmt/format.h>
@@ -93,7 +93,7 @@ std::string describe_steps(const Experiment& run) {
     std::string text;
     const bool on_host = run.space == aggregation::MemorySpace::Host;
     if (run.engine == clients::Engine::Direct) {
-        const std::string_view kernels = clients::direct::kernels().name;
+        const std::string kernels = direct_kernels(run.space);
         text += fmt::format(
             "steps       by the direct engine, {} kernels{}\n", kernels,
             kernels == "plain" ? ": slow, this processor has no AVX2; training.engine: libtorch may be faster" : "");

@@ -52,6 +52,11 @@ TEST_SUITE("MemoryPlan") {
         server.mode.name = "parameter_server";
         CHECK(device_bytes_beyond_rehearsal(server, 1000, 1) == 2 * 4000);
         CHECK(device_bytes_for_workers(1000) == 950);
+        CHECK(device_bytes_of_rows(1000, 1) == 3 * 4000);
+        CHECK(device_bytes_of_rows(1000, 5) == 8 * 3 * 4000);
+        CHECK(device_bytes_of_rows(1000, 1000) == 64 * 3 * 4000);
+        CHECK(device_bytes_of_rows(5'000'000, 1000) == 4 * 3 * 20'000'000U);  // as many as there is room for in 256 MiB
+        CHECK(device_bytes_of_rows(50'000'000, 1000) == 3 * 200'000'000U);
     }
 
     TEST_CASE("AutoTakesWhatFitsAndANumberIsRefused") {

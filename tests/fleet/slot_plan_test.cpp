@@ -26,12 +26,12 @@ constexpr std::uint64_t kSmall = 1 << 14;
 
 /// Of a cohort of 20.
 SlotPlan planned(const std::vector<std::string>& overrides, std::uint64_t num_floats = kLarge,
-                 MemorySpace space = MemorySpace::Host) {
+                 MemorySpace space = MemorySpace::Host, bool in_blocks = false) {
     static const testing::TemporaryFolder folder;
     const auto file = folder.path() / "slots.yaml";
     std::ofstream(file) << "data: {format: glyphs, num_train: 400, num_test: 20, partition: {scheme: iid, clients: 40}}\n"
                            "model: {name: lr}\ntraining: {cohort: 20}\n";
-    return plan_slots(load_config(file, overrides).run, space, num_floats, 2);
+    return plan_slots(load_config(file, overrides).run, space, num_floats, 2, in_blocks);
 }
 
 }  // namespace
@@ -45,11 +45,15 @@ TEST_SUITE("SlotPlan") {
         CHECK(lengths({4, 16, 2}, 50) == std::vector<std::uint64_t>{8, 8, 8, 4, 4, 4, 4, 4, 4, 2});
         CHECK(lengths(SlotPlan::even(8), 20) == std::vector<std::uint64_t>{8, 8, 4});
         CHECK(lengths({}, 3) == std::vector<std::uint64_t>{1, 1, 1});
+        // A launch of one client takes as long as one of many: few slots, and no short ones but for what is left.
+        CHECK(lengths({1, 64, 1, 1}, 100) == std::vector<std::uint64_t>{64, 32, 4});
+        CHECK(lengths({1, 64, 2, 1}, 20) == std::vector<std::uint64_t>{8, 4, 4, 2, 1, 1});
     }
 
     /// What makes each of them a subtree of the sum over all.
     TEST_CASE("EverySlotIsAnAlignedPowerOfTwo") {
-        for (const SlotPlan& plan : {SlotPlan{1, 16, 1}, SlotPlan{1, 16, 3}, SlotPlan{2, 8, 2}, SlotPlan::even(4)})
+        for (const SlotPlan& plan :
+             {SlotPlan{1, 16, 1}, SlotPlan{1, 16, 3}, SlotPlan{2, 8, 2}, SlotPlan::even(4), SlotPlan{1, 64, 3, 1}})
             for (std::uint64_t clients = 1; clients <= 200; ++clients) {
                 std::uint64_t first = 0;
                 for (const std::uint64_t length : lengths(plan, clients)) {
@@ -63,7 +67,8 @@ TEST_SUITE("SlotPlan") {
     }
 
     TEST_CASE("SlotsAreEnoughForAnySmallerCohort") {
-        for (const SlotPlan& plan : {SlotPlan{1, 16, 2}, SlotPlan{1, 16, 5}, SlotPlan::even(1), SlotPlan::even(8)})
+        for (const SlotPlan& plan :
+             {SlotPlan{1, 16, 2}, SlotPlan{1, 16, 5}, SlotPlan::even(1), SlotPlan::even(8), SlotPlan{1, 64, 3, 1}})
             for (std::uint64_t most = 0; most <= 120; ++most)
                 for (std::uint64_t clients = 0; clients <= most; ++clients)
                     CHECK(lengths(plan, clients).size() <= plan.num_slots(most));
@@ -77,6 +82,10 @@ TEST_SUITE("SlotPlan") {
         CHECK(planned({}).workers == 2);
         CHECK_FALSE(planned({}, kSmall).shared());
         CHECK_FALSE(planned({}, kLarge, MemorySpace::Cuda).shared());
+        CHECK(planned({}, kSmall, MemorySpace::Cuda, true).most == 64);
+        CHECK(planned({}, kSmall, MemorySpace::Cuda, true).workers == 2);
+        CHECK(planned({}, kSmall, MemorySpace::Cuda, true).parts == 1);
+        CHECK_FALSE(planned({"strategy.name=median"}, kSmall, MemorySpace::Cuda, true).shared());
         CHECK_FALSE(planned({"strategy.name=median"}).shared());
         CHECK_FALSE(planned({"mode.quorum=19"}).shared());
         CHECK(planned({"mode.quorum=20"}).shared());

@@ -37,7 +37,7 @@ TEST_SUITE("Gpu") {
         const std::string cnn = "model={name: mnist_cnn}", cohort = "training.cohort=10";
         const std::string glyphs = "data={format: glyphs, num_train: 600, num_test: 100, partition: {clients: 10}}";
         for (const std::string strategy : {"strategy={name: fedavg}", "strategy={name: fedprox}"}) {
-            const std::string eager = sha_on_cuda({cnn, glyphs, cohort, strategy, "workers=1"});
+            const std::string eager = sha_on_cuda({cnn, glyphs, cohort, strategy, "training.engine=libtorch", "workers=1"});
             for (const char* workers : {"workers=0", "workers=1", "workers=2", "workers=4", "workers=8"})
                 CHECK(sha_on_cuda({cnn, glyphs, cohort, strategy, "training.graph=true", workers}) == eager);
             CHECK(sha_on_cuda({cnn, glyphs, cohort, strategy, "training.graph=true", "training.clients_per_slot=4"}) == eager);
@@ -69,7 +69,7 @@ TEST_SUITE("Gpu") {
         for (const std::string mode : {"{name: semi_async, quorum: 3}", "{name: async}",
                                        "{name: parameter_server, max_staleness: 2}", "{name: gradient_averaging}"}) {
             CAPTURE(mode);
-            const std::vector<std::string> eager{"mode=" + mode, "workers=4", "training.cohort=4",
+            const std::vector<std::string> eager{"mode=" + mode, "training.engine=libtorch", "workers=4", "training.cohort=4",
                                                  "data.partition={scheme: iid, clients: 4}"};
             std::vector<std::string> recorded = eager;
             recorded.emplace_back("training.graph=true");
@@ -120,7 +120,7 @@ TEST_SUITE("Gpu") {
             CAPTURE(mode);
             CHECK(sha({"mode=" + mode, "workers=4"}) == sha({"mode=" + mode, "workers=6"}));
         }
-        CHECK(sha({"mode={name: split, cut: fc1}", "workers=4"}) == sha({}));
+        CHECK(sha({"mode={name: split, cut: fc1}", "workers=4"}) == sha({"training.engine=libtorch"}));
         CHECK(sha({"mode={name: hogwild}", "workers=4"}).size() == 64);
     }
 

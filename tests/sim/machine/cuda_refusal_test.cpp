@@ -48,6 +48,12 @@ TEST_SUITE("CudaRefusal") {
         CudaFacts newer = good();
         newer.cuda.runtime = 13010;  // a driver serves later minor versions
         CHECK(why_no_cuda(newer).empty());
+        CudaFacts direct = good();  // the direct engine needs no LibTorch on CUDA
+        direct.libtorch_trains = false;
+        direct.torch = {};
+        CHECK(why_no_cuda(direct).empty());
+        direct.cuda.devices = 0;
+        CHECK(says(why_no_cuda(direct), "nvidia-smi"));
     }
 
     TEST_CASE("WhatIsMissingIsNamedWithWhatToDo") {

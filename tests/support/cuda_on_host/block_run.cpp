@@ -27,7 +27,6 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;
-constexpr std::size_t kSharedBytes = std::size_t{48} << 10;
 constexpr unsigned kLanes = 32;
 
 /// Memory between two pages that nobody can touch; for the life of the process.
@@ -79,8 +78,8 @@ struct BlockRun {
     std::vector<Warp> warps;
     Fibre* current = nullptr;
     ucontext_t scheduler = {};
-    std::byte* shared = guarded(kSharedBytes);
-    std::byte* dynamic = guarded(kSharedBytes);
+    std::byte* shared = guarded(kUsualSharedBytes);
+    std::byte* dynamic = guarded(kMostSharedBytes);
     std::size_t shared_bytes = 0, dynamic_bytes = 0;
     std::vector<SharedSite> sites;
     KernelFailure failure;
@@ -249,8 +248,8 @@ void* static_shared(const void* site, std::size_t bytes, std::size_t alignment) 
     for (const SharedSite& known : run.sites)
         if (known.site == site) return known.at;
     const std::size_t first = (run.shared_bytes + alignment - 1) / alignment * alignment;
-    if (first + bytes + run.dynamic_bytes > kSharedBytes)
-        leave_kernel(cudaErrorLaunchFailure, fmt::format("more than {} bytes of shared memory", kSharedBytes));
+    if (first + bytes + run.dynamic_bytes > kUsualSharedBytes)
+        leave_kernel(cudaErrorLaunchFailure, fmt::format("more than {} bytes of shared memory", kUsualSharedBytes));
     run.shared_bytes = first + bytes;
     run.sites.push_back({site, run.shared + first});
     run.random->fill(run.shared + first, bytes);
@@ -260,7 +259,7 @@ void* static_shared(const void* site, std::size_t bytes, std::size_t alignment) 
 /// Next to the guard page at its end.
 void* dynamic_shared() {
     const BlockRun& run = state();
-    return run.dynamic + kSharedBytes - (run.dynamic_bytes + 15) / 16 * 16;
+    return run.dynamic + kMostSharedBytes - (run.dynamic_bytes + 15) / 16 * 16;
 }
 
 unsigned lane() { return state().current->thread % kLanes; }

@@ -11,6 +11,10 @@
 
 namespace cuda_on_host {
 
+/// What a block has of shared memory, and what it can be allowed: a multiple of a page, 224 KiB of Hopper's 227.
+constexpr std::size_t kUsualSharedBytes = std::size_t{48} << 10;
+constexpr std::size_t kMostSharedBytes = std::size_t{224} << 10;
+
 /// How a kernel ended that did not end well.
 struct KernelFailure {
     cudaError_t error = cudaSuccess;

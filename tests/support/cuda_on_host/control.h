@@ -3,6 +3,7 @@
 //   CUDA_ON_HOST_SEED=N       the order of blocks, threads, warps and streams, and all rubbish; 1 when not set
 //   CUDA_ON_HOST_EAGER=1      work runs when it is enqueued, not when somebody waits for it
 //   CUDA_ON_HOST_MEMORY=N     bytes of device memory that this process may allocate; 4 GiB when not set
+//   CUDA_ON_HOST_SHARED=N     bytes of shared memory that a block can be allowed, at most the 224 KiB when not set
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,6 +19,7 @@ void set_seed(std::uint64_t seed);
 
 void set_eager(bool eager);
 void set_memory_bytes(std::size_t bytes);
+void set_shared_bytes(std::size_t bytes);
 
 /// The call of this name fails once, after it went well `after` times. A kernel is "cudaLaunchKernel": what spoils a context on hardware
 /// (IllegalAddress and later) does so when the kernel runs, all else when it is launched.

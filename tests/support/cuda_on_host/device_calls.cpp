@@ -36,14 +36,14 @@ const Named& named(cudaError_t error) {
     return *std::find_if(std::begin(kErrors), std::end(kErrors), [=](const Named& one) { return one.error == error; });
 }
 
-cudaError_t shape_error(const Shape& shape) {
+cudaError_t shape_error(const Runtime& device, const Shape& shape) {
     const auto& [grid, block, dynamic_bytes, stream] = shape;
     const bool empty = grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0;
     const bool large_grid = grid.x > 0x7FFFFFFF || grid.y > 65535 || grid.z > 65535;
     const bool large_block =
         block.x > 1024 || block.y > 1024 || block.z > 64 || std::size_t{block.x} * block.y * block.z > 1024;
     if (empty || large_grid || large_block) return cudaErrorInvalidConfiguration;
-    return dynamic_bytes > 48 << 10 ? cudaErrorInvalidValue : cudaSuccess;
+    return dynamic_bytes > std::max(kUsualSharedBytes, device.allowed_shared_bytes) ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 /// The events that have not been destroyed; work holds on to those that have.
@@ -66,11 +66,19 @@ namespace cuda_on_host {
 
 void enqueue_kernel(const char* name, const Shape& shape, std::function<void()> thread) {
     call_on("cudaLaunchKernel", shape.stream, [&](Runtime& device, CUstream_st& stream) {
-        if (const cudaError_t error = shape_error(shape); error != cudaSuccess) return error;
+        if (const cudaError_t error = shape_error(device, shape); error != cudaSuccess) return error;
         device.push(stream, [&device, name, shape, run = std::move(thread)] {
             const KernelFailure failure = run_kernel(name, shape, run, device.random);
             if (failure.error != cudaSuccess) device.spoil(failure.error, failure.what);
         });
+        return cudaSuccess;
+    });
+}
+
+cudaError_t allow_shared_bytes(int bytes) {
+    return call("cudaFuncSetAttribute", [=](Runtime& device) {
+        if (bytes < 0 || static_cast<std::size_t>(bytes) > device.shared_bytes) return cudaErrorInvalidValue;
+        device.allowed_shared_bytes = std::max(device.allowed_shared_bytes, static_cast<std::size_t>(bytes));
         return cudaSuccess;
     });
 }
@@ -101,6 +109,13 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int /*device*/) {
     return call("cudaGetDeviceProperties", [=](Runtime&) {
         *properties = {"cuda_on_host", {}, 9, 0};
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr /*attribute*/, int /*device*/) {
+    return call("cudaDeviceGetAttribute", [=](Runtime& device) {
+        *value = static_cast<int>(device.shared_bytes);
         return cudaSuccess;
     });
 }

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -28,6 +29,7 @@ bool describe_address(const void* address, char* words, std::size_t size) {
 Runtime::Runtime() : seed(from_environment("CUDA_ON_HOST_SEED", 1)), random(seed), process(getpid()) {
     eager = from_environment("CUDA_ON_HOST_EAGER", 0) != 0;
     memory.limit_bytes = from_environment("CUDA_ON_HOST_MEMORY", std::uint64_t{4} << 30);
+    shared_bytes = std::min<std::size_t>(from_environment("CUDA_ON_HOST_SHARED", kMostSharedBytes), kMostSharedBytes);
 }
 
 thread_local cudaError_t last_error = cudaSuccess;
@@ -71,6 +73,8 @@ void set_eager(bool eager) { runtime().eager = eager; }
 
 void set_memory_bytes(std::size_t bytes) { runtime().memory.limit_bytes = bytes; }
 
+void set_shared_bytes(std::size_t bytes) { runtime().shared_bytes = std::min(bytes, kMostSharedBytes); }
+
 void fail(const char* call, cudaError_t error, unsigned after) { runtime().demands[call] = {error, after}; }
 
 void start_again() {
@@ -82,6 +86,8 @@ void start_again() {
     const Runtime fresh;
     device.eager = fresh.eager;
     device.memory.limit_bytes = fresh.memory.limit_bytes;
+    device.shared_bytes = fresh.shared_bytes;
+    device.allowed_shared_bytes = 0;
 }
 
 }  // namespace cuda_on_host

@@ -42,6 +42,8 @@ struct Runtime {
     DeviceMemory memory;
     Queue queue;
     bool eager = false;
+    std::size_t shared_bytes = 0;          // that a kernel can be allowed
+    std::size_t allowed_shared_bytes = 0;  // that one was
     cudaError_t spoilt = cudaSuccess;
 
     struct Demand {

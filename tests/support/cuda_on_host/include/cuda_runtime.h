@@ -13,6 +13,7 @@
 #define __host__
 #define __device__
 #define __global__
+#define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 
 struct uint3 {
@@ -48,6 +49,9 @@ void launch(const char* name, const Shape& shape, Kernel kernel, Arguments... ar
     enqueue_kernel(name, shape, [=] { kernel(arguments...); });
 }
 
+/// Of all kernels alike: the most dynamic shared memory that one was allowed.
+cudaError_t allow_shared_bytes(int bytes);
+
 /// Shared memory of the running block: the same bytes for all its threads that come by with one `site`, rubbish for the first.
 void* static_shared(const void* site, std::size_t bytes, std::size_t alignment);
 void* dynamic_shared();
@@ -81,6 +85,12 @@ T shuffle(unsigned mask, T value, int width, LaneOf lane_of) {
 }
 
 }  // namespace cuda_on_host
+
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+template <typename Kernel>
+cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int value) {
+    return cuda_on_host::allow_shared_bytes(value);
+}
 
 inline void __syncthreads() { cuda_on_host::meet(cuda_on_host::Collective::Block, 0, 0); }
 inline void __syncwarp(unsigned mask = 0xFFFFFFFFU) { cuda_on_host::meet(cuda_on_host::Collective::Warp, mask, 0); }

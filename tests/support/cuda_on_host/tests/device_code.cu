@@ -171,6 +171,27 @@ TEST_SUITE("Kernels") {
         }
     }
 
+    TEST_CASE("SharedMemoryBeyondTheUsualHasToBeAllowedAndHasItsEnd") {
+        cuda_on_host::start_again();
+        const Shared<unsigned> values(100);
+        std::iota(values.values, values.values + 100, 0U);
+        int most = 0;
+        REQUIRE(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0) == cudaSuccess);
+        CHECK(most == 224 << 10);
+        reverse<true><<<1, 100, 49 << 10>>>(values.values);
+        CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+        CHECK(cudaFuncSetAttribute(reverse<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, most + 1) ==
+              cudaErrorInvalidValue);
+        cudaGetLastError();
+        CHECK(cudaFuncSetAttribute(reverse<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, most) == cudaSuccess);
+        reverse<true><<<1, 100, 224 << 10>>>(values.values);
+        CHECK(cudaGetLastError() == cudaSuccess);
+        CHECK(values.after_all_work().front() == 99);
+        cuda_on_host::set_shared_bytes(1000);
+        CHECK(cudaFuncSetAttribute(reverse<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, 1001) == cudaErrorInvalidValue);
+        cuda_on_host::start_again();
+    }
+
     TEST_CASE("SharedMemoryIsNewForEachBlock") {
         const Shared<unsigned> found(1);
         leave_marks<<<20, 16>>>(found.values);

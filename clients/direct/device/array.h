@@ -1,0 +1,59 @@
+// Plain values in the device's memory, of this process alone: written by the host, in order with the kernels that read them.
+#pragma once
+
+#include "aggregation/math/dispatch.h"
+#include "aggregation/math/vector_ops.h"
+#include "aggregation/memory/cuda_driver.h"
+#include "clients/direct/device/kernels.h"
+
+#include <exception>
+#include <span>
+#include <type_traits>
+
+namespace fedhive::clients::direct::device {
+
+template <typename T>
+class DeviceArray {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+public:
+    DeviceArray() = default;
+    DeviceArray(const DeviceArray&) = delete;
+    DeviceArray& operator=(const DeviceArray&) = delete;
+    ~DeviceArray() { release(); }
+
+    /// Room for `size` values; what it held is lost when it has to grow. Throws OutOfMemory with the bytes wanted.
+    void reserve(std::size_t size) {
+        if (size <= size_) return;
+        if (values_ != nullptr) aggregation::synchronize(aggregation::MemorySpace::Cuda);  // somebody may still read it
+        release();
+        values_ = static_cast<T*>(aggregation::cuda_driver().allocate(size * sizeof(T)));
+        size_ = size;
+    }
+
+    /// Enqueued; `values` may change as soon as it returns.
+    void write(std::span<const T> values) {
+        reserve(values.size());
+        aggregation::dispatch(
+            aggregation::MemorySpace::Cuda, [] {},
+            [&] { return kernels::copy_bytes(values_, values.data(), values.size() * sizeof(T)); });
+    }
+
+    T* data() const { return values_; }
+
+private:
+    void release() noexcept {
+        try {
+            if (values_ != nullptr) aggregation::cuda_driver().free(values_);
+        } catch (const std::exception&) {
+            // The context is gone, and the memory with it.
+        }
+        values_ = nullptr;
+        size_ = 0;
+    }
+
+    T* values_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+}  // namespace fedhive::clients::direct::device

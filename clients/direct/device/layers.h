@@ -1,0 +1,349 @@
+// What each layer does with a group of rows, forward and back (network.h), written for any number of threads that work together: a block's on a
+// GPU, a single one in a test. C++17.
+//
+// Order    an output is made by one thread, which adds its terms in one order by fused multiply-adds: no number of threads, and no size of
+//          a group, changes a bit.
+#pragma once
+
+#include "clients/direct/device/element.h"
+#include "clients/direct/device/network.h"
+
+namespace fedhive::clients::direct::device {
+
+/// Rows [0, rows) of a group, which are examples first, first + 1, … of their batch.
+struct Group {
+    float* values = nullptr;  // [rows][row]
+    std::uint32_t row = 0;
+    std::uint32_t rows = 0;
+    std::uint32_t first = 0;
+    bool training = true;  // dropout acts
+    std::uint64_t dropout_key = 0;
+};
+
+struct Gradients {
+    const float* parameters = nullptr;  // [P]
+    float* sums = nullptr;              // [trainable], added to
+};
+
+/// body(i) for each i < size, and all threads wait for each other.
+template <typename Threads, typename Body>
+FEDHIVE_HOST_DEVICE void for_each(const Threads& threads, std::uint32_t size, const Body& body) {
+    for (std::uint32_t i = threads.index(); i < size; i += threads.count()) body(i);
+    threads.wait();
+}
+
+/// body(row's values, i) for each i < size of each row.
+template <typename Threads, typename Body>
+FEDHIVE_HOST_DEVICE void for_each_of_rows(const Threads& threads, const Group& group, std::uint32_t size, const Body& body) {
+    for_each(threads, group.rows * size, [&](std::uint32_t e) {
+        const std::uint32_t r = e / size;
+        body(group.values + static_cast<std::size_t>(r) * group.row, e - r * size, r);
+    });
+}
+
+// --- linear -----------------------------------------------------------------------------------------------------------------------
+
+/// Outputs that a thread makes side by side, where there are enough for all: what they have in common is read once. Each has its own sum, so
+/// this changes no bit either.
+constexpr std::uint32_t kAbreast = 4;
+
+/// run(Abreast<kAbreast>) or, where that would leave threads without work, run(Abreast<1>).
+template <std::uint32_t Width>
+struct Abreast {
+    static constexpr std::uint32_t width = Width;
+};
+template <typename Threads, typename Run>
+FEDHIVE_HOST_DEVICE void abreast(const Threads& threads, std::uint32_t outputs, const Run& run) {
+    if (outputs >= kAbreast * threads.count())
+        run(Abreast<kAbreast>{});
+    else
+        run(Abreast<1>{});
+}
+
+/// Number k of those abreast from `first` on; behind the last one this is made once more, and not kept.
+FEDHIVE_HOST_DEVICE std::uint32_t at_most(std::uint32_t number, std::uint32_t last) { return number < last ? number : last; }
+
+/// Neighbouring threads take neighbouring rows: they read the same weight, and values that lie in different banks.
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void linear_forward(const Threads& threads, const Layer& layer, const Group& group,
+                                        const float* parameters) {
+    const std::uint32_t inputs = layer.in.size(), outputs = layer.out.size();
+    abreast(threads, group.rows * outputs, [&](auto wide) {
+        constexpr std::uint32_t kWidth = decltype(wide)::width;
+        for_each(threads, group.rows * ((outputs + kWidth - 1) / kWidth), [&](std::uint32_t e) {
+            const std::uint32_t part = e / group.rows, o = part * kWidth;
+            float* const values = group.values + static_cast<std::size_t>(e - part * group.rows) * group.row;
+            const float* const x = values + layer.in_at;
+            const float* w[kWidth];
+            float sums[kWidth] = {};
+            for (std::uint32_t k = 0; k < kWidth; ++k)
+                w[k] = parameters + layer.weight + static_cast<std::size_t>(at_most(o + k, outputs - 1)) * inputs;
+            for (std::uint32_t i = 0; i < inputs; ++i)
+                for (std::uint32_t k = 0; k < kWidth; ++k) sums[k] = fused(x[i], w[k][i], sums[k]);
+            for (std::uint32_t k = 0; k < kWidth && o + k < outputs; ++k)
+                values[layer.out_at + o + k] = sums[k] + parameters[layer.bias + o + k];
+        });
+    });
+}
+
+/// Neighbouring threads take neighbouring inputs, of the same outputs.
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void linear_gradient(const Threads& threads, const Layer& layer, const Group& group, float* sums) {
+    const std::uint32_t inputs = layer.in.size(), outputs = layer.out.size();
+    abreast(threads, inputs * outputs, [&](auto wide) {
+        constexpr std::uint32_t kWidth = decltype(wide)::width;
+        for_each(threads, inputs * ((outputs + kWidth - 1) / kWidth), [&](std::uint32_t e) {
+            const std::uint32_t o = e / inputs * kWidth, i = e % inputs;
+            float* const to = sums + layer.weight + static_cast<std::size_t>(o) * inputs + i;
+            float of[kWidth];
+            for (std::uint32_t k = 0; k < kWidth; ++k) of[k] = to[(at_most(o + k, outputs - 1) - o) * inputs];
+            const float* values = group.values;
+            for (std::uint32_t r = 0; r < group.rows; ++r, values += group.row) {
+                const float x = values[layer.in_at + i];
+                for (std::uint32_t k = 0; k < kWidth; ++k)
+                    of[k] = fused(values[layer.out_at + at_most(o + k, outputs - 1)], x, of[k]);
+            }
+            for (std::uint32_t k = 0; k < kWidth && o + k < outputs; ++k) to[k * inputs] = of[k];
+        });
+    });
+    for_each(threads, outputs, [&](std::uint32_t o) {
+        float sum = sums[layer.bias + o];
+        for (std::uint32_t r = 0; r < group.rows; ++r)
+            sum += group.values[static_cast<std::size_t>(r) * group.row + layer.out_at + o];
+        sums[layer.bias + o] = sum;
+    });
+}
+
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void linear_back(const Threads& threads, const Layer& layer, const Group& group, const float* parameters) {
+    const std::uint32_t inputs = layer.in.size(), outputs = layer.out.size();
+    for_each_of_rows(threads, group, inputs, [&](float* values, std::uint32_t i, std::uint32_t) {
+        const float *gradient = values + layer.out_at, *w = parameters + layer.weight + i;
+        float sum = 0.0F;
+        for (std::uint32_t o = 0; o < outputs; ++o, w += inputs) sum = fused(gradient[o], *w, sum);
+        values[layer.in_at + i] = sum;
+    });
+}
+
+// --- convolution ------------------------------------------------------------------------------------------------------------------
+
+/// Channels abreast look at the same pixels.
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void convolution_forward(const Threads& threads, const Layer& layer, const Group& group,
+                                             const float* parameters) {
+    const Extent in = layer.in, out = layer.out;
+    const std::uint32_t kernel = layer.kernel, taps = in.channels * kernel * kernel, pixels = out.height * out.width;
+    abreast(threads, group.rows * out.size(), [&](auto wide) {
+        constexpr std::uint32_t kWidth = decltype(wide)::width;
+        const std::uint32_t parts = (out.channels + kWidth - 1) / kWidth;
+        for_each_of_rows(threads, group, parts * pixels, [&](float* values, std::uint32_t at, std::uint32_t) {
+            const std::uint32_t o = at / pixels * kWidth, pixel = at % pixels;
+            // Unsigned on purpose: what lies above or left of the image is far outside, too.
+            const std::uint32_t top = pixel / out.width * layer.stride - layer.padding;
+            const std::uint32_t left = pixel % out.width * layer.stride - layer.padding;
+            const float* w[kWidth];
+            float sums[kWidth] = {};
+            for (std::uint32_t k = 0; k < kWidth; ++k)
+                w[k] = parameters + layer.weight + static_cast<std::size_t>(at_most(o + k, out.channels - 1)) * taps;
+            for (std::uint32_t c = 0, tap = 0; c < in.channels; ++c)
+                for (std::uint32_t i = 0; i < kernel; ++i, tap += kernel) {
+                    if (top + i >= in.height) continue;
+                    const float* const x = values + layer.in_at + (c * in.height + top + i) * in.width;
+                    for (std::uint32_t j = 0; j < kernel; ++j) {
+                        if (left + j >= in.width) continue;
+                        for (std::uint32_t k = 0; k < kWidth; ++k) sums[k] = fused(x[left + j], w[k][tap + j], sums[k]);
+                    }
+                }
+            for (std::uint32_t k = 0; k < kWidth && o + k < out.channels; ++k)
+                values[layer.out_at + (o + k) * pixels + pixel] = sums[k] + parameters[layer.bias + o + k];
+        });
+    });
+}
+
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void convolution_gradient(const Threads& threads, const Layer& layer, const Group& group, float* sums) {
+    const Extent in = layer.in, out = layer.out;
+    const std::uint32_t kernel = layer.kernel, square = kernel * kernel, taps = in.channels * square,
+                        pixels = out.height * out.width;
+    abreast(threads, out.channels * taps, [&](auto wide) {
+        constexpr std::uint32_t kWidth = decltype(wide)::width;
+        for_each(threads, (out.channels + kWidth - 1) / kWidth * taps, [&](std::uint32_t e) {
+            const std::uint32_t o = e / taps * kWidth, tap = e % taps;
+            const std::uint32_t c = tap / square, i = tap % square / kernel, j = tap % kernel;
+            float* const to = sums + layer.weight + static_cast<std::size_t>(o) * taps + tap;
+            std::uint32_t channel[kWidth];
+            float of[kWidth];
+            for (std::uint32_t k = 0; k < kWidth; ++k) {
+                channel[k] = at_most(o + k, out.channels - 1);
+                of[k] = to[(channel[k] - o) * taps];
+            }
+            for (std::uint32_t r = 0; r < group.rows; ++r) {
+                const float* const values = group.values + static_cast<std::size_t>(r) * group.row;
+                for (std::uint32_t y = 0; y < out.height; ++y) {
+                    const std::uint32_t from_y = y * layer.stride + i - layer.padding;
+                    if (from_y >= in.height) continue;
+                    const float* const x = values + layer.in_at + (c * in.height + from_y) * in.width;
+                    const float* const gradient = values + layer.out_at + y * out.width;
+                    for (std::uint32_t p = 0; p < out.width; ++p) {
+                        const std::uint32_t from_x = p * layer.stride + j - layer.padding;
+                        if (from_x >= in.width) continue;
+                        for (std::uint32_t k = 0; k < kWidth; ++k)
+                            of[k] = fused(gradient[channel[k] * pixels + p], x[from_x], of[k]);
+                    }
+                }
+            }
+            for (std::uint32_t k = 0; k < kWidth && o + k < out.channels; ++k) to[k * taps] = of[k];
+        });
+    });
+    for_each(threads, out.channels, [&](std::uint32_t o) {
+        float sum = sums[layer.bias + o];
+        for (std::uint32_t r = 0; r < group.rows; ++r) {
+            const float* const gradient = group.values + static_cast<std::size_t>(r) * group.row + layer.out_at + o * pixels;
+            for (std::uint32_t p = 0; p < pixels; ++p) sum += gradient[p];
+        }
+        sums[layer.bias + o] = sum;
+    });
+}
+
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void convolution_back(const Threads& threads, const Layer& layer, const Group& group,
+                                          const float* parameters) {
+    const Extent in = layer.in, out = layer.out;
+    const std::uint32_t kernel = layer.kernel, square = kernel * kernel, pixels = in.height * in.width;
+    for_each_of_rows(threads, group, in.size(), [&](float* values, std::uint32_t at, std::uint32_t) {
+        const std::uint32_t c = at / pixels, y = at % pixels / in.width + layer.padding, x = at % in.width + layer.padding;
+        const float *gradient = values + layer.out_at, *w = parameters + layer.weight + c * square;
+        float sum = 0.0F;
+        for (std::uint32_t o = 0; o < out.channels; ++o, gradient += out.height * out.width, w += in.channels * square)
+            for (std::uint32_t i = 0; i < kernel && i <= y; ++i) {
+                const std::uint32_t of_y = (y - i) / layer.stride;
+                if (of_y >= out.height || of_y * layer.stride != y - i) continue;
+                for (std::uint32_t j = 0; j < kernel && j <= x; ++j) {
+                    const std::uint32_t of_x = (x - j) / layer.stride;
+                    if (of_x < out.width && of_x * layer.stride == x - j)
+                        sum = fused(gradient[of_y * out.width + of_x], w[i * kernel + j], sum);
+                }
+            }
+        values[layer.in_at + at] = sum;
+    });
+}
+
+// --- pools ------------------------------------------------------------------------------------------------------------------------
+
+/// Of a square of `size`, where its first value lies in a channel-by-channel image, from the output's place.
+FEDHIVE_HOST_DEVICE std::uint32_t square_of(const Layer& layer, std::uint32_t at) {
+    const std::uint32_t pixels = layer.out.height * layer.out.width, c = at / pixels, pixel = at - c * pixels;
+    return (c * layer.in.height + pixel / layer.out.width * layer.kernel) * layer.in.width +
+           pixel % layer.out.width * layer.kernel;
+}
+
+/// The place of a square's largest value, the first of equal ones, a NaN before all.
+FEDHIVE_HOST_DEVICE std::uint32_t largest_of(const Layer& layer, const float* x, std::uint32_t square) {
+    std::uint32_t best = square;
+    for (std::uint32_t i = 0; i < layer.kernel; ++i)
+        for (std::uint32_t j = 0; j < layer.kernel; ++j) {
+            const std::uint32_t at = square + i * layer.in.width + j;
+            if (x[at] > x[best] || x[at] != x[at]) best = at;
+        }
+    return best;
+}
+
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void pool_forward(const Threads& threads, const Layer& layer, const Group& group) {
+    const float share = 1.0F / static_cast<float>(layer.kernel * layer.kernel);
+    for_each_of_rows(threads, group, layer.out.size(), [&](float* values, std::uint32_t at, std::uint32_t) {
+        const float* const x = values + layer.in_at;
+        const std::uint32_t square = square_of(layer, at);
+        if (layer.kind == Kind::MaxPool) {
+            values[layer.out_at + at] = x[largest_of(layer, x, square)];
+            return;
+        }
+        float sum = 0.0F;
+        for (std::uint32_t i = 0; i < layer.kernel; ++i)
+            for (std::uint32_t j = 0; j < layer.kernel; ++j) sum += x[square + i * layer.in.width + j];
+        values[layer.out_at + at] = sum * share;
+    });
+}
+
+/// A square is one thread's, and what no square holds, at the edge, another loop's.
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void pool_back(const Threads& threads, const Layer& layer, const Group& group) {
+    const float share = 1.0F / static_cast<float>(layer.kernel * layer.kernel);
+    const std::uint32_t width = layer.in.width, height = layer.in.height;
+    for_each_of_rows(threads, group, layer.out.size(), [&](float* values, std::uint32_t at, std::uint32_t) {
+        float* const x = values + layer.in_at;
+        const float gradient = values[layer.out_at + at];
+        const bool largest = layer.kind == Kind::MaxPool;
+        const std::uint32_t square = square_of(layer, at), best = largest ? largest_of(layer, x, square) : 0;
+        for (std::uint32_t i = 0; i < layer.kernel; ++i)
+            for (std::uint32_t j = 0; j < layer.kernel; ++j) x[square + i * width + j] = largest ? 0.0F : gradient * share;
+        if (largest) x[best] = gradient;
+    });
+    const std::uint32_t right = layer.out.width * layer.kernel, bottom = layer.out.height * layer.kernel;
+    if (right == width && bottom == height) return;
+    for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t at, std::uint32_t) {
+        if (at % width >= right || at / width % height >= bottom) values[layer.in_at + at] = 0.0F;
+    });
+}
+
+// --- value by value ---------------------------------------------------------------------------------------------------------------
+
+/// What a value is multiplied with, 0 or more. Numbers are those of the engine on the host, where an image lies pixel by pixel.
+FEDHIVE_HOST_DEVICE float kept(const Layer& layer, const Group& group, std::uint32_t row, std::uint32_t at) {
+    if (!group.training) return 1.0F;
+    const std::uint32_t channels = layer.in.channels, pixels = layer.in.height * layer.in.width, c = at / pixels;
+    const std::uint32_t of_row = layer.kind == Kind::ChannelDropout ? c : at % pixels * channels + c;
+    const std::uint32_t each = layer.kind == Kind::ChannelDropout ? channels : layer.in.size();
+    const std::uint64_t key = group.dropout_key ^ (std::uint64_t{layer.drop_number} + 1) * 0x9E3779B97F4A7C15U;
+    return drawn_bits((group.first + row) * each + of_row, key) < layer.drop_below ? 0.0F : layer.keep_scale;
+}
+
+/// A dropped value is 0, whatever it was.
+FEDHIVE_HOST_DEVICE float scaled(float value, float scale) { return scale == 0.0F ? 0.0F : value * scale; }
+
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void value_forward(const Threads& threads, const Layer& layer, const Group& group) {
+    for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t row) {
+        const float x = values[layer.in_at + i];
+        values[layer.out_at + i] = layer.kind == Kind::Relu   ? cut_off(x)
+                                   : layer.kind == Kind::Tanh ? tangent(x)
+                                                              : scaled(x, kept(layer, group, row, i));
+    });
+}
+
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void value_back(const Threads& threads, const Layer& layer, const Group& group) {
+    for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t row) {
+        const float x = values[layer.in_at + i], gradient = values[layer.out_at + i],
+                    y = layer.kind == Kind::Tanh ? tangent(x) : 0.0F;
+        values[layer.in_at + i] = layer.kind == Kind::Relu   ? (x <= 0.0F ? 0.0F : gradient)
+                                  : layer.kind == Kind::Tanh ? gradient * (1.0F - y * y)
+                                                             : scaled(gradient, kept(layer, group, row, i));
+    });
+}
+
+// --- residual ---------------------------------------------------------------------------------------------------------------------
+
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void sum_forward(const Threads& threads, const Layer& layer, const Group& group) {
+    for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
+        values[layer.out_at + i] = values[layer.in_at + i] + values[layer.other_at + i];
+    });
+}
+
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void sum_back(const Threads& threads, const Layer& layer, const Group& group) {
+    for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
+        values[layer.in_at + i] = values[layer.out_at + i];
+    });
+}
+
+/// The other way round the layers in between.
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void begin_back(const Threads& threads, const Layer& layer, const Group& group) {
+    for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
+        values[layer.in_at + i] += values[layer.other_at + i];
+    });
+}
+
+}  // namespace fedhive::clients::direct::device

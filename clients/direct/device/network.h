@@ -1,0 +1,71 @@
+// A network as one block of threads trains it: layers one after the other over rows of values, as plain data that a kernel reads. C++17.
+//
+//   row      one example's values, all of them side by side: what comes in, then what each layer makes of it, channel by channel
+//            [ examples' values | layer 1's | layer 2's | … | scores ]     of odd length, so that neighbours' rows lie in other banks
+//   back     the gradient of a layer's output lies where the output was, and takes the place of its input on the way back; so a layer goes
+//            back from its input alone, and nothing is kept beside the rows
+//   group    rows that there is room for at once; a batch goes through in groups, forward and back, and gradients add up
+#pragma once
+
+#include "aggregation/math/element_ops.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fedhive::clients::direct::device {
+
+/// One block's threads. No result depends on it: whoever computes an output adds its terms alone, in their order.
+inline constexpr unsigned kThreads = 256;
+
+enum class Kind : std::uint32_t {
+    Linear,
+    Convolution,
+    Relu,
+    Tanh,
+    Dropout,
+    ChannelDropout,
+    MaxPool,
+    AveragePool,
+    Norm,
+    ResidualBegin,  // its input is used twice
+    ResidualSum
+};
+
+/// [channels][height][width]; features in a row are so many channels.
+struct Extent {
+    std::uint32_t channels = 1, height = 1, width = 1;
+    FEDHIVE_HOST_DEVICE std::uint32_t size() const { return channels * height * width; }
+};
+
+struct Layer {
+    Kind kind = Kind::Relu;
+    Extent in, out;
+    std::uint32_t in_at = 0, out_at = 0;  // where in a row; what came with the data lies at 0, and nobody asks for its gradient
+    std::uint32_t weight = 0, bias = 0;   // where in the parameters
+    std::uint32_t kernel = 1, stride = 1, padding = 0;  // a pool's size is its kernel
+    std::uint32_t groups = 1;                           // of a norm
+    std::uint32_t by_value = 0;                         // a norm's scale and shift: for each value, not for each channel
+    std::uint32_t other_at = 0;  // a norm's figures, [groups] times 4; a sum's other term; at a residual's begin, its sum
+    std::uint32_t drop_number = 0,
+                  drop_below = 0;  // dropout: tells those of a network apart; bits below drop (kernels.h, drop)
+    float keep_scale = 1.0F;
+};
+
+/// What is known of an example at its end.
+struct Verdict {
+    double loss = 0.0;
+    std::uint32_t correct = 0;
+    std::uint32_t unused = 0;
+};
+
+struct Network {
+    const Layer* layers = nullptr;  // in the memory of whoever runs them
+    std::uint32_t num_layers = 0;
+    std::uint32_t num_floats = 0;  // P
+    std::uint32_t trainable = 0;   // the first of them
+    std::uint32_t inputs = 0, classes = 0;
+    std::uint32_t row = 0;  // floats of an example
+    std::uint32_t scores_at = 0;
+};
+
+}  // namespace fedhive::clients::direct::device

@@ -1,0 +1,182 @@
+#include "clients/direct/device/plan.h"
+
+#include "aggregation/base/error.h"
+#include "clients/direct/network.h"
+#include "clients/models/model_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace fedhive::clients::direct::device {
+
+namespace {
+
+using Layers = std::vector<PlannedLayer>;
+
+Extent extent_of(const Shape& shape) {
+    const auto side = [&](std::size_t i) { return static_cast<std::uint32_t>(shape[i]); };
+    return shape.size() == 1 ? Extent{side(0), 1, 1} : Extent{side(0), side(1), side(2)};
+}
+
+std::uint32_t argument(const PlannedLayer& layer, const std::string& key) {
+    return static_cast<std::uint32_t>(layer.arguments.integer(key));
+}
+
+const std::map<std::string_view, Kind>& kinds() {
+    static const std::map<std::string_view, Kind> table{
+        {"linear", Kind::Linear},    {"conv2d", Kind::Convolution},   {"relu", Kind::Relu},
+        {"tanh", Kind::Tanh},        {"dropout", Kind::Dropout},      {"dropout2d", Kind::ChannelDropout},
+        {"max_pool", Kind::MaxPool}, {"avg_pool", Kind::AveragePool}, {"group_norm", Kind::Norm},
+        {"layer_norm", Kind::Norm},  {"residual", Kind::ResidualSum}};
+    return table;
+}
+
+class Planner {
+public:
+    Planner(const aggregation::Layout& layout, std::uint32_t inputs) : end_(inputs) {
+        for (const aggregation::LayoutEntry& entry : layout.entries())
+            offsets_[entry.name] = static_cast<std::uint32_t>(entry.offset);
+    }
+
+    void append(const Layers& planned) {
+        for (const PlannedLayer& layer : planned) {
+            if (layer.kind->name == "flatten") continue;  // values lie as they will
+            if (layer.kind->name == "residual")
+                append_residual(layer);
+            else
+                append_one(layer);
+        }
+    }
+
+    std::vector<Layer> layers;
+    std::uint32_t at() const { return at_; }    // where the last layer's output is
+    std::uint32_t end() const { return end_; }  // floats of a row
+
+private:
+    std::uint32_t take(std::uint32_t floats) {
+        if (floats > std::numeric_limits<std::int32_t>::max() - end_)
+            throw ConfigError("a row of values is beyond 2^31 floats");
+        end_ += floats;
+        return end_ - floats;
+    }
+
+    void append_one(const PlannedLayer& planned) {
+        Layer layer;
+        layer.kind = kinds().at(planned.kind->name);
+        layer.in = extent_of(planned.in);
+        layer.out = extent_of(planned.fit.out);
+        layer.in_at = at_;
+        if (layer.kind == Kind::Linear || layer.kind == Kind::Convolution || layer.kind == Kind::Norm) {
+            layer.weight = offsets_.at(planned.name + ".weight");
+            layer.bias = offsets_.at(planned.name + ".bias");
+        }
+        if (layer.kind == Kind::Convolution) {
+            layer.kernel = argument(planned, "kernel");
+            layer.stride = argument(planned, "stride");
+            layer.padding = argument(planned, "padding");
+        }
+        if (layer.kind == Kind::MaxPool || layer.kind == Kind::AveragePool) layer.kernel = argument(planned, "size");
+        if (layer.kind == Kind::Norm) {
+            layer.by_value = planned.kind->name == "layer_norm" ? 1 : 0;
+            if (layer.by_value == 0) layer.groups = argument(planned, "groups");
+            layer.other_at = take(4 * layer.groups);
+        }
+        if (layer.kind == Kind::Dropout || layer.kind == Kind::ChannelDropout) {
+            const double p = planned.arguments.number("p");
+            layer.drop_number = num_drops_++;
+            layer.drop_below = static_cast<std::uint32_t>(std::lround(p * 4294967296.0));
+            layer.keep_scale = static_cast<float>(1.0 / (1.0 - p));
+        }
+        at_ = layer.out_at = take(layer.out.size());
+        layers.push_back(layer);
+    }
+
+    void append_residual(const PlannedLayer& planned) {
+        Layer begin, sum;
+        begin.kind = Kind::ResidualBegin;
+        sum.kind = Kind::ResidualSum;
+        begin.in = begin.out = sum.in = sum.out = extent_of(planned.in);
+        begin.in_at = begin.out_at = sum.other_at = at_;
+        const std::size_t first = layers.size();
+        layers.push_back(begin);
+        append(planned.residual);
+        sum.in_at = at_;
+        at_ = sum.out_at = take(sum.out.size());
+        layers[first].other_at = at_;
+        layers.push_back(sum);
+    }
+
+    std::map<std::string, std::uint32_t> offsets_;
+    std::uint32_t at_ = 0, end_;
+    std::uint32_t num_drops_ = 0;
+};
+
+/// Whatever lies in shared memory begins where four floats may be read at once.
+std::uint64_t bytes_of(std::uint32_t floats) { return (std::uint64_t{floats} + 3) / 4 * 4 * sizeof(float); }
+
+std::uint64_t row_bytes(const Network& network) { return std::uint64_t{network.row} * sizeof(float) + sizeof(Verdict); }
+
+}  // namespace
+
+Plan make_plan(const ModelSpec& spec) {
+    if (const std::string missing = direct::misfit(spec); !missing.empty())
+        throw ConfigError(fmt::format("the direct engine has no {}", missing));
+    const aggregation::Layout layout = model_layout(spec);
+    if (layout.num_floats() > std::numeric_limits<std::int32_t>::max())
+        throw ConfigError(
+            fmt::format("the direct engine trains at most 2^31 parameters on a GPU, and there are {}", layout.num_floats()));
+    const auto inputs = static_cast<std::uint32_t>(spec.input.num_values());
+    Planner planner(layout, inputs);
+    planner.append(plan_model(spec));
+    Plan plan;
+    plan.layers = std::move(planner.layers);
+    plan.network.num_layers = static_cast<std::uint32_t>(plan.layers.size());
+    plan.network.num_floats = static_cast<std::uint32_t>(layout.num_floats());
+    plan.network.trainable = static_cast<std::uint32_t>(layout.num_trainable());
+    plan.network.inputs = inputs;
+    plan.network.classes = static_cast<std::uint32_t>(spec.num_classes);
+    plan.network.row = planner.end() | 1U;
+    plan.network.scores_at = planner.at();
+    return plan;
+}
+
+std::uint32_t least_bytes(const Network& network) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(row_bytes(network), std::numeric_limits<std::uint32_t>::max()));
+}
+
+Placement place(const Network& network, std::uint32_t batch, bool momentum, std::uint32_t shared_bytes) {
+    const std::uint64_t row = row_bytes(network);
+    const auto rows_in = [&](std::uint64_t bytes) {
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(batch, bytes / row));
+    };
+    Placement placement;
+    std::uint64_t left = shared_bytes;
+    const std::uint64_t kept = std::min(kLeastRows, rows_in(left)) * row;
+    const auto fits = [&](std::uint32_t floats) {
+        const std::uint64_t bytes = bytes_of(floats);
+        if (bytes + kept > left) return false;
+        left -= bytes;
+        return true;
+    };
+    placement.parameters = fits(network.num_floats);
+    placement.gradient = fits(network.trainable);
+    placement.velocity = momentum && fits(network.trainable);
+    placement.group = rows_in(left);
+    placement.bytes = static_cast<std::uint32_t>(shared_bytes - left + placement.group * row);
+    return placement;
+}
+
+std::string too_large(const ModelSpec& spec, std::uint32_t shared_bytes) {
+    const Plan plan = make_plan(spec);
+    const std::uint32_t least = least_bytes(plan.network);
+    if (least <= shared_bytes) return "";
+    return fmt::format(
+        "trains an example's values in one multiprocessor's shared memory: {} takes {} bytes, of which this GPU has {}",
+        spec.name.get(), least, shared_bytes);
+}
+
+}  // namespace fedhive::clients::direct::device

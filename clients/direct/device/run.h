@@ -1,0 +1,219 @@
+// What one block of threads does (network.h): a client's whole round, a batch's gradient, a test of examples. The same by a single thread on
+// the host, with the same bits, as tests run it. C++17.
+//
+// Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, ClientUpdate.
+#pragma once
+
+#include "clients/data/gather_element.h"
+#include "clients/direct/device/norm.h"
+
+namespace fedhive::clients::direct::device {
+
+/// One local step: which examples of the order, and what its dropout draws by.
+struct Step {
+    std::uint32_t first = 0, size = 0;
+    std::uint64_t dropout_key = 0;
+};
+
+/// What a local step follows: SGD (sgd_step of vector_ops.h), and the pull of FedProx.
+struct Descent {
+    float lr = 0.0F, momentum = 0.0F, weight_decay = 0.0F;
+    float proximal_mu = 0.0F;
+    bool nesterov = false;
+};
+
+/// Where a block keeps what it works with; each in either memory.
+struct Workspace {
+    float* parameters = nullptr;  // [P], the local model
+    float* gradient = nullptr;    // [trainable]
+    float* velocity = nullptr;    // [trainable], with momentum
+    float* values = nullptr;      // [group][row]
+    Verdict* verdicts = nullptr;  // [group]
+    std::uint32_t group = 1;      // rows that there is room for
+};
+
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void copy(const Threads& threads, float* to, const float* from, std::uint32_t size) {
+    for_each(threads, size, [&](std::uint32_t i) { to[i] = from[i]; });
+}
+
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void gather(const Threads& threads, const Network& network, const element::GatherTerms& from,
+                                std::uint32_t first, const Group& group) {
+    for_each_of_rows(threads, group, network.inputs, [&](float* values, std::uint32_t at, std::uint32_t row) {
+        values[at] = element::gathered(from, from.order[first + row], at);
+    });
+}
+
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void forward(const Threads& threads, const Network& network, const Group& group, const float* parameters) {
+    for (std::uint32_t l = 0; l < network.num_layers; ++l) {
+        const Layer layer = network.layers[l];
+        switch (layer.kind) {
+            case Kind::Linear:
+                linear_forward(threads, layer, group, parameters);
+                break;
+            case Kind::Convolution:
+                convolution_forward(threads, layer, group, parameters);
+                break;
+            case Kind::MaxPool:
+            case Kind::AveragePool:
+                pool_forward(threads, layer, group);
+                break;
+            case Kind::Norm:
+                norm_forward(threads, layer, group, parameters);
+                break;
+            case Kind::ResidualBegin:
+                break;
+            case Kind::ResidualSum:
+                sum_forward(threads, layer, group);
+                break;
+            default:
+                value_forward(threads, layer, group);
+        }
+    }
+}
+
+/// From the gradient of the scores, which lies in their place.
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const Network& network, const Group& group, const Gradients& to) {
+    for (std::uint32_t l = network.num_layers; l-- > 0;) {
+        const Layer layer = network.layers[l];
+        if (layer.kind == Kind::Linear) linear_gradient(threads, layer, group, to.sums);
+        if (layer.kind == Kind::Convolution) convolution_gradient(threads, layer, group, to.sums);
+        if (layer.kind == Kind::Norm) norm_gradient(threads, layer, group, to);
+        if (layer.in_at == 0) continue;  // nobody asks for the gradient of the data
+        switch (layer.kind) {
+            case Kind::Linear:
+                linear_back(threads, layer, group, to.parameters);
+                break;
+            case Kind::Convolution:
+                convolution_back(threads, layer, group, to.parameters);
+                break;
+            case Kind::MaxPool:
+            case Kind::AveragePool:
+                pool_back(threads, layer, group);
+                break;
+            case Kind::Norm:
+                norm_back(threads, layer, group, to.parameters);
+                break;
+            case Kind::ResidualBegin:
+                begin_back(threads, layer, group);
+                break;
+            case Kind::ResidualSum:
+                sum_back(threads, layer, group);
+                break;
+            default:
+                value_back(threads, layer, group);
+        }
+    }
+}
+
+/// Softmax cross-entropy of one example, and whether its largest score is its label's; `scores` become their gradient, times `weight`.
+FEDHIVE_HOST_DEVICE Verdict judge(float* scores, std::uint32_t classes, std::uint32_t label, float weight) {
+    float largest = scores[0];
+    std::uint32_t best = 0;
+    for (std::uint32_t c = 1; c < classes; ++c) {
+        if (!(scores[c] > largest) && scores[c] == scores[c]) continue;
+        largest = scores[c];
+        best = c;
+    }
+    const double of_label = static_cast<double>(scores[label]) - static_cast<double>(largest);
+    float total = 0.0F;
+    for (std::uint32_t c = 0; c < classes; ++c) {
+        scores[c] = exponential(scores[c] - largest);
+        total += scores[c];
+    }
+    const float share = weight / total;
+    for (std::uint32_t c = 0; c < classes; ++c) scores[c] *= share;
+    scores[label] -= weight;
+    Verdict verdict;
+    verdict.loss = logarithm(static_cast<double>(total)) - of_label;
+    verdict.correct = best == label ? 1 : 0;
+    return verdict;
+}
+
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void judge_rows(const Threads& threads, const Network& network, const element::GatherTerms& from,
+                                    std::uint32_t first, const Group& group, float weight, Verdict* verdicts) {
+    for_each(threads, group.rows, [&](std::uint32_t r) {
+        const auto label = static_cast<std::uint32_t>(from.labels[from.order[first + r]]);
+        float* const scores = group.values + static_cast<std::size_t>(r) * group.row + network.scores_at;
+        verdicts[r] = judge(scores, network.classes, label, weight);
+    });
+}
+
+/// The gradient of a batch's mean loss, written; and that mean. A gap of the layout stays 0.
+template <typename Threads>
+FEDHIVE_HOST_DEVICE double compute_gradient(const Threads& threads, const Network& network, const Workspace& work,
+                                            const element::GatherTerms& from, const Step& step) {
+    for_each(threads, network.trainable, [&](std::uint32_t i) { work.gradient[i] = 0.0F; });
+    const float weight = 1.0F / static_cast<float>(step.size);
+    double loss = 0.0;
+    for (std::uint32_t done = 0; done < step.size; done += work.group) {
+        Group group;
+        group.values = work.values;
+        group.row = network.row;
+        group.rows = step.size - done < work.group ? step.size - done : work.group;
+        group.first = done;
+        group.dropout_key = step.dropout_key;
+        gather(threads, network, from, step.first + done, group);
+        forward(threads, network, group, work.parameters);
+        judge_rows(threads, network, from, step.first + done, group, weight, work.verdicts);
+        for (std::uint32_t r = 0; r < group.rows; ++r) loss += work.verdicts[r].loss;  // by every thread: all know it
+        Gradients to;
+        to.parameters = work.parameters;
+        to.sums = work.gradient;
+        backward(threads, network, group, to);
+    }
+    return loss / step.size;
+}
+
+/// A step of the optimiser along the gradient.
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void descend(const Threads& threads, const Network& network, const Workspace& work, const float* global,
+                                 const Descent& descent) {
+    for_each(threads, network.trainable, [&](std::uint32_t i) {
+        float gradient = work.gradient[i];
+        float& parameter = work.parameters[i];
+        if (descent.proximal_mu != 0.0F) aggregation::element::proximal(gradient, parameter, global[i], descent.proximal_mu);
+        if (descent.momentum == 0.0F)
+            aggregation::element::sgd(parameter, gradient, descent.lr, descent.weight_decay);
+        else
+            aggregation::element::sgd_momentum(parameter, gradient, work.velocity[i], descent.lr, descent.momentum,
+                                               descent.weight_decay, descent.nesterov);
+    });
+}
+
+/// All local steps of a client, from the global model. Returns the sum over them of mean loss times size.
+template <typename Threads>
+FEDHIVE_HOST_DEVICE double train(const Threads& threads, const Network& network, const Workspace& work,
+                                 const element::GatherTerms& from, const float* global, const Step* steps,
+                                 std::uint32_t num_steps, const Descent& descent) {
+    copy(threads, work.parameters, global, network.num_floats);
+    if (descent.momentum != 0.0F) for_each(threads, network.trainable, [&](std::uint32_t i) { work.velocity[i] = 0.0F; });
+    double loss = 0.0;
+    for (std::uint32_t s = 0; s < num_steps; ++s) {
+        const Step step = steps[s];
+        loss += compute_gradient(threads, network, work, from, step) * static_cast<double>(step.size);
+        descend(threads, network, work, global, descent);
+    }
+    return loss;
+}
+
+/// Of examples [first, first + rows) of the order, rows at most the group: no dropout.
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void evaluate(const Threads& threads, const Network& network, const Workspace& work,
+                                  const float* parameters, const element::GatherTerms& from, std::uint32_t first,
+                                  std::uint32_t rows) {
+    Group group;
+    group.values = work.values;
+    group.row = network.row;
+    group.rows = rows;
+    group.training = false;
+    gather(threads, network, from, first, group);
+    forward(threads, network, group, parameters);
+    judge_rows(threads, network, from, first, group, 1.0F, work.verdicts);
+}
+
+}  // namespace fedhive::clients::direct::device

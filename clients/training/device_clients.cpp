@@ -1,0 +1,79 @@
+#include "clients/training/device_clients.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/math/client_optimizer.h"
+#include "clients/training/local_batches.h"
+
+#include <bit>
+#include <limits>
+
+namespace fedhive::clients {
+
+using aggregation::MemorySpace;
+namespace device = direct::device;
+
+DeviceClients::DeviceClients(const DeviceNetwork& network, const ExamplesView& train, const aggregation::SgdOptions& optimizer,
+                             std::uint64_t batch)
+    : network_(network),
+      train_(train),
+      optimizer_(optimizer),
+      placement_(network.placement(batch, optimizer.momentum != 0.0F)),
+      stride_(network.num_floats()) {}
+
+void DeviceClients::reserve(std::size_t rows) {
+    if (rows <= rows_) return;
+    rows_ = std::bit_ceil(rows);
+    aggregation::synchronize(MemorySpace::Cuda);  // what is there may still be read
+    local_ = aggregation::ParamBuffer(rows_ * stride_, MemorySpace::Cuda);
+    if (!placement_.gradient) gradient_ = aggregation::ParamBuffer(rows_ * stride_, MemorySpace::Cuda);
+    if (optimizer_.momentum != 0.0F && !placement_.velocity)
+        velocity_ = aggregation::ParamBuffer(rows_ * stride_, MemorySpace::Cuda);
+}
+
+/// The draws of train_client(): its shuffles, and a key of its dropout for each step.
+void DeviceClients::append(const LocalTraining& plan, std::uint32_t round, const WholeClient& client) {
+    device::kernels::Client& one = clients_.emplace_back();
+    one.first_step = static_cast<std::uint32_t>(steps_.size());
+    one.loss_sum = client.loss_sum;
+    LocalBatches batches(plan, round, client.client_id, client.shard);
+    const std::uint64_t dropout = Stream(plan.seed, Purpose::Dropout, round, client.client_id).next_u64();
+    for (auto batch = batches.next(); !batch.empty(); batch = batches.next()) {
+        const std::uint64_t key = Stream(dropout, Purpose::Dropout, one.num_steps++).next_u64();
+        steps_.push_back({static_cast<std::uint32_t>(order_.size()), static_cast<std::uint32_t>(batch.size()), key});
+        order_.insert(order_.end(), batch.begin(), batch.end());
+        FEDHIVE_CHECK(order_.size() <= std::numeric_limits<std::uint32_t>::max(), "{} examples in one launch", order_.size());
+    }
+}
+
+void DeviceClients::train(const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+                          std::span<const WholeClient> clients, aggregation::ConstParamSpan global) {
+    FEDHIVE_CHECK(clients.size() <= num_rows(), "{} clients at once, of at most {}", clients.size(), num_rows());
+    FEDHIVE_CHECK_EQ(global.size, network_.num_floats());
+    reserve(clients.size());
+    order_.clear();
+    steps_.clear();
+    clients_.clear();
+    for (const WholeClient& client : clients) {
+        check_examples(train_, client.shard);
+        append(plan, round, client);
+    }
+    device_order_.write(order_);
+    device_steps_.write(steps_);
+    device_clients_.write(clients_);
+    const aggregation::SgdOptions now = aggregation::at_rate(optimizer_, objective.lr_factor);
+    device::kernels::Training training;
+    training.global = global.data;
+    training.steps = device_steps_.data();
+    training.clients = device_clients_.data();
+    training.num_clients = static_cast<std::uint32_t>(clients.size());
+    training.local = local_.span().data;
+    training.gradient = gradient_.span().data;
+    training.velocity = velocity_.span().data;
+    training.stride = stride_;
+    training.descent = {now.lr, now.momentum, now.weight_decay, objective.proximal_mu, now.nesterov};
+    aggregation::dispatch(
+        MemorySpace::Cuda, [] {},
+        [&] { return device::kernels::train(network_.launch(train_, device_order_.data(), placement_), training); });
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,102 @@
+#include "clients/training/device_step.h"
+
+#include "aggregation/base/random.h"
+
+#include <numeric>
+#include <vector>
+
+namespace fedhive::clients {
+
+using aggregation::MemorySpace;
+namespace device = direct::device;
+
+namespace {
+
+/// Rows of a block that evaluates: enough for its threads, few enough for many blocks.
+constexpr std::uint64_t kJudgedAtOnce = 16;
+
+template <typename Work>
+void enqueue(Work work) {
+    aggregation::dispatch(
+        MemorySpace::Cuda, [] {}, work);
+}
+
+}  // namespace
+
+DeviceStep::DeviceStep(const DeviceNetwork& network, const ExamplesView& train, const aggregation::OptimizerOptions& optimizer,
+                       std::uint64_t batch)
+    : network_(network),
+      train_(train),
+      placement_(network.rows_alone(batch)),
+      local_(network.num_floats(), MemorySpace::Cuda),
+      gradient_(network.trainable(), MemorySpace::Cuda),
+      optimizer_(optimizer, network.trainable(), MemorySpace::Cuda),
+      told_loss_(MemorySpace::Cuda) {
+    loss_.reserve(1);
+    told_loss_.reserve(1);
+}
+
+void DeviceStep::begin(const ClientStart& start) {
+    start_ = start;
+    aggregation::copy(local_, start.global);
+    optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
+    steps_ = 0;
+    const double none = 0.0;
+    loss_.write({&none, 1});
+}
+
+void DeviceStep::compute_gradient(std::span<const std::uint32_t> batch) {
+    if (start_.shared) start_.shared.read(trainable());
+    check_examples(train_, batch);
+    order_.write(batch);
+    const device::Step step{0, static_cast<std::uint32_t>(batch.size()),
+                            Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64()};
+    enqueue([&] {
+        return device::kernels::compute_gradient(network_.launch(train_, order_.data(), placement_), local_.span().data, step,
+                                                 gradient_.span().data, loss_.data());
+    });
+    if (start_.objective.proximal_mu != 0.0F)
+        aggregation::add_proximal_gradient(gradient_, trainable(), start_.global.part(0, gradient_.span().size),
+                                           start_.objective.proximal_mu);
+}
+
+void DeviceStep::apply_gradient() {
+    optimizer_.begin_step();
+    if (start_.shared) return start_.shared.step(gradient_, optimizer_);
+    optimizer_.step(trainable(), gradient_);
+}
+
+void DeviceStep::loss_sum_into(double& to) {
+    enqueue([&] { return device::kernels::copy_bytes(&to, loss_.data(), sizeof to); });
+}
+
+double DeviceStep::loss_sum() {
+    loss_sum_into(told_loss_[0]);
+    aggregation::synchronize(MemorySpace::Cuda);
+    return told_loss_[0];
+}
+
+DeviceEvaluation::DeviceEvaluation(const DeviceNetwork& network, const ExamplesView& test)
+    : network_(network), test_(test), verdicts_(MemorySpace::Cuda) {}
+
+EvaluationResult DeviceEvaluation::evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) {
+    std::vector<std::uint32_t> order(count);
+    std::iota(order.begin(), order.end(), static_cast<std::uint32_t>(first));
+    check_examples(test_, order);
+    order_.write(order);
+    verdicts_.reserve(count);
+    if (count > 0)
+        enqueue([&] {
+            return device::kernels::evaluate(network_.launch(test_, order_.data(), network_.rows_alone(kJudgedAtOnce)),
+                                             global.data, static_cast<std::uint32_t>(count), &verdicts_[0]);
+        });
+    aggregation::synchronize(MemorySpace::Cuda);
+    EvaluationResult result;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        result.loss_sum += verdicts_[i].loss;
+        result.correct += verdicts_[i].correct;
+    }
+    return result;
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,57 @@
+// A training step and an evaluation by the direct engine on a GPU. A step is one launch of one thread block, for modes and strategies that
+// look at every gradient; where nobody does, whole clients are trained at once (device_clients.h), with the same bits.
+#pragma once
+
+#include "aggregation/math/client_optimizer.h"
+#include "aggregation/memory/param_buffer.h"
+#include "aggregation/memory/pinned_array.h"
+#include "clients/training/device_network.h"
+#include "clients/training/training_step.h"
+
+namespace fedhive::clients {
+
+class DeviceStep final : public TrainingStep {
+public:
+    /// The network and the examples, in device memory, must outlive the step. `batch`: the largest that there will be, as far as is known.
+    DeviceStep(const DeviceNetwork& network, const ExamplesView& train, const aggregation::OptimizerOptions& optimizer,
+               std::uint64_t batch);
+
+    aggregation::ParamSpan parameters() override { return local_; }
+    aggregation::ParamSpan gradient() override { return gradient_; }
+    aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
+    void begin(const ClientStart& start) override;
+    void compute_gradient(std::span<const std::uint32_t> batch) override;
+    void apply_gradient() override;
+    double loss_sum() override;
+    void loss_sum_into(double& to) override;
+
+private:
+    aggregation::ParamSpan trainable() const { return local_.span().first(gradient_.span().size); }
+
+    const DeviceNetwork& network_;
+    ExamplesView train_;
+    direct::device::Placement placement_;
+    aggregation::ParamBuffer local_;     // [P]
+    aggregation::ParamBuffer gradient_;  // [trainable]
+    aggregation::ClientOptimizer optimizer_;
+    ClientStart start_;
+    std::uint32_t steps_ = 0;  // since begin()
+    direct::device::DeviceArray<std::uint32_t> order_;
+    direct::device::DeviceArray<double> loss_;
+    aggregation::PinnedArray<double> told_loss_;
+};
+
+/// Examples are judged each by itself, and their losses added in their order, so that no bit depends on how many have room in a block.
+class DeviceEvaluation final : public Evaluation {
+public:
+    DeviceEvaluation(const DeviceNetwork& network, const ExamplesView& test);
+    EvaluationResult evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) override;
+
+private:
+    const DeviceNetwork& network_;
+    ExamplesView test_;
+    direct::device::DeviceArray<std::uint32_t> order_;
+    aggregation::PinnedArray<direct::device::Verdict> verdicts_;
+};
+
+}  // namespace fedhive::clients

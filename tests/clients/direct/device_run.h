@@ -1,0 +1,101 @@
+// What a block of threads does, by a single thread on the host over ordinary memory: a model, examples, a global model to start from.
+#pragma once
+
+#include "aggregation/base/random.h"
+#include "clients/data/batches.h"
+#include "clients/direct/device/plan.h"
+#include "clients/direct/device/run.h"
+#include "clients/direct/network.h"
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+namespace fedhive::testing {
+
+namespace device = clients::direct::device;
+using Floats = std::vector<float>;
+
+struct SingleThread {
+    std::uint32_t index() const { return 0; }
+    std::uint32_t count() const { return 1; }
+    void wait() const {}
+};
+inline constexpr SingleThread kThread;
+
+struct DeviceRun {
+    explicit DeviceRun(const clients::ModelSpec& spec, std::uint32_t rows, std::uint32_t examples = 40)
+        : plan(device::make_plan(spec)), host(spec), group(rows) {
+        network = plan.network;
+        network.layers = plan.layers.data();
+        Stream stream(11, Purpose::ModelInit);
+        global.assign(network.num_floats, 0.0F);
+        for (const auto& entry : host.layout().entries()) {
+            const double fan_in = static_cast<double>(entry.size) / static_cast<double>(entry.shape[0]);
+            for (std::size_t i = 0; i < entry.size; ++i)
+                global[entry.offset + i] = static_cast<float>(stream.normal() / std::sqrt(fan_in + 1.0));
+        }
+        data.resize(std::size_t{examples} * network.inputs);
+        for (float& value : data) value = static_cast<float>(stream.normal());
+        for (std::uint32_t i = 0; i < examples; ++i) {
+            labels.push_back(static_cast<std::int32_t>(i * 7 % network.classes));
+            order.push_back((i * 11 + 3) % examples);
+        }
+        local = global;
+        gradient.assign(network.trainable, 7.0F);  // what was there is written over
+        velocity.assign(network.trainable, 7.0F);
+        values.assign(std::size_t{rows} * network.row, NAN);
+        verdicts.resize(rows);
+    }
+
+    clients::element::GatherTerms from() const {
+        clients::element::GatherTerms terms{};
+        terms.values = data.data();
+        terms.labels = labels.data();
+        terms.order = order.data();
+        terms.scale = &one;
+        terms.shift = &zero;
+        terms.num_values = terms.plane = network.inputs;
+        terms.type = clients::ValueType::F32;
+        return terms;
+    }
+    device::Workspace work() { return {local.data(), gradient.data(), velocity.data(), values.data(), verdicts.data(), group}; }
+
+    /// The same batch where the engine on the host takes it.
+    clients::direct::Batch batch(const device::Step& step) {
+        host_examples.clear();
+        host_labels.clear();
+        for (std::uint32_t i = step.first; i < step.first + step.size; ++i) {
+            const auto* first = data.data() + std::size_t{order[i]} * network.inputs;
+            host_examples.insert(host_examples.end(), first, first + network.inputs);
+            host_labels.push_back(labels[order[i]]);
+        }
+        return {host_examples.data(), host_labels.data(), step.size};
+    }
+
+    device::Plan plan;
+    clients::direct::Network host;
+    device::Network network;
+    std::uint32_t group;
+    float one = 1.0F, zero = 0.0F;
+    Floats global, data, local, gradient, velocity, values, host_examples;
+    std::vector<std::int32_t> labels;
+    std::vector<std::int64_t> host_labels;
+    std::vector<std::uint32_t> order;
+    std::vector<device::Verdict> verdicts;
+};
+
+inline double norm_of(const Floats& values) {
+    double squares = 0.0;
+    for (const float value : values) squares += static_cast<double>(value) * static_cast<double>(value);
+    return std::sqrt(squares);
+}
+
+/// The Euclidean distance as a part of what `expected` itself is.
+inline double distance(const Floats& found, const Floats& expected) {
+    Floats off(found);
+    for (std::size_t i = 0; i < off.size(); ++i) off[i] -= expected[i];
+    return norm_of(off) / norm_of(expected);
+}
+
+}  // namespace fedhive::testing

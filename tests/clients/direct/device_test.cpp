@@ -1,0 +1,169 @@
+// The arithmetic of a block of threads, by one thread on the host, beside the engine on the host: gradients, steps, a client's epochs,
+// evaluations; and what lies where. The kernels themselves: device_kernels_test.cpp.
+#include "aggregation/base/error.h"
+#include "aggregation/math/client_optimizer.h"
+#include "tests/clients/direct/device_run.h"
+#include "tests/clients/direct/networks.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+using fedhive::testing::DeviceRun;
+using fedhive::testing::distance;
+using fedhive::testing::Floats;
+using fedhive::testing::kThread;
+using fedhive::testing::networks;
+using fedhive::testing::norm_of;
+
+namespace {
+
+namespace device = direct::device;
+
+constexpr device::Step kStep{5, 7, 99};
+
+std::vector<ModelSpec> all_networks() {
+    std::vector<ModelSpec> all = networks();
+    for (const char* name : {"lr", "mlp"}) all.push_back(fedhive::testing::small_model(name, fedhive::testing::kInput, 5));
+    for (const bool dropout : {false, true})
+        all.push_back(fedhive::testing::small_model("mnist_cnn", {1, 28, 28}, 10, dropout));
+    return all;
+}
+
+/// A client's steps on the host: three of 16, 16 and 7 examples, twice.
+std::vector<device::Step> epochs() { return {{0, 16, 1}, {16, 16, 2}, {32, 7, 3}, {1, 16, 4}, {17, 16, 5}, {33, 7, 6}}; }
+
+}  // namespace
+
+TEST_SUITE("DeviceArithmetic") {
+    TEST_CASE("GradientOfEveryLayerIsTheHostEngines") {
+        for (const ModelSpec& spec : all_networks()) {
+            DeviceRun run(spec, 3);
+            const double loss = device::compute_gradient(kThread, run.network, run.work(), run.from(), kStep);
+            Floats expected(run.network.trainable, 0.0F);
+            const double expected_loss =
+                run.host.train(run.global.data(), expected.data(), run.batch(kStep), kStep.dropout_key);
+            CHECK(loss == doctest::Approx(expected_loss).epsilon(1e-6));
+            CHECK(distance(run.gradient, expected) < 1e-5);
+            for (const auto& entry : run.host.layout().entries()) {
+                CAPTURE(entry.name);
+                const auto part = [&](const Floats& of) {
+                    return Floats(of.begin() + static_cast<std::ptrdiff_t>(entry.offset),
+                                  of.begin() + static_cast<std::ptrdiff_t>(entry.offset + entry.size));
+                };
+                // Where a tensor's gradient is all but nothing, as a bias' before a norm, its rounding is measured by the whole.
+                Floats off = part(run.gradient);
+                for (std::size_t i = 0; i < off.size(); ++i) off[i] -= expected[entry.offset + i];
+                CHECK(norm_of(off) <= 1e-5 * std::max(norm_of(part(expected)), 1e-2 * norm_of(expected)));
+            }
+        }
+    }
+
+    TEST_CASE("BitsDoNotDependOnHowManyRowsHaveRoom") {
+        for (const ModelSpec& spec : all_networks()) {
+            DeviceRun one(spec, 1), three(spec, 3), all(spec, 16);
+            const double loss = device::compute_gradient(kThread, one.network, one.work(), one.from(), kStep);
+            CHECK(device::compute_gradient(kThread, three.network, three.work(), three.from(), kStep) == loss);
+            CHECK(device::compute_gradient(kThread, all.network, all.work(), all.from(), kStep) == loss);
+            CHECK(three.gradient == one.gradient);
+            CHECK(all.gradient == one.gradient);
+        }
+    }
+
+    TEST_CASE("ClientsEpochsAreTheHostEngines") {
+        const aggregation::SgdOptions kSgd[] = {
+            {0.05F, 0.0F, 0.0F, false}, {0.05F, 0.5F, 0.0F, false}, {0.05F, 0.5F, 0.125F, true}};
+        for (const ModelSpec& spec : all_networks())
+            for (const aggregation::SgdOptions& sgd : kSgd)
+                for (const float mu : {0.0F, 0.5F}) {
+                    if (spec.name.get() == "mnist_cnn" && mu == 0.0F) continue;  // it takes long
+                    DeviceRun run(spec, 4);
+                    const std::vector<device::Step> steps = epochs();
+                    const device::Descent descent{sgd.lr, sgd.momentum, sgd.weight_decay, mu, sgd.nesterov};
+                    const double loss = device::train(kThread, run.network, run.work(), run.from(), run.global.data(),
+                                                      steps.data(), static_cast<std::uint32_t>(steps.size()), descent);
+                    const auto host = aggregation::MemorySpace::Host;
+                    Floats local = run.global, gradient(run.network.trainable);
+                    aggregation::ClientOptimizer optimizer(sgd, gradient.size(), host);
+                    optimizer.begin();
+                    double expected_loss = 0.0;
+                    const aggregation::ParamSpan trainable{local.data(), gradient.size(), host},
+                        along{gradient.data(), gradient.size(), host};
+                    for (const device::Step& step : steps) {
+                        const double mean = run.host.train(local.data(), gradient.data(), run.batch(step), step.dropout_key);
+                        expected_loss += mean * step.size;
+                        if (mu != 0.0F)
+                            aggregation::add_proximal_gradient(along, trainable, {run.global.data(), gradient.size(), host},
+                                                               mu);
+                        optimizer.begin_step();
+                        optimizer.step(trainable, along);
+                    }
+                    CHECK(loss == doctest::Approx(expected_loss).epsilon(1e-5));
+                    CHECK(distance(run.local, local) < 2e-5);
+                }
+    }
+
+    TEST_CASE("EvaluationIsTheHostEngines") {
+        for (const ModelSpec& spec : all_networks()) {
+            DeviceRun run(spec, 40);
+            device::evaluate(kThread, run.network, run.work(), run.global.data(), run.from(), 0, 40);
+            const auto expected = run.host.evaluate(run.global.data(), run.batch({0, 40, 0}));
+            double loss = 0.0;
+            std::size_t correct = 0;
+            for (const device::Verdict& verdict : run.verdicts) {
+                loss += verdict.loss;
+                correct += verdict.correct;
+            }
+            CHECK(loss == doctest::Approx(expected.loss_sum).epsilon(1e-6));
+            CHECK(correct == expected.correct);
+        }
+    }
+
+    TEST_CASE("NotANumberIsNotLost") {
+        DeviceRun run(fedhive::testing::small_model("mnist_cnn", {1, 28, 28}, 10), 4);
+        run.local.assign(run.local.size(), NAN);
+        CHECK(std::isnan(device::compute_gradient(kThread, run.network, run.work(), run.from(), kStep)));
+        CHECK(std::isnan(run.gradient.front()));
+    }
+}
+
+TEST_SUITE("DevicePlacement") {
+    TEST_CASE("SmallModelsLieInSharedMemoryAsAWholeAndLargerOnesByParts") {
+        constexpr std::uint32_t kHopper = 232448;
+        const auto lr = device::make_plan(fedhive::testing::small_model("lr", {1, 28, 28}, 10)).network;
+        const auto all = device::place(lr, 32, true, kHopper);
+        CHECK(all.parameters);
+        CHECK(all.gradient);
+        CHECK(all.velocity);
+        CHECK(all.group == 32);
+        CHECK(all.bytes <= kHopper);
+        CHECK_FALSE(device::place(lr, 32, false, kHopper).velocity);  // none is asked for
+        // 7,850 parameters, each tensor in whole cache lines, and rows of 795 floats: 31,424 bytes and 3,196 each.
+        CHECK(all.bytes == 3 * 31424 + 32 * (795 * 4 + 16));
+        const auto some = device::place(lr, 32, true, 31424 + 4 * 3196 + 100);
+        CHECK(some.parameters);
+        CHECK_FALSE(some.gradient);
+        CHECK(some.group == 4);
+        CHECK(device::place(lr, 32, true, 2 * 3196).group == 2);
+        CHECK(device::place(lr, 32, true, 3195).group == 0);
+
+        const auto wide = device::make_plan(named_model("mlp", {1, 28, 28}, 10)).network;
+        const auto outside = device::place(wide, 32, true, kHopper);
+        CHECK_FALSE(outside.parameters);
+        CHECK(outside.group == 32);
+    }
+
+    TEST_CASE("WhatNoBlockCanTrainIsToldWithItsBytes") {
+        const ModelSpec lr = fedhive::testing::small_model("lr", {1, 28, 28}, 10);
+        CHECK(device::too_large(lr, 3196).empty());
+        CHECK(device::too_large(lr, 3195) ==
+              "trains an example's values in one multiprocessor's shared memory: lr takes 3196 bytes, of which this GPU has "
+              "3195");
+        LayerList unknown;
+        unknown.add("flatten").add("gelu").add("linear");
+        CHECK_THROWS_WITH_AS(device::make_plan(fedhive::testing::listed_model(unknown)),
+                             doctest::Contains("the direct engine has no gelu"), ConfigError);
+    }
+}

@@ -1,0 +1,29 @@
+// Networks that suites of the direct engine train: on the host, and by one block of threads.
+#pragma once
+
+#include "tests/support/small_model.h"
+
+#include <vector>
+
+namespace fedhive::testing {
+
+inline constexpr clients::ExampleShape kInput{2, 9, 8};
+
+/// Every operation, in the orders that are done as one and in others. Smooth where a difference is taken, but for pools and cuts.
+inline std::vector<clients::ModelSpec> networks() {
+    clients::LayerList pooled, strided, residual, rows, dropped, plain_pool;
+    pooled.add("conv2d", {6, 3, 1, 1}).add("relu").add("max_pool", {2}).add("conv2d", {17, 2}).add("max_pool", {2});
+    pooled.add("flatten").add("linear", {12}).add("relu").add("linear");
+    strided.add("conv2d", {18, 3, 2, 1}).add("tanh").add("conv2d", {4, 2, 1, 1}).add("group_norm", {2}).add("avg_pool", {2});
+    strided.add("flatten").add("layer_norm").add("linear");
+    residual.add("conv2d", {4, 3, 1, 1}).add("residual").add("conv2d", {4, 3, 1, 1}).add("relu");
+    residual.add("residual").add("tanh").end().end().add("max_pool", {3}).add("flatten").add("linear");
+    rows.add("flatten").add("linear", {16}).add("relu").add("residual").add("linear", {16}).add("relu").end().add("linear");
+    dropped.add("dropout2d", {0.3F}).add("conv2d", {5, 3}).add("dropout2d", {0.5F}).add("max_pool", {2}).add("relu");
+    dropped.add("dropout", {0.4F}).add("flatten").add("linear", {9}).add("dropout", {0.5F}).add("linear");
+    plain_pool.add("max_pool", {2}).add("relu").add("conv2d", {3, 1}).add("flatten").add("linear");
+    return {listed_model(pooled, kInput, 5), listed_model(strided, kInput, 5), listed_model(residual, kInput, 5),
+            listed_model(rows, kInput, 5),   listed_model(dropped, kInput, 5), listed_model(plain_pool, kInput, 5)};
+}
+
+}  // namespace fedhive::testing

@@ -1,0 +1,144 @@
+// The direct engine's step and whole clients on a GPU: what every step promises, and the bits of one in the other.
+#include "clients/training/device_step.h"
+#include "aggregation/memory/cuda_block.h"
+#include "aggregation/memory/pinned_array.h"
+#include "clients/data/formats/glyphs.h"
+#include "clients/data/formats/synthetic.h"
+#include "clients/data/partitions/schemes.h"
+#include "clients/data/shared_dataset.h"
+#include "clients/training/clipped_step.h"
+#include "clients/training/device_clients.h"
+#include "tests/conformance/training_step_conformance.h"
+#include "tests/support/skip.h"
+#include "tests/support/small_model.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+using aggregation::MemorySpace;
+using conformance::StepUnderTest;
+
+namespace {
+
+constexpr std::size_t kBlockExamples = 64;
+
+bool has_device() { return aggregation::cuda_versions().devices > 0; }
+
+/// With dropout, and small: on an emulated device every thread costs.
+ModelSpec dropping(const ExampleShape& input, std::int64_t num_classes) {
+    LayerList layers;
+    layers.add("flatten").add("linear", {12}).add("relu").add("dropout", {0.4F}).add("linear");
+    return fedhive::testing::listed_model(layers, input, num_classes);
+}
+
+/// A step with the data it takes, over images where the model takes such.
+struct BlockModel {
+    BlockModel(const std::string& name, bool dropout, const aggregation::OptimizerOptions& optimizer)
+        : dataset(SharedDataset::create(
+              name != "mnist_cnn" ? draw_synthetic({kBlockExamples, 10, 4, 12, 2.0}, 7) : draw_glyphs(kBlockExamples, 10, 7),
+              partition_contiguous(kBlockExamples, 3))),
+          uploaded(dataset.upload(aggregation::cuda_driver())),
+          spec(name == "dropping"
+                   ? dropping(dataset.map().shape, dataset.map().num_classes)
+                   : fedhive::testing::small_model(name, dataset.map().shape, dataset.map().num_classes, dropout)),
+          network(spec, {}, shared_bytes_of_device()),
+          step(network, dataset.train(MemorySpace::Cuda), optimizer, 16) {}
+    aggregation::ParamBuffer start() const {
+        aggregation::testing::Floats global(network.num_floats(), 0.0F);
+        Stream stream(4, Purpose::ModelInit);
+        for (const auto& entry : network.layout().entries()) {
+            const double fan_in = static_cast<double>(entry.size) / static_cast<double>(entry.shape[0]);
+            for (float& value : std::span(global).subspan(entry.offset, entry.size))
+                value = static_cast<float>(0.5 / std::sqrt(fan_in) * stream.normal());
+        }
+        return aggregation::testing::upload(global, MemorySpace::Cuda);
+    }
+
+    SharedDataset dataset;
+    aggregation::IpcHandle uploaded;
+    ModelSpec spec;
+    DeviceNetwork network;
+    DeviceStep step;
+};
+
+StepUnderTest step_of(const std::string& name) {
+    const auto make = [=](const aggregation::OptimizerOptions& optimizer) {
+        const auto model = std::make_shared<BlockModel>(name, false, optimizer);
+        return std::shared_ptr<TrainingStep>(model, &model->step);
+    };
+    return {make, BlockModel(name, false, {}).start()};
+}
+
+}  // namespace
+
+TEST_SUITE("DeviceSteps") {
+    TEST_CASE("Gpu: DeviceStepsConform") {
+        if (!has_device()) FEDHIVE_SKIP("there is no CUDA device");
+        conformance::training_step_conforms(step_of("mlp"));
+        conformance::dropout_follows_the_clients_seed(step_of("dropping"));
+    }
+
+    TEST_CASE("Gpu: WholeClientsHaveTheBitsOfTheirSteps") {
+        if (!has_device()) FEDHIVE_SKIP("there is no CUDA device");
+        for (const auto& [name, sgd, mu] : std::vector<std::tuple<std::string, aggregation::SgdOptions, float>>{
+                 {"lr", {0.125F, 0.0F, 0.25F, false}, 0.0F},
+                 {"mlp", {0.125F, 0.5F, 0.25F, true}, 0.5F},
+                 {"mnist_cnn", {0.125F, 0.5F, 0.0F, false}, 0.0F}}) {
+            CAPTURE(name);
+            BlockModel on(name, true, sgd);
+            const aggregation::ParamBuffer global = on.start();
+            const ExamplesView train = on.dataset.train(MemorySpace::Cuda);
+            DeviceClients whole(on.network, train, sgd, 8);
+            LocalTraining plan;
+            plan.batch_size = 8;
+            plan.local_epochs = name == "mnist_cnn" ? 1 : 2;
+            Objective objective;
+            objective.proximal_mu = mu;
+            objective.lr_factor = 0.5F;
+            aggregation::PinnedArray<ClientFigures> figures(MemorySpace::Cuda);
+            figures.reserve(4);
+            // Twice: the second launch finds rows, lists and velocities of the first.
+            for (const std::uint32_t round : {0U, 1U}) {
+                std::vector<WholeClient> clients;
+                for (const std::uint32_t id : {0U, 2U})
+                    clients.push_back({id, on.dataset.shard(id).first(13 + id), &figures[id].loss_sum});
+                whole.train(plan, objective, round, clients, global);
+                for (std::size_t row = 0; row < 2; ++row) {
+                    const WholeClient& client = clients[row];
+                    enqueue_client(on.step, plan, objective, round, client.client_id, client.shard, global, figures[3]);
+                    CHECK(conformance::same_bits(conformance::download(whole.parameters(row)),
+                                                 conformance::download(on.step.parameters())));
+                    CHECK(*client.loss_sum == figures[3].loss_sum);
+                }
+            }
+        }
+    }
+
+    TEST_CASE("Gpu: EvaluationOnTheDeviceSumsItsExamples") {
+        if (!has_device()) FEDHIVE_SKIP("there is no CUDA device");
+        BlockModel on("mlp", false, {});
+        const aggregation::ParamBuffer global = on.start();
+        DeviceEvaluation evaluation(on.network, on.dataset.train(MemorySpace::Cuda));
+        const EvaluationResult all = evaluation.evaluate(global, 0, kBlockExamples);
+        EvaluationResult parts;
+        for (const auto& [first, count] : {std::pair<std::uint64_t, std::uint64_t>{0, 1}, {1, 40}, {41, 23}}) {
+            const EvaluationResult part = evaluation.evaluate(global, first, count);
+            parts.loss_sum += part.loss_sum;
+            parts.correct += part.correct;
+        }
+        CHECK(parts.correct == all.correct);
+        CHECK(all.correct > 0);
+        CHECK(parts.loss_sum == doctest::Approx(all.loss_sum).epsilon(1e-12));
+        CHECK_THROWS_AS(evaluation.evaluate(global, kBlockExamples, 1), Fault);
+    }
+
+    TEST_CASE("Gpu: DeviceRefusesExamplesThatAreNotThereAndModelsWithoutRoom") {
+        if (!has_device()) FEDHIVE_SKIP("there is no CUDA device");
+        BlockModel on("lr", false, {});
+        const std::vector<std::uint32_t> outside{0, kBlockExamples};
+        StepUnderTest::begin(on.step, on.start());
+        CHECK_THROWS_AS(on.step.compute_gradient(outside), Fault);
+        CHECK_THROWS_WITH_AS(DeviceNetwork(on.spec, {}, 50), doctest::Contains("one multiprocessor's shared memory"), Fault);
+    }
+}

@@ -1,0 +1,220 @@
+// The direct engine on a GPU in the real program: from the YAML file to the tables, workers in processes of their own, the arena and the data
+// behind IPC handles. In the emulated build (tests/support/cuda_on_host) it runs everywhere, without LibTorch.
+#include "tests/process/same_run.h"
+#include "tests/support/skip.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+std::string device_config() {
+    return R"(
+name: blocks
+rounds: 2
+device: cuda
+workers: 2
+data: {format: synthetic, num_train: 160, num_test: 40, num_classes: 5, num_features: 16, partition: {scheme: dirichlet, clients: 9, alpha: 1.0, min_examples: 5}}
+model: {name: mlp, hidden: 8}
+training: {cohort: 7, local_epochs: 1, batch_size: 8, engine: direct, optimizer: {name: sgd, lr: 0.05, momentum: 0.5}}
+)";
+}
+
+/// Small images: a pool that is done with its convolution on the host, dropout of both kinds, a residual, a norm.
+std::string images() { return "data={format: glyphs, num_train: 40, num_test: 10, partition: {scheme: iid, clients: 9}}"; }
+std::string convolutions() {
+    return "model={layers: [{avg_pool: 4}, {conv2d: {out: 4, kernel: 3, padding: 1}}, {dropout2d: 0.25}, relu, {residual: "
+           "[{conv2d: {out: 4, kernel: 3, "
+           "padding: 1}}, {group_norm: 2}, tanh]}, {max_pool: 2}, flatten, {dropout: 0.25}, linear]}";
+}
+
+struct DeviceFolder : FedhiveRun {
+    explicit DeviceFolder(const Options& overrides, const Environment& environment = {},
+                          const char* end = "exited with status 0") {
+        begin(overrides, environment);
+        const std::string ended = this->end();
+        CHECK_MESSAGE(ended == end, output());
+    }
+    DeviceFolder() = default;
+    void begin(const Options& overrides, const Environment& environment = {}) {
+        std::ofstream(folder() / "test.yaml") << device_config();
+        start(Options{"run", (folder() / "test.yaml").string(), "--out", out().string()} + set(overrides), environment);
+    }
+    std::string sha() const { return manifest()["model_sha256"]; }
+    bool said(const std::string& text) const { return output().find(text) != std::string::npos; }
+
+    /// What clients.csv says of clients, whoever trained them in whatever slot; and the tests of the rounds.
+    std::string found() const {
+        std::string text;
+        for (const auto& row : read_csv(out() / "clients.csv"))
+            for (const char* column : {"round", "client_id", "steps", "train_loss", "update_norm", "update_hash"})
+                text += row.at(column) + ",";
+        for (const auto& row : read_csv(out() / "rounds.csv"))
+            for (const char* column : {"train_loss", "test_loss", "test_accuracy"}) text += row.at(column) + ",";
+        return text;
+    }
+};
+
+/// Why `device: cuda` cannot be had here; empty where it can.
+std::string refusal() {
+    DeviceFolder run;
+    run.begin({"rounds=1"});
+    return run.end() == "exited with status 2" ? run.output() : "";
+}
+
+#define FEDHIVE_NEEDS_CUDA() \
+    if (const std::string why = refusal(); !why.empty()) FEDHIVE_SKIP(why)
+
+}  // namespace
+
+TEST_SUITE("Device") {
+    TEST_CASE("Gpu: BlocksGiveTheSameTablesForAnyNumberOfWorkersAndSlots") {
+        FEDHIVE_NEEDS_CUDA();
+        for (const Options& model : {Options{"model={name: lr}"}, Options{}, Options{images(), convolutions()}}) {
+            CAPTURE(fmt::format("{}", fmt::join(model, " ")));
+            const DeviceFolder one(model + Options{"workers=1"});
+            CHECK(one.manifest()["device"] == "cuda");
+            CHECK(one.manifest()["engine"] == "direct");
+            CHECK(one.manifest()["kernels"] == "cuda");
+            CHECK(read_csv(one.out() / "rounds.csv").size() == 2);
+            std::vector<Options> others{{"workers=2"}, {"workers=4"}};
+            if (model.size() == 2)  // all of them for the one that has every kind of layer
+                for (const char* other :
+                     {"workers=0", "training.clients_per_slot=1", "training.clients_per_slot=4", "training.engine=auto"})
+                    others.push_back({other});
+            for (const Options& other : others) {
+                const DeviceFolder same(model + other);
+                CHECK(same.sha() == one.sha());
+                CHECK(same.found() == one.found());
+            }
+            // What the engine on the host comes to, but for the last digits.
+            const DeviceFolder host(model + Options{"device=cpu"});
+            const auto found = read_csv(one.out() / "rounds.csv"), expected = read_csv(host.out() / "rounds.csv");
+            for (std::size_t round = 0; round < 2; ++round)
+                for (const char* loss : {"train_loss", "test_loss"})
+                    CHECK(std::stod(found[round].at(loss)) ==
+                          doctest::Approx(std::stod(expected[round].at(loss))).epsilon(1e-5));
+        }
+    }
+
+    TEST_CASE("Gpu: BitsDependNeitherOnSharedMemoryNorOnWhetherStepsAreLaunchedOneByOne") {
+        FEDHIVE_NEEDS_CUDA();
+        const DeviceFolder whole(Options{});
+        // On a GPU, which has what it has, the first two are the same run again.
+        CHECK(DeviceFolder(Options{}, {{"CUDA_ON_HOST_SHARED", "2000"}}).found() == whole.found());
+        CHECK(DeviceFolder(Options{}, {{"CUDA_ON_HOST_SHARED", "300"}}).found() == whole.found());
+        CHECK(DeviceFolder({"training.clip_norm=1000000"}).found() == whole.found());
+        CHECK(DeviceFolder({"strategy={name: fedprox, proximal_mu: 0.5}"}).found() ==
+              DeviceFolder({"strategy={name: fedprox, proximal_mu: 0.5}", "training.clip_norm=1000000"}).found());
+        // Behind either stands the same upload chain.
+        const Options chain{"upload=[{name: clip, norm: 0.02}, {name: gaussian_noise, multiplier: 0.3}]",
+                            "strategy={name: fedavg, weighting: uniform}"};
+        const DeviceFolder noisy(chain);
+        CHECK(DeviceFolder(chain + Options{"training.clip_norm=1000000", "workers=3"}).found() == noisy.found());
+        CHECK(noisy.found() != DeviceFolder({"strategy={name: fedavg, weighting: uniform}"}).found());
+    }
+
+    TEST_CASE("Gpu: EveryModeAndWhatLooksAtGradientsRunsInBlocks") {
+        FEDHIVE_NEEDS_CUDA();
+        const Options four{"data.partition={scheme: iid, clients: 4}", "training.cohort=4"};
+        for (const std::string mode : {"synchronous, quorum: 3", "semi_async, quorum: 3", "async",
+                                       "parameter_server, max_staleness: 2", "gradient_averaging"}) {
+            CAPTURE(mode);
+            const Options way = four + Options{"mode={name: " + mode + "}"};
+            const std::string sha = DeviceFolder(way + Options{"workers=4"}).sha();
+            CHECK(DeviceFolder(way + Options{"workers=5"}).sha() == sha);
+            // Whole clients come to what their steps come to.
+            if (mode.find("sync") != std::string::npos)
+                CHECK(DeviceFolder(way + Options{"workers=4", "training.clip_norm=1000000"}).sha() == sha);
+        }
+        CHECK(DeviceFolder(four + Options{"mode={name: hogwild}", "workers=2"}).sha().size() == 64);
+        for (const char* way : {"training.optimizer={name: adam, lr: 0.01}", "strategy={name: median}"}) {
+            CAPTURE(way);
+            CHECK(DeviceFolder({way, "workers=1"}).sha() == DeviceFolder({way, "workers=2"}).sha());
+        }
+        const Options scaffold{"strategy={name: scaffold}", "training.optimizer={name: sgd, lr: 0.05}"};
+        CHECK(DeviceFolder(scaffold + Options{"workers=1"}).sha() == DeviceFolder(scaffold + Options{"workers=2"}).sha());
+    }
+
+    TEST_CASE("Gpu: FailuresInBlocksAreGotOverWithTheSameBits") {
+        FEDHIVE_NEEDS_CUDA();
+        const DeviceFolder expected({"training.clients_per_slot=4"});
+        for (const std::string kind : {"kill", "kill, at: update", "throw", "nan", "oom"}) {
+            CAPTURE(kind);
+            const DeviceFolder run({"training.clients_per_slot=4", "failures={policy: retry, attempts: 3}",
+                                    "faults=[{kind: " + kind + ", round: 2, client: 3}]"});
+            CHECK(run.sha() == expected.sha());
+            const std::vector<std::string> events = events_of(run.out());
+            CHECK(std::count(events.begin(), events.end(), "failure") == 1);
+            CHECK(read_text(run.out() / "events.jsonl").find("\"client\":3") != std::string::npos);
+        }
+        // Without the one that fails, the others' bits are those of a run that never asked it.
+        const DeviceFolder dropped(
+            {"training.clients_per_slot=4", "failures={policy: drop}", "faults=[{kind: nan, round: 1, client: 3}]"});
+        const DeviceFolder alone(
+            {"training.clients_per_slot=1", "failures={policy: drop}", "faults=[{kind: nan, round: 1, client: 3}]"});
+        CHECK(dropped.sha() == alone.sha());
+        CHECK(dropped.sha() != expected.sha());
+    }
+
+    TEST_CASE("Gpu: KilledWorkersOfBlocksAreReplacedWithTheSameBits") {
+        FEDHIVE_NEEDS_CUDA();
+        const DeviceFolder expected({"rounds=25", "evaluation.every=25"});
+        DeviceFolder run;
+        run.begin({"rounds=25", "evaluation.every=25", "failures={policy: retry, attempts: 9}"});
+        for (const std::size_t after : {2U, 5U}) {
+            REQUIRE(eventually(60.0, [&] { return run.rounds() >= after && !run.workers().empty(); }));
+            kill(run.workers()[0], SIGKILL);
+        }
+        CHECK_MESSAGE(run.end() == "exited with status 0", run.output());
+        CHECK(run.sha() == expected.sha());
+    }
+
+    TEST_CASE("Gpu: RunInBlocksIsResumedReplayedAndEvaluatedWithTheSameBits") {
+        FEDHIVE_NEEDS_CUDA();
+        const Options dropout{images(), convolutions(), "checkpoint.every=1"};
+        const DeviceFolder whole(dropout + Options{"rounds=3"});
+        DeviceFolder cut(dropout);
+        cut.start(Options{"run", "--resume", cut.out().string(), "--set", "rounds=3", "--set", "workers=3"});
+        CHECK_MESSAGE(cut.end() == "exited with status 0", cut.output());
+        CHECK(cut.sha() == whole.sha());
+        CHECK(cut.found() == whole.found());
+
+        const std::string client = read_csv(whole.out() / "clients.csv").back().at("client_id");
+        DeviceFolder again;
+        again.start({"replay", whole.out().string(), "--round", "3", "--client", client});
+        CHECK_MESSAGE(again.end() == "exited with status 0", again.output());
+        CHECK(again.said(": the bits of the run\n"));
+
+        DeviceFolder judged;
+        judged.start({"evaluate", whole.out().string(), "--json"});
+        CHECK_MESSAGE(judged.end() == "exited with status 0", judged.output());
+        CHECK(nlohmann::json::parse(judged.output())["test_loss"] == whole.manifest()["test_loss"]);
+    }
+
+    TEST_CASE("Gpu: WhatNoBlockCanTrainIsRefusedInWords") {
+        FEDHIVE_NEEDS_CUDA();
+        const auto refused = [](const Options& overrides, const std::string& words, const Environment& environment = {}) {
+            const DeviceFolder run(overrides, environment, "exited with status 2");
+            CHECK_MESSAGE(run.said(words), run.output());
+            CHECK(!std::filesystem::exists(run.out()));
+        };
+        refused({"model={layers: [flatten, {linear: 4}, gelu, linear]}"}, "the direct engine has no gelu (layer 2)");
+        refused({"training.precision=tf32"}, "the direct engine computes in f32, and training.precision is tf32");
+        refused({"training.graph=true"}, "the direct engine records no step, and training.graph is true");
+        refused({"mode={name: split, cut: fc1}"}, "the direct engine cuts no model in two");
+        if (std::string(FEDHIVE_PROGRAM) != "fedhive_plain")
+            return;  // the rest is of a build without LibTorch, on the emulated device
+        refused({},
+                "the direct engine trains an example's values in one multiprocessor's shared memory: mlp takes 228 bytes, of "
+                "which this GPU has 100",
+                {{"CUDA_ON_HOST_SHARED", "100"}});
+        refused({"training.precision=bf16"},
+                "and this build has no other training on CUDA: use device: cpu, or run scripts/setup --cuda and build again");
+        refused({"training.engine=libtorch"}, "this build has no CUDA training: run scripts/setup --cuda and build again");
+    }
+}
