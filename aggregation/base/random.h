@@ -28,6 +28,7 @@ enum class Purpose : std::uint32_t {
     ServerDropout = 12,
     SweepDraws = 13,
     Repeat = 14,
+    HoldOut = 15,
 };
 
 /// Counter-based stream: block i of the stream is Philox4x32-10(key = seed, counter = (i, purpose, round, client)).

@@ -21,7 +21,8 @@ namespace fedhive::sim {
 struct PartitionConfig {
     std::string scheme = "iid";  // of clients/data/partition.h
     std::int64_t clients = 10;
-    Values values;  // of the scheme's keys; complete once loaded
+    double holdout = 0.0;  // share of each client's examples that nobody trains on, in [0, 1)
+    Values values;         // of the scheme's keys; complete once loaded
 };
 
 struct DataConfig {

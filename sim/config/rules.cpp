@@ -46,6 +46,18 @@ void check_data(const DataConfig& data, const ConfigSource& source) {
         report("data.partition", check(data.partition.values, data.partition.clients), source);
 }
 
+/// Where everybody trains on everybody's examples, nothing is held out by taking it from one of them.
+void check_holdout(const RunConfig& run, const ConfigSource& source) {
+    const ModeSpec& spec = mode_spec(run.mode.name);
+    const auto cohort = static_cast<std::size_t>(run.cohort_size());
+    const bool own = spec.build({.values = completed(run.mode.values, spec.keys), .cohort = cohort}).pass == Pass::Own;
+    if (run.data.partition.holdout > 0.0 && !own)
+        throw source.error("data.partition.holdout",
+                           fmt::format("in mode {} every client trains on the examples of all, so that nothing would be held "
+                                       "out; allowed: 0, or a mode in which clients train on their own",
+                                       spec.name));
+}
+
 void check_training(const TrainingConfig& training, std::int64_t clients, const ConfigSource& source) {
     if (training.cohort && training.participation)
         throw source.error("training.participation", "cohort and participation are both given; keep one");
@@ -218,6 +230,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     collect([&] { check_clients_at_once(run.training, run.mode, source); });
     collect([&] { check_strategy(run, strategy, source); });
     collect([&] { check_mode(run, source); });
+    collect([&] { check_holdout(run, source); });
     collect([&] { check_failures(run, source); });
     if (!mistakes.none()) throw ConfigError(mistakes.text());
 }

@@ -182,11 +182,11 @@ void write_partition(const fs::path& file, const clients::SharedDataset& dataset
     write_file(file, [&](const WritePart& write) {
         std::string row = "client_id,num_examples";
         for (std::size_t label = 0; label < num_classes; ++label) row += fmt::format(",label_{}", label);
-        write(row + "\n");
+        write(row + ",held_out\n");
         for (std::size_t client = 0; client < clients; ++client) {
             const auto shard = dataset.shard(client);
             const auto counts = clients::label_counts(shard, dataset.train().labels, dataset.map().num_classes);
-            write(fmt::format("{},{},{}\n", client, shard.size(), fmt::join(counts, ",")));
+            write(fmt::format("{},{},{},{}\n", client, shard.size(), fmt::join(counts, ","), dataset.held_out(client).size()));
         }
     });
 }

@@ -29,7 +29,7 @@ inline constexpr std::size_t kMostPartitionCounts = 10'000'000;
 /// How many clients partition.csv lists: the first of them.
 std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes);
 
-/// partition.csv: how many examples of each label the first num_partitioned() clients hold.
+/// partition.csv: how many examples of each label the first num_partitioned() clients train on, and how many more they hold out.
 void write_partition(const std::filesystem::path& file, const clients::SharedDataset& dataset);
 
 class RunFolder {

@@ -130,8 +130,9 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
                         describe_input(data.shape));
     text += fmt::format("data        {} · {} training and {} test examples{} · {} classes{}\n", config.data.format,
                         data.num_train, data.num_test, describe_type(data), data.num_classes, describe_left_out(data));
-    text += fmt::format("clients     {} by {} · {} · {} per round\n", data.num_clients, config.data.partition.scheme,
-                        shard_sizes(run.dataset), run.mode.in_flight);
+    const std::string held_out = data.num_held_out == 0 ? "" : fmt::format(" · {} more held out", data.num_held_out);
+    text += fmt::format("clients     {} by {} · {}{} · {} per round\n", data.num_clients, config.data.partition.scheme,
+                        shard_sizes(run.dataset), held_out, run.mode.in_flight);
     text += fmt::format("partition   {}", histogram_rows(run.dataset));
     const std::string each =
         run.num_workers == 0 ? ""
