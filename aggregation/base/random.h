@@ -29,6 +29,8 @@ enum class Purpose : std::uint32_t {
     SweepDraws = 13,
     Repeat = 14,
     HoldOut = 15,
+    EvaluatedClients = 16,
+    Personalization = 17,
 };
 
 /// Counter-based stream: block i of the stream is Philox4x32-10(key = seed, counter = (i, purpose, round, client)).

@@ -15,7 +15,7 @@ public:
     DirectTrainer(const WorkerPlan& plan, const SharedDataset& dataset)
         : network_(plan.model),
           step_(network_, dataset.train(), plan.normalization.get(), plan.optimizer),
-          evaluation_(network_, dataset.test(), plan.normalization.get()) {
+          evaluation_(network_, plan.data.shape, plan.normalization.get()) {
         if (network_.layout().fingerprint() != plan.layout_fingerprint)
             throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
         if (plan.clip_norm > 0.0) clipped_.emplace(step_, plan.clip_norm);
