@@ -96,6 +96,20 @@ TEST_SUITE("ClientFairness") {
         }
     }
 
+    TEST_CASE("SameTablesForTwoAndThreeWorkersInEveryModeThatHoldsOut") {
+        const Options modes{
+            "mode={name: synchronous, quorum: 4}", "mode={name: semi_async, quorum: 3}", "mode={name: async}",
+            "mode={name: parameter_server}",       "mode={name: split, cut: fc1}",       "strategy={name: scaffold}",
+            "training.clients_at_once=4"};
+        for (const std::string& mode : modes) {
+            CAPTURE(mode);
+            const Options options = set({mode, "training.optimizer.momentum=0", "rounds=3"});
+            const std::string tables = tables_with(options + set({"workers=2"}));
+            CHECK(tables.find("\n3,personalized,13,") != std::string::npos);
+            CHECK(tables_with(options + set({"workers=3"})) == tables);
+        }
+    }
+
     TEST_CASE("TrainingHasTheBitsThatItHasWithoutEvaluationOfClients") {
         FedhiveRun with(small_config(), kEvaluated);
         FedhiveRun without(small_config(), kEvaluated + set({"evaluation.clients={every: never, personalized: false}"}));
