@@ -29,8 +29,9 @@ enum class Purpose : std::uint32_t {
     SweepDraws = 13,
     Repeat = 14,
     HoldOut = 15,
-    EvaluatedClients = 16,
-    Personalization = 17,
+    Upload = 16,
+    EvaluatedClients = 17,
+    Personalization = 18,
 };
 
 /// Counter-based stream: block i of the stream is Philox4x32-10(key = seed, counter = (i, purpose, round, client)).

@@ -9,7 +9,7 @@
 namespace fedhive::clients::exported {
 
 /// A local step and an evaluation on two examples of zeros, and on one, in this process. It ends where it takes more than `most_bytes` of memory for
-/// tensors. A library has it where it has make_trainer() (clients/training/engine.h).
+/// tensors. Reached by libtorch_engine() (clients/training/engine.h).
 ///
 /// Throws   ConfigError, without the file's name: an operation that fails, and which; another number of scores than classes; scores that no
 ///          parameter has a part in; a buffer that takes a gradient or another shape; too much memory.

@@ -53,9 +53,4 @@ ModelSpec named_model(std::string_view name, const ExampleShape& input, std::int
 /// Names, shapes and offsets of the model's tensors. Throws ConfigError (without file and line) when its layers do not fit the data.
 aggregation::Layout model_layout(const ModelSpec& spec);
 
-/// Writes the model's initial tensors (PyTorch's default initialisation, from the seed) into a host span of layout.num_floats().
-/// Padding is left as it is.
-void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
-                        aggregation::ParamSpan to);
-
 }  // namespace fedhive::clients

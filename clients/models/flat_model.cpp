@@ -1,7 +1,6 @@
 #include "clients/models/flat_model.h"
 
 #include "aggregation/base/error.h"
-#include "aggregation/base/random.h"
 #include "aggregation/math/vector_ops.h"
 
 #include <ATen/Context.h>
@@ -34,12 +33,12 @@ void store_parameters(const Classifier& model, const Layout& layout, ParamSpan t
     for (const at::Tensor* tensor : model.tensors()) view_of(layout.entries()[index++], to, at::kCPU).copy_(*tensor);
 }
 
-void initial_parameters(const ModelSpec& spec, const Layout& layout, std::uint64_t seed, ParamSpan to) {
+void draw_with_libtorch(const ModelSpec& spec, const Layout& layout, std::uint64_t seed, ParamSpan to) {
     Classifier model(spec);
     {
         at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
         const std::lock_guard lock(generator.mutex());
-        generator.set_current_seed(Stream(seed, Purpose::ModelInit).next_u64());
+        generator.set_current_seed(seed);
     }
     model.initialise();
     store_parameters(model, layout, to);

@@ -15,6 +15,10 @@ namespace fedhive::clients {
 /// Copies the model's parameters into a host span.
 void store_parameters(const Classifier& model, const aggregation::Layout& layout, aggregation::ParamSpan to);
 
+/// torch.nn's default initialisation after torch.manual_seed(seed), or a graph's own values, into a host span of layout.num_floats().
+void draw_with_libtorch(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
+                        aggregation::ParamSpan to);
+
 class FlatModel {
 public:
     /// Memory: a buffer of [P] on the device, held for life, and one more from the first gradient() on.

@@ -40,7 +40,7 @@ std::vector<std::size_t> places_of_rows(const LocalTraining& plan, std::span<con
 
 std::vector<ClientResult> train_clients(BatchedStep& step, const LocalTraining& plan, const Objective& objective,
                                         std::uint32_t round, std::span<const RowClient> clients,
-                                        aggregation::ConstParamSpan global) {
+                                        aggregation::ConstParamSpan global, UploadChain* upload) {
     const std::int64_t start_ns = now_ns();
     const double gather_before_s = step.gather_s();
     BatchedStart start;
@@ -58,6 +58,7 @@ std::vector<ClientResult> train_clients(BatchedStep& step, const LocalTraining& 
     const std::int64_t trained_ns = now_ns();
     for (std::size_t row = 0; row < clients.size(); ++row) {
         const std::size_t num_examples = clients[row].shard.size();
+        if (upload != nullptr) upload->apply(step.parameters(row), global, plan.seed, round, clients[row].client_id);
         const aggregation::UpdateSummary summary =
             aggregation::write_update(step.parameters(row), step.parameters(row), global);
         results[row] = {.steps = plan.steps_of(num_examples),

@@ -29,6 +29,6 @@ std::vector<std::size_t> places_of_rows(const LocalTraining& plan, std::span<con
 /// Returns  a result for each. The time that all took together is dealt out by their steps, one client after the other.
 std::vector<ClientResult> train_clients(BatchedStep& step, const LocalTraining& plan, const Objective& objective,
                                         std::uint32_t round, std::span<const RowClient> clients,
-                                        aggregation::ConstParamSpan global);
+                                        aggregation::ConstParamSpan global, UploadChain* upload = nullptr);
 
 }  // namespace fedhive::clients

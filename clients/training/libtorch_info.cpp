@@ -1,24 +1,51 @@
 #include "clients/training/libtorch_info.h"
 
 #include "aggregation/memory/cuda_driver.h"
+#include "clients/training/engine.h"
 
-#include <ATen/Version.h>
-#include <ATen/detail/CUDAHooksInterface.h>
-#include <torch/version.h>
+#include <cstdlib>
+#include <string_view>
 
 namespace fedhive::clients {
 
-LibtorchInfo libtorch_info() {
-    LibtorchInfo info;
-    info.version = TORCH_VERSION;
-    info.cpu_capability = at::get_cpu_capability();
-#ifdef FEDHIVE_TORCH_CUDA
-    info.cuda_built = true;
+namespace {
+
+#ifdef FEDHIVE_TORCH_VERSION
+constexpr const char* kVersion = FEDHIVE_TORCH_VERSION;
+#else
+constexpr const char* kVersion = "none";
 #endif
+#ifdef FEDHIVE_TORCH_CUDA
+constexpr bool kCudaBuilt = true;
+#else
+constexpr bool kCudaBuilt = false;
+#endif
+
+/// As ATen's DispatchStub chooses.
+const char* cpu_capability() {
+    const char* wanted = std::getenv("ATEN_CPU_CAPABILITY");
+    const std::string_view wish = wanted == nullptr ? "" : wanted;
+    if (wish == "avx512") return "AVX512";
+    if (wish == "avx2") return "AVX2";
+    if (wish == "default") return "DEFAULT";
+#if defined(__x86_64__)
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool avx512 =
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+    if (avx2 && avx512) return "AVX512";
+    if (avx2) return "AVX2";
+#endif
+    return "DEFAULT";
+}
+
+}  // namespace
+
+LibtorchInfo libtorch_info() { return {kVersion, cpu_capability(), kCudaBuilt}; }
+
+int libtorch_cuda_devices() {
     // LibTorch warns on stderr of a driver that is too old.
-    if (info.cuda_built && aggregation::cuda_versions().devices > 0)
-        info.cuda_devices = static_cast<int>(at::detail::getCUDAHooks().deviceCount());
-    return info;
+    if (!kCudaBuilt || aggregation::cuda_versions().devices == 0) return 0;
+    return libtorch_engine().num_cuda_devices();
 }
 
 }  // namespace fedhive::clients

@@ -1,4 +1,4 @@
-// What there is to know of the LibTorch this binary runs with, without its headers.
+// What there is to know of the LibTorch this program is built for, without loading it.
 #pragma once
 
 #include <string>
@@ -6,13 +6,15 @@
 namespace fedhive::clients {
 
 struct LibtorchInfo {
-    std::string version;         // "2.11.0"
-    std::string cpu_capability;  // "AVX2", "AVX512": other kernels, other last bits
+    std::string version;         // "2.11.0"; "none" where the program is built without
+    std::string cpu_capability;  // "AVX2", "AVX512", "DEFAULT": other kernels, other last bits
     bool cuda_built = false;     // linked with LibTorch's CUDA libraries
-    int cuda_devices = 0;        // usable ones
 };
 
-/// Does not create a CUDA context.
+/// The capability is what ATen chooses on this processor, its environment variable ATEN_CPU_CAPABILITY included.
 LibtorchInfo libtorch_info();
+
+/// GPUs that it can use. Loads LibTorch where there is one; creates no CUDA context.
+int libtorch_cuda_devices();
 
 }  // namespace fedhive::clients

@@ -1,15 +1,17 @@
-// The engines of this program: LibTorch, and the direct one where the plan asks for it.
-#include "clients/training/engine.h"
+#include "clients/training/libtorch_trainer.h"
 
 #include "aggregation/base/error.h"
+#include "clients/exported/rehearsal.h"
+#include "clients/models/flat_model.h"
 #include "clients/training/clipped_step.h"
-#include "clients/training/direct_trainer.h"
 #include "clients/training/graph_batched_step.h"
 #include "clients/training/graph_step.h"
 #include "clients/training/libtorch_batched_step.h"
 #include "clients/training/libtorch_guard.h"
 #include "clients/training/libtorch_step.h"
 #include "clients/training/split_step.h"
+
+#include <ATen/detail/CUDAHooksInterface.h>
 
 #include <algorithm>
 #include <optional>
@@ -71,12 +73,19 @@ private:
     std::unique_ptr<BatchedStep> graph_batched_step_;    // where the plan asks for it
 };
 
-}  // namespace
-
-std::unique_ptr<Trainer> make_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
-    if (plan.engine == Engine::Direct) return make_direct_trainer(plan, dataset);
+std::unique_ptr<Trainer> make_libtorch_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
     prepare_libtorch(plan.threads);
     return translated([&] { return std::make_unique<LibtorchTrainer>(plan, dataset); });
 }
 
+int num_cuda_devices() { return static_cast<int>(at::detail::getCUDAHooks().deviceCount()); }
+
+}  // namespace
+
 }  // namespace fedhive::clients
+
+const fedhive::clients::LibtorchEngine& fedhive_libtorch_engine() {
+    using namespace fedhive::clients;
+    static constexpr LibtorchEngine engine{make_libtorch_trainer, draw_with_libtorch, exported::rehearse, num_cuda_devices};
+    return engine;
+}

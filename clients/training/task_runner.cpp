@@ -50,6 +50,7 @@ TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const ag
       states_(plan.states_descriptor >= 0
                   ? aggregation::ClientStates::open(plan.states_descriptor, dataset.map().num_clients, plan.control_floats)
                   : aggregation::ClientStates()),
+      upload_(plan.upload.size > 0 ? UploadChain(plan.upload, model_layout(plan.model)) : UploadChain()),
       step_(corrected_ ? *corrected_ : trainer.step(), self_, stopping_, own_process),
       slot_sum_(arena.geometry().num_floats - plan.control_floats, arena.space()),
       figures_(arena.space()) {}
@@ -168,9 +169,10 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member) {
     step_.expect(block_.members()[member].fault);
     if (corrected_)
         corrected_->correct(control_of(region), states_.clients() > 0 ? states_.of(client_id) : aggregation::ConstParamSpan());
-    result = enqueue_client(step_, plan_.training.of_repeat(task.repeat), task.objective, task.round, client_id,
-                            dataset_.shard(client_id), global, figures);
+    const LocalTraining training = plan_.training.of_repeat(task.repeat);
+    result = enqueue_client(step_, training, task.objective, task.round, client_id, dataset_.shard(client_id), global, figures);
     const std::int64_t trained_ns = now_ns();
+    upload_.apply(step_.parameters(), global, training.seed, task.round, client_id);
     if (task.count > 1)
         slot_sum_.add_update(step_.parameters(), global, block_.members()[member].weight, figures.update);
     else
@@ -220,7 +222,7 @@ void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_
     SupervisedBatchedStep step(trainer_.batched_step(), self_, stopping_, own_process_);
     step.expect(std::move(faults), blamed_row, blame);
     const std::vector<ClientResult> results =
-        train_clients(step, plan_.training, task.objective, task.round, rows, arena_.global(task.global_index));
+        train_clients(step, plan_.training, task.objective, task.round, rows, arena_.global(task.global_index), &upload_);
     for (std::uint64_t place = 0; place < count; ++place) {
         const std::size_t row = row_of[place];
         blame(row);

@@ -90,6 +90,7 @@ private:
     WorkerCell& self_;
     std::unique_ptr<CorrectedStep> corrected_;  // where control variates travel
     aggregation::ClientStates states_;
+    UploadChain upload_;
     SupervisedStep step_;
     aggregation::SlotSum slot_sum_;
     aggregation::PinnedArray<ClientFigures> figures_;  // of the members of the slot

@@ -10,6 +10,7 @@
 #include "clients/protocol/fixed_text.h"
 #include "clients/training/local_training.h"
 #include "clients/training/precision.h"
+#include "clients/uploads/upload.h"
 
 #include <array>
 #include <type_traits>
@@ -54,7 +55,8 @@ struct WorkerPlan {
     int threads = 1;
     std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step
     aggregation::IpcHandle data_handle{};  // CUDA: the examples in device memory
-    double clip_norm = 0.0;                // of a local step's gradient; 0: as it is
+    UploadPlan upload;
+    double clip_norm = 0.0;  // of a local step's gradient; 0: as it is
     Precision precision = Precision::F32;
     Engine engine = Engine::Libtorch;
     bool graph = false;               // CUDA: local steps are recorded once and run again

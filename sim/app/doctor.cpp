@@ -31,7 +31,7 @@ void print_gpu(const Findings& found) {
     fmt::print("cuda        {}\n", found.facts.cuda.describe());
     fmt::print("training    {}\n",
                found.facts.torch.cuda_built
-                   ? fmt::format("LibTorch with CUDA, {} usable device(s)", found.facts.torch.cuda_devices)
+                   ? fmt::format("LibTorch with CUDA, {} usable device(s)", found.facts.torch_devices)
                    : "LibTorch without CUDA: training runs on the CPU (scripts/setup --cuda brings the CUDA build)");
     fmt::print(
         "mps         {}; {}\n", found.facts.ipc.mps_pipe.empty() ? "not running" : "running, pipe " + found.facts.ipc.mps_pipe,
@@ -64,7 +64,7 @@ void print_json(const Findings& found) {
     json["libtorch_with_cuda"] = found.facts.torch.cuda_built;
     const std::string why = found.why_no_training();
     json["cuda_problem"] = why.empty() ? nlohmann::json(nullptr) : nlohmann::json(why);
-    json["training_devices"] = found.facts.torch.cuda_devices;
+    json["training_devices"] = found.facts.torch_devices;
     json["mps_running"] = !found.facts.ipc.mps_pipe.empty();
     json["mps_problem"] = found.why_no_mps.empty() ? nlohmann::json(nullptr) : nlohmann::json(found.why_no_mps);
     json["ipc_works"] = probed ? nlohmann::json(works) : nlohmann::json(nullptr);

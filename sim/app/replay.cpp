@@ -151,9 +151,10 @@ std::string run_recorded_rounds(Experiment& run, const std::vector<RecordedRound
 clients::ClientResult train_alone(const Experiment& run, clients::TrainingStep& of, const RecordedClient& recorded,
                                   std::uint32_t round, const clients::RowClient& client, const Say& say) {
     LoggedStep step(of, say);
+    clients::UploadChain upload(run.worker_plan.upload, run.layout);
     return clients::train_client(step, run.worker_plan.training.of_repeat(recorded.repeat), run.strategy.objective_in(round),
                                  round, client.client_id, client.shard, run.server.model(),
-                                 run.arena->slot(0).first(run.layout.num_floats()));
+                                 run.arena->slot(0).first(run.layout.num_floats()), &upload);
 }
 
 /// Where clients are trained at once, with those of its cohort that it was trained with: they share a batched step's shape.
@@ -177,8 +178,9 @@ clients::ClientResult train_told(const Experiment& run, const ReplayOptions& opt
             rows.push_back(together[other]);
         }
         LoggedRow step(trainer->batched_step(), told, say);
+        clients::UploadChain upload(run.worker_plan.upload, run.layout);
         return clients::train_clients(step, run.worker_plan.training, run.strategy.objective_in(round), round, rows,
-                                      run.server.model())[told];
+                                      run.server.model(), &upload)[told];
     }
     if (run.strategy.control_variates) {
         clients::CorrectedStep corrected(trainer->step());

@@ -115,6 +115,12 @@ struct CheckpointConfig {
     std::int64_t keep = 2;              // newest checkpoints that stay
 };
 
+/// One line of `upload:`, a step of the chain (clients/uploads/upload.h).
+struct UploadConfig {
+    std::string name;
+    Values values;  // of its keys
+};
+
 /// One line of `faults:`: what is to go wrong, and where.
 struct FaultConfig {
     std::string kind;                     // of clients/protocol/fault.h
@@ -161,6 +167,7 @@ struct RunConfig {
     FailuresConfig failures;
     CheckpointConfig checkpoint;
     std::vector<FaultConfig> faults;
+    std::vector<UploadConfig> upload;
     DevicesConfig devices;  // clock virtual
 
     /// `seeds`, each as given, or else `seed`.

@@ -5,6 +5,7 @@
 #include "clients/data/partition.h"
 #include "clients/models/catalog.h"
 #include "clients/protocol/fault.h"
+#include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/schedules/lr_schedule.h"
 
@@ -181,6 +182,12 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
     visitor.end();
 }
 
+void describe_upload(Visitor& visitor, UploadConfig& step) {
+    const auto& catalog = clients::upload_catalog();
+    visitor.field({.name = "name", .target = &step.name, .choices = names_of(catalog), .required = true, .doc = summaries_of(catalog)});
+    describe_keys(visitor, "name", step.name, step.values, choices_of(catalog));
+}
+
 void describe_mode(Visitor& visitor, ModeConfig& mode) {
     const auto& catalog = mode_catalog();
     visitor.begin({.name = "mode", .flow = true, .doc = "Who waits for whom; docs/modes.md tells what a round, a version and a client mean in each."});
@@ -325,6 +332,18 @@ void describe(Visitor& visitor, RunConfig& run) {
     describe_model(visitor, run.model);
     describe_training(visitor, run.training);
     describe_strategy(visitor, run.strategy);
+    visitor.items(
+        {.name = "upload",
+         .doc = "What happens to a client's update on its way to the server, step after step; nothing, where it is left out. "
+                "docs/strategies.md.",
+         .size = [&run] { return run.upload.size(); },
+         .resize = [&run](std::size_t size) { run.upload.assign(size, {}); },
+         .item = [&run](Visitor& each, std::size_t index) { describe_upload(each, run.upload[index]); },
+         .example =
+             [](Visitor& each) {
+                 UploadConfig step;
+                 describe_upload(each, step);
+             }});
     describe_loop(visitor, run);
     describe_devices(visitor, run);
 }

@@ -94,9 +94,10 @@ CudaFacts collect_cuda_facts(bool shared) {
     CudaFacts facts;
     facts.cuda = aggregation::cuda_versions();
     facts.torch = clients::libtorch_info();
+    facts.torch_devices = clients::libtorch_cuda_devices();
     if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES"); visible != nullptr) facts.visible = visible;
     facts.ipc = collect_ipc_facts();
-    if (shared && facts.torch.cuda_devices > 0) facts.ipc_problem = probe_ipc();
+    if (shared && facts.torch_devices > 0) facts.ipc_problem = probe_ipc();
     return facts;
 }
 
@@ -108,7 +109,7 @@ std::string why_no_cuda(const CudaFacts& facts) {
     if (!facts.torch.cuda_built)
         return fmt::format("this build has no CUDA training: run scripts/setup --cuda and build again{}", instead);
     if (facts.cuda.devices == 0) return one_line(why_no_device(facts)) + instead;
-    if (facts.torch.cuda_devices == 0)
+    if (facts.torch_devices == 0)
         return fmt::format("LibTorch cannot use the GPU ({}): `fedhive doctor` says more{}", one_line(facts.cuda.describe()),
                            instead);
     if (facts.ipc_problem.empty()) return "";

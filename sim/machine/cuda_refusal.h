@@ -27,6 +27,7 @@ std::vector<std::string> likely_ipc_causes(const IpcFacts& facts);
 struct CudaFacts {
     aggregation::CudaVersions cuda;
     clients::LibtorchInfo torch;
+    int torch_devices = 0;               // that LibTorch can use
     std::optional<std::string> visible;  // CUDA_VISIBLE_DEVICES, where it is set
     std::string ipc_problem;             // empty: it works, or nobody needs it
     IpcFacts ipc;

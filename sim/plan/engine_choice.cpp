@@ -1,6 +1,7 @@
 #include "sim/plan/engine_choice.h"
 
 #include "clients/direct/network.h"
+#include "clients/training/engine.h"
 
 #include <fmt/format.h>
 
@@ -30,16 +31,21 @@ std::string name_of(clients::Engine engine) { return engine == clients::Engine::
 clients::Engine choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace space, const clients::ModelSpec& model,
                               const clients::Cut& cut) {
     const std::string& wanted = loaded.run.training.engine;
-    if (wanted == "libtorch") return clients::Engine::Libtorch;
+    // Whether there is what an engine needs is found out here, not by a worker.
+    const auto libtorch = [] {
+        clients::libtorch_engine();
+        return clients::Engine::Libtorch;
+    };
+    if (wanted == "libtorch") return libtorch();
     const std::string in_the_way = obstacle(loaded.run, space, model, cut);
     if (in_the_way.empty()) {
-        clients::direct::kernels();  // whether the environment names any that there are is found out here, not by a worker
+        clients::direct::kernels();  // the environment may name others than there are
         return clients::Engine::Direct;
     }
     if (wanted == "direct")
         throw loaded.source->error("training.engine",
                                    fmt::format("the direct engine {}; allowed here: auto, libtorch", in_the_way));
-    return clients::Engine::Libtorch;
+    return libtorch();
 }
 
 }  // namespace fedhive::sim

@@ -122,6 +122,19 @@ void Experiment::settle_workers(std::int64_t until, const std::optional<WorkerCh
     num_workers = workers.workers;
 }
 
+namespace {
+
+clients::UploadPlan upload_plan(const RunConfig& run, std::uint64_t num_clients, std::uint64_t num_together) {
+    clients::UploadPlan plan;
+    plan.sampling_seed = run.all_seeds().sampling;
+    plan.num_clients = num_clients;
+    plan.num_together = num_together;
+    for (const UploadConfig& step : run.upload) plan.steps[plan.size++] = clients::upload_step(step.name, step.values);
+    return plan;
+}
+
+}  // namespace
+
 clients::WorkerPlan Experiment::plan_workers() const {
     clients::WorkerPlan plan;
     plan.training = {.seed = config.all_seeds().training,
@@ -130,6 +143,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
                      .max_update_norm = config.failures.max_update_norm.value_or(0.0),
                      .local_steps = static_cast<std::uint64_t>(config.training.local_steps.value_or(0))};
     plan.optimizer = optimizer_options(config.training.optimizer);
+    plan.upload = upload_plan(config, dataset.map().num_clients, mode.quorum);
     plan.clip_norm = config.training.clip_norm.value_or(0.0);
     plan.model = model;
     plan.cut = cut;

@@ -4,6 +4,7 @@
 #include "aggregation/memory/cuda_arena.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/models/model_plan.h"
+#include "clients/training/engine.h"
 #include "sim/fleet/shared_aggregation.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/nvml.h"

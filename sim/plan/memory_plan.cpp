@@ -27,6 +27,7 @@ std::uint64_t vectors_of_worker(const RunConfig& run, const ModeSpec& mode, std:
                                                               : 0;  // the gradient, zeros to take its norm with
     const bool corrected = strategy_spec(run.strategy.name).client_state;
     vectors += std::max({mode.gradient_vectors, in_one_piece, std::uint64_t{corrected}}) + (corrected ? 1 : 0);
+    if (!run.upload.empty()) ++vectors;  // the update that a step looks at
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     if (at_once > 1) vectors += at_once * (2 + state_vectors);
     if (most_per_slot > 1) vectors += static_cast<std::uint64_t>(std::bit_width(most_per_slot)) - 1;  // partial sums

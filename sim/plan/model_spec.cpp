@@ -2,6 +2,7 @@
 
 #include "clients/exported/rehearsal.h"
 #include "clients/models/model_plan.h"
+#include "clients/training/engine.h"
 #include "sim/machine/machine.h"
 #include "sim/modes/mode_spec.h"
 
@@ -61,7 +62,7 @@ void check_fit(const RunConfig& run, const clients::exported::Program& program, 
         if (batch > program.most_batch)
             throw ConfigError(fmt::format("takes batches of up to {} examples, {} is {}; export it without max",
                                           program.most_batch, key, batch));
-    clients::exported::rehearse(program, example, data.num_classes, this_machine().available_memory / 2);
+    clients::libtorch_engine().rehearse(program, example, data.num_classes, this_machine().available_memory / 2);
 }
 
 clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataShape& data,

@@ -10,6 +10,7 @@
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
 #include "aggregation/math/vector_ops.h"
+#include "clients/training/engine.h"
 #include "clients/training/libtorch_step.h"
 #include "tests/bench/flat_step.h"
 

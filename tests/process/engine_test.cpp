@@ -50,6 +50,50 @@ TEST_SUITE("Engine") {
         CHECK(run.manifest()["model_sha256"] == manifest_with(cnn("direct") + Options{"rounds=4"})["model_sha256"]);
     }
 
+    TEST_CASE("LibtorchIsLoadedByThoseWhoTrainWithItAlone") {
+        const auto files_of_processes_with = [](const std::string& engine) {
+            FedhiveRun run;
+            std::ofstream(run.folder() / "test.yaml") << small_config();
+            // The dynamic loader writes a file for each process.
+            run.start({"run", (run.folder() / "test.yaml").string(), "--out", run.out().string(), "--set",
+                       "training.engine=" + engine},
+                      {{"LD_DEBUG", "files"}, {"LD_DEBUG_OUTPUT", (run.folder() / "loaded").string()}});
+            CHECK_MESSAGE(run.end() == "exited with status 0", run.output());
+            std::vector<bool> loads;
+            for (const auto& file : std::filesystem::directory_iterator(run.folder()))
+                if (file.path().filename().string().starts_with("loaded."))
+                    loads.push_back(read_text(file.path()).find("libtorch_cpu.so") != std::string::npos);
+            return loads;
+        };
+        CHECK(files_of_processes_with("direct") == std::vector{false, false, false});
+        const std::vector<bool> with = files_of_processes_with("libtorch");  // two workers; the coordinator need not
+        CHECK(std::count(with.begin(), with.end(), true) >= 2);
+    }
+
+    TEST_CASE("LibtorchThatIsNotThereIsMissedWhereItIsNeededAlone") {
+        const TemporaryFolder folder;
+        std::filesystem::create_directory(folder.path() / "bin");
+        std::filesystem::copy_file(fedhive_program(), folder.path() / "bin/fedhive");
+        std::ofstream(folder.path() / "test.yaml") << small_config();
+        const auto run = [&](const std::string& engine) {
+            clients::SpawnOptions options;
+            options.executable = (folder.path() / "bin/fedhive").string();
+            options.arguments = {"run",   (folder.path() / "test.yaml").string(),
+                                 "--out", (folder.path() / engine).string(),
+                                 "--set", "training.engine=" + engine};
+            options.log = folder.path() / "output";
+            clients::ChildProcess process(options);
+            process.wait_for(60.0);
+            return process.end() ? process.end()->text : "still running";
+        };
+        CHECK(run("direct") == "exited with status 0");
+        CHECK(run("libtorch") == "exited with status 2");
+        const std::string said = read_text(folder.path() / "output");
+        CHECK_MESSAGE(said.find("LibTorch cannot be loaded: ") != std::string::npos, said);
+        CHECK_MESSAGE(said.find("lib/libfedhive_libtorch.so") != std::string::npos, said);
+        CHECK(!std::filesystem::exists(folder.path() / "libtorch"));
+    }
+
     TEST_CASE("KernelsThatThereAreNotAreRefusedBeforeAnybodyStarts") {
         FedhiveRun run;
         std::ofstream(run.folder() / "test.yaml") << small_config();

@@ -5,6 +5,7 @@
 #include "clients/data/partitions/schemes.h"
 #include "clients/data/shared_dataset.h"
 #include "clients/training/batched_training.h"
+#include "clients/training/engine.h"
 #include "clients/training/libtorch_batched_step.h"
 #include "clients/training/libtorch_step.h"
 #include "tests/aggregation/spans.h"

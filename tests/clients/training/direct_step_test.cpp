@@ -3,6 +3,7 @@
 
 #include "aggregation/base/random.h"
 #include "clients/models/flat_model.h"
+#include "clients/training/engine.h"
 #include "clients/training/libtorch_step.h"
 #include "tests/support/small_model.h"
 

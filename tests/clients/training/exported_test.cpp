@@ -4,6 +4,7 @@
 #include "clients/exported/rehearsal.h"
 #include "clients/models/flat_model.h"
 #include "clients/models/model_plan.h"
+#include "clients/training/engine.h"
 #include "clients/training/libtorch_guard.h"
 #include "clients/training/libtorch_info.h"
 #include "sim/state/state_file.h"

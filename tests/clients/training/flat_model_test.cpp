@@ -1,6 +1,10 @@
 #include "clients/models/flat_model.h"
 
 #include "aggregation/base/error.h"
+#include "clients/models/initial.h"
+#include "clients/training/engine.h"
+#include "clients/training/libtorch_info.h"
+#include "tests/support/skip.h"
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
@@ -70,6 +74,38 @@ TEST_SUITE("Models") {
         };
         CHECK(draw(1) == draw(1));
         CHECK(draw(1) != draw(2));
+    }
+
+    TEST_CASE("ParametersDrawnWithoutLibtorchHaveItsBits") {
+        if (libtorch_info().cpu_capability == "DEFAULT")
+            FEDHIVE_SKIP("LibTorch fuses no multiplication with an addition on this processor");
+        std::vector<ModelSpec> specs;
+        for (const std::string& name : names_of(model_catalog()))
+            if (name != "char_lstm") specs.push_back(spec_of(name));
+        ModelSpec norms = spec_of("lr");  // ones, zeros, and buffers
+        norms.layers =
+            LayerList().add("conv2d", {3, 3}).add("group_norm", {3}).add("batch_norm").add("flatten").add("linear", {10});
+        specs.push_back(norms);
+        for (const ModelSpec& spec : specs) {
+            for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{0x123456789ABCDEF0}}) {
+                const auto layout = model_layout(spec);
+                CAPTURE(layout.num_floats());
+                std::vector<float> here(layout.num_floats(), 7.0F);
+                std::vector<float> there = here;
+                REQUIRE(draw_initial(spec, layout, seed, here));
+                draw_with_libtorch(spec, layout, seed, there);
+                CHECK(here == there);
+            }
+        }
+    }
+
+    TEST_CASE("NormalTensorsAreLeftToLibtorch") {
+        const ModelSpec spec = named_model("char_lstm", {.channels = 80, .vocabulary = 30}, 30);
+        const auto layout = model_layout(spec);
+        std::vector<float> here(layout.num_floats(), 7.0F);
+        const std::vector<float> before = here;
+        CHECK_FALSE(draw_initial(spec, layout, 1, here));
+        CHECK(here == before);
     }
 
     TEST_CASE("InitialParametersFillTheRangeThatPyTorchGivesThem") {

@@ -1,5 +1,6 @@
 // The local step of the ideal loop on a GPU, on the CPU: what is measured has to train.
 #include "tests/bench/flat_step.h"
+#include "clients/training/engine.h"
 
 #include "aggregation/math/vector_ops.h"
 #include "clients/training/libtorch_step.h"

@@ -1,5 +1,6 @@
 // The recorded step against the eager one, on a GPU.
 #include "clients/training/graph_step.h"
+#include "clients/training/engine.h"
 
 #include "aggregation/base/error.h"
 #include "clients/data/formats/glyphs.h"

@@ -1,4 +1,5 @@
 #include "clients/training/local_training.h"
+#include "clients/training/engine.h"
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"

@@ -1,4 +1,5 @@
 // The plain engine of programs without LibTorch, against LibTorch: the same gradients and losses up to rounding.
+#include "clients/training/engine.h"
 #include "tests/support/plain_engine/steps.h"
 
 #include "clients/data/formats/synthetic.h"

@@ -1,5 +1,6 @@
 // Local steps in other precisions, on the CPU.
 #include "clients/data/formats/synthetic.h"
+#include "clients/training/engine.h"
 #include "clients/training/libtorch_step.h"
 #include "clients/training/local_training.h"
 #include "clients/training/precision_scope.h"

@@ -3,6 +3,7 @@
 
 #include "aggregation/math/mean.h"
 #include "aggregation/math/vector_ops.h"
+#include "clients/training/engine.h"
 #include "clients/training/libtorch_step.h"
 #include "clients/training/replica_training.h"
 

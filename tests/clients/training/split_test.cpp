@@ -1,3 +1,4 @@
+#include "clients/training/engine.h"
 #include "clients/training/split_step.h"
 
 #include "aggregation/base/error.h"

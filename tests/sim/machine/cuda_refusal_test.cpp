@@ -18,7 +18,7 @@ CudaFacts good() {
                   .device_name = "a GPU",
                   .device_uuid = ""};
     facts.torch.cuda_built = true;
-    facts.torch.cuda_devices = 1;
+    facts.torch_devices = 1;
     return facts;
 }
 
@@ -63,7 +63,7 @@ TEST_SUITE("CudaRefusal") {
         CHECK(says(why([](CudaFacts& facts) { facts.torch.cuda_built = false; }), "run scripts/setup --cuda and build again"));
         const auto without_device = [&](auto change) {
             return why([&](CudaFacts& facts) {
-                facts.cuda.devices = facts.torch.cuda_devices = 0;
+                facts.cuda.devices = facts.torch_devices = 0;
                 change(facts);
             });
         };
@@ -72,7 +72,7 @@ TEST_SUITE("CudaRefusal") {
                    "too old: it serves CUDA 12.4, this build needs 13.0"));
         CHECK(says(without_device([](CudaFacts& facts) { facts.visible = "7"; }), "CUDA_VISIBLE_DEVICES=7 names no GPU"));
         CHECK(says(without_device([](CudaFacts&) {}), "nvidia-smi"));
-        CHECK(says(why([](CudaFacts& facts) { facts.torch.cuda_devices = 0; }), "LibTorch cannot use the GPU"));
+        CHECK(says(why([](CudaFacts& facts) { facts.torch_devices = 0; }), "LibTorch cannot use the GPU"));
     }
 
     TEST_CASE("RefusedIpcIsToldInOneLineWithItsCauseAndAWayOut") {

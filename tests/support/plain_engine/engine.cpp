@@ -1,14 +1,8 @@
-// The engine of programs without LibTorch (clients/training/engine.h): everything around training runs under sanitizers with it.
+// What stands in for LibTorch in programs without it (clients/training/engine.h): everything around training runs under sanitizers with it.
 #include "clients/training/engine.h"
 
 #include "aggregation/base/error.h"
-#include "aggregation/base/random.h"
-#include "clients/exported/rehearsal.h"
-#include "clients/training/direct_trainer.h"
-#include "clients/training/libtorch_info.h"
 #include "tests/support/plain_engine/steps.h"
-
-#include <cmath>
 
 namespace fedhive::clients {
 
@@ -46,28 +40,23 @@ private:
     std::unique_ptr<BatchedStep> batched_step_;  // once it is asked for
 };
 
-}  // namespace
-
-std::unique_ptr<Trainer> make_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
-    if (plan.engine == Engine::Direct) return make_direct_trainer(plan, dataset);
+std::unique_ptr<Trainer> make_plain_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
     return std::make_unique<PlainTrainer>(plan, dataset);
 }
 
-void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
-                        aggregation::ParamSpan to) {
-    Stream stream(seed, Purpose::ModelInit);
-    const double bound = 1.0 / std::sqrt(static_cast<double>(spec.input.num_values()));
-    for (const aggregation::LayoutEntry& entry : layout.entries())
-        for (float& value : to.part(entry.offset, entry.size).host())
-            value = static_cast<float>(bound * (2.0 * stream.uniform() - 1.0));
-}
-
-namespace exported {
-void rehearse(const Program&, const ExampleShape&, std::int64_t, std::uint64_t) {
+void no_graphs(const exported::Program&, const ExampleShape&, std::int64_t, std::uint64_t) {
     throw ConfigError("this program has no LibTorch, which computes graphs");
 }
-}  // namespace exported
 
-LibtorchInfo libtorch_info() { return {.version = "none, the tests' plain engine", .cpu_capability = "plain"}; }
+void no_normal_tensors(const ModelSpec&, const aggregation::Layout&, std::uint64_t, aggregation::ParamSpan) {
+    throw ConfigError("this program has no LibTorch, which draws normal tensors");
+}
+
+}  // namespace
+
+const LibtorchEngine& libtorch_engine() {
+    static constexpr LibtorchEngine engine{make_plain_trainer, no_normal_tensors, no_graphs, [] { return 0; }};
+    return engine;
+}
 
 }  // namespace fedhive::clients

@@ -1,0 +1,29 @@
+#include "aggregation/math/vector_ops.h"
+#include "clients/uploads/upload.h"
+
+namespace fedhive::clients {
+
+namespace {
+
+/// A NaN is longer than nothing, and is found where the update is accepted.
+void clip_update(Upload& upload, const UploadStep& step) {
+    const double most = step.numbers[0];
+    const double norm = aggregation::write_update(upload.scratch, upload.local, upload.global).norm;
+    if (norm > most) scale_upload(upload, most / norm);
+}
+
+}  // namespace
+
+UploadSpec clip() {
+    return {.name = "clip",
+            .summary = "an update that is longer than `norm` is scaled down to it (McMahan et al. 2018, arXiv:1710.06963)",
+            .keys = {{.name = "norm",
+                      .default_value = 1.0,
+                      .range = above(0),
+                      .doc = "Longest Euclidean norm an update leaves with, up to the rounding of f32; often the median of "
+                             "update_norm in clients.csv (S)."}},
+            .bounds = true,
+            .apply = clip_update};
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,111 @@
+#include "clients/uploads/upload.h"
+
+#include "aggregation/base/normals.h"
+#include "aggregation/base/random.h"
+#include "aggregation/math/vector_ops.h"
+#include "aggregation/memory/param_buffer.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+namespace fedhive::clients {
+
+namespace {
+
+constexpr std::size_t kNoiseAtOnce = 4096;
+
+/// Of a block of values that are drawn one after the other.
+void add_normals(std::span<float> values, std::uint64_t key, std::uint32_t tensor, double std) {
+    std::array<double, kNoiseAtOnce> normals{};
+    for (std::size_t first = 0, block = 0; first < values.size(); first += kNoiseAtOnce, ++block) {
+        const std::span<float> here = values.subspan(first, std::min(kNoiseAtOnce, values.size() - first));
+        fill_normals(Stream(key, Purpose::Upload, static_cast<std::uint32_t>(block), tensor),
+                     std::span(normals).first(here.size()));
+        for (std::size_t i = 0; i < here.size(); ++i) here[i] += static_cast<float>(std * normals[i]);
+    }
+}
+
+/// A keyed permutation of [0, size): a Feistel network over the next power of four, walked until the number is in range.
+std::uint64_t permuted(std::uint64_t number, std::uint64_t size, std::uint64_t key) {
+    const auto half_bits = (static_cast<unsigned>(std::bit_width(size - 1)) + 1) / 2;
+    const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
+    do {
+        std::uint64_t left = number >> half_bits, right = number & mask;
+        for (std::uint32_t round = 0; round < 4; ++round) {
+            const auto mixed =
+                Stream::philox({static_cast<std::uint32_t>(right), static_cast<std::uint32_t>(right >> 32), round, 0},
+                               {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)});
+            left = std::exchange(right, left ^ (mixed[0] & mask));
+        }
+        number = left << half_bits | right;
+    } while (number >= size);
+    return number;
+}
+
+}  // namespace
+
+// Each in the file of its name.
+UploadSpec clip();
+UploadSpec gaussian_noise();
+UploadSpec sign_flip();
+UploadSpec random_update();
+
+const std::vector<UploadSpec>& upload_catalog() {
+    static const std::vector<UploadSpec> catalog = {clip(), gaussian_noise(), sign_flip(), random_update()};
+    return catalog;
+}
+
+UploadStep upload_step(const std::string& name, const Values& values) {
+    const UploadSpec& spec = entry_of(upload_catalog(), name, "step of an upload");
+    const Values complete = completed(values, spec.keys);
+    UploadStep step{.kind = static_cast<std::uint32_t>(&spec - upload_catalog().data())};
+    FEDHIVE_CHECK(spec.keys.size() <= UploadStep::kMostKeys, "'{}' has {} keys", name, spec.keys.size());
+    for (std::size_t i = 0; i < spec.keys.size(); ++i) step.numbers[i] = complete.number(spec.keys[i].name);
+    return step;
+}
+
+void UploadChain::apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed,
+                        std::uint32_t round, std::uint32_t client_id) {
+    if (plan_.size == 0) return;
+    if (scratch_.span().size == 0) scratch_ = aggregation::ParamBuffer(local.size, local.space);
+    Stream keys(seed, Purpose::Upload, round, client_id);
+    Upload upload{local, global, scratch_, layout_, plan_, 0, client_id};
+    for (std::uint32_t i = 0; i < plan_.size; ++i) {
+        upload.key = keys.next_u64();
+        const UploadSpec& spec = upload_catalog().at(plan_.steps[i].kind);
+        spec.apply(upload, plan_.steps[i]);
+        if (spec.bounds) upload.norm_bound = plan_.steps[i].numbers[0];
+    }
+}
+
+void scale_upload(Upload& upload, double factor) {
+    aggregation::write_update(upload.scratch, upload.local, upload.global);
+    aggregation::scale(upload.scratch, upload.scratch, factor);
+    aggregation::copy(upload.local, upload.global);
+    aggregation::add(upload.local, upload.scratch);
+}
+
+void add_noise(Upload& upload, double std) {
+    const auto add_to = [&](aggregation::ParamSpan to) {
+        std::uint32_t tensor = 0;
+        for (const aggregation::LayoutEntry& entry : upload.layout.entries())
+            add_normals(to.part(entry.offset, entry.size).host(), upload.key, tensor++, std);
+    };
+    if (upload.local.space == aggregation::MemorySpace::Host) return add_to(upload.local);
+    aggregation::ParamBuffer drawn(upload.local.size, aggregation::MemorySpace::Host);
+    add_to(drawn);
+    const aggregation::ParamBuffer noise(upload.local.size, upload.local.space);
+    aggregation::copy(noise, drawn);
+    aggregation::add(upload.local, noise);
+    aggregation::synchronize(upload.local.space);  // the buffers go
+}
+
+bool misbehaves(const Upload& upload, double share) {
+    const std::uint64_t clients = upload.plan.num_clients;
+    const auto count = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(clients)));
+    return permuted(upload.client_id, clients, Stream(upload.plan.sampling_seed, Purpose::Upload).next_u64()) < count;
+}
+
+}  // namespace fedhive::clients

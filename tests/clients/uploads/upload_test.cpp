@@ -1,0 +1,146 @@
+// Steps of the upload chain, each against its definition.
+#include "clients/uploads/upload.h"
+
+#include "aggregation/math/vector_ops.h"
+#include "tests/aggregation/spans.h"
+#include "tests/support/statistics.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+
+namespace {
+
+constexpr std::uint64_t kSeed = 7;
+
+/// A model of two tensors with a gap between them, somewhere, and a client's after its local steps.
+struct Trained {
+    explicit Trained(std::vector<UploadStep> steps, std::uint64_t num_clients = 10, std::uint64_t num_together = 1) {
+        layout.add("weight", {3, 1000});
+        layout.add("bias", {5});
+        plan.sampling_seed = 3;
+        plan.num_clients = num_clients;
+        plan.num_together = num_together;
+        for (const UploadStep& step : steps) plan.steps.at(plan.size++) = step;
+        for (const aggregation::LayoutEntry& entry : layout.entries())
+            for (std::size_t i = entry.offset; i < entry.offset + entry.size; ++i) {
+                global.resize(layout.num_floats(), 0.0F);
+                local.resize(layout.num_floats(), 0.0F);
+                global[i] = 0.5F * std::sin(static_cast<float>(i));
+                local[i] = global[i] + 0.01F * std::cos(static_cast<float>(3 * i));
+            }
+    }
+    /// What leaves.
+    std::vector<float> update(std::uint32_t client = 4, std::uint32_t round = 2, std::uint64_t seed = kSeed) const {
+        std::vector<float> leaves = local;
+        UploadChain chain(plan, layout);
+        chain.apply(leaves, global, seed, round, client);
+        for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i] -= global[i];
+        return leaves;
+    }
+    std::vector<float> bare() const {
+        std::vector<float> update = local;
+        for (std::size_t i = 0; i < update.size(); ++i) update[i] -= global[i];
+        return update;
+    }
+
+    aggregation::Layout layout;
+    UploadPlan plan;
+    std::vector<float> global, local;
+};
+
+double norm_of(const std::vector<float>& values) {
+    double squares = 0.0;
+    for (const float value : values) squares += static_cast<double>(value) * value;
+    return std::sqrt(squares);
+}
+
+}  // namespace
+
+TEST_SUITE("Uploads") {
+    TEST_CASE("LongUpdateIsCutToTheNormInItsDirection") {
+        const Trained bare({});
+        const double before = norm_of(bare.bare());
+        const Trained clipped({upload_step("clip", {{"norm", before / 4}})});
+        const std::vector<float> update = clipped.update();
+        CHECK(norm_of(update) == doctest::Approx(before / 4).epsilon(1e-5));
+        for (std::size_t i = 0; i < update.size(); ++i) CHECK(std::abs(update[i] - bare.bare()[i] / 4) < 1e-7F);
+    }
+
+    TEST_CASE("UpdateWithinTheNormAndOneThatIsNotFiniteLeaveAsTheyAre") {
+        Trained short_enough({upload_step("clip", {{"norm", 100.0}})});
+        CHECK(short_enough.update() == short_enough.bare());
+        short_enough.local[17] = std::nanf("");
+        CHECK(std::isnan(short_enough.update()[17]));
+        Trained none({});
+        CHECK(none.update() == none.bare());
+    }
+
+    TEST_CASE("NoiseHasTheStandardDeviationOfItsShareAndIsNormal") {
+        const Trained noisy({upload_step("clip", {{"norm", 2.0}}), upload_step("gaussian_noise", {{"multiplier", 3.0}})}, 10,
+                            16);
+        const std::vector<float> bare = noisy.bare(), update = noisy.update();
+        std::vector<double> drawn;
+        for (const aggregation::LayoutEntry& entry : noisy.layout.entries())
+            for (std::size_t i = entry.offset; i < entry.offset + entry.size; ++i)
+                drawn.push_back((update[i] - bare[i]) / (3.0 * 2.0 / std::sqrt(16.0)));
+        const double distance =
+            testing::kolmogorov_distance(drawn, [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); });
+        CHECK(distance < testing::kolmogorov_bound(drawn.size()));
+        for (std::size_t i = 3000; i < noisy.layout.entries()[1].offset; ++i) CHECK(update[i] == 0.0F);  // between the tensors
+    }
+
+    TEST_CASE("NoiseIsKeyedByClientRoundAndSeedAlone") {
+        const std::vector<UploadStep> steps{upload_step("clip", {}), upload_step("gaussian_noise", {})};
+        const Trained noisy(steps);
+        CHECK(noisy.update(4, 2) == Trained(steps).update(4, 2));
+        CHECK(noisy.update(4, 2) != noisy.update(5, 2));
+        CHECK(noisy.update(4, 2) != noisy.update(4, 3));
+        CHECK(noisy.update(4, 2) != noisy.update(4, 2, kSeed + 1));
+        // Nor is it the same in each tensor, in each block of one, or in each step.
+        const std::vector<float> update = noisy.update(), bare = noisy.bare();
+        const std::size_t second = noisy.layout.entries()[1].offset;
+        CHECK(update[0] - bare[0] != update[second] - bare[second]);
+    }
+
+    TEST_CASE("ShareOfTheClientsAttacksAndItIsAlwaysTheSameOnes") {
+        for (const std::uint64_t clients : {1U, 2U, 10U, 17U, 1000U}) {
+            for (const double share : {0.0, 0.2, 0.5, 1.0}) {
+                const Trained attacked({upload_step("sign_flip", {{"share", share}, {"factor", 2.0}})}, clients);
+                const std::vector<float> bare = attacked.bare();
+                std::uint64_t attackers = 0;
+                for (std::uint32_t client = 0; client < clients; ++client) {
+                    const std::vector<float> update = attacked.update(client);
+                    const bool attacks = update != bare;
+                    attackers += attacks ? 1 : 0;
+                    if (attacks) CHECK(update[1] == doctest::Approx(-2.0 * bare[1]).epsilon(1e-4));
+                    if (client < 3) CHECK((attacked.update(client, 9) != bare) == attacks);
+                }
+                CHECK(attackers == static_cast<std::uint64_t>(std::llround(share * static_cast<double>(clients))));
+            }
+        }
+    }
+
+    TEST_CASE("OtherSeedsHaveOtherAttackers") {
+        Trained attacked({upload_step("sign_flip", {{"share", 0.5}})}, 100);
+        const auto attackers = [&](std::uint64_t seed) {
+            attacked.plan.sampling_seed = seed;
+            std::vector<bool> who;
+            for (std::uint32_t client = 0; client < 100; ++client) who.push_back(attacked.update(client) != attacked.bare());
+            return who;
+        };
+        CHECK(attackers(1) == attackers(1));
+        CHECK(attackers(1) != attackers(2));
+    }
+
+    TEST_CASE("RandomUpdateKnowsNothingOfWhatWasTrained") {
+        Trained attacked({upload_step("random_update", {{"share", 1.0}, {"std", 0.5}})});
+        const std::vector<float> update = attacked.update();
+        CHECK(norm_of(update) == doctest::Approx(0.5 * std::sqrt(3005.0)).epsilon(0.05));
+        for (float& value : attacked.local) value += 1.0F;
+        CHECK(attacked.update() == update);
+    }
+}
