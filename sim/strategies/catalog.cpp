@@ -17,6 +17,13 @@ const std::vector<StrategySpec>& strategy_catalog() {
     return catalog;
 }
 
+KeySpec averaging_rate() {
+    return {.name = "server_lr",
+            .default_value = 1.0,
+            .range = above(0),
+            .doc = "Server rate, per round, typically 1, which is plain averaging (η_g); far above 1 it overshoots."};
+}
+
 const StrategySpec& strategy_spec(const std::string& name) { return entry_of(strategy_catalog(), name, "strategy"); }
 
 Strategy make_strategy(const std::string& name, const Values& given, Weighting weighting, const AggregatorChoice& aggregator) {

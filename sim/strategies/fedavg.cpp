@@ -19,16 +19,12 @@ Strategy build_fedavg(const Values& values) {
 }  // namespace
 
 StrategySpec fedavg() {
-    return {
-        .name = "fedavg",
-        .source = "McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1",
-        .note = "Clients run SGD on their own examples; the server takes the weighted mean of their updates.",
-        .default_weighting = Weighting::Examples,
-        .keys = {{.name = "server_lr",
-                  .default_value = 1.0,
-                  .range = above(0),
-                  .doc = "Server rate, per round, typically 1, which is plain averaging (η_g); far above 1 it overshoots."}},
-        .build = build_fedavg};
+    return {.name = "fedavg",
+            .source = "McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1",
+            .note = "Clients run SGD on their own examples; the server takes the weighted mean of their updates.",
+            .default_weighting = Weighting::Examples,
+            .keys = {averaging_rate()},
+            .build = build_fedavg};
 }
 
 }  // namespace fedhive::sim

@@ -27,10 +27,7 @@ StrategySpec fedavgm() {
             "FedAvg with momentum on the server, which steadies training on skewed data. The effective rate is "
             "server_lr / (1 − server_momentum): when raising the momentum, lower the client rate.",
         .default_weighting = Weighting::Examples,
-        .keys = {{.name = "server_lr",
-                  .default_value = 1.0,
-                  .range = above(0),
-                  .doc = "Server rate, per round, typically 1 (η_g)."},
+        .keys = {averaging_rate(),
                  {.name = "server_momentum",
                   .default_value = 0.9,
                   .range = fraction_below_one(),

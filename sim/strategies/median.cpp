@@ -8,9 +8,9 @@ namespace fedhive::sim {
 
 namespace {
 
-Strategy build_median(const Values&) {
+Strategy build_median(const Values& values) {
     Strategy strategy;
-    strategy.server_optimizer = aggregation::make_server_sgd({});
+    strategy.server_optimizer = aggregation::make_server_sgd({.lr = static_cast<float>(values.number("server_lr"))});
     return strategy;
 }
 
@@ -22,12 +22,11 @@ StrategySpec median() {
             .note =
                 "The median of the updates, coordinate by coordinate: bears a minority of arbitrarily wrong clients. A median "
                 "counts "
-                "heads, so `weighting` is accepted but has no effect. Few labels a client pull it away from the mean. No "
-                "parameters; "
+                "heads, so `weighting` is accepted but has no effect. Few labels a client pull it away from the mean. "
                 "`training.clients_per_slot` must be 1.",
             .default_weighting = Weighting::Uniform,
             .aggregator = "median",
-            .keys = {},
+            .keys = {averaging_rate()},
             .server_part = true,
             .build = build_median};
 }

@@ -31,10 +31,7 @@ StrategySpec scaffold() {
                 "seen, in "
                 "host memory and in checkpoints. For the client optimiser sgd without momentum.",
             .default_weighting = Weighting::Uniform,
-            .keys = {{.name = "server_lr",
-                      .default_value = 1.0,
-                      .range = above(0),
-                      .doc = "Server rate; 1 is the mean of the clients' models (η_g)."}},
+            .keys = {averaging_rate()},
             .client_term = true,
             .server_part = true,
             .client_state = true,

@@ -54,6 +54,9 @@ struct StrategySpec {
     Strategy (*build)(const Values& values) = nullptr;
 };
 
+/// server_lr of a strategy whose server adds what the rule gives: 1 is plain averaging.
+KeySpec averaging_rate();
+
 /// All strategies, in the order of REFERENCE.md.
 const std::vector<StrategySpec>& strategy_catalog();
 

@@ -25,9 +25,9 @@ TEST_CASE("UnknownKeys") {
             {"zzz: 3\n",
              "c.yaml:7: zzz: unknown key; known keys: name, seed, rounds, device, workers, mps, threads, clock, seeds, data, "
              "model, "
-             "training, strategy, mode, evaluation, stop, failures, checkpoint, faults, devices"},
+             "training, strategy, upload, mode, evaluation, stop, failures, checkpoint, faults, devices"},
             {"strategy: {name: fedprox, mu_x: 1}\n",
-             "c.yaml:7: strategy.mu_x: unknown key; known keys: name, weighting, aggregator, proximal_mu"},
+             "c.yaml:7: strategy.mu_x: unknown key; known keys: name, weighting, aggregator, server_lr, proximal_mu"},
             {"strategy: {name: fedprox, proximalmu: 1}\n",
              "c.yaml:7: strategy.proximalmu: unknown key; did you mean 'proximal_mu'?"},
         },
@@ -256,18 +256,17 @@ TEST_CASE("KeysOfAnotherChoice") {
           "c.yaml:2: model.dropout: 'dropout' belongs to model 'mnist_cnn' or 'cnn_m'; the model here is 'mlp'; known keys: "
           "name, hidden, init"}});
     check_errors(
-        {{"strategy: {name: median, server_lr: 1}\n",
-          "c.yaml:7: strategy.server_lr: 'server_lr' belongs to strategy 'fedavg' or 'fedavgm' or 'fedadam' or 'scaffold'; the "
-          "strategy "
-          "here is 'median'; "
-          "known keys: name, weighting, aggregator"},
+        {{"strategy: {name: median, beta1: 0.5}\n",
+          "c.yaml:7: strategy.beta1: 'beta1' belongs to strategy 'fedadam'; the strategy here is 'median'; known keys: name, "
+          "weighting, aggregator, server_lr"},
          {"strategy: {proximal_mu: 1}\n",
           "c.yaml:7: strategy.proximal_mu: 'proximal_mu' belongs to strategy 'fedprox'; the strategy here is 'fedavg'; known "
           "keys: name, "
           "weighting, aggregator, server_lr"},
          {"clock: wall\ndevices:\n  compute: {seconds_per_example: 0}\n",
           "c.yaml:8: devices: 'devices' belongs to clock 'virtual'; the clock here is 'wall'; known keys: name, seed, rounds, "
-          "device, workers, mps, threads, clock, arrivals, seeds, data, model, training, strategy, mode, evaluation, stop, "
+          "device, workers, mps, threads, clock, arrivals, seeds, data, model, training, strategy, upload, mode, evaluation, "
+          "stop, "
           "failures, "
           "checkpoint, "
           "faults"},

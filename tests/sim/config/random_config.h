@@ -172,6 +172,15 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     run.training.clients_per_slot = single || strategy.client_state ? 1 : std::int64_t{1} << (seed % 5);
     run.mode.values = completed(run.mode.values, mode_spec(run.mode.name).keys);
     fit_to_mode(run, mode_spec(run.mode.name), seed);
+    if (strategy.client_state || !mode_spec(run.mode.name).build({.values = run.mode.values}).trains_alone())
+        run.upload.clear();
+    std::erase_if(run.upload, [](const UploadConfig& step) { return step.name == "clip"; });
+    const auto noise =
+        std::find_if(run.upload.begin(), run.upload.end(), [](const auto& step) { return step.name == "gaussian_noise"; });
+    if (noise != run.upload.end()) {
+        run.upload.insert(run.upload.begin(), {"clip", {{"norm", 0.1}}});
+        run.strategy.weighting = Weighting::Uniform;
+    }
     for (FaultConfig& fault : run.faults) {
         if (fault.client) *fault.client %= clients;
         if (fault.round) *fault.round = 1 + *fault.round % run.rounds;

@@ -2,6 +2,7 @@
 #include "aggregation/math/client_optimizer.h"
 #include "clients/data/partition.h"
 #include "clients/protocol/fault.h"
+#include "clients/uploads/upload.h"
 #include "sim/config/fields.h"
 #include "sim/config/suggest.h"
 #include "sim/devices/availability.h"
@@ -118,6 +119,9 @@ std::vector<std::string> one_for_each_choice() {
         texts.push_back(start + fmt::format("training: {{lr_schedule: {{{}}}}}\n", choice_of("name", spec)));
     for (const StrategySpec& spec : strategy_catalog())
         texts.push_back(start + fmt::format("strategy: {{name: {}}}\n", spec.name));
+    for (const clients::UploadSpec& spec : clients::upload_catalog())
+        texts.push_back(start + fmt::format("strategy: {{weighting: uniform}}\nupload: [{{name: clip}}, {{{}}}]\n",
+                                            choice_of("name", spec)));
     for (const std::string& mode : names_of(mode_catalog())) {
         const std::string needs = mode == "semi_async" ? ", quorum: 1" : mode == "split" ? ", cut: fc" : "";
         texts.push_back(start + fmt::format("mode: {{name: {}{}}}\n", mode, needs));

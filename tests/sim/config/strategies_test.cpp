@@ -81,12 +81,14 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
         {"fedavg", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"fedavgm", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"fedavgm", "server_momentum", 0.9, "0 or more, below 1", "0", "1"},
+        {"fedprox", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"fedprox", "proximal_mu", 0.01, "0 or more", "0", "-0.5"},
         {"fedadam", "server_lr", 0.01, "above 0", "0.5", "-1"},
         {"fedadam", "beta1", 0.9, "0 or more, below 1", "0", "1"},
         {"fedadam", "beta2", 0.99, "0 or more, below 1", "0", "1.5"},
         {"fedadam", "tau", 0.001, "above 0", "0.5", "0"},
         {"scaffold", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"median", "server_lr", 1.0, "above 0", "0.5", "0"},
     };
     std::size_t in_catalog = 0;
     for (const StrategySpec& spec : strategy_catalog()) in_catalog += spec.keys.size();
@@ -112,7 +114,9 @@ TEST_CASE("ParametersReachTheirParts") {
     CHECK_EQ(build("fedavg", {}).objective.proximal_mu, 0.0F);
     CHECK((steps("fedavg", {{"server_lr", 0.5}}) == std::array<float, 2>{0.5F, 1.0F}));
     CHECK((steps("fedprox", {}) == std::array<float, 2>{1.0F, 2.0F}));
+    CHECK((steps("fedprox", {{"server_lr", 0.5}}) == std::array<float, 2>{0.5F, 1.0F}));
     CHECK((steps("median", {}) == std::array<float, 2>{1.0F, 2.0F}));
+    CHECK((steps("median", {{"server_lr", 0.5}}) == std::array<float, 2>{0.5F, 1.0F}));
     CHECK((steps("fedavgm", {{"server_lr", 0.5}, {"server_momentum", 0.5}}) == std::array<float, 2>{0.5F, 1.25F}));
     // v begins at 1/4. m = 1/2, v = 7/16; then m = 3/4, v = 37/64.
     const std::array<float, 2> adam = steps("fedadam", {{"server_lr", 8.0}, {"beta1", 0.5}, {"beta2", 0.75}, {"tau", 0.5}});

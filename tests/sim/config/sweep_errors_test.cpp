@@ -173,10 +173,10 @@ TEST_CASE("CombinationsThatDoNotGoTogetherNameTheRun") {
              "s.yaml:3: strategy.proximal_mu: 'proximal_mu' belongs to strategy 'fedprox'; the strategy here is 'fedavg'; "
              "known "
              "keys: name, weighting, aggregator, server_lr (in run 'proximal_mu-0.1')"},
-            {"set:\n  strategy.name: fedprox\ngrid:\n  strategy.server_lr: [1]\n",
-             "s.yaml:5: strategy.server_lr: 'server_lr' belongs to strategy 'fedavg' or 'fedavgm' or 'fedadam' or 'scaffold'; "
-             "the strategy "
-             "here is 'fedprox' (s.yaml:3); known keys: name, weighting, aggregator, proximal_mu (in run 'server_lr-1')"},
+            {"set:\n  strategy.name: fedprox\ngrid:\n  strategy.tau: [1]\n",
+             "s.yaml:5: strategy.tau: 'tau' belongs to strategy 'fedadam'; the strategy here is 'fedprox' (s.yaml:3); known "
+             "keys: "
+             "name, weighting, aggregator, server_lr, proximal_mu (in run 'tau-1')"},
         },
         "training:\n  cohort: 3\n");
 }
