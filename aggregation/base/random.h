@@ -28,7 +28,10 @@ enum class Purpose : std::uint32_t {
     ServerDropout = 12,
     SweepDraws = 13,
     Repeat = 14,
+    HoldOut = 15,
     Upload = 16,
+    EvaluatedClients = 17,
+    Personalization = 18,
 };
 
 /// Counter-based stream: block i of the stream is Philox4x32-10(key = seed, counter = (i, purpose, round, client)).

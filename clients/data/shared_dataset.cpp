@@ -17,25 +17,30 @@ void store(std::byte* to, const std::vector<T>& values) {
 
 }  // namespace
 
-SharedDataset SharedDataset::create(const Dataset& dataset, const Partition& partition) {
+SharedDataset SharedDataset::create(const Dataset& dataset, const Split& split) {
     FEDHIVE_CHECK(dataset.train.type == dataset.test.type, "training and test examples are of two types");
     const DatasetMap map{.shape = dataset.train.shape,
                          .num_classes = dataset.num_classes,
                          .num_train = dataset.train.size(),
                          .num_test = dataset.test.size(),
-                         .num_indices = partition.indices.size(),
-                         .num_clients = partition.num_clients(),
+                         .num_indices = split.trained.indices.size(),
+                         .num_clients = split.trained.num_clients(),
                          .type = dataset.train.type,
                          .rounded = dataset.rounded,
-                         .owners_left_out = dataset.owners_left_out};
+                         .owners_left_out = dataset.owners_left_out,
+                         .num_held_out = split.held_out.indices.size()};
     auto segment = std::make_shared<aggregation::SharedSegment>("fedhive-data", map.total_bytes());
     std::byte* base = segment->data();
     store(base + map.train_values(), dataset.train.values);
     store(base + map.train_labels(), dataset.train.labels);
     store(base + map.test_values(), dataset.test.values);
     store(base + map.test_labels(), dataset.test.labels);
-    store(base + map.indices(), partition.indices);
-    store(base + map.offsets(), partition.offsets);
+    store(base + map.indices(), split.trained.indices);
+    store(base + map.offsets(), split.trained.offsets);
+    if (map.num_held_out > 0) {
+        store(base + map.held_out_indices(), split.held_out.indices);
+        store(base + map.held_out_offsets(), split.held_out.offsets);
+    }
     return {segment, base, segment->descriptor(), map};
 }
 
@@ -78,11 +83,20 @@ ExamplesView SharedDataset::test(aggregation::MemorySpace space) const {
     return examples(space, map_.test_values(), map_.test_labels(), map_.num_test);
 }
 
-std::span<const std::uint32_t> SharedDataset::shard(std::size_t client_id) const {
+std::span<const std::uint32_t> SharedDataset::list(std::size_t client_id, std::uint64_t offsets, std::uint64_t indices,
+                                                   std::uint64_t count) const {
     FEDHIVE_CHECK(client_id < map_.num_clients, "client {} of {}", client_id, map_.num_clients);
-    const auto offsets = part<std::uint64_t>(map_.offsets(), map_.num_clients + 1);
-    return part<std::uint32_t>(map_.indices(), map_.num_indices)
-        .subspan(offsets[client_id], offsets[client_id + 1] - offsets[client_id]);
+    const auto begins = part<std::uint64_t>(offsets, map_.num_clients + 1);
+    return part<std::uint32_t>(indices, count).subspan(begins[client_id], begins[client_id + 1] - begins[client_id]);
+}
+
+std::span<const std::uint32_t> SharedDataset::shard(std::size_t client_id) const {
+    return list(client_id, map_.offsets(), map_.indices(), map_.num_indices);
+}
+
+std::span<const std::uint32_t> SharedDataset::held_out(std::size_t client_id) const {
+    if (map_.num_held_out == 0) return {};
+    return list(client_id, map_.held_out_offsets(), map_.held_out_indices(), map_.num_held_out);
 }
 
 }  // namespace fedhive::clients

@@ -1,12 +1,13 @@
 // The data set and its partition in one shared segment: written once by the coordinator, mapped by every worker, no copy in any of them.
 //
-//   [ train values | train labels | test values | test labels | shard indices | shard offsets ]     offsets in DatasetMap, no pointers
+//   [ train values | train labels | test values | test labels | shard indices | shard offsets | held-out indices | held-out offsets ]
+//                                                                                                  offsets in DatasetMap, no pointers
 //   └────────────── examples: on a GPU a second time, in a block of its own ─┘
 #pragma once
 
 #include "aggregation/memory/cuda_block.h"
 #include "clients/data/dataset.h"
-#include "clients/data/partition.h"
+#include "clients/data/hold_out.h"
 
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,7 @@ struct DatasetMap {
     ValueType type = ValueType::U8;
     bool rounded = false;               // f32 that were f64 where they came from
     std::uint32_t owners_left_out = 0;  // who had no training example
+    std::uint64_t num_held_out = 0;     // indices, of all clients
 
     std::uint64_t train_values() const { return 0; }
     std::uint64_t train_labels() const { return aligned(num_train * shape.num_values() * bytes_of(type)); }
@@ -33,7 +35,11 @@ struct DatasetMap {
     std::uint64_t example_bytes() const { return indices(); }
     std::uint64_t indices() const { return test_labels() + aligned(num_test * sizeof(std::int32_t)); }
     std::uint64_t offsets() const { return indices() + aligned(num_indices * sizeof(std::uint32_t)); }
-    std::uint64_t total_bytes() const { return offsets() + aligned((num_clients + 1) * sizeof(std::uint64_t)); }
+    std::uint64_t held_out_indices() const { return offsets() + aligned((num_clients + 1) * sizeof(std::uint64_t)); }
+    std::uint64_t held_out_offsets() const { return held_out_indices() + aligned(num_held_out * sizeof(std::uint32_t)); }
+    std::uint64_t total_bytes() const {
+        return num_held_out == 0 ? held_out_indices() : held_out_offsets() + aligned((num_clients + 1) * sizeof(std::uint64_t));
+    }
 
 private:
     static constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -42,7 +48,11 @@ private:
 class SharedDataset {
 public:
     /// Coordinator: copies into a new segment. Throws Fault with wanted and available bytes when there is no memory.
-    static SharedDataset create(const Dataset& dataset, const Partition& partition);
+    static SharedDataset create(const Dataset& dataset, const Split& split);
+    /// Where nothing is held out.
+    static SharedDataset create(const Dataset& dataset, const Partition& partition) {
+        return create(dataset, Split{partition, {}});
+    }
 
     /// Worker: maps an inherited segment read-only. Throws Fault when it is smaller than the map says.
     static SharedDataset open(int descriptor, const DatasetMap& map);
@@ -60,7 +70,10 @@ public:
     /// In device memory only after upload() or open_on_device(); Fault otherwise.
     ExamplesView train(aggregation::MemorySpace space = aggregation::MemorySpace::Host) const;
     ExamplesView test(aggregation::MemorySpace space = aggregation::MemorySpace::Host) const;
+    /// What a client trains on.
     std::span<const std::uint32_t> shard(std::size_t client_id) const;
+    /// The training examples that a client does not train on; they may be none.
+    std::span<const std::uint32_t> held_out(std::size_t client_id) const;
 
 private:
     SharedDataset(std::shared_ptr<void> segment, std::byte* base, int descriptor, const DatasetMap& map)
@@ -69,6 +82,8 @@ private:
     std::span<const T> part(std::uint64_t offset, std::uint64_t count) const {
         return {reinterpret_cast<const T*>(base_ + offset), count};
     }
+    std::span<const std::uint32_t> list(std::size_t client_id, std::uint64_t offsets, std::uint64_t indices,
+                                        std::uint64_t count) const;
     ExamplesView examples(aggregation::MemorySpace space, std::uint64_t values, std::uint64_t labels,
                           std::uint64_t count) const;
 

@@ -10,7 +10,7 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x66656468'69766535;  // "fedhive5": the last digit is the version of this memory map
+constexpr std::uint64_t kMagic = 0x66656468'69766536;  // "fedhive6": the last digit is the version of this memory map
 
 constexpr std::size_t kAlignment = 64;
 
@@ -26,15 +26,17 @@ struct Map {
           ranks(queue + align(geometry.max_tasks * sizeof(std::uint32_t))),
           members(ranks + geometry.num_ranks * sizeof(RankCell)),
           results(members + align(geometry.max_members * sizeof(Member))),
-          terms(results + align(geometry.max_members * sizeof(ClientResult))),
+          evaluated(results + align(geometry.max_members * sizeof(ClientResult))),
+          terms(evaluated + align(geometry.num_evaluated * sizeof(EvaluatedClient))),
           total(terms + align(geometry.max_terms * sizeof(Term))) {}
-    std::size_t plan, workers, tasks, queue, ranks, members, results, terms, total;
+    std::size_t plan, workers, tasks, queue, ranks, members, results, evaluated, terms, total;
 };
 
 /// Above any machine; keeps the arithmetic of Map from overflowing on a damaged header.
 bool plausible(const ControlGeometry& geometry) {
     return geometry.num_workers >= 1 && geometry.num_workers <= 1U << 20 && geometry.max_tasks <= 1U << 30 &&
-           geometry.num_ranks <= 1U << 24 && geometry.max_terms <= 1U << 30 && geometry.max_members <= std::uint64_t{1} << 34;
+           geometry.num_ranks <= 1U << 24 && geometry.max_terms <= 1U << 30 && geometry.max_members <= std::uint64_t{1} << 34 &&
+           geometry.num_evaluated <= std::uint64_t{1} << 34;
 }
 
 }  // namespace
@@ -104,6 +106,10 @@ std::span<Member> ControlBlock::members() const {
 
 std::span<ClientResult> ControlBlock::results() const {
     return {reinterpret_cast<ClientResult*>(base_ + Map(geometry()).results), geometry().max_members};
+}
+
+std::span<EvaluatedClient> ControlBlock::evaluated() const {
+    return {reinterpret_cast<EvaluatedClient*>(base_ + Map(geometry()).evaluated), geometry().num_evaluated};
 }
 
 std::span<Term> ControlBlock::terms() const {

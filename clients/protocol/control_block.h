@@ -1,17 +1,19 @@
 // The control block: one anonymous shared segment through which the coordinator hands out tasks and workers report results.
 //
 //   [ Header | plan bytes | WorkerCell 0 … W-1 | TaskCell 0 … T-1 | queue 0 … T-1 | RankCell 0 … R-1 | Member 0 … M-1 |
-//     ClientResult 0 … M-1 | Term 0 … U-1 ]
+//     ClientResult 0 … M-1 | EvaluatedClient 0 … E-1 | Term 0 … U-1 ]
 //
 //   who writes what
 //   Header.ticket, num_tasks, …   coordinator                  Header.cursor, finished   anybody (hints, never the truth)
 //   queue                         coordinator
 //   plan                          coordinator, before workers  WorkerCell                its worker, except the door-bell
-//   TaskCell.task, Member, Term   coordinator, while the cell is Idle, Done or Failed
+//   TaskCell.task, Member, Term,  coordinator, while the cell is Idle, Done or Failed
+//   EvaluatedClient.client_id
 //   TaskCell.state                coordinator → Ready | Idle; worker Ready → Claimed → Done | Failed | Idle (compare-and-swap)
 //   TaskCell.withdrawn            coordinator
 //   the rest of TaskCell,         the worker that holds the claim
-//   ClientResult of its members
+//   ClientResult of its members,
+//   EvaluatedClient.result of its range
 //   RankCell                      see rank_group.h; made as new by the coordinator while no rank is at work
 //
 // There is no lock: a process killed at any instruction leaves nothing held. A task's state word carries a ticket that grows with every
@@ -75,11 +77,12 @@ struct alignas(64) WorkerCell {
 };
 
 struct ControlGeometry {
-    std::uint32_t num_workers = 1;  // W
-    std::uint32_t max_tasks = 1;    // T
-    std::uint64_t max_members = 1;  // M: the largest cohort
-    std::uint32_t num_ranks = 0;    // R: of all groups of ranks
-    std::uint32_t max_terms = 0;    // U: updates of an aggregate that workers compute
+    std::uint32_t num_workers = 1;    // W
+    std::uint32_t max_tasks = 1;      // T
+    std::uint64_t max_members = 1;    // M: the largest cohort
+    std::uint32_t num_ranks = 0;      // R: of all groups of ranks
+    std::uint32_t max_terms = 0;      // U: updates of an aggregate that workers compute
+    std::uint64_t num_evaluated = 0;  // E: clients that are evaluated on their own examples
 };
 
 /// A mapped control block; the same view for the coordinator (over its own segment) and a worker (over the inherited one).
@@ -100,6 +103,7 @@ public:
     std::span<RankCell> ranks() const;
     std::span<Member> members() const;
     std::span<ClientResult> results() const;
+    std::span<EvaluatedClient> evaluated() const;
     std::span<Term> terms() const;
 
     /// The plan of the run: plain data that the coordinator stores before it spawns workers. At most kPlanBytes.

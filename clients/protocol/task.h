@@ -16,20 +16,23 @@ struct Objective {
 };
 
 enum class TaskKind : std::uint32_t {
-    Train,      // members of one slot, in cohort order; result: the slot and one ClientResult a member
-    Gradient,   // one local step of a client: its gradient to the slot; parameter_server
-    InPlace,    // a client's local training in the global region itself; hogwild
-    Replica,    // one rank of a group that trains one model together; gradient_averaging
-    LowerHalf,  // a client's layers below the cut, with its UpperHalf in another worker; split
-    UpperHalf,  // those above
-    Evaluate,   // one chunk of the test examples under the global model; result: loss_sum, correct
-    Aggregate,  // one range of the parameters of the round's aggregate; result: that range of the arena's aggregate
-    Empty,      // nothing: what a round costs by itself
+    Train,                 // members of one slot, in cohort order; result: the slot and one ClientResult a member
+    Gradient,              // one local step of a client: its gradient to the slot; parameter_server
+    InPlace,               // a client's local training in the global region itself; hogwild
+    Replica,               // one rank of a group that trains one model together; gradient_averaging
+    LowerHalf,             // a client's layers below the cut, with its UpperHalf in another worker; split
+    UpperHalf,             // those above
+    Evaluate,              // one chunk of the test examples under the global model; result: loss_sum, correct
+    EvaluateClients,       // the global model on what a range of the evaluated clients hold out; result: one each …
+    EvaluatePersonalized,  // … and on the same, after a local epoch of each client's own
+    Aggregate,             // one range of the parameters of the round's aggregate; result: that range of the arena's aggregate
+    Empty,                 // nothing: what a round costs by itself
 };
 
 /// Is it about clients? What is not is told without one when it fails.
 constexpr bool has_members(TaskKind kind) {
-    return kind != TaskKind::Evaluate && kind != TaskKind::Aggregate && kind != TaskKind::Empty;
+    return kind != TaskKind::Evaluate && kind != TaskKind::EvaluateClients && kind != TaskKind::EvaluatePersonalized &&
+           kind != TaskKind::Aggregate && kind != TaskKind::Empty;
 }
 
 /// A failure to inject into a client's training (`faults:` in the config).
@@ -55,8 +58,9 @@ struct Task {
     std::uint32_t global_index = 0;  // which global region holds the model to start from
     Payload payload = Payload::Update;
     std::uint32_t slot = 0;            // Train: where the update goes
-    std::uint64_t first = 0;           // Train: first member on the board; Evaluate: first example; Aggregate: first float
-    std::uint64_t count = 0;           // members, examples or floats
+    std::uint64_t first = 0;           // Train: first member on the board; Evaluate: first example; Aggregate: first float;
+                                       // EvaluateClients, EvaluatePersonalized: first evaluated client
+    std::uint64_t count = 0;           // members, examples, floats or clients
     std::uint64_t step = 0;            // Gradient: which of the client's local steps, from 0
     std::uint32_t num_ranks = 1;       // Replica: ranks of the group; this one is `slot`
     std::uint32_t velocity_index = 0;  // Replica: which global region holds the momentum to begin with
@@ -96,14 +100,20 @@ struct ClientResult {
     std::int64_t start_ns = 0;  // now_ns() when it began
 };
 
-/// Sums over one evaluated chunk.
+/// Sums over evaluated examples.
 struct EvaluationResult {
     double loss_sum = 0.0;
     std::uint64_t correct = 0;
 };
 
+/// A client on whose held-out examples models are evaluated, and what came of it.
+struct EvaluatedClient {
+    std::uint32_t client_id = 0;
+    EvaluationResult result{};
+};
+
 static_assert(std::is_trivially_copyable_v<Task> && std::is_trivially_copyable_v<Member> &&
               std::is_trivially_copyable_v<Term> && std::is_trivially_copyable_v<ClientResult> &&
-              std::is_trivially_copyable_v<EvaluationResult>);
+              std::is_trivially_copyable_v<EvaluatedClient>);
 
 }  // namespace fedhive::clients

@@ -88,7 +88,8 @@ void BatchTensors::upload(const ExamplesView& from, std::span<const std::uint32_
     for (const std::uint32_t index : order) FEDHIVE_CHECK(index < from.size(), "example {} of {}", index, from.size());
     FEDHIVE_CHECK(order.size() <= from.size(), "{} indices of {} examples", order.size(), from.size());
     const auto indices = at::TensorOptions().dtype(at::kInt);
-    if (!order_.defined()) order_ = at::empty({static_cast<std::int64_t>(from.size())}, indices.device(device_));
+    if (!order_.defined() || order_.size(0) < static_cast<std::int64_t>(from.size()))
+        order_ = at::empty({static_cast<std::int64_t>(from.size())}, indices.device(device_));
     const auto size = static_cast<std::int64_t>(order.size());
     const at::Tensor pinned = at::empty({size}, indices.pinned_memory(true));
     std::copy(order.begin(), order.end(), static_cast<std::uint32_t*>(pinned.data_ptr()));

@@ -51,7 +51,8 @@ private:
 
     // Only for a data set on the device.
     std::span<const std::uint32_t> expected_;
-    at::Tensor order_;          // [n] 32-bit indices on the device, n: the examples there are, so that it never moves
+    at::Tensor
+        order_;  // [n] 32-bit indices on the device, n: the examples there are, so that it does not move while they are the same
     at::Tensor scale_, shift_;  // [channels] on the device
     const std::int64_t* cursor_ = nullptr;
 };

@@ -2,9 +2,6 @@
 
 #include "aggregation/base/random.h"
 
-#include <numeric>
-#include <vector>
-
 namespace fedhive::clients {
 
 using aggregation::MemorySpace;
@@ -76,23 +73,19 @@ double DeviceStep::loss_sum() {
     return told_loss_[0];
 }
 
-DeviceEvaluation::DeviceEvaluation(const DeviceNetwork& network, const ExamplesView& test)
-    : network_(network), test_(test), verdicts_(MemorySpace::Cuda) {}
+DeviceEvaluation::DeviceEvaluation(const DeviceNetwork& network) : network_(network), verdicts_(MemorySpace::Cuda) {}
 
-EvaluationResult DeviceEvaluation::evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) {
-    std::vector<std::uint32_t> order(count);
-    std::iota(order.begin(), order.end(), static_cast<std::uint32_t>(first));
-    check_examples(test_, order);
-    order_.write(order);
-    verdicts_.reserve(count);
-    if (count > 0)
-        enqueue([&] {
-            return device::kernels::evaluate(network_.launch(test_, order_.data(), network_.rows_alone(kJudgedAtOnce)),
-                                             global.data, static_cast<std::uint32_t>(count), &verdicts_[0]);
-        });
+EvaluationResult DeviceEvaluation::evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) {
+    check_examples(from, indices);
+    order_.write(indices);
+    verdicts_.reserve(indices.size());
+    enqueue([&] {
+        return device::kernels::evaluate(network_.launch(from, order_.data(), network_.rows_alone(kJudgedAtOnce)), model_.data,
+                                         static_cast<std::uint32_t>(indices.size()), &verdicts_[0]);
+    });
     aggregation::synchronize(MemorySpace::Cuda);
     EvaluationResult result;
-    for (std::uint64_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < indices.size(); ++i) {
         result.loss_sum += verdicts_[i].loss;
         result.correct += verdicts_[i].correct;
     }

@@ -44,12 +44,13 @@ private:
 /// Examples are judged each by itself, and their losses added in their order, so that no bit depends on how many have room in a block.
 class DeviceEvaluation final : public Evaluation {
 public:
-    DeviceEvaluation(const DeviceNetwork& network, const ExamplesView& test);
-    EvaluationResult evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) override;
+    explicit DeviceEvaluation(const DeviceNetwork& network);
+    void begin(aggregation::ConstParamSpan model) override { model_ = model; }
+    EvaluationResult evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) override;
 
 private:
     const DeviceNetwork& network_;
-    ExamplesView test_;
+    aggregation::ConstParamSpan model_;
     direct::device::DeviceArray<std::uint32_t> order_;
     aggregation::PinnedArray<direct::device::Verdict> verdicts_;
 };

@@ -3,26 +3,26 @@
 #include "aggregation/base/random.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace fedhive::clients {
 
 using aggregation::MemorySpace;
 
-DirectBatches::DirectBatches(const ExamplesView& from, const Normalization& normalization)
-    : from_(from), gather_(from.shape, normalization) {}
+DirectBatches::DirectBatches(ExampleShape shape, const Normalization& normalization)
+    : shape_(shape), gather_(shape, normalization) {}
 
-direct::Batch DirectBatches::gather(std::span<const std::uint32_t> indices) {
-    examples_.resize(std::max(examples_.size(), indices.size() * from_.shape.num_values()));
+direct::Batch DirectBatches::gather(const ExamplesView& from, std::span<const std::uint32_t> indices) {
+    examples_.resize(std::max(examples_.size(), indices.size() * shape_.num_values()));
     labels_.resize(std::max(labels_.size(), indices.size()));
-    gathering_.time([&] { gather_.gather(from_, indices, examples_.data(), labels_.data()); });
+    gathering_.time([&] { gather_.gather(from, indices, examples_.data(), labels_.data()); });
     return {examples_.data(), labels_.data(), indices.size()};
 }
 
 DirectStep::DirectStep(direct::Network& network, const ExamplesView& train, const Normalization& normalization,
                        const aggregation::OptimizerOptions& optimizer)
     : network_(network),
-      batches_(train, normalization),
+      train_(train),
+      batches_(train.shape, normalization),
       local_(network.layout().num_floats(), MemorySpace::Host),
       gradient_(network.layout().num_trainable(), MemorySpace::Host),
       optimizer_(optimizer, network.layout().num_trainable(), MemorySpace::Host) {}
@@ -39,7 +39,8 @@ std::uint64_t DirectStep::next_dropout_key() { return Stream(start_.dropout_seed
 
 void DirectStep::compute_gradient(std::span<const std::uint32_t> batch) {
     if (start_.shared) start_.shared.read(trainable());
-    const double mean = network_.train(local_.span().data, gradient_.span().data, batches_.gather(batch), next_dropout_key());
+    const double mean =
+        network_.train(local_.span().data, gradient_.span().data, batches_.gather(train_, batch), next_dropout_key());
     loss_ += mean * static_cast<double>(batch.size());
     if (start_.objective.proximal_mu != 0.0F)
         aggregation::add_proximal_gradient(gradient_, trainable(),
@@ -58,17 +59,15 @@ void DirectStep::step(std::span<const std::uint32_t> batch) {
     if (start_.shared || start_.objective.proximal_mu != 0.0F) return TrainingStep::step(batch);
     optimizer_.begin_step();
     const direct::Descent descent{local_.span().data, &optimizer_};
-    const double mean = network_.descend(descent, gradient_.span().data, batches_.gather(batch), next_dropout_key());
+    const double mean = network_.descend(descent, gradient_.span().data, batches_.gather(train_, batch), next_dropout_key());
     loss_ += mean * static_cast<double>(batch.size());
 }
 
-DirectEvaluation::DirectEvaluation(direct::Network& network, const ExamplesView& test, const Normalization& normalization)
-    : network_(network), batches_(test, normalization) {}
+DirectEvaluation::DirectEvaluation(direct::Network& network, ExampleShape shape, const Normalization& normalization)
+    : network_(network), batches_(shape, normalization) {}
 
-EvaluationResult DirectEvaluation::evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) {
-    std::vector<std::uint32_t> indices(count);
-    std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(first));
-    const direct::Network::Quality quality = network_.evaluate(global.data, batches_.gather(indices));
+EvaluationResult DirectEvaluation::evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) {
+    const direct::Network::Quality quality = network_.evaluate(model_.data, batches_.gather(from, indices));
     EvaluationResult result;
     result.loss_sum = quality.loss_sum;
     result.correct = quality.correct;

@@ -15,14 +15,14 @@ namespace fedhive::clients {
 /// Examples in the host's memory, gathered and normalised as the network takes them.
 class DirectBatches {
 public:
-    DirectBatches(const ExamplesView& from, const Normalization& normalization);
+    DirectBatches(ExampleShape shape, const Normalization& normalization);
 
     /// Valid until the next call.
-    direct::Batch gather(std::span<const std::uint32_t> indices);
+    direct::Batch gather(const ExamplesView& from, std::span<const std::uint32_t> indices);
     double gather_s() const { return gathering_.seconds(); }
 
 private:
-    ExamplesView from_;
+    ExampleShape shape_;
     BatchGather gather_;
     Stopwatch gathering_;
     std::vector<float> examples_;
@@ -50,6 +50,7 @@ private:
     aggregation::ParamSpan trainable() const { return local_.span().first(gradient_.span().size); }
 
     direct::Network& network_;
+    ExamplesView train_;
     DirectBatches batches_;
     aggregation::ParamBuffer local_;     // [P]
     aggregation::ParamBuffer gradient_;  // [trainable]
@@ -61,12 +62,14 @@ private:
 
 class DirectEvaluation final : public Evaluation {
 public:
-    DirectEvaluation(direct::Network& network, const ExamplesView& test, const Normalization& normalization);
-    EvaluationResult evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) override;
+    DirectEvaluation(direct::Network& network, ExampleShape shape, const Normalization& normalization);
+    void begin(aggregation::ConstParamSpan model) override { model_ = model; }
+    EvaluationResult evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) override;
 
 private:
     direct::Network& network_;
     DirectBatches batches_;
+    aggregation::ConstParamSpan model_;
 };
 
 }  // namespace fedhive::clients

@@ -24,7 +24,7 @@ public:
     DirectTrainer(const WorkerPlan& plan, const SharedDataset& dataset)
         : network_(plan.model),
           step_(network_, dataset.train(), plan.normalization.get(), plan.optimizer),
-          evaluation_(network_, dataset.test(), plan.normalization.get()) {
+          evaluation_(network_, plan.data.shape, plan.normalization.get()) {
         require_layout(network_.layout(), plan);
         if (plan.clip_norm > 0.0) clipped_.emplace(step_, plan.clip_norm);
     }
@@ -43,7 +43,7 @@ public:
     DeviceTrainer(const WorkerPlan& plan, const SharedDataset& dataset)
         : network_(plan.model, plan.normalization.get(), shared_bytes_of_device()),
           step_(network_, dataset.train(MemorySpace::Cuda), plan.optimizer, plan.training.batch_size),
-          evaluation_(network_, dataset.test(MemorySpace::Cuda)) {
+          evaluation_(network_) {
         require_layout(network_.layout(), plan);
         if (plan.clip_norm > 0.0) clipped_.emplace(step_, plan.clip_norm);
         // Who looks at each gradient, and any other rule, takes the step.

@@ -11,7 +11,6 @@
 #include <malloc.h>
 
 #include <cstdlib>
-#include <numeric>
 
 namespace fedhive::clients {
 
@@ -117,21 +116,24 @@ void LibtorchStep::loss_sum_into(double& to) {
     translated([&] { at::from_blob(&to, {}, at::kDouble).copy_(losses_.on_device(), /*non_blocking=*/true); });
 }
 
-LibtorchEvaluation::LibtorchEvaluation(FlatModel& model, const ExamplesView& test, const Normalization& normalization)
-    : model_(model), test_(test), batches_(test.shape, normalization, model.device()) {}
+LibtorchEvaluation::LibtorchEvaluation(FlatModel& model, ExampleShape shape, const Normalization& normalization)
+    : model_(model), batches_(shape, normalization, model.device()) {}
 
-EvaluationResult LibtorchEvaluation::evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) {
-    return translated([&] { return evaluate_untranslated(global, first, count); });
+void LibtorchEvaluation::begin(aggregation::ConstParamSpan model) {
+    translated([&] {
+        model_.module().eval();
+        // A model that this one's step has just trained is there already.
+        if (model.data != model_.parameters().data) aggregation::copy(model_.parameters(), model);
+    });
 }
 
-EvaluationResult LibtorchEvaluation::evaluate_untranslated(aggregation::ConstParamSpan global, std::uint64_t first,
-                                                           std::uint64_t count) {
+EvaluationResult LibtorchEvaluation::evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) {
+    return translated([&] { return evaluate_untranslated(from, indices); });
+}
+
+EvaluationResult LibtorchEvaluation::evaluate_untranslated(const ExamplesView& from, std::span<const std::uint32_t> indices) {
     const at::NoGradGuard no_grad;
-    model_.module().eval();
-    aggregation::copy(model_.parameters(), global);
-    std::vector<std::uint32_t> indices(count);
-    std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(first));
-    const auto [examples, labels] = batches_.gather(test_, indices);
+    const auto [examples, labels] = batches_.gather(from, indices);
     const at::Tensor logits = model_.module().forward(examples);
     const at::Tensor losses = at::cross_entropy_loss(logits, labels, {}, at::Reduction::None);
     EvaluationResult result;

@@ -66,14 +66,14 @@ private:
 
 class LibtorchEvaluation final : public Evaluation {
 public:
-    LibtorchEvaluation(FlatModel& model, const ExamplesView& test, const Normalization& normalization);
-    EvaluationResult evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) override;
+    LibtorchEvaluation(FlatModel& model, ExampleShape shape, const Normalization& normalization);
+    void begin(aggregation::ConstParamSpan model) override;
+    EvaluationResult evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) override;
 
 private:
-    EvaluationResult evaluate_untranslated(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count);
+    EvaluationResult evaluate_untranslated(const ExamplesView& from, std::span<const std::uint32_t> indices);
 
     FlatModel& model_;
-    ExamplesView test_;
     BatchTensors batches_;
 };
 

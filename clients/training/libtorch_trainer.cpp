@@ -27,7 +27,7 @@ public:
           dataset_(dataset),
           model_(plan.model, plan.space),
           step_(model_, dataset.train(plan.space), plan.normalization.get(), plan.optimizer, plan.precision),
-          evaluation_(model_, dataset.test(plan.space), plan.normalization.get()) {
+          evaluation_(model_, plan.data.shape, plan.normalization.get()) {
         if (model_.layout().fingerprint() != plan.layout_fingerprint)
             throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
         if (plan.graph) graph_step_ = make_graph_step(step_, plan.training.batch_size);

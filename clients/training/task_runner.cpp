@@ -14,11 +14,6 @@ namespace fedhive::clients {
 
 namespace {
 
-/// A task's numbers come from shared memory: what does not fit is refused, not followed.
-void require(bool holds, const char* what) {
-    if (!holds) throw Fault(fmt::format("the task's {} is beyond what there is", what));
-}
-
 FailureKind kind_of(const std::exception& error) {
     if (const auto* failed = dynamic_cast<const TaskFailed*>(&error)) return failed->kind;
     if (dynamic_cast<const OutOfMemory*>(&error) != nullptr || dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
@@ -33,6 +28,10 @@ std::size_t first_wanted(std::span<const Member> members) {
 }
 
 }  // namespace
+
+void TaskRunner::require(bool holds, const char* what) {
+    if (!holds) throw Fault(fmt::format("the task's {} is beyond what there is", what));
+}
 
 TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const aggregation::Arena& arena,
                        const SharedDataset& dataset, const WorkerPlan& plan, Trainer& trainer, std::function<bool()> stopping,
@@ -113,6 +112,10 @@ void TaskRunner::run(TaskCell& cell) {
             return train_half(cell, Half::Upper);
         case TaskKind::Evaluate:
             return evaluate(cell);
+        case TaskKind::EvaluateClients:
+            return evaluate_clients(cell.task, false);
+        case TaskKind::EvaluatePersonalized:
+            return evaluate_clients(cell.task, true);
         case TaskKind::Aggregate:
             return aggregate(cell.task);
         case TaskKind::Empty:
@@ -352,13 +355,6 @@ void TaskRunner::train_in_place(const Task& task) {
                                      task.objective.lr_factor));
     aggregation::synchronize(arena_.space());
     step_.update_written();
-}
-
-void TaskRunner::evaluate(TaskCell& cell) {
-    const std::uint64_t total = dataset_.map().num_test;
-    require(cell.task.first <= total && cell.task.count <= total - cell.task.first, "last test example");
-    cell.evaluation = trainer_.evaluation().evaluate(
-        model_of(aggregation::ConstParamSpan(arena_.global(cell.task.global_index))), cell.task.first, cell.task.count);
 }
 
 /// A rule over a range is the rule over a shorter model.

@@ -40,6 +40,8 @@ public:
     bool run_one();
 
 private:
+    /// A task's numbers come from shared memory: what does not fit is refused, not followed.
+    static void require(bool holds, const char* what);
     TaskPhase unfinished(TaskCell& cell) const;
     bool withdrawn() const;
     void run(TaskCell& cell);
@@ -56,6 +58,8 @@ private:
     void train_replica(TaskCell& cell);
     void train_half(TaskCell& cell, Half half);
     void evaluate(TaskCell& cell);
+    void evaluate_clients(const Task& task, bool personalized);
+    EvaluationResult evaluate_held_out(Evaluation& evaluation, std::uint32_t client_id) const;
     void aggregate(const Task& task);
 
     /// A region's model, without what travels behind it; and that.

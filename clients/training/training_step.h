@@ -4,11 +4,14 @@
 #pragma once
 
 #include "aggregation/memory/param_span.h"
+#include "clients/data/dataset.h"
 #include "clients/protocol/task.h"
 #include "clients/training/racy_model.h"
 
 #include <cstdint>
+#include <numeric>
 #include <span>
+#include <vector>
 
 namespace fedhive::clients {
 
@@ -63,7 +66,7 @@ public:
     virtual double gather_s() const { return 0.0; }
 };
 
-/// The model's quality on test examples.
+/// A model's quality on examples that it was not trained on.
 class Evaluation {
 public:
     Evaluation() = default;
@@ -71,8 +74,20 @@ public:
     Evaluation& operator=(const Evaluation&) = delete;
     virtual ~Evaluation() = default;
 
-    /// One forward pass over test examples [first, first + count) under `global`.
-    virtual EvaluationResult evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) = 0;
+    /// The model, [P], that the following passes are under; it stays as it is until the last of them, and nobody trains meanwhile.
+    virtual void begin(aggregation::ConstParamSpan model) = 0;
+
+    /// One forward pass over these of the examples, at least one.
+    virtual EvaluationResult evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) = 0;
+
+    /// Both, over examples [first, first + count).
+    EvaluationResult evaluate_range(aggregation::ConstParamSpan model, const ExamplesView& from, std::uint64_t first,
+                                    std::uint64_t count) {
+        std::vector<std::uint32_t> indices(count);
+        std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(first));
+        begin(model);
+        return evaluate(from, indices);
+    }
 };
 
 }  // namespace fedhive::clients

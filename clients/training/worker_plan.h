@@ -51,6 +51,7 @@ struct WorkerPlan {
     int data_descriptor = -1;
     DatasetMap data;
     NormalizationPlan normalization;
+    std::uint64_t evaluation_chunk = 500;  // examples in one forward pass on what clients hold out
     int threads = 1;
     std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step
     aggregation::IpcHandle data_handle{};  // CUDA: the examples in device memory

@@ -109,7 +109,7 @@ int resume_run(const RunOptions& options) {
     }
     const auto begin = [&](Experiment& begun) { take_up(begun, resumption, options.allow_other_bits); };
     Experiment run = Experiment::to_resume(resumption.loaded, begin, options.until, resumption.workers);
-    RunFolder folder(std::move(lock));
+    RunFolder folder(std::move(lock), run.config);
     if (resumption.config_changed) folder.write_config(run.config);
     Reporter reporter(run, folder, options.quiet, resumption.past);
     reporter.resume(resumption.point);

@@ -32,15 +32,24 @@ std::string most_frequent(const Counts& counts) {
         100.0 * static_cast<double>(*most) / static_cast<double>(std::max<std::uint64_t>(1, num_examples_of(counts))));
 }
 
-std::string partition_head(std::size_t classes) {
-    std::string text = fmt::format("{:>8} {:>9} {:>7}", "client", "examples", "labels");
+/// "  held out", where there are such: of the client, or the column's name.
+template <class Value>
+std::string held_out_cell(const clients::DatasetMap& map, const Value& value) {
+    return map.num_held_out == 0 ? "" : fmt::format(" {:>9}", value);
+}
+
+std::string partition_head(const clients::DatasetMap& map) {
+    const auto classes = static_cast<std::size_t>(map.num_classes);
+    std::string text = fmt::format("{:>8} {:>9}{} {:>7}", "client", "examples", held_out_cell(map, "held out"), "labels");
     if (classes > kMostLabels) return text + "  most frequent label\n";
     for (std::size_t label = 0; label < classes; ++label) text += fmt::format(" {:>7}", fmt::format("label_{}", label));
     return text + "\n";
 }
 
-std::string partition_row(const std::string& name, const Counts& counts) {
-    std::string text = fmt::format("{:>8} {:>9} {:>7}", name, num_examples_of(counts), num_labels_of(counts));
+std::string partition_row(const clients::DatasetMap& map, const std::string& name, const Counts& counts,
+                          std::uint64_t held_out) {
+    std::string text =
+        fmt::format("{:>8} {:>9}{} {:>7}", name, num_examples_of(counts), held_out_cell(map, held_out), num_labels_of(counts));
     if (counts.size() > kMostLabels) return text + "  " + most_frequent(counts) + "\n";
     for (const std::uint64_t count : counts) text += fmt::format(" {:>7}", count);
     return text + "\n";
@@ -82,20 +91,21 @@ std::string partition_table(const RunConfig& run, const ExperimentData& data) {
     double skew = 0.0;
     for (std::size_t client = 0; client < map.num_clients; ++client) {
         const Counts counts = counts_of(client);
-        if (client < shown) rows += partition_row(std::to_string(client), counts);
+        if (client < shown) rows += partition_row(map, std::to_string(client), counts, data.dataset.held_out(client).size());
         sizes.push_back(num_examples_of(counts));
         labels.push_back(num_labels_of(counts));
         skew += label_distance(counts, all) / static_cast<double>(map.num_clients);
     }
     if (shown < map.num_clients) rows += fmt::format("{:>8} and {} more\n", "…", map.num_clients - shown);
+    const std::string held_out = map.num_held_out == 0 ? "" : fmt::format(", {} more held out by them", map.num_held_out);
     return fmt::format(
-        "{}: {} of {} training examples to {} clients by {}, seed {}\n{}{}{}"
+        "{}: {} of {} training examples to {} clients by {}{}, seed {}\n{}{}{}"
         "examples of a client: {}; labels of a client: {} of {}\n"
         "label skew {:.3f}: the mean distance of a client's labels from those of all; 0 alike, 1 nothing in common\n"
         "partition fingerprint {:016x}, data fingerprint {:016x}\n",
-        run.name, map.num_indices, map.num_train, map.num_clients, run.data.partition.scheme, run.all_seeds().partition,
-        partition_head(classes), rows, partition_row("all", all), range_of(sizes), range_of(labels), classes, skew,
-        data.partition_fingerprint, data.fingerprint);
+        run.name, map.num_indices, map.num_train, map.num_clients, run.data.partition.scheme, held_out,
+        run.all_seeds().partition, partition_head(map), rows, partition_row(map, "all", all, map.num_held_out), range_of(sizes),
+        range_of(labels), classes, skew, data.partition_fingerprint, data.fingerprint);
 }
 
 }  // namespace fedhive::sim

@@ -21,7 +21,8 @@ namespace fedhive::sim {
 struct PartitionConfig {
     std::string scheme = "iid";  // of clients/data/partition.h
     std::int64_t clients = 10;
-    Values values;  // of the scheme's keys; complete once loaded
+    double holdout = 0.0;  // share of each client's examples that nobody trains on, in [0, 1)
+    Values values;         // of the scheme's keys; complete once loaded
 };
 
 struct DataConfig {
@@ -84,9 +85,17 @@ struct ModeConfig {
     std::optional<std::int64_t> quorum() const;
 };
 
+/// On each client's held-out examples.
+struct ClientsEvaluationConfig {
+    std::optional<std::int64_t> every;   // rounds; empty: never
+    std::optional<std::int64_t> sample;  // clients; empty: all
+    bool personalized = false;
+};
+
 struct EvaluationConfig {
     std::int64_t every = 1;         // rounds; the last round is always evaluated
     std::int64_t chunk_size = 500;  // examples per forward pass; can change the last bit of a metric
+    ClientsEvaluationConfig clients;
 };
 
 struct StopConfig {

@@ -67,6 +67,9 @@ void describe_partition(Visitor& visitor, PartitionConfig& partition) {
     visitor.field({.name = "scheme", .target = &partition.scheme, .choices = names_of(catalog), .doc = summaries_of(catalog)});
     visitor.field({.name = "clients", .target = &partition.clients, .range = between(1, kMost),
                    .doc = "Clients in all; at most one per training example (N)."});
+    visitor.field({.name = "holdout", .target = &partition.holdout, .range = fraction_below_one(),
+                   .doc = "Share of each client's examples that it does not train on, drawn from the seed: at least one of two or more, none of a "
+                          "single one; typically 0.1–0.2 (arXiv:1812.01097). num_examples counts the others."});
     describe_keys(visitor, "scheme", partition.scheme, partition.values, choices_of(catalog));
     visitor.end();
 }
@@ -230,13 +233,27 @@ void describe_fault(Visitor& visitor, FaultConfig& fault) {
     describe_keys(visitor, "kind", fault.kind, fault.values, choices_of(catalog));
 }
 
+void describe_clients_evaluation(Visitor& visitor, ClientsEvaluationConfig& clients) {
+    visitor.begin({.name = "clients", .flow = true,
+                   .doc = "On what each client holds out (data.partition.holdout): fairness.csv, docs/fairness.md."});
+    visitor.field({.name = "every", .target = &clients.every, .range = between(1, kMost), .empty_word = "never",
+                   .doc = "Rounds from one such evaluation to the next; the last round is always one of them, unless this is never."});
+    visitor.field({.name = "sample", .target = &clients.sample, .range = between(1, kMost), .empty_word = "all",
+                   .doc = "How many clients, drawn from the seed of sampling once for the whole run, so that rounds compare the same ones."});
+    visitor.field({.name = "personalized", .target = &clients.personalized,
+                   .doc = "Also evaluate, for each of them, the model that it makes of the global one in a local epoch on its own examples, which is "
+                          "thrown away again (arXiv:1910.10252)."});
+    visitor.end();
+}
+
 void describe_loop(Visitor& visitor, RunConfig& run) {
     describe_mode(visitor, run.mode);
-    visitor.begin({.name = "evaluation", .flow = true, .doc = "The global model on the test examples."});
+    visitor.begin({.name = "evaluation", .doc = "The global model on examples that nobody trains on."});
     visitor.field({.name = "every", .target = &run.evaluation.every, .range = between(1, kMost),
-                   .doc = "Rounds from one evaluation to the next; the last round is always evaluated."});
+                   .doc = "Rounds from one evaluation on the test examples to the next; the last round is always evaluated."});
     visitor.field({.name = "chunk_size", .target = &run.evaluation.chunk_size, .range = between(1, kMost),
                    .doc = "Examples per forward pass; smaller takes less memory. Can change the last bit of a metric."});
+    describe_clients_evaluation(visitor, run.evaluation.clients);
     visitor.end();
     visitor.begin({.name = "stop", .flow = true, .doc = "Ends a run before its last round."});
     visitor.field({.name = "test_accuracy", .target = &run.stop.test_accuracy, .range = fraction(), .default_note = "–", .may_change = true,

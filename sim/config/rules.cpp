@@ -47,6 +47,38 @@ void check_data(const DataConfig& data, const ConfigSource& source) {
         report("data.partition", check(data.partition.values, data.partition.clients), source);
 }
 
+/// Where everybody trains on everybody's examples, nothing is held out by taking it from one of them.
+void check_holdout(const RunConfig& run, const ConfigSource& source) {
+    const ModeSpec& spec = mode_spec(run.mode.name);
+    const auto cohort = static_cast<std::size_t>(run.cohort_size());
+    const bool own = spec.build({.values = completed(run.mode.values, spec.keys), .cohort = cohort}).pass == Pass::Own;
+    if (run.data.partition.holdout > 0.0 && !own)
+        throw source.error("data.partition.holdout",
+                           fmt::format("in mode {} every client trains on the examples of all, so that nothing would be held "
+                                       "out; allowed: 0, or a mode in which clients train on their own",
+                                       spec.name));
+}
+
+void check_evaluation(const RunConfig& run, const ConfigSource& source) {
+    const ClientsEvaluationConfig& on_clients = run.evaluation.clients;
+    if (on_clients.every && run.data.partition.holdout == 0.0)
+        throw source.error(
+            "evaluation.clients.every",
+            "no client has examples to be evaluated on, since data.partition.holdout is 0; give it the share that "
+            "each holds out, such as 0.2, or write never here");
+    for (const auto& [key, given] :
+         {std::pair("sample", on_clients.sample.has_value()), {"personalized", on_clients.personalized}})
+        if (given && !on_clients.every)
+            throw source.error(
+                fmt::format("evaluation.clients.{}", key),
+                "nobody is evaluated, since evaluation.clients.every is never; give it a number of rounds, or leave "
+                "this out");
+    if (on_clients.sample.value_or(1) > run.data.partition.clients)
+        throw source.error("evaluation.clients.sample",
+                           fmt::format("{} is more than data.partition.clients; allowed: all, 1 to {}", *on_clients.sample,
+                                       run.data.partition.clients));
+}
+
 void check_training(const TrainingConfig& training, std::int64_t clients, const ConfigSource& source) {
     if (training.cohort && training.participation)
         throw source.error("training.participation", "cohort and participation are both given; keep one");
@@ -255,6 +287,8 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     collect([&] { check_clients_at_once(run.training, run.mode, source); });
     collect([&] { check_strategy(run, strategy, source); });
     collect([&] { check_mode(run, source); });
+    collect([&] { check_holdout(run, source); });
+    collect([&] { check_evaluation(run, source); });
     collect([&] { check_upload(run, strategy, source); });
     collect([&] { check_failures(run, source); });
     if (!mistakes.none()) throw ConfigError(mistakes.text());

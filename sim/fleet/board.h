@@ -14,7 +14,7 @@
 
 namespace fedhive::sim {
 
-/// Places for the tasks of all slots, and for so many chunks; members, ranks and terms to go with them.
+/// Places for the tasks of all slots, and for so many chunks; members, ranks, evaluated clients and terms to go with them.
 clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks, std::uint64_t num_aggregates);
 
 class Board {
@@ -58,6 +58,7 @@ public:
     /// By the place that a task's `first` names.
     clients::Member& member(std::size_t index) { return block_.members()[index]; }
     const clients::ClientResult& result(std::size_t index) const { return block_.results()[index]; }
+    std::span<clients::EvaluatedClient> evaluated() { return block_.evaluated(); }
     std::span<clients::Term> terms() { return block_.terms(); }
 
 private:

@@ -15,16 +15,32 @@ namespace {
 /// A run that has not begun counts as its first round.
 std::uint32_t told_round(std::int64_t round) { return static_cast<std::uint32_t>(std::max<std::int64_t>(0, round)); }
 
+std::uint64_t divide_up(std::uint64_t total, std::uint64_t size) { return (total + size - 1) / size; }
+
+/// Clients with about as many held-out examples together as there are test examples in a chunk.
+std::uint64_t clients_per_chunk(const FleetOptions& options, const clients::DatasetMap& data) {
+    if (options.evaluated_clients.empty()) return 1;
+    return std::max<std::uint64_t>(1, options.test_chunk * data.num_clients / std::max<std::uint64_t>(1, data.num_held_out));
+}
+
+/// Clients that train are a chunk each, as long as the board has room.
+std::uint64_t personalized_per_chunk(const FleetOptions& options) {
+    constexpr std::uint64_t kMostChunks = 4096;
+    return std::max<std::uint64_t>(1, divide_up(options.evaluated_clients.size(), kMostChunks));
+}
+
 }  // namespace
 
 std::uint64_t most_chunks(const FleetOptions& options, const clients::DatasetMap& data,
                           const aggregation::ArenaGeometry& arena) {
-    return std::max((data.num_test + options.test_chunk - 1) / options.test_chunk, num_ranges(arena));
+    const std::uint64_t clients = options.evaluated_clients.size();
+    return std::max({divide_up(data.num_test, options.test_chunk), num_ranges(arena),
+                     divide_up(clients, clients_per_chunk(options, data)),
+                     options.personalized ? divide_up(clients, personalized_per_chunk(options)) : 0});
 }
 
 /// Puts a task a chunk on the board, waits for all of them and says how many there were.
-std::size_t ChunkWork::run(Task task, std::uint64_t total, std::uint64_t size) {
-    task.deadline_s = deadlines_.of_chunk();
+std::size_t ChunkWork::run(const Task& task, std::uint64_t total, std::uint64_t size) {
     const std::vector<std::size_t> cells = chunks_.put(task, total, size);
     board_.ring();
     try {
@@ -40,13 +56,56 @@ std::vector<clients::EvaluationResult> ChunkWork::evaluate(const ServerState& se
     task.kind = TaskKind::Evaluate;
     task.round = told_round(server.round);
     task.global_index = server.global_index;
+    task.deadline_s = deadlines_.of_chunk();
     const std::size_t num_chunks = run(task, num_test, options_.test_chunk);
+    learn(num_chunks);
     std::vector<clients::EvaluationResult> results;
+    for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) results.push_back(board_.chunk(chunk).evaluation);
+    return results;
+}
+
+void ChunkWork::learn(std::size_t num_chunks) {
     for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) {
         const clients::TaskCell& cell = board_.chunk(chunk);
         deadlines_.learn_chunk(seconds_between(cell.started_ns.load(std::memory_order_relaxed), cell.finished_ns));
-        results.push_back(cell.evaluation);
     }
+}
+
+std::vector<clients::EvaluationResult> ChunkWork::evaluate_clients(const ServerState& server, const clients::DatasetMap& data) {
+    Task task;
+    task.kind = TaskKind::EvaluateClients;
+    task.round = told_round(server.round);
+    task.global_index = server.global_index;
+    task.deadline_s = deadlines_.of_chunk();
+    place_clients();
+    learn(run(task, options_.evaluated_clients.size(), clients_per_chunk(options_, data)));
+    return results_of_clients();
+}
+
+std::vector<clients::EvaluationResult> ChunkWork::evaluate_personalized(const ServerState& server,
+                                                                        const clients::Objective& objective,
+                                                                        double deadline_s) {
+    const std::uint64_t size = personalized_per_chunk(options_);
+    Task task;
+    task.kind = TaskKind::EvaluatePersonalized;
+    task.round = told_round(server.round);
+    task.global_index = server.global_index;
+    task.objective = objective;
+    task.deadline_s = deadline_s * static_cast<double>(size);
+    place_clients();
+    run(task, options_.evaluated_clients.size(), size);
+    return results_of_clients();
+}
+
+void ChunkWork::place_clients() {
+    const std::span<clients::EvaluatedClient> places = board_.evaluated();
+    FEDHIVE_CHECK_EQ(places.size(), options_.evaluated_clients.size());
+    for (std::size_t i = 0; i < places.size(); ++i) places[i].client_id = options_.evaluated_clients[i];
+}
+
+std::vector<clients::EvaluationResult> ChunkWork::results_of_clients() {
+    std::vector<clients::EvaluationResult> results;
+    for (const clients::EvaluatedClient& client : board_.evaluated()) results.push_back(client.result);
     return results;
 }
 
@@ -71,6 +130,7 @@ void ChunkWork::aggregate(aggregation::ColumnRule rule, std::span<const aggregat
     task.round = told_round(round);
     task.rule = rule;
     task.num_terms = static_cast<std::uint32_t>(updates.size());
+    task.deadline_s = deadlines_.of_chunk();
     run(task, arena_.geometry().num_floats, kRangeFloats);
 }
 

@@ -1,4 +1,4 @@
-// Work without a client that the workers share: the evaluation over test examples, the aggregate over parameters.
+// Work outside a client's round that the workers share: the evaluation over test examples and over clients, the aggregate over parameters.
 #pragma once
 
 #include "aggregation/math/aggregator.h"
@@ -33,11 +33,20 @@ public:
     /// The model's sums over `num_test` examples, chunk by chunk in order. Throws as Fleet::evaluate.
     std::vector<clients::EvaluationResult> evaluate(const ServerState& server, std::uint64_t num_test);
 
+    /// Those over the held-out examples of each of options.evaluated_clients, in their order: of the global model, or, where there is an
+    /// `objective`, of the model that a local epoch makes of it, for which a client has `deadline_s`. Throws as Fleet::evaluate.
+    std::vector<clients::EvaluationResult> evaluate_clients(const ServerState& server, const clients::DatasetMap& data);
+    std::vector<clients::EvaluationResult> evaluate_personalized(const ServerState& server, const clients::Objective& objective,
+                                                                 double deadline_s);
+
     /// The rule, its ranges taken by the workers, where `bytes` of updates are worth it; else the rule itself. Good until the next call.
     aggregation::Aggregator& share(aggregation::Aggregator& rule, std::uint64_t bytes, std::int64_t round);
 
 private:
-    std::size_t run(clients::Task task, std::uint64_t total, std::uint64_t size);
+    std::size_t run(const clients::Task& task, std::uint64_t total, std::uint64_t size);
+    void learn(std::size_t num_chunks);
+    void place_clients();
+    std::vector<clients::EvaluationResult> results_of_clients();
     void aggregate(aggregation::ColumnRule rule, std::span<const aggregation::Update> updates, std::int64_t round);
 
     const FleetOptions& options_;

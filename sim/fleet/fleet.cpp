@@ -142,6 +142,14 @@ aggregation::Aggregator& Fleet::with_workers(aggregation::Aggregator& rule, cons
     return chunk_work_.share(rule, arrived.updates.size() * arena_.geometry().stride_bytes(), flights_.round());
 }
 
+std::vector<clients::EvaluationResult> Fleet::evaluate_personalized(const ServerState& server,
+                                                                    const clients::Objective& objective) {
+    std::uint64_t steps = 1;
+    for (const std::uint32_t client : options_.evaluated_clients)
+        steps = std::max(steps, plan_.training.steps_of_epoch(workload_.num_examples(client)));
+    return chunk_work_.evaluate_personalized(server, objective, deadlines_.of_client(steps));
+}
+
 void Fleet::empty_round(std::size_t count) {
     std::vector<std::size_t> cells(count);
     std::iota(cells.begin(), cells.end(), std::size_t{0});

@@ -86,6 +86,14 @@ public:
         return chunk_work_.evaluate(server, dataset_.map().num_test);
     }
 
+    /// The global model's sums over what each of FleetOptions::evaluated_clients holds out, in their order; and those of the models that a
+    /// local epoch under `objective` makes of it, each on the client's own. Waits, and throws, as evaluate().
+    std::vector<clients::EvaluationResult> evaluate_clients(const ServerState& server) {
+        return chunk_work_.evaluate_clients(server, dataset_.map());
+    }
+    std::vector<clients::EvaluationResult> evaluate_personalized(const ServerState& server,
+                                                                 const clients::Objective& objective);
+
     /// Between rounds, where the server's state is whole. Throws Interrupted.
     void throw_if_interrupted() const { workforce_.throw_if_interrupted(); }
 

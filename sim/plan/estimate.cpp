@@ -70,6 +70,19 @@ private:
     }
 };
 
+/// On the clients' own examples, in all rounds.
+double clients_evaluation_s(const Experiment& run, double one_step_s, double one_example_s) {
+    const ClientsEvaluationConfig& config = run.config.evaluation.clients;
+    double once = 0.0;
+    for (const std::uint32_t client : run.evaluated_clients) {
+        const auto steps = static_cast<double>(run.worker_plan.training.steps_of_epoch(run.dataset.shard(client).size()));
+        const auto passes = config.personalized ? 2.0 : 1.0;
+        once += passes * one_example_s * static_cast<double>(run.dataset.held_out(client).size());
+        if (config.personalized) once += one_step_s * steps;
+    }
+    return once == 0.0 ? 0.0 : once * std::ceil(static_cast<double>(run.config.rounds) / static_cast<double>(*config.every));
+}
+
 double core_seconds(const Experiment& run) {
     const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
     const FirstStep step(run, *trainer);
@@ -77,11 +90,12 @@ double core_seconds(const Experiment& run) {
     const aggregation::ConstParamSpan global = run.server.model();
     const std::uint64_t num_test = run.dataset.map().num_test;
     const std::uint64_t chunk = std::min(num_test, static_cast<std::uint64_t>(run.config.evaluation.chunk_size));
-    const double one_chunk = seconds_each([&] { trainer->evaluation().evaluate(global, 0, chunk); });
+    const double one_chunk = seconds_each([&] { trainer->evaluation().evaluate_range(global, run.dataset.test(), 0, chunk); });
     const auto rounds = static_cast<double>(run.config.rounds);
     const double evaluations = std::ceil(rounds / static_cast<double>(run.config.evaluation.every));
     return kStart_s + rounds * steps_per_round(run) * one_step +
-           evaluations * one_chunk * static_cast<double>(num_test) / static_cast<double>(chunk);
+           evaluations * one_chunk * static_cast<double>(num_test) / static_cast<double>(chunk) +
+           clients_evaluation_s(run, one_step, one_chunk / static_cast<double>(chunk));
 }
 
 RunEstimate make_real(LoadedConfig loaded) {

@@ -6,6 +6,7 @@
 #include "sim/machine/machine.h"
 #include "sim/machine/nvml.h"
 #include "sim/plan/engine_choice.h"
+#include "sim/plan/evaluated_clients.h"
 #include "sim/plan/experiment_model.h"
 #include "sim/plan/memory_plan.h"
 #include "sim/plan/model_spec.h"
@@ -63,6 +64,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       recorded_arrivals(config.arrivals.empty() ? std::vector<std::vector<std::uint32_t>>{} : read_arrivals(config.arrivals)),
       mode(make_mode(config)),
       slots(plan_slots(config, space, travels.num_floats(), num_workers, trains_in_blocks(config, space, engine))),
+      evaluated_clients(sim::evaluated_clients(loaded, dataset)),
       arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut)),
       strategy(make_mode_strategy(config, *arena, layout, dataset.map().num_clients)),
       client_states(make_client_states(loaded, strategy, layout, dataset.map().num_clients)),
@@ -159,6 +161,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
     plan.data_descriptor = dataset.descriptor();
     plan.data = dataset.map();
     plan.normalization = clients::NormalizationPlan::of(config.data.normalize);
+    plan.evaluation_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     plan.threads = static_cast<int>(config.threads);
     plan.clients_at_once = static_cast<std::uint64_t>(config.training.clients_at_once);
     plan.data_handle = data_handle;
@@ -184,6 +187,8 @@ FleetOptions Experiment::fleet_options() const {
     options.model_bytes = travels.num_values() * sizeof(float);
     options.activation_bytes = cut.activation_floats * sizeof(float);
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
+    options.evaluated_clients = evaluated_clients;
+    options.personalized = config.evaluation.clients.personalized;
     options.failures = config.failures;
     options.help_for_model = help_for_model(config);
     options.faults = FaultSchedule(config.faults, config.all_seeds().sampling);

@@ -69,6 +69,7 @@ struct Experiment {
     std::vector<std::vector<std::uint32_t>> recorded_arrivals;  // per round; empty without config.arrivals
     Mode mode;
     SlotPlan slots;
+    std::vector<std::uint32_t> evaluated_clients;  // on their held-out examples, ascending; empty: nobody is
     std::unique_ptr<aggregation::Arena> arena;
     Strategy strategy;
     aggregation::ClientStates client_states;  // of strategies whose clients keep something

@@ -3,7 +3,7 @@
 #include "aggregation/base/error.h"
 #include "clients/data/batches.h"
 #include "clients/data/data_format.h"
-#include "clients/data/partition.h"
+#include "clients/data/hold_out.h"
 #include "clients/protocol/watcher.h"
 #include "clients/training/worker_plan.h"
 #include "sim/machine/machine.h"
@@ -63,9 +63,10 @@ ExperimentData load_data(const LoadedConfig& loaded, aggregation::MemorySpace sp
         clients::NormalizationPlan::of(config.data.normalize);
         return clients::BatchGather(read.train.shape, config.data.normalize);
     });
-    ExperimentData data{.dataset = clients::SharedDataset::create(read, partition),
+    const clients::Split split = hold_out(partition, config.data.partition.holdout, config.all_seeds().partition);
+    ExperimentData data{.dataset = clients::SharedDataset::create(read, split),
                         .fingerprint = read.fingerprint(),
-                        .partition_fingerprint = partition.fingerprint()};
+                        .partition_fingerprint = split.fingerprint()};
     if (space == aggregation::MemorySpace::Cuda)
         data.handle = blame(loaded, "data", [&] { return upload_examples(data.dataset); });
     return data;

@@ -119,6 +119,7 @@ Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64
         timed = train();
     }
     fleet.evaluate(server);
+    if (!options.evaluated_clients.empty()) fleet.evaluate_clients(server);
     const std::uint64_t after = free_bytes();
     const std::uint64_t steps = std::max<std::uint64_t>(1, timed.steps);
     return {.bytes = before > after ? before - after : 0, .step_s = timed.seconds / static_cast<double>(steps)};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aggregation/base/clock.h"
+#include "sim/round/fairness.h"
 #include "sim/round/flight.h"
 
 #include <algorithm>
@@ -37,8 +38,9 @@ struct RoundRecord {
     std::int64_t lap_ns = start_ns;  // end of the last phase
     std::int64_t origin_ns = 0;      // when the run began, were it never interrupted
     std::array<double, kNumPhases> seconds{};
-    std::optional<Metrics> test;      // empty where the round was not evaluated
-    std::optional<double> virtual_s;  // simulated time at its end; empty on the wall clock
+    std::optional<Metrics> test;            // empty where the round was not evaluated
+    std::optional<ClientsTest> on_clients;  // likewise
+    std::optional<double> virtual_s;        // simulated time at its end; empty on the wall clock
 
     /// The time since the last lap belongs to this phase.
     void lap(Phase phase) { split(phase, now_ns()); }

@@ -62,7 +62,7 @@ void Reporter::start() {
 
 void Reporter::resume(const ResumePoint& point) {
     write_manifest("running");
-    folder_.go_back_to(point.tables);
+    folder_.go_back_to(point.tables, point.round);
     write_partition(folder_.path() / "partition.csv", run_.dataset);  // whoever was killed at the start has not
     for (const std::string& message : point.damaged) folder_.add_event("damaged_checkpoint", {{"message", message}});
     folder_.add_event("resumed",

@@ -18,6 +18,12 @@ bool stop_reached(const RunConfig& config, const RoundRecord& round) {
     return config.stop.test_accuracy && round.test && round.test->test_accuracy >= *config.stop.test_accuracy;
 }
 
+/// On the clients' own examples, where it was the last round for whatever reason, too.
+bool on_clients_due(const RunConfig& config, std::int64_t round, bool stop) {
+    const auto& every = config.evaluation.clients.every;
+    return every && ((round + 1) % *every == 0 || round + 1 == config.rounds || stop);
+}
+
 /// Who is sent where a round begins, or so many have arrived in it.
 Cohort next_cohort(Experiment& run, const Fleet& fleet, std::size_t arrived) {
     ServerState& server = run.server;
@@ -76,12 +82,13 @@ bool run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter, Checkpointer&
         RoundRecord round = reporter.begin(server);
         const Arrivals arrived = run_round(run, fleet, round);
         if (evaluation_due(config, server.round)) round.test = evaluate(fleet, server, run.dataset.map().num_test);
+        stop = stop_reached(config, round);
+        if (on_clients_due(config, server.round, stop)) round.on_clients = evaluate_clients(fleet, run);
         round.lap(Phase::Evaluate);
         ++server.round;
         reporter.report(round, arrived, server);
         require_finite(config, server, round.test);
         checkpoints.round_ended(server);
-        stop = stop_reached(config, round);
     }
     return stop || server.round >= config.rounds;
 }

@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 namespace {
 
 /// The manifest goes last, so that an overwriting that is cut short can be told to go on.
-constexpr std::array kFiles{"config.yaml",   "rounds.csv",   "clients.csv",       "arrivals.csv",
-                            "partition.csv", "events.jsonl", "model.safetensors", "manifest.json"};
+constexpr std::array kFiles{"config.yaml",         "rounds.csv",    "clients.csv",  "arrivals.csv",      "fairness.csv",
+                            "client_accuracy.csv", "partition.csv", "events.jsonl", "model.safetensors", "manifest.json"};
 constexpr std::string_view kPart = ".part";
 constexpr std::string_view kCheckpointPrefix = "round-";
 constexpr std::string_view kCheckpointSuffix = ".safetensors";

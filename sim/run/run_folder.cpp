@@ -4,6 +4,7 @@
 #include "aggregation/base/input_file.h"
 #include "aggregation/memory/shared_segment.h"
 #include "sim/record/durable_file.h"
+#include "sim/run/fairness_table.h"
 #include "sim/run/run_files.h"
 
 #include <fmt/format.h>
@@ -79,7 +80,9 @@ std::string last_row(InputFile& input, std::uint64_t size) {
     return text.size() < 2 ? text : text.substr(text.rfind('\n', text.size() - 2) + 1);
 }
 
-void check_table(const fs::path& file, const TableEnd& end, std::string_view columns, std::int64_t rounds) {
+/// `every_round`: its last row is of the last round.
+void check_table(const fs::path& file, const TableEnd& end, std::string_view columns, std::int64_t rounds,
+                 bool every_round = true) {
     const auto refuse = [&](const std::string& problem) {
         throw ConfigError(fmt::format("{}: {}; put back the file that the run wrote, or run again in another folder",
                                       file.string(), problem));
@@ -98,8 +101,9 @@ void check_table(const fs::path& file, const TableEnd& end, std::string_view col
     head.resize(input.read(head));
     if (head != columns) refuse("its columns are not those that this fedhive writes");
     const std::string row = last_row(input, end.bytes);
-    if (!row.ends_with('\n') || !row.starts_with(fmt::format("{},", rounds)))
-        refuse(fmt::format("its first {} bytes do not end with a row of round {}", end.bytes, rounds));
+    if (!row.ends_with('\n') || (every_round && !row.starts_with(fmt::format("{},", rounds))))
+        refuse(fmt::format("its first {} bytes do not end with a {}", end.bytes,
+                           every_round ? fmt::format("row of round {}", rounds) : "whole row"));
     if (end.crc && crc_of(file, end.bytes) != *end.crc)
         refuse(fmt::format("its first {} bytes are not those that the run wrote: a row has been changed", end.bytes));
 }
@@ -113,27 +117,35 @@ RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& f
       events_(path() / "events.jsonl"),
       arrivals_(path() / "arrivals.csv") {
     make_folders();
+    if (config.evaluation.clients.every) fairness_.emplace(path() / "fairness.csv");
     rounds_.append(kRoundColumns);
     clients_.append(kClientColumns);
     arrivals_.append(kArrivalColumns);
+    if (fairness_) fairness_->append(fairness_columns());
 }
 
-RunFolder::RunFolder(RunLock lock)
+RunFolder::RunFolder(RunLock lock, const RunConfig& config)
     : lock_(std::move(lock)),
       rounds_(path() / "rounds.csv"),
       clients_(path() / "clients.csv"),
       events_(path() / "events.jsonl"),
       arrivals_(path() / "arrivals.csv") {
     make_folders();
+    if (config.evaluation.clients.every) fairness_.emplace(path() / "fairness.csv");
 }
 
-void RunFolder::go_back_to(const TablePositions& tables) {
+void RunFolder::go_back_to(const TablePositions& tables, std::int64_t round) {
     remove_part_files(path());
     put_folders_aside(path());
     unlink((path() / "model.safetensors").c_str());
     cut_table(rounds_, tables.rounds.bytes, kRoundColumns);
     cut_table(clients_, tables.clients.bytes, kClientColumns);
     cut_table(arrivals_, tables.arrivals.bytes, kArrivalColumns);
+    if (fairness_) {
+        cut_table(*fairness_, tables.fairness.bytes, fairness_columns());
+        const fs::path accuracies = path() / "client_accuracy.csv";
+        if (round_of_client_accuracy(read_file_or_nothing(accuracies)) > round) unlink(accuracies.c_str());
+    }
     events_.cut(whole_lines(read_file(path() / "events.jsonl", aggregation::available_memory_bytes())));
 }
 
@@ -150,6 +162,7 @@ void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, con
         for (const std::uint32_t client : arrived.order) order += fmt::format("{},{}\n", round.round, client);
         arrivals_.append(order);
     }
+    if (round.on_clients) add_clients_test(round.round, *round.on_clients);
     const std::size_t cohort = arrived.clients.size();
     const std::size_t accepted = arrived.accepted();
     const std::string test = round.test ? fmt::format("{},{}", round.test->test_loss, round.test->test_accuracy) : ",";
@@ -161,6 +174,11 @@ void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, con
     for (const double seconds : round.seconds) row += fmt::format(",{:.6f}", seconds);
     rounds_.append(fmt::format("{},{},{},{},{:.6f}\n", row, left_behind, server.in_flight.size(),
                                optional_text(round.virtual_s), seconds_between(round.origin_ns, round.start_ns)));
+}
+
+void RunFolder::add_clients_test(std::int64_t round, const ClientsTest& test) {
+    fairness_->append(fairness_rows(round, test));
+    write_file(path() / "client_accuracy.csv", client_accuracy_table(round, test));
 }
 
 void RunFolder::add_event(const std::string& event, const nlohmann::json& details) {
@@ -182,11 +200,11 @@ void write_partition(const fs::path& file, const clients::SharedDataset& dataset
     write_file(file, [&](const WritePart& write) {
         std::string row = "client_id,num_examples";
         for (std::size_t label = 0; label < num_classes; ++label) row += fmt::format(",label_{}", label);
-        write(row + "\n");
+        write(row + ",held_out\n");
         for (std::size_t client = 0; client < clients; ++client) {
             const auto shard = dataset.shard(client);
             const auto counts = clients::label_counts(shard, dataset.train().labels, dataset.map().num_classes);
-            write(fmt::format("{},{},{}\n", client, shard.size(), fmt::join(counts, ",")));
+            write(fmt::format("{},{},{},{}\n", client, shard.size(), fmt::join(counts, ","), dataset.held_out(client).size()));
         }
     });
 }
@@ -199,13 +217,15 @@ std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes) {
 TablePositions RunFolder::sync_tables() {
     clients_.sync();
     arrivals_.sync();
+    if (fairness_) fairness_->sync();
     rounds_.sync();
     const auto end = [](const AppendFile& table) { return TableEnd{table.size(), table.crc()}; };
-    return {end(rounds_), end(clients_), end(arrivals_)};
+    return {end(rounds_), end(clients_), end(arrivals_), fairness_ ? end(*fairness_) : TableEnd{}};
 }
 
 void RunFolder::expect_whole_tables() const {
     for (const AppendFile* table : {&rounds_, &clients_, &arrivals_, &events_}) table->expect_whole();
+    if (fairness_) fairness_->expect_whole();
 }
 
 void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds) {
@@ -214,6 +234,7 @@ void check_tables(const fs::path& folder, const TablePositions& tables, std::int
     // On the virtual clock it has no rows.
     if (tables.arrivals.bytes > kArrivalColumns.size())
         check_table(folder / "arrivals.csv", tables.arrivals, kArrivalColumns, rounds);
+    if (tables.fairness.bytes > 0) check_table(folder / "fairness.csv", tables.fairness, fairness_columns(), rounds, false);
 }
 
 }  // namespace fedhive::sim

@@ -14,6 +14,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace fedhive::sim {
@@ -29,7 +30,7 @@ inline constexpr std::size_t kMostPartitionCounts = 10'000'000;
 /// How many clients partition.csv lists: the first of them.
 std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes);
 
-/// partition.csv: how many examples of each label the first num_partitioned() clients hold.
+/// partition.csv: how many examples of each label the first num_partitioned() clients train on, and how many more they hold out.
 void write_partition(const std::filesystem::path& file, const clients::SharedDataset& dataset);
 
 class RunFolder {
@@ -39,16 +40,17 @@ public:
     RunFolder(RunLock lock, const RunConfig& config, const std::string& first_checkpoint);
 
     /// A resumed run's, as it was left.
-    explicit RunFolder(RunLock lock);
+    RunFolder(RunLock lock, const RunConfig& config);
 
     const std::filesystem::path& path() const { return lock_.folder(); }
     std::filesystem::path logs() const { return path() / "logs"; }
 
-    /// Back to the checkpoint that wrote `tables`, or to the beginning: tables are cut there, torn lines cut off the events, temporary files
-    /// and a model of an earlier end removed. The manifest should say before that the run goes on.
-    void go_back_to(const TablePositions& tables);
+    /// Back to the checkpoint that wrote `tables` after round `round`, or to the beginning: tables are cut there, torn lines cut off the events,
+    /// temporary files, a model of an earlier end and clients' accuracies of a later round removed. The manifest should say before that the run goes on.
+    void go_back_to(const TablePositions& tables, std::int64_t round);
 
-    /// One row of rounds.csv and the rows of clients.csv.
+    /// One row of rounds.csv, the rows of clients.csv, and, where clients were evaluated on their own examples, of fairness.csv; and all of
+    /// client_accuracy.csv then.
     void add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server);
 
     /// One line of events.jsonl; the time is added.
@@ -64,12 +66,14 @@ public:
 
 private:
     void make_folders() const;
+    void add_clients_test(std::int64_t round, const ClientsTest& test);
 
     RunLock lock_;
     AppendFile rounds_;
     AppendFile clients_;
     AppendFile events_;
-    AppendFile arrivals_;  // empty on the virtual clock, whose order needs no record
+    AppendFile arrivals_;                 // empty on the virtual clock, whose order needs no record
+    std::optional<AppendFile> fairness_;  // where clients are evaluated on their own examples
 };
 
 /// Throws ConfigError where the tables in a folder cannot be cut back to `tables`: their columns, or the rows up to there, are not those

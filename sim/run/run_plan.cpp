@@ -106,6 +106,15 @@ std::string describe_steps(const Experiment& run) {
     return text;
 }
 
+/// On whose own examples models are evaluated, and when.
+std::string describe_clients_evaluation(const Experiment& run) {
+    const ClientsEvaluationConfig& config = run.config.evaluation.clients;
+    if (!config.every) return "";
+    return fmt::format("evaluation  on what {} of {} clients hold out, every {}{}\n", run.evaluated_clients.size(),
+                       run.dataset.map().num_clients, *config.every == 1 ? "round" : fmt::format("{} rounds", *config.every),
+                       config.personalized ? ", and after a local epoch of their own" : "");
+}
+
 }  // namespace
 
 std::string describe_plan(const Experiment& run, const std::string& folder) {
@@ -130,9 +139,11 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
                         describe_input(data.shape));
     text += fmt::format("data        {} · {} training and {} test examples{} · {} classes{}\n", config.data.format,
                         data.num_train, data.num_test, describe_type(data), data.num_classes, describe_left_out(data));
-    text += fmt::format("clients     {} by {} · {} · {} per round\n", data.num_clients, config.data.partition.scheme,
-                        shard_sizes(run.dataset), run.mode.in_flight);
+    const std::string held_out = data.num_held_out == 0 ? "" : fmt::format(" · {} more held out", data.num_held_out);
+    text += fmt::format("clients     {} by {} · {}{} · {} per round\n", data.num_clients, config.data.partition.scheme,
+                        shard_sizes(run.dataset), held_out, run.mode.in_flight);
     text += fmt::format("partition   {}", histogram_rows(run.dataset));
+    text += describe_clients_evaluation(run);
     const std::string each =
         run.num_workers == 0 ? ""
                              : fmt::format(" · about {} per worker",

@@ -63,8 +63,11 @@ std::vector<Tensor> tensors_of(const Layout& layout, std::span<const NamedVector
     return tensors;
 }
 
-std::array<std::pair<const char*, TableEnd>, 3> named(const TablePositions& tables) {
-    return {{{"rounds_csv", tables.rounds}, {"clients_csv", tables.clients}, {"arrivals_csv", tables.arrivals}}};
+std::array<std::pair<const char*, TableEnd>, 4> named(const TablePositions& tables) {
+    return {{{"rounds_csv", tables.rounds},
+             {"clients_csv", tables.clients},
+             {"arrivals_csv", tables.arrivals},
+             {"fairness_csv", tables.fairness}}};
 }
 
 std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint) {
@@ -191,8 +194,9 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
                               metadata.has("engine") ? metadata.text("engine") : BitsEnvironment{}.engine};
     checkpoint.data_fingerprint = metadata.number<std::uint64_t>("data_fingerprint", 16);
     checkpoint.layout_fingerprint = metadata.number<std::uint64_t>("layout_fingerprint", 16);
-    checkpoint.tables = {read_end(metadata, "rounds_csv"), read_end(metadata, "clients_csv"),
-                         read_end(metadata, "arrivals_csv")};
+    checkpoint.tables = {
+        read_end(metadata, "rounds_csv"), read_end(metadata, "clients_csv"), read_end(metadata, "arrivals_csv"),
+        metadata.has("fairness_csv_bytes") ? read_end(metadata, "fairness_csv") : TableEnd{}};  // older ones do not
     checkpoint.progress = read_progress(metadata);
     checkpoint.now_s = metadata.number<double>("now_s");
     checkpoint.in_flight = read_in_flight(metadata);

@@ -53,6 +53,7 @@ struct TablePositions {
     TableEnd rounds;
     TableEnd clients;
     TableEnd arrivals;
+    TableEnd fairness;  // 0 bytes where there is no such table
 };
 
 /// What the rounds so far add up to, for the manifest and for conditions that look back.

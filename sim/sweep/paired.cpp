@@ -82,13 +82,13 @@ std::string paired_differences(const Json& sweep, const std::vector<RunResult>& 
         most = std::max(most, pairs.size());
         std::vector<std::string> cells = group->settings;
         cells.push_back(fmt::format("{}", pairs.size()));
-        for (const Outcome& outcome : outcomes(sweep)) cells.push_back(difference(pairs, results, outcome));
+        for (const Outcome& outcome : outcomes(sweep, results)) cells.push_back(difference(pairs, results, outcome));
         rows += markdown_row(cells);
     }
     if (most < 2) return "";
     const std::vector<std::string> keys = setting_keys(sweep);
     std::vector<std::string> columns{"pairs"};
-    for (const Outcome& outcome : outcomes(sweep)) columns.push_back(outcome.head);
+    for (const Outcome& outcome : outcomes(sweep, results)) columns.push_back(outcome.head);
     return fmt::format(
         "\n## Differences to {}\n\nBetween runs that share their seeds: mean difference ± half its 95 % interval (Student's t) "
         "over the pairs. Other baselines: `fedhive report --baseline`.\n\n{}{}",

@@ -34,7 +34,7 @@ std::vector<RunGroup> group_runs(const Json& sweep) {
     return groups;
 }
 
-std::vector<Outcome> outcomes(const Json& sweep) {
+std::vector<Outcome> outcomes(const nlohmann::ordered_json& sweep, const std::vector<RunResult>& results) {
     std::vector<Outcome> found{
         {"final accuracy", [](const RunResult& result) { return result.final_accuracy; }, 4},
         {"best accuracy", [](const RunResult& result) { return result.best_accuracy; }, 4},
@@ -45,6 +45,15 @@ std::vector<Outcome> outcomes(const Json& sweep) {
     };
     if (!sweep["target_accuracy"].is_null())
         found.push_back({fmt::format("rounds to {}", sweep["target_accuracy"].get<double>()), to_target, 1});
+    const std::vector<Outcome> on_clients{
+        {"clients' accuracy", [](const RunResult& result) { return result.global.mean; }, 4},
+        {"worst 10 % of clients", [](const RunResult& result) { return result.global.worst_10; }, 4},
+        {"personalized accuracy", [](const RunResult& result) { return result.personalized.mean; }, 4},
+        {"personalized, worst 10 %", [](const RunResult& result) { return result.personalized.worst_10; }, 4},
+    };
+    for (const Outcome& outcome : on_clients)
+        if (std::any_of(results.begin(), results.end(), [&](const RunResult& one) { return outcome.of(one).has_value(); }))
+            found.push_back(outcome);
     return found;
 }
 

@@ -31,8 +31,8 @@ struct Outcome {
     int decimals;  // where there is no interval to say how many
 };
 
-/// Accuracies, loss and, where the sweep has a target, rounds to it.
-std::vector<Outcome> outcomes(const nlohmann::ordered_json& sweep);
+/// Accuracies and loss; where the sweep has a target, rounds to it; where runs evaluated clients on their own examples, what came of that.
+std::vector<Outcome> outcomes(const nlohmann::ordered_json& sweep, const std::vector<RunResult>& results);
 
 /// "| a | b |", with whatever Markdown would take for the end of a cell escaped.
 std::string markdown_row(const std::vector<std::string>& cells);

@@ -1,6 +1,7 @@
 #include "sim/sweep/run_result.h"
 
 #include "aggregation/base/input_file.h"
+#include "sim/record/table_reader.h"
 #include "sim/screen/run_view.h"
 
 #include <nlohmann/json.hpp>
@@ -27,6 +28,21 @@ void add_row(RunResult& result, const RunView::Row& row, const std::optional<dou
         result.rounds_to_target = row.round;
 }
 
+void add_fairness(RunResult& result, const std::filesystem::path& file) {
+    if (!std::filesystem::exists(file)) return;
+    try {
+        for (TableReader table(file); table.next();) {
+            RunResult::OnClients row;
+            const bool whole = parse_cell(table.text("accuracy_mean"), row.mean) &&
+                               parse_cell(table.text("accuracy_std"), row.std) &&
+                               parse_cell(table.text("accuracy_worst_10"), row.worst_10);
+            if (whole) (table.text("model") == "personalized" ? result.personalized : result.global) = row;
+        }
+    } catch (const ConfigError&) {
+        return;  // what was read before stays
+    }
+}
+
 }  // namespace
 
 RunResult read_result(const std::filesystem::path& run, const std::optional<double>& target_accuracy) {
@@ -34,6 +50,7 @@ RunResult read_result(const std::filesystem::path& run, const std::optional<doub
     RunView view(run);
     view.refresh();
     for (const RunView::Row& row : view.rows()) add_row(result, row, target_accuracy);
+    add_fairness(result, run / "fairness.csv");
     const auto manifest = nlohmann::json::parse(read_file_or_nothing(run / "manifest.json"), nullptr, false);
     if (!manifest.is_object()) return result;
     const auto number = [&](const nlohmann::json::json_pointer& where) {

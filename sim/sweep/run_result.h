@@ -24,6 +24,15 @@ struct RunResult {
     std::string model_sha256;
     std::optional<double> wall_s;           // of the run, over resumes
     std::optional<std::uint64_t> failures;  // all that were noticed, those got over included
+
+    /// Accuracies on the clients' held-out examples in the last round in which these were evaluated (fairness.csv).
+    struct OnClients {
+        std::optional<double> mean;
+        std::optional<double> std;
+        std::optional<double> worst_10;
+    };
+    OnClients global;
+    OnClients personalized;
 };
 
 /// Reads the folder of a run, whatever state it is in; lines that are torn are left out.

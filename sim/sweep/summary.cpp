@@ -66,6 +66,12 @@ std::string csv_row(const Json& sweep, const Json& run, const RunResult& result)
         cell(result.failures),
         cell(run["reason"]),
         cell(case_of(run)),
+        cell(result.global.mean),
+        cell(result.global.std),
+        cell(result.global.worst_10),
+        cell(result.personalized.mean),
+        cell(result.personalized.std),
+        cell(result.personalized.worst_10),
     };
     cells.insert(cells.end(), outcome.begin(), outcome.end());
     return fmt::format("{}\n", fmt::join(cells, ","));
@@ -85,7 +91,7 @@ std::string mean_over(const RunGroup& group, const std::vector<RunResult>& resul
 std::string table_of_groups(const Json& sweep, const std::vector<RunResult>& results) {
     const std::vector<RunGroup> groups = group_runs(sweep);
     const bool cases = std::any_of(groups.begin(), groups.end(), [](const RunGroup& one) { return !one.case_name.empty(); });
-    std::vector<Outcome> shown = outcomes(sweep);
+    std::vector<Outcome> shown = outcomes(sweep, results);
     shown.push_back({"wall s", [](const RunResult& result) { return result.wall_s; }, 1});
     std::vector<std::string> columns;
     if (cases) columns.emplace_back("case");
@@ -147,7 +153,10 @@ std::string summary_csv(const Json& sweep, const std::vector<RunResult>& results
         ",seed,rounds_done,version,final_test_loss,final_test_accuracy,best_test_accuracy,best_round,rounds_to_target,failed,"
         "bytes_"
         "down,"
-        "bytes_up,virtual_s,model_sha256,wall_s,cpu_s,peak_bytes,workers_used,attempts,failures,reason,case\n";
+        "bytes_up,virtual_s,model_sha256,wall_s,cpu_s,peak_bytes,workers_used,attempts,failures,reason,case,"
+        "client_accuracy_mean,client_accuracy_std,client_accuracy_worst_10,personalized_accuracy_mean,personalized_accuracy_"
+        "std,"
+        "personalized_accuracy_worst_10\n";
     for (std::size_t i = 0; i < results.size(); ++i) text += csv_row(sweep, sweep["runs"][i], results[i]);
     return text;
 }

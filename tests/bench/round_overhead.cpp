@@ -32,7 +32,8 @@ struct NoTrainer final : clients::Trainer {
         double loss_sum() override { return 0.0; }
     } nothing;
     struct Never final : clients::Evaluation {
-        clients::EvaluationResult evaluate(aggregation::ConstParamSpan, std::uint64_t, std::uint64_t) override { return {}; }
+        void begin(aggregation::ConstParamSpan) override {}
+        clients::EvaluationResult evaluate(const clients::ExamplesView&, std::span<const std::uint32_t>) override { return {}; }
     } never;
     clients::TrainingStep& step() override { return nothing; }
     clients::Evaluation& evaluation() override { return never; }

@@ -55,10 +55,14 @@ private:
 /// loss_sum: the first parameter times the number of examples; correct: the index of the first example.
 class ToyEvaluation final : public clients::Evaluation {
 public:
-    clients::EvaluationResult evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) override {
+    void begin(aggregation::ConstParamSpan model) override { model_ = model; }
+    clients::EvaluationResult evaluate(const clients::ExamplesView&, std::span<const std::uint32_t> indices) override {
         if (environment("TOY_FAULT") == "evaluate") throw Fault("the toy cannot be evaluated");
-        return {static_cast<double>(global.data[0]) * static_cast<double>(count), first};
+        return {static_cast<double>(model_.data[0]) * static_cast<double>(indices.size()), indices.front()};
     }
+
+private:
+    aggregation::ConstParamSpan model_;
 };
 
 class ToyTrainer final : public clients::Trainer {

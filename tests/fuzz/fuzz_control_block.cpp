@@ -17,8 +17,8 @@ using namespace fedhive::clients;
 
 namespace {
 
-constexpr ControlGeometry kGeometry{.num_workers = 2, .max_tasks = 4, .max_members = 6, .max_terms = 2};
-constexpr std::size_t kTasksARun = 8;  // more than the board has
+constexpr ControlGeometry kGeometry{.num_workers = 2, .max_tasks = 6, .max_members = 6, .max_terms = 2, .num_evaluated = 3};
+constexpr std::size_t kTasksARun = 10;  // more than the board has
 constexpr int kStepsATask = 4;
 
 Dataset tiny_dataset() {
@@ -30,7 +30,7 @@ Dataset tiny_dataset() {
 
 /// What a worker has besides the control block.
 struct Process {
-    SharedDataset dataset = SharedDataset::create(tiny_dataset(), partition_contiguous(12, 3));
+    SharedDataset dataset = SharedDataset::create(tiny_dataset(), hold_out(partition_contiguous(12, 3), 0.25, 1));
     aggregation::HostArena arena{{.num_floats = 16, .num_slots = 2, .num_aggregates = 1}};
     const WorkerPlan plan = [] {
         WorkerPlan result;
@@ -40,7 +40,8 @@ struct Process {
     testing::ToyTrainer trainer{16};
 };
 
-/// A block as the coordinator leaves it: one client in a slot, several with one left out, a chunk of the evaluation, nothing.
+/// A block as the coordinator leaves it: one client in a slot, several with one left out, a chunk of the evaluation, a range of the aggregate,
+/// clients that are evaluated on what they hold out.
 class GoodBlock {
 public:
     GoodBlock() : block_(ControlBlock::create(kGeometry)) {
@@ -48,6 +49,9 @@ public:
         publish({.kind = TaskKind::Train, .round = 1, .global_index = 1, .slot = 1, .first = 1, .count = 3, .deadline_s = 1.0});
         publish({.kind = TaskKind::Evaluate, .first = 1, .count = 4, .deadline_s = 1.0});
         publish({.kind = TaskKind::Aggregate, .first = 4, .count = 8, .rule = aggregation::ColumnRule::Mean, .num_terms = 2});
+        publish({.kind = TaskKind::EvaluateClients, .first = 1, .count = 2, .deadline_s = 1.0});
+        publish({.kind = TaskKind::EvaluatePersonalized, .first = 0, .count = 1, .deadline_s = 1.0});
+        for (std::uint32_t i = 0; i < kGeometry.num_evaluated; ++i) block_.evaluated()[i].client_id = i;
         block_.terms()[0] = {.slot = 1, .position = 0};
         block_.terms()[1] = {.slot = 0, .position = 1};
         for (std::uint32_t i = 0; i < kGeometry.max_members; ++i) block_.members()[i].client_id = i % 3;

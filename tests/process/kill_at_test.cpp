@@ -21,10 +21,11 @@ name: cut
 rounds: 3
 device: cpu
 workers: 0
-data: {format: synthetic, num_train: 60, num_test: 20, num_classes: 3, num_features: 4, partition: {scheme: iid, clients: 5}}
+data: {format: synthetic, num_train: 60, num_test: 20, num_classes: 3, num_features: 4, partition: {scheme: iid, clients: 5, holdout: 0.2}}
 model: {name: lr}
 training: {cohort: 3, local_epochs: 1, batch_size: 8, optimizer: {name: sgd, lr: 0.1}}
 strategy: {name: fedavgm, server_momentum: 0.9}
+evaluation: {clients: {every: 2}}
 checkpoint: {every: 1}
 )";
 

@@ -66,6 +66,24 @@ TEST_SUITE("PartitionCommand") {
                       said);
     }
 
+    TEST_CASE("HeldOutExamplesHaveAColumnAndAreNotCountedAsTrainedOn") {
+        FedhiveRun run;
+        const std::filesystem::path table = run.folder() / "table.csv";
+        const std::string said = printed(run, {"--set", "training.cohort=3", "--set", kDealt, "--set",
+                                               "data.partition.holdout=0.2", "--csv", table.string()});
+        CHECK_MESSAGE(said.find("small: 24 of 30 training examples to 3 clients by shards, 6 more held out by them, seed 1\n"
+                                "  client  examples  held out  labels label_0 label_1 label_2\n") == 0,
+                      said);
+        CHECK_MESSAGE(said.find("     all        24         6       3       8       8       8\n") != std::string::npos, said);
+        const std::vector<std::string> rows = read_lines(table);
+        REQUIRE(rows.size() == 4);
+        CHECK(rows[0] == "client_id,num_examples,label_0,label_1,label_2,held_out");
+        for (std::size_t client = 0; client < 3; ++client) {
+            CHECK(rows[client + 1].starts_with(fmt::format("{},8,", client)));
+            CHECK(rows[client + 1].ends_with(",2"));
+        }
+    }
+
     TEST_CASE("FileThatCannotBeWrittenOrDrawnIsRefused") {
         FedhiveRun run;
         CHECK(printed(run, {"--csv", (run.folder() / "nowhere/a.csv").string()}, "exited with status 2")

@@ -115,6 +115,28 @@ TEST_SUITE("Results") {
                   clients.at(static_cast<std::size_t>(std::stoi(row.at("client_id")))).at("num_examples"));
     }
 
+    TEST_CASE("HeldOutExamplesAreOfTheClientsAndNotTrainedOn") {
+        FedhiveRun run(small_config(), set({"data.partition.holdout=0.25"}));
+        CAPTURE(run.output());
+        REQUIRE(run.end() == "exited with status 0");
+        const auto clients = read_csv(run.out() / "partition.csv");
+        int all = 0;
+        for (const auto& client : clients) {
+            const int trained = std::stoi(client.at("num_examples")), held_out = std::stoi(client.at("held_out"));
+            CHECK(std::abs(held_out - 0.25 * (trained + held_out)) <= 0.5);
+            all += trained + held_out;
+        }
+        CHECK(all == 600);
+        for (const auto& row : read_csv(run.out() / "clients.csv")) {
+            const auto& client = clients.at(static_cast<std::size_t>(std::stoi(row.at("client_id"))));
+            CHECK(row.at("num_examples") == client.at("num_examples"));
+            CHECK(std::stoi(row.at("steps")) == (std::stoi(client.at("num_examples")) + 15) / 16);
+        }
+        const std::string sha = run.manifest()["model_sha256"];
+        CHECK(sha != sha_with({}));
+        for (const char* workers : {"workers=0", "workers=3"}) CHECK(sha_with({"data.partition.holdout=0.25", workers}) == sha);
+    }
+
     TEST_CASE("ManifestNamesWhatAResultDependsOn") {
         FedhiveRun run(small_config());
         REQUIRE(run.end() == "exited with status 0");

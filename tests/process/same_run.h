@@ -58,6 +58,7 @@ inline void check_same_run(const std::filesystem::path& run, const std::filesyst
     CHECK(manifest_of(run)["version"] == manifest_of(whole)["version"]);
     CHECK(comparable(run / "rounds.csv") == comparable(whole / "rounds.csv"));
     CHECK(comparable(run / "clients.csv") == comparable(whole / "clients.csv"));
+    for (const char* table : {"fairness.csv", "client_accuracy.csv"}) CHECK(read_text(run / table) == read_text(whole / table));
     CHECK((read_text(run / "model.safetensors") == read_text(whole / "model.safetensors")));  // not to be printed
     events_of(run);
     check_no_leftovers(run);

@@ -27,6 +27,12 @@ MEASURES = (
     Measure("final_test_loss", "Test loss", digits.four_decimals, "of the last evaluated round; cross-entropy, mean per example", -1, True),
     Measure("final_train_loss", "Train loss", digits.four_decimals, "of the last round; cross-entropy, mean per example", -1, True),
     Measure("rounds_to_target", "To target", digits.whole, "first evaluated round that reached the target accuracy", -1, False),
+    Measure("client_accuracy_mean", "Clients' acc.", digits.four_decimals,
+            "accuracy on what each client holds out, mean over the clients, in the last round in which they were evaluated", 1, True),
+    Measure("client_accuracy_worst_10", "Worst 10 %", digits.four_decimals, "the same over the tenth of the clients with the lowest ones", 1,
+            True),
+    Measure("personalized_accuracy_mean", "Personalised", digits.four_decimals,
+            "as the clients' accuracy, of the model that each makes of the global one in a local epoch", 1, True),
     Measure("wall_s", "Wall, s", digits.significant, "seconds of the whole run, start of the workers included", -1, False),
     Measure("virtual_s", "Simul., s", digits.significant, "simulated seconds at the end of the last round, by the virtual clock", -1, False),
     Measure("bytes_down", "Down, MB", digits.significant, "megabytes that a real server would send", -1, False, 1e-6),
@@ -59,7 +65,7 @@ class Shown:
         return [found[name] for name in (found if self.columns is None else self.columns)]
 
     def dressed(self, one):
-        if self.percent and one.name.endswith("_accuracy"):
+        if self.percent and "_accuracy" in one.name:
             one = Measure(one.name, one.title + " %", digits.two_decimals, one.meaning + "; per cent", one.better, one.result, 100.0)
         return Measure(one.name, self.label(one.name, one.title), one.write, one.meaning, one.better, one.result, one.scale)
 
@@ -89,6 +95,12 @@ def last(values):
     return known[-1] if len(known) else np.nan
 
 
+def last_of_clients(run, model, name):
+    """A column of fairness.csv in its last row of that model."""
+    table = run.fairness
+    return last(column(table[table["model"] == model], name)) if "model" in table.columns else np.nan
+
+
 def target_of(report):
     return (report.sweep or {}).get("target_accuracy")
 
@@ -116,6 +128,9 @@ def run_frame(report):
                      "final_test_accuracy": final_accuracy(run), "best_test_accuracy": best_accuracy(run),
                      "final_test_loss": last(column(run.rounds, "test_loss")), "final_train_loss": last(column(run.rounds, "train_loss")),
                      "rounds_to_target": rounds_to(target_of(report), run),
+                     "client_accuracy_mean": last_of_clients(run, "global", "accuracy_mean"),
+                     "client_accuracy_worst_10": last_of_clients(run, "global", "accuracy_worst_10"),
+                     "personalized_accuracy_mean": last_of_clients(run, "personalized", "accuracy_mean"),
                      "wall_s": wall_seconds(run),
                      "virtual_s": last(column(run.rounds, "virtual_s")),
                      **{name: np.nansum(column(run.rounds, name)) if len(run.rounds) else np.nan

@@ -18,7 +18,7 @@ ROUNDS_COLUMNS = ("round version cohort accepted failed train_loss test_loss tes
                   "pull_down_s train_s barrier_s aggregate_s server_step_s evaluate_s left_behind in_flight virtual_s").split()
 CLIENTS_COLUMNS = ("round client_id worker slot num_examples steps train_loss update_norm update_hash seconds failure sent_round "
                    "staleness").split()
-TEXT_COLUMNS = ("update_hash", "failure")
+TEXT_COLUMNS = ("update_hash", "failure", "model")
 
 
 @dataclass
@@ -39,6 +39,8 @@ class Run:
     group: str = ""           # the label without the seed: runs of a group differ in the seed only
     reason: str = ""          # why it failed, was stopped, interrupted or paused
     planned_rounds: int | None = None
+    fairness: pd.DataFrame = field(default_factory=pd.DataFrame)         # fairness.csv; empty where there is none
+    client_accuracy: pd.DataFrame = field(default_factory=pd.DataFrame)  # client_accuracy.csv, likewise
 
     def seed_of(self, key):
         """By which key its repetitions are told apart; one of its own falls back to `seed`."""
@@ -210,6 +212,8 @@ def read_run(folder, label):
         clients = pd.DataFrame(columns=CLIENTS_COLUMNS)
     partition_problems = []
     partition = read_table(folder / "partition.csv", [], partition_problems)
+    on_clients = {name: read_table(folder / f"{name}.csv", [], problems) for name in ("fairness", "client_accuracy")
+                  if (folder / f"{name}.csv").exists()}
     status, reason = status_of(folder, manifest, whole, problems)
     if status == "finished" and not len(rounds):
         status, reason = "damaged", "the manifest says finished, but rounds.csv holds no row"
@@ -217,7 +221,7 @@ def read_run(folder, label):
     return Run(path=folder, label=label, config=config, manifest=manifest, rounds=rounds, clients=clients,
                events=read_events(folder / "events.jsonl", problems), partition=partition, status=status,
                problems=problems + partition_problems, seed=number(config.get("seed")) if seed is None else seed,
-               seeds=seeds_of(config, manifest), reason=reason, planned_rounds=number(config.get("rounds")))
+               seeds=seeds_of(config, manifest), reason=reason, planned_rounds=number(config.get("rounds")), **on_clients)
 
 
 def waiting_run(folder, label, config_file):

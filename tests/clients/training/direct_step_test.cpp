@@ -117,10 +117,10 @@ TEST_SUITE("DirectStep") {
                 CHECK(difference(direct.parameters(), libtorch.parameters(), trainable) < 1e-5);
                 CHECK(direct.loss_sum() == doctest::Approx(libtorch.loss_sum()).epsilon(1e-5));
             }
-            LibtorchEvaluation libtorch_evaluation(model, examples.view, normalization);
-            DirectEvaluation direct_evaluation(network, examples.view, normalization);
-            const EvaluationResult wanted = libtorch_evaluation.evaluate(global, 3, 60);
-            const EvaluationResult found = direct_evaluation.evaluate(global, 3, 60);
+            LibtorchEvaluation libtorch_evaluation(model, examples.view.shape, normalization);
+            DirectEvaluation direct_evaluation(network, examples.view.shape, normalization);
+            const EvaluationResult wanted = libtorch_evaluation.evaluate_range(global, examples.view, 3, 60);
+            const EvaluationResult found = direct_evaluation.evaluate_range(global, examples.view, 3, 60);
             CHECK(found.loss_sum == doctest::Approx(wanted.loss_sum).epsilon(1e-5));
             CHECK(found.correct == wanted.correct);
         }

@@ -92,8 +92,8 @@ TEST_SUITE("Hogwild") {
         // Threads stand for the processes. The race is meant (racy_model.h).
         Setting setting({0.1F, 0.5F, 0.0F, false});
         Replica judge(setting.task);
-        LibtorchEvaluation evaluation(judge.model, setting.task.train, {});
-        const EvaluationResult before = evaluation.evaluate(setting.shared, 0, 200);
+        LibtorchEvaluation evaluation(judge.model, setting.task.train.shape, {});
+        const EvaluationResult before = evaluation.evaluate_range(setting.shared, setting.task.train, 0, 200);
         {
             std::vector<std::jthread> workers;
             for (std::uint32_t worker = 0; worker < 3; ++worker)
@@ -104,7 +104,7 @@ TEST_SUITE("Hogwild") {
                     CHECK(result.finite == 1);
                 });
         }
-        const EvaluationResult after = evaluation.evaluate(setting.shared, 0, 200);
+        const EvaluationResult after = evaluation.evaluate_range(setting.shared, setting.task.train, 0, 200);
         // Also where most steps are lost to the others': one worker alone would get there.
         CHECK(after.loss_sum < 0.8 * before.loss_sum);
         CHECK(after.correct > before.correct);

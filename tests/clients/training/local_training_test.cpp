@@ -231,11 +231,12 @@ TEST_SUITE("LibtorchStep") {
 TEST_SUITE("LibtorchEvaluation") {
     TEST_CASE("ChunksAddUpToTheWhole") {
         Bench bench({0.1F, 0.0F, 0.0F, false});
-        LibtorchEvaluation evaluation(bench.model, bench.train, {});
-        const EvaluationResult whole = evaluation.evaluate(bench.global, 0, 200);
+        LibtorchEvaluation evaluation(bench.model, bench.train.shape, {});
+        const EvaluationResult whole = evaluation.evaluate_range(bench.global, bench.train, 0, 200);
         EvaluationResult sum;
         for (std::uint64_t first = 0; first < 200; first += 33) {
-            const EvaluationResult part = evaluation.evaluate(bench.global, first, std::min<std::uint64_t>(33, 200 - first));
+            const EvaluationResult part =
+                evaluation.evaluate_range(bench.global, bench.train, first, std::min<std::uint64_t>(33, 200 - first));
             sum.loss_sum += part.loss_sum;
             sum.correct += part.correct;
         }
@@ -245,11 +246,11 @@ TEST_SUITE("LibtorchEvaluation") {
 
     TEST_CASE("TrainingImprovesWhatEvaluationSees") {
         Bench bench({0.1F, 0.5F, 0.0F, false});
-        LibtorchEvaluation evaluation(bench.model, bench.train, {});
-        const EvaluationResult before = evaluation.evaluate(bench.global, 0, 200);
+        LibtorchEvaluation evaluation(bench.model, bench.train.shape, {});
+        const EvaluationResult before = evaluation.evaluate_range(bench.global, bench.train, 0, 200);
         bench.run({5, 10, 16}, 200);
         for (std::size_t i = 0; i < bench.global.size(); ++i) bench.global[i] += bench.update[i];
-        const EvaluationResult after = evaluation.evaluate(bench.global, 0, 200);
+        const EvaluationResult after = evaluation.evaluate_range(bench.global, bench.train, 0, 200);
         CHECK(after.correct > before.correct);
         CHECK(after.loss_sum < before.loss_sum);
     }

@@ -47,10 +47,10 @@ TEST_SUITE("PlainStep") {
                 REQUIRE(plain.gradient().data[i] == doctest::Approx(libtorch.gradient().data[i]).epsilon(1e-4).scale(1.0));
             }
             CHECK(plain.loss_sum() == doctest::Approx(libtorch.loss_sum()).epsilon(1e-5));
-            LibtorchEvaluation libtorch_evaluation(model, test, normalization);
-            testing::PlainEvaluation plain_evaluation(network, plain_test);
-            const EvaluationResult wanted = libtorch_evaluation.evaluate(global, 10, 50);
-            const EvaluationResult found = plain_evaluation.evaluate(global, 10, 50);
+            LibtorchEvaluation libtorch_evaluation(model, test.shape, normalization);
+            testing::PlainEvaluation plain_evaluation(network, plain_test.gather);
+            const EvaluationResult wanted = libtorch_evaluation.evaluate_range(global, test, 10, 50);
+            const EvaluationResult found = plain_evaluation.evaluate_range(global, test, 10, 50);
             CHECK(found.loss_sum == doctest::Approx(wanted.loss_sum).epsilon(1e-5));
             CHECK(found.correct == wanted.correct);
         }

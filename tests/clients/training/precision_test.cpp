@@ -28,16 +28,16 @@ Trained train(Precision precision) {
     const ModelSpec spec = named_model("mlp", dataset.train.shape, dataset.num_classes, {{"hidden", 16}});
     FlatModel model(spec, MemorySpace::Host);
     LibtorchStep step(model, examples, {}, aggregation::SgdOptions{0.1F, 0.5F, 0.0F, false}, precision);
-    LibtorchEvaluation evaluation(model, examples, {});
+    LibtorchEvaluation evaluation(model, examples.shape, {});
     std::vector<float> global(model.layout().num_floats()), update(global.size());
     std::vector<std::uint32_t> shard(200);
     std::iota(shard.begin(), shard.end(), 0U);
     initial_parameters(spec, model.layout(), 3, global);
     Trained trained;
-    trained.loss_before = evaluation.evaluate(global, 0, 200).loss_sum;
+    trained.loss_before = evaluation.evaluate_range(global, examples, 0, 200).loss_sum;
     trained.result = train_client(step, {5, 10, 16}, {}, 0, 0, shard, global, update);
     for (std::size_t i = 0; i < global.size(); ++i) global[i] += update[i];
-    trained.loss_after = evaluation.evaluate(global, 0, 200).loss_sum;
+    trained.loss_after = evaluation.evaluate_range(global, examples, 0, 200).loss_sum;
     return trained;
 }
 

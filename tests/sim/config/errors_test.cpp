@@ -248,7 +248,7 @@ TEST_CASE("KeysOfAnotherChoice") {
          {"data:\n  format: glyphs\n  partition: {alpha: 1}\nmodel: {name: lr}\n",
           "c.yaml:3: data.partition.alpha: 'alpha' belongs to scheme 'dirichlet' or 'dirichlet_sizes'; the scheme here is "
           "'iid'; known keys: "
-          "scheme, clients, "
+          "scheme, clients, holdout, "
           "sizes"},
          {"data: {format: glyphs}\nmodel: {name: lr, hidden: 3}\n",
           "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here is 'lr'; known keys: name, init"},

@@ -104,6 +104,11 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
             run.training.local_epochs = run.training.local_epochs.value_or(1);
         }
     }
+    if (mode.build({.values = run.mode.values}).pass != Pass::Own) run.data.partition.holdout = 0.0;
+    ClientsEvaluationConfig& on_clients = run.evaluation.clients;
+    if (run.data.partition.holdout == 0.0) on_clients.every.reset();
+    if (!on_clients.every) on_clients = {};
+    if (on_clients.sample) *on_clients.sample = 1 + *on_clients.sample % clients;
     const std::int64_t arrivals = mode.steps_by_arrival ? 1 : run.mode.quorum().value_or(run.cohort_size());
     run.failures.min_updates = std::min(run.failures.min_updates, arrivals);
 }

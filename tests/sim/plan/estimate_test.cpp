@@ -56,6 +56,21 @@ TEST_SUITE("Estimate") {
         CHECK(found.runs[2].core_seconds < 0.5 * found.runs[1].core_seconds);
     }
 
+    TEST_CASE("EvaluationOfClientsIsCountedWithTheirEpochs") {
+        Configs runs;
+        // Everybody trains in each round, and once more for its own model.
+        const std::vector<std::string> plain{"rounds=20000", "data.partition.holdout=0.2", "evaluation.every=20000"};
+        runs.add(plain);
+        std::vector<std::string> personalized = plain;
+        personalized.emplace_back("evaluation.clients={every: 1, personalized: true}");
+        runs.add(personalized);
+        personalized.emplace_back("evaluation.clients.every=20000");
+        runs.add(personalized);
+        const Estimates found = estimate(runs.configs);
+        CHECK(found.runs[1].core_seconds > 1.4 * found.runs[0].core_seconds);
+        CHECK(found.runs[1].core_seconds > 1.4 * found.runs[2].core_seconds);
+    }
+
     TEST_CASE("StepOfClientsTrainedAtOnceIsTheShareOfOne") {
         if (clients::libtorch_info().version == "none") FEDHIVE_SKIP("plain loops gain nothing by many clients at once");
         // Of a tiny model nearly all of a step is calls, of which there are as many for 64 clients as for one.

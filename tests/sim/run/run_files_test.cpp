@@ -1,6 +1,7 @@
 #include "sim/run/run_files.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/memory/host_arena.h"
 #include "sim/record/durable_file.h"
 #include "sim/record/run_record.h"
 #include "sim/run/resume.h"
@@ -171,8 +172,8 @@ TEST_SUITE("RunFolder") {
             folder.put("model.safetensors");
             folder.put("manifest.json.part");
             folder.put("checkpoints/round-00000009.safetensors.part");
-            RunFolder run(RunLock(folder.run));
-            run.go_back_to(at);
+            RunFolder run(RunLock(folder.run), some_config());
+            run.go_back_to(at, 1);
             CHECK(folder.text("rounds.csv") == rounds);
             CHECK(folder.text("events.jsonl") == events);
             CHECK_FALSE(fs::exists(folder.run / "model.safetensors"));
@@ -182,9 +183,40 @@ TEST_SUITE("RunFolder") {
         }
         // From the beginning: the columns alone.
         folder.put("rounds.csv", "rou");
-        RunFolder run(RunLock(folder.run));
-        run.go_back_to({});
+        RunFolder run(RunLock(folder.run), some_config());
+        run.go_back_to({}, 0);
         CHECK(folder.text("rounds.csv") == rounds);
+    }
+
+    TEST_CASE("GoingBackCutsTheTableOfFairnessAndKeepsClientsOfTheRoundsBefore") {
+        const Folder folder;
+        RunConfig config = some_config();
+        config.evaluation.clients.every = 2;
+        const aggregation::HostArena arena({16, 1});
+        RoundRecord round;
+        TablePositions at;
+        std::string first;
+        {
+            RunFolder run(RunLock(folder.run), config, "");
+            round.round = 2;
+            round.on_clients = ClientsTest{{{3, 4, 0.5, 0.75}}, {}};
+            run.add_round(round, {}, ServerState(arena));
+            at = run.sync_tables();
+            first = folder.text("fairness.csv");
+            CHECK(at.fairness.bytes == first.size());
+            CHECK(first.find("\n2,global,1,4,0.75,") != std::string::npos);
+            round.round = 4;
+            run.add_round(round, {}, ServerState(arena));
+            CHECK(folder.text("client_accuracy.csv").find("4,global,3,4,0.5,0.75\n") != std::string::npos);
+        }
+        RunFolder run(RunLock(folder.run), config);
+        run.go_back_to(at, 4);
+        CHECK(folder.text("fairness.csv") == first);
+        CHECK(fs::exists(folder.run / "client_accuracy.csv"));
+        run.go_back_to(at, 3);
+        CHECK_FALSE(fs::exists(folder.run / "client_accuracy.csv"));
+        run.go_back_to({}, 0);
+        CHECK(folder.text("fairness.csv") == first.substr(0, first.find('\n') + 1));
     }
 
     TEST_CASE("EventsTakeAnyText") {

@@ -43,7 +43,7 @@ Checkpoint some_checkpoint() {
     checkpoint.environment = {"2.11.0", "AVX512", "cuda", "sm_90 under driver 13000"};
     checkpoint.data_fingerprint = 0xFEDCBA9876543210;
     checkpoint.layout_fingerprint = 7;
-    checkpoint.tables = {{1234, 0xFEDCBA98}, {5678901234567}, {}};
+    checkpoint.tables = {{1234, 0xFEDCBA98}, {5678901234567}, {}, {77, 0x1234}};
     checkpoint.progress.wall_s = 0.1 + 0.2;
     checkpoint.progress.phase_seconds = {1.0 / 3.0, 2.0, 3.0, 4.0, 5.0, 6e-9};
     checkpoint.progress.test = Metrics{std::nextafter(0.7, 1.0), 0.25};
@@ -109,6 +109,8 @@ TEST_SUITE("Checkpoint") {
         CHECK(read.checkpoint.tables.rounds.crc == 0xFEDCBA98);
         CHECK(read.checkpoint.tables.clients.bytes == 5678901234567);
         CHECK_FALSE(read.checkpoint.tables.clients.crc);
+        CHECK(read.checkpoint.tables.fairness.bytes == 77);
+        CHECK(read.checkpoint.tables.fairness.crc == 0x1234);
         CHECK(read.checkpoint.now_s == wanted.now_s);
         REQUIRE(read.checkpoint.in_flight.size() == 2);
         for (std::size_t i = 0; i < 2; ++i) {
@@ -187,6 +189,17 @@ TEST_SUITE("Checkpoint") {
               {"\\\"retried\\\":4", "\\\"retrieD\\\":4", "failures has no number 'retried'"},
               {"\\\"barrier\\\":3.0", "\\\"barrier\\\":nil", "wall_s has no number"}})
             CHECK_MESSAGE(written.damage(with_hash_for(written.content, from, to)).find(problem) != std::string::npos, problem);
+    }
+
+    TEST_CASE("OneFromBeforeThereWasATableOfFairnessHasNone") {
+        const Written written;
+        std::string older = with_hash_for(written.content, "fairness_csv_bytes", "something_unknown_");
+        older = with_hash_for(older, "fairness_csv_crc32", "something_ignored_");
+        std::ofstream(written.file, std::ios::binary | std::ios::trunc) << older;
+        const TablePositions tables = read_checkpoint(written.file).checkpoint.tables;
+        CHECK(tables.fairness.bytes == 0);
+        CHECK_FALSE(tables.fairness.crc);
+        CHECK(tables.rounds.bytes == 1234);
     }
 
     TEST_CASE("OtherFormatNamesBothVersionsAndIsNotTakenForDamage") {

@@ -14,9 +14,8 @@ public:
         : plan_(plan),
           network_(plan.model),
           train_{dataset.train(), BatchGather(plan.data.shape, plan.normalization.get())},
-          test_{dataset.test(), BatchGather(plan.data.shape, plan.normalization.get())},
           step_(network_, train_, plan.optimizer),
-          evaluation_(network_, test_) {
+          evaluation_(network_, train_.gather) {
         if (network_.layout().fingerprint() != plan.layout_fingerprint)
             throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
     }
@@ -35,7 +34,7 @@ public:
 private:
     const WorkerPlan& plan_;
     testing::Network network_;
-    testing::Examples train_, test_;
+    testing::Examples train_;
     testing::PlainStep step_;
     testing::PlainEvaluation evaluation_;
     std::unique_ptr<BatchedStep> batched_step_;  // once it is asked for

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace fedhive::testing {
 
@@ -106,13 +105,10 @@ void PlainBatchedStep::loss_sums(std::span<double> sums) {
     for (std::size_t row = 0; row < sums.size(); ++row) sums[row] = rows_[row]->loss_sum();
 }
 
-clients::EvaluationResult PlainEvaluation::evaluate(aggregation::ConstParamSpan global, std::uint64_t first,
-                                                    std::uint64_t count) {
-    std::vector<std::uint32_t> indices(count);
-    std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(first));
-    Examples::Batch batch = test_.batch(indices);
+clients::EvaluationResult PlainEvaluation::evaluate(const clients::ExamplesView& from, std::span<const std::uint32_t> indices) {
+    Examples::Batch batch = Examples{from, gather_}.batch(indices);
     const Loss loss =
-        cross_entropy(network_.forward(global.data, std::move(batch.x), 0, network_.names().size()), batch.labels);
+        cross_entropy(network_.forward(model_.data, std::move(batch.x), 0, network_.names().size()), batch.labels);
     return {loss.sum, loss.correct};
 }
 

@@ -66,12 +66,14 @@ private:
 
 class PlainEvaluation final : public clients::Evaluation {
 public:
-    PlainEvaluation(Network& network, const Examples& test) : network_(network), test_(test) {}
-    clients::EvaluationResult evaluate(aggregation::ConstParamSpan global, std::uint64_t first, std::uint64_t count) override;
+    PlainEvaluation(Network& network, const clients::BatchGather& gather) : network_(network), gather_(gather) {}
+    void begin(aggregation::ConstParamSpan model) override { model_ = model; }
+    clients::EvaluationResult evaluate(const clients::ExamplesView& from, std::span<const std::uint32_t> indices) override;
 
 private:
     Network& network_;
-    const Examples& test_;
+    clients::BatchGather gather_;
+    aggregation::ConstParamSpan model_;
 };
 
 /// One half of a model that is cut; the other one is at the channel's other end.

@@ -119,18 +119,19 @@ TEST_SUITE("DeviceSteps") {
         if (!has_device()) FEDHIVE_SKIP("there is no CUDA device");
         BlockModel on("mlp", false, {});
         const aggregation::ParamBuffer global = on.start();
-        DeviceEvaluation evaluation(on.network, on.dataset.train(MemorySpace::Cuda));
-        const EvaluationResult all = evaluation.evaluate(global, 0, kBlockExamples);
+        DeviceEvaluation evaluation(on.network);
+        const ExamplesView examples = on.dataset.train(MemorySpace::Cuda);
+        const EvaluationResult all = evaluation.evaluate_range(global, examples, 0, kBlockExamples);
         EvaluationResult parts;
         for (const auto& [first, count] : {std::pair<std::uint64_t, std::uint64_t>{0, 1}, {1, 40}, {41, 23}}) {
-            const EvaluationResult part = evaluation.evaluate(global, first, count);
+            const EvaluationResult part = evaluation.evaluate_range(global, examples, first, count);
             parts.loss_sum += part.loss_sum;
             parts.correct += part.correct;
         }
         CHECK(parts.correct == all.correct);
         CHECK(all.correct > 0);
         CHECK(parts.loss_sum == doctest::Approx(all.loss_sum).epsilon(1e-12));
-        CHECK_THROWS_AS(evaluation.evaluate(global, kBlockExamples, 1), Fault);
+        CHECK_THROWS_AS(evaluation.evaluate_range(global, examples, kBlockExamples, 1), Fault);
     }
 
     TEST_CASE("Gpu: DeviceRefusesExamplesThatAreNotThereAndModelsWithoutRoom") {

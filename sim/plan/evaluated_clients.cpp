@@ -1,0 +1,28 @@
+#include "sim/plan/evaluated_clients.h"
+
+#include "aggregation/base/random.h"
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+std::vector<std::uint32_t> evaluated_clients(const LoadedConfig& loaded, const clients::SharedDataset& dataset) {
+    const ClientsEvaluationConfig& config = loaded.run.evaluation.clients;
+    std::vector<std::uint32_t> clients;
+    if (!config.every) return clients;
+    for (std::uint32_t client = 0; client < dataset.map().num_clients; ++client)
+        if (!dataset.held_out(client).empty()) clients.push_back(client);
+    if (clients.empty())
+        throw loaded.source->error(
+            "evaluation.clients.every",
+            "no client holds an example out: all of them have a single one, which data.partition.holdout "
+            "leaves to training; use fewer clients or more data");
+    if (!config.sample || static_cast<std::size_t>(*config.sample) >= clients.size()) return clients;
+    Stream stream(loaded.run.all_seeds().sampling, Purpose::EvaluatedClients);
+    shuffle(std::span(clients), stream);
+    clients.resize(static_cast<std::size_t>(*config.sample));
+    std::sort(clients.begin(), clients.end());
+    return clients;
+}
+
+}  // namespace fedhive::sim

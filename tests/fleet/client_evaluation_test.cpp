@@ -1,0 +1,105 @@
+// Models on what clients hold out, with real worker processes and a toy that counts steps: what comes of it is known exactly.
+#include "aggregation/base/clock.h"
+#include "aggregation/memory/host_arena.h"
+#include "clients/data/formats/synthetic.h"
+#include "clients/data/partitions/schemes.h"
+#include "sim/fleet/fleet.h"
+#include "tests/fleet/toy_trainer.h"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+/// 12 clients of ten examples, of which each holds out three; batches of 4: two steps an epoch. All but client 7 are evaluated, three in a
+/// chunk.
+struct EvaluatedToys {
+    explicit EvaluatedToys(std::uint32_t workers, const char* fault = "", const char* client = "")
+        : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
+                                                 clients::hold_out(clients::partition_contiguous(120, 12), 0.3, 1))),
+          arena({64, 12}),
+          server{arena},
+          strategy(make_strategy("fedavg", {}, Weighting::Uniform)) {
+        setenv("TOY_FAULT", fault, 1);
+        setenv("TOY_CLIENT", client, 1);
+        FleetOptions options;
+        options.workers = workers;
+        options.slots = SlotPlan::even(1);
+        options.mode.in_flight = 12;
+        options.mode.quorum = 12;
+        options.test_chunk = 9;
+        for (std::uint32_t id = 0; id < 12; ++id)
+            if (id != 7) options.evaluated_clients.push_back(id);
+        evaluated = options.evaluated_clients;
+        options.personalized = true;
+        options.failures.policy = "retry";
+        clients::WorkerPlan plan = testing::toy_plan(arena, dataset, 4);
+        plan.evaluation_chunk = 2;
+        fleet = std::make_unique<Fleet>(options, plan, arena, dataset, testing::make_toy_trainer);
+    }
+
+    float round_of_everybody() {
+        Cohort cohort(12);
+        std::iota(cohort.begin(), cohort.end(), 0U);
+        fleet->pull_down(cohort, server, strategy);
+        fleet->train();
+        const Arrivals arrived = fleet->barrier(server);
+        const float step = arrived.updates.front().values.data[0];
+        fleet->release(arrived, server);
+        return step;
+    }
+
+    clients::SharedDataset dataset;
+    aggregation::HostArena arena;
+    ServerState server;
+    Strategy strategy;
+    std::vector<std::uint32_t> evaluated;
+    std::unique_ptr<Fleet> fleet;
+};
+
+}  // namespace
+
+TEST_SUITE("ClientEvaluation") {
+    TEST_CASE("GlobalModelIsEvaluatedOnEachClientsOwnExamplesByAnyNumberOfWorkers") {
+        for (const std::uint32_t workers : {0U, 1U, 3U}) {
+            EvaluatedToys run(workers);
+            run.server.model().data[0] = 2.0F;
+            const auto results = run.fleet->evaluate_clients(run.server);
+            REQUIRE(results.size() == 11);
+            for (std::size_t i = 0; i < results.size(); ++i) {
+                const auto held_out = run.dataset.held_out(run.evaluated[i]);
+                REQUIRE(held_out.size() == 3);
+                CHECK(results[i].loss_sum == 6.0);
+                // The toy's `correct` is a pass's first example, and two go into a pass.
+                CHECK(results[i].correct == held_out[0] + held_out[2]);
+            }
+        }
+    }
+
+    TEST_CASE("PersonalizedModelsAreAnEpochAwayAndThrownAway") {
+        for (const std::uint32_t workers : {0U, 3U}) {
+            EvaluatedToys run(workers);
+            run.server.model().data[0] = 2.0F;
+            for (const clients::EvaluationResult& result : run.fleet->evaluate_personalized(run.server, {}))
+                CHECK(result.loss_sum == (2.0 + 2.0) * 3.0);
+            CHECK(run.server.model().data[0] == 2.0F);
+            for (const clients::EvaluationResult& result : run.fleet->evaluate_clients(run.server))
+                CHECK(result.loss_sum == 6.0);
+            // Nobody's training goes on from there, and the test examples are what they were.
+            CHECK(run.round_of_everybody() == 2.0F);
+            CHECK(run.fleet->evaluate(run.server).front().loss_sum == 2.0 * 9.0);
+        }
+    }
+
+    TEST_CASE("ModelThatCannotBeTrainedIsTriedAgainThenEndsTheRun") {
+        EvaluatedToys run(2, "throw", "5");
+        CHECK(run.fleet->evaluate_clients(run.server).size() == 11);
+        CHECK_THROWS_WITH_AS(run.fleet->evaluate_personalized(run.server, {}),
+                             doctest::Contains("the toy broke (attempt 3 of 3)"), RunAborted);
+        CHECK(run.fleet->failure_counts().retried == 2);
+    }
+}
