@@ -12,8 +12,8 @@ using CudaError = const char*;
 /// What all of a launch's blocks have in common. Pointers are the device's.
 struct Launch {
     Network network;
-    element::GatherTerms from;  // `order`: of all examples of the launch, one client after the other
-    std::uint32_t group = 1;    // rows
+    element::GatherTerms from{};  // `order`: of all examples of the launch, one client after the other
+    std::uint32_t group = 1;      // rows
     std::uint32_t shared_bytes = 0;
     bool shared_parameters = false, shared_gradient = false, shared_velocity = false;
 };
