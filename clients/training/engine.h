@@ -25,6 +25,7 @@ struct LibtorchEngine {
                      std::uint64_t most_bytes);
     /// GPUs that LibTorch can use. Does not create a CUDA context.
     int (*num_cuda_devices)();
+    std::size_t plan_bytes = sizeof(WorkerPlan);  // a library of another build has another idea of a plan
 };
 
 /// Throws ConfigError where LibTorch cannot be loaded: which file, why, and what to do.

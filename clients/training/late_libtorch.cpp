@@ -30,7 +30,10 @@ const LibtorchEngine& load() {
             fmt::format("LibTorch cannot be loaded: {}; build fedhive again (scripts/run does it), or use a model "
                         "that training.engine: direct trains",
                         dlerror()));
-    return reinterpret_cast<const LibtorchEngine& (*)()>(entry)();
+    const LibtorchEngine& engine = reinterpret_cast<const LibtorchEngine& (*)()>(entry)();
+    if (engine.plan_bytes != sizeof(WorkerPlan))
+        throw ConfigError(fmt::format("{} is of another build than this program; build both again (scripts/run does it)", library.string()));
+    return engine;
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ struct Upload {
     aggregation::ParamSpan scratch;      // [P], for a step's own use
     const aggregation::Layout& layout;   // of both
     const UploadPlan& plan;
-    std::uint64_t key;  // of this client in this round and this step of the chain: what is drawn depends on nothing else
-    std::uint32_t client_id;
+    std::uint64_t key = 0;  // of this client in this round and this step of the chain: what is drawn depends on nothing else
+    std::uint32_t client_id = 0;
     double norm_bound = 0.0;  // no update of this experiment is longer here; 0: there is no bound
 };
 
