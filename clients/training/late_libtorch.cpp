@@ -32,7 +32,8 @@ const LibtorchEngine& load() {
                         dlerror()));
     const LibtorchEngine& engine = reinterpret_cast<const LibtorchEngine& (*)()>(entry)();
     if (engine.plan_bytes != sizeof(WorkerPlan))
-        throw ConfigError(fmt::format("{} is of another build than this program; build both again (scripts/run does it)", library.string()));
+        throw ConfigError(
+            fmt::format("{} is of another build than this program; build both again (scripts/run does it)", library.string()));
     return engine;
 }
 
