@@ -31,10 +31,11 @@ def write_patients(folder):
 
 
 def parts_of(page, section):
-    """The program of a section, and its config: the last one that stands before, or behind where the section names owners."""
-    program = re.search(rf"^## From {section}\n.*?^```python\n(.*?)^```$", page, re.M | re.S).group(1)
-    first, with_owners = re.findall(r"^```yaml\n(.*?)^```$", page, re.M | re.S)
-    return program, with_owners if "client=" in program else first
+    """The program of a section, and its config: the first of the page, or the first behind the section where that names owners."""
+    found = re.search(rf"^## From {section}\n.*?^```python\n(.*?)^```$", page, re.M | re.S)
+    program = found.group(1)
+    config = re.compile(r"^```yaml\n(.*?)^```$", re.M | re.S)
+    return program, config.search(page, found.end() if "client=" in program else 0).group(1)
 
 
 def main(fedhive, section):

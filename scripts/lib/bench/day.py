@@ -20,7 +20,9 @@ from pathlib import Path
 
 from bench import machine, measure, parts, sides, workloads
 
-FORMS = {"eager": {}, "recorded": {"graph": True}, "batched": {"together": True}, "recorded and batched": {"graph": True, "together": True}}
+# Settings of `training` by form of the local steps; those of `together` train as many clients at once as a cohort has, up to 32.
+FORMS = {"direct": {"engine": "direct"}, "eager": {"engine": "libtorch"}, "recorded": {"engine": "libtorch", "graph": True},
+         "batched": {"engine": "libtorch", "together": True}, "recorded and batched": {"engine": "libtorch", "graph": True, "together": True}}
 SANITIZED = "Gpu: *"
 TOOLS = ("memcheck", "racecheck", "synccheck")
 
@@ -53,7 +55,7 @@ class Day:
 
 
 def config_of(day, workload, workers, form, more=None):
-    settings = {"graph": True} if "graph" in form else {}
+    settings = {key: value for key, value in form.items() if key != "together"}
     if "together" in form:
         together = 1 << (min(32, workload["cohort"]) - 1).bit_length()
         settings.update(clients_per_slot=together, clients_at_once=together)
@@ -93,13 +95,13 @@ class Run:
         except OSError:
             return 0
 
-    def end(self, watch=lambda: None):
-        """Throws measure.Failed with fedhive's last line, or when the part's time is over."""
+    def end(self, watch=lambda: None, pause_s=0.05):
+        """Calls `watch` every so often. Throws measure.Failed with fedhive's last line, or when the part's time is over."""
         while self.process.poll() is None:
             if self.day.left_s() < 0:
                 raise measure.Failed("cut off: the part's time is over")
             watch()
-            time.sleep(0.05)
+            time.sleep(pause_s)
         if self.process.returncode != 0:
             raise measure.Failed((self.process.stderr.read().strip().splitlines() or ["it said nothing"])[-1])
         return json.loads((self.out / "manifest.json").read_text())
@@ -194,8 +196,12 @@ def bits(day):
         for form_name, form in day.forms().items():
             first = None
             for workers in (0, 1, 2) if day.quick else (0, 1, 2, 4, 8):
-                with Run(day, config_of(day, workload, workers, form)) as run:
-                    sha = run.end()["model_sha256"]
+                try:
+                    with Run(day, config_of(day, workload, workers, form)) as run:
+                        sha = run.end()["model_sha256"]
+                except measure.Failed as error:
+                    yield {"workload": name, "form": form_name, "workers": workers, "same_bits": False, "model_sha256": str(error)}
+                    break
                 first = first or sha
                 yield {"workload": name, "form": form_name, "workers": workers, "same_bits": sha == first, "model_sha256": sha}
 
@@ -206,19 +212,23 @@ def killed(day):
     workload = {**day.workload("w2-mnist_cnn"), "rounds": day.rounds}
     for form_name, form in day.forms().items():
         retry = {"failures": {"policy": "retry", "attempts": 20}}
-        with Run(day, config_of(day, workload, 2, form, retry)) as run:
-            expected = run.end()["model_sha256"]
+        try:
+            with Run(day, config_of(day, workload, 2, form, retry)) as run:
+                expected, round_s = run.end()["model_sha256"], run.round_s()
+        except measure.Failed as error:
+            yield {"form": form_name, "kills": 0, "same_bits": False, "failures": str(error)}
+            continue
         with Run(day, config_of(day, workload, 2, form, retry)) as run:
             kills, following = 0, 1
 
             def strike():
                 nonlocal kills, following
                 if kills < 5 and run.rounds_done() >= following and (workers := run.children()):
-                    time.sleep(chance.uniform(0.0, 0.05))
+                    time.sleep(chance.uniform(0.0, min(0.05, round_s)))
                     os.kill(chance.choice(workers), signal.SIGKILL)
                     kills, following = kills + 1, run.rounds_done() + max(1, workload["rounds"] // 8)
             try:
-                manifest = run.end(strike)
+                manifest = run.end(strike, min(0.05, round_s / 4))
                 same, told = manifest["model_sha256"] == expected, json.dumps(manifest["failures"])
             except (measure.Failed, ProcessLookupError) as error:
                 same, told = False, str(error)

@@ -97,7 +97,7 @@ def _has_key(fedhive, key):
 def _fedhive_sides(fedhive, device):
     """fedhive as everybody runs it, and with what this program knows besides."""
     sides = [Fedhive("fedhive", fedhive, device)]
-    if device == "cpu" and _has_key(fedhive, "engine"):
+    if _has_key(fedhive, "engine"):
         sides.append(Fedhive("fedhive libtorch", fedhive, device, {"engine": "libtorch"}, note="training.engine: libtorch"))
     known, together = _has_key(fedhive, "clients_at_once"), TOGETHER[device]
     at_once = f"training.clients_at_once: {together}"
