@@ -139,7 +139,9 @@ void SlotSum::fold_top() {
 std::unique_ptr<Aggregator> make_mean() { return std::make_unique<Mean>(); }
 
 AggregatorSpec mean() {
-    return {.name = "mean", .summary = "weighted mean (arXiv:1602.05629)", .build = [](const Values&) { return make_mean(); }};
+    return {.name = "mean", .summary = "weighted mean (arXiv:1602.05629)", .replaceable = true, .build = [](const Values&) {
+                return make_mean();
+            }};
 }
 
 }  // namespace fedhive::aggregation

@@ -12,6 +12,9 @@
 
 namespace fedhive::sim {
 
+class Fleet;
+struct ServerState;
+
 class Console {
 public:
     explicit Console(bool quiet) : quiet_(quiet) {}
