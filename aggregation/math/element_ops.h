@@ -82,14 +82,13 @@ FEDHIVE_HOST_DEVICE float server_momentum(float global, float aggregate, float& 
 
 FEDHIVE_HOST_DEVICE float server_mix(float global, float local, float rate) { return (1.0F - rate) * global + rate * local; }
 
-template <SecondMoment Second>
 FEDHIVE_HOST_DEVICE float server_adaptive(float global, float aggregate, float& m, float& v, float lr, float beta1, float beta2,
-                                          float tau) {
+                                          float tau, SecondMoment second) {
     const float square = aggregate * aggregate;
     m = beta1 * m + (1.0F - beta1) * aggregate;
-    if constexpr (Second == SecondMoment::Sum)
+    if (second == SecondMoment::Sum)
         v += square;
-    else if constexpr (Second == SecondMoment::Average)
+    else if (second == SecondMoment::Average)
         v = beta2 * v + (1.0F - beta2) * square;
     else
         v -= (1.0F - beta2) * square * (v > square ? 1.0F : v < square ? -1.0F : 0.0F);

@@ -9,28 +9,28 @@ namespace {
 
 namespace host {
 
-template <SecondMoment Second>
-[[gnu::always_inline]] inline void server_adaptive(float* __restrict next, const float* global, const float* aggregate,
-                                                   float* __restrict m, float* __restrict v, std::size_t size,
-                                                   const ServerAdaptiveOptions& options) {
-    const auto [lr, beta1, beta2, tau, _] = options;
+[[gnu::always_inline]] inline void server_adaptive(SecondMoment second, float* __restrict next, const float* global,
+                                                   const float* aggregate, float* __restrict m, float* __restrict v,
+                                                   std::size_t size, const ServerAdaptiveOptions& options) {
+    const float lr = options.lr, beta1 = options.beta1, beta2 = options.beta2, tau = options.tau;
     for (std::size_t i = 0; i < size; ++i)
-        next[i] = element::server_adaptive<Second>(global[i], aggregate[i], m[i], v[i], lr, beta1, beta2, tau);
+        next[i] = element::server_adaptive(global[i], aggregate[i], m[i], v[i], lr, beta1, beta2, tau, second);
 }
 
+// One each, so that no element asks which.
 FEDHIVE_CLONES void server_adagrad(float* __restrict next, const float* global, const float* aggregate, float* __restrict m,
                                    float* __restrict v, std::size_t size, const ServerAdaptiveOptions& options) {
-    server_adaptive<SecondMoment::Sum>(next, global, aggregate, m, v, size, options);
+    server_adaptive(SecondMoment::Sum, next, global, aggregate, m, v, size, options);
 }
 
 FEDHIVE_CLONES void server_adam(float* __restrict next, const float* global, const float* aggregate, float* __restrict m,
                                 float* __restrict v, std::size_t size, const ServerAdaptiveOptions& options) {
-    server_adaptive<SecondMoment::Average>(next, global, aggregate, m, v, size, options);
+    server_adaptive(SecondMoment::Average, next, global, aggregate, m, v, size, options);
 }
 
 FEDHIVE_CLONES void server_yogi(float* __restrict next, const float* global, const float* aggregate, float* __restrict m,
                                 float* __restrict v, std::size_t size, const ServerAdaptiveOptions& options) {
-    server_adaptive<SecondMoment::Sign>(next, global, aggregate, m, v, size, options);
+    server_adaptive(SecondMoment::Sign, next, global, aggregate, m, v, size, options);
 }
 
 }  // namespace host
