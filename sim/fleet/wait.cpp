@@ -1,12 +1,16 @@
 #include "sim/fleet/wait.h"
 
+#include <optional>
+
 namespace fedhive::sim {
 
 void Wait::until(const std::function<Awaited()>& awaited, double grace_s) {
     std::size_t done_before = 0;
-    const std::uint32_t began = finished();
+    std::optional<std::uint32_t> began_at;  // finished tasks without those of this wait, of which some may be done before it begins
     for (;;) {
         const Awaited wait_for = awaited();
+        if (!began_at) began_at = finished() - static_cast<std::uint32_t>(board_.num_done(wait_for.cells));
+        const std::uint32_t began = *began_at;
         finished_before_ = began - static_cast<std::uint32_t>(wait_for.before);
         awaited_ = static_cast<std::uint32_t>(wait_for.before + wait_for.quorum);
         const std::vector<clients::FoundFailure> found = workforce_.wait(wait_for.cells, wait_for.quorum, grace_s);
