@@ -44,6 +44,9 @@ struct Flight {
     std::uint64_t waits_since = 0;      // … since the server had made so many steps
     bool put = false;                   // on the board
     bool arrived = false;               // it waits in its slot for the others of the round, and is replaced already
+    std::uint32_t rank = 0;             // who trains them …
+    bool elsewhere = false;             // … another one than this
+    std::int64_t finished_ns = 0;       // of an arrived one elsewhere, by this host's now_ns()
     std::vector<Participant> clients;   // ascending ids
 
     /// Somebody of them is left to train.
