@@ -98,7 +98,8 @@ ClientReport Collector::report_of(const Flight& flight, std::size_t slot, std::s
             .sent_round = flight.sent_round,
             .staleness = 0,
             .result = attempts.dropped ? clients::ClientResult{} : client.result,
-            .failure = attempts.dropped};
+            .failure = attempts.dropped,
+            .elsewhere = flight.elsewhere};
 }
 
 void Collector::leave_behind(Arrivals& arrived, std::size_t slot, ServerState& server) {

@@ -58,7 +58,7 @@ std::uint32_t Flights::rank_of(std::size_t slot, std::uint32_t client_id, std::u
     constexpr std::uint64_t kBlocks = 4;  // of a rank's run, so that none has a quarter more than another
     const std::uint64_t ranks = options_.ranks->size();
     if (options_.mode.overlaps()) return static_cast<std::uint32_t>(slot % ranks);
-    if (options_.by_client) return static_cast<std::uint32_t>(client_id * ranks / workload_.num_clients());
+    if (options_.by_client) return options_.ranks->owner_of(client_id, workload_.num_clients());
     const std::uint64_t block = std::bit_floor(std::max<std::uint64_t>(1, cohort / (kBlocks * ranks)));
     const std::uint64_t blocks = (cohort + block - 1) / block;
     return static_cast<std::uint32_t>(position / block * ranks / blocks);

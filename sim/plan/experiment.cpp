@@ -13,6 +13,7 @@
 #include "sim/plan/one_rank.h"
 #include "sim/plan/recorded_arrivals.h"
 #include "sim/plan/worker_probe.h"
+#include "sim/ranks/bytes.h"
 #include "sim/record/run_record.h"
 #include "sim/round/divergence.h"
 
@@ -214,10 +215,36 @@ FleetOptions Experiment::fleet_options() const {
 void Experiment::keep_states(const Arrivals& arrived) {
     if (!strategy.control_variates) return;
     for (const ClientReport& client : arrived.clients) {
-        if (client.failure) continue;
+        if (client.failure || client.elsewhere) continue;
         const aggregation::ParamSpan slot = arena->slot(client.slot);
         const aggregation::HostView change(slot.part(layout.num_floats(), client_states.floats()));
         client_states.add(client.client_id, change);
+    }
+}
+
+void Experiment::bring_states() {
+    if (ranks.is_alone() || client_states.floats() == 0) return;
+    const Patience patience{.seconds = 600.0};
+    BytesWriter mine;
+    for (const std::uint64_t client : client_states.keepers())
+        if (ranks.owner_of(client, client_states.clients()) == ranks.rank()) mine.put(client);
+    const std::vector<std::string> keepers = ranks.all_gather(mine.take(), patience);
+    const auto each = [&](std::uint32_t rank, const auto& take) {
+        for (BytesReader theirs(keepers[rank]); !theirs.empty();) take(theirs.get<std::uint64_t>());
+    };
+    if (!ranks.writes()) {
+        std::vector<Outgoing> out;
+        each(ranks.rank(), [&](std::uint64_t client) { out.push_back({0, std::as_bytes(client_states.of(client).host())}); });
+        return ranks.exchange(out, {}, patience);
+    }
+    for (std::uint32_t rank = 1; rank < ranks.size(); ++rank) {
+        std::vector<std::vector<float>> states;
+        std::vector<Incoming> in;
+        each(rank, [&](std::uint64_t) { states.emplace_back(client_states.floats()); });
+        for (std::vector<float>& state : states) in.push_back({rank, std::as_writable_bytes(std::span(state))});
+        ranks.exchange({}, in, patience);
+        std::size_t next = 0;
+        each(rank, [&](std::uint64_t client) { client_states.set(client, states[next++]); });
     }
 }
 

@@ -84,8 +84,12 @@ struct Experiment {
 
     FleetOptions fleet_options() const;
 
-    /// After a server step, before the slots are free again: each client that was accepted keeps what its update says it will.
+    /// After a server step, before the slots are free again: each client that was accepted keeps what its update says it will, with the rank that
+    /// trains it.
     void keep_states(const Arrivals& arrived);
+
+    /// Before a checkpoint: what clients keep comes to rank 0. To be called by all ranks. Throws as Ranks::exchange.
+    void bring_states();
 
     /// The published global model in host memory, [P]; to be read before the next server step.
     aggregation::HostView global_model() const { return aggregation::HostView(server.model()); }

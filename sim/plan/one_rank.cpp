@@ -2,12 +2,6 @@
 
 namespace fedhive::sim {
 
-namespace {
-
-constexpr const char* kAlone = "; take it away, or start one process without MPI";
-
-}  // namespace
-
 void refuse_what_needs_one_rank(const LoadedConfig& loaded, const Mode& mode, aggregation::MemorySpace space) {
     const RunConfig& run = loaded.run;
     if (space != aggregation::MemorySpace::Host)
@@ -22,8 +16,6 @@ void refuse_what_needs_one_rank(const LoadedConfig& loaded, const Mode& mode, ag
                                    fmt::format("on the wall clock mode {} with a quorum waits for whoever comes first, which several "
                                                "ranks cannot agree on; allowed with them: virtual, or arrivals of an earlier run",
                                                run.mode.name));
-    if (run.strategy.name == "scaffold")
-        throw loaded.source->error("strategy.name", fmt::format("scaffold keeps a control variate for each client in one process{}", kAlone));
 }
 
 }  // namespace fedhive::sim

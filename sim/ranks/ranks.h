@@ -41,6 +41,7 @@ public:
     bool is_alone() const { return transport_ == nullptr; }
     std::uint32_t rank() const { return rank_; }
     std::uint32_t size() const { return size_; }
+    bool is_broken() const { return broken_; }     // somebody is lost: there are no more meetings
     bool writes() const { return rank_ == 0; }  // folder, tables, lines
 
     /// What each rank has to say, by rank. Throws as meet() where one of them ends, RankFailed naming who does not answer within the patience,
@@ -59,6 +60,11 @@ public:
     std::uint64_t begin_of(std::uint64_t total, std::uint32_t rank) const { return total * rank / size_; }
     std::uint64_t begin_of(std::uint64_t total) const { return begin_of(total, rank_); }
     std::uint64_t end_of(std::uint64_t total) const { return begin_of(total, rank_ + 1); }
+
+    /// Who trains a client of so many that keep something: the same rank in every round, and neighbours by id with neighbours.
+    std::uint32_t owner_of(std::uint64_t client, std::uint64_t total) const {
+        return static_cast<std::uint32_t>(client * size_ / total);
+    }
 
     /// This rank ends, for what is being thrown now; to be called in a catch. The others learn it at their next meeting. Nothing happens where
     /// they know already.

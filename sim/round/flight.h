@@ -75,6 +75,7 @@ struct ClientReport {
     std::uint64_t staleness = 0;                    // server steps since
     clients::ClientResult result{};                 // of an accepted client
     std::optional<clients::FailureKind> failure{};  // of one that was dropped, or came late
+    bool elsewhere = false;                         // trained by another rank: its slot is empty here
 };
 
 /// What the barrier returns.

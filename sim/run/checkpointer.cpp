@@ -64,16 +64,26 @@ std::string checkpoint_of(const Experiment& run, const Progress& progress, const
     return encode_checkpoint(checkpoint, run.travels, vectors, run.client_states);
 }
 
-Checkpointer::Checkpointer(const Experiment& run, RunFolder* folder, const Reporter& reporter,
+Checkpointer::Checkpointer(Experiment& run, RunFolder* folder, const Reporter& reporter,
                            std::optional<std::int64_t> newest)
     : run_(run), folder_(folder), reporter_(reporter), newest_(newest) {}
 
 void Checkpointer::round_ended(const ServerState& server) {
-    if (folder_ != nullptr && due(server.round)) write();
+    write_if_agreed(folder_ != nullptr && due(server.round));
 }
 
 void Checkpointer::write_if_older() {
-    if (folder_ != nullptr && run_.server.round > 0 && newest_ != run_.server.round) write();
+    write_if_agreed(folder_ != nullptr && run_.server.round > 0 && newest_ != run_.server.round);
+}
+
+/// What clients keep lies with the ranks that train them: these must know that it is wanted. One that is lost has taken it along.
+void Checkpointer::write_if_agreed(bool wanted) {
+    Ranks& ranks = run_.ranks;
+    if (!ranks.is_alone() && run_.client_states.floats() > 0) {
+        if (ranks.is_broken() || ranks.all_gather(wanted ? "due" : "", {})[0].empty()) return;
+        run_.bring_states();
+    }
+    if (wanted) write();
 }
 
 bool Checkpointer::due(std::int64_t round) const {

@@ -56,7 +56,7 @@ nlohmann::ordered_json ranks_to_json(const Ranks& ranks) {
 }  // namespace
 
 Reporter::Reporter(const Experiment& run, RunFolder* folder, bool quiet, Past past)
-    : run_(run), folder_(folder), console_(quiet || folder == nullptr), past_(std::move(past)), start_ns_(now_ns()) {
+    : run_(run), folder_(folder), console_(quiet || folder == nullptr, run.ranks.is_alone()), past_(std::move(past)), start_ns_(now_ns()) {
     if (past_.started.empty()) past_.started = utc_time();
 }
 
