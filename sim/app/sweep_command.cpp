@@ -120,7 +120,7 @@ SweepConfig load(const SweepCommand& command) {
 }  // namespace
 
 int sweep_command(const SweepCommand& command) {
-    refuse_ranks("a sweep");
+    if (refuse_ranks("a sweep")) return 2;
     clients::block_interrupts();
     SweepConfig sweep = load(command);
     resolve_devices(sweep);

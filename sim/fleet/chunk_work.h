@@ -62,7 +62,8 @@ private:
     void learn(std::size_t num_chunks);
     void place_clients();
     std::vector<clients::EvaluationResult> results_of_clients(const Part& part);
-    std::vector<clients::EvaluationResult> of_all_ranks(const std::vector<clients::EvaluationResult>& mine, std::uint64_t tasks);
+    std::vector<clients::EvaluationResult> of_all_ranks(const std::vector<clients::EvaluationResult>& mine,
+                                                        std::uint64_t tasks);
     void aggregate(aggregation::ColumnRule rule, std::span<const aggregation::Update> updates, std::int64_t round);
 
     const FleetOptions& options_;

@@ -108,8 +108,7 @@ void Fleet::await(const std::vector<ExpectedArrival>& flights, std::size_t quoru
         Awaited next{{}, quorum, before};
         for (const ExpectedArrival& one : flights) {
             const Flight& flight = flights_.at(one.slot);
-            const auto cells =
-                flight.wanted() && !flight.elsewhere ? board_.cells_of(one.slot) : std::vector<std::size_t>{};
+            const auto cells = flight.wanted() && !flight.elsewhere ? board_.cells_of(one.slot) : std::vector<std::size_t>{};
             next.cells.insert(next.cells.end(), cells.begin(), cells.end());
             // Who is lost has been waited for long enough; of a pair, both must come.
             next.quorum += cells.size();

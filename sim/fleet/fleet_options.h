@@ -17,7 +17,7 @@
 namespace fedhive::sim {
 
 struct FleetOptions {
-    std::uint32_t workers = 1;  // processes; 0: tasks run in the coordinator
+    std::uint32_t workers = 1;       // processes; 0: tasks run in the coordinator
     Ranks* ranks = &Ranks::alone();  // each with a fleet of its own, of which this is one
     bool by_client = false;          // a client is always trained by the same rank: what it keeps lies there
     SlotPlan slots;

@@ -66,9 +66,8 @@ std::vector<RankedAggregator::Part> RankedAggregator::parts() {
         positions.push_back(update.position);
         owners.push_back(owner_(update));
     }
-    const std::vector<std::size_t> counts = column_rule() == ColumnRule::Mean
-                                                ? aggregation::partial_sums(positions, owners)
-                                                : std::vector<std::size_t>(updates_.size(), 1);
+    const std::vector<std::size_t> counts = column_rule() == ColumnRule::Mean ? aggregation::partial_sums(positions, owners)
+                                                                              : std::vector<std::size_t>(updates_.size(), 1);
     std::vector<Part> all;
     std::size_t first = 0;
     for (const std::size_t count : counts) {

@@ -30,8 +30,7 @@ Experiment Experiment::to_run(const LoadedConfig& loaded, std::int64_t until, Ra
 Experiment Experiment::to_resume(const LoadedConfig& loaded, const Begin& begin, std::int64_t until,
                                  const std::optional<WorkerChoice>& before, Ranks& ranks) {
     return Experiment(
-        loaded,
-        {.begin = begin, .arrivals = true, .device = Device::Trains, .until = until, .before = before, .ranks = ranks});
+        loaded, {.begin = begin, .arrivals = true, .device = Device::Trains, .until = until, .before = before, .ranks = ranks});
 }
 
 Experiment Experiment::to_replay(const LoadedConfig& loaded, const Begin& begin) {

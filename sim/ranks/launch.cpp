@@ -38,15 +38,16 @@ Transport& load_transport(const Launch& launch) {
     const std::string started = fmt::format("this is one of {} that {} started",
                                             launch.ranks ? std::to_string(*launch.ranks) : "several processes", launch.by);
     if (!std::filesystem::exists(library))
-        throw ConfigError(fmt::format("{}, and this fedhive was built without MPI, so that each would be a run of its own; install "
-                                      "it (Debian: libopenmpi-dev), build again (scripts/run does), or start one process",
-                                      started));
+        throw ConfigError(
+            fmt::format("{}, and this fedhive was built without MPI, so that each would be a run of its own; install "
+                        "it (Debian: libopenmpi-dev), build again (scripts/run does), or start one process",
+                        started));
     // What MPI loads in turn looks for MPI's own names.
     void* loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
     void* entry = loaded == nullptr ? nullptr : dlsym(loaded, kTransportSymbol);
     if (entry == nullptr)
-        throw ConfigError(fmt::format("{}, and {} cannot be loaded: {}; build fedhive again on a machine with this MPI", started,
-                                      library.string(), dlerror()));
+        throw ConfigError(fmt::format("{}, and {} cannot be loaded: {}; build fedhive again on a machine with this MPI",
+                                      started, library.string(), dlerror()));
     return reinterpret_cast<TransportEntry>(entry)();
 }
 
@@ -110,20 +111,22 @@ Ranks& join_ranks(const std::string& command) {
     Transport& transport = load_transport(*launch);
     if (transport.num_ranks() == 1) {
         if (!launch->ranks) return Ranks::alone();
-        throw ConfigError(
-            fmt::format("{} has started {} processes, and MPI knows of one; start them by what belongs to this MPI: mpirun -n {}, "
-                        "srun --mpi=pmix (or pmi2) -n {}",
-                        launch->by, *launch->ranks, *launch->ranks, *launch->ranks));
+        throw ConfigError(fmt::format(
+            "{} has started {} processes, and MPI knows of one; start them by what belongs to this MPI: mpirun -n {}, "
+            "srun --mpi=pmix (or pmi2) -n {}",
+            launch->by, *launch->ranks, *launch->ranks, *launch->ranks));
     }
     static Ranks ranks(transport);
     share_processors(ranks);
     return ranks;
 }
 
-void refuse_ranks(const std::string& what) {
-    if (const std::optional<Launch> launch = find_launch())
-        throw ConfigError(fmt::format("{} is one process, which starts all others itself; {} has started {}; start it without", what,
-                                      launch->by, launch->ranks ? std::to_string(*launch->ranks) : "several"));
+bool refuse_ranks(const std::string& what) {
+    const std::optional<Launch> launch = find_launch();
+    if (launch && launch->rank == 0)
+        throw ConfigError(fmt::format("{} is one process, which starts all others itself; {} has started {}; start it without",
+                                      what, launch->by, launch->ranks ? std::to_string(*launch->ranks) : "several"));
+    return launch.has_value();
 }
 
 }  // namespace fedhive::sim

@@ -24,7 +24,8 @@ std::optional<Launch> find_launch();
 /// that share them are not bound to some already.
 Ranks& join_ranks(const std::string& command);
 
-/// For commands that are one process: throws ConfigError where there are several ranks. `what`: "a sweep".
-void refuse_ranks(const std::string& what);
+/// For commands that are one process: throws ConfigError in the first of several ranks, and is true in the others, which should end with exit
+/// code 2 without a word. `what`: "a sweep".
+bool refuse_ranks(const std::string& what);
 
 }  // namespace fedhive::sim

@@ -145,8 +145,7 @@ void Ranks::announce() {
     const bool interrupted = BytesReader(ending).get<Ending>() == Ending::Interrupted;
     Patience patience{.seconds = kUntilAllEnd};
     // Others may not have had the signal, and train on until they meet; whoever keeps the checkpoints has no time for that.
-    if (interrupted && writes())
-        patience.interrupted = [] { return true; };
+    if (interrupted && writes()) patience.interrupted = [] { return true; };
     try {
         gather(ending, patience);
     } catch (const std::exception&) {
@@ -277,8 +276,9 @@ void Ranks::transfer(std::span<const Outgoing> out, std::span<const Incoming> in
     if (interrupted) throw clients::Interrupted(SIGTERM);
     std::string names;
     for (const std::uint32_t rank : missing) names += (names.empty() ? "" : ", ") + name_of(rank);
-    throw RankFailed(fmt::format("{} of {} {} within {:.0f} s; the run goes on from its last checkpoint, with any number of ranks",
-                                 names, size_, what, patience.seconds));
+    throw RankFailed(
+        fmt::format("{} of {} {} within {:.0f} s; the run goes on from its last checkpoint, with any number of ranks", names,
+                    size_, what, patience.seconds));
 }
 
 }  // namespace fedhive::sim

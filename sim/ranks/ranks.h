@@ -41,7 +41,7 @@ public:
     bool is_alone() const { return transport_ == nullptr; }
     std::uint32_t rank() const { return rank_; }
     std::uint32_t size() const { return size_; }
-    bool is_broken() const { return broken_; }     // somebody is lost: there are no more meetings
+    bool is_broken() const { return broken_; }  // somebody is lost: there are no more meetings
     bool writes() const { return rank_ == 0; }  // folder, tables, lines
 
     /// What each rank has to say, by rank. Throws as meet() where one of them ends, RankFailed naming who does not answer within the patience,

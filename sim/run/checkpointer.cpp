@@ -64,13 +64,10 @@ std::string checkpoint_of(const Experiment& run, const Progress& progress, const
     return encode_checkpoint(checkpoint, run.travels, vectors, run.client_states);
 }
 
-Checkpointer::Checkpointer(Experiment& run, RunFolder* folder, const Reporter& reporter,
-                           std::optional<std::int64_t> newest)
+Checkpointer::Checkpointer(Experiment& run, RunFolder* folder, const Reporter& reporter, std::optional<std::int64_t> newest)
     : run_(run), folder_(folder), reporter_(reporter), newest_(newest) {}
 
-void Checkpointer::round_ended(const ServerState& server) {
-    write_if_agreed(folder_ != nullptr && due(server.round));
-}
+void Checkpointer::round_ended(const ServerState& server) { write_if_agreed(folder_ != nullptr && due(server.round)); }
 
 void Checkpointer::write_if_older() {
     write_if_agreed(folder_ != nullptr && run_.server.round > 0 && newest_ != run_.server.round);

@@ -34,7 +34,8 @@ std::vector<Fact> facts_of(const Experiment& run) {
             {"partition fingerprint", hex(run.partition_fingerprint), "put the same files where every host looks for them"},
             {"layout fingerprint", hex(run.layout.fingerprint()), "start the same program on every host"},
             {"LibTorch", bits.libtorch, "start the same program, with the same LibTorch, on every host"},
-            {"CPU capability", bits.cpu_capability, "ask for hosts of one kind, or set ATEN_CPU_CAPABILITY to what all of them have"},
+            {"CPU capability", bits.cpu_capability,
+             "ask for hosts of one kind, or set ATEN_CPU_CAPABILITY to what all of them have"},
             {"engine", bits.engine, "name one: training.engine"},
             {"round", std::to_string(run.server.round), "start all ranks by one mpirun"},
             {"model", model_sha256(run.layout, run.global_model()), "put the same file where every host looks for model.init"}};
@@ -110,9 +111,11 @@ void compare_ranks(const Experiment& run) {
     std::string found;
     for (std::uint32_t rank = 1; rank < ranks.size(); ++rank) {
         BytesReader theirs(all[rank]);
-        const auto add = [&](const std::string& name, const std::string& here, const std::string& there, const std::string& help) {
-            found += fmt::format("{}{}: {} is {}, on {} it is {}; {}", found.empty() ? "" : "\n", ranks.name_of(rank), name,
-                                 there.empty() ? "not given" : there, ranks.name_of(0), here.empty() ? "not given" : here, help);
+        const auto add = [&](const std::string& name, const std::string& here, const std::string& there,
+                             const std::string& help) {
+            found +=
+                fmt::format("{}{}: {} is {}, on {} it is {}; {}", found.empty() ? "" : "\n", ranks.name_of(rank), name,
+                            there.empty() ? "not given" : there, ranks.name_of(0), here.empty() ? "not given" : here, help);
         };
         for (const ConfigChange& change : changes(config, from_yaml(theirs.get_text(), "another rank's config")))
             if (!may_differ(change)) add(change.key, change.before, change.after, "give all ranks the same config");
@@ -128,7 +131,8 @@ std::string describe_ranks(const Experiment& run) {
     std::vector<std::pair<std::string, std::uint32_t>> hosts;
     std::string workers;
     for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
-        const auto same = std::find_if(hosts.begin(), hosts.end(), [&](const auto& one) { return one.first == ranks.hosts()[rank]; });
+        const auto same =
+            std::find_if(hosts.begin(), hosts.end(), [&](const auto& one) { return one.first == ranks.hosts()[rank]; });
         if (same == hosts.end())
             hosts.emplace_back(ranks.hosts()[rank], 1);
         else
@@ -139,7 +143,7 @@ std::string describe_ranks(const Experiment& run) {
     for (const auto& [host, count] : hosts) text += fmt::format(" {} ({})", host, count);
     text += fmt::format(" · workers {}", workers);
     if (run.mode.in_flight < ranks.size())
-        text += fmt::format(" · {} idle: a cohort has {} clients", ranks.size() - run.mode.in_flight, run.mode.in_flight);
+        text += fmt::format(" · {} idle: {} clients a round", ranks.size() - run.mode.in_flight, run.mode.in_flight);
     return text + "\n";
 }
 

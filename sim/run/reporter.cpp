@@ -56,7 +56,11 @@ nlohmann::ordered_json ranks_to_json(const Ranks& ranks) {
 }  // namespace
 
 Reporter::Reporter(const Experiment& run, RunFolder* folder, bool quiet, Past past)
-    : run_(run), folder_(folder), console_(quiet || folder == nullptr, run.ranks.is_alone()), past_(std::move(past)), start_ns_(now_ns()) {
+    : run_(run),
+      folder_(folder),
+      console_(quiet || folder == nullptr, run.ranks.is_alone()),
+      past_(std::move(past)),
+      start_ns_(now_ns()) {
     if (past_.started.empty()) past_.started = utc_time();
 }
 
@@ -75,11 +79,11 @@ void Reporter::resume(const ResumePoint& point) {
     write_partition(folder_->path() / "partition.csv", run_.dataset);  // whoever was killed at the start has not
     for (const std::string& message : point.damaged) folder_->add_event("damaged_checkpoint", {{"message", message}});
     folder_->add_event("resumed",
-                      {{"round", point.round},
-                       {"checkpoint", point.checkpoint.empty() ? nlohmann::json(nullptr) : nlohmann::json(point.checkpoint)},
-                       {"rounds", run_.config.rounds},
-                       {"workers", run_.num_workers},
-                       {"changed", point.changed}});
+                       {{"round", point.round},
+                        {"checkpoint", point.checkpoint.empty() ? nlohmann::json(nullptr) : nlohmann::json(point.checkpoint)},
+                        {"rounds", run_.config.rounds},
+                        {"workers", run_.num_workers},
+                        {"changed", point.changed}});
     for (const std::string& message : point.damaged) console_.say("damaged     " + message);
     for (const std::string& change : point.changed) console_.say("changed     " + change);
     console_.say(
@@ -94,7 +98,8 @@ Console::LiveLine Reporter::start_rounds(Fleet& fleet) {
     fleet_ = &fleet;
     fleet.restore(past_.progress.failures);
     if (folder_ != nullptr)
-        fleet.on_failure([this](const clients::ClientFailure& failure, FailureAction action) { note_failure(failure, action); });
+        fleet.on_failure(
+            [this](const clients::ClientFailure& failure, FailureAction action) { note_failure(failure, action); });
     return console_.start_rounds(run_.server.round, run_.config.rounds, fleet);
 }
 
@@ -142,12 +147,12 @@ void Reporter::finish() {
 void Reporter::note_failure(const clients::ClientFailure& failure, FailureAction action) {
     past_.progress.failures = fleet_->failure_counts();
     folder_->add_event("failure", {{"kind", to_string(failure.kind)},
-                                  {"worker", failure.worker},
-                                  {"client", failure.client_id},
-                                  {"round", failure.round},
-                                  {"attempt", failure.attempt},
-                                  {"action", to_string(action)},
-                                  {"message", failure.message}});
+                                   {"worker", failure.worker},
+                                   {"client", failure.client_id},
+                                   {"round", failure.round},
+                                   {"attempt", failure.attempt},
+                                   {"action", to_string(action)},
+                                   {"message", failure.message}});
     // An aborted run ends with this message anyway; a client that did not take part is no news.
     if (action == FailureAction::Aborted || failure.kind == clients::FailureKind::Dropped) return;
     if (++failures_shown_ <= kMostFailuresShown)
