@@ -1,4 +1,6 @@
 // The kernels of the direct engine, with the bits of the same arithmetic by one thread on the host, whatever lies in shared memory.
+#ifdef FEDHIVE_WITH_CUDA
+
 #include "aggregation/memory/param_buffer.h"
 #include "aggregation/memory/pinned_array.h"
 #include "clients/direct/device/array.h"
@@ -161,3 +163,5 @@ TEST_SUITE("DeviceKernels") {
         }
     }
 }
+
+#endif

@@ -59,7 +59,8 @@ class Workloads(support.TemporaryFolder):
     def test_on_a_gpu_every_model_is_trained_in_all_forms(self):
         known, reference = sides.make_sides(support.BUILD, True, [])
         found = {side.name: side for side in known}
-        self.assertEqual(list(found), ["fedhive", "fedhive batched", "fedhive graph", "fedhive graph batched", "ideal loop, eager", "ideal loop, graph"])
+        self.assertEqual(list(found), ["fedhive", "fedhive libtorch", "fedhive batched", "fedhive graph", "fedhive graph batched",
+                                       "ideal loop, eager", "ideal loop, graph"])
         self.assertIn(reference, found)
         cnn, w4 = workloads.training(support.ROOT, gpu=True)[1], workloads.training(support.ROOT, gpu=True)[5]
         for name, together in (("fedhive", 1), ("fedhive batched", 64), ("fedhive graph", 1), ("fedhive graph batched", 64)):
