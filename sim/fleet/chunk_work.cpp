@@ -70,19 +70,19 @@ std::vector<clients::EvaluationResult> ChunkWork::evaluate(const ServerState& se
     learn(num_chunks);
     std::vector<clients::EvaluationResult> results;
     for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) results.push_back(board_.chunk(chunk).evaluation);
-    return of_all_ranks(results, num_chunks + 1);
+    return of_all_ranks(results, reports_.patience_with_chunks(num_chunks + 1));
 }
 
-/// Those of all ranks, in their order, where each has done about so many tasks.
+/// Those of all ranks, in their order.
 std::vector<clients::EvaluationResult> ChunkWork::of_all_ranks(const std::vector<clients::EvaluationResult>& mine,
-                                                               std::uint64_t tasks) {
+                                                               const Patience& patience) {
     Ranks& ranks = *options_.ranks;
     if (ranks.is_alone()) return mine;
     BytesWriter bytes;
     for (const clients::EvaluationResult& one : mine) bytes.put(one);
     std::vector<clients::EvaluationResult> all;
     try {
-        for (const std::string& theirs : ranks.all_gather(bytes.take(), reports_.patience(tasks, tasks)))
+        for (const std::string& theirs : ranks.all_gather(bytes.take(), patience))
             for (BytesReader reader(theirs); !reader.empty();) all.push_back(reader.get<clients::EvaluationResult>());
     } catch (const clients::Interrupted& interrupted) {
         throw clients::Interrupted(interrupted.signal_number, false);
@@ -107,12 +107,12 @@ std::vector<clients::EvaluationResult> ChunkWork::evaluate_clients(const ServerS
     const Part part = part_of(options_.evaluated_clients.size(), clients_per_chunk(options_, data));
     const std::size_t num_chunks = run(task, part);
     learn(num_chunks);
-    return of_all_ranks(results_of_clients(part), num_chunks + 1);
+    return of_all_ranks(results_of_clients(part), reports_.patience_with_chunks(num_chunks + 1));
 }
 
 std::vector<clients::EvaluationResult> ChunkWork::evaluate_personalized(const ServerState& server,
-                                                                        const clients::Objective& objective,
-                                                                        double deadline_s) {
+                                                                        const clients::Objective& objective, double deadline_s,
+                                                                        std::uint64_t most_steps) {
     const std::uint64_t size = personalized_per_chunk(options_);
     Task task;
     task.kind = TaskKind::EvaluatePersonalized;
@@ -123,7 +123,7 @@ std::vector<clients::EvaluationResult> ChunkWork::evaluate_personalized(const Se
     place_clients();
     const Part part = part_of(options_.evaluated_clients.size(), size);
     const std::size_t num_chunks = run(task, part);
-    return of_all_ranks(results_of_clients(part), num_chunks + 1);
+    return of_all_ranks(results_of_clients(part), reports_.patience(num_chunks + 1, (num_chunks + 1) * size * most_steps));
 }
 
 void ChunkWork::place_clients() {

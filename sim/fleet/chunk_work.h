@@ -42,10 +42,11 @@ public:
     std::vector<clients::EvaluationResult> evaluate(const ServerState& server, std::uint64_t num_test);
 
     /// Those over the held-out examples of each of options.evaluated_clients, in their order: of the global model, or, where there is an
-    /// `objective`, of the model that a local epoch makes of it, for which a client has `deadline_s`. Throws as Fleet::evaluate.
+    /// `objective`, of the model that a local epoch of at most so many steps makes of it, for which a client has `deadline_s`. Throws as
+    /// Fleet::evaluate.
     std::vector<clients::EvaluationResult> evaluate_clients(const ServerState& server, const clients::DatasetMap& data);
     std::vector<clients::EvaluationResult> evaluate_personalized(const ServerState& server, const clients::Objective& objective,
-                                                                 double deadline_s);
+                                                                 double deadline_s, std::uint64_t most_steps);
 
     /// The rule, its ranges taken by the workers, where `bytes` of updates are worth it; else the rule itself. Good until the next call.
     aggregation::Aggregator& share(aggregation::Aggregator& rule, std::uint64_t bytes, std::int64_t round);
@@ -63,7 +64,7 @@ private:
     void place_clients();
     std::vector<clients::EvaluationResult> results_of_clients(const Part& part);
     std::vector<clients::EvaluationResult> of_all_ranks(const std::vector<clients::EvaluationResult>& mine,
-                                                        std::uint64_t tasks);
+                                                        const Patience& patience);
     void aggregate(aggregation::ColumnRule rule, std::span<const aggregation::Update> updates, std::int64_t round);
 
     const FleetOptions& options_;

@@ -24,6 +24,12 @@ public:
         return work + of_answer() + kRankMargin;
     }
 
+    /// s, for another rank that has so many chunks in turn for each of its workers.
+    double of_rank_with_chunks(std::uint64_t chunks) const {
+        const auto count = static_cast<double>(chunks);
+        return (fixed_s_ ? *fixed_s_ * count : of(slowest_chunk_s_, count)) + of_answer() + kRankMargin;
+    }
+
     /// s, for a worker without a task to answer its bell.
     double of_answer() const { return fixed_s_.value_or(60.0); }
 

@@ -46,8 +46,15 @@ RankReports::RankReports(const FleetOptions& options, const Workforce& workforce
 }
 
 Patience RankReports::patience(std::uint64_t tasks, std::uint64_t steps) const {
-    return {.seconds = deadlines_.of_rank(tasks, steps) + (first_ ? kFirstMeeting : 0.0),
-            .interrupted = [this] { return workforce_.interrupted(); }};
+    return patience_with(deadlines_.of_rank(tasks, steps));
+}
+
+Patience RankReports::patience_with_chunks(std::uint64_t chunks) const {
+    return patience_with(deadlines_.of_rank_with_chunks(chunks));
+}
+
+Patience RankReports::patience_with(double seconds) const {
+    return {.seconds = seconds + (first_ ? kFirstMeeting : 0.0), .interrupted = [this] { return workforce_.interrupted(); }};
 }
 
 /// That of the rank with most to do, who may have to try again.

@@ -23,10 +23,12 @@ public:
     /// These flights are here, as far as this rank trains them; returns when they are on all ranks. Throws as Ranks::all_gather.
     void exchange(const std::vector<ExpectedArrival>& arrivals);
 
-    /// For a meeting that comes after so many tasks for each worker of any rank, with so many local steps.
+    /// For a meeting that comes after so many tasks for each worker of any rank, with so many local steps; or after so many chunks.
     Patience patience(std::uint64_t tasks, std::uint64_t steps) const;
+    Patience patience_with_chunks(std::uint64_t chunks) const;
 
 private:
+    Patience patience_with(double seconds) const;
     Patience patience(const std::vector<ExpectedArrival>& arrivals);
     std::string report(const std::vector<ExpectedArrival>& arrivals);
     void read(const std::string& report, const std::vector<ExpectedArrival>& arrivals, std::uint32_t rank);

@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/vector_ops.h"
+#include "sim/fleet/shared_aggregation.h"
 
 #include <utility>
 
@@ -46,6 +47,8 @@ std::size_t RankedAggregator::begin_of(std::uint32_t rank) const {
 Aggregate RankedAggregator::finish() {
     if (updates_.empty()) throw Fault("nothing to aggregate: no update was accepted");
     std::vector<Part> all = parts();
+    // Workers that sum may fail, and whoever waits for ranges hears nothing else.
+    if (updates_.size() * num_floats_ * sizeof(float) >= kSharedBytes) ranks_.all_gather("", patience_());
     bring_ranges_together(all);
     const std::size_t range = range_of(ranks_.rank());
     rule_.zero_init(range, MemorySpace::Host);

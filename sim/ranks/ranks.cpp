@@ -156,8 +156,13 @@ void Ranks::announce() {
 bool Ranks::leave() {
     if (is_alone()) return true;
     if (broken_) return false;
+    const auto leaves = [](const std::string& one) { return BytesReader(one).get<Ending>() == Ending::None; };
     try {
-        gather("", {.seconds = kUntilAllEnd});
+        // Who has only now come to its end, by an error, says so first.
+        for (bool all_leave = false; !all_leave;) {
+            const std::vector<std::string> all = gather(wrapped(Ending::None, 0, false, ""), {.seconds = kUntilAllEnd});
+            all_leave = std::all_of(all.begin(), all.end(), leaves);
+        }
     } catch (const std::exception&) {
         return false;
     }
@@ -273,7 +278,7 @@ void Ranks::transfer(std::span<const Outgoing> out, std::span<const Incoming> in
     const std::vector<std::uint32_t> missing = transport_->exchange(out, in, go_on);
     if (missing.empty()) return;
     broken_ = true;
-    if (interrupted) throw clients::Interrupted(SIGTERM);
+    if (interrupted) throw clients::Interrupted(SIGTERM, false);
     std::string names;
     for (const std::uint32_t rank : missing) names += (names.empty() ? "" : ", ") + name_of(rank);
     throw RankFailed(

@@ -45,7 +45,7 @@ public:
     bool writes() const { return rank_ == 0; }  // folder, tables, lines
 
     /// What each rank has to say, by rank. Throws as meet() where one of them ends, RankFailed naming who does not answer within the patience,
-    /// Interrupted where this process is to end meanwhile.
+    /// Interrupted where this process is to end meanwhile; then not consistent, unless the caller knows better.
     /// Cost: two steps of the network up to 4 KiB, two more above; all passes through rank 0.
     std::vector<std::string> all_gather(const std::string& mine, const Patience& patience);
 

@@ -126,6 +126,19 @@ TEST_SUITE("Ranks") {
         });
     }
 
+    TEST_CASE("AnErrorWhereOthersAreDoneAlreadyKeepsNobodyWaiting") {
+        in_ranks(3, [](Ranks& ranks) {
+            if (ranks.rank() == 0) {
+                try {
+                    throw Fault("no space for the model");
+                } catch (const Fault&) {
+                    ranks.announce();
+                }
+            }
+            CHECK(ranks.leave());
+        });
+    }
+
     TEST_CASE("OneThatDoesNotComeIsNamedByAllOthers") {
         in_ranks(4, [](Ranks& ranks) {
             if (ranks.rank() == 2) return;  // gone without a word
