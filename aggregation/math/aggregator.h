@@ -57,6 +57,7 @@ std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule);
 struct AggregatorSpec {
     std::string name;
     std::string summary;          // what it does, and its source: half a line
+    bool replaceable = false;     // plain averaging: a mode may put its own in its place
     bool single_updates = false;  // it looks at every client's own update, so that a slot may hold one client only
     bool weighs = true;           // an update counts by its weight
     std::vector<KeySpec> keys{};

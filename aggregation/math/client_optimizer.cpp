@@ -13,9 +13,9 @@ namespace {
 /// What a step needs of the state: its vectors' parts beside the parameters.
 struct StatePart {
     ParamSpan whole;
-    std::size_t size;   // of each vector
-    std::size_t first;  // of the part …
-    std::size_t count;  // … and how much
+    std::size_t size = 0;   // of each vector
+    std::size_t first = 0;  // of the part …
+    std::size_t count = 0;  // … and how much
 
     ParamSpan operator[](std::size_t vector) const { return {whole.data + vector * size + first, count, whole.space}; }
 };

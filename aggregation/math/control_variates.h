@@ -11,6 +11,13 @@
 
 namespace fedhive::aggregation {
 
+/// What c_k becomes when client k has trained (line 12).
+enum class ControlVariates : std::uint32_t {
+    None,
+    ByGradient,  // option I: the mean gradient over the client's examples at the model that it was sent
+    BySteps,     // option II: what its steps say of its gradients
+};
+
 /// correction = c - c_k: what a client adds to each of its gradients (line 10). state: c_k, in host memory, or empty: 0.
 ///
 /// Shapes   all [trainable].

@@ -1,6 +1,8 @@
-// What happens to one element, once, for host and device: vector_ops.cpp, mean.cpp, median.cpp and server_optimizer.cpp loop over these
+// What happens to one element, once, for host and device: vector_ops.cpp, mean.cpp, median.cpp and the server optimisers loop over these
 // bodies on the host, kernels.cu on CUDA. C++17, plain pointers; rounding is that of the written expressions (no fused multiply-add).
 #pragma once
+
+#include "aggregation/math/second_moment.h"
 
 #include <cmath>
 #include <cstddef>
@@ -80,10 +82,16 @@ FEDHIVE_HOST_DEVICE float server_momentum(float global, float aggregate, float& 
 
 FEDHIVE_HOST_DEVICE float server_mix(float global, float local, float rate) { return (1.0F - rate) * global + rate * local; }
 
-FEDHIVE_HOST_DEVICE float server_adam(float global, float aggregate, float& m, float& v, float lr, float beta1, float beta2,
-                                      float tau) {
+FEDHIVE_HOST_DEVICE float server_adaptive(float global, float aggregate, float& m, float& v, float lr, float beta1, float beta2,
+                                          float tau, SecondMoment second) {
+    const float square = aggregate * aggregate;
     m = beta1 * m + (1.0F - beta1) * aggregate;
-    v = beta2 * v + (1.0F - beta2) * (aggregate * aggregate);
+    if (second == SecondMoment::Sum)
+        v += square;
+    else if (second == SecondMoment::Average)
+        v = beta2 * v + (1.0F - beta2) * square;
+    else
+        v -= (1.0F - beta2) * square * (v > square ? 1.0F : v < square ? -1.0F : 0.0F);
     return global + lr * m / (std::sqrt(v) + tau);
 }
 

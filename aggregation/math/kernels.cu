@@ -390,10 +390,10 @@ CudaError server_mix(float* next, const float* global, const float* local, std::
                [=] __device__(float* v) { v[0] = element::server_mix(v[0], v[1], rate); });
 }
 
-CudaError server_adam(float* next, const float* global, const float* aggregate, float* m, float* v, std::size_t size, float lr,
-                      float beta1, float beta2, float tau) {
+CudaError server_adaptive(SecondMoment second, float* next, const float* global, const float* aggregate, float* m, float* v,
+                          std::size_t size, float lr, float beta1, float beta2, float tau) {
     return map(size, From<4>{{global, m, v, aggregate}}, To<3>{{next, m, v}}, [=] __device__(float* one) {
-        one[0] = element::server_adam(one[0], one[3], one[1], one[2], lr, beta1, beta2, tau);
+        one[0] = element::server_adaptive(one[0], one[3], one[1], one[2], lr, beta1, beta2, tau, second);
     });
 }
 

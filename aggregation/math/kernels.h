@@ -58,7 +58,7 @@ CudaError server_sgd(float* next, const float* global, const float* aggregate, s
 CudaError server_momentum(float* next, const float* global, const float* aggregate, float* velocity, std::size_t size, float lr,
                           float momentum);
 CudaError server_mix(float* next, const float* global, const float* local, std::size_t size, float rate);
-CudaError server_adam(float* next, const float* global, const float* aggregate, float* m, float* v, std::size_t size, float lr,
-                      float beta1, float beta2, float tau);
+CudaError server_adaptive(SecondMoment second, float* next, const float* global, const float* aggregate, float* m, float* v,
+                          std::size_t size, float lr, float beta1, float beta2, float tau);
 
 }  // namespace fedhive::aggregation::kernels

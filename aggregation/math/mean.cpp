@@ -167,7 +167,9 @@ std::vector<std::size_t> partial_sums(std::span<const std::size_t> positions, st
 }
 
 AggregatorSpec mean() {
-    return {.name = "mean", .summary = "weighted mean (arXiv:1602.05629)", .build = [](const Values&) { return make_mean(); }};
+    return {.name = "mean", .summary = "weighted mean (arXiv:1602.05629)", .replaceable = true, .build = [](const Values&) {
+                return make_mean();
+            }};
 }
 
 }  // namespace fedhive::aggregation

@@ -1,10 +1,13 @@
 // Rules that turn an aggregate (a direction of progress, local - global) into the next global model.
 #pragma once
 
+#include "aggregation/base/keys.h"
 #include "aggregation/math/aggregator.h"
+#include "aggregation/math/second_moment.h"
 #include "aggregation/memory/param_buffer.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace fedhive::aggregation {
@@ -39,16 +42,36 @@ struct ServerSgdOptions {
 /// v = momentum * v + aggregate;  next = global + lr * v. With momentum 0 and lr 1 exactly next = global + aggregate.
 std::unique_ptr<ServerOptimizer> make_server_sgd(const ServerSgdOptions& options);
 
-struct ServerAdamOptions {
+struct ServerAdaptiveOptions {
     float lr = 0.01F;     // server rate (eta), > 0
     float beta1 = 0.9F;   // in [0, 1)
-    float beta2 = 0.99F;  // in [0, 1)
+    float beta2 = 0.99F;  // in [0, 1); Sum has none
     float tau = 0.001F;   // degree of adaptivity, > 0
+    SecondMoment second_moment = SecondMoment::Average;
 };
 
-/// m = beta1*m + (1-beta1)*aggregate;  v = beta2*v + (1-beta2)*aggregate^2;  next = global + lr * m / (sqrt(v) + tau).
+/// m = beta1*m + (1-beta1)*aggregate;  v by `second_moment`;  next = global + lr * m / (sqrt(v) + tau).
 /// Before the first step m = 0 and v = tau^2, the least that the source allows: no element takes a first step that only its sign decides.
-/// Source: Reddi et al. 2021 (arXiv:2003.00295), Algorithm 2, FedAdam; no bias correction, as there.
-std::unique_ptr<ServerOptimizer> make_server_adam(const ServerAdamOptions& options);
+/// Source: Reddi et al. 2021 (arXiv:2003.00295), Algorithm 2; no bias correction, as there.
+std::unique_ptr<ServerOptimizer> make_server_adaptive(const ServerAdaptiveOptions& options);
+
+/// A server optimiser by its name, and what it asks of those who use it.
+struct ServerOptimizerSpec {
+    std::string name;
+    std::string summary;       // what it does, and its source: half a line
+    bool replaceable = false;  // plain averaging: a mode may put its own in its place
+    std::vector<KeySpec> keys{};
+    /// `values`: of all its keys.
+    std::unique_ptr<ServerOptimizer> (*build)(const Values& values) = nullptr;
+};
+
+/// All that a config can name, in the order of REFERENCE.md.
+const std::vector<ServerOptimizerSpec>& server_optimizer_catalog();
+
+/// The name must exist.
+const ServerOptimizerSpec& server_optimizer_spec(const std::string& name);
+
+/// server_lr where the server adds what the rule gives: 1 is plain averaging.
+KeySpec averaging_rate();
 
 }  // namespace fedhive::aggregation

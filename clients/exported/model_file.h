@@ -28,7 +28,7 @@ public:
 
     /// Memory   the file, in a segment that lives as long as the last copy of this object.
     /// Throws   ConfigError that begins with the path: missing, unreadable, empty, more than memory is there for.
-    explicit ModelFile(const std::filesystem::path& file);
+    explicit ModelFile(const std::filesystem::path& path);
 
     FileHandle handle() const;
 

@@ -16,15 +16,15 @@
 namespace fedhive::clients {
 
 struct LibtorchEngine {
-    std::unique_ptr<Trainer> (*make_trainer)(const WorkerPlan& plan, const SharedDataset& dataset);
+    std::unique_ptr<Trainer> (*make_trainer)(const WorkerPlan& plan, const SharedDataset& dataset) = nullptr;
     /// Of any model: reference of draw_initial() (clients/models/initial.h).
     void (*initial_parameters)(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
-                               aggregation::ParamSpan to);
+                               aggregation::ParamSpan to) = nullptr;
     /// clients/exported/rehearsal.h
     void (*rehearse)(const exported::Program& program, const ExampleShape& example, std::int64_t num_classes,
-                     std::uint64_t most_bytes);
+                     std::uint64_t most_bytes) = nullptr;
     /// GPUs that LibTorch can use. Does not create a CUDA context.
-    int (*num_cuda_devices)();
+    int (*num_cuda_devices)() = nullptr;
     std::size_t plan_bytes = sizeof(WorkerPlan);  // a library of another build has another idea of a plan
 };
 

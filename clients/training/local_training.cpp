@@ -6,6 +6,7 @@
 #include "aggregation/memory/pinned_array.h"
 #include "clients/training/local_batches.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace fedhive::clients {
@@ -45,6 +46,24 @@ ClientResult enqueue_client(TrainingStep& step, const LocalTraining& plan, const
     step.loss_sum_into(figures.loss_sum);
     figures.examples = static_cast<double>(plan.examples_of(shard.size()));
     return result;
+}
+
+void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+                   std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
+                   aggregation::ParamSpan mean) {
+    Stream dropout(plan.seed, Purpose::Dropout, round, client_id);
+    dropout.next_u64();  // the local steps'
+    ClientStart start;
+    start.global = global;
+    start.objective = objective;
+    start.dropout_seed = dropout.next_u64();
+    step.begin(start);
+    aggregation::set_zero(mean);
+    for (std::size_t first = 0; first < shard.size(); first += plan.batch_size) {
+        const auto batch = shard.subspan(first, std::min<std::size_t>(plan.batch_size, shard.size() - first));
+        step.compute_gradient(batch);
+        aggregation::add_scaled(mean, step.gradient(), static_cast<double>(batch.size()) / static_cast<double>(shard.size()));
+    }
 }
 
 ClientResult finished(ClientResult result, const ClientFigures& figures) {

@@ -60,6 +60,15 @@ ClientResult enqueue_client(TrainingStep& step, const LocalTraining& plan, const
                             std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
                             ClientFigures& figures);
 
+/// mean = the gradient over all of a client's examples at the global model, with the objective and whatever the step adds to a gradient: one
+/// pass in batches, each weighed by its size; step.parameters() is the global model afterwards.
+///
+/// Shapes   as enqueue_client; mean: [trainable].
+/// Order    the shard's; dropout by (seed, round, client_id), apart from that of the local steps.
+void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+                   std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
+                   aggregation::ParamSpan mean);
+
 /// The result with its figures, once they are there.
 ClientResult finished(ClientResult result, const ClientFigures& figures);
 

@@ -180,9 +180,7 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member) {
         slot_sum_.add_update(step_.parameters(), global, block_.members()[member].weight, figures.update);
     else
         aggregation::write_update(slot, step_.parameters(), global, figures.update);
-    if (corrected_)
-        aggregation::write_control_change(control_of(arena_.slot(task.slot)), slot.first(plan_.control_floats),
-                                          control_of(region), result.steps, client_rate(task));
+    if (corrected_) write_control_change(task, training, client_id, result.steps);
     if (slot.space == aggregation::MemorySpace::Host) result.update_s = seconds_between(trained_ns, now_ns());
     if (!one_wait()) {
         aggregation::synchronize(slot.space);
@@ -192,7 +190,21 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member) {
     step_.update_written();
 }
 
-/// Of plain SGD, with which alone control variates go.
+/// c_k^+ - c_k, behind the update in the slot.
+void TaskRunner::write_control_change(const Task& task, const LocalTraining& training, std::uint32_t client_id,
+                                      std::uint64_t steps) {
+    const aggregation::ConstParamSpan region = arena_.global(task.global_index), control = control_of(region);
+    const aggregation::ParamSpan change = control_of(arena_.slot(task.slot));
+    if (plan_.control_variates == aggregation::ControlVariates::BySteps) {
+        const aggregation::ConstParamSpan update = model_of(arena_.slot(task.slot)).first(plan_.control_floats);
+        return aggregation::write_control_change(change, update, control, steps, client_rate(task));
+    }
+    // The step's gradients are corrected: their mean is g + c - c_k, and g is what the client keeps.
+    mean_gradient(step_, training, task.objective, task.round, client_id, dataset_.shard(client_id), model_of(region), change);
+    aggregation::add_scaled(change, control, -1.0);
+}
+
+/// Of plain SGD, whose steps alone tell of gradients.
 float TaskRunner::client_rate(const Task& task) const {
     return std::get<aggregation::SgdOptions>(plan_.optimizer).lr * task.objective.lr_factor;
 }

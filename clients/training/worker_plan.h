@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aggregation/math/client_optimizer.h"
+#include "aggregation/math/control_variates.h"
 #include "aggregation/memory/arena.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "clients/data/shared_dataset.h"
@@ -44,7 +45,8 @@ struct WorkerPlan {
     std::uint64_t layout_fingerprint = 0;
     aggregation::ArenaGeometry arena;
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
-    std::uint64_t control_floats = 0;       // behind the model in every region (strategy scaffold)
+    std::uint64_t control_floats = 0;  // behind the model in every region (control variates)
+    aggregation::ControlVariates control_variates = aggregation::ControlVariates::None;
     int states_descriptor = -1;             // what clients keep; -1: nothing
     int arena_descriptor = -1;              // host arena
     aggregation::IpcHandle arena_handle{};  // CUDA arena

@@ -182,7 +182,7 @@ clients::ClientResult train_told(const Experiment& run, const ReplayOptions& opt
         return clients::train_clients(step, run.worker_plan.training, run.strategy.objective_in(round), round, rows,
                                       run.server.model(), &upload)[told];
     }
-    if (run.strategy.control_variates) {
+    if (run.strategy.keeps_control_variates()) {
         clients::CorrectedStep corrected(trainer->step());
         corrected.correct(run.server.region().part(run.layout.num_floats(), run.client_states.floats()),
                           run.client_states.of(together[0].client_id));

@@ -73,8 +73,15 @@ struct TrainingConfig {
 struct StrategyConfig {
     std::string name = "fedavg";
     Weighting weighting = Weighting::Examples;
-    AggregatorChoice aggregator;  // complete once loaded
-    Values values;                // of the strategy's keys; complete once loaded: defaults filled in
+    StrategyParts parts;  // complete once loaded: names and values
+
+    /// Clients keep something from round to round.
+    bool client_state() const { return local_rule_spec(parts_of(name, parts).local.name).client_state; }
+    /// It follows from their steps by plain SGD.
+    bool state_of_steps() const {
+        const KeyValue* option = parts.local.values.find("option");
+        return client_state() && (option == nullptr || *option != KeyValue(std::int64_t{1}));
+    }
 };
 
 struct ModeConfig {

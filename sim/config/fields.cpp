@@ -168,17 +168,21 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
 void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
     std::string weighting = strategy.weighting == Weighting::Examples ? "examples" : "uniform";
     visitor.begin({.name = "strategy", .flow = true,
-                   .doc = "How updates become the next global model; its parameters stand beside its name."});
+                   .doc = "How updates become the next global model: a named strategy, of which each part may be replaced by another one; their keys "
+                          "stand beside them."});
     visitor.field({.name = "name", .target = &strategy.name, .choices = names_of(strategy_catalog()), .doc = "One of the strategies below."});
     visitor.field({.name = "weighting", .target = &weighting, .choices = {"examples", "uniform"}, .default_note = "the strategy's own",
                    .doc = "How much an update counts: examples, by its client's number of training examples (n_k); uniform, all alike."});
     strategy.weighting = weighting == "uniform" ? Weighting::Uniform : Weighting::Examples;
-    const auto& rules = aggregation::aggregator_catalog();
-    if (strategy.aggregator.name.empty()) strategy.aggregator.name = strategy_spec(strategy.name).aggregator;
-    visitor.field({.name = "aggregator", .target = &strategy.aggregator.name, .choices = names_of(rules), .default_note = "the strategy's own",
-                   .doc = "The rule that makes one update of a round's. " + summaries_of(rules)});
-    describe_keys(visitor, "aggregator", strategy.aggregator.name, strategy.aggregator.values, choices_of(rules));
-    describe_keys(visitor, "name", strategy.name, strategy.values, choices_of(strategy_catalog()));
+    strategy.parts = parts_of(strategy.name, std::move(strategy.parts));
+    const auto part = [&](const char* key, PartChoice& choice, const auto& catalog, const char* doc) {
+        visitor.field({.name = key, .target = &choice.name, .choices = names_of(catalog), .default_note = "the strategy's own",
+                       .doc = doc + summaries_of(catalog)});
+        describe_keys(visitor, key, choice.name, choice.values, choices_of(catalog));
+    };
+    part("local", strategy.parts.local, local_rule_catalog(), "What clients minimise. ");
+    part("aggregator", strategy.parts.aggregator, aggregation::aggregator_catalog(), "The rule that makes one update of a round's. ");
+    part("server", strategy.parts.server, aggregation::server_optimizer_catalog(), "The server's step with it. ");
     visitor.end();
 }
 

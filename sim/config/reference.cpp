@@ -109,8 +109,6 @@ public:
     }
 
     void field(const Field& field) override {
-        const bool parameter = field.when && field.when->key == "name" && !path_.empty() && path_.back() == "strategy";
-        if (parameter) return;  // they have a table for each strategy
         std::string meaning = only(field.when) + field.doc;
         if (field.may_change) meaning += " May be changed when a run is resumed.";
         text_ +=
@@ -133,14 +131,12 @@ private:
     void add_strategies() {
         for (const StrategySpec& spec : strategy_catalog()) {
             text_ += fmt::format(
-                "\n### strategy: {}\n\n{}\n\nSource: {}. Aggregator `{}`, weighting `{}`, unless given. Modes: {}.\n",
-                spec.name, spec.note, spec.source, spec.aggregator,
-                spec.default_weighting == Weighting::Examples ? "examples" : "uniform", code_list(modes_of(spec)));
-            if (spec.keys.empty()) continue;
-            text_ += "\n| Parameter | Values | Default | Meaning |\n|---|---|---|---|\n";
-            for (const KeySpec& key : spec.keys)
-                text_ += fmt::format("| `{}` | number, {} | `{}` | {} |\n", key.name, key.range.text(),
-                                     std::get<double>(key.default_value), escaped(key.doc));
+                "\n### strategy: {}\n\n{}\n\nSource: {}. Unless given: local `{}`, aggregator `{}`, server `{}`, weighting "
+                "`{}`. "
+                "Modes: {}.\n",
+                spec.name, spec.note, spec.source, spec.local, spec.aggregator, spec.server,
+                spec.default_weighting == Weighting::Examples ? "examples" : "uniform",
+                code_list(modes_of(parts_of(spec.name))));
         }
     }
 

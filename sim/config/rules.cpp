@@ -131,45 +131,65 @@ void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mod
                            "clients trained at once have only one; allowed with clients_at_once above 1: f32");
 }
 
-/// Strategies whose clients keep what follows from their steps by plain SGD, each from its own update.
-void check_client_state(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
+/// Clients that keep something from round to round, each from its own training.
+void check_client_state(const RunConfig& run, const std::string& who, const ConfigSource& source) {
     const OptimizerConfig& optimizer = run.training.optimizer;
     const auto refuse = [&](const char* key, const std::string& problem) {
-        throw source.error(key, fmt::format("strategy '{}' {}", strategy.name, problem));
+        throw source.error(key, fmt::format("{} {}", who, problem));
     };
-    if (optimizer.name != "sgd")
+    if (run.strategy.state_of_steps() && optimizer.name != "sgd")
         refuse("training.optimizer.name",
-               fmt::format("takes its clients' steps for plain SGD's; allowed: sgd, not {}", optimizer.name));
-    if (optimizer.values.number_or("momentum", 0.0) > 0.0)
-        refuse("training.optimizer.momentum", "takes its clients' steps for plain SGD's; allowed: 0");
+               fmt::format("takes its clients' steps for plain SGD's; allowed: sgd, not {}, or strategy.option 1",
+                           optimizer.name));
+    if (run.strategy.state_of_steps() && optimizer.values.number_or("momentum", 0.0) > 0.0)
+        refuse("training.optimizer.momentum", "takes its clients' steps for plain SGD's; allowed: 0, or strategy.option 1");
     if (run.training.least_per_slot() > 1)
         refuse(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
                "needs every client's own update; allowed: 1");
     if (run.strategy.weighting != Weighting::Uniform)
         refuse("strategy.weighting", "keeps the mean of what its clients keep, all alike; allowed: uniform");
-    if (run.strategy.aggregator.name != strategy.aggregator)
-        refuse("strategy.aggregator", fmt::format("keeps the mean of what its clients keep; allowed: {}", strategy.aggregator));
+    if (!aggregation::aggregator_spec(run.strategy.parts.aggregator.name).replaceable)
+        refuse("strategy.aggregator", "keeps the mean of what its clients keep; allowed: mean");
 }
 
-void check_strategy(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
-    const std::vector<std::string> runs_in = modes_of(strategy);
+/// The parts that are the strategy's own, and of those that are not each by itself, so that the one to blame is named.
+void check_parts_with_mode(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
+    const StrategyParts& parts = run.strategy.parts;
+    const LocalRuleSpec& local = local_rule_spec(parts.local.name);
+    const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(parts.aggregator.name);
+    const aggregation::ServerOptimizerSpec& server = aggregation::server_optimizer_spec(parts.server.name);
+    StrategyParts own = parts_of("fedavg");  // plain averaging goes with every mode
+    if (local.name == strategy.local) own.local = parts.local;
+    if (rule.name == strategy.aggregator) own.aggregator = parts.aggregator;
+    if (server.name == strategy.server) own.server = parts.server;
+    const std::vector<std::string> runs_in = modes_of(own);
     if (!contains(runs_in, run.mode.name))
         throw source.error("mode.name", fmt::format("strategy '{}' does not run in mode '{}'; allowed: {}", strategy.name,
                                                     run.mode.name, fmt::join(runs_in, ", ")));
-    if (strategy.client_state) check_client_state(run, strategy, source);
-    const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.aggregator.name);
+    const auto check = [&](const char* key, const char* what, const auto& part, const std::string& its_own) {
+        const std::vector<std::string> modes = modes_of(part);
+        if (part.name == its_own || contains(modes, run.mode.name)) return;
+        throw source.error(key, fmt::format("{} '{}' does not go with mode '{}'; allowed: {}, or modes {}", what, part.name,
+                                            run.mode.name, its_own, fmt::join(modes, ", ")));
+    };
+    check("strategy.local", "local rule", local, strategy.local);
+    check("strategy.aggregator", "aggregator", rule, strategy.aggregator);
+    check("strategy.server", "server", server, strategy.server);
+}
+
+/// Who keeps something from round to round: the strategy, or the local rule that was put into it.
+std::string who_keeps_state(const RunConfig& run, const StrategySpec& strategy) {
+    const std::string& local = run.strategy.parts.local.name;
+    return local == strategy.local ? fmt::format("strategy '{}'", strategy.name) : fmt::format("local rule '{}'", local);
+}
+
+void check_strategy(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
+    check_parts_with_mode(run, strategy, source);
+    if (run.strategy.client_state()) check_client_state(run, who_keeps_state(run, strategy), source);
+    const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.parts.aggregator.name);
     if (run.training.least_per_slot() > 1 && rule.single_updates)
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
                            fmt::format("aggregator '{}' looks at every client's own update; allowed: 1", rule.name));
-    if (rule.name == strategy.aggregator) return;
-    // Where updates count by their age, the rule has to weigh them; where the server has a part of its own, nothing is aggregated.
-    std::vector<std::string> modes;
-    for (const ModeSpec& mode : mode_catalog())
-        if (mode.rate_key.empty() && (rule.weighs || !mode.discounts)) modes.push_back(mode.name);
-    if (!contains(modes, run.mode.name))
-        throw source.error("strategy.aggregator",
-                           fmt::format("aggregator '{}' does not go with mode '{}'; allowed: {}, or modes {}", rule.name,
-                                       run.mode.name, strategy.aggregator, fmt::join(modes, ", ")));
 }
 
 /// Keys of which the mode takes only some values.
@@ -187,7 +207,9 @@ void check_limits(const RunConfig& run, const ModeSpec& mode, const ConfigSource
 
 /// What takes the place of the strategy's own: the mode's rate, its weights.
 void check_server_part(const RunConfig& run, const ModeSpec& mode, const ConfigSource& source) {
-    if (!mode.rate_key.empty() && run.strategy.values.number_or("server_lr", 1.0) != 1.0)
+    const PartChoice& server = run.strategy.parts.server;
+    const bool averages = aggregation::server_optimizer_spec(server.name).replaceable;  // any other is refused by its name
+    if (!mode.rate_key.empty() && averages && server.values.number_or("server_lr", 1.0) != 1.0)
         throw source.error("strategy.server_lr",
                            fmt::format("mode {} has no server rate, {} takes its place; allowed: 1", mode.name, mode.rate_key));
     if (!mode.weighs_updates && run.strategy.weighting != Weighting::Examples)
@@ -226,10 +248,9 @@ void check_upload(const RunConfig& run, const StrategySpec& strategy, const Conf
     if (!contains(modes, run.mode.name))
         refuse(fmt::format("in mode '{}' no client sends an update of its own; leave it out, or use mode {}", run.mode.name,
                            fmt::join(modes, " or ")));
-    if (strategy.client_state)
-        refuse(fmt::format(
-            "strategy '{}' sends what follows from its update as it is, so it does not go with a chain; leave one out",
-            strategy.name));
+    if (run.strategy.client_state())
+        refuse(fmt::format("{} sends what follows from its update as it is, so it does not go with a chain; leave one out",
+                           who_keeps_state(run, strategy)));
     if (run.upload.size() > clients::UploadPlan::kMostSteps)
         refuse(fmt::format("{} steps; allowed: up to {}", run.upload.size(), clients::UploadPlan::kMostSteps));
     std::string bound, noise;

@@ -20,17 +20,51 @@ const std::vector<ModeSpec>& mode_catalog() {
 
 const ModeSpec& mode_spec(const std::string& name) { return entry_of(mode_catalog(), name, "mode"); }
 
-std::vector<std::string> modes_of(const StrategySpec& strategy) {
-    const bool weighs = aggregation::aggregator_spec(strategy.aggregator).weighs;
+namespace {
+
+template <class Runs>
+std::vector<std::string> modes_that(const Runs& runs) {
     std::vector<std::string> modes;
-    for (const ModeSpec& mode : mode_catalog()) {
-        const bool local_steps = mode.weighs_updates;
-        const bool leaves_the_server = mode.rate_key.empty();
-        if ((!strategy.client_term || local_steps) && (!strategy.server_part || leaves_the_server) &&
-            (weighs || !mode.discounts) && (!strategy.client_state || mode.whole_cohort))
-            modes.push_back(mode.name);
-    }
+    for (const ModeSpec& mode : mode_catalog())
+        if (runs(mode)) modes.push_back(mode.name);
     return modes;
+}
+
+bool leaves_the_server(const ModeSpec& mode) { return mode.rate_key.empty(); }
+
+bool runs(const ModeSpec& mode, const LocalRuleSpec& local) {
+    const bool local_steps = mode.weighs_updates;
+    return (!local.client_term || local_steps) && (!local.client_state || (mode.whole_cohort && leaves_the_server(mode)));
+}
+
+bool runs(const ModeSpec& mode, const aggregation::AggregatorSpec& rule) {
+    return (rule.replaceable || leaves_the_server(mode)) && (rule.weighs || !mode.discounts);
+}
+
+bool runs(const ModeSpec& mode, const aggregation::ServerOptimizerSpec& server) {
+    return server.replaceable || leaves_the_server(mode);
+}
+
+}  // namespace
+
+std::vector<std::string> modes_of(const LocalRuleSpec& local) {
+    return modes_that([&](const ModeSpec& mode) { return runs(mode, local); });
+}
+
+std::vector<std::string> modes_of(const aggregation::AggregatorSpec& rule) {
+    return modes_that([&](const ModeSpec& mode) { return runs(mode, rule); });
+}
+
+std::vector<std::string> modes_of(const aggregation::ServerOptimizerSpec& server) {
+    return modes_that([&](const ModeSpec& mode) { return runs(mode, server); });
+}
+
+std::vector<std::string> modes_of(const StrategyParts& parts) {
+    return modes_that([&](const ModeSpec& mode) {
+        return runs(mode, local_rule_spec(parts.local.name)) &&
+               runs(mode, aggregation::aggregator_spec(parts.aggregator.name)) &&
+               runs(mode, aggregation::server_optimizer_spec(parts.server.name));
+    });
 }
 
 KeySpec quorum_key() {

@@ -71,8 +71,12 @@ const std::vector<ModeSpec>& mode_catalog();
 /// The name must exist.
 const ModeSpec& mode_spec(const std::string& name);
 
-/// The modes that a strategy runs in: what it asks for is there.
-std::vector<std::string> modes_of(const StrategySpec& strategy);
+/// The modes that run such a part: what it asks for is there, and a mode puts nothing of its own in the place of what is more than plain averaging.
+std::vector<std::string> modes_of(const LocalRuleSpec& local);
+std::vector<std::string> modes_of(const aggregation::AggregatorSpec& rule);
+std::vector<std::string> modes_of(const aggregation::ServerOptimizerSpec& server);
+/// Those that run all of a strategy's parts; names are complete.
+std::vector<std::string> modes_of(const StrategyParts& parts);
 
 /// Arrivals that end a round; where it is left out, the cohort. One key of several modes.
 KeySpec quorum_key();

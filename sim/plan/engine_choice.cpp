@@ -36,7 +36,7 @@ std::string name_of(clients::Engine engine) { return engine == clients::Engine::
 
 bool trains_in_blocks(const RunConfig& run, aggregation::MemorySpace space, clients::Engine engine) {
     return engine == clients::Engine::Direct && space == aggregation::MemorySpace::Cuda &&
-           run.training.optimizer.name == "sgd" && !run.training.clip_norm && !strategy_spec(run.strategy.name).client_state;
+           run.training.optimizer.name == "sgd" && !run.training.clip_norm && !run.strategy.client_state();
 }
 
 std::string direct_kernels(aggregation::MemorySpace space) {

@@ -167,6 +167,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
     plan.all_examples = mode.pass == Pass::All;
     plan.layout_fingerprint = layout.fingerprint();
     plan.control_floats = travels.num_floats() - layout.num_floats();
+    plan.control_variates = strategy.control_variates;
     plan.states_descriptor = client_states.descriptor();
     plan.arena = arena->geometry();
     plan.space = space;
@@ -212,7 +213,7 @@ FleetOptions Experiment::fleet_options() const {
 }
 
 void Experiment::keep_states(const Arrivals& arrived) {
-    if (!strategy.control_variates) return;
+    if (!strategy.keeps_control_variates()) return;
     for (const ClientReport& client : arrived.clients) {
         if (client.failure || client.elsewhere) continue;
         const aggregation::ParamSpan slot = arena->slot(client.slot);

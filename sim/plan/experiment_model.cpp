@@ -57,7 +57,7 @@ aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec
 
 aggregation::Layout what_travels(const RunConfig& run, const aggregation::Layout& layout) {
     aggregation::Layout travels = layout;
-    if (!strategy_spec(run.strategy.name).client_state) return travels;
+    if (!run.strategy.client_state()) return travels;
     for (const aggregation::LayoutEntry& entry : layout.entries())
         if (entry.kind == aggregation::TensorKind::Parameter)
             travels.add("control." + entry.name, entry.shape, aggregation::TensorKind::Buffer);
@@ -66,7 +66,7 @@ aggregation::Layout what_travels(const RunConfig& run, const aggregation::Layout
 
 aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const Strategy& strategy,
                                              const aggregation::Layout& layout, std::uint64_t num_clients) {
-    if (!strategy.control_variates) return {};
+    if (!strategy.keeps_control_variates()) return {};
     const std::uint64_t each = aggregation::ClientStates::bytes_each(layout.num_trainable());
     const std::uint64_t seen = std::min(
         num_clients, static_cast<std::uint64_t>(loaded.run.rounds) * static_cast<std::uint64_t>(loaded.run.cohort_size()));

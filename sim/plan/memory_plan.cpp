@@ -21,11 +21,11 @@ std::uint64_t vectors_of_worker(const RunConfig& run, const ModeSpec& mode, std:
     std::uint64_t vectors = 2;
     const std::uint64_t state_vectors = aggregation::num_state_vectors(optimizer_options(run.training.optimizer));
     vectors += state_vectors * (1 + mode.velocity_vectors);
-    const bool proximal = run.strategy.values.number_or("proximal_mu", 0.0) > 0.0;
+    const bool proximal = run.strategy.parts.local.values.number_or("proximal_mu", 0.0) > 0.0;
     const std::uint64_t in_one_piece = run.training.clip_norm ? 2
                                        : proximal             ? 1
                                                               : 0;  // the gradient, zeros to take its norm with
-    const bool corrected = strategy_spec(run.strategy.name).client_state;
+    const bool corrected = run.strategy.client_state();
     vectors += std::max({mode.gradient_vectors, in_one_piece, std::uint64_t{corrected}}) + (corrected ? 1 : 0);
     if (!run.upload.empty()) ++vectors;  // the update that a step looks at
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
@@ -42,7 +42,7 @@ std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_float
 
 std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
     RunConfig rehearsed = run;
-    const bool proximal = rehearsed.strategy.values.erase("proximal_mu") > 0;
+    const bool proximal = rehearsed.strategy.parts.local.values.erase("proximal_mu") > 0;
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     const std::uint64_t vectors = vectors_of_worker(run, mode_spec(run.mode.name), std::max(most_per_slot, at_once)) -
                                   vectors_of_worker(rehearsed, ModeSpec{}, at_once) + (proximal && run.training.graph ? 1 : 0);
@@ -104,7 +104,7 @@ Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64
     plan.training.local_steps =
         std::min(kRehearsedSteps, plan.training.steps_of(run.dataset.shard(largest_client(run.dataset)).size()));
     Fleet fleet(options, plan, *run.arena, run.dataset);
-    const Strategy strategy = make_strategy("fedavg", {}, Weighting::Uniform);
+    const Strategy strategy = make_strategy("fedavg", Weighting::Uniform);
     ServerState server(*run.arena);
     const auto train = [&] {
         fleet.pull_down(cohort, server, strategy);

@@ -120,7 +120,7 @@ std::vector<Throughput> race_workers(const Experiment& run, const std::vector<st
     clients::WorkerPlan plan = run.worker_plan;
     plan.training.local_steps = task.steps_each;
     plan.training.max_update_norm = 0.0;
-    Strategy strategy = make_strategy("fedavg", {}, Weighting::Uniform);
+    Strategy strategy = make_strategy("fedavg", Weighting::Uniform);
     strategy.objective = run.strategy.objective;
     ServerState server(*run.arena);
     const std::uint32_t client = largest_client(run.dataset);

@@ -23,7 +23,7 @@ std::string smaller(const std::vector<std::string>& keys) {
 std::vector<std::string> client_keys(const RunConfig& run) {
     std::vector<std::string> keys;
     for (const char* name : {"lr", "momentum"}) add_parameter(keys, "training.optimizer", run.training.optimizer.values, name);
-    add_parameter(keys, "strategy", run.strategy.values, "proximal_mu");
+    add_parameter(keys, "strategy", run.strategy.parts.local.values, "proximal_mu");
     if (run.mode.values.find("max_staleness") != nullptr && run.cohort_size() > 1) keys.emplace_back("mode.max_staleness");
     return keys;
 }
@@ -33,10 +33,10 @@ std::vector<std::string> client_keys(const RunConfig& run) {
 std::string help_for_updates(const RunConfig& run) { return smaller(client_keys(run)); }
 
 std::string help_for_model(const RunConfig& run) {
-    // A server rate of 1 only takes the mean of what clients have made; Adam's is a step of its own.
+    // A server rate of 1 only takes the mean of what clients have made; an adaptive one's is a step of its own.
     std::vector<std::string> keys;
-    const Values& values = run.strategy.values;
-    add_parameter(keys, "strategy", values, "server_lr", run.strategy.name == "fedadam" ? 0.0 : 1.0);
+    const Values& values = run.strategy.parts.server.values;
+    add_parameter(keys, "strategy", values, "server_lr", values.find("tau") != nullptr ? 0.0 : 1.0);
     add_parameter(keys, "strategy", values, "server_momentum");
     for (const std::string& of_clients : client_keys(run)) keys.push_back(of_clients);
     return smaller(keys) + "; failures.max_update_norm refuses updates that are too large";

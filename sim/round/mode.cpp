@@ -27,7 +27,7 @@ Mode make_mode(const RunConfig& run) { return mode_spec(run.mode.name).build(inp
 
 Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena, const aggregation::Layout& layout,
                             std::uint64_t num_clients) {
-    Strategy strategy = make_strategy(run.strategy.name, run.strategy.values, run.strategy.weighting, run.strategy.aggregator);
+    Strategy strategy = make_strategy(run.strategy.name, run.strategy.weighting, run.strategy.parts);
     const LrScheduleConfig& schedule = run.training.lr_schedule;
     strategy.lr_schedule = LrSchedule(schedule.name, schedule.values, static_cast<std::uint64_t>(schedule.warmup_rounds));
     if (const auto take_over = mode_spec(run.mode.name).take_over)
@@ -35,7 +35,7 @@ Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& aren
     else if (layout.num_trainable() < layout.num_floats())
         strategy.server_optimizer =
             aggregation::make_buffers_mean(std::move(strategy.server_optimizer), layout.num_trainable());
-    if (strategy.control_variates)
+    if (strategy.keeps_control_variates())
         strategy.server_optimizer =
             aggregation::make_control_step(std::move(strategy.server_optimizer), layout.num_floats(), num_clients);
     return strategy;

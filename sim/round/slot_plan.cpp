@@ -20,8 +20,8 @@ constexpr std::uint64_t kCachedBytes = std::uint64_t{16} << 20;
 
 /// The cohort arrives as a whole, and nobody looks at single updates.
 bool may_share(const RunConfig& run) {
-    return run.waits_for_all() && !aggregation::aggregator_spec(run.strategy.aggregator.name).single_updates &&
-           !strategy_spec(run.strategy.name).client_state;
+    return run.waits_for_all() && !aggregation::aggregator_spec(run.strategy.parts.aggregator.name).single_updates &&
+           !run.strategy.client_state();
 }
 
 }  // namespace

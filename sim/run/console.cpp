@@ -1,5 +1,7 @@
 #include "sim/run/console.h"
 
+#include "sim/fleet/fleet.h"
+#include "sim/round/server_state.h"
 #include "sim/screen/round_lines.h"
 
 #include <algorithm>

@@ -12,6 +12,9 @@
 
 namespace fedhive::sim {
 
+class Fleet;
+struct ServerState;
+
 class Console {
 public:
     /// `alone`: no starter (mpirun) passes on what is shown, which may not know how to draw a line again.

@@ -116,6 +116,19 @@ std::string describe_clients_evaluation(const Experiment& run) {
                        config.personalized ? ", and after a local epoch of their own" : "");
 }
 
+/// "fedadam", "fedavg with prox, median".
+std::string describe_strategy(const StrategyConfig& strategy) {
+    const StrategyParts own = parts_of(strategy.name);
+    std::vector<std::string> others;
+    const auto look = [&](const PartChoice& part, const PartChoice& its_own) {
+        if (part.name != its_own.name) others.push_back(part.name);
+    };
+    look(strategy.parts.local, own.local);
+    look(strategy.parts.aggregator, own.aggregator);
+    look(strategy.parts.server, own.server);
+    return strategy.name + (others.empty() ? "" : fmt::format(" with {}", fmt::join(others, ", ")));
+}
+
 }  // namespace
 
 std::string describe_plan(const Experiment& run, const std::string& folder) {
@@ -130,8 +143,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
                                                            (run.workers.mps ? ", sharing the GPU by MPS" : "");
     const std::string seeds = describe_seeds(config);
     const std::string mode = config.mode.name == ModeConfig{}.name ? "" : " · " + config.mode.name;
-    const bool own = config.strategy.aggregator.name == strategy_spec(config.strategy.name).aggregator;
-    const std::string strategy = config.strategy.name + (own ? "" : " with " + config.strategy.aggregator.name);
+    const std::string strategy = describe_strategy(config.strategy);
     std::string text = fmt::format("run         {} · {}{} · {} rounds · seed {}{}\n", config.name, strategy, mode,
                                    config.rounds, config.seed, seeds.empty() ? "" : fmt::format(" ({})", seeds));
     text += fmt::format("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);

@@ -7,32 +7,50 @@ StrategySpec fedavg();
 StrategySpec fedavgm();
 StrategySpec fedprox();
 StrategySpec fedadam();
+StrategySpec fedyogi();
+StrategySpec fedadagrad();
 StrategySpec scaffold();
 StrategySpec median();
 
+LocalRuleSpec local_plain();
+LocalRuleSpec local_prox();
+LocalRuleSpec local_scaffold();
+
 const std::vector<StrategySpec>& strategy_catalog() {
     static const std::vector<StrategySpec> catalog = {
-        fedavg(), fedavgm(), fedprox(), fedadam(), scaffold(), median(),
+        fedavg(), fedavgm(), fedprox(), fedadam(), fedyogi(), fedadagrad(), scaffold(), median(),
     };
     return catalog;
 }
 
-KeySpec averaging_rate() {
-    return {.name = "server_lr",
-            .default_value = 1.0,
-            .range = above(0),
-            .doc = "Server rate, per round, typically 1, which is plain averaging (η_g); far above 1 it overshoots."};
-}
-
 const StrategySpec& strategy_spec(const std::string& name) { return entry_of(strategy_catalog(), name, "strategy"); }
 
-Strategy make_strategy(const std::string& name, const Values& given, Weighting weighting, const AggregatorChoice& aggregator) {
-    const StrategySpec& spec = strategy_spec(name);
-    Strategy strategy = spec.build(completed(given, spec.keys));
+const std::vector<LocalRuleSpec>& local_rule_catalog() {
+    static const std::vector<LocalRuleSpec> catalog = {local_plain(), local_prox(), local_scaffold()};
+    return catalog;
+}
+
+const LocalRuleSpec& local_rule_spec(const std::string& name) { return entry_of(local_rule_catalog(), name, "local rule"); }
+
+StrategyParts parts_of(const std::string& strategy, StrategyParts given) {
+    const StrategySpec& spec = strategy_spec(strategy);
+    if (given.local.name.empty()) given.local.name = spec.local;
+    if (given.aggregator.name.empty()) given.aggregator.name = spec.aggregator;
+    if (given.server.name.empty()) given.server.name = spec.server;
+    return given;
+}
+
+Strategy make_strategy(const std::string& name, Weighting weighting, const StrategyParts& given) {
+    const auto [local, aggregator, server] = parts_of(name, given);
+    Strategy strategy;
     strategy.name = name;
     strategy.weighting = weighting;
-    const auto& rule = aggregation::aggregator_spec(aggregator.name.empty() ? spec.aggregator : aggregator.name);
+    const LocalRuleSpec& on_clients = local_rule_spec(local.name);
+    on_clients.apply(strategy, completed(local.values, on_clients.keys));
+    const auto& rule = aggregation::aggregator_spec(aggregator.name);
     strategy.aggregator = rule.build(completed(aggregator.values, rule.keys));
+    const auto& step = aggregation::server_optimizer_spec(server.name);
+    strategy.server_optimizer = step.build(completed(server.values, step.keys));
     return strategy;
 }
 

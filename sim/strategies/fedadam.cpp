@@ -8,19 +8,6 @@
 
 namespace fedhive::sim {
 
-namespace {
-
-Strategy build_fedadam(const Values& values) {
-    Strategy strategy;
-    strategy.server_optimizer = aggregation::make_server_adam({.lr = static_cast<float>(values.number("server_lr")),
-                                                               .beta1 = static_cast<float>(values.number("beta1")),
-                                                               .beta2 = static_cast<float>(values.number("beta2")),
-                                                               .tau = static_cast<float>(values.number("tau"))});
-    return strategy;
-}
-
-}  // namespace
-
 StrategySpec fedadam() {
     return {.name = "fedadam",
             .source = "Reddi et al. 2021 (arXiv:2003.00295), Algorithm 2",
@@ -29,25 +16,7 @@ StrategySpec fedadam() {
                 "weighted "
                 "by examples here unless said otherwise.",
             .default_weighting = Weighting::Examples,
-            .keys = {{.name = "server_lr",
-                      .default_value = 0.01,
-                      .range = above(0),
-                      .doc = "Server rate, per round, typically 0.001–0.1 (η); 1, right for FedAvg, is far too large here."},
-                     {.name = "beta1",
-                      .default_value = 0.9,
-                      .range = fraction_below_one(),
-                      .doc = "Decay of the first moment, typically 0.9 (β₁)."},
-                     {.name = "beta2",
-                      .default_value = 0.99,
-                      .range = fraction_below_one(),
-                      .doc = "Decay of the second moment, typically 0.99 (β₂)."},
-                     {.name = "tau",
-                      .default_value = 0.001,
-                      .range = above(0),
-                      .doc = "Degree of adaptivity, in units of an update, typically 0.001 (τ); smaller lets coordinates that "
-                             "hardly move take steps as large as the others."}},
-            .server_part = true,
-            .build = build_fedadam};
+            .server = "adam"};
 }
 
 }  // namespace fedhive::sim

@@ -8,23 +8,14 @@
 
 namespace fedhive::sim {
 
-namespace {
-
-Strategy build_fedavg(const Values& values) {
-    Strategy strategy;
-    strategy.server_optimizer = aggregation::make_server_sgd({.lr = static_cast<float>(values.number("server_lr"))});
-    return strategy;
-}
-
-}  // namespace
-
 StrategySpec fedavg() {
     return {.name = "fedavg",
             .source = "McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1",
             .note = "Clients run SGD on their own examples; the server takes the weighted mean of their updates.",
             .default_weighting = Weighting::Examples,
-            .keys = {averaging_rate()},
-            .build = build_fedavg};
+            .local = "plain",
+            .aggregator = "mean",
+            .server = "sgd"};
 }
 
 }  // namespace fedhive::sim

@@ -7,34 +7,14 @@
 
 namespace fedhive::sim {
 
-namespace {
-
-Strategy build_fedavgm(const Values& values) {
-    Strategy strategy;
-    strategy.server_optimizer =
-        aggregation::make_server_sgd({.lr = static_cast<float>(values.number("server_lr")),
-                                      .momentum = static_cast<float>(values.number("server_momentum"))});
-    return strategy;
-}
-
-}  // namespace
-
 StrategySpec fedavgm() {
-    return {
-        .name = "fedavgm",
-        .source = "Hsu et al. 2019 (arXiv:1909.06335), FedAvgM",
-        .note =
-            "FedAvg with momentum on the server, which steadies training on skewed data. The effective rate is "
-            "server_lr / (1 − server_momentum): when raising the momentum, lower the client rate.",
-        .default_weighting = Weighting::Examples,
-        .keys = {averaging_rate(),
-                 {.name = "server_momentum",
-                  .default_value = 0.9,
-                  .range = fraction_below_one(),
-                  .doc = "Fraction of the last server step carried over, typically 0.9; 0 is FedAvg (β); 0.97 and more only "
-                         "with small client rates."}},
-        .server_part = true,
-        .build = build_fedavgm};
+    return {.name = "fedavgm",
+            .source = "Hsu et al. 2019 (arXiv:1909.06335), FedAvgM",
+            .note =
+                "FedAvg with momentum on the server, which steadies training on skewed data. The effective rate is "
+                "server_lr / (1 − server_momentum): when raising the momentum, lower the client rate.",
+            .default_weighting = Weighting::Examples,
+            .server = "momentum"};
 }
 
 }  // namespace fedhive::sim

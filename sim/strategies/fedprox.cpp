@@ -6,17 +6,6 @@
 
 namespace fedhive::sim {
 
-namespace {
-
-Strategy build_fedprox(const Values& values) {
-    Strategy strategy;
-    strategy.objective.proximal_mu = static_cast<float>(values.number("proximal_mu"));
-    strategy.server_optimizer = aggregation::make_server_sgd({.lr = static_cast<float>(values.number("server_lr"))});
-    return strategy;
-}
-
-}  // namespace
-
 StrategySpec fedprox() {
     return {
         .name = "fedprox",
@@ -26,14 +15,7 @@ StrategySpec fedprox() {
             "data. The paper samples clients in proportion to their examples and averages alike; here they are sampled alike "
             "and weighted.",
         .default_weighting = Weighting::Examples,
-        .keys = {averaging_rate(),
-                 {.name = "proximal_mu",
-                  .default_value = 0.01,
-                  .range = at_least(0),
-                  .doc = "Proximal coefficient, dimensionless, typically 0.001–1; 0 is FedAvg (μ); too large holds "
-                         "clients at the global model and slows training down."}},
-        .client_term = true,
-        .build = build_fedprox};
+        .local = "prox"};
 }
 
 }  // namespace fedhive::sim

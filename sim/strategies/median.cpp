@@ -6,16 +6,6 @@
 
 namespace fedhive::sim {
 
-namespace {
-
-Strategy build_median(const Values& values) {
-    Strategy strategy;
-    strategy.server_optimizer = aggregation::make_server_sgd({.lr = static_cast<float>(values.number("server_lr"))});
-    return strategy;
-}
-
-}  // namespace
-
 StrategySpec median() {
     return {.name = "median",
             .source = "Yin et al. 2018 (arXiv:1803.01498), Algorithm 1, option I",
@@ -25,10 +15,7 @@ StrategySpec median() {
                 "heads, so `weighting` is accepted but has no effect. Few labels a client pull it away from the mean. "
                 "`training.clients_per_slot` must be 1.",
             .default_weighting = Weighting::Uniform,
-            .aggregator = "median",
-            .keys = {averaging_rate()},
-            .server_part = true,
-            .build = build_median};
+            .aggregator = "median"};
 }
 
 }  // namespace fedhive::sim

@@ -2,6 +2,7 @@
 //
 //   each client k in S:  y <- x;  K times:  y <- y - lr * (gradient of a batch at y  - c_k + c)
 //                        c_k^+ <- c_k - c + (x - y) / (K * lr)                                    (option II)
+//                        or    <- the gradient of all its examples at x                           (option I)
 //                        sends  y - x  and  c_k^+ - c_k
 //   server:              x <- x + server_lr * mean of y - x;   c <- c + |S| / N * mean of c_k^+ - c_k
 //
@@ -10,32 +11,17 @@
 
 namespace fedhive::sim {
 
-namespace {
-
-Strategy build_scaffold(const Values& values) {
-    Strategy strategy;
-    strategy.control_variates = true;
-    strategy.server_optimizer = aggregation::make_server_sgd({.lr = static_cast<float>(values.number("server_lr"))});
-    return strategy;
-}
-
-}  // namespace
-
 StrategySpec scaffold() {
     return {.name = "scaffold",
-            .source = "Karimireddy et al. 2020 (arXiv:1910.06378), Algorithm 1, option II",
+            .source = "Karimireddy et al. 2020 (arXiv:1910.06378), Algorithm 1",
             .note =
                 "Clients correct their gradients by how theirs have differed from everybody's, so that local steps drift apart "
                 "less on "
                 "skewed data. Sends and receives twice as much; keeps a vector as long as the model for each client that was "
                 "seen, in "
-                "host memory and in checkpoints. For the client optimiser sgd without momentum.",
+                "host memory and in checkpoints.",
             .default_weighting = Weighting::Uniform,
-            .keys = {averaging_rate()},
-            .client_term = true,
-            .server_part = true,
-            .client_state = true,
-            .build = build_scaffold};
+            .local = "scaffold"};
 }
 
 }  // namespace fedhive::sim

@@ -129,12 +129,26 @@ inline Floats server_momentum(const Floats& global, const Floats& aggregate, Flo
     return next;
 }
 
-inline Floats server_adam(const Floats& global, const Floats& aggregate, Floats& m, Floats& v,
-                          const ServerAdamOptions& options) {
+inline Floats server_adaptive(const Floats& global, const Floats& aggregate, Floats& m, Floats& v,
+                              const ServerAdaptiveOptions& options) {
     Floats next;
     for (std::size_t i = 0; i < global.size(); ++i) {
+        const float square = aggregate[i] * aggregate[i];
         m[i] = options.beta1 * m[i] + (1.0F - options.beta1) * aggregate[i];
-        v[i] = options.beta2 * v[i] + (1.0F - options.beta2) * (aggregate[i] * aggregate[i]);
+        switch (options.second_moment) {
+            case SecondMoment::Sum:
+                v[i] = v[i] + square;
+                break;
+            case SecondMoment::Average:
+                v[i] = options.beta2 * v[i] + (1.0F - options.beta2) * square;
+                break;
+            case SecondMoment::Sign:
+                if (v[i] > square)
+                    v[i] = v[i] - (1.0F - options.beta2) * square;
+                else if (v[i] < square)
+                    v[i] = v[i] + (1.0F - options.beta2) * square;
+                break;
+        }
         next.push_back(global[i] + options.lr * m[i] / (std::sqrt(v[i]) + options.tau));
     }
     return next;

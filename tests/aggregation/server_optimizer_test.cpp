@@ -32,7 +32,11 @@ void follows(ServerOptimizer& optimizer, MemorySpace space, std::size_t size, Re
 }
 
 constexpr ServerSgdOptions kMomentum{.lr = 0.7F, .momentum = 0.9F};
-constexpr ServerAdamOptions kAdam{.lr = 0.05F, .beta1 = 0.9F, .beta2 = 0.99F, .tau = 0.001F};
+constexpr ServerAdaptiveOptions adaptive(SecondMoment second) {
+    return {.lr = 0.05F, .beta1 = 0.9F, .beta2 = 0.99F, .tau = 0.001F, .second_moment = second};
+}
+constexpr ServerAdaptiveOptions kAdam = adaptive(SecondMoment::Average);
+constexpr SecondMoment kSecondMoments[] = {SecondMoment::Sum, SecondMoment::Average, SecondMoment::Sign};
 
 void references_are_followed(MemorySpace space, std::size_t size) {
     Floats velocity(size, 0.0F);
@@ -45,11 +49,13 @@ void references_are_followed(MemorySpace space, std::size_t size) {
         return global;
     });
 
-    Floats m(size, 0.0F);
-    Floats v(size, 0.001F * 0.001F);
-    follows(*make_server_adam(kAdam), space, size, [&](const Floats& global, const Floats& aggregate) {
-        return reference::server_adam(global, aggregate, m, v, kAdam);
-    });
+    for (const SecondMoment second : kSecondMoments) {
+        Floats m(size, 0.0F);
+        Floats v(size, 0.001F * 0.001F);
+        follows(*make_server_adaptive(adaptive(second)), space, size, [&](const Floats& global, const Floats& aggregate) {
+            return reference::server_adaptive(global, aggregate, m, v, adaptive(second));
+        });
+    }
 }
 
 void server_optimizers_conform(MemorySpace space) {
@@ -57,7 +63,7 @@ void server_optimizers_conform(MemorySpace space) {
 
     conformance::server_optimizer_conforms([] { return make_server_sgd({.lr = 0.7F, .momentum = 0.0F}); }, space);
     conformance::server_optimizer_conforms([] { return make_server_sgd(kMomentum); }, space);
-    conformance::server_optimizer_conforms([] { return make_server_adam(kAdam); }, space);
+    conformance::server_optimizer_conforms([] { return make_server_adaptive(kAdam); }, space);
 }
 
 }  // namespace
@@ -74,7 +80,7 @@ TEST_SUITE("ServerOptimizer") {
         const Floats global{8.0F, 8.0F, 1.0F};
         const Floats aggregate{4.0F, 4.0F, -0.5F};
         for (const auto& make :
-             {+[] { return make_server_sgd({.lr = 0.5F, .momentum = 0.5F}); }, +[] { return make_server_adam(kAdam); }}) {
+             {+[] { return make_server_sgd({.lr = 0.5F, .momentum = 0.5F}); }, +[] { return make_server_adaptive(kAdam); }}) {
             const auto alone = make();
             const auto with_buffers = make_buffers_mean(make(), 2);
             CHECK(with_buffers->moments(3, MemorySpace::Host).size() == alone->moments(3, MemorySpace::Host).size());
@@ -105,7 +111,7 @@ TEST_SUITE("ServerOptimizer") {
         const auto velocity = momentum->moments(kSize, MemorySpace::Host);
         REQUIRE(velocity.size() == 1);
         CHECK(testing::download(velocity[0].values) == Floats(kSize, 0.0F));
-        const auto adam = make_server_adam({.tau = 0.5F});
+        const auto adam = make_server_adaptive({.tau = 0.5F});
         const auto moments = adam->moments(kSize, MemorySpace::Host);
         REQUIRE(moments.size() == 2);
         CHECK(testing::download(moments[0].values) == Floats(kSize, 0.0F));
@@ -113,7 +119,7 @@ TEST_SUITE("ServerOptimizer") {
     }
 
     TEST_CASE("ServerAdamFirstStepIsAsInThePaper") {
-        const auto optimizer = make_server_adam({.lr = 0.5F, .beta1 = 0.5F, .beta2 = 0.75F, .tau = 1.0F});
+        const auto optimizer = make_server_adaptive({.lr = 0.5F, .beta1 = 0.5F, .beta2 = 0.75F, .tau = 1.0F});
         const Floats global{1.0F};
         const Floats aggregate{4.0F};
         Floats next(1);
@@ -121,8 +127,34 @@ TEST_SUITE("ServerOptimizer") {
         CHECK(next[0] == 1.0F + 0.5F * 2.0F / (std::sqrt(4.75F) + 1.0F));  // m = 2, v = 0.75 * 1 + 0.25 * 16
     }
 
+    TEST_CASE("SecondMomentsAreThoseOfThePaper") {
+        const auto second_after = [](SecondMoment second, float aggregate) {
+            const auto optimizer =
+                make_server_adaptive({.lr = 0.5F, .beta1 = 0.5F, .beta2 = 0.75F, .tau = 2.0F, .second_moment = second});
+            const Floats global{1.0F}, direction{aggregate};
+            Floats next(1);
+            optimizer->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(direction)});
+            return testing::download(optimizer->moments(1, MemorySpace::Host)[1].values)[0];
+        };
+        // v begins at 4.
+        CHECK(second_after(SecondMoment::Sum, 4.0F) == 20.0F);
+        CHECK(second_after(SecondMoment::Average, 4.0F) == 7.0F);
+        CHECK(second_after(SecondMoment::Sign, 4.0F) == 8.0F);   // 4 + 16 / 4: the square is larger
+        CHECK(second_after(SecondMoment::Sign, 1.0F) == 3.75F);  // 4 - 1 / 4: it is smaller
+        CHECK(second_after(SecondMoment::Sign, 2.0F) == 4.0F);   // neither
+    }
+
+    TEST_CASE("CatalogBuildsEveryServer") {
+        CHECK(names_of(server_optimizer_catalog()) == std::vector<std::string>{"sgd", "momentum", "adam", "yogi", "adagrad"});
+        for (const ServerOptimizerSpec& spec : server_optimizer_catalog()) {
+            CAPTURE(spec.name);
+            CHECK_FALSE(spec.summary.empty());
+            CHECK(spec.build(completed({}, spec.keys)) != nullptr);
+        }
+    }
+
     TEST_CASE("ServerAdamWithoutAnUpdateStandsStill") {
-        const auto optimizer = make_server_adam({.lr = 0.5F, .beta1 = 0.5F, .beta2 = 0.75F, .tau = 2.0F});
+        const auto optimizer = make_server_adaptive({.lr = 0.5F, .beta1 = 0.5F, .beta2 = 0.75F, .tau = 2.0F});
         const Floats global{1.0F};
         const Floats aggregate{0.0F};
         Floats next(1);

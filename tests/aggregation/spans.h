@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,15 @@ inline bool same_bits(const Floats& a, const Floats& b) {
 
 /// Normal values of very different magnitudes, so that another order of summation shows.
 inline Floats random_floats(std::size_t size, std::uint32_t which) {
-    Stream stream(11, Purpose::TestData, which);
-    Floats values(size);
-    for (float& value : values)
-        value = static_cast<float>(stream.normal() * std::exp2(static_cast<double>(stream.below(20)) - 10.0));
-    return values;
+    struct Drawn {
+        Stream stream;
+        Floats values{};
+    };
+    thread_local std::map<std::uint32_t, Drawn> drawn;  // suites ask for the same ones again and again
+    auto& [stream, values] = drawn.try_emplace(which, Drawn{Stream(11, Purpose::TestData, which)}).first->second;
+    while (values.size() < size)
+        values.push_back(static_cast<float>(stream.normal() * std::exp2(static_cast<double>(stream.below(20)) - 10.0)));
+    return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
 inline ParamBuffer upload(const Floats& values, MemorySpace space) {

@@ -23,7 +23,7 @@ struct EvaluatedToys {
                                                  clients::hold_out(clients::partition_contiguous(120, 12), 0.3, 1))),
           arena({64, 12}),
           server{arena},
-          strategy(make_strategy("fedavg", {}, Weighting::Uniform)) {
+          strategy(make_strategy("fedavg", Weighting::Uniform)) {
         setenv("TOY_FAULT", fault, 1);
         setenv("TOY_CLIENT", client, 1);
         FleetOptions options;

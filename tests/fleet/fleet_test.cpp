@@ -31,7 +31,7 @@ struct ToyRun {
                                                  clients::partition_contiguous(120, 12))),
           arena({64, 12}),
           server{arena},
-          strategy(make_strategy("fedavg", {}, Weighting::Uniform)) {
+          strategy(make_strategy("fedavg", Weighting::Uniform)) {
         setenv("TOY_FAULT", fault, 1);
         setenv("TOY_CLIENT", client, 1);
         options.workers = workers;

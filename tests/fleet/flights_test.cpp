@@ -26,7 +26,7 @@ struct FlyingRun {
                                                  clients::partition_contiguous(120, 12))),
           arena({.num_floats = 64, .num_slots = 16, .num_globals = 10}),
           server(arena),
-          strategy(make_strategy("fedavg", {}, Weighting::Uniform)) {
+          strategy(make_strategy("fedavg", Weighting::Uniform)) {
         setenv("TOY_FAULT", "", 1);
         setenv("TOY_CLIENT", "", 1);
         options.workers = workers;

@@ -47,7 +47,7 @@ struct ServedRun {
                                                  clients::partition_contiguous(120, 12))),
           arena({64, 12}),
           server{arena},
-          strategy(make_strategy("fedavg", {}, Weighting::Uniform)) {
+          strategy(make_strategy("fedavg", Weighting::Uniform)) {
         unsetenv("TOY_FAULT");
         unsetenv("TOY_CLIENT");
         FleetOptions options;

@@ -23,7 +23,7 @@ struct UnequalRun {
                                                  clients::partition_iid(200, 6, kFractions, 1))),
           arena({.num_floats = 64, .num_slots = 6}),
           server(arena),
-          strategy(make_strategy("fedavg", {}, Weighting::Uniform)) {
+          strategy(make_strategy("fedavg", Weighting::Uniform)) {
         setenv("TOY_FAULT", "", 1);
         FleetOptions options;
         options.workers = 1;

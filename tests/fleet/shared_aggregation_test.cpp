@@ -39,7 +39,7 @@ struct SummingRun {
                                                  clients::partition_contiguous(120, kClients))),
           arena({.num_floats = kFloats, .num_slots = kClients, .num_aggregates = num_aggregates}),
           server(arena),
-          strategy(make_strategy("fedavg", {}, Weighting::Uniform)) {
+          strategy(make_strategy("fedavg", Weighting::Uniform)) {
         setenv("TOY_FAULT", "", 1);
         options.workers = workers;
         options.mode.in_flight = options.mode.quorum = kClients;

@@ -46,15 +46,27 @@ TEST_SUITE("Bits") {
     TEST_CASE("EveryStrategyRunsAndGivesSameBitsForTwoAndThreeWorkers") {
         for (const sim::StrategySpec& spec : sim::strategy_catalog()) {
             const std::string strategy = "strategy={name: " + spec.name + "}";
-            const Options plain = spec.client_state ? Options{"training.optimizer={name: sgd, lr: 0.05}"} : Options{};
+            const Options plain =
+                sim::local_rule_spec(spec.local).client_state ? Options{"training.optimizer={name: sgd, lr: 0.05}"} : Options{};
             CHECK(sha_with(plain + Options{strategy, "workers=2"}) == sha_with(plain + Options{strategy, "workers=3"}));
         }
     }
 
-    TEST_CASE("StrategyWithAnotherAggregatorIsTheStrategyOfThatRule") {
+    TEST_CASE("StrategyOfOtherPartsIsTheOneThatHasThem") {
         const std::string median = sha_with({"strategy={name: median}"});
         CHECK(sha_with({"strategy={name: fedavg, aggregator: median}"}) == median);
         CHECK(sha_with({"strategy={name: fedavg}"}) != median);
+        const std::string prox = sha_with({"strategy={name: fedprox, proximal_mu: 0.1}"});
+        CHECK(sha_with({"strategy={name: fedadam, local: prox, proximal_mu: 0.1, server: sgd}"}) == prox);
+        const std::string yogi = sha_with({"strategy={name: fedyogi}"});
+        CHECK(sha_with({"strategy={name: fedprox, local: plain, server: yogi}"}) == yogi);
+        const std::string both = sha_with({"strategy={local: prox, proximal_mu: 0.1, server: yogi}"});
+        CHECK(both != prox);
+        CHECK(both != yogi);
+        const Options plain{"training.optimizer={name: sgd, lr: 0.05}"};
+        const std::string scaffold = sha_with(plain + Options{"strategy={name: scaffold}"});
+        CHECK(sha_with(plain + Options{"strategy={weighting: uniform, local: scaffold}"}) == scaffold);
+        CHECK(sha_with(plain + Options{"strategy={name: scaffold, server: momentum}"}) != scaffold);
     }
 
     TEST_CASE("EachPrecisionGivesTheSameBitsForAnyNumberOfWorkers") {

@@ -46,6 +46,9 @@ const std::map<std::string, Options> kKeysOfMode{{"semi_async", {"mode.quorum=2"
 /// Where `split` cuts. lr is one layer.
 const std::map<std::string, std::string> kCuts{{"mlp", "fc1"}, {"mnist_cnn", "conv2"}, {"cnn_m", "conv2"}};
 
+/// Among the other cases, by the direct engine: its bits are those of every machine, and one mode tells what a server's step is.
+const std::set<std::string> kByDirect{"fedyogi", "fedadagrad"};
+
 struct Case {
     std::string name;
     Options assignments;
@@ -54,13 +57,13 @@ struct Case {
 std::vector<Case> cases_of_mode(const std::string& mode) {
     std::vector<Case> cases;
     for (const sim::StrategySpec& strategy : sim::strategy_catalog()) {
-        const auto modes = sim::modes_of(strategy);
-        if (std::find(modes.begin(), modes.end(), mode) == modes.end()) continue;
+        const auto modes = sim::modes_of(sim::parts_of(strategy.name));
+        if (std::find(modes.begin(), modes.end(), mode) == modes.end() || kByDirect.contains(strategy.name)) continue;
         for (const std::string model : kTrainedModels) {
             if (mode == "split" && model == "lr") continue;
             Case one{fmt::format("{} {} {}", mode, strategy.name, model),
                      {"mode.name=" + mode, "strategy.name=" + strategy.name, fmt::format("model={{name: {}}}", model)}};
-            if (strategy.client_state)
+            if (sim::local_rule_spec(strategy.local).client_state)
                 one.assignments =
                     one.assignments + Options{"training.optimizer={name: sgd, lr: 0.05}", "training.engine=direct"};
             if (const auto keys = kKeysOfMode.find(mode); keys != kKeysOfMode.end())
@@ -102,6 +105,10 @@ std::vector<Case> other_cases() {
         {"training.engine=direct", "model={name: mnist_cnn}"},
         {"training.engine=direct", "model={name: cnn_m}"},
         {"training.engine=direct", "strategy={name: fedprox, proximal_mu: 0.1}"},
+        {"training.engine=direct", "strategy={name: fedyogi}"},
+        {"training.engine=direct", "strategy={name: fedadagrad}"},
+        {"training.engine=direct", "strategy={name: scaffold, option: 1}", "training.optimizer={name: sgd, lr: 0.05}"},
+        {"training.engine=direct", "strategy={name: fedadam, local: prox, aggregator: median}"},
         {"training.engine=direct", "training.optimizer={name: adam}", "training.clip_norm=1"},
         {"training.engine=direct", "training.optimizer={name: adamw}", "training.lr_schedule={name: cosine, over: 2}"},
         {"training.engine=direct", "training.optimizer={name: adagrad}", "training.lr_schedule={warmup_rounds: 1}"},

@@ -60,15 +60,47 @@ TEST_SUITE("Scaffold") {
         const Options fedavg{"strategy={name: fedavg, weighting: uniform}", "training.optimizer={name: sgd, lr: 0.05}",
                              "training.cohort=5"};
         CHECK(sha_with(plus({"rounds=1"})) == sha_with(fedavg + Options{"rounds=1"}));
-        CHECK(sha_with(plus({"rounds=2"})) != sha_with(fedavg + Options{"rounds=2"}));
+        const std::string two = sha_with(plus({"rounds=2"}));
+        CHECK(two != sha_with(fedavg + Options{"rounds=2"}));
+        CHECK(sha_with(plus({"strategy.option=1", "rounds=1"})) == sha_with(fedavg + Options{"rounds=1"}));
+        CHECK(sha_with(plus({"strategy.option=1", "rounds=2"})) != two);
+    }
+
+    TEST_CASE("FirstOptionKeepsTheGradientAtTheModelThatWasSent") {
+        // With one batch and one step both options keep the same but for rounding, in the second round as well: the step is that gradient.
+        const Options one_step{"training.batch_size=1000", "training.local_epochs=1", "rounds=2", "training.cohort=13",
+                               "checkpoint.every=1"};
+        FedhiveRun by_gradient(small_config(), set(plus(one_step) + Options{"strategy.option=1"}));
+        FedhiveRun by_steps(small_config(), set(plus(one_step)));
+        REQUIRE_MESSAGE(by_gradient.end() == "exited with status 0", by_gradient.output());
+        REQUIRE_MESSAGE(by_steps.end() == "exited with status 0", by_steps.output());
+        const auto kept = [](const FedhiveRun& run) {
+            std::vector<std::vector<float>> states;
+            for (const sim::Tensor& tensor : sim::read_checkpoint(sim::checkpoint_path(run.out(), 2)).state.tensors)
+                if (tensor.name.starts_with("client.")) states.push_back(floats_of(tensor));
+            return states;
+        };
+        const auto gradients = kept(by_gradient), steps = kept(by_steps);
+        REQUIRE(gradients.size() == 13);
+        REQUIRE(steps.size() == 13);
+        for (std::size_t client = 0; client < 13; ++client) {
+            double distance = 0.0, length = 0.0;
+            for (std::size_t i = 0; i < steps[client].size(); ++i) {
+                distance += std::pow(static_cast<double>(gradients[client][i]) - static_cast<double>(steps[client][i]), 2);
+                length += std::pow(static_cast<double>(gradients[client][i]), 2);
+            }
+            CHECK(length > 1e-6);
+            CHECK(std::sqrt(distance) < 1e-4 * std::sqrt(length));
+        }
     }
 
     TEST_CASE("SameBitsForAnyNumberOfWorkersAndAfterAResumeAndReplayed") {
-        for (const char* engine : {"direct", "libtorch"}) {
+        for (const auto& [engine, option] : {std::pair{"direct", 2}, {"direct", 1}, {"libtorch", 2}, {"libtorch", 1}}) {
             CAPTURE(engine);
-            const std::string by = std::string("training.engine=") + engine;
-            Finished run(set(plus({"workers=3", by})));
-            const std::string of_five = sha_with(plus({"workers=0", "rounds=5", by}));
+            CAPTURE(option);
+            const Options by{std::string("training.engine=") + engine, "strategy.option=" + std::to_string(option)};
+            Finished run(set(plus(by + Options{"workers=3"})));
+            const std::string of_five = sha_with(plus(by + Options{"workers=0", "rounds=5"}));
             REQUIRE_MESSAGE(run.resume(set({"rounds=5", "workers=1"})) == "exited with status 0", run.output());
             CHECK(run.manifest()["model_sha256"] == of_five);
             const auto rows = read_csv(run.out() / "clients.csv");
@@ -82,34 +114,37 @@ TEST_SUITE("Scaffold") {
     }
 
     TEST_CASE("ControlIsTheMeanOfWhatClientsKeepWhateverGoesWrong") {
-        const Options all{"rounds=6", "checkpoint.every=1", "checkpoint.keep=10"};
-        const std::string faults =
-            "faults=[{kind: drop, rate: 0.2}, {kind: kill, round: 2, rate: 0.3}, {kind: nan, round: 3, rate: 0.3}, "
-            "{kind: throw, round: 4, rate: 0.3}]";
-        FedhiveRun run(small_config(), set(plus(all) + Options{faults, "failures={policy: drop}", "workers=2"}));
-        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
-        std::size_t before = 0;
-        for (std::int64_t round = 1; round <= 6; ++round) {
-            CAPTURE(round);
-            const std::size_t keepers = control_is_the_mean_of_what_clients_keep(run.out(), round);
-            CHECK(keepers >= before);
-            before = keepers;
+        for (const char* option : {"strategy.option=2", "strategy.option=1"}) {
+            CAPTURE(option);
+            const Options all{"rounds=6", "checkpoint.every=1", "checkpoint.keep=10", option};
+            const std::string faults =
+                "faults=[{kind: drop, rate: 0.2}, {kind: kill, round: 2, rate: 0.3}, {kind: nan, round: 3, rate: 0.3}, "
+                "{kind: throw, round: 4, rate: 0.3}]";
+            FedhiveRun run(small_config(), set(plus(all) + Options{faults, "failures={policy: drop}", "workers=2"}));
+            REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+            std::size_t before = 0;
+            for (std::int64_t round = 1; round <= 6; ++round) {
+                CAPTURE(round);
+                const std::size_t keepers = control_is_the_mean_of_what_clients_keep(run.out(), round);
+                CHECK(keepers >= before);
+                before = keepers;
+            }
+            std::set<std::string> accepted;
+            std::size_t lost = 0;
+            for (const auto& row : read_csv(run.out() / "clients.csv"))
+                row.at("failure").empty() ? static_cast<void>(accepted.insert(row.at("client_id"))) : static_cast<void>(++lost);
+            CHECK(before == accepted.size());
+            CHECK(lost >= 4);
+            // Who is killed and tried again ends with what it would have had.
+            FedhiveRun whole(small_config(), set(plus(all)));
+            REQUIRE(whole.end() == "exited with status 0");
+            FedhiveRun retried(small_config(), set(plus(all) + Options{"faults=[{kind: kill, rate: 0.15}]",
+                                                                       "failures={policy: retry, attempts: 9}"}));
+            REQUIRE_MESSAGE(retried.end() == "exited with status 0", retried.output());
+            CHECK(retried.manifest()["model_sha256"] == whole.manifest()["model_sha256"]);
+            CHECK(control_is_the_mean_of_what_clients_keep(retried.out(), 6) ==
+                  control_is_the_mean_of_what_clients_keep(whole.out(), 6));
         }
-        std::set<std::string> accepted;
-        std::size_t lost = 0;
-        for (const auto& row : read_csv(run.out() / "clients.csv"))
-            row.at("failure").empty() ? static_cast<void>(accepted.insert(row.at("client_id"))) : static_cast<void>(++lost);
-        CHECK(before == accepted.size());
-        CHECK(lost >= 4);
-        // Who is killed and tried again ends with what it would have had.
-        FedhiveRun whole(small_config(), set(plus(all)));
-        REQUIRE(whole.end() == "exited with status 0");
-        FedhiveRun retried(small_config(), set(plus(all) + Options{"faults=[{kind: kill, rate: 0.15}]",
-                                                                   "failures={policy: retry, attempts: 9}"}));
-        REQUIRE_MESSAGE(retried.end() == "exited with status 0", retried.output());
-        CHECK(retried.manifest()["model_sha256"] == whole.manifest()["model_sha256"]);
-        CHECK(control_is_the_mean_of_what_clients_keep(retried.out(), 6) ==
-              control_is_the_mean_of_what_clients_keep(whole.out(), 6));
     }
 
     TEST_CASE("WhatComesLateIsForgotten") {
@@ -127,10 +162,15 @@ TEST_SUITE("Scaffold") {
             CHECK_FALSE(std::filesystem::exists(run.out()));
         };
         refused({"training.optimizer.momentum=0.9"},
-                "training.optimizer.momentum: strategy 'scaffold' takes its clients' steps for plain SGD's; allowed: 0");
+                "training.optimizer.momentum: strategy 'scaffold' takes its clients' steps for plain SGD's; allowed: 0, or "
+                "strategy.option 1");
+        refused({"training.optimizer={name: adam}"},
+                "training.optimizer.name: strategy 'scaffold' takes its clients' steps for plain SGD's; allowed: sgd, not "
+                "adam, or strategy.option 1");
+        CHECK_FALSE(sha_with(plus({"strategy.option=1", "training.optimizer={name: adam}"})).empty());
         refused(
-            {"training.optimizer={name: adam}"},
-            "training.optimizer.name: strategy 'scaffold' takes its clients' steps for plain SGD's; allowed: sgd, not adam");
+            {"strategy={local: scaffold}"},
+            "strategy.weighting: local rule 'scaffold' keeps the mean of what its clients keep, all alike; allowed: uniform");
         refused({"training.clients_per_slot=4"},
                 "training.clients_per_slot: strategy 'scaffold' needs every client's own update; allowed: 1");
         refused({"strategy.weighting=examples"},

@@ -134,7 +134,7 @@ void check_windows(const std::array<std::uint64_t, 2>& windows, const TextFile& 
                         "them; raise data.test_share, or use a smaller data.sequence",
                         file, text.test_share, text.sequence));
     const double bytes = static_cast<double>(trained + tested) * static_cast<double>(text.sequence + sizeof(std::int32_t));
-    if (const std::uint64_t available = aggregation::available_memory_bytes(); bytes > static_cast<double>(available / 2))
+    if (const std::uint64_t available = aggregation::available_memory_bytes(); bytes > static_cast<double>(available) / 2)
         throw ConfigError(
             fmt::format("{}: {} windows need {:.3g} bytes, {} bytes of memory are available, of which half may be taken; "
                         "raise data.step, or use a smaller data.sequence",

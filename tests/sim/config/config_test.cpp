@@ -78,7 +78,8 @@ void check_round_trip(const RunConfig& run) {
     const TemporaryFolder folder;
     const LoadedConfig again = load_config(folder.write("resolved.yaml", yaml));
     CHECK_EQ(dump(again.run), dump(run));
-    CHECK(again.run.strategy.values == run.strategy.values);
+    CHECK(again.run.strategy.parts.local.values == run.strategy.parts.local.values);
+    CHECK(again.run.strategy.parts.server.values == run.strategy.parts.server.values);
     CHECK_EQ(to_yaml(again.run), yaml);
 }
 
@@ -94,10 +95,10 @@ TEST_CASE("KeysLeftOutHaveTheirDefaults") {
     expected.model.name = "lr";
     expected.training.cohort = 4;
     expected.training.local_epochs = 1;
-    expected.strategy.values = {{"server_lr", 1.0}};
+    expected.strategy.parts = {.local = {"plain"}, .aggregator = {"mean"}, .server = {"sgd", {{"server_lr", 1.0}}}};
     const RunConfig run = loaded(kMinimal);
     CHECK_EQ(dump(run), dump(expected));
-    CHECK(run.strategy.values == expected.strategy.values);
+    CHECK(run.strategy.parts.server.values == expected.strategy.parts.server.values);
 }
 
 TEST_CASE("EveryKeyIsRead") {
@@ -134,7 +135,8 @@ TEST_CASE("EveryKeyIsRead") {
              "weight_decay 0x1p-2\nnesterov true\n}\n"
              "lr_schedule {\nname cosine\nwarmup_rounds 3\nover 50\nleast 0x1p-3\n}\n"
              "}\n"
-             "strategy {\nname fedadam\nweighting uniform\naggregator median\nserver_lr 0x1p+1\nbeta1 0x0p+0\n"
+             "strategy {\nname fedadam\nweighting uniform\nlocal plain\naggregator median\nserver adam\nserver_lr "
+             "0x1p+1\nbeta1 0x0p+0\n"
              "beta2 0x1p-1\ntau 0x1p+2\n}\n"
              "mode {\nname synchronous\nquorum none\n}\n"
              "evaluation {\nevery 3\nchunk_size 50\nclients {\nevery 6\nsample 7\npersonalized true\n}\n}\n"
@@ -240,7 +242,8 @@ TEST_CASE("ResolvedFormToTheLetter") {
         "clients_at_once: 1\n    engine: auto\n    precision: f32\n    graph: false\n"
         "    optimizer: {name: sgd, lr: 0.01, momentum: 0, weight_decay: 0, nesterov: false}\n"
         "    lr_schedule: {name: constant, warmup_rounds: 0}\n\n"
-        "strategy: {name: fedadam, weighting: examples, aggregator: mean, server_lr: 0.01, beta1: 0.9, beta2: 0.99, tau: "
+        "strategy: {name: fedadam, weighting: examples, local: plain, aggregator: mean, server: adam, server_lr: 0.01, beta1: "
+        "0.9, beta2: 0.99, tau: "
         "0.001}\n"
         "mode: {name: synchronous}\n\nevaluation:\n    every: 1\n    chunk_size: 500\n    clients: {every: never, sample: all, "
         "personalized: false}\n\nstop: {test_accuracy: 0.9}\n"
@@ -288,12 +291,12 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
             std::string path;
             for (const std::string& part : path_) path += part;
             path += field.name;
+            // The strategy's own parts follow its name.
             static const std::set<std::string> alternatives = {
-                "training.participation", "training.local_steps", "training.clip_norm",
-                "data.partition.sizes",   "model.init",           "failures.max_update_norm",
-                "devices.trace",          "mode.quorum",          "seeds.data",
-                "seeds.partition",        "seeds.model",          "seeds.sampling",
-                "seeds.training"};
+                "strategy.local",           "strategy.aggregator", "strategy.server",      "training.participation",
+                "training.local_steps",     "training.clip_norm",  "data.partition.sizes", "model.init",
+                "failures.max_update_norm", "devices.trace",       "mode.quorum",          "seeds.data",
+                "seeds.partition",          "seeds.model",         "seeds.sampling",       "seeds.training"};
             const bool alternative = alternatives.contains(path);
             if ((field.when && !field.when->holds()) || alternative) return;
             const std::string text = source_.error(path, "x").what();  // "FILE:LINE: path: x", or no line where it is left out

@@ -27,7 +27,8 @@ TEST_CASE("UnknownKeys") {
              "model, "
              "training, strategy, upload, mode, evaluation, stop, failures, checkpoint, faults, devices"},
             {"strategy: {name: fedprox, mu_x: 1}\n",
-             "c.yaml:7: strategy.mu_x: unknown key; known keys: name, weighting, aggregator, server_lr, proximal_mu"},
+             "c.yaml:7: strategy.mu_x: unknown key; known keys: name, weighting, local, proximal_mu, aggregator, server, "
+             "server_lr"},
             {"strategy: {name: fedprox, proximalmu: 1}\n",
              "c.yaml:7: strategy.proximalmu: unknown key; did you mean 'proximal_mu'?"},
         },
@@ -257,12 +258,12 @@ TEST_CASE("KeysOfAnotherChoice") {
           "name, hidden, init"}});
     check_errors(
         {{"strategy: {name: median, beta1: 0.5}\n",
-          "c.yaml:7: strategy.beta1: 'beta1' belongs to strategy 'fedadam'; the strategy here is 'median'; known keys: name, "
-          "weighting, aggregator, server_lr"},
+          "c.yaml:7: strategy.beta1: 'beta1' belongs to server 'adam' or 'yogi' or 'adagrad'; the server here is 'sgd'; known "
+          "keys: "
+          "name, weighting, local, aggregator, server, server_lr"},
          {"strategy: {proximal_mu: 1}\n",
-          "c.yaml:7: strategy.proximal_mu: 'proximal_mu' belongs to strategy 'fedprox'; the strategy here is 'fedavg'; known "
-          "keys: name, "
-          "weighting, aggregator, server_lr"},
+          "c.yaml:7: strategy.proximal_mu: 'proximal_mu' belongs to local 'prox'; the local here is 'plain'; known keys: name, "
+          "weighting, local, aggregator, server, server_lr"},
          {"clock: wall\ndevices:\n  compute: {seconds_per_example: 0}\n",
           "c.yaml:8: devices: 'devices' belongs to clock 'virtual'; the clock here is 'wall'; known keys: name, seed, rounds, "
           "device, workers, mps, threads, clock, arrivals, seeds, data, model, training, strategy, upload, mode, evaluation, "

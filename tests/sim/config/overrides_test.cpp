@@ -21,7 +21,7 @@ TEST_CASE("OverrideReplacesAndTheLaterOneWins") {
     CHECK_EQ(run.data.partition.clients, 6);
     CHECK_EQ(run.training.cohort, 6);
     CHECK_EQ(run.name, "a-b");
-    CHECK_EQ(run.strategy.values.number("tau"), 0.5);
+    CHECK_EQ(run.strategy.parts.server.values.number("tau"), 0.5);
     CHECK_EQ(run.data.normalize.std, std::vector<double>{0.25});
 }
 

@@ -81,7 +81,7 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
     if (mode.needs_quorum || run.mode.quorum())
         run.mode.values.set("quorum", std::optional(std::min(run.mode.quorum().value_or(1), run.cohort_size())));
     if (!mode.weighs_updates) run.strategy.weighting = Weighting::Examples;
-    if (!mode.rate_key.empty() && run.strategy.values.find("server_lr") != nullptr) run.strategy.values.set("server_lr", 1.0);
+    if (!mode.rate_key.empty()) run.strategy.parts.server.values.set("server_lr", 1.0);
     if (!mode.whole_cohort || run.mode.quorum()) run.training.clients_per_slot = 1;
     run.training.clients_at_once = (*run.training.clients_per_slot + 1) / 2;
     if (seed % 3 == 0) run.training.clients_per_slot.reset();
@@ -156,24 +156,22 @@ inline void reconcile(RunConfig& run, unsigned seed) {
         run.training.local_epochs.reset();
     else
         run.training.local_epochs = run.training.local_epochs.value_or(1);
-    const StrategySpec& strategy = strategy_spec(run.strategy.name);
-    if (strategy.client_state) run.training.optimizer = {"sgd", {}};
+    const bool client_state = run.strategy.client_state();
+    if (client_state) run.training.optimizer = {"sgd", {}};
     OptimizerConfig& optimizer = run.training.optimizer;
     optimizer.values = completed(optimizer.values, aggregation::optimizer_spec(optimizer.name).keys);
-    if (strategy.client_state) {
-        run.strategy.weighting = strategy.default_weighting;
-        run.strategy.aggregator = {strategy.aggregator};
+    if (client_state) {
+        run.strategy.weighting = Weighting::Uniform;
+        run.strategy.parts.aggregator = {"mean"};
     }
     if (optimizer.values.number_or("momentum", 0.0) == 0.0 && optimizer.name == "sgd") optimizer.values.set("nesterov", false);
-    const auto modes = modes_of(strategy);
+    const auto modes = modes_of(run.strategy.parts);
     if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end()) run.mode = {};
-    if (!mode_spec(run.mode.name).whole_cohort) run.strategy.aggregator = {strategy.aggregator};
-    const bool single = aggregation::aggregator_spec(run.strategy.aggregator.name).single_updates;
-    run.training.clients_per_slot = single || strategy.client_state ? 1 : std::int64_t{1} << (seed % 5);
+    const bool single = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).single_updates;
+    run.training.clients_per_slot = single || client_state ? 1 : std::int64_t{1} << (seed % 5);
     run.mode.values = completed(run.mode.values, mode_spec(run.mode.name).keys);
     fit_to_mode(run, mode_spec(run.mode.name), seed);
-    if (strategy.client_state || !mode_spec(run.mode.name).build({.values = run.mode.values}).trains_alone())
-        run.upload.clear();
+    if (client_state || !mode_spec(run.mode.name).build({.values = run.mode.values}).trains_alone()) run.upload.clear();
     std::erase_if(run.upload, [](const UploadConfig& step) { return step.name == "clip"; });
     const auto noise =
         std::find_if(run.upload.begin(), run.upload.end(), [](const auto& step) { return step.name == "gaussian_noise"; });

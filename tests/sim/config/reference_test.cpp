@@ -42,7 +42,9 @@ TEST_CASE("ReferenceRows") {
         has("| `alpha` | number, 0.001 to 1000000 | `0.5` | *Only with scheme `dirichlet`.* Concentration of the label "
             "proportions, "
             "dimensionless, typically 0.1 (skewed) to 100 (nearly iid) (α). |"));
-    CHECK(has("| `beta1` | number, 0 or more, below 1 | `0.9` | Decay of the first moment, typically 0.9 (β₁). |"));
+    CHECK(
+        has("| `beta1` | number, 0 or more, below 1 | `0.9` | *Only with server `adam`, `yogi`.* Decay of the first moment, "
+            "typically 0.9 (β₁). |"));
     CHECK(
         has("## devices\n\n*Only with clock `virtual`.* What the virtual clock knows of clients: how long a round trip takes, "
             "and when they are there at all."));
@@ -60,7 +62,7 @@ TEST_CASE("ReferenceRows") {
 
 namespace {
 
-/// "training.batch_size" -> "`32`": the column Default of every table. A key of a strategy stands below its name: "strategy: fedavgm".
+/// "training.batch_size" -> "`32`": the column Default of every table.
 std::map<std::string, std::string> defaults_of(const std::string& page) {
     std::map<std::string, std::string> defaults;
     std::string section;
@@ -76,7 +78,8 @@ std::map<std::string, std::string> defaults_of(const std::string& page) {
         defaults[place + key] = cells[2];
         // One key of several choices, each with a default of its own: "training.optimizer.lr of adam" as well.
         const std::string only = cells[3].substr(0, cells[3].find(".*"));
-        if (!only.starts_with("*Only with name ") || !section.starts_with("training.")) continue;
+        const bool of_optimizer = only.starts_with("*Only with name ") && section.starts_with("training.");
+        if (!of_optimizer && !only.starts_with("*Only with server ")) continue;
         for (std::size_t at = only.find('`'); at != std::string::npos; at = only.find('`', only.find('`', at + 1) + 1))
             defaults[place + key + " of " + only.substr(at + 1, only.find('`', at + 1) - at - 1)] = cells[2];
     }
@@ -130,13 +133,11 @@ std::vector<std::string> one_for_each_choice() {
     return texts;
 }
 
-/// "faults[0].kind" as the reference has it, and a strategy's parameter.
-std::string key_in_reference(const std::string& key, const RunConfig& run) {
+/// "faults[0].kind" as the reference has it.
+std::string key_in_reference(const std::string& key) {
     const std::size_t bracket = key.find('[');
     if (bracket != std::string::npos) return key.substr(0, bracket) + key.substr(key.find(']') + 1);
-    const bool common = key == "strategy.name" || key == "strategy.weighting" || key == "strategy.aggregator";
-    const bool parameter = key.starts_with("strategy.") && !common;
-    return parameter ? fmt::format("strategy: {}.{}", run.strategy.name, key.substr(9)) : key;
+    return key;
 }
 
 }  // namespace
@@ -145,16 +146,18 @@ TEST_CASE("DefaultIsWhatShowConfigPrints") {
     const std::map<std::string, std::string> defaults = defaults_of(reference_markdown());
     REQUIRE_GE(defaults.size(), 80);
     // What a note tells in words, and is worked out from other keys.
-    const std::set<std::string> worked_out = {"name", "training.cohort", "strategy.weighting", "strategy.aggregator"};
+    const std::set<std::string> worked_out = {"name",           "training.cohort",     "strategy.weighting",
+                                              "strategy.local", "strategy.aggregator", "strategy.server"};
     std::set<std::string> printed;
     for (const std::string& text : one_for_each_choice()) {
         CAPTURE(text);
         const RunConfig run = loaded(text);
         const RunConfig shown = from_yaml(to_yaml(run), "shown");
         for (const Leaf& leaf : leaves_of(shown)) {
-            std::string key = key_in_reference(leaf.key, run);
-            const std::string& chosen_name =
-                leaf.key.starts_with("training.optimizer.") ? run.training.optimizer.name : run.training.lr_schedule.name;
+            std::string key = key_in_reference(leaf.key);
+            const std::string& chosen_name = leaf.key.starts_with("training.optimizer.") ? run.training.optimizer.name
+                                             : leaf.key.starts_with("strategy.")         ? run.strategy.parts.server.name
+                                                                                         : run.training.lr_schedule.name;
             if (defaults.contains(key + " of " + chosen_name)) {
                 printed.insert(key);
                 key += " of " + chosen_name;

@@ -41,10 +41,12 @@ TEST_SUITE_BEGIN("Strategies");
 TEST_CASE("CatalogInOrder") {
     std::vector<std::string> names;
     for (const StrategySpec& spec : strategy_catalog()) names.push_back(spec.name);
-    CHECK(names == std::vector<std::string>{"fedavg", "fedavgm", "fedprox", "fedadam", "scaffold", "median"});
+    CHECK(names ==
+          std::vector<std::string>{"fedavg", "fedavgm", "fedprox", "fedadam", "fedyogi", "fedadagrad", "scaffold", "median"});
     CHECK(names_of(mode_catalog()) == std::vector<std::string>{"synchronous", "semi_async", "async", "gradient_averaging",
                                                                "parameter_server", "hogwild", "split"});
-    CHECK_THROWS_AS(make_strategy("fedsgd", {}, Weighting::Uniform), Fault);
+    CHECK(names_of(local_rule_catalog()) == std::vector<std::string>{"plain", "prox", "scaffold"});
+    CHECK_THROWS_AS(make_strategy("fedsgd", Weighting::Uniform), Fault);
 }
 
 TEST_CASE("EveryStrategyIsDescribedAndBuilds") {
@@ -52,23 +54,39 @@ TEST_CASE("EveryStrategyIsDescribedAndBuilds") {
         CAPTURE(spec.name);
         CHECK(spec.source.find("arXiv:") != std::string::npos);
         CHECK_FALSE(spec.note.empty());
-        CHECK_FALSE(modes_of(spec).empty());
-        std::set<std::string> names;
-        for (const KeySpec& key : spec.keys) {
-            CAPTURE(key.name);
-            CHECK(names.insert(key.name).second);
-            CHECK(key.range.contains(std::get<double>(key.default_value)));
-            CHECK_FALSE(key.doc.empty());
-        }
+        CHECK_FALSE(modes_of(parts_of(spec.name)).empty());
         const RunConfig run = loaded(kMinimal, {"strategy.name=" + spec.name});
         CHECK((run.strategy.weighting == spec.default_weighting));
-        CHECK_EQ(run.strategy.values.size(), spec.keys.size());
-        const Strategy strategy = make_strategy(spec.name, run.strategy.values, run.strategy.weighting);
+        CHECK_EQ(run.strategy.parts.local.name, spec.local);
+        CHECK_EQ(run.strategy.parts.aggregator.name, spec.aggregator);
+        CHECK_EQ(run.strategy.parts.server.name, spec.server);
+        CHECK_EQ(run.strategy.parts.server.values.size(), aggregation::server_optimizer_spec(spec.server).keys.size());
+        const Strategy strategy = make_strategy(spec.name, run.strategy.weighting, run.strategy.parts);
         CHECK_EQ(strategy.name, spec.name);
         CHECK(strategy.aggregator != nullptr);
         CHECK(strategy.server_optimizer != nullptr);
-        CHECK_EQ(run.strategy.aggregator.name, spec.aggregator);
     }
+}
+
+TEST_CASE("EveryPartIsDescribed") {
+    const auto check_keys = [](const auto& catalog) {
+        for (const auto& spec : catalog) {
+            CAPTURE(spec.name);
+            CHECK_FALSE(spec.summary.empty());
+            std::set<std::string> names;
+            for (const KeySpec& key : spec.keys) {
+                CAPTURE(key.name);
+                CHECK(names.insert(key.name).second);
+                const auto* real = std::get_if<double>(&key.default_value);
+                CHECK(key.range.contains(real != nullptr ? *real
+                                                         : static_cast<double>(std::get<std::int64_t>(key.default_value))));
+                CHECK_FALSE(key.doc.empty());
+            }
+        }
+    };
+    check_keys(local_rule_catalog());
+    check_keys(aggregation::aggregator_catalog());
+    check_keys(aggregation::server_optimizer_catalog());
 }
 
 TEST_CASE("EveryParameterIsReadAndChecked") {
@@ -83,6 +101,13 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
         {"fedavgm", "server_momentum", 0.9, "0 or more, below 1", "0", "1"},
         {"fedprox", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"fedprox", "proximal_mu", 0.01, "0 or more", "0", "-0.5"},
+        {"fedadagrad", "server_lr", 0.01, "above 0", "0.5", "-1"},
+        {"fedadagrad", "beta1", 0.0, "0 or more, below 1", "0.5", "1"},
+        {"fedadagrad", "tau", 0.001, "above 0", "0.5", "0"},
+        {"fedyogi", "server_lr", 0.01, "above 0", "0.5", "-1"},
+        {"fedyogi", "beta1", 0.9, "0 or more, below 1", "0", "1"},
+        {"fedyogi", "beta2", 0.99, "0 or more, below 1", "0", "1.5"},
+        {"fedyogi", "tau", 0.001, "above 0", "0.5", "0"},
         {"fedadam", "server_lr", 0.01, "above 0", "0.5", "-1"},
         {"fedadam", "beta1", 0.9, "0 or more, below 1", "0", "1"},
         {"fedadam", "beta2", 0.99, "0 or more, below 1", "0", "1.5"},
@@ -91,31 +116,37 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
         {"median", "server_lr", 1.0, "above 0", "0.5", "0"},
     };
     std::size_t in_catalog = 0;
-    for (const StrategySpec& spec : strategy_catalog()) in_catalog += spec.keys.size();
+    for (const StrategySpec& spec : strategy_catalog())
+        in_catalog += local_rule_spec(spec.local).keys.size() + aggregation::server_optimizer_spec(spec.server).keys.size();
+    --in_catalog;  // scaffold's option, which is no real number
     CHECK_EQ(rows.size(), in_catalog);
     for (const Row& row : rows) {
         CAPTURE(row.strategy);
         CAPTURE(row.parameter);
-        CHECK_EQ(loaded(kMinimal, {"strategy.name=" + row.strategy}).strategy.values.number(row.parameter), row.default_value);
-        CHECK_EQ(loaded(with(row.strategy, row.parameter, row.good)).strategy.values.number(row.parameter),
-                 std::stod(row.good));
+        const auto value = [&](const RunConfig& run) {
+            const Values& on_clients = run.strategy.parts.local.values;
+            return (on_clients.find(row.parameter) != nullptr ? on_clients : run.strategy.parts.server.values)
+                .number(row.parameter);
+        };
+        CHECK_EQ(value(loaded(kMinimal, {"strategy.name=" + row.strategy})), row.default_value);
+        CHECK_EQ(value(loaded(with(row.strategy, row.parameter, row.good))), std::stod(row.good));
         CHECK_EQ(error_of(with(row.strategy, row.parameter, row.bad)),
                  fmt::format("c.yaml:7: strategy.{}: {} is out of range; allowed: {}", row.parameter, row.bad, row.allowed));
     }
 }
 
 TEST_CASE("ParametersReachTheirParts") {
-    const auto build = [](const std::string& name, const Values& values) {
-        return make_strategy(name, values, Weighting::Examples);
+    const auto locally = [](const std::string& name, const Values& values) {
+        return make_strategy(name, Weighting::Examples, {.local = {"", values}}).objective.proximal_mu;
     };
-    const auto steps = [&](const std::string& name, const Values& values) { return two_steps(build(name, values)); };
-    CHECK_EQ(build("fedprox", {{"proximal_mu", 0.5}}).objective.proximal_mu, 0.5F);
-    CHECK_EQ(build("fedprox", {}).objective.proximal_mu, 0.01F);
-    CHECK_EQ(build("fedavg", {}).objective.proximal_mu, 0.0F);
+    const auto steps = [](const std::string& name, const Values& values) {
+        return two_steps(make_strategy(name, Weighting::Examples, {.server = {"", values}}));
+    };
+    CHECK_EQ(locally("fedprox", {{"proximal_mu", 0.5}}), 0.5F);
+    CHECK_EQ(locally("fedprox", {}), 0.01F);
+    CHECK_EQ(locally("fedavg", {}), 0.0F);
     CHECK((steps("fedavg", {{"server_lr", 0.5}}) == std::array<float, 2>{0.5F, 1.0F}));
     CHECK((steps("fedprox", {}) == std::array<float, 2>{1.0F, 2.0F}));
-    CHECK((steps("fedprox", {{"server_lr", 0.5}}) == std::array<float, 2>{0.5F, 1.0F}));
-    CHECK((steps("median", {}) == std::array<float, 2>{1.0F, 2.0F}));
     CHECK((steps("median", {{"server_lr", 0.5}}) == std::array<float, 2>{0.5F, 1.0F}));
     CHECK((steps("fedavgm", {{"server_lr", 0.5}, {"server_momentum", 0.5}}) == std::array<float, 2>{0.5F, 1.25F}));
     // v begins at 1/4. m = 1/2, v = 7/16; then m = 3/4, v = 37/64.
@@ -123,14 +154,20 @@ TEST_CASE("ParametersReachTheirParts") {
     const double first = 8 * 0.5 / (std::sqrt(0.4375) + 0.5);
     CHECK_EQ(static_cast<double>(adam[0]), doctest::Approx(first));
     CHECK_EQ(static_cast<double>(adam[1]), doctest::Approx(first + 8 * 0.75 / (std::sqrt(0.578125) + 0.5)));
+    // v is 5/4 then.
+    CHECK_EQ(static_cast<double>(steps("fedadagrad", {{"server_lr", 8.0}, {"tau", 0.5}})[0]),
+             doctest::Approx(8 / (std::sqrt(1.25) + 0.5)));
+    // v is 1/4 + 1/4.
+    CHECK_EQ(static_cast<double>(steps("fedyogi", {{"server_lr", 8.0}, {"beta1", 0.0}, {"beta2", 0.75}, {"tau", 0.5}})[0]),
+             doctest::Approx(8 / (std::sqrt(0.5) + 0.5)));
 }
 
 TEST_CASE("AggregatorIsTheStrategysOwnOrAnother") {
-    CHECK_EQ(loaded(kMinimal).strategy.aggregator.name, "mean");
-    CHECK_EQ(loaded(kMinimal + "strategy: {name: median}\n").strategy.aggregator.name, "median");
-    CHECK_EQ(loaded(kMinimal + "strategy: {name: fedavgm, aggregator: median}\n").strategy.aggregator.name, "median");
-    const auto middle_of = [](const AggregatorChoice& aggregator) {
-        const Strategy strategy = make_strategy("fedavg", {}, Weighting::Uniform, aggregator);
+    CHECK_EQ(loaded(kMinimal).strategy.parts.aggregator.name, "mean");
+    CHECK_EQ(loaded(kMinimal + "strategy: {name: median}\n").strategy.parts.aggregator.name, "median");
+    CHECK_EQ(loaded(kMinimal + "strategy: {name: fedavgm, aggregator: median}\n").strategy.parts.aggregator.name, "median");
+    const auto middle_of = [](const PartChoice& aggregator) {
+        const Strategy strategy = make_strategy("fedavg", Weighting::Uniform, {.aggregator = aggregator});
         strategy.aggregator->zero_init(1, aggregation::MemorySpace::Host);
         const std::vector<std::vector<float>> updates = {{0.0F}, {1.0F}, {8.0F}};
         for (std::size_t i = 0; i < updates.size(); ++i) strategy.aggregator->aggregate({updates[i], i});
@@ -150,9 +187,41 @@ TEST_CASE("AggregatorIsTheStrategysOwnOrAnother") {
              "synchronous, split");
 }
 
+TEST_CASE("PartsAreTheStrategysOwnOrOthersWithTheirKeys") {
+    const RunConfig run =
+        loaded(kMinimal + "strategy: {name: fedprox, proximal_mu: 0.5, aggregator: median, server: adam, beta1: 0.5}\n");
+    CHECK_EQ(run.strategy.parts.local.name, "prox");
+    CHECK_EQ(run.strategy.parts.local.values.number("proximal_mu"), 0.5);
+    CHECK_EQ(run.strategy.parts.server.values.number("beta1"), 0.5);
+    CHECK_EQ(run.strategy.parts.server.values.number("server_lr"), 0.01);
+    CHECK(to_yaml(run).find("local: prox, proximal_mu: 0.5, aggregator: median, server: adam, server_lr: 0.01, beta1: 0.5") !=
+          std::string::npos);
+    CHECK_EQ(error_of(kMinimal + "strategy: {server: adamm}\n"),
+             "c.yaml:7: strategy.server: unknown value 'adamm'; allowed: " + names_in(aggregation::server_optimizer_catalog()) +
+                 "; did you mean 'adam'?");
+    CHECK_EQ(error_of(kMinimal + "strategy: {local: proxy}\n"),
+             "c.yaml:7: strategy.local: unknown value 'proxy'; allowed: plain, prox, scaffold; did you mean 'prox'?");
+    CHECK_EQ(
+        error_of(kMinimal + "strategy: {name: fedadam, server: sgd, beta1: 0.5}\n"),
+        "c.yaml:7: strategy.beta1: 'beta1' belongs to server 'adam' or 'yogi' or 'adagrad'; the server here is 'sgd'; known "
+        "keys: name, weighting, local, aggregator, server, server_lr");
+    CHECK_EQ(error_of(kMinimal + "strategy: {server: adam}\nmode: {name: async}\n"),
+             "c.yaml:7: strategy.server: server 'adam' does not go with mode 'async'; allowed: sgd, or modes synchronous, "
+             "semi_async, split");
+    CHECK_EQ(error_of(kMinimal + "strategy: {local: prox}\nmode: {name: hogwild}\n"),
+             "c.yaml:7: strategy.local: local rule 'prox' does not go with mode 'hogwild'; allowed: plain, or modes "
+             "synchronous, semi_async, async, split");
+    CHECK_EQ(loaded(kMinimal + "strategy: {name: fedadam, server: sgd}\nmode: {name: async}\n").mode.name, "async");
+    CHECK_EQ(error_of(kMinimal + "strategy: {local: scaffold, weighting: uniform, aggregator: median}\n"),
+             "c.yaml:7: strategy.aggregator: local rule 'scaffold' keeps the mean of what its clients keep; allowed: mean");
+    CHECK_EQ(error_of(kMinimal + "strategy: {local: scaffold}\n"),
+             "c.yaml: strategy.weighting: local rule 'scaffold' keeps the mean of what its clients keep, all alike; allowed: "
+             "uniform");
+}
+
 TEST_CASE("WeightingIsExamplesOrUniform") {
-    CHECK_EQ(make_strategy("fedavg", {}, Weighting::Examples).weight(7), 7.0);
-    CHECK_EQ(make_strategy("fedavg", {}, Weighting::Uniform).weight(7), 1.0);
+    CHECK_EQ(make_strategy("fedavg", Weighting::Examples).weight(7), 7.0);
+    CHECK_EQ(make_strategy("fedavg", Weighting::Uniform).weight(7), 1.0);
     CHECK((loaded(kMinimal + "strategy: {weighting: uniform}\n").strategy.weighting == Weighting::Uniform));
     CHECK((loaded(kMinimal + "strategy: {name: median}\n").strategy.weighting == Weighting::Uniform));
     CHECK((loaded(kMinimal + "strategy: {name: median, weighting: examples}\n").strategy.weighting == Weighting::Examples));

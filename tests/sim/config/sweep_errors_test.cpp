@@ -142,7 +142,8 @@ TEST_CASE("ValuesThatDoNotValidateNameTheSweepsLine") {
         {"grid:\n  training.optimizer.lrr: [0.1]\n", "s.yaml:3: training.optimizer.lrr: unknown key; did you mean 'lr'?"},
         {"set:\n  data:\n    nun_train: 3\nseeds: 2\n", "s.yaml:4: data.nun_train: unknown key; did you mean 'num_train'?"},
         {"cases:\n- {rounds: 1}\n- strategy: {name: fedporx}\n",
-         "s.yaml:4: strategy.name: unknown value 'fedporx'; allowed: fedavg, fedavgm, fedprox, fedadam, scaffold, median; did "
+         "s.yaml:4: strategy.name: unknown value 'fedporx'; allowed: fedavg, fedavgm, fedprox, fedadam, fedyogi, fedadagrad, "
+         "scaffold, median; did "
          "you mean "
          "'fedprox'?"},
         {"zip:\n  rounds: [1, 0]\n  training.batch_size: [1, 2]\n", "s.yaml:3: rounds: 0 is out of range; allowed: 1 to 1e9"},
@@ -170,13 +171,12 @@ TEST_CASE("CombinationsThatDoNotGoTogetherNameTheRun") {
             {"cases:\n- {model: {name: mlp}}\n- {mode: {name: split}, rounds: 3}\n",
              "s.yaml:4: mode.cut: is missing; mode 'split' needs it (in run 'model-lr+mode-split+rounds-3')"},
             {"grid:\n  strategy.proximal_mu: [0.1]\n",
-             "s.yaml:3: strategy.proximal_mu: 'proximal_mu' belongs to strategy 'fedprox'; the strategy here is 'fedavg'; "
-             "known "
-             "keys: name, weighting, aggregator, server_lr (in run 'proximal_mu-0.1')"},
+             "s.yaml:3: strategy.proximal_mu: 'proximal_mu' belongs to local 'prox'; the local here is 'plain'; "
+             "known keys: name, weighting, local, aggregator, server, server_lr (in run 'proximal_mu-0.1')"},
             {"set:\n  strategy.name: fedprox\ngrid:\n  strategy.tau: [1]\n",
-             "s.yaml:5: strategy.tau: 'tau' belongs to strategy 'fedadam'; the strategy here is 'fedprox' (s.yaml:3); known "
+             "s.yaml:5: strategy.tau: 'tau' belongs to server 'adam' or 'yogi' or 'adagrad'; the server here is 'sgd'; known "
              "keys: "
-             "name, weighting, aggregator, server_lr, proximal_mu (in run 'tau-1')"},
+             "name, weighting, local, proximal_mu, aggregator, server, server_lr (in run 'tau-1')"},
         },
         "training:\n  cohort: 3\n");
 }

@@ -44,7 +44,7 @@ TEST_SUITE("ModeCatalog") {
 
     TEST_CASE("StrategiesRunWhereTheyHaveWhatTheyAskFor") {
         using Names = std::vector<std::string>;
-        const auto of = [](const std::string& strategy) { return modes_of(strategy_spec(strategy)); };
+        const auto of = [](const std::string& strategy) { return modes_of(parts_of(strategy)); };
         Names all;
         for (const ModeSpec& spec : mode_catalog()) all.push_back(spec.name);
         CHECK(of("fedavg") == all);
@@ -52,6 +52,9 @@ TEST_SUITE("ModeCatalog") {
         CHECK(of("fedadam") == Names{"synchronous", "semi_async", "split"});
         CHECK(of("fedprox") == Names{"synchronous", "semi_async", "async", "split"});
         CHECK(of("median") == Names{"synchronous", "split"});
+        CHECK(of("scaffold") == Names{"synchronous"});
+        CHECK(modes_of(StrategyParts{.local = {"prox"}, .aggregator = {"mean"}, .server = {"adam"}}) ==
+              Names{"synchronous", "semi_async", "split"});
     }
 
     TEST_CASE("TheValueIsWhatTheSpecSays") {

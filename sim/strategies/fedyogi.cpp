@@ -1,0 +1,19 @@
+// FedYogi: S. J. Reddi et al. 2021, "Adaptive Federated Optimization", arXiv:2003.00295, Algorithm 2.
+//
+//   as FedAdam, but  v_t <- v_{t-1} - (1 - beta2) Delta_t^2 sign(v_{t-1} - Delta_t^2)
+#include "sim/strategies/strategy.h"
+
+namespace fedhive::sim {
+
+StrategySpec fedyogi() {
+    return {.name = "fedyogi",
+            .source = "Reddi et al. 2021 (arXiv:2003.00295), Algorithm 2",
+            .note =
+                "FedAdam whose second moment moves by as much as the update's square, in its direction: a coordinate that is "
+                "suddenly "
+                "quiet keeps its small rate for longer.",
+            .default_weighting = Weighting::Examples,
+            .server = "yogi"};
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,31 @@
+// A local rule says what clients minimise besides their loss, and what they keep for it. Each lives in one file of local_rules/. To add one: write
+// the file, add its line to catalog.cpp; what it asks of a local step is in clients/training.
+#pragma once
+
+#include "aggregation/base/keys.h"
+
+#include <string>
+#include <vector>
+
+namespace fedhive::sim {
+
+struct Strategy;
+
+struct LocalRuleSpec {
+    std::string name;
+    std::string summary;        // what it does, and its source: half a line
+    std::vector<KeySpec> keys;  // flat in the `strategy:` section
+    // What it asks of a mode (modes_of, sim/modes/mode_spec.h).
+    bool client_term = false;   // clients minimise more than their loss, so they have to take local steps of their own
+    bool client_state = false;  // clients keep something from round to round, which changes when their update is accepted
+    /// `values`: of all its keys.
+    void (*apply)(Strategy& strategy, const Values& values) = nullptr;
+};
+
+/// All local rules, in the order of REFERENCE.md.
+const std::vector<LocalRuleSpec>& local_rule_catalog();
+
+/// The name must exist.
+const LocalRuleSpec& local_rule_spec(const std::string& name);
+
+}  // namespace fedhive::sim

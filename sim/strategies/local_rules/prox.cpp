@@ -1,0 +1,20 @@
+// The proximal term of FedProx (T. Li et al. 2020, arXiv:1812.06127):  F_k(w) + (mu / 2) |w - w_t|^2.
+#include "sim/strategies/strategy.h"
+
+namespace fedhive::sim {
+
+LocalRuleSpec local_prox() {
+    return {.name = "prox",
+            .summary = "the loss and a distance to the global model (arXiv:1812.06127)",
+            .keys = {{.name = "proximal_mu",
+                      .default_value = 0.01,
+                      .range = at_least(0),
+                      .doc = "Proximal coefficient, dimensionless, typically 0.001–1; 0 is FedAvg (μ); too large holds "
+                             "clients at the global model and slows training down."}},
+            .client_term = true,
+            .apply = [](Strategy& strategy, const Values& values) {
+                strategy.objective.proximal_mu = static_cast<float>(values.number("proximal_mu"));
+            }};
+}
+
+}  // namespace fedhive::sim

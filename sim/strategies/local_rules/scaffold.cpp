@@ -1,0 +1,27 @@
+// Control variates, as SCAFFOLD's clients keep them (S. P. Karimireddy et al. 2020, arXiv:1910.06378, Algorithm 1): see strategies/scaffold.cpp.
+#include "sim/strategies/strategy.h"
+
+namespace fedhive::sim {
+
+using aggregation::ControlVariates;
+
+LocalRuleSpec local_scaffold() {
+    return {
+        .name = "scaffold",
+        .summary = "the loss, gradients corrected by control variates that clients keep (arXiv:1910.06378)",
+        .keys =
+            {{.name = "option",
+              .default_value = std::int64_t{2},
+              .range = between(1, 2),
+              .doc =
+                  "What a client keeps, as the paper numbers it. 2: what its steps say of its gradients, for plain SGD; 1: the "
+                  "gradient "
+                  "of all its examples at the model that it was sent, which takes a pass over them more and any optimiser."}},
+        .client_term = true,
+        .client_state = true,
+        .apply = [](Strategy& strategy, const Values& values) {
+            strategy.control_variates = values.integer("option") == 1 ? ControlVariates::ByGradient : ControlVariates::BySteps;
+        }};
+}
+
+}  // namespace fedhive::sim
