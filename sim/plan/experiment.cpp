@@ -193,7 +193,7 @@ FleetOptions Experiment::fleet_options() const {
     FleetOptions options;
     options.workers = num_workers;
     options.ranks = &ranks;
-    options.by_client = strategy.control_variates;
+    options.by_client = strategy.keeps_control_variates();
     options.slots = slots;
     options.mode = mode;
     if (config.clock == "virtual")
