@@ -12,6 +12,8 @@ std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule) {
             return make_mean();
         case ColumnRule::Median:
             return make_median();
+        case ColumnRule::Sum:
+            return make_sum();
         case ColumnRule::None:
             break;
     }

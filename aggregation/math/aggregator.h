@@ -30,7 +30,7 @@ struct Aggregate {
 
 /// Rules whose every element depends on that element of the updates alone: ranges of parameters can be aggregated one by one, in different
 /// processes, with the bits of one pass over all.
-enum class ColumnRule : std::uint32_t { None, Mean, Median };
+enum class ColumnRule : std::uint32_t { None, Mean, Median, Sum };
 
 /// Process  coordinator, after the barrier. Updates are views: their slots may not be written before finish() has returned.
 class Aggregator {

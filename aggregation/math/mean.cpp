@@ -26,9 +26,12 @@ FEDHIVE_CLONES void tree_mean_on_host(float* out, const element::TreeTerms& term
     if (first < size) element::tree_mean<kColumns>(out + first, terms, first, size - first);
 }
 
+/// The weighted sum of updates, divided by the sum of their weights or not.
 class Mean final : public Aggregator {
 public:
-    ColumnRule column_rule() const override { return ColumnRule::Mean; }
+    explicit Mean(bool divides) : divides_(divides) {}
+
+    ColumnRule column_rule() const override { return divides_ ? ColumnRule::Mean : ColumnRule::Sum; }
 
     void zero_init(std::size_t num_floats, MemorySpace space) override {
         updates_.reset(num_floats, space);
@@ -50,7 +53,7 @@ public:
         if (!(total > 0.0 && std::isfinite(total))) throw Fault(fmt::format("cannot divide by a sum of weights of {}", total));
         const std::vector<const float*> values = updates_.pointers();
         const std::vector<std::uint8_t> folds = tree_folds(positions);
-        const element::TreeTerms terms{values.data(), scales.data(), folds.data(), values.size(), total};
+        const element::TreeTerms terms{values.data(), scales.data(), folds.data(), values.size(), divides_ ? total : 1.0};
         float* out = mean_.span().data;
         dispatch(
             updates_.space(), [&] { tree_mean_on_host(out, terms, updates_.num_floats()); },
@@ -59,6 +62,7 @@ public:
     }
 
 private:
+    bool divides_;
     UpdateList updates_;
     ParamBuffer mean_;
 };
@@ -136,7 +140,31 @@ void SlotSum::fold_top() {
     aggregation::add(buffers_[stack_.size() - 1], buffers_[stack_.size()]);
 }
 
-std::unique_ptr<Aggregator> make_mean() { return std::make_unique<Mean>(); }
+std::unique_ptr<Aggregator> make_mean() { return std::make_unique<Mean>(true); }
+
+std::unique_ptr<Aggregator> make_sum() { return std::make_unique<Mean>(false); }
+
+std::vector<std::size_t> partial_sums(std::span<const std::size_t> positions, std::span<const std::uint32_t> owners) {
+    FEDHIVE_CHECK_EQ(positions.size(), owners.size());
+    std::vector<std::size_t> counts;
+    for (std::size_t begin = 0; begin < positions.size();) {
+        std::size_t end = begin + 1;
+        // Blocks of twice the size, as long as nobody else's is in them and none that is in another sum already.
+        for (std::size_t bits = 1; bits < std::numeric_limits<std::uint32_t>::digits; ++bits) {
+            const std::size_t first = positions[begin] >> bits << bits;
+            const std::size_t last = first + (std::size_t{1} << bits) - 1;
+            if (begin > 0 && positions[begin - 1] >= first) break;
+            std::size_t further = end;
+            while (further < positions.size() && positions[further] <= last && owners[further] == owners[begin]) ++further;
+            if (further < positions.size() && positions[further] <= last) break;
+            end = further;
+            if (end == positions.size()) break;
+        }
+        counts.push_back(end - begin);
+        begin = end;
+    }
+    return counts;
+}
 
 AggregatorSpec mean() {
     return {.name = "mean", .summary = "weighted mean (arXiv:1602.05629)", .replaceable = true, .build = [](const Values&) {

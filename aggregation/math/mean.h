@@ -59,4 +59,13 @@ private:
 /// Differs  sums over the accepted clients only, so weights are renormalised when clients fail.
 std::unique_ptr<Aggregator> make_mean();
 
+/// The same without the division: what a part of the updates brings to the mean over all of them, where that part is a subtree. Its values are
+/// those of a slot that holds the part's clients: scale 1, weight sum_k w_k.
+std::unique_ptr<Aggregator> make_sum();
+
+/// Updates that lie with several owners, cut into sums that each owner can make alone: how many neighbours each takes in, in order. All of a
+/// subtree of tree_folds that has one owner are one sum, so that the mean over the sums has the bits of the mean over the updates.
+/// positions: strictly increasing, of the updates; owners: one for each.
+std::vector<std::size_t> partial_sums(std::span<const std::size_t> positions, std::span<const std::uint32_t> owners);
+
 }  // namespace fedhive::aggregation

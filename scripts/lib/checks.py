@@ -21,7 +21,7 @@ FLOORS = ["aggregation", "clients", "sim"]
 ROOMS = {
     "aggregation": [["base"], ["memory"], ["math"]],
     "clients": [["data", "protocol"], ["exported", "uploads"], ["models"], ["direct"], ["training"]],
-    "sim": [["machine", "devices", "schedules"], ["strategies"], ["modes"], ["config"], ["record"], ["round", "screen", "workers"], ["fleet", "state", "sweep"], ["plan"], ["run"], ["app"]],
+    "sim": [["machine", "devices", "ranks", "schedules"], ["strategies"], ["modes"], ["config"], ["record"], ["round", "screen", "workers"], ["fleet", "state", "sweep"], ["plan"], ["run"], ["app"]],
 }
 MAX_LINES = 400
 GENERATED = {"sim/version.h"}  # written by the build

@@ -8,22 +8,28 @@
 #include "sim/app/show_partition.h"
 #include "sim/config/suggest.h"
 #include "sim/plan/experiment.h"
+#include "sim/ranks/launch.h"
 #include "sim/run/checkpointer.h"
 #include "sim/run/evaluate.h"
+#include "sim/run/rank_agreement.h"
 #include "sim/run/reporter.h"
 #include "sim/run/resume.h"
 #include "sim/run/round_loop.h"
 #include "sim/run/run_files.h"
 #include "sim/run/run_folder.h"
 #include "sim/screen/screen_text.h"
+#include "sim/screen/terminal.h"
 #include "sim/state/model_file.h"
 #include "sim/workers/mps.h"
 
 #include <nlohmann/json.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <optional>
 #include <sstream>
 
@@ -53,17 +59,23 @@ bool run_with_fleet(Experiment& run, Reporter& reporter, Checkpointer& checkpoin
         options.worker_environment = mps.emplace().environment();
         options.renew_mps = [&mps] { return mps.emplace().environment(); };
     }
-    Fleet fleet(options, run.worker_plan, *run.arena, run.dataset);
-    const Console::LiveLine live = reporter.start_rounds(fleet);
-    for (const InFlight& client : std::vector(run.server.in_flight)) fleet.take_up(client, run.server, run.strategy);
-    return run_rounds(run, fleet, reporter, checkpoints, until);
+    try {
+        Fleet fleet(options, run.worker_plan, *run.arena, run.dataset);
+        const Console::LiveLine live = reporter.start_rounds(fleet);
+        for (const InFlight& client : std::vector(run.server.in_flight)) fleet.take_up(client, run.server, run.strategy);
+        return run_rounds(run, fleet, reporter, checkpoints, until);
+    } catch (const std::exception&) {
+        run.ranks.announce();  // before this rank turns to its files
+        throw;
+    }
 }
 
 /// `over`: no round is left, only the end is to be written down.
-int run_to_the_end(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const RunFolder& folder, bool over,
+int run_to_the_end(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const RunFolder* folder, bool over,
                    std::int64_t until) {
+    const std::filesystem::path logs = folder == nullptr ? std::filesystem::path() : folder->logs();
     try {
-        if (!over && run.server.round < until) over = run_with_fleet(run, reporter, checkpoints, folder.logs(), until);
+        if (!over && run.server.round < until) over = run_with_fleet(run, reporter, checkpoints, logs, until);
         checkpoints.write_if_older();
         if (over)
             reporter.finish();
@@ -77,7 +89,7 @@ int run_to_the_end(Experiment& run, Reporter& reporter, Checkpointer& checkpoint
     }
 }
 
-int run_and_record(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const RunFolder& folder, bool over,
+int run_and_record(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const RunFolder* folder, bool over,
                    std::int64_t until) {
     try {
         return run_to_the_end(run, reporter, checkpoints, folder, over, until);
@@ -87,43 +99,114 @@ int run_and_record(Experiment& run, Reporter& reporter, Checkpointer& checkpoint
     }
 }
 
-int start_run(const RunOptions& options) {
-    const LoadedConfig loaded = load_config(options.config, options.overrides);
-    Experiment run = Experiment::to_run(loaded, options.until);
+/// Where several ranks run it, rank 0's alone.
+std::optional<RunFolder> new_folder(const Experiment& run, const RunOptions& options) {
+    if (!run.ranks.writes()) return std::nullopt;
     const bool from_file = !run.config.model.init.empty();
-    RunFolder folder(
+    return std::optional<RunFolder>(
+        std::in_place,
         claim_new_folder(options.out.empty() ? make_default_run_folder(run.config.name) : options.out, options.overwrite),
         run.config, from_file ? checkpoint_of(run, {}, {}) : "");
-    Reporter reporter(run, folder, options.quiet);
-    reporter.start();
-    Checkpointer checkpoints(run, folder, reporter, std::nullopt);
-    return run_and_record(run, reporter, checkpoints, folder, false, options.until);
 }
 
-int resume_run(const RunOptions& options) {
-    RunLock lock = claim_run(options.resume);
-    Resumption resumption = find_resumption({options.resume, options.config, options.overrides});
+int start_run(const RunOptions& options, Ranks& ranks) {
+    const LoadedConfig loaded = load_config(options.config, options.overrides);
+    Experiment run = Experiment::to_run(loaded, options.until, ranks);
+    compare_ranks(run);
+    std::optional<RunFolder> folder = new_folder(run, options);
+    RunFolder* files = folder ? &*folder : nullptr;
+    Reporter reporter(run, files, options.quiet);
+    reporter.start();
+    Checkpointer checkpoints(run, files, reporter, std::nullopt);
+    return run_and_record(run, reporter, checkpoints, files, false, options.until);
+}
+
+int resume_run(const RunOptions& options, Ranks& ranks) {
+    std::optional<RunLock> lock;
+    std::optional<Resumption> found;
+    if (ranks.writes()) {
+        lock.emplace(claim_run(options.resume));
+        found = find_resumption({options.resume, options.config, options.overrides});
+    }
+    Resumption resumption = share_resumption(ranks, std::move(found));
     if (!resumption.finished.empty()) {
-        if (!options.quiet) fmt::print("{}\n", escaped(resumption.finished));
+        if (!options.quiet && ranks.writes()) fmt::print("{}\n", escaped(resumption.finished));
         return 0;
     }
     const auto begin = [&](Experiment& begun) { take_up(begun, resumption, options.allow_other_bits); };
-    Experiment run = Experiment::to_resume(resumption.loaded, begin, options.until, resumption.workers);
-    RunFolder folder(std::move(lock), run.config);
-    if (resumption.config_changed) folder.write_config(run.config);
-    Reporter reporter(run, folder, options.quiet, resumption.past);
+    Experiment run = Experiment::to_resume(resumption.loaded, begin, options.until, resumption.workers, ranks);
+    compare_ranks(run);
+    std::optional<RunFolder> folder;
+    if (lock) folder.emplace(std::move(*lock), run.config);
+    RunFolder* files = folder ? &*folder : nullptr;
+    if (files != nullptr && resumption.config_changed) files->write_config(run.config);
+    Reporter reporter(run, files, options.quiet, resumption.past);
     reporter.resume(resumption.point);
     const auto newest = resumption.from ? std::optional(resumption.point.round) : std::nullopt;
     resumption.from.reset();  // the file's bytes are not needed any more
-    Checkpointer checkpoints(run, folder, reporter, newest);
-    return run_and_record(run, reporter, checkpoints, folder, resumption.over, options.until);
+    Checkpointer checkpoints(run, files, reporter, newest);
+    return run_and_record(run, reporter, checkpoints, files, resumption.over, options.until);
+}
+
+/// The exit code of what is being thrown now.
+int code_of_exception() {
+    try {
+        throw;
+    } catch (const ConfigError&) {
+        return 2;
+    } catch (const clients::Interrupted&) {
+        return 130;
+    } catch (const std::exception&) {
+        return 1;
+    }
+}
+
+std::string message_of(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const clients::Interrupted&) {
+        return "interrupted";
+    } catch (const std::exception& exception) {
+        return exception.what();
+    }
+}
+
+/// As it is typed, for messages.
+std::string as_typed(const RunOptions& options) {
+    return options.resume.empty() ? fmt::format("fedhive run {}", options.config.string())
+                                  : fmt::format("fedhive run --resume {}", options.resume.string());
+}
+
+/// Rank 0 says what all of them end for.
+int run_ranks(const RunOptions& options, Ranks& ranks) {
+    std::exception_ptr error;
+    int code = 0;
+    try {
+        code = options.resume.empty() ? start_run(options, ranks) : resume_run(options, ranks);
+    } catch (const std::exception&) {
+        ranks.announce();
+        code = code_of_exception();
+        error = std::current_exception();
+    }
+    if (!ranks.leave()) {
+        if (error && ranks.writes()) Terminal(STDERR_FILENO).say(escaped("fedhive: " + message_of(error)));
+        ranks.abort(code == 0 ? 1 : code);
+    }
+    if (error && ranks.writes()) std::rethrow_exception(error);
+    return code;
 }
 
 }  // namespace
 
 int run_command(const RunOptions& options) {
     clients::block_interrupts();
-    return options.resume.empty() ? start_run(options) : resume_run(options);
+    try {
+        return run_ranks(options, join_ranks(as_typed(options)));
+    } catch (const ConfigError&) {
+        const std::optional<Launch> launch = find_launch();
+        if (launch && launch->rank != 0) return 2;  // one line for all of them
+        throw;
+    }
 }
 
 int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides, bool json) {

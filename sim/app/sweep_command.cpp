@@ -6,6 +6,7 @@
 #include "sim/machine/machine.h"
 #include "sim/plan/estimate.h"
 #include "sim/plan/experiment.h"
+#include "sim/ranks/launch.h"
 #include "sim/run/run_files.h"
 #include "sim/screen/screen_text.h"
 #include "sim/screen/sweep_screen.h"
@@ -119,6 +120,7 @@ SweepConfig load(const SweepCommand& command) {
 }  // namespace
 
 int sweep_command(const SweepCommand& command) {
+    if (refuse_ranks("a sweep")) return 2;
     clients::block_interrupts();
     SweepConfig sweep = load(command);
     resolve_devices(sweep);

@@ -58,6 +58,8 @@ public:
     /// By the place that a task's `first` names.
     clients::Member& member(std::size_t index) { return block_.members()[index]; }
     const clients::ClientResult& result(std::size_t index) const { return block_.results()[index]; }
+    /// Of a member whom another rank has trained; nobody here writes it.
+    void set_result(std::size_t index, const clients::ClientResult& result) { block_.results()[index] = result; }
     std::span<clients::EvaluatedClient> evaluated() { return block_.evaluated(); }
     std::span<clients::Term> terms() { return block_.terms(); }
 

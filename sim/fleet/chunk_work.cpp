@@ -2,6 +2,7 @@
 
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
+#include "sim/ranks/bytes.h"
 
 #include <algorithm>
 
@@ -39,9 +40,17 @@ std::uint64_t most_chunks(const FleetOptions& options, const clients::DatasetMap
                      options.personalized ? divide_up(clients, personalized_per_chunk(options)) : 0});
 }
 
+/// This rank's.
+ChunkWork::Part ChunkWork::part_of(std::uint64_t total, std::uint64_t size) const {
+    const Ranks& ranks = *options_.ranks;
+    const std::uint64_t chunks = divide_up(total, size);
+    return {ranks.begin_of(chunks) * size, std::min(total, ranks.end_of(chunks) * size), size};
+}
+
 /// Puts a task a chunk on the board, waits for all of them and says how many there were.
-std::size_t ChunkWork::run(const Task& task, std::uint64_t total, std::uint64_t size) {
-    const std::vector<std::size_t> cells = chunks_.put(task, total, size);
+std::size_t ChunkWork::run(const Task& task, const Part& part) {
+    const std::vector<std::size_t> cells = chunks_.put(task, part.first, part.end, part.size);
+    if (cells.empty()) return 0;
     board_.ring();
     try {
         wait_.until([&] { return Awaited{cells, cells.size()}; }, kGrace);
@@ -57,11 +66,28 @@ std::vector<clients::EvaluationResult> ChunkWork::evaluate(const ServerState& se
     task.round = told_round(server.round);
     task.global_index = server.global_index;
     task.deadline_s = deadlines_.of_chunk();
-    const std::size_t num_chunks = run(task, num_test, options_.test_chunk);
+    const std::size_t num_chunks = run(task, part_of(num_test, options_.test_chunk));
     learn(num_chunks);
     std::vector<clients::EvaluationResult> results;
     for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) results.push_back(board_.chunk(chunk).evaluation);
-    return results;
+    return of_all_ranks(results, reports_.patience_with_chunks(num_chunks + 1));
+}
+
+/// Those of all ranks, in their order.
+std::vector<clients::EvaluationResult> ChunkWork::of_all_ranks(const std::vector<clients::EvaluationResult>& mine,
+                                                               const Patience& patience) {
+    Ranks& ranks = *options_.ranks;
+    if (ranks.is_alone()) return mine;
+    BytesWriter bytes;
+    for (const clients::EvaluationResult& one : mine) bytes.put(one);
+    std::vector<clients::EvaluationResult> all;
+    try {
+        for (const std::string& theirs : ranks.all_gather(bytes.take(), patience))
+            for (BytesReader reader(theirs); !reader.empty();) all.push_back(reader.get<clients::EvaluationResult>());
+    } catch (const clients::Interrupted& interrupted) {
+        throw clients::Interrupted(interrupted.signal_number, false);
+    }
+    return all;
 }
 
 void ChunkWork::learn(std::size_t num_chunks) {
@@ -78,13 +104,15 @@ std::vector<clients::EvaluationResult> ChunkWork::evaluate_clients(const ServerS
     task.global_index = server.global_index;
     task.deadline_s = deadlines_.of_chunk();
     place_clients();
-    learn(run(task, options_.evaluated_clients.size(), clients_per_chunk(options_, data)));
-    return results_of_clients();
+    const Part part = part_of(options_.evaluated_clients.size(), clients_per_chunk(options_, data));
+    const std::size_t num_chunks = run(task, part);
+    learn(num_chunks);
+    return of_all_ranks(results_of_clients(part), reports_.patience_with_chunks(num_chunks + 1));
 }
 
 std::vector<clients::EvaluationResult> ChunkWork::evaluate_personalized(const ServerState& server,
-                                                                        const clients::Objective& objective,
-                                                                        double deadline_s) {
+                                                                        const clients::Objective& objective, double deadline_s,
+                                                                        std::uint64_t most_steps) {
     const std::uint64_t size = personalized_per_chunk(options_);
     Task task;
     task.kind = TaskKind::EvaluatePersonalized;
@@ -93,8 +121,9 @@ std::vector<clients::EvaluationResult> ChunkWork::evaluate_personalized(const Se
     task.objective = objective;
     task.deadline_s = deadline_s * static_cast<double>(size);
     place_clients();
-    run(task, options_.evaluated_clients.size(), size);
-    return results_of_clients();
+    const Part part = part_of(options_.evaluated_clients.size(), size);
+    const std::size_t num_chunks = run(task, part);
+    return of_all_ranks(results_of_clients(part), reports_.patience(num_chunks + 1, (num_chunks + 1) * size * most_steps));
 }
 
 void ChunkWork::place_clients() {
@@ -103,9 +132,9 @@ void ChunkWork::place_clients() {
     for (std::size_t i = 0; i < places.size(); ++i) places[i].client_id = options_.evaluated_clients[i];
 }
 
-std::vector<clients::EvaluationResult> ChunkWork::results_of_clients() {
+std::vector<clients::EvaluationResult> ChunkWork::results_of_clients(const Part& part) {
     std::vector<clients::EvaluationResult> results;
-    for (const clients::EvaluatedClient& client : board_.evaluated()) results.push_back(client.result);
+    for (std::uint64_t i = part.first; i < part.end; ++i) results.push_back(board_.evaluated()[i].result);
     return results;
 }
 
@@ -131,7 +160,7 @@ void ChunkWork::aggregate(aggregation::ColumnRule rule, std::span<const aggregat
     task.rule = rule;
     task.num_terms = static_cast<std::uint32_t>(updates.size());
     task.deadline_s = deadlines_.of_chunk();
-    run(task, arena_.geometry().num_floats, kRangeFloats);
+    run(task, {0, arena_.geometry().num_floats, kRangeFloats});
 }
 
 }  // namespace fedhive::sim

@@ -6,6 +6,7 @@
 #include "clients/data/shared_dataset.h"
 #include "sim/fleet/chunks.h"
 #include "sim/fleet/deadlines.h"
+#include "sim/fleet/rank_reports.h"
 #include "sim/fleet/shared_aggregation.h"
 #include "sim/fleet/wait.h"
 #include "sim/round/server_state.h"
@@ -27,26 +28,43 @@ public:
 
     /// All must outlive this.
     ChunkWork(const FleetOptions& options, const aggregation::Arena& arena, Deadlines& deadlines, Board& board, Chunks& chunks,
-              Wait& wait)
-        : options_(options), arena_(arena), deadlines_(deadlines), board_(board), chunks_(chunks), wait_(wait) {}
+              Wait& wait, const RankReports& reports)
+        : options_(options),
+          arena_(arena),
+          deadlines_(deadlines),
+          board_(board),
+          chunks_(chunks),
+          wait_(wait),
+          reports_(reports) {}
 
-    /// The model's sums over `num_test` examples, chunk by chunk in order. Throws as Fleet::evaluate.
+    /// The model's sums over `num_test` examples, chunk by chunk in order; each rank takes a part of the chunks, and so below of the clients.
+    /// Throws as Fleet::evaluate.
     std::vector<clients::EvaluationResult> evaluate(const ServerState& server, std::uint64_t num_test);
 
     /// Those over the held-out examples of each of options.evaluated_clients, in their order: of the global model, or, where there is an
-    /// `objective`, of the model that a local epoch makes of it, for which a client has `deadline_s`. Throws as Fleet::evaluate.
+    /// `objective`, of the model that a local epoch of at most so many steps makes of it, for which a client has `deadline_s`. Throws as
+    /// Fleet::evaluate.
     std::vector<clients::EvaluationResult> evaluate_clients(const ServerState& server, const clients::DatasetMap& data);
     std::vector<clients::EvaluationResult> evaluate_personalized(const ServerState& server, const clients::Objective& objective,
-                                                                 double deadline_s);
+                                                                 double deadline_s, std::uint64_t most_steps);
 
     /// The rule, its ranges taken by the workers, where `bytes` of updates are worth it; else the rule itself. Good until the next call.
     aggregation::Aggregator& share(aggregation::Aggregator& rule, std::uint64_t bytes, std::int64_t round);
 
 private:
-    std::size_t run(const clients::Task& task, std::uint64_t total, std::uint64_t size);
+    /// A part of [0, total), whole chunks but for the last.
+    struct Part {
+        std::uint64_t first;
+        std::uint64_t end;
+        std::uint64_t size;  // of a chunk
+    };
+    Part part_of(std::uint64_t total, std::uint64_t size) const;
+    std::size_t run(const clients::Task& task, const Part& part);
     void learn(std::size_t num_chunks);
     void place_clients();
-    std::vector<clients::EvaluationResult> results_of_clients();
+    std::vector<clients::EvaluationResult> results_of_clients(const Part& part);
+    std::vector<clients::EvaluationResult> of_all_ranks(const std::vector<clients::EvaluationResult>& mine,
+                                                        const Patience& patience);
     void aggregate(aggregation::ColumnRule rule, std::span<const aggregation::Update> updates, std::int64_t round);
 
     const FleetOptions& options_;
@@ -55,6 +73,7 @@ private:
     Board& board_;
     Chunks& chunks_;
     Wait& wait_;
+    const RankReports& reports_;
     std::unique_ptr<SharedAggregator> shared_;  // of the last large sum
 };
 

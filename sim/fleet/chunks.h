@@ -14,12 +14,12 @@ class Chunks {
 public:
     explicit Chunks(Board& board) : board_(board) {}
 
-    /// Of [0, total), a task for each `size`; takes the place of those before. Returns their cells.
-    std::vector<std::size_t> put(clients::Task task, std::uint64_t total, std::uint64_t size) {
+    /// Of [first, end), a task for each `size`; takes the place of those before. Returns their cells.
+    std::vector<std::size_t> put(clients::Task task, std::uint64_t first, std::uint64_t end, std::uint64_t size) {
         tasks_.clear();
         std::vector<std::size_t> cells;
-        for (task.first = 0; task.first < total; task.first += size) {
-            task.count = std::min(size, total - task.first);
+        for (task.first = first; task.first < end; task.first += size) {
+            task.count = std::min(size, end - task.first);
             cells.push_back(board_.cell_of_chunk(tasks_.size()));
             board_.put_chunk(tasks_.size(), task);
             tasks_.push_back(task);

@@ -36,7 +36,7 @@ void Collector::add_arrival(Arrivals& arrived, std::size_t position, std::size_t
     if (accepted == 0) return;
     arrived.num_arrived += accepted;
     arrived.staleness_sum += accepted * staleness;
-    arrived.last_ns = std::max(arrived.last_ns, board_.finished_ns(slot));
+    if (!flights_.at(slot).elsewhere) arrived.last_ns = std::max(arrived.last_ns, board_.finished_ns(slot));
     add_update(arrived, position, slot, staleness);
 }
 
@@ -81,17 +81,25 @@ void Collector::add_update(Arrivals& arrived, std::size_t position, std::size_t 
     arrived.updates.push_back({arena_.slot(slot), position, scale, weight, positions.size()});
 }
 
+/// Of the last attempt, counted over all ranks.
+std::uint32_t Collector::worker_of(const Flight& flight, std::size_t slot, const Attempts& attempts) const {
+    if (flight.elsewhere) return attempts.worker;
+    const Ranks& ranks = *options_.ranks;
+    return ranks.first_worker(ranks.rank()) + (attempts.dropped || !flight.put ? attempts.worker : board_.worker_of(slot));
+}
+
 ClientReport Collector::report_of(const Flight& flight, std::size_t slot, std::size_t i) const {
     const Participant& client = flight.clients[i];
     const Attempts& attempts = client.attempts;
     return {.client_id = client.client_id,
-            .worker = attempts.dropped || !flight.put ? attempts.worker : board_.worker_of(slot),
+            .worker = worker_of(flight, slot, attempts),
             .slot = static_cast<std::uint32_t>(slot),
             .num_examples = workload_.examples_per_epoch(client.client_id),
             .sent_round = flight.sent_round,
             .staleness = 0,
             .result = attempts.dropped ? clients::ClientResult{} : client.result,
-            .failure = attempts.dropped};
+            .failure = attempts.dropped,
+            .elsewhere = flight.elsewhere};
 }
 
 void Collector::leave_behind(Arrivals& arrived, std::size_t slot, ServerState& server) {

@@ -25,6 +25,7 @@ private:
     std::size_t take_results(Arrivals& arrived, std::size_t slot, std::uint64_t staleness);
     void add_update(Arrivals& arrived, std::size_t position, std::size_t slot, std::uint64_t staleness);
     ClientReport report_of(const Flight& flight, std::size_t slot, std::size_t i) const;
+    std::uint32_t worker_of(const Flight& flight, std::size_t slot, const Attempts& attempts) const;
     void leave_behind(Arrivals& arrived, std::size_t slot, ServerState& server);
 
     const FleetOptions& options_;

@@ -18,6 +18,18 @@ public:
     double of_client(std::uint64_t steps) const { return of(slowest_step_s_, static_cast<double>(steps)); }
     double of_chunk() const { return of(slowest_chunk_s_, 1.0); }
 
+    /// s, for another rank that has so many tasks in turn for each of its workers, with so many local steps together.
+    double of_rank(std::uint64_t tasks, std::uint64_t steps) const {
+        const double work = fixed_s_ ? *fixed_s_ * static_cast<double>(tasks) : of_client(steps);
+        return work + of_answer() + kRankMargin;
+    }
+
+    /// s, for another rank that has so many chunks in turn for each of its workers.
+    double of_rank_with_chunks(std::uint64_t chunks) const {
+        const auto count = static_cast<double>(chunks);
+        return (fixed_s_ ? *fixed_s_ * count : of(slowest_chunk_s_, count)) + of_answer() + kRankMargin;
+    }
+
     /// s, for a worker without a task to answer its bell.
     double of_answer() const { return fixed_s_.value_or(60.0); }
 
@@ -31,6 +43,7 @@ private:
     static constexpr double kUnknown = 300.0;
     static constexpr double kFloor = 30.0;
     static constexpr double kFactor = 20.0;
+    static constexpr double kRankMargin = 5.0;  // rank 0 writes checkpoints, others do not
 
     double of(double slowest_s, double count) const {
         if (fixed_s_) return *fixed_s_;

@@ -32,6 +32,11 @@ const char* to_string(FailureAction action) {
 }
 
 void FailurePolicy::tell(const ClientFailure& failure, FailureAction action) {
+    if (keeps_told_ && !all_find_it_) told_.push_back({failure, action});
+    count(failure, action);
+}
+
+void FailurePolicy::count(const ClientFailure& failure, FailureAction action) {
     ++counts_.failures;
     if (action == FailureAction::Retried || action == FailureAction::FewerWorkers) ++counts_.retried;
     if (action == FailureAction::Dropped) ++counts_.dropped;
@@ -62,6 +67,7 @@ void FailurePolicy::resolve(Attempts& entry, ClientFailure failure, bool may_dro
 void FailurePolicy::count_death(const ClientFailure& failure) {
     ++counts_.deaths_in_a_row;
     ++counts_.workers_replaced;
+    ++replaced_;
     if (counts_.deaths_in_a_row < kMostDeathsInARow) return;
     ClientFailure last = failure;
     last.message = fmt::format("{}; with it, {} workers were lost and no update was accepted in between", last.message,

@@ -10,6 +10,7 @@
 #include <functional>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace fedhive::sim {
 
@@ -42,8 +43,24 @@ public:
     /// A task was done: the deaths so far were no row.
     void work_goes_on() { counts_.deaths_in_a_row = 0; }
 
+    /// Of a client in a round.
+    std::int64_t most_attempts() const { return failures_.policy == "retry" ? failures_.attempts : 1; }
+
     /// No failure is got over.
     bool aborts() const { return failures_.policy == "abort"; }
+
+    /// What was told here while not all ranks were told the same, for the others; emptied by taking it.
+    struct Told {
+        clients::ClientFailure failure;
+        FailureAction action;
+    };
+    void keep_told() { keeps_told_ = true; }
+    std::vector<Told> take_told() { return std::exchange(told_, {}); }
+    std::uint64_t take_replaced() { return std::exchange(replaced_, 0); }
+    void tell_of_others(const Told& told) { count(told.failure, told.action); }
+    void count_replaced_by_others(std::uint64_t workers) { counts_.workers_replaced += workers; }
+    /// While clients are sent out, every rank finds the same.
+    void all_ranks_find(bool the_same) { all_find_it_ = the_same; }
 
     /// Counts the failure and tells the listener.
     void tell(const clients::ClientFailure& failure, FailureAction action);
@@ -55,9 +72,15 @@ public:
     void restore(const FailureCounts& counts) { counts_ = counts; }
 
 private:
+    void count(const clients::ClientFailure& failure, FailureAction action);
+
     FailuresConfig failures_;
     FailureCounts counts_;
     FailureListener listener_;
+    bool keeps_told_ = false;
+    bool all_find_it_ = false;
+    std::vector<Told> told_;
+    std::uint64_t replaced_ = 0;  // workers, since take_replaced()
 };
 
 }  // namespace fedhive::sim

@@ -31,7 +31,8 @@ Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const
       recovery_(options_, arena, workforce_, policy_, board_, flights_, chunks_),
       wait_(workforce_, board_, policy_, recovery_),
       collector_(options_, arena, workload_, deadlines_, board_, flights_),
-      chunk_work_(options_, arena, deadlines_, board_, chunks_, wait_) {}
+      reports_(options_, workforce_, workload_, deadlines_, board_, policy_, flights_),
+      chunk_work_(options_, arena, deadlines_, board_, chunks_, wait_, reports_) {}
 
 Fleet::~Fleet() = default;
 
@@ -60,6 +61,7 @@ std::vector<ExpectedArrival> Fleet::arrive_together(const ServerState& server) {
     const std::size_t quorum = std::min(options_.mode.quorum, candidates.size());
     if (options_.order_is_known()) candidates = flights_.first_to_arrive(std::move(candidates), quorum);
     await(candidates, quorum, 0);
+    reports_.exchange(candidates);
     if (!options_.order_is_known()) candidates = first_finished(std::move(candidates), quorum);
     flights_.count_arrivals(candidates.size());
     return candidates;
@@ -87,6 +89,7 @@ std::vector<ExpectedArrival> Fleet::arrive_and_be_replaced(ServerState& server, 
     if (!options_.order_is_known()) return arrived;
     if (to_be_told) board_.ring();
     await(arrived, arrived.size(), 0);
+    reports_.exchange(arrived);
     return arrived;
 }
 
@@ -104,7 +107,8 @@ void Fleet::await(const std::vector<ExpectedArrival>& flights, std::size_t quoru
     const auto awaited = [&] {
         Awaited next{{}, quorum, before};
         for (const ExpectedArrival& one : flights) {
-            const auto cells = flights_.at(one.slot).wanted() ? board_.cells_of(one.slot) : std::vector<std::size_t>{};
+            const Flight& flight = flights_.at(one.slot);
+            const auto cells = flight.wanted() && !flight.elsewhere ? board_.cells_of(one.slot) : std::vector<std::size_t>{};
             next.cells.insert(next.cells.end(), cells.begin(), cells.end());
             // Who is lost has been waited for long enough; of a pair, both must come.
             next.quorum += cells.size();
@@ -117,7 +121,12 @@ void Fleet::await(const std::vector<ExpectedArrival>& flights, std::size_t quoru
 
 std::vector<ExpectedArrival> Fleet::first_finished(std::vector<ExpectedArrival> candidates, std::size_t quorum) const {
     for (ExpectedArrival& one : candidates) {
-        const bool here = !flights_.at(one.slot).wanted() || board_.is_done(one.slot);
+        const Flight& flight = flights_.at(one.slot);
+        if (flight.elsewhere) {
+            one.arrives_s = static_cast<double>(flight.finished_ns);
+            continue;
+        }
+        const bool here = !flight.wanted() || board_.is_done(one.slot);
         one.arrives_s = here ? static_cast<double>(board_.finished_ns(one.slot)) : kNever;
     }
     return first_by_time(std::move(candidates), quorum);
@@ -138,8 +147,17 @@ bool Fleet::release(const Arrivals& arrived, ServerState& server) {
 
 aggregation::Aggregator& Fleet::with_workers(aggregation::Aggregator& rule, const Arrivals& arrived) {
     const bool idle = workforce_.num_active() > 1 && flights_.withdrawn().empty() && options_.mode.workers_may_sum();
+    if (!options_.ranks->is_alone()) return over_ranks(rule, idle);
     if (!idle) return rule;
     return chunk_work_.share(rule, arrived.updates.size() * arena_.geometry().stride_bytes(), flights_.round());
+}
+
+aggregation::Aggregator& Fleet::over_ranks(aggregation::Aggregator& rule, bool workers_idle) {
+    const auto owner = [this](const aggregation::Update& update) { return flights_.at(arena_.slot_index(update.values)).rank; };
+    const auto local = [this, workers_idle](aggregation::Aggregator& sum, std::uint64_t updates) -> aggregation::Aggregator& {
+        return workers_idle ? chunk_work_.share(sum, updates * arena_.geometry().stride_bytes(), flights_.round()) : sum;
+    };
+    return ranked_.emplace(*options_.ranks, rule, owner, local, [this] { return reports_.patience(1, 1); });
 }
 
 std::vector<clients::EvaluationResult> Fleet::evaluate_personalized(const ServerState& server,
@@ -147,7 +165,7 @@ std::vector<clients::EvaluationResult> Fleet::evaluate_personalized(const Server
     std::uint64_t steps = 1;
     for (const std::uint32_t client : options_.evaluated_clients)
         steps = std::max(steps, plan_.training.steps_of_epoch(workload_.num_examples(client)));
-    return chunk_work_.evaluate_personalized(server, objective, deadlines_.of_client(steps));
+    return chunk_work_.evaluate_personalized(server, objective, deadlines_.of_client(steps), steps);
 }
 
 void Fleet::empty_round(std::size_t count) {

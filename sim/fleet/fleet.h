@@ -7,6 +7,9 @@
 //   flights         who is on the way, in which slot          chunks      work without a client
 //   recovery        what becomes of failures                  wait        until enough is done
 //   collector       what has arrived                          chunk_work  evaluation, shared aggregate
+//
+// Where there are several ranks, each has a fleet: all know of every flight, each puts on its board what it trains itself, and rank_reports and
+// ranked_aggregation bring together what came of it.
 #pragma once
 
 #include "aggregation/math/aggregator.h"
@@ -20,12 +23,15 @@
 #include "sim/fleet/failure_policy.h"
 #include "sim/fleet/fleet_options.h"
 #include "sim/fleet/flights.h"
+#include "sim/fleet/rank_reports.h"
+#include "sim/fleet/ranked_aggregation.h"
 #include "sim/fleet/recovery.h"
 #include "sim/fleet/wait.h"
 #include "sim/fleet/workforce.h"
 #include "sim/fleet/workload.h"
 
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -46,7 +52,9 @@ public:
     /// Hands out the round: the published global model, who trains, with what weight. Nobody starts yet. At most as many clients as the mode
     /// has room for, none of them on their way already.
     void pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy) {
+        policy_.all_ranks_find(true);
         flights_.pull_down(cohort, server, strategy);
+        policy_.all_ranks_find(false);
     }
 
     /// Lets the workers begin.
@@ -73,7 +81,9 @@ public:
 
     /// One of those, after a resume: its training begins anew, from the model in its global region.
     void take_up(const InFlight& client, ServerState& server, const Strategy& strategy) {
+        policy_.all_ranks_find(true);
         flights_.take_up(client, server, strategy);
+        policy_.all_ranks_find(false);
     }
 
     /// The rule, of which the workers take ranges where they have nothing else to do and the sum is large enough to be worth it; else the rule
@@ -94,8 +104,10 @@ public:
     std::vector<clients::EvaluationResult> evaluate_personalized(const ServerState& server,
                                                                  const clients::Objective& objective);
 
-    /// Between rounds, where the server's state is whole. Throws Interrupted.
-    void throw_if_interrupted() const { workforce_.throw_if_interrupted(); }
+    /// Between rounds, where the server's state is whole. Throws Interrupted. Of several ranks each says so where they meet, at the barrier.
+    void throw_if_interrupted() const {
+        if (options_.ranks->is_alone()) workforce_.throw_if_interrupted();
+    }
 
     /// Who is told of failures; nobody at first.
     void on_failure(FailureListener listener) { policy_.on_failure(std::move(listener)); }
@@ -115,6 +127,7 @@ private:
     std::vector<ExpectedArrival> arrive_together(const ServerState& server);
     std::vector<ExpectedArrival> arrive_and_be_replaced(ServerState& server, const Replace& replace);
     std::vector<ExpectedArrival> next_to_arrive(std::size_t arrived);
+    aggregation::Aggregator& over_ranks(aggregation::Aggregator& rule, bool workers_idle);
     void await(const std::vector<ExpectedArrival>& flights, std::size_t quorum, std::size_t before);
     std::vector<ExpectedArrival> first_finished(std::vector<ExpectedArrival> candidates, std::size_t quorum) const;
 
@@ -132,7 +145,9 @@ private:
     Recovery recovery_;
     Wait wait_;
     Collector collector_;
+    RankReports reports_;
     ChunkWork chunk_work_;
+    std::optional<RankedAggregator> ranked_;  // of the last aggregate
 };
 
 }  // namespace fedhive::sim

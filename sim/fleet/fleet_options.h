@@ -4,6 +4,7 @@
 #include "sim/config/config.h"
 #include "sim/fleet/faults.h"
 #include "sim/modes/mode.h"
+#include "sim/ranks/ranks.h"
 #include "sim/round/slot_plan.h"
 
 #include <cstdint>
@@ -16,7 +17,9 @@
 namespace fedhive::sim {
 
 struct FleetOptions {
-    std::uint32_t workers = 1;  // processes; 0: tasks run in the coordinator
+    std::uint32_t workers = 1;       // processes; 0: tasks run in the coordinator
+    Ranks* ranks = &Ranks::alone();  // each with a fleet of its own, of which this is one
+    bool by_client = false;          // a client is always trained by the same rank: what it keeps lies there
     SlotPlan slots;
     Mode mode;
     std::uint64_t test_chunk = 500;                  // examples in one evaluation task

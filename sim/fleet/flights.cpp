@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 namespace fedhive::sim {
@@ -31,6 +32,7 @@ void Flights::pull_down(const Cohort& cohort, ServerState& server, const Strateg
         if (options_.mode.late_join) flight.task.repeat = sent_in_round_[cohort[first]]++;
         if (options_.mode.by_steps) flight.steps_left = workload_.steps_of(cohort[first]) - 1;
         flight.arrives_s = server.now_s + workload_.longest_trip_s(flight);
+        flight.rank = rank_of(slot, cohort[first], first, cohort.size());
         send(slot, flight, server);
     }
     pull_waiting(server);
@@ -46,12 +48,26 @@ void Flights::take_up(const InFlight& client, ServerState& server, const Strateg
     flight.task.repeat = client.repeat;
     flight.task.objective = strategy.objective_in(client.sent_round);
     flight.task.global_index = client.global_index;
+    flight.rank = rank_of(client.slot, client.client_id, 0, 1);
     send(client.slot, flight, server);
+}
+
+/// Each rank takes a run of the cohort that is made of large subtrees of the sum, so that it brings few sums to it; where clients come and go one
+/// by one, a part of the slots; where clients keep something, a part of the clients.
+std::uint32_t Flights::rank_of(std::size_t slot, std::uint32_t client_id, std::uint64_t position, std::uint64_t cohort) const {
+    constexpr std::uint64_t kBlocks = 4;  // of a rank's run, so that none has a quarter more than another
+    const std::uint64_t ranks = options_.ranks->size();
+    if (options_.mode.overlaps()) return static_cast<std::uint32_t>(slot % ranks);
+    if (options_.by_client) return options_.ranks->owner_of(client_id, workload_.num_clients());
+    const std::uint64_t block = std::bit_floor(std::max<std::uint64_t>(1, cohort / (kBlocks * ranks)));
+    const std::uint64_t blocks = (cohort + block - 1) / block;
+    return static_cast<std::uint32_t>(position / block * ranks / blocks);
 }
 
 void Flights::send(std::size_t slot, const Flight& flight, ServerState& server) {
     FEDHIVE_CHECK(!flights_.at(slot), "slot {} is taken", slot);
     flights_[slot] = flight;
+    flights_[slot]->elsewhere = flight.rank != options_.ranks->rank();
     Task& task = flights_[slot]->task;
     task.num_ranks = static_cast<std::uint32_t>(options_.mode.group_size());
     task.velocity_index = options_.mode.velocity_index.value_or(0);
@@ -89,7 +105,7 @@ void Flights::put(std::span<const std::size_t> slots) {
     for (const std::size_t slot : slots) {
         Flight& flight = at(slot);
         flight.put = true;
-        if (!flight.wanted()) continue;  // all of its clients were dropped
+        if (flight.elsewhere || !flight.wanted()) continue;  // or all of its clients were dropped
         flight.task.deadline_s = workload_.deadline_of(flight);
         board_.put(slot, flight.task, workload_.due_of(flight));
     }
@@ -213,7 +229,7 @@ void Flights::pull_waiting(ServerState& server) {
 void Flights::leave_behind(std::size_t slot, ServerState& server) {
     const Flight& flight = at(slot);
     --server.readers[flight.task.global_index];
-    if (flight.put && flight.wanted())
+    if (flight.put && !flight.elsewhere && flight.wanted())
         for (const std::size_t cell : board_.cells_of(slot)) withdrawn_.push_back(cell);
     flights_[slot].reset();
 }

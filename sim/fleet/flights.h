@@ -33,7 +33,7 @@ public:
     // Hand-out. As Fleet::pull_down, Fleet::take_up.
     void pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy);
     void take_up(const InFlight& client, ServerState& server, const Strategy& strategy);
-    /// Everybody who is on the way and not on the board yet is put there. False where there is nobody.
+    /// Everybody who is on the way and not on the board yet is put there, but for those whom other ranks train. False where there is nobody.
     bool put_new();
     std::int64_t round() const { return round_; }  // of the last hand-out; -1 before
 
@@ -75,6 +75,7 @@ public:
 
 private:
     void send(std::size_t slot, const Flight& flight, ServerState& server);
+    std::uint32_t rank_of(std::size_t slot, std::uint32_t client_id, std::uint64_t position, std::uint64_t cohort) const;
     void put(std::span<const std::size_t> slots);
     std::vector<std::size_t> slots_of_group(std::size_t slot) const;
     void take_next_step(std::size_t slot, const ServerState& server);

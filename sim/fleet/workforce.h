@@ -51,6 +51,7 @@ public:
     /// Half of the workers go for good; returns the cells of the tasks they had claimed. There must be two at least.
     std::vector<std::size_t> send_half_away();
 
+    bool interrupted() const { return watcher_.interrupt() != 0; }
     /// Throws Interrupted after a signal.
     void throw_if_interrupted() const;
 

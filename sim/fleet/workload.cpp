@@ -32,6 +32,13 @@ std::uint64_t Workload::examples_of(const Flight& flight, std::uint32_t client_i
     return std::min(plan_.training.batch_size, examples - first);
 }
 
+std::uint64_t Workload::local_steps(const Flight& flight) const {
+    std::uint64_t steps = 0;
+    for (const Participant& client : flight.clients)
+        if (!client.attempts.dropped) steps += divide_up(examples_of(flight, client.client_id), plan_.training.batch_size);
+    return steps;
+}
+
 Traffic Workload::traffic_of(const Flight& flight, std::uint32_t client_id) const {
     const std::uint64_t examples = examples_of(flight, client_id);
     return options_.mode.traffic({.examples = examples,

@@ -18,6 +18,7 @@ public:
              const Deadlines& deadlines)
         : options_(options), plan_(plan), dataset_(dataset), deadlines_(deadlines) {}
 
+    std::uint64_t num_clients() const { return dataset_.map().num_clients; }
     /// Its own, distinct ones: n_k.
     std::uint64_t num_examples(std::uint32_t client_id) const { return dataset_.shard(client_id).size(); }
     /// What it goes through in one of its passes.
@@ -26,6 +27,9 @@ public:
     std::uint64_t examples_of(const Flight& flight, std::uint32_t client_id) const;
     /// Local steps of a round.
     std::uint64_t steps_of(std::uint32_t client_id) const { return plan_.training.steps_of(num_examples(client_id)); }
+
+    /// Of this task's clients, those left out not counted.
+    std::uint64_t local_steps(const Flight& flight) const;
 
     Traffic traffic_of(const Flight& flight, std::uint32_t client_id) const;
     /// Simulated, of the slowest of its clients; 0 on the wall clock.

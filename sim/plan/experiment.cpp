@@ -10,8 +10,10 @@
 #include "sim/plan/experiment_model.h"
 #include "sim/plan/memory_plan.h"
 #include "sim/plan/model_spec.h"
+#include "sim/plan/one_rank.h"
 #include "sim/plan/recorded_arrivals.h"
 #include "sim/plan/worker_probe.h"
+#include "sim/ranks/bytes.h"
 #include "sim/record/run_record.h"
 #include "sim/round/divergence.h"
 
@@ -21,13 +23,14 @@ namespace fedhive::sim {
 
 using aggregation::MemorySpace;
 
-Experiment Experiment::to_run(const LoadedConfig& loaded, std::int64_t until) {
-    return Experiment(loaded, {.arrivals = true, .device = Device::Trains, .until = until});
+Experiment Experiment::to_run(const LoadedConfig& loaded, std::int64_t until, Ranks& ranks) {
+    return Experiment(loaded, {.arrivals = true, .device = Device::Trains, .until = until, .ranks = ranks});
 }
 
 Experiment Experiment::to_resume(const LoadedConfig& loaded, const Begin& begin, std::int64_t until,
-                                 const std::optional<WorkerChoice>& before) {
-    return Experiment(loaded, {.begin = begin, .arrivals = true, .device = Device::Trains, .until = until, .before = before});
+                                 const std::optional<WorkerChoice>& before, Ranks& ranks) {
+    return Experiment(
+        loaded, {.begin = begin, .arrivals = true, .device = Device::Trains, .until = until, .before = before, .ranks = ranks});
 }
 
 Experiment Experiment::to_replay(const LoadedConfig& loaded, const Begin& begin) {
@@ -47,7 +50,8 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
     : Experiment(loaded, purpose, resources, load_data(loaded, resources.space)) {}
 
 Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources, ExperimentData data)
-    : config(loaded.run),
+    : ranks(purpose.ranks),
+      config(loaded.run),
       space(resources.space),
       num_workers(resources.num_workers),
       data_fingerprint(data.fingerprint),
@@ -63,7 +67,8 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       devices(config.devices, dataset.map().num_clients, config.all_seeds().sampling),
       recorded_arrivals(config.arrivals.empty() ? std::vector<std::vector<std::uint32_t>>{} : read_arrivals(config.arrivals)),
       mode(make_mode(config)),
-      slots(plan_slots(config, space, travels.num_floats(), num_workers, trains_in_blocks(config, space, engine))),
+      slots(plan_slots(config, space, travels.num_floats(), workers_of_all_ranks(loaded),
+                       trains_in_blocks(config, space, engine))),
       evaluated_clients(sim::evaluated_clients(loaded, dataset)),
       arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut)),
       strategy(make_mode_strategy(config, *arena, layout, dataset.map().num_clients)),
@@ -87,6 +92,14 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
     fit_device(loaded, purpose.device == Device::Trains);
     if (purpose.device == Device::Trains) settle_workers(purpose.until, purpose.before);
     clients::throw_if_interrupted();
+}
+
+/// The cut of a cohort into slots must be one and the same on all ranks.
+std::uint32_t Experiment::workers_of_all_ranks(const LoadedConfig& loaded) const {
+    if (ranks.is_alone()) return num_workers;
+    refuse_what_needs_one_rank(loaded, mode, space);
+    ranks.number_workers(num_workers);
+    return ranks.first_worker(ranks.size());
 }
 
 void Experiment::begin_anew(const LoadedConfig& loaded) const { begin_with(first_parameters(loaded, model, layout)); }
@@ -122,6 +135,7 @@ void Experiment::fit_device(const LoadedConfig& loaded, bool trains) {
 void Experiment::settle_workers(std::int64_t until, const std::optional<WorkerChoice>& before) {
     workers = choose_workers(*this, std::min(until, config.rounds) - server.round, before);
     num_workers = workers.workers;
+    if (!ranks.is_alone()) ranks.number_workers(num_workers);
 }
 
 namespace {
@@ -178,6 +192,8 @@ clients::WorkerPlan Experiment::plan_workers() const {
 FleetOptions Experiment::fleet_options() const {
     FleetOptions options;
     options.workers = num_workers;
+    options.ranks = &ranks;
+    options.by_client = strategy.keeps_control_variates();
     options.slots = slots;
     options.mode = mode;
     if (config.clock == "virtual")
@@ -199,10 +215,36 @@ FleetOptions Experiment::fleet_options() const {
 void Experiment::keep_states(const Arrivals& arrived) {
     if (!strategy.keeps_control_variates()) return;
     for (const ClientReport& client : arrived.clients) {
-        if (client.failure) continue;
+        if (client.failure || client.elsewhere) continue;
         const aggregation::ParamSpan slot = arena->slot(client.slot);
         const aggregation::HostView change(slot.part(layout.num_floats(), client_states.floats()));
         client_states.add(client.client_id, change);
+    }
+}
+
+void Experiment::bring_states() {
+    if (ranks.is_alone() || client_states.floats() == 0) return;
+    const Patience patience{.seconds = 600.0};
+    BytesWriter mine;
+    for (const std::uint64_t client : client_states.keepers())
+        if (ranks.owner_of(client, client_states.clients()) == ranks.rank()) mine.put(client);
+    const std::vector<std::string> keepers = ranks.all_gather(mine.take(), patience);
+    const auto each = [&](std::uint32_t rank, const auto& take) {
+        for (BytesReader theirs(keepers[rank]); !theirs.empty();) take(theirs.get<std::uint64_t>());
+    };
+    if (!ranks.writes()) {
+        std::vector<Outgoing> out;
+        each(ranks.rank(), [&](std::uint64_t client) { out.push_back({0, std::as_bytes(client_states.of(client).host())}); });
+        return ranks.exchange(out, {}, patience);
+    }
+    for (std::uint32_t rank = 1; rank < ranks.size(); ++rank) {
+        std::vector<std::vector<float>> states;
+        std::vector<Incoming> in;
+        each(rank, [&](std::uint64_t) { states.emplace_back(client_states.floats()); });
+        for (std::vector<float>& state : states) in.push_back({rank, std::as_writable_bytes(std::span(state))});
+        ranks.exchange({}, in, patience);
+        std::size_t next = 0;
+        each(rank, [&](std::uint64_t client) { client_states.set(client, states[next++]); });
     }
 }
 

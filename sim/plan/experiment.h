@@ -34,10 +34,11 @@ struct Experiment {
 
     /// From round 1, with the model of model.init or one drawn from the seed. On a GPU what one worker takes there is measured, and no more
     /// start than fit; a number of workers that is left open is chosen for the rounds up to `until`.
-    static Experiment to_run(const LoadedConfig& loaded, std::int64_t until);
+    /// Where there are several ranks, all of them make theirs.
+    static Experiment to_run(const LoadedConfig& loaded, std::int64_t until, Ranks& ranks = Ranks::alone());
     /// From where `begin` puts it; `before`: the workers of the run so far.
     static Experiment to_resume(const LoadedConfig& loaded, const Begin& begin, std::int64_t until,
-                                const std::optional<WorkerChoice>& before);
+                                const std::optional<WorkerChoice>& before, Ranks& ranks = Ranks::alone());
     /// To train again what a run has trained, in this process; whether the recorded arrivals last for all of its rounds is not asked.
     static Experiment to_replay(const LoadedConfig& loaded, const Begin& begin);
     /// For workers that only evaluate.
@@ -48,6 +49,7 @@ struct Experiment {
     Experiment(const Experiment&) = delete;
     Experiment& operator=(const Experiment&) = delete;
 
+    Ranks& ranks;
     RunConfig config;
     aggregation::MemorySpace space;
     std::uint32_t num_workers;
@@ -82,8 +84,12 @@ struct Experiment {
 
     FleetOptions fleet_options() const;
 
-    /// After a server step, before the slots are free again: each client that was accepted keeps what its update says it will.
+    /// After a server step, before the slots are free again: each client that was accepted keeps what its update says it will, with the rank that
+    /// trains it.
     void keep_states(const Arrivals& arrived);
+
+    /// Before a checkpoint: what clients keep comes to rank 0. To be called by all ranks. Throws as Ranks::exchange.
+    void bring_states();
 
     /// The published global model in host memory, [P]; to be read before the next server step.
     aggregation::HostView global_model() const { return aggregation::HostView(server.model()); }
@@ -97,11 +103,13 @@ private:
         Device device = Device::Unused;
         std::int64_t until = 0;
         std::optional<WorkerChoice> before{};
+        Ranks& ranks = Ranks::alone();
     };
     Experiment(const LoadedConfig& loaded, const Purpose& purpose);
     Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources);
     Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources, ExperimentData data);
 
+    std::uint32_t workers_of_all_ranks(const LoadedConfig& loaded) const;
     void fit_device(const LoadedConfig& loaded, bool trains);
     void settle_workers(std::int64_t until, const std::optional<WorkerChoice>& before);
     clients::WorkerPlan plan_workers() const;

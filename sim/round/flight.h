@@ -44,6 +44,9 @@ struct Flight {
     std::uint64_t waits_since = 0;      // … since the server had made so many steps
     bool put = false;                   // on the board
     bool arrived = false;               // it waits in its slot for the others of the round, and is replaced already
+    std::uint32_t rank = 0;             // who trains them …
+    bool elsewhere = false;             // … another one than this
+    std::int64_t finished_ns = 0;       // of an arrived one elsewhere, by this host's now_ns()
     std::vector<Participant> clients;   // ascending ids
 
     /// Somebody of them is left to train.
@@ -72,6 +75,7 @@ struct ClientReport {
     std::uint64_t staleness = 0;                    // server steps since
     clients::ClientResult result{};                 // of an accepted client
     std::optional<clients::FailureKind> failure{};  // of one that was dropped, or came late
+    bool elsewhere = false;                         // trained by another rank: its slot is empty here
 };
 
 /// What the barrier returns.

@@ -64,16 +64,23 @@ std::string checkpoint_of(const Experiment& run, const Progress& progress, const
     return encode_checkpoint(checkpoint, run.travels, vectors, run.client_states);
 }
 
-Checkpointer::Checkpointer(const Experiment& run, RunFolder& folder, const Reporter& reporter,
-                           std::optional<std::int64_t> newest)
+Checkpointer::Checkpointer(Experiment& run, RunFolder* folder, const Reporter& reporter, std::optional<std::int64_t> newest)
     : run_(run), folder_(folder), reporter_(reporter), newest_(newest) {}
 
-void Checkpointer::round_ended(const ServerState& server) {
-    if (due(server.round)) write();
-}
+void Checkpointer::round_ended(const ServerState& server) { write_if_agreed(folder_ != nullptr && due(server.round)); }
 
 void Checkpointer::write_if_older() {
-    if (run_.server.round > 0 && newest_ != run_.server.round) write();
+    write_if_agreed(folder_ != nullptr && run_.server.round > 0 && newest_ != run_.server.round);
+}
+
+/// What clients keep lies with the ranks that train them: these must know that it is wanted. One that is lost has taken it along.
+void Checkpointer::write_if_agreed(bool wanted) {
+    Ranks& ranks = run_.ranks;
+    if (!ranks.is_alone() && run_.client_states.floats() > 0) {
+        if (ranks.is_broken() || ranks.all_gather(wanted ? "due" : "", {})[0].empty()) return;
+        run_.bring_states();
+    }
+    if (wanted) write();
 }
 
 bool Checkpointer::due(std::int64_t round) const {
@@ -84,8 +91,8 @@ bool Checkpointer::due(std::int64_t round) const {
 void Checkpointer::write() {
     const std::int64_t start_ns = now_ns();
     // The tables first: a checkpoint never points beyond what is on the disk.
-    const TablePositions tables = folder_.sync_tables();
-    write_file(checkpoint_path(folder_.path(), run_.server.round), checkpoint_of(run_, reporter_.progress(), tables));
+    const TablePositions tables = folder_->sync_tables();
+    write_file(checkpoint_path(folder_->path(), run_.server.round), checkpoint_of(run_, reporter_.progress(), tables));
     newest_ = run_.server.round;
     remove_others();
     written_ns_ = now_ns();
@@ -95,13 +102,13 @@ void Checkpointer::write() {
 void Checkpointer::remove_others() const {
     // Rounds to come can only be of damaged checkpoints, which the run was not resumed from.
     std::int64_t kept = 0;
-    const std::vector<std::int64_t> rounds = checkpoint_rounds(folder_.path());
+    const std::vector<std::int64_t> rounds = checkpoint_rounds(folder_->path());
     for (std::size_t i = rounds.size(); i-- > 0;) {
         const std::int64_t round = rounds[i];
         const bool is_first = round == 0 && !run_.config.model.init.empty();
         if (round <= *newest_ && kept++ < run_.config.checkpoint.keep) continue;
         // One that cannot be removed does no harm; the disk it takes will show elsewhere.
-        if (!is_first) unlink(checkpoint_path(folder_.path(), round).c_str());
+        if (!is_first) unlink(checkpoint_path(folder_->path(), round).c_str());
     }
 }
 

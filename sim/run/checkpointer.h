@@ -18,8 +18,8 @@ std::string checkpoint_of(const Experiment& run, const Progress& progress, const
 
 class Checkpointer {
 public:
-    /// All references must outlive it. `newest` is the round of the checkpoint that the run was resumed from.
-    Checkpointer(const Experiment& run, RunFolder& folder, const Reporter& reporter, std::optional<std::int64_t> newest);
+    /// All references must outlive it. `folder`: null in a rank that writes nothing. `newest` is the round of the checkpoint that the run was resumed from.
+    Checkpointer(Experiment& run, RunFolder* folder, const Reporter& reporter, std::optional<std::int64_t> newest);
 
     /// Once the round is reported and `server.round` counts it: writes a checkpoint where one is due. Throws Fault; the checkpoint before
     /// is still there then.
@@ -30,11 +30,12 @@ public:
 
 private:
     bool due(std::int64_t round) const;
+    void write_if_agreed(bool wanted);
     void write();
     void remove_others() const;
 
-    const Experiment& run_;
-    RunFolder& folder_;
+    Experiment& run_;
+    RunFolder* folder_;
     const Reporter& reporter_;
     std::optional<std::int64_t> newest_;
     std::int64_t written_ns_ = 0;  // when the last write of this process ended; 0: there was none

@@ -17,7 +17,7 @@ Console::LiveLine Console::start_rounds(std::int64_t done, std::int64_t rounds, 
     fleet_ = &fleet;
     table_width_ = terminal_.live() ? terminal_.width() : std::numeric_limits<std::size_t>::max();
     say(round_head(table_width_));
-    if (terminal_.live() && !quiet_) {
+    if (terminal_.live() && alone_ && !quiet_) {
         live_ = true;
         redrawer_ = std::thread([this] { redraw_loop(); });
     }

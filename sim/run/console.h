@@ -17,7 +17,8 @@ struct ServerState;
 
 class Console {
 public:
-    explicit Console(bool quiet) : quiet_(quiet) {}
+    /// `alone`: no starter (mpirun) passes on what is shown, which may not know how to draw a line again.
+    explicit Console(bool quiet, bool alone = true) : quiet_(quiet), alone_(alone) {}
     Console(const Console&) = delete;
     Console& operator=(const Console&) = delete;
 
@@ -45,6 +46,7 @@ private:
     void draw_live_line();
 
     bool quiet_;
+    bool alone_;
     Terminal terminal_;
     std::mutex mutex_;
     std::condition_variable changed_;

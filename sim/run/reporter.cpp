@@ -46,31 +46,44 @@ nlohmann::ordered_json to_json(const Seeds& seeds) {
             {"training", seeds.training}};
 }
 
+nlohmann::ordered_json ranks_to_json(const Ranks& ranks) {
+    auto all = nlohmann::ordered_json::array();
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
+        all.push_back({{"host", ranks.hosts()[rank]}, {"workers", ranks.num_workers(rank)}});
+    return all;
+}
+
 }  // namespace
 
-Reporter::Reporter(const Experiment& run, RunFolder& folder, bool quiet, Past past)
-    : run_(run), folder_(folder), console_(quiet), past_(std::move(past)), start_ns_(now_ns()) {
+Reporter::Reporter(const Experiment& run, RunFolder* folder, bool quiet, Past past)
+    : run_(run),
+      folder_(folder),
+      console_(quiet || folder == nullptr, run.ranks.is_alone()),
+      past_(std::move(past)),
+      start_ns_(now_ns()) {
     if (past_.started.empty()) past_.started = utc_time();
 }
 
 void Reporter::start() {
+    if (folder_ == nullptr) return;
     write_manifest("running");
-    write_partition(folder_.path() / "partition.csv", run_.dataset);
-    folder_.add_event("started", {{"rounds", run_.config.rounds}, {"workers", run_.num_workers}});
-    console_.say(describe_plan(run_, folder_.path().string()));
+    write_partition(folder_->path() / "partition.csv", run_.dataset);
+    folder_->add_event("started", {{"rounds", run_.config.rounds}, {"workers", run_.num_workers}});
+    console_.say(describe_plan(run_, folder_->path().string()));
 }
 
 void Reporter::resume(const ResumePoint& point) {
+    if (folder_ == nullptr) return;
     write_manifest("running");
-    folder_.go_back_to(point.tables, point.round);
-    write_partition(folder_.path() / "partition.csv", run_.dataset);  // whoever was killed at the start has not
-    for (const std::string& message : point.damaged) folder_.add_event("damaged_checkpoint", {{"message", message}});
-    folder_.add_event("resumed",
-                      {{"round", point.round},
-                       {"checkpoint", point.checkpoint.empty() ? nlohmann::json(nullptr) : nlohmann::json(point.checkpoint)},
-                       {"rounds", run_.config.rounds},
-                       {"workers", run_.num_workers},
-                       {"changed", point.changed}});
+    folder_->go_back_to(point.tables, point.round);
+    write_partition(folder_->path() / "partition.csv", run_.dataset);  // whoever was killed at the start has not
+    for (const std::string& message : point.damaged) folder_->add_event("damaged_checkpoint", {{"message", message}});
+    folder_->add_event("resumed",
+                       {{"round", point.round},
+                        {"checkpoint", point.checkpoint.empty() ? nlohmann::json(nullptr) : nlohmann::json(point.checkpoint)},
+                        {"rounds", run_.config.rounds},
+                        {"workers", run_.num_workers},
+                        {"changed", point.changed}});
     for (const std::string& message : point.damaged) console_.say("damaged     " + message);
     for (const std::string& change : point.changed) console_.say("changed     " + change);
     console_.say(
@@ -78,13 +91,15 @@ void Reporter::resume(const ResumePoint& point) {
             ? fmt::format("resumed     from the beginning: {}",
                           point.damaged.empty() ? "there is no checkpoint yet" : "no checkpoint can be used")
             : fmt::format("resumed     after round {} of {}, from {}", point.round, run_.config.rounds, point.checkpoint));
-    console_.say(describe_plan(run_, folder_.path().string()));
+    console_.say(describe_plan(run_, folder_->path().string()));
 }
 
 Console::LiveLine Reporter::start_rounds(Fleet& fleet) {
     fleet_ = &fleet;
     fleet.restore(past_.progress.failures);
-    fleet.on_failure([this](const clients::ClientFailure& failure, FailureAction action) { note_failure(failure, action); });
+    if (folder_ != nullptr)
+        fleet.on_failure(
+            [this](const clients::ClientFailure& failure, FailureAction action) { note_failure(failure, action); });
     return console_.start_rounds(run_.server.round, run_.config.rounds, fleet);
 }
 
@@ -103,7 +118,8 @@ void Reporter::report(const RoundRecord& round, const Arrivals& arrived, const S
         progress.test_round = round.round;
     }
     progress.failures = fleet_->failure_counts();
-    folder_.add_round(round, arrived, server);
+    if (folder_ == nullptr) return;
+    folder_->add_round(round, arrived, server);
     console_.show_round(round, arrived, server);
 }
 
@@ -114,28 +130,29 @@ Progress Reporter::progress() const {
 }
 
 void Reporter::finish() {
-    folder_.expect_whole_tables();
+    if (folder_ == nullptr) return;
+    folder_->expect_whole_tables();
     const aggregation::HostView model = run_.global_model();
     const bool evaluated = past_.progress.test_round == run_.server.round;
-    write_model(folder_.path() / "model.safetensors", run_.layout, model,
+    write_model(folder_->path() / "model.safetensors", run_.layout, model,
                 model_metadata(run_, evaluated ? past_.progress.test : std::nullopt), clients::other_tensors(run_.model));
-    folder_.add_event("finished", {{"version", run_.server.version}});
+    folder_->add_event("finished", {{"version", run_.server.version}});
     write_manifest("finished");  // last: what says that a run has finished is true of all its files
     const std::optional<Metrics>& test = past_.progress.test;
     const std::string accuracy = test ? fmt::format("test accuracy {:.4f}, ", test->test_accuracy) : "";
     console_.say(fmt::format("\n{}{} server steps in {:.1f} s", accuracy, run_.server.version, progress().wall_s), Tone::Good);
-    console_.say(fmt::format("model_sha256 {}\nresults in {}", model_sha256(run_.layout, model), folder_.path().string()));
+    console_.say(fmt::format("model_sha256 {}\nresults in {}", model_sha256(run_.layout, model), folder_->path().string()));
 }
 
 void Reporter::note_failure(const clients::ClientFailure& failure, FailureAction action) {
     past_.progress.failures = fleet_->failure_counts();
-    folder_.add_event("failure", {{"kind", to_string(failure.kind)},
-                                  {"worker", failure.worker},
-                                  {"client", failure.client_id},
-                                  {"round", failure.round},
-                                  {"attempt", failure.attempt},
-                                  {"action", to_string(action)},
-                                  {"message", failure.message}});
+    folder_->add_event("failure", {{"kind", to_string(failure.kind)},
+                                   {"worker", failure.worker},
+                                   {"client", failure.client_id},
+                                   {"round", failure.round},
+                                   {"attempt", failure.attempt},
+                                   {"action", to_string(action)},
+                                   {"message", failure.message}});
     // An aborted run ends with this message anyway; a client that did not take part is no news.
     if (action == FailureAction::Aborted || failure.kind == clients::FailureKind::Dropped) return;
     if (++failures_shown_ <= kMostFailuresShown)
@@ -145,22 +162,25 @@ void Reporter::note_failure(const clients::ClientFailure& failure, FailureAction
 
 std::string Reporter::how_to_go_on(const std::string& what) const {
     return fmt::format("{} after {} of {} rounds; go on with: fedhive run --resume {}", what, run_.server.round,
-                       run_.config.rounds, folder_.path().string());
+                       run_.config.rounds, folder_->path().string());
 }
 
 void Reporter::paused() {
-    folder_.expect_whole_tables();
+    if (folder_ == nullptr) return;
+    folder_->expect_whole_tables();
     stopped(fmt::format("paused after round {}", run_.server.round));
     console_.say(how_to_go_on("paused"));
 }
 
 void Reporter::interrupted(const std::string& signal) {
-    folder_.expect_whole_tables();
+    if (folder_ == nullptr) return;
+    folder_->expect_whole_tables();
     stopped("interrupted by " + signal);
     console_.say(how_to_go_on("interrupted"));
 }
 
 void Reporter::failed(const std::string& error) {
+    if (folder_ == nullptr) return;
     try {
         stopped("failed: " + error);
     } catch (const std::exception&) {
@@ -171,7 +191,7 @@ void Reporter::failed(const std::string& error) {
 
 void Reporter::stopped(const std::string& exit_status) {
     write_manifest(exit_status);
-    folder_.add_event("stopped", {{"exit_status", exit_status}});
+    folder_->add_event("stopped", {{"exit_status", exit_status}});
 }
 
 nlohmann::json Reporter::final_hash() const {
@@ -192,6 +212,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["finished"] = over ? nlohmann::json(utc_time()) : nlohmann::json(nullptr);
     add_surroundings(manifest, run_);
     manifest["workers"] = run_.num_workers;
+    if (!run_.ranks.is_alone()) manifest["ranks"] = ranks_to_json(run_.ranks);
     manifest["mps"] = run_.workers.mps;
     manifest["workers_auto"] = to_json(run_.workers);
     manifest["threads"] = run_.config.threads;
@@ -216,7 +237,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["resumed"] = past_.resumed;
     manifest["other_bits"] = past_.other_bits;
     manifest["failures"] = to_json(past_.progress.failures);
-    folder_.write_manifest(manifest);
+    folder_->write_manifest(manifest);
 }
 
 }  // namespace fedhive::sim

@@ -29,7 +29,8 @@ struct ResumePoint {
 
 class Reporter {
 public:
-    Reporter(const Experiment& run, RunFolder& folder, bool quiet, Past past = {});
+    /// `folder`: null in a rank that writes nothing and says nothing; then it only counts.
+    Reporter(const Experiment& run, RunFolder* folder, bool quiet, Past past = {});
 
     /// Writes the first manifest, with exit_status "running", and shows the plan.
     void start();
@@ -61,7 +62,7 @@ private:
     nlohmann::json final_hash() const;
 
     const Experiment& run_;
-    RunFolder& folder_;
+    RunFolder* folder_;
     Console console_;
     Past past_;
     std::int64_t start_ns_;

@@ -3,6 +3,7 @@
 #include "sim/machine/machine.h"
 #include "sim/plan/engine_choice.h"
 #include "sim/plan/memory_plan.h"
+#include "sim/run/rank_agreement.h"
 
 #include <fmt/format.h>
 
@@ -146,6 +147,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     std::string text = fmt::format("run         {} · {}{} · {} rounds · seed {}{}\n", config.name, strategy, mode,
                                    config.rounds, config.seed, seeds.empty() ? "" : fmt::format(" ({})", seeds));
     text += fmt::format("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
+    text += describe_ranks(run);
     text += describe_steps(run);
     text += fmt::format("model       {} · {} parameters · input {}\n", run.model.name.get(), run.layout.num_parameters(),
                         describe_input(data.shape));

@@ -65,6 +65,33 @@ Floats mean_over_slots(const Cohort& cohort, std::size_t clients_per_slot, Memor
     return testing::download(mean.values);
 }
 
+/// The mean over sums that each owner has made of its own.
+Floats mean_over_owners(const Cohort& cohort, const std::vector<std::uint32_t>& owners, MemorySpace space) {
+    const std::size_t num_floats = cohort.updates.front().size();
+    const auto rule = make_mean();
+    rule->zero_init(num_floats, space);
+    std::vector<std::unique_ptr<Aggregator>> sums;
+    std::size_t first = 0;
+    for (const std::size_t count : partial_sums(cohort.positions, owners)) {
+        std::vector<ParamBuffer> slots;
+        Aggregator& sum = *sums.emplace_back(make_sum());
+        sum.zero_init(num_floats, space);
+        for (std::size_t k = first; k < first + count; ++k) {
+            CHECK(owners[k] == owners[first]);
+            slots.push_back(testing::upload(cohort.updates[k], space));
+            sum.aggregate({slots.back(), cohort.positions[k], cohort.weights[k], cohort.weights[k], 1});
+        }
+        const Aggregate part = sum.finish();
+        rule->aggregate({part.values, cohort.positions[first], 1.0, part.weight, part.clients});
+        first += count;
+    }
+    CHECK(first == cohort.positions.size());
+    const Aggregate mean = rule->finish();
+    CHECK(mean.clients == cohort.updates.size());
+    CHECK(mean.weight == sum_weights(cohort.positions, cohort.weights));
+    return testing::download(mean.values);
+}
+
 /// Members without an update leave their places empty, in a slot as in the cohort.
 void slot_sizes_agree_with_gaps(MemorySpace space) {
     constexpr std::size_t kMembers = 16;
@@ -120,6 +147,34 @@ void equals_the_recursive_tree(MemorySpace space) {
 }  // namespace
 
 TEST_SUITE("Mean") {
+    TEST_CASE("SumsOfOwnersGiveTheBitsOfOnePassWhoeverOwnsWhat") {
+        for (std::uint32_t which = 0; which < 60; ++which) {
+            const Cohort cohort = random_cohort(1 + which, 50, which, which % 2 == 0 ? 1.0 : 0.5);
+            if (cohort.positions.empty()) continue;
+            Stream stream(8, Purpose::TestData, which);
+            std::vector<std::uint32_t> anyhow;
+            std::vector<std::uint32_t> in_runs;
+            for (const std::size_t position : cohort.positions) {
+                anyhow.push_back(static_cast<std::uint32_t>(stream.below(3)));
+                in_runs.push_back(static_cast<std::uint32_t>(position * 3 / (1 + which)));
+            }
+            for (const auto& owners : {anyhow, in_runs, std::vector<std::uint32_t>(cohort.positions.size(), 1)})
+                CHECK(testing::same_bits(mean_over_owners(cohort, owners, MemorySpace::Host),
+                                         mean_of(cohort, MemorySpace::Host)));
+        }
+    }
+
+    TEST_CASE("PartialSumsAreTheLargestSubtreesOfOneOwner") {
+        const std::vector<std::size_t> eight{0, 1, 2, 3, 4, 5, 6, 7};
+        using Counts = std::vector<std::size_t>;
+        CHECK(partial_sums(eight, std::vector<std::uint32_t>(8, 0)) == Counts{8});
+        CHECK(partial_sums(eight, std::vector<std::uint32_t>{0, 0, 0, 0, 1, 1, 1, 1}) == Counts{4, 4});
+        CHECK(partial_sums(eight, std::vector<std::uint32_t>{0, 0, 0, 1, 1, 1, 1, 1}) == Counts{2, 1, 1, 4});
+        CHECK(partial_sums(std::vector<std::size_t>{1, 2, 6}, std::vector<std::uint32_t>{0, 0, 1}) == Counts{2, 1});
+        CHECK(partial_sums(std::vector<std::size_t>{3, 4}, std::vector<std::uint32_t>{0, 0}) == Counts{2});
+        CHECK(partial_sums({}, {}).empty());
+    }
+
     TEST_CASE("MeanOnTheHostConforms") { conformance::aggregator_conforms(make_mean, MemorySpace::Host); }
     TEST_CASE("MeanEqualsTheRecursiveTreeOverAnySubset") { equals_the_recursive_tree(MemorySpace::Host); }
     TEST_CASE("MeanOverSlotsOfManyClientsHasTheSameBits") { slot_sizes_agree(MemorySpace::Host); }

@@ -78,10 +78,11 @@ public:
         start(std::move(arguments));
     }
 
-    void start(std::vector<std::string> arguments, std::vector<std::pair<std::string, std::string>> environment = {}) {
+    void start(std::vector<std::string> arguments, std::vector<std::pair<std::string, std::string>> environment = {},
+               const std::string& program = fedhive_program()) {
         clients::SpawnOptions options;
         options.environment = std::move(environment);
-        options.executable = fedhive_program();
+        options.executable = program;
         options.arguments = std::move(arguments);
         options.log = folder_.path() / "output";
         process_ = std::make_unique<clients::ChildProcess>(options);

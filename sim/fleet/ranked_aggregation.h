@@ -1,0 +1,71 @@
+// Aggregation over ranks. Of a mean each rank sums what it has trained as far as that is whole subtrees; then, as of any rule that works column by
+// column, each rank takes a range of the parameters, gets that range of all sums, applies the rule to it, and hands the result to all.
+//
+//   rank 0   slots 0 … 3  ─▶ sum ─┬─▶ range 0 of all sums ─▶ rule ─┬─▶ whole aggregate
+//                                 ╳                                ╳
+//   rank 1   slots 4 … 7  ─▶ sum ─┴─▶ range 1 of all sums ─▶ rule ─┴─▶ whole aggregate
+#pragma once
+
+#include "aggregation/math/aggregator.h"
+#include "aggregation/memory/param_buffer.h"
+#include "sim/ranks/ranks.h"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace fedhive::sim {
+
+/// Looks from the round loop like the rule itself.
+///
+/// Shapes   updates: K x [P] in host memory, those of this rank's own slots; of the others everything but their values is looked at.
+/// Order    as the rule's over all updates in one process: same bits.
+/// Memory   S sums of [P] of this rank's own, the ranges [P / R] of all others, the aggregate [P]. S is 1 where a rank's run of the cohort is one
+///          subtree, and at most twice the logarithm of its length.
+/// Process  all ranks call finish() with the same updates but for values. Throws as the rule, and as Ranks::exchange.
+/// Cost     sends 4 P (S + 1) (R - 1) / R bytes a rank; S is the number of its clients where the rule is no mean.
+class RankedAggregator final : public aggregation::Aggregator {
+public:
+    /// The rank in whose slot an update lies.
+    using Owner = std::function<std::uint32_t(const aggregation::Update& update)>;
+    /// The sum of a part of this rank's updates: the rule given, or one that the workers share.
+    using Local = std::function<aggregation::Aggregator&(aggregation::Aggregator& sum, std::uint64_t updates)>;
+    using HowLong = std::function<Patience()>;
+
+    /// All must outlive this; the rule has a column_rule.
+    RankedAggregator(Ranks& ranks, aggregation::Aggregator& rule, Owner owner, Local local, HowLong patience);
+
+    aggregation::ColumnRule column_rule() const override { return rule_.column_rule(); }
+    void zero_init(std::size_t num_floats, aggregation::MemorySpace space) override;
+    void aggregate(const aggregation::Update& update) override { updates_.push_back(update); }
+    aggregation::Aggregate finish() override;
+
+private:
+    /// A sum, or an update that is one by itself.
+    struct Part {
+        aggregation::Update update;  // values: of this rank's own
+        std::uint32_t rank = 0;
+    };
+    std::vector<Part> parts();
+    Part part_of(std::span<const aggregation::Update> updates, std::uint32_t rank);
+    aggregation::ConstParamSpan sum_of(std::span<const aggregation::Update> updates);
+    void bring_ranges_together(std::vector<Part>& parts);
+    void hand_out_results();
+    std::size_t begin_of(std::uint32_t rank) const;
+    std::size_t range_of(std::uint32_t rank) const { return begin_of(rank + 1) - begin_of(rank); }
+
+    Ranks& ranks_;
+    aggregation::Aggregator& rule_;
+    Owner owner_;
+    Local local_;
+    HowLong patience_;
+    std::size_t num_floats_ = 0;
+    std::vector<aggregation::Update> updates_;
+    std::vector<aggregation::ParamBuffer> sums_;  // as many as were ever needed
+    std::size_t sums_in_use_ = 0;
+    aggregation::ParamBuffer received_;  // of the others' parts, this rank's range
+    aggregation::ParamBuffer result_;
+};
+
+}  // namespace fedhive::sim

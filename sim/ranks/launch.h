@@ -1,0 +1,31 @@
+// Whether this process was started as one of several ranks, and by whom; and the library with MPI in it, which is loaded only then.
+#pragma once
+
+#include "sim/ranks/ranks.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace fedhive::sim {
+
+struct Launch {
+    std::string by;                      // "mpirun", "srun", "torchrun"
+    std::optional<std::uint32_t> ranks;  // as the starter says; it may not
+    std::uint32_t rank = 0;              // likewise: who speaks for all before MPI is there
+};
+
+/// By what the environment says (Open MPI, MPICH, PMIx, Slurm, torchrun); empty: alone, or the only rank.
+std::optional<Launch> find_launch();
+
+/// The ranks of this run; alone() without a launch. `command`: as it is to be typed behind mpirun. Throws ConfigError where this fedhive was
+/// built without MPI, or MPI and the starter do not know each other, and for torchrun.
+/// Process  before any thread is started, with interrupts blocked. Takes this process's share of the processors of its host, where ranks
+/// that share them are not bound to some already.
+Ranks& join_ranks(const std::string& command);
+
+/// For commands that are one process: throws ConfigError in the first of several ranks, and is true in the others, which should end with exit
+/// code 2 without a word. `what`: "a sweep".
+bool refuse_ranks(const std::string& what);
+
+}  // namespace fedhive::sim

@@ -1,0 +1,156 @@
+#include "sim/run/rank_agreement.h"
+
+#include "aggregation/base/error.h"
+#include "sim/ranks/bytes.h"
+#include "sim/run/checkpointer.h"
+#include "sim/state/model_file.h"
+#include "sim/version.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace fedhive::sim {
+
+namespace {
+
+constexpr double kPatience = 600.0;  // s; data are read or drawn in each host's own time
+
+/// A fact by its name, and what to do where it differs.
+struct Fact {
+    std::string name;
+    std::string value;
+    std::string help;
+};
+
+std::vector<Fact> facts_of(const Experiment& run) {
+    const BitsEnvironment bits = environment_of(run);
+    const auto hex = [](std::uint64_t number) { return fmt::format("{:016x}", number); };
+    return {{"fedhive", fmt::format("{} ({})", kVersion, kCommit), "start the same program on every host"},
+            {"data fingerprint", hex(run.data_fingerprint), "put the same files where every host looks for them"},
+            {"partition fingerprint", hex(run.partition_fingerprint), "put the same files where every host looks for them"},
+            {"layout fingerprint", hex(run.layout.fingerprint()), "start the same program on every host"},
+            {"LibTorch", bits.libtorch, "start the same program, with the same LibTorch, on every host"},
+            {"CPU capability", bits.cpu_capability,
+             "ask for hosts of one kind, or set ATEN_CPU_CAPABILITY to what all of them have"},
+            {"engine", bits.engine, "name one: training.engine"},
+            {"round", std::to_string(run.server.round), "start all ranks by one mpirun"},
+            {"model", model_sha256(run.layout, run.global_model()), "put the same file where every host looks for model.init"}};
+}
+
+/// The workers of a host and where its data lie are its own business.
+bool may_differ(const ConfigChange& change) {
+    return change.key == "workers" || (change.allowed && change.key.starts_with("data."));
+}
+
+/// A file of this process alone, for what is read by its path.
+class OwnFile {
+public:
+    explicit OwnFile(const std::string& content) : descriptor_(memfd_create("fedhive-from-rank-0", MFD_CLOEXEC)) {
+        if (descriptor_ < 0) throw Fault("no memory for what rank 0 has sent (memfd_create)");
+        for (std::size_t written = 0; written < content.size();) {
+            const ssize_t more = write(descriptor_, content.data() + written, content.size() - written);
+            if (more <= 0) throw Fault(fmt::format("no memory for {} bytes that rank 0 has sent", content.size()));
+            written += static_cast<std::size_t>(more);
+        }
+    }
+    ~OwnFile() { close(descriptor_); }
+    OwnFile(const OwnFile&) = delete;
+    OwnFile& operator=(const OwnFile&) = delete;
+    std::string path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
+
+private:
+    int descriptor_;
+};
+
+std::string for_others(const Resumption& found) {
+    BytesWriter bytes;
+    bytes.put_text(found.finished);
+    bytes.put(found.over);
+    bytes.put(found.point.round);
+    bytes.put_text(found.data_fingerprint);
+    bytes.put_text(to_yaml(found.loaded.run));
+    bytes.put(found.from.has_value());
+    if (found.from) bytes.put_text(*found.from->state.content);
+    return bytes.take();
+}
+
+Resumption from_rank_0(const std::string& text) {
+    Resumption found;
+    BytesReader bytes(text);
+    found.folder = "rank 0's folder";
+    found.finished = bytes.get_text();
+    found.over = bytes.get<bool>();
+    found.point.round = bytes.get<std::int64_t>();
+    found.data_fingerprint = bytes.get_text();
+    const OwnFile config(bytes.get_text());
+    found.loaded = load_config(config.path());
+    if (bytes.get<bool>()) {
+        const OwnFile checkpoint(bytes.get_text());
+        found.from = read_checkpoint(checkpoint.path());
+    }
+    return found;
+}
+
+}  // namespace
+
+void compare_ranks(const Experiment& run) {
+    Ranks& ranks = run.ranks;
+    if (ranks.is_alone()) return;
+    BytesWriter mine;
+    mine.put_text(to_yaml(run.config));
+    for (const Fact& fact : facts_of(run)) mine.put_text(fact.value);
+    const std::vector<std::string> all = ranks.all_gather(mine.take(), {.seconds = kPatience});
+    BytesReader first(all[0]);
+    const RunConfig config = from_yaml(first.get_text(), "rank 0's config");
+    std::vector<Fact> facts = facts_of(run);
+    for (Fact& fact : facts) fact.value = first.get_text();
+    std::string found;
+    for (std::uint32_t rank = 1; rank < ranks.size(); ++rank) {
+        BytesReader theirs(all[rank]);
+        const auto add = [&](const std::string& name, const std::string& here, const std::string& there,
+                             const std::string& help) {
+            found +=
+                fmt::format("{}{}: {} is {}, on {} it is {}; {}", found.empty() ? "" : "\n", ranks.name_of(rank), name,
+                            there.empty() ? "not given" : there, ranks.name_of(0), here.empty() ? "not given" : here, help);
+        };
+        for (const ConfigChange& change : changes(config, from_yaml(theirs.get_text(), "another rank's config")))
+            if (!may_differ(change)) add(change.key, change.before, change.after, "give all ranks the same config");
+        for (const Fact& fact : facts)
+            if (const std::string value = theirs.get_text(); value != fact.value) add(fact.name, fact.value, value, fact.help);
+    }
+    if (!found.empty()) throw ConfigError(found);
+}
+
+std::string describe_ranks(const Experiment& run) {
+    const Ranks& ranks = run.ranks;
+    if (ranks.is_alone()) return "";
+    std::vector<std::pair<std::string, std::uint32_t>> hosts;
+    std::string workers;
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+        const auto same =
+            std::find_if(hosts.begin(), hosts.end(), [&](const auto& one) { return one.first == ranks.hosts()[rank]; });
+        if (same == hosts.end())
+            hosts.emplace_back(ranks.hosts()[rank], 1);
+        else
+            ++same->second;
+        workers += fmt::format("{}{}", rank == 0 ? "" : " + ", ranks.num_workers(rank));
+    }
+    std::string text = fmt::format("ranks       {} by MPI on", ranks.size());
+    for (const auto& [host, count] : hosts) text += fmt::format(" {} ({})", host, count);
+    text += fmt::format(" · workers {}", workers);
+    if (run.mode.in_flight < ranks.size())
+        text += fmt::format(" · {} idle: {} clients a round", ranks.size() - run.mode.in_flight, run.mode.in_flight);
+    return text + "\n";
+}
+
+Resumption share_resumption(Ranks& ranks, std::optional<Resumption> found) {
+    if (ranks.is_alone()) return std::move(*found);
+    const std::string text = ranks.all_gather(found ? for_others(*found) : "", {.seconds = kPatience})[0];
+    return found ? std::move(*found) : from_rank_0(text);
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,66 @@
+// One run in several coordinators, by the mpirun of this machine.
+#pragma once
+
+#include "tests/process/run_process.h"
+
+#include <cstdlib>
+#include <sstream>
+
+namespace fedhive::testing {
+
+/// Empty where there is none.
+inline std::string mpirun() {
+    const char* path = std::getenv("PATH");
+    std::istringstream folders(path == nullptr ? "" : path);
+    for (std::string folder; std::getline(folders, folder, ':');)
+        if (std::filesystem::exists(folder + "/mpirun")) return folder + "/mpirun";
+    return "";
+}
+
+/// Why no test with ranks can run here; empty where they can.
+inline std::string why_no_ranks() {
+    if (!std::filesystem::exists(beside_tests("libfedhive_mpi.so"))) return "built without MPI";
+    return mpirun().empty() ? "there is no mpirun" : "";
+}
+
+/// More ranks than processors, and as root: what Open MPI wants to be told, as its old and its new starter call it.
+inline const std::vector<std::pair<std::string, std::string>>& rank_environment() {
+    static const std::vector<std::pair<std::string, std::string>> environment{
+        {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+        {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+        {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+        {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"}};
+    return environment;
+}
+
+class RankedRun : public FedhiveRun {
+public:
+    RankedRun() = default;
+    RankedRun(int ranks, const std::string& config, const Options& more = {}) {
+        std::ofstream(folder() / "test.yaml") << config;
+        start_ranks(ranks, Options{"run", (folder() / "test.yaml").string(), "--out", out().string()} + more);
+    }
+
+    void start_ranks(int ranks, const Options& arguments) {
+        start(Options{"-n", std::to_string(ranks), fedhive_program()} + arguments, rank_environment(), mpirun());
+    }
+
+    bool said(const std::string& text) const { return output().find(text) != std::string::npos; }
+    std::size_t times_said(const std::string& text) const {
+        const std::string all = output();
+        std::size_t times = 0;
+        for (std::size_t at = 0; (at = all.find(text, at)) != std::string::npos; at += text.size()) ++times;
+        return times;
+    }
+
+    /// Of that rank; 0 where it is not there.
+    pid_t coordinator(int rank) const {
+        for (const pid_t child : children_of(pid())) {
+            const std::string environment = read_text(fmt::format("/proc/{}/environ", child));
+            if (environment.find(fmt::format("OMPI_COMM_WORLD_RANK={}", rank) + '\0') != std::string::npos) return child;
+        }
+        return 0;
+    }
+};
+
+}  // namespace fedhive::testing

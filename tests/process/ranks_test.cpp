@@ -1,0 +1,183 @@
+// Promise 1 over ranks: mpirun with any number of coordinators gives the bits and the tables of one, and whichever of them ends, all end.
+#include "tests/process/rank_runs.h"
+#include "tests/process/same_run.h"
+#include "tests/support/skip.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+void same_in_ranks(const std::vector<int>& numbers, const Options& options) {
+    FedhiveRun whole(small_config(), options);
+    REQUIRE_MESSAGE(whole.end() == "exited with status 0", whole.output());
+    for (const int ranks : numbers) {
+        CAPTURE(ranks);
+        CAPTURE(options.back());
+        RankedRun run(ranks, small_config(), options);
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        check_same_run(run.out(), whole.out());
+        CHECK(run.manifest()["ranks"].size() == static_cast<std::size_t>(ranks));
+    }
+}
+
+/// Many short rounds, so that somebody can be hit in the middle.
+Options long_run(const Options& more = {}) {
+    return set({"rounds=100000", "checkpoint.every=20", "evaluation.every=50"}) + set(more) + Options{"--quiet"};
+}
+
+void wait_for_rounds(const RankedRun& run, std::size_t rounds) {
+    REQUIRE_MESSAGE(eventually(60.0, [&] { return run.rounds() >= rounds; }), run.output());
+}
+
+/// Goes on for a few rounds with that many ranks, and is what a run without a break is.
+void goes_on(RankedRun& run, int ranks) {
+    const auto round = run.manifest()["round"].get<std::int64_t>();
+    const std::string rounds = fmt::format("rounds={}", round + 5);
+    run.start_ranks(ranks, Options{"run", "--quiet", "--resume", run.out().string()} + set({rounds}));
+    REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+    FedhiveRun whole(small_config(), long_run({"failures.deadline_s=1", rounds}));
+    REQUIRE(whole.end() == "exited with status 0");
+    check_same_run(run.out(), whole.out());
+}
+
+void refused(const Options& options, const std::vector<std::string>& texts) {
+    RankedRun run(2, small_config(), options);
+    CHECK_MESSAGE(run.end() == "exited with status 2", run.output());
+    for (const std::string& text : texts) CHECK_MESSAGE(run.times_said(text) == 1, text << "\n" << run.output());
+    CHECK_FALSE(std::filesystem::exists(run.out()));
+}
+
+}  // namespace
+
+TEST_SUITE("Ranks") {
+    TEST_CASE("GiveTheModelAndTheTablesOfOneProcess") {
+        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        same_in_ranks({2, 3}, set({"strategy={name: fedavg}"}));
+        same_in_ranks({2}, set({"rounds=5", "training.clients_per_slot=4", "strategy={name: fedadam}"}));
+        same_in_ranks({3}, set({"clock=wall", "strategy={name: median}"}));
+        same_in_ranks({2},
+                      set({"rounds=6", "checkpoint.every=2", "training.optimizer.momentum=0", "strategy={name: scaffold}"}));
+    }
+
+    TEST_CASE("GiveThatOfOneWhereTheFirstToArriveCount") {
+        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        const Options devices = set({"rounds=12", "devices={compute: {distribution: lognormal, sigma: 1.0}}"});
+        same_in_ranks({3}, devices + set({"mode={name: semi_async, quorum: 4}"}));
+        same_in_ranks({2}, devices + set({"mode={name: synchronous, quorum: 7}"}));
+    }
+
+    TEST_CASE("GiveThatOfOneWhereClientsFail") {
+        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        const Options drop =
+            set({"rounds=8", "failures={policy: drop}", "faults=[{kind: nan, rate: 0.3}, {kind: drop, rate: 0.1}]"});
+        same_in_ranks({3}, drop);
+        same_in_ranks({2}, set({"rounds=8", "failures={policy: retry}", "faults=[{kind: throw, rate: 0.1}]"}));
+        FedhiveRun alone(small_config(), drop);
+        RankedRun ranked(3, small_config(), drop);
+        REQUIRE(alone.end() == "exited with status 0");
+        REQUIRE(ranked.end() == "exited with status 0");
+        CHECK(alone.manifest()["failures"]["dropped"] == ranked.manifest()["failures"]["dropped"]);
+        CHECK(events_of(alone.out()).size() == events_of(ranked.out()).size());
+    }
+
+    TEST_CASE("ThatHaveNothingToDoAreReportedAndHarmNothing") {
+        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        const Options two = set({"training.cohort=2", "evaluation.chunk_size=30",
+                                 "evaluation.clients={every: 2, personalized: true}", "data.partition.holdout=0.2"});
+        same_in_ranks({4}, two);
+        RankedRun run(4, small_config(), two);
+        REQUIRE(run.end() == "exited with status 0");
+        CHECK(run.times_said("2 idle") == 1);
+    }
+
+    TEST_CASE("OneThatIsKilledEndsAllAndTheRunGoesOnWithMore") {
+        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        RankedRun run(2, small_config(), long_run({"failures.deadline_s=1"}));
+        wait_for_rounds(run, 100);
+        kill(run.coordinator(1), SIGKILL);
+        CHECK(run.end(20.0).find("exited with status") == 0);
+        goes_on(run, 3);
+    }
+
+    TEST_CASE("OneThatHangsIsNamedAndTheRunGoesOnWithoutIt") {
+        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        RankedRun run(3, small_config(), long_run({"failures.deadline_s=1"}));
+        wait_for_rounds(run, 50);
+        kill(run.coordinator(2), SIGSTOP);
+        CHECK_MESSAGE(run.end(30.0) == "exited with status 1", run.output());
+        CHECK_MESSAGE(run.said("rank 2 (host "), run.output());
+        CHECK(std::string(run.manifest()["exit_status"]).find("failed: rank 2 (host ") == 0);
+        goes_on(run, 1);
+    }
+
+    TEST_CASE("AnInterruptOfAnyIsThatOfAllAtARoundsEnd") {
+        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        RankedRun run(3, small_config(), long_run({"failures.deadline_s=1"}));
+        wait_for_rounds(run, 50);
+        kill(run.coordinator(1), SIGTERM);
+        CHECK_MESSAGE(run.end(20.0) == "exited with status 130", run.output());
+        CHECK(run.manifest()["exit_status"] == "interrupted by SIGTERM");
+        goes_on(run, 2);
+    }
+
+    TEST_CASE("AClientThatFailsEndsAllWithItsMessageAndRank") {
+        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        RankedRun run(2, small_config(),
+                      set({"training.cohort=13", "faults=[{kind: throw, round: 2, client: 12}]"}) + Options{"--quiet"});
+        CHECK_MESSAGE(run.end(30.0) == "exited with status 1", run.output());
+        CHECK_MESSAGE(run.times_said("rank 1 (host ") == 1, run.output());
+        CHECK(run.said("client 12, round 2"));
+        CHECK(std::string(run.manifest()["exit_status"]).find("failed: rank 1 (host ") == 0);
+    }
+
+    TEST_CASE("WhatCannotWorkAcrossThemIsRefusedOnce") {
+        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        refused(set({"mode.name=parameter_server"}), {"mode.name: parameter_server works in one process only", "synchronous"});
+        refused(set({"mode={name: semi_async, quorum: 4}", "clock=wall"}), {"on the wall clock mode semi_async"});
+        refused(set({"modle=1"}), {"modle: unknown key"});
+        RankedRun sweep;
+        sweep.start_ranks(2, {"sweep", "sweep.yaml"});
+        CHECK(sweep.end() == "exited with status 2");
+        CHECK_MESSAGE(sweep.times_said("a sweep is one process") == 1, sweep.output());
+    }
+
+    TEST_CASE("ThatAreNotAlikeAreRefusedByKeyAndRank") {
+        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        RankedRun run;
+        const std::string config = (run.folder() / "test.yaml").string();
+        std::ofstream(config) << small_config();
+        const Options one{"-n", "1", fedhive_program(), "run", config, "--out", run.out().string(), "--set", "seeds.data=1"};
+        Options other = one;
+        other.back() = "seeds.data=2";
+        run.start(one + Options{":"} + other, rank_environment(), mpirun());
+        CHECK_MESSAGE(run.end(30.0) == "exited with status 2", run.output());
+        CHECK(run.times_said("): seeds.data is 2, on rank 0 (host ") == 1);
+        CHECK(run.times_said("): data fingerprint is ") == 1);
+        CHECK_FALSE(std::filesystem::exists(run.out()));
+    }
+
+    TEST_CASE("StartedWithoutMpiAreRefusedByTheFirstOfThemAndTorchrunByWhatToType") {
+        TemporaryFolder folder;
+        const std::filesystem::path program = folder.path() / "fedhive";
+        std::filesystem::copy(fedhive_program(), program);  // beside it is no library
+        FedhiveRun run;
+        std::ofstream(run.folder() / "test.yaml") << small_config();
+        const Options arguments{"run", (run.folder() / "test.yaml").string(), "--out", run.out().string()};
+        const auto start = [&](const std::vector<std::pair<std::string, std::string>>& environment) {
+            run.start(arguments, environment, program.string());
+            return run.end(20.0);
+        };
+        CHECK(start({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}}) == "exited with status 2");
+        CHECK(run.output().empty());
+        CHECK(start({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "0"}}) == "exited with status 2");
+        CHECK(run.output().find("this is one of 4 that mpirun started, and this fedhive was built without MPI") !=
+              std::string::npos);
+        CHECK(start({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "localhost"}}) == "exited with status 2");
+        CHECK(run.output().find("mpirun -n 2 fedhive run ") != std::string::npos);
+        CHECK_FALSE(std::filesystem::exists(run.out()));
+        CHECK(start({{"OMPI_COMM_WORLD_SIZE", "1"}}) == "exited with status 0");
+    }
+}

@@ -1,0 +1,117 @@
+// Promise 1 over ranks: a rule over updates that lie with several ranks gives the bits of the rule over all of them.
+#include "sim/fleet/ranked_aggregation.h"
+
+#include "aggregation/base/random.h"
+#include "aggregation/math/mean.h"
+#include "aggregation/math/median.h"
+#include "tests/aggregation/spans.h"
+#include "tests/support/thread_ranks.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+using aggregation::Aggregate;
+using aggregation::Aggregator;
+using aggregation::MemorySpace;
+using aggregation::Update;
+using aggregation::testing::Floats;
+using fedhive::testing::in_ranks;
+
+namespace {
+
+struct Cohort {
+    std::vector<Floats> values;
+    std::vector<Update> updates;                  // of `values`
+    std::map<std::size_t, std::uint32_t> owners;  // by position
+};
+
+/// Some of `positions`, with weights that are no integers; the owners in runs, or anyhow.
+Cohort draw_cohort(std::size_t positions, std::uint32_t ranks, std::size_t num_floats, std::uint32_t which, bool runs) {
+    Cohort cohort;
+    Stream stream(11, Purpose::TestData, which);
+    for (std::size_t position = 0; position < positions; ++position) {
+        const auto any = static_cast<std::uint32_t>(stream.below(ranks));
+        if (stream.uniform() < 0.2 && position + 1 < positions) continue;
+        cohort.owners[position] = runs ? static_cast<std::uint32_t>(position * ranks / positions) : any;
+        cohort.values.push_back(
+            aggregation::testing::random_floats(num_floats, which * 100 + static_cast<std::uint32_t>(position)));
+    }
+    std::size_t next = 0;
+    for (const auto& [position, owner] : cohort.owners) {
+        const double weight = 0.5 + stream.uniform() * 10.0;
+        cohort.updates.push_back({cohort.values[next++], position, weight * 0.75, weight, 1});
+    }
+    return cohort;
+}
+
+Aggregate over_all(Aggregator& rule, const Cohort& cohort, std::size_t num_floats) {
+    rule.zero_init(num_floats, MemorySpace::Host);
+    for (const Update& update : cohort.updates) rule.aggregate(update);
+    return rule.finish();
+}
+
+using Make = std::unique_ptr<Aggregator> (*)();
+
+void same_over_ranks(Make make, std::uint32_t num_ranks, std::size_t positions, std::size_t num_floats, std::uint32_t which,
+                     bool runs) {
+    const Cohort cohort = draw_cohort(positions, num_ranks, num_floats, which, runs);
+    const auto alone = make();
+    const Aggregate wanted = over_all(*alone, cohort, num_floats);
+    in_ranks(num_ranks, [&](Ranks& ranks) {
+        const Floats poison(num_floats, std::numeric_limits<float>::quiet_NaN());
+        const auto rule = make();
+        const auto local = [](Aggregator& sum, std::uint64_t) -> Aggregator& { return sum; };
+        RankedAggregator ranked(
+            ranks, *rule, [&](const Update& update) { return cohort.owners.at(update.position); }, local,
+            [] { return Patience{}; });
+        for (int round = 0; round < 2; ++round) {
+            ranked.zero_init(num_floats, MemorySpace::Host);
+            for (Update update : cohort.updates) {
+                if (cohort.owners.at(update.position) != ranks.rank()) update.values = poison;  // a slot that nobody has filled
+                ranked.aggregate(update);
+            }
+            const Aggregate found = ranked.finish();
+            CHECK(aggregation::testing::same_bits(aggregation::testing::download(found.values),
+                                                  aggregation::testing::download(wanted.values)));
+            CHECK(found.weight == wanted.weight);
+            CHECK(found.clients == wanted.clients);
+        }
+    });
+}
+
+}  // namespace
+
+TEST_SUITE("RankedAggregation") {
+    TEST_CASE("MeanAndMedianAreThoseOfOneProcess") {
+        std::uint32_t which = 0;
+        for (const Make make : {&aggregation::make_mean, &aggregation::make_median})
+            for (const std::uint32_t ranks : {2U, 3U, 5U})
+                for (const std::size_t positions : {1U, 2U, 9U, 32U})
+                    for (const bool runs : {true, false}) {
+                        ++which;
+                        same_over_ranks(make, ranks, positions, 100 + 37 * which, which, runs);
+                    }
+    }
+
+    TEST_CASE("FewerParametersThanRanksLeaveSomeRangesEmpty") { same_over_ranks(&aggregation::make_mean, 4, 6, 3, 1, true); }
+
+    TEST_CASE("ARunThatIsOneSubtreeIsSentOnce") {
+        constexpr std::size_t kFloats = 1024;
+        in_ranks(2, [](Ranks& ranks) {
+            const Floats values = aggregation::testing::random_floats(kFloats, 1);
+            const auto rule = aggregation::make_mean();
+            const auto local = [](Aggregator& sum, std::uint64_t) -> Aggregator& { return sum; };
+            RankedAggregator ranked(
+                ranks, *rule, [](const Update& update) { return update.position < 8 ? 0U : 1U; }, local,
+                [] { return Patience{}; });
+            ranked.zero_init(kFloats, MemorySpace::Host);
+            for (std::size_t position = 0; position < 16; ++position) ranked.aggregate({values, position, 1.0, 1.0, 1});
+            ranked.finish();
+            // Half of its one sum, and its half of the aggregate.
+            CHECK(ranks.bytes_exchanged() == 2 * sizeof(float) * kFloats / 2);
+        });
+    }
+}
