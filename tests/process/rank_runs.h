@@ -17,12 +17,6 @@ inline std::string mpirun() {
     return "";
 }
 
-/// Why no test with ranks can run here; empty where they can.
-inline std::string why_no_ranks() {
-    if (!std::filesystem::exists(beside_tests("libfedhive_mpi.so"))) return "built without MPI";
-    return mpirun().empty() ? "there is no mpirun" : "";
-}
-
 /// More ranks than processors, and as root: what Open MPI wants to be told, as its old and its new starter call it.
 inline const std::vector<std::pair<std::string, std::string>>& rank_environment() {
     static const std::vector<std::pair<std::string, std::string>> environment{
@@ -31,6 +25,18 @@ inline const std::vector<std::pair<std::string, std::string>>& rank_environment(
         {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
         {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"}};
     return environment;
+}
+
+/// Why no test with ranks can run here; empty where they can.
+inline std::string why_no_ranks() {
+    if (!std::filesystem::exists(beside_tests("libfedhive_mpi.so"))) return "built without MPI";
+    if (mpirun().empty()) return "there is no mpirun";
+    static const bool starts = [] {
+        std::string command;
+        for (const auto& [name, value] : rank_environment()) command += name + "=" + value + " ";
+        return std::system((command + mpirun() + " -n 2 true >/dev/null 2>&1 </dev/null").c_str()) == 0;
+    }();
+    return starts ? "" : "mpirun cannot start two processes here";
 }
 
 class RankedRun : public FedhiveRun {

@@ -57,6 +57,8 @@ TEST_SUITE("Ranks") {
         if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
         same_in_ranks({2, 3}, set({"strategy={name: fedavg}"}));
         same_in_ranks({2}, set({"rounds=5", "training.clients_per_slot=4", "strategy={name: fedadam}"}));
+        same_in_ranks({2}, set({"training.cohort=5", "training.optimizer={name: sgd, lr: 0.05}",
+                                "strategy={name: scaffold, option: 1, server: yogi}"}));
         same_in_ranks({3}, set({"clock=wall", "strategy={name: median}"}));
         same_in_ranks({2},
                       set({"rounds=6", "checkpoint.every=2", "training.optimizer.momentum=0", "strategy={name: scaffold}"}));
