@@ -75,7 +75,7 @@ std::vector<clients::EvaluationResult> ChunkWork::evaluate(const ServerState& se
 
 /// Those of all ranks, in their order.
 std::vector<clients::EvaluationResult> ChunkWork::of_all_ranks(const std::vector<clients::EvaluationResult>& mine,
-                                                               const Patience& patience) {
+                                                               const Patience& patience) const {
     Ranks& ranks = *options_.ranks;
     if (ranks.is_alone()) return mine;
     BytesWriter bytes;

@@ -64,7 +64,7 @@ private:
     void place_clients();
     std::vector<clients::EvaluationResult> results_of_clients(const Part& part);
     std::vector<clients::EvaluationResult> of_all_ranks(const std::vector<clients::EvaluationResult>& mine,
-                                                        const Patience& patience);
+                                                        const Patience& patience) const;
     void aggregate(aggregation::ColumnRule rule, std::span<const aggregation::Update> updates, std::int64_t round);
 
     const FleetOptions& options_;

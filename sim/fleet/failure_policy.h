@@ -52,7 +52,7 @@ public:
     /// What was told here while not all ranks were told the same, for the others; emptied by taking it.
     struct Told {
         clients::ClientFailure failure;
-        FailureAction action;
+        FailureAction action{};
     };
     void keep_told() { keeps_told_ = true; }
     std::vector<Told> take_told() { return std::exchange(told_, {}); }

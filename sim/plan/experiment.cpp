@@ -241,6 +241,7 @@ void Experiment::bring_states() {
         std::vector<std::vector<float>> states;
         std::vector<Incoming> in;
         each(rank, [&](std::uint64_t) { states.emplace_back(client_states.floats()); });
+        in.reserve(states.size());
         for (std::vector<float>& state : states) in.push_back({rank, std::as_writable_bytes(std::span(state))});
         ranks.exchange({}, in, patience);
         std::size_t next = 0;

@@ -36,7 +36,7 @@ public:
     template <typename T>
     T get() {
         static_assert(std::is_trivially_copyable_v<T>);
-        T value;
+        T value{};
         std::memcpy(&value, next(sizeof value).data(), sizeof value);
         return value;
     }
