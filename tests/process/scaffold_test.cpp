@@ -94,6 +94,17 @@ TEST_SUITE("Scaffold") {
         }
     }
 
+    TEST_CASE("PassOfTheFirstOptionTakesItsTimeOnTheVirtualClock") {
+        const auto simulated = [](const Options& more) {
+            FedhiveRun run(small_config(), set(plus(more) + Options{"rounds=1", "clock=virtual"}));
+            REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+            return read_csv(run.out() / "rounds.csv").back().at("virtual_s");
+        };
+        const std::string two_epochs = simulated({"strategy.option=2", "training.local_epochs=2"});
+        CHECK(simulated({"strategy.option=1", "training.local_epochs=1"}) == two_epochs);
+        CHECK(simulated({"strategy.option=2", "training.local_epochs=1"}) != two_epochs);
+    }
+
     TEST_CASE("SameBitsForAnyNumberOfWorkersAndAfterAResumeAndReplayed") {
         for (const auto& [engine, option] : {std::pair{"direct", 2}, {"direct", 1}, {"libtorch", 2}, {"libtorch", 1}}) {
             CAPTURE(engine);
