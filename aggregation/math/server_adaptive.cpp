@@ -111,6 +111,7 @@ std::unique_ptr<ServerOptimizer> make_server_adaptive(const ServerAdaptiveOption
 ServerOptimizerSpec server_adagrad() {
     return {.name = "adagrad",
             .summary = "a rate for each coordinate that only falls (arXiv:2003.00295)",
+            .adaptive = true,
             .keys = adaptive_keys(0.0),
             .build = build<SecondMoment::Sum>};
 }
@@ -118,6 +119,7 @@ ServerOptimizerSpec server_adagrad() {
 ServerOptimizerSpec server_adam() {
     return {.name = "adam",
             .summary = "Adam without bias correction (arXiv:2003.00295)",
+            .adaptive = true,
             .keys = with_second_decay(adaptive_keys(0.9)),
             .build = build<SecondMoment::Average>};
 }
@@ -125,6 +127,7 @@ ServerOptimizerSpec server_adam() {
 ServerOptimizerSpec server_yogi() {
     return {.name = "yogi",
             .summary = "Adam whose second moment moves by as much as the update's square, not towards it (arXiv:2003.00295)",
+            .adaptive = true,
             .keys = with_second_decay(adaptive_keys(0.9)),
             .build = build<SecondMoment::Sign>};
 }

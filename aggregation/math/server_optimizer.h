@@ -60,6 +60,7 @@ struct ServerOptimizerSpec {
     std::string name;
     std::string summary;       // what it does, and its source: half a line
     bool replaceable = false;  // plain averaging: a mode may put its own in its place
+    bool adaptive = false;     // its rate is the length of a step of its own; else 1 takes what the rule gives as it is
     std::vector<KeySpec> keys{};
     /// `values`: of all its keys.
     std::unique_ptr<ServerOptimizer> (*build)(const Values& values) = nullptr;

@@ -79,8 +79,9 @@ struct StrategyConfig {
     bool client_state() const { return local_rule_spec(parts_of(name, parts).local.name).client_state; }
     /// It follows from their steps by plain SGD.
     bool state_of_steps() const {
-        const KeyValue* option = parts.local.values.find("option");
-        return client_state() && (option == nullptr || *option != KeyValue(std::int64_t{1}));
+        const PartChoice local = parts_of(name, parts).local;
+        const LocalRuleSpec& rule = local_rule_spec(local.name);
+        return rule.state_of_steps != nullptr && rule.state_of_steps(completed(local.values, rule.keys));
     }
 };
 

@@ -208,8 +208,8 @@ void check_limits(const RunConfig& run, const ModeSpec& mode, const ConfigSource
 /// What takes the place of the strategy's own: the mode's rate, its weights.
 void check_server_part(const RunConfig& run, const ModeSpec& mode, const ConfigSource& source) {
     const PartChoice& server = run.strategy.parts.server;
-    const bool averages = aggregation::server_optimizer_spec(server.name).replaceable;  // any other is refused by its name
-    if (!mode.rate_key.empty() && averages && server.values.number_or("server_lr", 1.0) != 1.0)
+    const bool plain = aggregation::server_optimizer_spec(server.name).replaceable;  // any other is refused by its name
+    if (!mode.rate_key.empty() && plain && server.values.number_or("server_lr", 1.0) != 1.0)
         throw source.error("strategy.server_lr",
                            fmt::format("mode {} has no server rate, {} takes its place; allowed: 1", mode.name, mode.rate_key));
     if (!mode.weighs_updates && run.strategy.weighting != Weighting::Examples)

@@ -35,8 +35,8 @@ std::string help_for_updates(const RunConfig& run) { return smaller(client_keys(
 std::string help_for_model(const RunConfig& run) {
     // A server rate of 1 only takes the mean of what clients have made; an adaptive one's is a step of its own.
     std::vector<std::string> keys;
-    const Values& values = run.strategy.parts.server.values;
-    add_parameter(keys, "strategy", values, "server_lr", values.find("tau") != nullptr ? 0.0 : 1.0);
+    const auto& [server, values] = run.strategy.parts.server;
+    add_parameter(keys, "strategy", values, "server_lr", aggregation::server_optimizer_spec(server).adaptive ? 0.0 : 1.0);
     add_parameter(keys, "strategy", values, "server_momentum");
     for (const std::string& of_clients : client_keys(run)) keys.push_back(of_clients);
     return smaller(keys) + "; failures.max_update_norm refuses updates that are too large";

@@ -18,6 +18,8 @@ struct LocalRuleSpec {
     // What it asks of a mode (modes_of, sim/modes/mode_spec.h).
     bool client_term = false;   // clients minimise more than their loss, so they have to take local steps of their own
     bool client_state = false;  // clients keep something from round to round, which changes when their update is accepted
+    /// What clients keep follows from their steps by plain SGD; null: it never does.
+    bool (*state_of_steps)(const Values& values) = nullptr;
     /// `values`: of all its keys.
     void (*apply)(Strategy& strategy, const Values& values) = nullptr;
 };

@@ -19,9 +19,12 @@ LocalRuleSpec local_scaffold() {
                   "of all its examples at the model that it was sent, which takes a pass over them more and any optimiser."}},
         .client_term = true,
         .client_state = true,
-        .apply = [](Strategy& strategy, const Values& values) {
-            strategy.control_variates = values.integer("option") == 1 ? ControlVariates::ByGradient : ControlVariates::BySteps;
-        }};
+        .state_of_steps = [](const Values& values) { return values.integer("option") == 2; },
+        .apply =
+            [](Strategy& strategy, const Values& values) {
+                strategy.control_variates =
+                    values.integer("option") == 1 ? ControlVariates::ByGradient : ControlVariates::BySteps;
+            }};
 }
 
 }  // namespace fedhive::sim

@@ -60,6 +60,7 @@ TEST_CASE("EveryStrategyIsDescribedAndBuilds") {
         CHECK_EQ(run.strategy.parts.local.name, spec.local);
         CHECK_EQ(run.strategy.parts.aggregator.name, spec.aggregator);
         CHECK_EQ(run.strategy.parts.server.name, spec.server);
+        CHECK_EQ(run.strategy.parts.local.values.size(), local_rule_spec(spec.local).keys.size());
         CHECK_EQ(run.strategy.parts.server.values.size(), aggregation::server_optimizer_spec(spec.server).keys.size());
         const Strategy strategy = make_strategy(spec.name, run.strategy.weighting, run.strategy.parts);
         CHECK_EQ(strategy.name, spec.name);
