@@ -100,13 +100,13 @@ Resumption from_rank_0(const std::string& text) {
 void compare_ranks(const Experiment& run) {
     Ranks& ranks = run.ranks;
     if (ranks.is_alone()) return;
+    std::vector<Fact> facts = facts_of(run);
     BytesWriter mine;
     mine.put_text(to_yaml(run.config));
-    for (const Fact& fact : facts_of(run)) mine.put_text(fact.value);
+    for (const Fact& fact : facts) mine.put_text(fact.value);
     const std::vector<std::string> all = ranks.all_gather(mine.take(), {.seconds = kPatience});
     BytesReader first(all[0]);
     const RunConfig config = from_yaml(first.get_text(), "rank 0's config");
-    std::vector<Fact> facts = facts_of(run);
     for (Fact& fact : facts) fact.value = first.get_text();
     std::string found;
     for (std::uint32_t rank = 1; rank < ranks.size(); ++rank) {
