@@ -332,7 +332,7 @@ TEST_SUITE("Collectives") {
 
     TEST_CASE("Gpu: AllReduceOnCudaHasTheBitsOfTheHost") {
         if (const std::string reason = aggregation::testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
-        constexpr std::size_t kCount = (1U << 20) + 333;  // several pieces
+        constexpr std::size_t kCount = (3U << 20) + 333;  // several pieces
         constexpr std::size_t kSize = 3;
         for (const AllReduce how : kAll) {
             Ranks ranks(kSize, kCount);
