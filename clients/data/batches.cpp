@@ -4,6 +4,7 @@
 #include "aggregation/math/dispatch.h"
 #include "clients/data/gather_kernel.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace fedhive::clients {
@@ -71,11 +72,12 @@ void BatchGather::gather_values(const ExamplesView& examples, std::span<const st
     const std::size_t runs = alike_ ? 1 : shift_.size();
     const std::size_t run = shape_.num_values() / runs;
     const std::span<const float> scale = this->scale(examples.type);
+    const std::size_t size = examples.size();
     for (std::size_t i = 0; i < indices.size(); ++i) {
         const std::uint32_t index = indices[i];
-        FEDHIVE_CHECK(index < examples.size(), "example {} of {}", index, examples.size());
+        FEDHIVE_CHECK(index < size, "example {} of {}", index, size);
         // A shuffled example is rarely in a cache, and the processor cannot guess where the next one lies.
-        if (i + 1 < indices.size() && indices[i + 1] < examples.size()) prefetch(examples.example(indices[i + 1]));
+        if (i + 1 < indices.size() && indices[i + 1] < size) prefetch(examples.example(indices[i + 1]));
         const auto* from = reinterpret_cast<const Value*>(examples.example(index).data());
         for (std::size_t channel = 0; channel < runs; ++channel) {
             normalize(from, run, scale[channel], shift_[channel], values);
@@ -85,8 +87,7 @@ void BatchGather::gather_values(const ExamplesView& examples, std::span<const st
     }
 }
 
-void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                         std::int64_t* labels) const {
+void BatchGather::gather_all_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values) const {
     FEDHIVE_CHECK(examples.shape == shape_ && examples.space == aggregation::MemorySpace::Host,
                   "the examples are not of the shape this gather was made for, or lie on a device");
     if (examples.type == ValueType::U8)
@@ -95,12 +96,33 @@ void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint
         gather_values<float>(examples, indices, values);
     else
         gather_values<std::int32_t>(examples, indices, values);
-    for (const std::uint32_t index : indices) *labels++ = examples.labels[index];
 }
 
-void gather_on_device(const element::GatherTerms& from, std::size_t rows, float* values, std::int64_t* labels) {
+void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
+                         std::int64_t* labels) const {
+    FEDHIVE_CHECK(examples.target.kind != TargetKind::Numbers, "the targets are numbers, no classes");
+    gather_all_values(examples, indices, values);
+    if (examples.target.width == 1) {
+        for (const std::uint32_t index : indices) *labels++ = examples.labels[index];
+        return;
+    }
+    const std::size_t width = examples.target.width;
+    for (const std::uint32_t index : indices)
+        for (const std::int32_t label : examples.labels.subspan(index * width, width)) *labels++ = label;
+}
+
+void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
+                         float* numbers) const {
+    FEDHIVE_CHECK(examples.target.kind == TargetKind::Numbers, "the targets are classes, no numbers");
+    gather_all_values(examples, indices, values);
+    const std::size_t width = examples.target.width;
+    for (const std::uint32_t index : indices)
+        numbers = std::ranges::copy(examples.numbers.subspan(index * width, width), numbers).out;
+}
+
+void gather_on_device(const element::GatherTerms& from, std::size_t rows, float* values, const element::TargetsTo& to) {
     aggregation::dispatch(
-        aggregation::MemorySpace::Cuda, [] {}, [&] { return kernels::gather(from, rows, values, labels); });
+        aggregation::MemorySpace::Cuda, [] {}, [&] { return kernels::gather(from, rows, values, to); });
 }
 
 }  // namespace fedhive::clients

@@ -18,17 +18,21 @@ public:
     /// are tokens and a list is not empty.
     BatchGather(ExampleShape shape, const Normalization& normalization);
 
-    /// values: [indices.size(), channels, height, width]; labels: [indices.size()].
+    /// values: [indices.size(), channels, height, width]; labels: [indices.size(), width of the target].
     ///
     /// Throws   Fault when an index lies outside `examples` or they are of another shape.
     /// Cost     5 bytes moved a value, 8 of floats; no allocation.
     void gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
                 std::int64_t* labels) const;
 
+    /// The same where targets are numbers: [indices.size(), width of the target].
+    void gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values, float* numbers) const;
+
     std::span<const float> scale(ValueType type) const { return scales_.at(static_cast<std::size_t>(type)); }
     std::span<const float> shift() const { return shift_; }
 
 private:
+    void gather_all_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values) const;
     template <typename Value>
     void gather_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values) const;
 
@@ -39,6 +43,6 @@ private:
 };
 
 /// The same from and to device memory, with the same bits; enqueued. The indices in `from.order` have been checked.
-void gather_on_device(const element::GatherTerms& from, std::size_t rows, float* values, std::int64_t* labels);
+void gather_on_device(const element::GatherTerms& from, std::size_t rows, float* values, const element::TargetsTo& to);
 
 }  // namespace fedhive::clients

@@ -22,6 +22,10 @@ struct MemoryNeed {
 struct DataShape {
     ExampleShape example;
     std::int64_t num_classes = 0;
+    TargetShape target{};
+
+    /// What it gives for an example: [classes], at each position [positions, classes], or [numbers].
+    std::vector<std::int64_t> answers() const;
 };
 
 struct DataFormat {
@@ -34,9 +38,11 @@ struct DataFormat {
     /// What drawing takes, known before the first example is drawn; null for files, which are read as far as memory goes.
     std::vector<MemoryNeed> (*needs)(const Values& values) = nullptr;
     /// Without drawing or reading more than it takes. Throws ConfigError for what cannot be read.
-    DataShape (*shape)(const Values& values) = nullptr;
-    /// `values`: of all its keys; `seed`: of what is drawn. Throws ConfigError for what cannot be read.
-    Dataset (*read)(const Values& values, std::uint64_t seed) = nullptr;
+    DataShape (*shape)(const Values& values, TargetKind wanted) = nullptr;
+    /// `values`: of all its keys; `seed`: of what is drawn; `wanted`: one of `targets`. Throws ConfigError for what cannot be read.
+    Dataset (*read)(const Values& values, std::uint64_t seed, TargetKind wanted) = nullptr;
+    /// What its examples can have for targets. Where ClassEach is wanted, files and keys may still say Class.
+    std::vector<TargetKind> targets{TargetKind::Class};
 };
 
 /// All formats, in the order of REFERENCE.md.

@@ -12,6 +12,11 @@ void add_examples(ContentHash& hash, const Examples& part) {
     if (part.type != ValueType::U8)
         hash.word(static_cast<std::uint64_t>(part.type));  // bytes' fingerprints are older than types
     if (part.shape.vocabulary > 0) hash.word(static_cast<std::uint64_t>(part.shape.vocabulary));  // and than tokens
+    if (part.target != TargetShape{}) {  // and than targets of other kinds
+        hash.word(static_cast<std::uint64_t>(part.target.kind));
+        hash.word(part.target.width);
+        hash.bytes(part.numbers);
+    }
     hash.bytes(part.labels);
     hash.bytes(part.values);
     if (!part.owners.empty()) hash.bytes(part.owners);

@@ -1,8 +1,9 @@
-// A data set: examples of one type and their labels, for training and for testing. It exists once in a run, in a shared segment that every
+// A data set: examples of one type and what is to be told of them, for training and for testing. It exists once in a run, in a shared segment that every
 // process maps read-only; a client's shard is a list of example indices.
 #pragma once
 
 #include "aggregation/memory/param_span.h"
+#include "clients/data/target.h"
 #include "clients/data/value_type.h"
 
 #include <cstddef>
@@ -28,18 +29,20 @@ struct ExampleShape {
 struct Examples {
     ExampleShape shape;
     std::vector<std::uint8_t> values;  // the bytes of [n, channels, height, width]
-    std::vector<std::int32_t> labels;  // [n], each in [0, num_classes)
+    std::vector<std::int32_t> labels;  // [n, target.width], each in [0, num_classes); none where targets are numbers
     ValueType type = ValueType::U8;
     std::vector<std::uint32_t>
         owners{};  // [n]: whose each is, from 0 in the order of the owners' own numbers; empty: nobody knows
+    TargetShape target{};
+    std::vector<float> numbers{};  // [n, target.width] in place of labels
 
-    std::size_t size() const { return labels.size(); }
+    std::size_t size() const { return (labels.size() + numbers.size()) / target.width; }
 };
 
 struct Dataset {
     Examples train;
     Examples test;
-    std::int64_t num_classes = 0;
+    std::int64_t num_classes = 0;       // 0 where targets are numbers
     bool rounded = false;               // f32 that were f64 where they came from
     std::uint32_t owners_left_out = 0;  // who had no training example
     std::uint64_t fingerprint() const;  // of types, shapes, labels, values and owners; stored in the manifest
@@ -49,11 +52,13 @@ struct Dataset {
 struct ExamplesView {
     ExampleShape shape;
     std::span<const std::uint8_t> values;  // bytes
-    std::span<const std::int32_t> labels;
+    std::span<const std::int32_t> labels;  // [size(), target.width], or none
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
     ValueType type = ValueType::U8;
+    TargetShape target{};
+    std::span<const float> numbers{};  // [size(), target.width], or none
 
-    std::size_t size() const { return labels.size(); }
+    std::size_t size() const { return (labels.size() + numbers.size()) / target.width; }
     std::size_t example_bytes() const { return shape.num_values() * bytes_of(type); }
     std::span<const std::uint8_t> example(std::size_t index) const {
         return values.subspan(index * example_bytes(), example_bytes());

@@ -5,7 +5,7 @@
 
 namespace fedhive::clients::kernels {
 
-/// values: [rows, num_values]; labels: [rows]. What CUDA says of a failed launch; nullptr when all went well.
-const char* gather(const element::GatherTerms& from, std::size_t rows, float* values, std::int64_t* labels);
+/// values: [rows, num_values]. What CUDA says of a failed launch; nullptr when all went well.
+const char* gather(const element::GatherTerms& from, std::size_t rows, float* values, const element::TargetsTo& to);
 
 }  // namespace fedhive::clients::kernels

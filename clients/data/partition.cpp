@@ -44,4 +44,10 @@ std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, st
     return counts;
 }
 
+std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, const ExamplesView& examples,
+                                        std::int64_t num_classes) {
+    if (examples.target.kind != TargetKind::Class) return {};
+    return label_counts(shard, examples.labels, num_classes);
+}
+
 }  // namespace fedhive::clients

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "aggregation/base/keys.h"
+#include "clients/data/dataset.h"
 
 #include <cstdint>
 #include <optional>
@@ -28,20 +29,25 @@ struct Partition {
 /// How many of a shard's examples have each label, [num_classes]. `labels`: of all examples.
 std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, std::span<const std::int32_t> labels,
                                         std::int64_t num_classes);
+/// The same; none where targets are others than a class.
+std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, const ExamplesView& examples,
+                                        std::int64_t num_classes);
 
 /// What is dealt.
 struct Deal {
-    std::span<const std::int32_t> labels;  // of all training examples
+    std::span<const std::int32_t> labels;  // of all training examples; none where their targets are others than a class
     std::int64_t num_classes = 0;
     std::size_t clients = 0;
     std::uint64_t seed = 0;
     std::span<const std::uint32_t> owners{};  // Examples::owners
+    std::size_t examples = labels.size();
 };
 
 struct PartitionScheme {
     std::string name;
     std::string summary;  // what it does, and its source: half a line
     std::vector<KeySpec> keys;
+    bool by_label = false;  // it looks at labels
     /// Of values that are right each by itself; null: nothing can be wrong.
     std::optional<KeyProblem> (*check)(const Values& values, std::int64_t clients) = nullptr;
     /// `values`: of all its keys. Throws ConfigError, with the numbers, for what cannot be dealt.

@@ -18,7 +18,8 @@ void store(std::byte* to, const std::vector<T>& values) {
 }  // namespace
 
 SharedDataset SharedDataset::create(const Dataset& dataset, const Split& split) {
-    FEDHIVE_CHECK(dataset.train.type == dataset.test.type, "training and test examples are of two types");
+    FEDHIVE_CHECK(dataset.train.type == dataset.test.type && dataset.train.target == dataset.test.target,
+                  "training and test examples are of two types");
     const DatasetMap map{.shape = dataset.train.shape,
                          .num_classes = dataset.num_classes,
                          .num_train = dataset.train.size(),
@@ -28,13 +29,16 @@ SharedDataset SharedDataset::create(const Dataset& dataset, const Split& split) 
                          .type = dataset.train.type,
                          .rounded = dataset.rounded,
                          .owners_left_out = dataset.owners_left_out,
-                         .num_held_out = split.held_out.indices.size()};
+                         .num_held_out = split.held_out.indices.size(),
+                         .target = dataset.train.target};
     auto segment = std::make_shared<aggregation::SharedSegment>("fedhive-data", map.total_bytes());
     std::byte* base = segment->data();
     store(base + map.train_values(), dataset.train.values);
-    store(base + map.train_labels(), dataset.train.labels);
+    store(base + map.train_targets(), dataset.train.labels);
+    store(base + map.train_targets(), dataset.train.numbers);
     store(base + map.test_values(), dataset.test.values);
-    store(base + map.test_labels(), dataset.test.labels);
+    store(base + map.test_targets(), dataset.test.labels);
+    store(base + map.test_targets(), dataset.test.numbers);
     store(base + map.indices(), split.trained.indices);
     store(base + map.offsets(), split.trained.offsets);
     if (map.num_held_out > 0) {
@@ -64,23 +68,30 @@ void SharedDataset::open_on_device(aggregation::CudaDriver& driver, const aggreg
     device_base_ = view->data();
 }
 
-ExamplesView SharedDataset::examples(aggregation::MemorySpace space, std::uint64_t values, std::uint64_t labels,
+ExamplesView SharedDataset::examples(aggregation::MemorySpace space, std::uint64_t values, std::uint64_t targets,
                                      std::uint64_t count) const {
     const std::byte* base = space == aggregation::MemorySpace::Host ? base_ : device_base_;
     FEDHIVE_CHECK(base != nullptr, "the data set is not in device memory");
-    return {map_.shape,
-            {reinterpret_cast<const std::uint8_t*>(base + values), count * map_.shape.num_values() * bytes_of(map_.type)},
-            {reinterpret_cast<const std::int32_t*>(base + labels), count},
-            space,
-            map_.type};
+    ExamplesView view{
+        .shape = map_.shape,
+        .values = {reinterpret_cast<const std::uint8_t*>(base + values), count * map_.shape.num_values() * bytes_of(map_.type)},
+        .labels = {},
+        .space = space,
+        .type = map_.type,
+        .target = map_.target};
+    if (map_.target.kind == TargetKind::Numbers)
+        view.numbers = {reinterpret_cast<const float*>(base + targets), count * map_.target.width};
+    else
+        view.labels = {reinterpret_cast<const std::int32_t*>(base + targets), count * map_.target.width};
+    return view;
 }
 
 ExamplesView SharedDataset::train(aggregation::MemorySpace space) const {
-    return examples(space, map_.train_values(), map_.train_labels(), map_.num_train);
+    return examples(space, map_.train_values(), map_.train_targets(), map_.num_train);
 }
 
 ExamplesView SharedDataset::test(aggregation::MemorySpace space) const {
-    return examples(space, map_.test_values(), map_.test_labels(), map_.num_test);
+    return examples(space, map_.test_values(), map_.test_targets(), map_.num_test);
 }
 
 std::span<const std::uint32_t> SharedDataset::list(std::size_t client_id, std::uint64_t offsets, std::uint64_t indices,

@@ -1,6 +1,6 @@
 // The data set and its partition in one shared segment: written once by the coordinator, mapped by every worker, no copy in any of them.
 //
-//   [ train values | train labels | test values | test labels | shard indices | shard offsets | held-out indices | held-out offsets ]
+//   [ train values | train targets | test values | test targets | shard indices | shard offsets | held-out indices | held-out offsets ]
 //                                                                                                  offsets in DatasetMap, no pointers
 //   └────────────── examples: on a GPU a second time, in a block of its own ─┘
 #pragma once
@@ -27,13 +27,14 @@ struct DatasetMap {
     bool rounded = false;               // f32 that were f64 where they came from
     std::uint32_t owners_left_out = 0;  // who had no training example
     std::uint64_t num_held_out = 0;     // indices, of all clients
+    TargetShape target{};
 
     std::uint64_t train_values() const { return 0; }
-    std::uint64_t train_labels() const { return aligned(num_train * shape.num_values() * bytes_of(type)); }
-    std::uint64_t test_values() const { return train_labels() + aligned(num_train * sizeof(std::int32_t)); }
-    std::uint64_t test_labels() const { return test_values() + aligned(num_test * shape.num_values() * bytes_of(type)); }
+    std::uint64_t train_targets() const { return aligned(num_train * shape.num_values() * bytes_of(type)); }
+    std::uint64_t test_values() const { return train_targets() + aligned(num_train * target_bytes()); }
+    std::uint64_t test_targets() const { return test_values() + aligned(num_test * shape.num_values() * bytes_of(type)); }
     std::uint64_t example_bytes() const { return indices(); }
-    std::uint64_t indices() const { return test_labels() + aligned(num_test * sizeof(std::int32_t)); }
+    std::uint64_t indices() const { return test_targets() + aligned(num_test * target_bytes()); }
     std::uint64_t offsets() const { return indices() + aligned(num_indices * sizeof(std::uint32_t)); }
     std::uint64_t held_out_indices() const { return offsets() + aligned((num_clients + 1) * sizeof(std::uint64_t)); }
     std::uint64_t held_out_offsets() const { return held_out_indices() + aligned(num_held_out * sizeof(std::uint32_t)); }
@@ -42,6 +43,7 @@ struct DatasetMap {
     }
 
 private:
+    std::uint64_t target_bytes() const { return target.width * sizeof(std::int32_t); }  // of an example; an f32 has as many
     static constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 };
 
@@ -84,7 +86,7 @@ private:
     }
     std::span<const std::uint32_t> list(std::size_t client_id, std::uint64_t offsets, std::uint64_t indices,
                                         std::uint64_t count) const;
-    ExamplesView examples(aggregation::MemorySpace space, std::uint64_t values, std::uint64_t labels,
+    ExamplesView examples(aggregation::MemorySpace space, std::uint64_t values, std::uint64_t targets,
                           std::uint64_t count) const;
 
     std::shared_ptr<void> segment_;

@@ -17,14 +17,19 @@ namespace {
 
 class Rehearsal {
 public:
-    Rehearsal(const Program& program, const ExampleShape& example, std::int64_t num_classes)
-        : program_(program), example_(example), num_classes_(num_classes), network_(program, example) {}
+    Rehearsal(const Program& program, const DataShape& data)
+        : program_(program), data_(data), network_(program, data.example) {}
 
     void train(std::int64_t batch) {
         const at::Tensor scores = scores_of(batch, true);
         if (!scores.requires_grad())
             refuse("gives scores that no parameter has a part in; leave detach() and no_grad() out", kExport);
-        at::cross_entropy_loss(scores, at::zeros({batch}, at::kLong)).backward();
+        if (data_.target.kind == TargetKind::Numbers) {
+            scores.square().mean().backward();
+        } else {
+            const at::Tensor rows = scores.flatten(0, -2);
+            at::cross_entropy_loss(rows, at::zeros({rows.size(0)}, at::kLong)).backward();
+        }
         const aggregation::Layout layout = layout_of(program_);
         std::size_t place = 0;
         for (const at::Tensor* tensor : network_.tensors()) check(layout.entries()[place++], *tensor);
@@ -37,14 +42,22 @@ public:
 
 private:
     at::Tensor scores_of(std::int64_t batch, bool training) const {
+        const ExampleShape& example = data_.example;
         const at::Tensor scores =
-            network_.forward(at::zeros({batch, example_.channels, example_.height, example_.width}), training);
-        if (!scores.sizes().equals({batch, num_classes_}))
-            refuse(fmt::format("gives {} for {} examples; wanted: [{}, {}], a score for each of the data's {} classes",
-                               fmt::format("[{}]", fmt::join(scores.sizes().vec(), ", ")), batch, batch, num_classes_,
-                               num_classes_),
-                   fmt::format("self.head = nn.Linear(width, {})", num_classes_));
+            network_.forward(at::zeros({batch, example.channels, example.height, example.width}), training);
+        std::vector<std::int64_t> wanted = data_.answers();
+        wanted.insert(wanted.begin(), batch);
+        if (!scores.sizes().equals(wanted))
+            refuse(fmt::format("gives [{}] for {} examples; wanted: [{}], {}", fmt::join(scores.sizes().vec(), ", "), batch,
+                               fmt::join(wanted, ", "), what_is_wanted()),
+                   fmt::format("self.head = nn.Linear(width, {})", wanted.back()));
         return scores;
+    }
+
+    std::string what_is_wanted() const {
+        if (data_.target.kind == TargetKind::Numbers) return "the numbers of the data's targets";
+        return fmt::format("a score for each of the data's {} classes{}", data_.num_classes,
+                           data_.target.kind == TargetKind::ClassEach ? " at each position" : "");
     }
 
     static void check(const aggregation::LayoutEntry& entry, const at::Tensor& tensor) {
@@ -61,19 +74,18 @@ private:
     }
 
     const Program& program_;
-    ExampleShape example_;
-    std::int64_t num_classes_;
+    DataShape data_;
     Network network_;
 };
 
 }  // namespace
 
-void rehearse(const Program& program, const ExampleShape& example, std::int64_t num_classes, std::uint64_t most_bytes) {
+void rehearse(const Program& program, const DataShape& data, std::uint64_t most_bytes) {
     at::set_num_threads(1);
     const BoundedMemory memory(most_bytes);
     try {
         for (const std::int64_t batch : {2, 1}) {
-            Rehearsal rehearsal(program, example, num_classes);
+            Rehearsal rehearsal(program, data);
             rehearsal.train(batch);
             rehearsal.evaluate(batch);
         }

@@ -9,6 +9,7 @@
 namespace fedhive::clients {
 
 NamedModel lr_model();
+NamedModel linear_regression_model();
 NamedModel mlp_model();
 NamedModel mnist_cnn_model();
 NamedModel cnn_m_model();
@@ -17,8 +18,9 @@ NamedModel mcmahan_cnn_model();
 NamedModel char_lstm_model();
 
 const std::vector<NamedModel>& model_catalog() {
-    static const std::vector<NamedModel> models{lr_model(),     mlp_model(),         mnist_cnn_model(), cnn_m_model(),
-                                                net62k_model(), mcmahan_cnn_model(), char_lstm_model()};
+    static const std::vector<NamedModel> models{
+        lr_model(),     linear_regression_model(), mlp_model(),      mnist_cnn_model(), cnn_m_model(),
+        net62k_model(), mcmahan_cnn_model(),       char_lstm_model()};
     return models;
 }
 
@@ -36,20 +38,41 @@ std::string misfit_of_tokens(const NamedModel& model, const ExampleShape& input)
                        found, fmt::join(others, ", "));
 }
 
+bool tells(const NamedModel& model, TargetKind kind) {
+    if (kind == TargetKind::Numbers) return model.tells_numbers;
+    return kind == TargetKind::Class ? model.tells_classes : model.layers_at_each != nullptr;
+}
+
+/// Empty where the model tells such targets.
+std::string misfit_of_target(const NamedModel& model, TargetKind kind) {
+    if (tells(model, kind)) return "";
+    std::vector<std::string> others;
+    for (const NamedModel& other : model_catalog())
+        if (tells(other, kind) && other.takes_tokens == model.takes_tokens) others.push_back(other.name);
+    others.emplace_back("model.layers");
+    return fmt::format(
+        "{} does not tell {}, which is what each of the data's examples has for its target; for such data use {}", model.name,
+        text_of(kind), fmt::join(others, ", "));
+}
+
 }  // namespace
 
-ModelSpec named_model(std::string_view name, const ExampleShape& input, std::int64_t num_classes, const Values& values) {
+ModelSpec named_model(std::string_view name, const ExampleShape& input, std::int64_t num_classes, const Values& values,
+                      TargetShape target) {
     const auto& catalog = model_catalog();
     const auto found = std::ranges::find(catalog, name, &NamedModel::name);
     if (found == catalog.end())
         throw ConfigError(fmt::format("unknown model '{}'; known: {}", name, fmt::join(names_of(catalog), ", ")));
     std::string misfit = misfit_of_tokens(*found, input);
+    if (misfit.empty()) misfit = misfit_of_target(*found, target.kind);
     if (misfit.empty() && found->misfit != nullptr) misfit = found->misfit(input);
     if (!misfit.empty()) throw ConfigError(misfit);
     ModelSpec spec;
     spec.input = input;
     spec.num_classes = num_classes;
-    spec.layers = found->layers(completed(values, found->keys));
+    spec.target = target;
+    const auto layers = target.kind == TargetKind::ClassEach ? found->layers_at_each : found->layers;
+    spec.layers = layers(completed(values, found->keys));
     spec.name.set(name);
     return spec;
 }

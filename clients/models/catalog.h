@@ -19,11 +19,12 @@ namespace fedhive::clients {
 
 /// Which model, for which data; plain data, since workers get it through the control block.
 struct ModelSpec {
-    FixedText<16> name;  // for messages: "mlp", kListedModel or kExportedModel
+    FixedText<24> name;  // for messages: "mlp", kListedModel or kExportedModel
     ExampleShape input;
     std::int64_t num_classes = 0;
     LayerList layers;
     exported::FileHandle exported;  // in place of layers: a graph of torch.export; whoever made the handle keeps its file
+    TargetShape target{};
 };
 
 /// What a model is called that the config gives as a list of layers.
@@ -39,6 +40,10 @@ struct NamedModel {
     std::vector<KeySpec> keys;
     bool takes_tokens = false;                            // and nothing else; otherwise numbers alone
     LayerList (*layers)(const Values& values) = nullptr;  // values: of all keys
+    /// Where there is a class to tell at each position; null: it tells one.
+    LayerList (*layers_at_each)(const Values& values) = nullptr;
+    bool tells_numbers = true;  // where targets are numbers, as many outputs
+    bool tells_classes = true;  // a score for each
     /// What it takes and what else to use, where it does not take such examples; empty where it does, or where its layers say it themselves.
     std::string (*misfit)(const ExampleShape& input) = nullptr;
 };
@@ -47,8 +52,9 @@ struct NamedModel {
 const std::vector<NamedModel>& model_catalog();
 
 /// The model of that name for such data; keys that are not given have their defaults. Throws ConfigError for a name that is not in the
-/// catalog, or a model that does not take such examples.
-ModelSpec named_model(std::string_view name, const ExampleShape& input, std::int64_t num_classes, const Values& values = {});
+/// catalog, or a model that does not take such examples or tell such targets.
+ModelSpec named_model(std::string_view name, const ExampleShape& input, std::int64_t num_classes, const Values& values = {},
+                      TargetShape target = {});
 
 /// Names, shapes and offsets of the model's tensors. Throws ConfigError (without file and line) when its layers do not fit the data.
 aggregation::Layout model_layout(const ModelSpec& spec);

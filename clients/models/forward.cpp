@@ -32,8 +32,10 @@ using Tensors = std::span<const at::Tensor>;
 constexpr double kNormEpsilon = 1e-5;
 constexpr double kNewStatistics = 0.1;  // the part of a batch's in the running ones
 
-at::Tensor linear(Tensors parameters, const at::Tensor& x, bool) {
+at::Tensor linear(Tensors parameters, const at::Tensor& x, bool training) {
     const at::Tensor &weight = parameters[0], &bias = parameters[1];
+    if (x.dim() == 3)  // positions are rows like any others
+        return linear(parameters, x.flatten(0, 1), training).view({x.size(0), x.size(1), -1});
     // Batched: (W x^T)^T, so that the weights' gradient comes out in the weights' own order and not transposed.
     if (at::functorch::isBatchedTensor(weight)) return at::matmul(weight, x.t()).t().add(bias);
     return at::addmm(bias, x, weight.t());

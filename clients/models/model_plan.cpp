@@ -1,5 +1,7 @@
 #include "clients/models/model_plan.h"
 
+#include "clients/data/data_format.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +27,10 @@ struct Place {
 class Planner {
 public:
     explicit Planner(const ModelSpec& spec)
-        : entries_(spec.layers.entries()), num_classes_(spec.num_classes), tokens_(spec.input.vocabulary) {}
+        : entries_(spec.layers.entries()),
+          answers_(DataShape{spec.input, spec.num_classes, spec.target}.answers()),
+          wanted_(wanted_by(spec)),
+          tokens_(spec.input.vocabulary) {}
 
     std::vector<PlannedLayer> plan(const Shape& input) {
         Shape shape = input;
@@ -33,16 +38,28 @@ public:
         FEDHIVE_CHECK(next_ == entries_.size(), "entry {} ends a residual that did not begin", next_ - 1);
         if (layers.empty()) throw LayerMisfit("has no layers; write at least flatten and linear", "");
         const PlannedLayer& last = layers.back();
-        if (shape != Shape{num_classes_})
-            throw misfit(last, fmt::format("[{}]", layers.size() - 1),
-                         fmt::format("is the last one and gives {}, the data has {} classes; end with linear, without out",
-                                     text_of(shape), num_classes_));
+        if (shape != answers_)
+            throw misfit(
+                last, fmt::format("[{}]", layers.size() - 1),
+                fmt::format("is the last one and gives {}, {}; end with linear, without out", text_of(shape), wanted_));
         if (std::ranges::none_of(layers, &PlannedLayer::has_parameters))
             throw LayerMisfit("has no layer with parameters; write at least flatten and linear", "");
         return layers;
     }
 
 private:
+    static std::string wanted_by(const ModelSpec& spec) {
+        switch (spec.target.kind) {
+            case TargetKind::Numbers:
+                return fmt::format("the data's targets are {} number{}", spec.target.width, spec.target.width == 1 ? "" : "s");
+            case TargetKind::ClassEach:
+                return fmt::format("the data has {} classes at each of {} positions", spec.num_classes, spec.target.width);
+            case TargetKind::Class:
+                break;
+        }
+        return fmt::format("the data has {} classes", spec.num_classes);
+    }
+
     static LayerMisfit misfit(const PlannedLayer& layer, const std::string& path, const std::string& problem) {
         return {fmt::format("layer {} ({}) {}", layer.number, layer.kind->name, problem), path};
     }
@@ -109,11 +126,13 @@ private:
             else if (integer > 0)
                 values.set(key.name, std::optional(integer));
             else if (next_ == entries_.size())
-                values.set(key.name, std::optional(num_classes_));
+                values.set(key.name, std::optional(answers_.back()));
             else
                 throw misfit(
                     layer, place.path,
-                    fmt::format("needs {}; only the last layer can do without, whose units are the classes", key.name));
+                    fmt::format(
+                        "needs {}; only the last layer can do without, whose units are the classes, or the targets' numbers",
+                        key.name));
         }
         return values;
     }
@@ -141,7 +160,8 @@ private:
     }
 
     std::span<const ListedLayer> entries_;
-    std::int64_t num_classes_;
+    Shape answers_;  // of the last layer
+    std::string wanted_;
     std::int64_t tokens_;  // that what comes in may be; 0: what comes in are numbers
     std::size_t next_ = 0;
 };

@@ -22,7 +22,7 @@ enum class TaskKind : std::uint32_t {
     Replica,               // one rank of a group that trains one model together; gradient_averaging
     LowerHalf,             // a client's layers below the cut, with its UpperHalf in another worker; split
     UpperHalf,             // those above
-    Evaluate,              // one chunk of the test examples under the global model; result: loss_sum, correct
+    Evaluate,              // one chunk of the test examples under the global model; result: its sums
     EvaluateClients,       // the global model on what a range of the evaluated clients hold out; result: one each …
     EvaluatePersonalized,  // … and on the same, after a local epoch of each client's own
     Aggregate,             // one range of the parameters of the round's aggregate; result: that range of the arena's aggregate
@@ -100,10 +100,18 @@ struct ClientResult {
     std::int64_t start_ns = 0;  // now_ns() when it began
 };
 
-/// Sums over evaluated examples.
+/// Sums over evaluated examples; of what is a mean over an example's positions or numbers, those means.
 struct EvaluationResult {
     double loss_sum = 0.0;
-    std::uint64_t correct = 0;
+    std::uint64_t correct = 0;  // classes that are told right, each position's by itself
+    double absolute_sum = 0.0;  // absolute errors of numbers
+
+    EvaluationResult& operator+=(const EvaluationResult& part) {
+        loss_sum += part.loss_sum;
+        correct += part.correct;
+        absolute_sum += part.absolute_sum;
+        return *this;
+    }
 };
 
 /// A client on whose held-out examples models are evaluated, and what came of it.

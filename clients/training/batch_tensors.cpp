@@ -37,7 +37,19 @@ element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* ord
             shift.data_ptr<float>(),
             static_cast<std::uint32_t>(from.shape.num_values()),
             static_cast<std::uint32_t>(from.shape.height * from.shape.width),
-            from.type};
+            from.type,
+            from.target.kind == TargetKind::Numbers ? from.numbers.data() : nullptr,
+            from.target.width};
+}
+
+at::Tensor empty_targets(std::vector<std::int64_t> places, TargetShape target, const at::TensorOptions& where) {
+    if (target.kind != TargetKind::Class) places.push_back(target.width);
+    return at::empty(places, where.dtype(target.kind == TargetKind::Numbers ? at::kFloat : at::kLong));
+}
+
+element::TargetsTo targets_to(const at::Tensor& targets) {
+    if (targets.scalar_type() == at::kFloat) return {nullptr, targets.data_ptr<float>()};
+    return {targets.data_ptr<std::int64_t>(), nullptr};
 }
 
 BatchTensors::BatchTensors(ExampleShape shape, const Normalization& normalization, at::Device device)
@@ -51,34 +63,39 @@ void BatchTensors::expect(const ExamplesView& from, std::span<const std::uint32_
 
 BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, std::span<const std::uint32_t> indices) {
     if (from.space == MemorySpace::Cuda) return gather_on_device(from, indices);
-    reserve(static_cast<std::int64_t>(indices.size()), at::TensorOptions().pinned_memory(device_.is_cuda()));
-    gathering_.time([&] { gather_.gather(from, indices, examples_.data_ptr<float>(), labels_.data_ptr<std::int64_t>()); });
+    reserve(static_cast<std::int64_t>(indices.size()), from.target, at::TensorOptions().pinned_memory(device_.is_cuda()));
+    gathering_.time([&] {
+        if (from.target.kind == TargetKind::Numbers)
+            gather_.gather(from, indices, examples_.data_ptr<float>(), targets_.data_ptr<float>());
+        else
+            gather_.gather(from, indices, examples_.data_ptr<float>(), targets_.data_ptr<std::int64_t>());
+    });
     const Batch& batch = batch_of(indices.size());
     if (device_.is_cpu()) return batch;
     // The copies wait, or the next gather would overwrite what is still being read.
-    return {batch.examples.to(device_), batch.labels.to(device_)};
+    return {batch.examples.to(device_), batch.targets.to(device_)};
 }
 
 void BatchTensors::follow(const ExamplesView& from, std::size_t rows, const std::int64_t* cursor) {
     FEDHIVE_CHECK(from.space == MemorySpace::Cuda, "there is nothing to follow: the examples are on the host");
-    reserve(static_cast<std::int64_t>(std::min(rows, from.size())), at::TensorOptions().device(device_));
+    reserve(static_cast<std::int64_t>(std::min(rows, from.size())), from.target, at::TensorOptions().device(device_));
     cursor_ = cursor;
 }
 
-void BatchTensors::reserve(std::int64_t rows, const at::TensorOptions& where) {
+void BatchTensors::reserve(std::int64_t rows, TargetShape target, const at::TensorOptions& where) {
     if (examples_.defined() && examples_.size(0) >= rows) return;
     FEDHIVE_CHECK(cursor_ == nullptr, "a batch of {} is larger than was said", rows);
     examples_ = at::empty({rows, shape_.channels, shape_.height, shape_.width}, where.dtype(at::kFloat));
-    labels_ = at::empty({rows}, where.dtype(at::kLong));
+    targets_ = empty_targets({rows}, target, where);
     parts_.clear();
 }
 
 /// Made once for each size: a small model's step has few operations, and these would be two more.
 const BatchTensors::Batch& BatchTensors::batch_of(std::size_t rows) {
     Batch& part = parts_[rows];
-    if (!part.labels.defined()) {
+    if (!part.targets.defined()) {
         const auto size = static_cast<std::int64_t>(rows);
-        part = {examples_.narrow(0, 0, size), labels_.narrow(0, 0, size)};
+        part = {examples_.narrow(0, 0, size), targets_.narrow(0, 0, size)};
     }
     return part;
 }
@@ -98,7 +115,7 @@ void BatchTensors::upload(const ExamplesView& from, std::span<const std::uint32_
 
 BatchTensors::Batch BatchTensors::gather_on_device(const ExamplesView& from, std::span<const std::uint32_t> indices) {
     const auto rows = static_cast<std::int64_t>(indices.size());
-    reserve(rows, at::TensorOptions().device(device_));
+    reserve(rows, from.target, at::TensorOptions().device(device_));
     if (!scale_.defined()) {
         scale_ = to_device(gather_.scale(from.type), device_);
         shift_ = to_device(gather_.shift(), device_);
@@ -112,7 +129,7 @@ BatchTensors::Batch BatchTensors::gather_on_device(const ExamplesView& from, std
     }
     const auto* order = static_cast<const std::uint32_t*>(order_.data_ptr()) + (cursor_ == nullptr ? first : 0);
     clients::gather_on_device(terms_of(from, order, cursor_, scale_, shift_), indices.size(), examples_.data_ptr<float>(),
-                              labels_.data_ptr<std::int64_t>());
+                              targets_to(targets_));
     return batch_of(indices.size());
 }
 

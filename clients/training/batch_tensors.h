@@ -18,7 +18,7 @@ public:
 
     struct Batch {
         at::Tensor examples;  // [B, channels, height, width] f32 on the device
-        at::Tensor labels;    // [B] i64 on the device
+        at::Tensor targets;   // on the device: classes, [B] or [B, positions] i64, or numbers, [B, width] f32
     };
 
     /// The batches that follow are parts of `order`, which stays as it is until the last of them; an empty one says that nothing is known.
@@ -36,7 +36,7 @@ public:
     double gather_s() const { return gathering_.seconds(); }
 
 private:
-    void reserve(std::int64_t rows, const at::TensorOptions& where);
+    void reserve(std::int64_t rows, TargetShape target, const at::TensorOptions& where);
     void upload(const ExamplesView& from, std::span<const std::uint32_t> order);
     Batch gather_on_device(const ExamplesView& from, std::span<const std::uint32_t> indices);
     const Batch& batch_of(std::size_t rows);
@@ -46,7 +46,7 @@ private:
     ExampleShape shape_;
     at::Device device_;
     at::Tensor examples_;  // where they are gathered, at least as many rows as the largest batch so far
-    at::Tensor labels_;
+    at::Tensor targets_;
     std::map<std::size_t, Batch> parts_;  // by their number: the first rows of them, once such a batch has come
 
     // Only for a data set on the device.
@@ -59,6 +59,12 @@ private:
 
 /// Scale or shift of a BatchGather where a device reads them.
 at::Tensor to_device(std::span<const float> values, at::Device device);
+
+/// [places…] and the width of the target, where an example has more than a class; of its type.
+at::Tensor empty_targets(std::vector<std::int64_t> places, TargetShape target, const at::TensorOptions& where);
+
+/// Where a gather puts targets: into a tensor of empty_targets().
+element::TargetsTo targets_to(const at::Tensor& targets);
 
 /// A gather from a data set on a device; scale and shift are BatchGather's for its type, there.
 element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* order, const std::int64_t* cursor,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "aggregation/memory/layout.h"
+#include "clients/data/data_format.h"
 #include "clients/exported/program.h"
 #include "clients/training/trainer.h"
 
@@ -21,8 +22,7 @@ struct LibtorchEngine {
     void (*initial_parameters)(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
                                aggregation::ParamSpan to) = nullptr;
     /// clients/exported/rehearsal.h
-    void (*rehearse)(const exported::Program& program, const ExampleShape& example, std::int64_t num_classes,
-                     std::uint64_t most_bytes) = nullptr;
+    void (*rehearse)(const exported::Program& program, const DataShape& data, std::uint64_t most_bytes) = nullptr;
     /// GPUs that LibTorch can use. Does not create a CUDA context.
     int (*num_cuda_devices)() = nullptr;
     std::size_t plan_bytes = sizeof(WorkerPlan);  // a library of another build has another idea of a plan

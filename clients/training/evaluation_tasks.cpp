@@ -53,9 +53,7 @@ EvaluationResult TaskRunner::evaluate_held_out(Evaluation& evaluation, std::uint
     EvaluationResult sum;
     for (std::size_t first = 0; first < held_out.size(); first += plan_.evaluation_chunk) {
         const std::size_t count = std::min<std::size_t>(plan_.evaluation_chunk, held_out.size() - first);
-        const EvaluationResult part = evaluation.evaluate(examples, held_out.subspan(first, count));
-        sum.loss_sum += part.loss_sum;
-        sum.correct += part.correct;
+        sum += evaluation.evaluate(examples, held_out.subspan(first, count));
     }
     return sum;
 }

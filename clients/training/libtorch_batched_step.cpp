@@ -3,8 +3,8 @@
 #include "aggregation/base/error.h"
 #include "aggregation/math/client_optimizer.h"
 #include "clients/training/libtorch_guard.h"
+#include "clients/training/losses.h"
 
-#include <ATen/ops/log_softmax.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
@@ -63,9 +63,8 @@ void LibtorchBatchedStep::list(std::span<const RowBatch> batches) {
 
 void LibtorchBatchedStep::compute_listed() {
     batches_.gather();
-    // Not cross_entropy: it would take the mean over all rows.
-    const at::Tensor scores = at::log_softmax(model_.forward(batches_.examples), 2);
-    const at::Tensor losses = scores.gather(2, batches_.labels).squeeze(2).mul(batches_.weights).sum(1).neg();
+    const at::Tensor each = losses_of_rows(model_.forward(batches_.examples), batches_.targets, batches_.target_kind());
+    const at::Tensor losses = each.mul(batches_.weights).sum(1);
     gradients_ = torch::autograd::grad({losses.sum()}, model_.columns());
     for (at::Tensor& gradient : gradients_) gradient = gradient.contiguous();
     at::Tensor counted = losses.detach().mul(batches_.counts);

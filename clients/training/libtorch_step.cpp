@@ -1,12 +1,10 @@
 #include "clients/training/libtorch_step.h"
 
 #include "clients/training/libtorch_guard.h"
+#include "clients/training/losses.h"
 #include "clients/training/precision_scope.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/_log_softmax.h>
-#include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/nll_loss_forward.h>
 #include <ATen/ops/ones.h>
 #include <malloc.h>
 
@@ -88,14 +86,13 @@ void LibtorchStep::compute_untranslated(std::span<const std::uint32_t> batch) {
 }
 
 at::Tensor LibtorchStep::loss_of(const BatchTensors::Batch& batch) const {
-    at::Tensor logits;
+    at::Tensor answers;
     {
         const AutocastScope autocast(precision_, model_.device());
-        logits = model_.module().forward(batch.examples);
+        answers = model_.module().forward(batch.examples);
     }
-    // What cross_entropy_loss comes to, without the operators around it, which a small model's step feels.
-    if (logits.scalar_type() != at::kFloat) logits = logits.to(at::kFloat);
-    return std::get<0>(at::nll_loss_forward(at::_log_softmax(logits, 1, false), batch.labels, {}, at::Reduction::Mean, -100));
+    if (answers.scalar_type() != at::kFloat) answers = answers.to(at::kFloat);
+    return mean_loss(answers, batch.targets, train_.target.kind);
 }
 
 void LibtorchStep::apply_gradient() {
@@ -133,13 +130,8 @@ EvaluationResult LibtorchEvaluation::evaluate(const ExamplesView& from, std::spa
 
 EvaluationResult LibtorchEvaluation::evaluate_untranslated(const ExamplesView& from, std::span<const std::uint32_t> indices) {
     const at::NoGradGuard no_grad;
-    const auto [examples, labels] = batches_.gather(from, indices);
-    const at::Tensor logits = model_.module().forward(examples);
-    const at::Tensor losses = at::cross_entropy_loss(logits, labels, {}, at::Reduction::None);
-    EvaluationResult result;
-    result.loss_sum = losses.to(at::kDouble).sum().item<double>();
-    result.correct = static_cast<std::uint64_t>(logits.argmax(1).eq(labels).sum().item<std::int64_t>());
-    return result;
+    const auto [examples, targets] = batches_.gather(from, indices);
+    return evaluation_of(model_.module().forward(examples), targets, from.target.kind);
 }
 
 void prepare_libtorch(int threads) {

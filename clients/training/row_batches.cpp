@@ -42,9 +42,9 @@ void RowBatches::reserve(std::size_t rows, std::size_t size) {
     const auto words = static_cast<std::int64_t>(words_of(rows, size));
     const auto options = at::TensorOptions().device(device_);
     if (!list_.defined() || list_.size(0) < words) list_ = at::empty({words}, options.dtype(at::kInt));
-    if (all_labels_.defined() && all_labels_.size(0) >= places) return;
+    if (all_targets_.defined() && all_targets_.size(0) >= places) return;
     all_examples_ = at::empty({places * static_cast<std::int64_t>(from_.shape.num_values())}, options);
-    all_labels_ = at::empty({places}, options.dtype(at::kLong));
+    all_targets_ = empty_targets({places}, from_.target, options);
 }
 
 void RowBatches::check(std::span<const RowBatch> batches, std::size_t size) const {
@@ -71,17 +71,24 @@ void RowBatches::list(std::span<const RowBatch> batches, std::size_t size) {
 void RowBatches::gather() {
     const auto* indices = static_cast<const std::uint32_t*>(list_.data_ptr());
     auto* values = all_examples_.data_ptr<float>();
-    auto* labels_to = all_labels_.data_ptr<std::int64_t>();
+    const element::TargetsTo to = targets_to(all_targets_);
     if (device_.is_cpu()) {
-        gathering_.time([&] { gather_.gather(from_, {indices, num_listed()}, values, labels_to); });
+        gathering_.time([&] {
+            if (to.numbers != nullptr)
+                gather_.gather(from_, {indices, num_listed()}, values, to.numbers);
+            else
+                gather_.gather(from_, {indices, num_listed()}, values, to.labels);
+        });
     } else {
-        gather_on_device(terms_of(from_, indices, nullptr, scale_, shift_), num_listed(), values, labels_to);
+        gather_on_device(terms_of(from_, indices, nullptr, scale_, shift_), num_listed(), values, to);
     }
     const auto rows = static_cast<std::int64_t>(rows_), size = static_cast<std::int64_t>(size_);
     const auto& shape = from_.shape;
     examples = all_examples_.narrow(0, 0, rows * size * static_cast<std::int64_t>(shape.num_values()))
                    .view({rows, size, shape.channels, shape.height, shape.width});
-    labels = all_labels_.narrow(0, 0, rows * size).view({rows, size, 1});
+    std::vector<std::int64_t> places{rows, size};
+    if (from_.target.kind != TargetKind::Class) places.push_back(from_.target.width);
+    targets = all_targets_.narrow(0, 0, rows * size).view(places);
     const at::Tensor floats = list_.view(at::kFloat);
     weights = floats.narrow(0, rows * size, rows * size).view({rows, size});
     counts = floats.narrow(0, 2 * rows * size, rows);

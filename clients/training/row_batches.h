@@ -27,8 +27,10 @@ public:
     /// What gathering on the host has taken so far.
     double gather_s() const { return gathering_.seconds(); }
 
+    TargetKind target_kind() const { return from_.target.kind; }
+
     at::Tensor examples;  // [rows, size, channels, height, width] f32
-    at::Tensor labels;    // [rows, size, 1] i64
+    at::Tensor targets;   // [rows, size], [rows, size, positions] i64, or [rows, size, width] f32
     at::Tensor weights;   // [rows, size] f32: what an example counts in its row's mean loss
     at::Tensor counts;    // [rows] f32: examples of each row's batch
 
@@ -42,7 +44,7 @@ private:
     at::Device device_;
     std::size_t rows_ = 0, size_ = 0;  // of the list
     at::Tensor list_;                  // 32-bit words: [rows, size] indices | [rows, size] weights | [rows] counts
-    at::Tensor all_examples_, all_labels_;
+    at::Tensor all_examples_, all_targets_;
     at::Tensor scale_, shift_;  // [channels] on the device, if there is one
 };
 

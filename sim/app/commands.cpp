@@ -221,6 +221,7 @@ int validate_command(const std::filesystem::path& config, const std::vector<std:
                        {"num_clients", data.num_clients},
                        {"num_train", data.num_train},
                        {"num_test", data.num_test},
+                       {"task", loaded.run.task},
                        {"num_classes", data.num_classes},
                        {"mistakes", Json::array()}});
         else
@@ -279,16 +280,19 @@ int evaluate_command(const std::filesystem::path& run_folder, bool json) {
         begun.begin_with(model);
     });
     Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
-    const Metrics metrics = evaluate(fleet, run.server, run.dataset.map().num_test);
+    const Metrics metrics = evaluate(fleet, run);
     const std::string hash = model_sha256(run.layout, model);
-    if (json)
-        print(Json{{"run", run_folder.string()},
-                   {"test_loss", metrics.test_loss},
-                   {"test_accuracy", metrics.test_accuracy},
-                   {"num_test", run.dataset.map().num_test},
-                   {"model_sha256", hash}});
-    else
-        fmt::print("test_loss {}\ntest_accuracy {}\nmodel_sha256 {}\n", metrics.test_loss, metrics.test_accuracy, hash);
+    if (json) {
+        Json said{{"run", run_folder.string()}, {"test_loss", metrics.test_loss}};
+        for (const NamedMetric& metric : metrics.of_task) said["test_" + metric.name] = metric.value;
+        said["num_test"] = run.dataset.map().num_test;
+        said["model_sha256"] = hash;
+        print(said);
+        return 0;
+    }
+    fmt::print("test_loss {}\n", metrics.test_loss);
+    for (const NamedMetric& metric : metrics.of_task) fmt::print("test_{} {}\n", metric.name, metric.value);
+    fmt::print("model_sha256 {}\n", hash);
     return 0;
 }
 

@@ -118,7 +118,7 @@ std::string model_table(const LoadedConfig& loaded) {
     double flops = 0.0;
     for (const clients::PlannedLayer& layer : plan) flops += clients::num_flops(layer);
     rows.push_back(
-        {"", "in all", "", fmt::format("{}", data.num_classes), grouped(clients::num_parameters(model)), grouped(flops)});
+        {"", "in all", "", clients::text_of(data.answers()), grouped(clients::num_parameters(model)), grouped(flops)});
     return fmt::format("{}\n{}FLOPs of a forward pass over one example; a training step takes about three times as many\n",
                        model.name.get(), table(rows));
 }

@@ -38,18 +38,23 @@ std::string held_out_cell(const clients::DatasetMap& map, const Value& value) {
     return map.num_held_out == 0 ? "" : fmt::format(" {:>9}", value);
 }
 
+/// Every example has one.
+bool has_labels(const clients::DatasetMap& map) { return map.target.kind == clients::TargetKind::Class; }
+
 std::string partition_head(const clients::DatasetMap& map) {
     const auto classes = static_cast<std::size_t>(map.num_classes);
+    if (!has_labels(map)) return fmt::format("{:>8} {:>9}{}\n", "client", "examples", held_out_cell(map, "held out"));
     std::string text = fmt::format("{:>8} {:>9}{} {:>7}", "client", "examples", held_out_cell(map, "held out"), "labels");
     if (classes > kMostLabels) return text + "  most frequent label\n";
     for (std::size_t label = 0; label < classes; ++label) text += fmt::format(" {:>7}", fmt::format("label_{}", label));
     return text + "\n";
 }
 
-std::string partition_row(const clients::DatasetMap& map, const std::string& name, const Counts& counts,
+std::string partition_row(const clients::DatasetMap& map, const std::string& name, std::uint64_t examples, const Counts& counts,
                           std::uint64_t held_out) {
-    std::string text =
-        fmt::format("{:>8} {:>9}{} {:>7}", name, num_examples_of(counts), held_out_cell(map, held_out), num_labels_of(counts));
+    std::string text = fmt::format("{:>8} {:>9}{}", name, examples, held_out_cell(map, held_out));
+    if (!has_labels(map)) return text + "\n";
+    text += fmt::format(" {:>7}", num_labels_of(counts));
     if (counts.size() > kMostLabels) return text + "  " + most_frequent(counts) + "\n";
     for (const std::uint64_t count : counts) text += fmt::format(" {:>7}", count);
     return text + "\n";
@@ -76,10 +81,10 @@ std::string range_of(std::vector<std::uint64_t> numbers) {
 
 std::string partition_table(const RunConfig& run, const ExperimentData& data) {
     const clients::DatasetMap& map = data.dataset.map();
-    const auto classes = static_cast<std::size_t>(map.num_classes);
+    const auto classes = has_labels(map) ? static_cast<std::size_t>(map.num_classes) : 0;
     const std::size_t shown = map.num_clients <= kMostRows ? map.num_clients : kFirstRows;
     const auto counts_of = [&](std::size_t client) {
-        return clients::label_counts(data.dataset.shard(client), data.dataset.train().labels, map.num_classes);
+        return clients::label_counts(data.dataset.shard(client), data.dataset.train(), map.num_classes);
     };
     Counts all(classes);
     for (std::size_t client = 0; client < map.num_clients; ++client) {
@@ -91,21 +96,29 @@ std::string partition_table(const RunConfig& run, const ExperimentData& data) {
     double skew = 0.0;
     for (std::size_t client = 0; client < map.num_clients; ++client) {
         const Counts counts = counts_of(client);
-        if (client < shown) rows += partition_row(map, std::to_string(client), counts, data.dataset.held_out(client).size());
-        sizes.push_back(num_examples_of(counts));
+        const std::size_t examples = data.dataset.shard(client).size();
+        if (client < shown)
+            rows += partition_row(map, std::to_string(client), examples, counts, data.dataset.held_out(client).size());
+        sizes.push_back(examples);
         labels.push_back(num_labels_of(counts));
         skew += label_distance(counts, all) / static_cast<double>(map.num_clients);
     }
     if (shown < map.num_clients) rows += fmt::format("{:>8} and {} more\n", "…", map.num_clients - shown);
     const std::string held_out = map.num_held_out == 0 ? "" : fmt::format(", {} more held out by them", map.num_held_out);
+    const std::string of_labels =
+        has_labels(map)
+            ? fmt::format(
+                  "; labels of a client: {} of {}\nlabel skew {:.3f}: the mean distance of a client's labels from those "
+                  "of all; 0 alike, 1 nothing in common\n",
+                  range_of(labels), classes, skew)
+            : "\n";
     return fmt::format(
         "{}: {} of {} training examples to {} clients by {}{}, seed {}\n{}{}{}"
-        "examples of a client: {}; labels of a client: {} of {}\n"
-        "label skew {:.3f}: the mean distance of a client's labels from those of all; 0 alike, 1 nothing in common\n"
+        "examples of a client: {}{}"
         "partition fingerprint {:016x}, data fingerprint {:016x}\n",
         run.name, map.num_indices, map.num_train, map.num_clients, run.data.partition.scheme, held_out,
-        run.all_seeds().partition, partition_head(map), rows, partition_row(map, "all", all, map.num_held_out), range_of(sizes),
-        range_of(labels), classes, skew, data.partition_fingerprint, data.fingerprint);
+        run.all_seeds().partition, partition_head(map), rows, partition_row(map, "all", map.num_indices, all, map.num_held_out),
+        range_of(sizes), of_labels, data.partition_fingerprint, data.fingerprint);
 }
 
 }  // namespace fedhive::sim

@@ -106,8 +106,10 @@ struct EvaluationConfig {
     ClientsEvaluationConfig clients;
 };
 
+/// Stop after a round that reaches it. Each of a task's main metric.
 struct StopConfig {
-    std::optional<double> test_accuracy;  // stop after a round that reaches it
+    std::optional<double> test_accuracy;
+    std::optional<double> test_mse;
 };
 
 struct FailuresConfig {
@@ -165,6 +167,7 @@ struct RunConfig {
     std::int64_t threads = 1;
     std::string clock = "virtual";   // virtual | wall
     std::filesystem::path arrivals;  // clock wall: arrivals.csv of a run to follow; empty: as they come; absolute once loaded
+    std::string task = "classification";  // of clients/tasks/learning_task.h
     DataConfig data;
     ModelConfig model;
     TrainingConfig training;

@@ -5,6 +5,7 @@
 #include "clients/data/partition.h"
 #include "clients/models/catalog.h"
 #include "clients/protocol/fault.h"
+#include "clients/tasks/learning_task.h"
 #include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/schedules/lr_schedule.h"
@@ -74,6 +75,20 @@ void describe_partition(Visitor& visitor, PartitionConfig& partition) {
     visitor.end();
 }
 
+/// Those whose runs are compared by that metric.
+std::vector<std::string> tasks_with(const std::string& metric) {
+    std::vector<std::string> names;
+    for (const clients::LearningTask& task : clients::task_catalog())
+        if (task.main_metric().name == metric) names.push_back(task.name);
+    return names;
+}
+
+void describe_task(Visitor& visitor, RunConfig& run) {
+    const auto& catalog = clients::task_catalog();
+    visitor.field({.name = "task", .target = &run.task, .choices = names_of(catalog),
+                   .doc = "What is learned from the data, so the loss and the metrics: " + summaries_of(catalog) + " docs/data.md."});
+}
+
 void describe_data(Visitor& visitor, DataConfig& data) {
     const auto& catalog = clients::data_catalog();
     visitor.begin({.name = "data", .doc = "What clients learn from."});
@@ -96,7 +111,7 @@ void describe_model(Visitor& visitor, ModelConfig& model) {
     describe_keys(visitor, "name", model.name, model.values, choices_of(clients::model_catalog()));
     visitor.field({.name = "layers", .target = &model.layers, .when = Condition{model.name, "name", {}}, .default_note = "–",
                    .doc = "A network layer by layer, in place of a named one: `[flatten, {linear: 50}, relu, linear]`; the last layer gives a score for "
-                          "each class. docs/models.md."});
+                          "each class, or the numbers of task regression. docs/models.md."});
     // Only where neither of the others is given.
     const Condition alone = model.name.empty() && !model.layers.empty() ? Condition{"a list", "layers", {}} : Condition{model.name, "name", {}};
     visitor.field({.name = "file", .target = &model.file, .when = alone, .default_note = "–", .may_change = true,
@@ -260,8 +275,12 @@ void describe_loop(Visitor& visitor, RunConfig& run) {
     describe_clients_evaluation(visitor, run.evaluation.clients);
     visitor.end();
     visitor.begin({.name = "stop", .flow = true, .doc = "Ends a run before its last round."});
-    visitor.field({.name = "test_accuracy", .target = &run.stop.test_accuracy, .range = fraction(), .default_note = "–", .may_change = true,
+    visitor.field({.name = "test_accuracy", .target = &run.stop.test_accuracy, .range = fraction(), .when = Condition{run.task, "task", tasks_with("accuracy")},
+                   .default_note = "–", .may_change = true,
                    .doc = "Stop after an evaluated round whose test accuracy, a fraction, is at least this."});
+    visitor.field({.name = "test_mse", .target = &run.stop.test_mse, .range = above(0), .when = Condition{run.task, "task", tasks_with("mse")},
+                   .default_note = "–", .may_change = true,
+                   .doc = "Stop after an evaluated round whose mean squared error on the test examples is at most this."});
     visitor.end();
     describe_failures(visitor, run.failures);
     visitor.begin({.name = "checkpoint", .flow = true, .doc = "What `fedhive run --resume` and `fedhive replay` start from."});
@@ -331,6 +350,7 @@ void describe_keys(Visitor& visitor, const std::string& chooser, const std::stri
 
 void describe(Visitor& visitor, RunConfig& run) {
     describe_run(visitor, run);
+    describe_task(visitor, run);
     describe_seeds(visitor, run.seeds);
     describe_data(visitor, run.data);
     describe_model(visitor, run.model);

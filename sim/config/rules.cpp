@@ -3,6 +3,7 @@
 #include "aggregation/math/client_optimizer.h"
 #include "clients/data/data_format.h"
 #include "clients/data/partition.h"
+#include "clients/tasks/learning_task.h"
 #include "clients/uploads/upload.h"
 #include "sim/config/fields.h"
 #include "sim/config/mistakes.h"
@@ -45,6 +46,26 @@ void check_data(const DataConfig& data, const ConfigSource& source) {
     if (const auto check = clients::data_format(data.format).check) report("data", check(data.values), source);
     if (const auto check = clients::partition_scheme(data.partition.scheme).check)
         report("data.partition", check(data.partition.values, data.partition.clients), source);
+}
+
+/// A task and data that have such targets.
+void check_task(const RunConfig& run, const ConfigSource& source) {
+    const clients::LearningTask& task = clients::learning_task(run.task);
+    const auto go_together = [](const clients::LearningTask& one, const clients::DataFormat& format) {
+        return std::ranges::any_of(format.targets, [&](clients::TargetKind kind) { return one.takes(kind); });
+    };
+    const clients::DataFormat& given = clients::data_format(run.data.format);
+    if (go_together(task, given)) return;
+    std::vector<std::string> tasks, formats;
+    for (const clients::LearningTask& one : clients::task_catalog())
+        if (go_together(one, given)) tasks.push_back(one.name);
+    for (const clients::DataFormat& format : clients::data_catalog())
+        if (go_together(task, format)) formats.push_back(format.name);
+    throw source.error("task",
+                       fmt::format("task '{}' tells {} of each example, data.format '{}' has {}; allowed with it: {}; or "
+                                   "data.format: {}",
+                                   task.name, text_of(task.targets.front()), given.name, text_of(given.targets.front()),
+                                   fmt::join(tasks, ", "), fmt::join(formats, ", ")));
 }
 
 /// Where everybody trains on everybody's examples, nothing is held out by taking it from one of them.
@@ -303,6 +324,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     collect([&] {
         if (const std::string problem = name_problem(run.name); !problem.empty()) throw source.error("name", problem);
     });
+    collect([&] { check_task(run, source); });
     collect([&] { check_data(run.data, source); });
     collect([&] { check_training(run.training, run.data.partition.clients, source); });
     collect([&] { check_clients_at_once(run.training, run.mode, source); });

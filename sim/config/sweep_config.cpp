@@ -224,8 +224,10 @@ SweepConfig load_sweep(const std::filesystem::path& file, const std::vector<std:
     config.file = std::filesystem::absolute(file).lexically_normal();
     config.overrides = overrides;
     config.target_accuracy = sweep.target_accuracy;
+    config.target_mse = sweep.target_mse;
     config.early_stopping = sweep.early_stopping;
     Expansion(axes, std::move(base)).expand(count, config);
+    check_targets(config, sweep.root);
     check_early_stopping(config, sweep.root);
     return config;
 }

@@ -30,6 +30,7 @@ void describe_sweep(Visitor& visitor, SweepFile& sweep) {
     visitor.other("seeds");
     visitor.field({.name = "max_runs", .target = &sweep.max_runs, .range = between(1, kMost), .doc = ""});
     visitor.field({.name = "target_accuracy", .target = &sweep.target_accuracy, .range = fraction(), .doc = ""});
+    visitor.field({.name = "target_mse", .target = &sweep.target_mse, .range = above(0), .doc = ""});
     EarlyStoppingConfig& stopping = sweep.early_stopping;
     visitor.begin({.name = "early_stopping", .doc = ""});
     visitor.field({.name = "rule", .target = &stopping.rule, .choices = {"halving", "median", "none"}, .doc = ""});

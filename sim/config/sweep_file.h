@@ -12,6 +12,7 @@ struct SweepFile {
     std::filesystem::path base;
     std::int64_t max_runs = 1000;
     std::optional<double> target_accuracy;
+    std::optional<double> target_mse;
     EarlyStoppingConfig early_stopping;
     std::int64_t draws = 0;       // random.runs
     std::uint64_t draw_seed = 1;  // random.seed

@@ -1,9 +1,12 @@
 #include "sim/config/sweep_rules.h"
 
+#include "clients/tasks/learning_task.h"
 #include "sim/config/sweep_file.h"
 #include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
+
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -40,6 +43,19 @@ void check_run(const SweepRun& run, std::int64_t first_round, const Node& sectio
 }
 
 }  // namespace
+
+void check_targets(const SweepConfig& sweep, const Node& root) {
+    for (const auto& [metric, target] : {std::pair("accuracy", sweep.target_accuracy), {"mse", sweep.target_mse}}) {
+        const std::string key = fmt::format("target_{}", metric);
+        for (const SweepRun& run : sweep.runs) {
+            const std::string& compared_by = clients::learning_task(run.config.task).main_metric().name;
+            if (!target || compared_by == metric) continue;
+            throw sweep_error(*root.find(key.c_str()), key,
+                              fmt::format("runs of task '{}' are compared by their {} (run '{}'); allowed: target_{}",
+                                          run.config.task, compared_by, run.id, compared_by));
+        }
+    }
+}
 
 void check_early_stopping(const SweepConfig& sweep, const Node& root) {
     if (sweep.early_stopping.rule == "none") return;

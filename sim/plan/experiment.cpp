@@ -59,7 +59,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       data_handle(data.handle),
       dataset(std::move(data.dataset)),
       model_file(open_model_file(loaded)),
-      model(model_spec(loaded, {dataset.map().shape, dataset.map().num_classes}, model_file)),
+      model(model_spec(loaded, {dataset.map().shape, dataset.map().num_classes, dataset.map().target}, model_file)),
       layout(lay_out(loaded, model, space, num_workers)),
       travels(what_travels(config, layout)),
       cut(make_cut(loaded, model, layout)),

@@ -5,10 +5,14 @@
 #include "clients/data/data_format.h"
 #include "clients/data/hold_out.h"
 #include "clients/protocol/watcher.h"
+#include "clients/tasks/learning_task.h"
 #include "clients/training/worker_plan.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/nvml.h"
 #include "sim/plan/blame.h"
+#include "sim/plan/model_spec.h"
+
+#include <fmt/ranges.h>
 
 namespace fedhive::sim {
 
@@ -27,13 +31,29 @@ clients::Dataset read_dataset(const RunConfig& run) {
     const clients::DataFormat& format = clients::data_format(run.data.format);
     const Values values = completed(run.data.values, format.keys);
     if (format.needs != nullptr) require_memory(format.needs(values));
-    return format.read(values, run.all_seeds().data);
+    return format.read(values, run.all_seeds().data, clients::learning_task(run.task).targets.front());
+}
+
+/// That what the data turned out to tell of an example goes with the task and with how examples are dealt.
+void check_target(const LoadedConfig& loaded, const clients::Dataset& dataset) {
+    const RunConfig& run = loaded.run;
+    const clients::TargetKind kind = dataset.train.target.kind;
+    check_target_of_task(loaded, kind);
+    if (kind == clients::TargetKind::Class || !clients::partition_scheme(run.data.partition.scheme).by_label) return;
+    std::vector<std::string> others;
+    for (const clients::PartitionScheme& scheme : clients::partition_catalog())
+        if (!scheme.by_label) others.push_back(scheme.name);
+    throw loaded.source->error(
+        "data.partition.scheme",
+        fmt::format("scheme '{}' deals examples by their class, and those of task '{}' have {} for targets "
+                    "here; allowed: {}",
+                    run.data.partition.scheme, run.task, text_of(kind), fmt::join(others, ", ")));
 }
 
 clients::Partition deal(const RunConfig& run, const clients::Dataset& dataset) {
     const clients::PartitionScheme& scheme = clients::partition_scheme(run.data.partition.scheme);
     return scheme.deal({dataset.train.labels, dataset.num_classes, static_cast<std::size_t>(run.data.partition.clients),
-                        run.all_seeds().partition, dataset.train.owners},
+                        run.all_seeds().partition, dataset.train.owners, dataset.train.size()},
                        completed(run.data.partition.values, scheme.keys));
 }
 
@@ -54,6 +74,7 @@ ExperimentData load_data(const LoadedConfig& loaded, aggregation::MemorySpace sp
     const clients::Dataset read =
         blame(loaded, blamed.empty() ? "data.format" : "data." + blamed, [&] { return read_dataset(config); });
     clients::throw_if_interrupted();
+    check_target(loaded, read);
     const clients::Partition partition = blame(loaded, "data.partition", [&] { return deal(config, read); });
     for (std::size_t client = 0; client < partition.num_clients(); ++client)
         if (partition.num_examples(client) == 0)

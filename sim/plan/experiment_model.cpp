@@ -85,6 +85,12 @@ aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const S
 clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& model, const aggregation::Layout& layout) {
     const Values& mode = loaded.run.mode.values;
     if (mode.find("cut") == nullptr) return {};
+    if (model.target.kind != clients::TargetKind::Class)
+        throw loaded.source->error(
+            "mode.name",
+            fmt::format("in mode '{}' the server has one class of each example to compare with, and task '{}' tells {} "
+                        "here; allowed with it: any other mode",
+                        loaded.run.mode.name, loaded.run.task, text_of(model.target.kind)));
     return blame(loaded, "mode.cut", [&] { return clients::cut_after(model, layout, mode.word("cut")); });
 }
 

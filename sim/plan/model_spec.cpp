@@ -2,6 +2,7 @@
 
 #include "clients/exported/rehearsal.h"
 #include "clients/models/model_plan.h"
+#include "clients/tasks/learning_task.h"
 #include "clients/training/engine.h"
 #include "sim/machine/machine.h"
 #include "sim/modes/mode_spec.h"
@@ -62,7 +63,7 @@ void check_fit(const RunConfig& run, const clients::exported::Program& program, 
         if (batch > program.most_batch)
             throw ConfigError(fmt::format("takes batches of up to {} examples, {} is {}; export it without max",
                                           program.most_batch, key, batch));
-    clients::libtorch_engine().rehearse(program, example, data.num_classes, this_machine().available_memory / 2);
+    clients::libtorch_engine().rehearse(program, data, this_machine().available_memory / 2);
 }
 
 clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataShape& data,
@@ -72,6 +73,7 @@ clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataSha
     spec.name.set(clients::kExportedModel);
     spec.input = data.example;
     spec.num_classes = data.num_classes;
+    spec.target = data.target;
     spec.exported = file.handle();
     bool moves = false;
     try {
@@ -85,16 +87,35 @@ clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataSha
     return spec;
 }
 
+/// Who asks for another kind of answer than most.
+std::string for_task(const RunConfig& run) { return run.task == RunConfig{}.task ? "" : fmt::format(" (task '{}')", run.task); }
+
 }  // namespace
+
+void check_target_of_task(const LoadedConfig& loaded, clients::TargetKind kind) {
+    const RunConfig& run = loaded.run;
+    const clients::LearningTask& task = clients::learning_task(run.task);
+    if (task.takes(kind)) return;
+    std::vector<std::string> tasks;
+    for (const clients::LearningTask& one : clients::task_catalog())
+        if (one.takes(kind)) tasks.push_back(one.name);
+    throw loaded.source->error(
+        "task", fmt::format("task '{}' tells {} of each example, and the data of format '{}' have {} as they are read here; "
+                            "allowed with it: {}",
+                            task.name, text_of(task.targets.front()), run.data.format, text_of(kind), fmt::join(tasks, ", ")));
+}
 
 clients::DataShape data_shape(const LoadedConfig& loaded) {
     const DataConfig& data = loaded.run.data;
     const clients::DataFormat& format = clients::data_format(data.format);
+    clients::DataShape shape;
     try {
-        return format.shape(completed(data.values, format.keys));
+        shape = format.shape(completed(data.values, format.keys), clients::learning_task(loaded.run.task).targets.front());
     } catch (const ConfigError& error) {
         throw loaded.source->error("data." + (format.blamed.empty() ? "format" : format.blamed), error.what());
     }
+    check_target_of_task(loaded, shape.target.kind);
+    return shape;
 }
 
 std::string model_key(const RunConfig& run) {
@@ -126,18 +147,20 @@ clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataSha
     std::vector<clients::PlannedLayer> plan;
     try {
         if (model.layers.empty()) {
-            spec = clients::named_model(model.name, data.example, data.num_classes, model.values);
+            spec = clients::named_model(model.name, data.example, data.num_classes, model.values, data.target);
         } else {
             spec.name.set(clients::kListedModel);
             spec.input = data.example;
             spec.num_classes = data.num_classes;
+            spec.target = data.target;
             spec.layers = model.layers;
         }
         plan = clients::plan_model(spec);
     } catch (const clients::LayerMisfit& misfit) {
-        throw loaded.source->error(model_key(loaded.run) + (model.layers.empty() ? "" : misfit.path), misfit.what());
+        throw loaded.source->error(model_key(loaded.run) + (model.layers.empty() ? "" : misfit.path),
+                                   misfit.what() + for_task(loaded.run));
     } catch (const ConfigError& error) {
-        throw loaded.source->error(model_key(loaded.run), error.what());
+        throw loaded.source->error(model_key(loaded.run), error.what() + for_task(loaded.run));
     }
     if (const clients::PlannedLayer* layer = clients::layer_with_buffers(plan))
         check_buffers(loaded,

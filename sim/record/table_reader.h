@@ -30,7 +30,9 @@ public:
         return true;
     }
 
-    const std::string& text(const char* column) const {
+    const std::vector<std::string>& columns() const { return names_; }
+
+    const std::string& text(const std::string& column) const {
         const auto name = std::find(names_.begin(), names_.end(), column);
         if (name == names_.end() || cells_.size() != names_.size()) refuse(fmt::format("no value of column '{}'", column));
         return cells_[static_cast<std::size_t>(name - names_.begin())];

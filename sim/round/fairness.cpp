@@ -33,34 +33,35 @@ double gini(std::span<const double> sorted, double mean) {
 
 }  // namespace
 
-Fairness fairness_of(std::span<const ClientQuality> clients) {
+Fairness fairness_of(std::span<const ClientQuality> clients, bool higher_is_better) {
     FEDHIVE_CHECK(!clients.empty(), "there is no client to look at");
     Fairness fairness;
     fairness.clients = clients.size();
     const auto count = static_cast<double>(clients.size());
-    std::vector<double> accuracies;
+    std::vector<double> values;
     for (const ClientQuality& client : clients) {
         const auto examples = static_cast<double>(client.examples);
-        accuracies.push_back(client.accuracy);
+        values.push_back(client.quality);
         fairness.examples += client.examples;
-        fairness.mean_by_examples += examples * client.accuracy;
+        fairness.mean_by_examples += examples * client.quality;
         fairness.loss_by_examples += examples * client.loss;
         fairness.loss_mean += client.loss;
     }
     fairness.loss_mean /= count;
     fairness.mean_by_examples /= static_cast<double>(fairness.examples);
     fairness.loss_by_examples /= static_cast<double>(fairness.examples);
-    std::sort(accuracies.begin(), accuracies.end());
-    fairness.mean = mean_of(accuracies);
+    std::sort(values.begin(), values.end());
+    fairness.mean = mean_of(values);
     double squares = 0.0;
-    for (const double accuracy : accuracies) squares += (accuracy - fairness.mean) * (accuracy - fairness.mean);
+    for (const double value : values) squares += (value - fairness.mean) * (value - fairness.mean);
     fairness.std = std::sqrt(squares / count);
     for (std::size_t i = 0; i < kFairnessPercentiles.size(); ++i)
-        fairness.percentiles[i] = percentile(accuracies, kFairnessPercentiles[i]);
-    const std::size_t tenth = (accuracies.size() + 9) / 10;
-    fairness.worst_10 = mean_of(std::span(accuracies).first(tenth));
-    fairness.best_10 = mean_of(std::span(accuracies).last(tenth));
-    fairness.gini = gini(accuracies, fairness.mean);
+        fairness.percentiles[i] = percentile(values, kFairnessPercentiles[i]);
+    const std::size_t tenth = (values.size() + 9) / 10;
+    const double lowest = mean_of(std::span(values).first(tenth)), highest = mean_of(std::span(values).last(tenth));
+    fairness.worst_10 = higher_is_better ? lowest : highest;
+    fairness.best_10 = higher_is_better ? highest : lowest;
+    fairness.gini = gini(values, fairness.mean);
     return fairness;
 }
 

@@ -12,8 +12,8 @@ namespace fedhive::sim {
 struct ClientQuality {
     std::uint32_t client_id = 0;
     std::uint64_t examples = 0;  // at least one
-    double loss = 0.0;           // cross-entropy, mean per example
-    double accuracy = 0.0;       // fraction
+    double loss = 0.0;           // mean per example
+    double quality = 0.0;        // by the task's main metric: an accuracy as a fraction
 };
 
 /// Of the clients that are evaluated, ascending: the global model, and, where that is asked for, each client's own.
@@ -24,15 +24,15 @@ struct ClientsTest {
 
 inline constexpr std::array<int, 5> kFairnessPercentiles{10, 25, 50, 75, 90};
 
-/// Of accuracies, as fractions. Clients count alike, whatever they hold; but where it says so, examples do.
+/// Of accuracies, as fractions, or of another main metric. Clients count alike, whatever they hold; but where it says so, examples do.
 struct Fairness {
     std::uint64_t clients = 0;
     std::uint64_t examples = 0;
     double mean = 0.0;
     double std = 0.0;  // of these clients, which are all there are: their squares are divided by their number
     std::array<double, kFairnessPercentiles.size()> percentiles{};  // between two clients in proportion
-    double worst_10 = 0.0;                                          // mean of the ceil(clients / 10) lowest
-    double best_10 = 0.0;                                           // and of as many highest
+    double worst_10 = 0.0;                                          // mean of the ceil(clients / 10) with the worst values
+    double best_10 = 0.0;                                           // and of as many with the best
     double gini = 0.0;  // mean difference of two clients over twice the mean: 0 all alike; 0 where the mean is 0
     double mean_by_examples = 0.0;
     double loss_mean = 0.0;
@@ -40,10 +40,10 @@ struct Fairness {
 };
 
 /// Shapes   at least one client.
-/// Order    sums go over the clients as they are given, or by rising accuracy: the same clients give the same bits.
+/// Order    sums go over the clients as they are given, or by rising values: the same clients give the same bits.
 /// Source   Li et al. 2020, "Fair Resource Allocation in Federated Learning" (arXiv:1905.10497): mean, variance, worst and best 10 %.
 ///          Gini 1912 for his coefficient.
-/// Differs  the standard deviation, which has the accuracy's unit, and not its square.
-Fairness fairness_of(std::span<const ClientQuality> clients);
+/// Differs  the standard deviation, which has the metric's unit, and not its square.
+Fairness fairness_of(std::span<const ClientQuality> clients, bool higher_is_better = true);
 
 }  // namespace fedhive::sim

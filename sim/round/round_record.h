@@ -2,19 +2,36 @@
 #pragma once
 
 #include "aggregation/base/clock.h"
+#include "sim/config/config.h"
 #include "sim/round/fairness.h"
 #include "sim/round/flight.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace fedhive::sim {
 
+/// A metric of the task by its name, clients/tasks/learning_task.h.
+struct NamedMetric {
+    std::string name;
+    double value = 0.0;
+
+    bool operator==(const NamedMetric&) const = default;
+};
+
 /// The global model's quality on the test set.
 struct Metrics {
-    double test_loss = 0.0;      // mean cross-entropy per example
-    double test_accuracy = 0.0;  // fraction
+    double test_loss = 0.0;              // mean per example of what is minimised
+    std::vector<NamedMetric> of_task{};  // in the task's order: the first is the one that runs are compared by
+
+    double main() const { return of_task.front().value; }
+    /// Good enough to stop.
+    bool reaches(const StopConfig& stop) const {
+        return (stop.test_accuracy && main() >= *stop.test_accuracy) || (stop.test_mse && main() <= *stop.test_mse);
+    }
 };
 
 /// How often clients and workers have failed since the first round; kept over a resume.

@@ -16,7 +16,7 @@ Console::LiveLine Console::start_rounds(std::int64_t done, std::int64_t rounds, 
     start_ns_ = now_ns();
     fleet_ = &fleet;
     table_width_ = terminal_.live() ? terminal_.width() : std::numeric_limits<std::size_t>::max();
-    say(round_head(table_width_));
+    say(round_head(table_width_, title_));
     if (terminal_.live() && alone_ && !quiet_) {
         live_ = true;
         redrawer_ = std::thread([this] { redraw_loop(); });
@@ -27,7 +27,7 @@ Console::LiveLine Console::start_rounds(std::int64_t done, std::int64_t rounds, 
 void Console::show_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server) {
     const std::lock_guard lock(mutex_);
     rounds_done_ = round.round;
-    if (round.test) accuracy_ = round.test->test_accuracy;
+    if (round.test) quality_ = round.test->main();
     if (quiet_) return;
     RoundRow row;
     row.round = round.round;
@@ -36,7 +36,7 @@ void Console::show_round(const RoundRecord& round, const Arrivals& arrived, cons
     row.accepted = arrived.accepted();
     row.train_loss = arrived.train_loss();
     if (round.test) row.test_loss = round.test->test_loss;
-    if (round.test) row.test_accuracy = round.test->test_accuracy;
+    if (round.test) row.quality = round.test->main();
     row.wall_s = seconds_between(round.start_ns, round.lap_ns);
     terminal_.say(round_line(row, table_width_));
     if (live_) draw_live_line();
@@ -85,7 +85,8 @@ void Console::draw_live_line() {
     }
     progress.busy = busy;
     progress.workers = workers;
-    progress.accuracy = accuracy_;
+    progress.quality = quality_;
+    progress.metric = title_;
     terminal_.draw({progress_line(progress, terminal_.width())});
 }
 

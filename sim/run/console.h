@@ -18,7 +18,9 @@ struct ServerState;
 class Console {
 public:
     /// `alone`: no starter (mpirun) passes on what is shown, which may not know how to draw a line again.
-    explicit Console(bool quiet, bool alone = true) : quiet_(quiet), alone_(alone) {}
+    /// `title`: of the metric that rounds are shown with.
+    explicit Console(std::string title, bool quiet, bool alone = true)
+        : title_(std::move(title)), quiet_(quiet), alone_(alone) {}
     Console(const Console&) = delete;
     Console& operator=(const Console&) = delete;
 
@@ -45,6 +47,7 @@ private:
     void redraw_loop();
     void draw_live_line();
 
+    std::string title_;
     bool quiet_;
     bool alone_;
     Terminal terminal_;
@@ -57,8 +60,8 @@ private:
     std::int64_t rounds_done_ = 0;
     double shown_ = 0.0;  // rounds, the one at work in part
     std::int64_t start_ns_ = 0;
-    std::optional<double> accuracy_;
-    const Fleet* fleet_ = nullptr;  // while the line is live
+    std::optional<double> quality_;  // by that metric, of the last evaluation
+    const Fleet* fleet_ = nullptr;   // while the line is live
     std::thread redrawer_;
 };
 

@@ -5,27 +5,33 @@ namespace fedhive::sim {
 namespace {
 
 std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<clients::EvaluationResult>& results) {
+    const clients::LearningTask& task = clients::learning_task(run.config.task);
     std::vector<ClientQuality> clients;
     for (std::size_t i = 0; i < results.size(); ++i) {
         const std::uint32_t client = run.evaluated_clients[i];
         const std::size_t examples = run.dataset.held_out(client).size();
-        const auto count = static_cast<double>(examples);
-        clients.push_back({client, examples, results[i].loss_sum / count, static_cast<double>(results[i].correct) / count});
+        const Metrics metrics = metrics_of(results[i], task, examples, run.dataset.map().target.width);
+        clients.push_back({client, examples, metrics.test_loss, metrics.main()});
     }
     return clients;
 }
 
 }  // namespace
 
-Metrics evaluate(Fleet& fleet, const ServerState& server, std::uint64_t num_test) {
-    double loss_sum = 0.0;
-    std::uint64_t correct = 0;
-    for (const clients::EvaluationResult& chunk : fleet.evaluate(server)) {
-        loss_sum += chunk.loss_sum;
-        correct += chunk.correct;
-    }
-    const auto total = static_cast<double>(num_test);
-    return {loss_sum / total, static_cast<double>(correct) / total};
+Metrics metrics_of(const clients::EvaluationResult& sums, const clients::LearningTask& task, std::uint64_t examples,
+                   std::uint32_t targets) {
+    const auto count = static_cast<double>(examples);
+    Metrics metrics{.test_loss = sums.loss_sum / count};
+    for (const clients::Metric& metric : task.metrics)
+        metrics.of_task.push_back({metric.name, metric.of(sums, count, static_cast<double>(targets))});
+    return metrics;
+}
+
+Metrics evaluate(Fleet& fleet, const Experiment& run) {
+    clients::EvaluationResult sums;
+    for (const clients::EvaluationResult& chunk : fleet.evaluate(run.server)) sums += chunk;
+    const clients::DatasetMap& data = run.dataset.map();
+    return metrics_of(sums, clients::learning_task(run.config.task), data.num_test, data.target.width);
 }
 
 ClientsTest evaluate_clients(Fleet& fleet, const Experiment& run) {

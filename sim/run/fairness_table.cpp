@@ -8,7 +8,9 @@ namespace fedhive::sim {
 
 namespace {
 
-constexpr std::string_view kClientColumns = "round,model,client_id,examples,loss,accuracy\n";
+std::string client_columns(const clients::Metric& metric) {
+    return fmt::format("round,model,client_id,examples,loss,{}\n", metric.name);
+}
 
 /// Calls with the name and the clients of each model that was evaluated.
 template <class Use>
@@ -19,16 +21,16 @@ void each_model(const ClientsTest& test, const Use& use) {
 
 }  // namespace
 
-std::string fairness_columns() {
-    std::string text = "round,model,clients,examples,accuracy_mean,accuracy_std";
-    for (const int percent : kFairnessPercentiles) text += fmt::format(",accuracy_p{}", percent);
-    return text + ",accuracy_worst_10,accuracy_best_10,accuracy_gini,accuracy_by_examples,loss_mean,loss_by_examples\n";
+std::string fairness_columns(const clients::Metric& metric) {
+    std::string text = fmt::format("round,model,clients,examples,{0}_mean,{0}_std", metric.name);
+    for (const int percent : kFairnessPercentiles) text += fmt::format(",{}_p{}", metric.name, percent);
+    return text + fmt::format(",{0}_worst_10,{0}_best_10,{0}_gini,{0}_by_examples,loss_mean,loss_by_examples\n", metric.name);
 }
 
-std::string fairness_rows(std::int64_t round, const ClientsTest& test) {
+std::string fairness_rows(std::int64_t round, const ClientsTest& test, const clients::Metric& metric) {
     std::string rows;
     each_model(test, [&](const char* model, const std::vector<ClientQuality>& clients) {
-        const Fairness of = fairness_of(clients);
+        const Fairness of = fairness_of(clients, metric.higher_is_better);
         rows += fmt::format("{},{},{},{},{},{}", round, model, of.clients, of.examples, of.mean, of.std);
         for (const double percentile : of.percentiles) rows += fmt::format(",{}", percentile);
         rows += fmt::format(",{},{},{},{},{},{}\n", of.worst_10, of.best_10, of.gini, of.mean_by_examples, of.loss_mean,
@@ -37,19 +39,22 @@ std::string fairness_rows(std::int64_t round, const ClientsTest& test) {
     return rows;
 }
 
-std::string client_accuracy_table(std::int64_t round, const ClientsTest& test) {
-    std::string text(kClientColumns);
+std::string client_table_name(const clients::Metric& metric) { return fmt::format("client_{}.csv", metric.name); }
+
+std::string client_table(std::int64_t round, const ClientsTest& test, const clients::Metric& metric) {
+    std::string text = client_columns(metric);
     each_model(test, [&](const char* model, const std::vector<ClientQuality>& clients) {
         for (const ClientQuality& client : clients)
             text += fmt::format("{},{},{},{},{},{}\n", round, model, client.client_id, client.examples, client.loss,
-                                client.accuracy);
+                                client.quality);
     });
     return text;
 }
 
-std::int64_t round_of_client_accuracy(std::string_view text) {
-    if (!text.starts_with(kClientColumns)) return 0;
-    text.remove_prefix(kClientColumns.size());
+std::int64_t round_of_client_table(std::string_view text, const clients::Metric& metric) {
+    const std::string columns = client_columns(metric);
+    if (!text.starts_with(columns)) return 0;
+    text.remove_prefix(columns.size());
     std::int64_t round = 0;
     std::from_chars(text.data(), text.data() + text.size(), round);
     return round;

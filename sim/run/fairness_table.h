@@ -1,6 +1,7 @@
-// fairness.csv and client_accuracy.csv as text: what evaluations on the clients' held-out examples leave (results/README.md).
+// fairness.csv and client_accuracy.csv, or client_mse.csv, as text: what evaluations on the clients' held-out examples leave (results/README.md).
 #pragma once
 
+#include "clients/tasks/learning_task.h"
 #include "sim/round/fairness.h"
 
 #include <cstdint>
@@ -9,16 +10,19 @@
 
 namespace fedhive::sim {
 
-/// The header of fairness.csv, with its line end.
-std::string fairness_columns();
+/// The header of fairness.csv, with its line end. `metric`: the task's main one.
+std::string fairness_columns(const clients::Metric& metric);
 
 /// A row of fairness.csv for each model that was evaluated after round `round`, from 1.
-std::string fairness_rows(std::int64_t round, const ClientsTest& test);
+std::string fairness_rows(std::int64_t round, const ClientsTest& test, const clients::Metric& metric);
 
-/// All of client_accuracy.csv.
-std::string client_accuracy_table(std::int64_t round, const ClientsTest& test);
+/// "client_accuracy.csv"
+std::string client_table_name(const clients::Metric& metric);
 
-/// The round that a client_accuracy.csv is of; 0 where the text is none.
-std::int64_t round_of_client_accuracy(std::string_view text);
+/// All of it.
+std::string client_table(std::int64_t round, const ClientsTest& test, const clients::Metric& metric);
+
+/// The round that such a table is of; 0 where the text is none.
+std::int64_t round_of_client_table(std::string_view text, const clients::Metric& metric);
 
 }  // namespace fedhive::sim

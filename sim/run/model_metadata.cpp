@@ -29,9 +29,10 @@ std::map<std::string, std::string> model_metadata(const Experiment& run, const s
         {"data.format", config.data.format},
         {"data.normalize.mean", nlohmann::json(config.data.normalize.mean).dump()},
         {"data.normalize.std", nlohmann::json(config.data.normalize.std).dump()}});
+    metadata["task"] = config.task;
     if (data.shape.vocabulary > 0) metadata["vocabulary"] = std::to_string(data.shape.vocabulary);
     if (test) {
-        metadata["test_accuracy"] = fmt::format("{}", test->test_accuracy);
+        for (const NamedMetric& metric : test->of_task) metadata["test_" + metric.name] = fmt::format("{}", metric.value);
         metadata["test_loss"] = fmt::format("{}", test->test_loss);
     }
     return metadata;

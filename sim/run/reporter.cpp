@@ -1,6 +1,7 @@
 #include "sim/run/reporter.h"
 
 #include "clients/models/model_plan.h"
+#include "clients/tasks/learning_task.h"
 #include "clients/training/libtorch_info.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/engine_choice.h"
@@ -58,7 +59,7 @@ nlohmann::ordered_json ranks_to_json(const Ranks& ranks) {
 Reporter::Reporter(const Experiment& run, RunFolder* folder, bool quiet, Past past)
     : run_(run),
       folder_(folder),
-      console_(quiet || folder == nullptr, run.ranks.is_alone()),
+      console_(clients::learning_task(run.config.task).main_metric().title, quiet || folder == nullptr, run.ranks.is_alone()),
       past_(std::move(past)),
       start_ns_(now_ns()) {
     if (past_.started.empty()) past_.started = utc_time();
@@ -139,8 +140,9 @@ void Reporter::finish() {
     folder_->add_event("finished", {{"version", run_.server.version}});
     write_manifest("finished");  // last: what says that a run has finished is true of all its files
     const std::optional<Metrics>& test = past_.progress.test;
-    const std::string accuracy = test ? fmt::format("test accuracy {:.4f}, ", test->test_accuracy) : "";
-    console_.say(fmt::format("\n{}{} server steps in {:.1f} s", accuracy, run_.server.version, progress().wall_s), Tone::Good);
+    const std::string title = clients::learning_task(run_.config.task).main_metric().title;
+    const std::string quality = test ? fmt::format("test {} {:.4f}, ", title, test->main()) : "";
+    console_.say(fmt::format("\n{}{} server steps in {:.1f} s", quality, run_.server.version, progress().wall_s), Tone::Good);
     console_.say(fmt::format("model_sha256 {}\nresults in {}", model_sha256(run_.layout, model), folder_->path().string()));
 }
 
@@ -218,6 +220,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["threads"] = run_.config.threads;
     manifest["seed"] = run_.config.seed;
     manifest["seeds"] = to_json(run_.config.all_seeds());
+    manifest["task"] = run_.config.task;
     manifest["strategy"] = run_.config.strategy.name;
     manifest["mode"] = run_.config.mode.name;
     manifest["num_clients"] = run_.dataset.map().num_clients;
@@ -229,7 +232,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["model_sha256"] = over ? final_hash() : nlohmann::json(nullptr);
     if (const std::optional<Metrics>& test = past_.progress.test) {
         manifest["test_loss"] = test->test_loss;
-        manifest["test_accuracy"] = test->test_accuracy;
+        for (const NamedMetric& metric : test->of_task) manifest["test_" + metric.name] = metric.value;
     }
     manifest["wall_s"] = seconds_to_json(progress());
     manifest["round"] = run_.server.round;

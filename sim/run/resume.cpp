@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
 #include "clients/data/data_format.h"
+#include "clients/tasks/learning_task.h"
 #include "sim/machine/machine.h"
 #include "sim/record/json_value.h"
 #include "sim/run/checkpointer.h"
@@ -95,9 +96,8 @@ std::vector<std::string> check_changes(const std::vector<ConfigChange>& found, c
 
 bool is_over(const RunConfig& config, const Checkpoint& checkpoint) {
     const Progress& progress = checkpoint.progress;
-    const bool accurate_enough = config.stop.test_accuracy && progress.test && progress.test_round == checkpoint.round &&
-                                 progress.test->test_accuracy >= *config.stop.test_accuracy;
-    return checkpoint.round >= config.rounds || accurate_enough;
+    const bool good_enough = progress.test && progress.test_round == checkpoint.round && progress.test->reaches(config.stop);
+    return checkpoint.round >= config.rounds || good_enough;
 }
 
 /// What asks a run that has finished for more.
@@ -108,10 +108,10 @@ bool asks_for_more(const std::vector<ConfigChange>& found) {
 
 std::string how_it_finished(const std::optional<std::int64_t>& round, const RunConfig& config, const fs::path& folder) {
     const std::int64_t rounds = round.value_or(config.rounds);
-    const std::string by_accuracy =
-        rounds < config.rounds ? " by stop.test_accuracy, which --set stop.test_accuracy=null takes away" : "";
+    const std::string key = fmt::format("stop.test_{}", clients::learning_task(config.task).main_metric().name);
+    const std::string early = rounds < config.rounds ? fmt::format(" by {0}, which --set {0}=null takes away", key) : "";
     return fmt::format("{}: the run has finished after {} rounds{}; for more: fedhive run --resume {} --set rounds=N",
-                       folder.string(), rounds, by_accuracy, folder.string());
+                       folder.string(), rounds, early, folder.string());
 }
 
 /// Puts the models that clients in flight started from into regions of their own.
@@ -209,7 +209,8 @@ Resumption find_resumption(const ResumeOptions& options) {
             throw found.loaded.source->error(
                 "rounds", fmt::format("{} is below the {} rounds already done; allowed: {} or more", wanted.rounds,
                                       checkpoint.round, checkpoint.round));
-        if (checkpoint.round > 0) check_tables(folder, checkpoint.tables, checkpoint.round);
+        if (checkpoint.round > 0)
+            check_tables(folder, checkpoint.tables, checkpoint.round, clients::learning_task(wanted.task));
         found.over = is_over(wanted, checkpoint);
         found.past.progress = checkpoint.progress;
         found.point.round = checkpoint.round;

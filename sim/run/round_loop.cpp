@@ -14,9 +14,7 @@ bool evaluation_due(const RunConfig& config, std::int64_t round) {
     return (round + 1) % config.evaluation.every == 0 || round + 1 == config.rounds;
 }
 
-bool stop_reached(const RunConfig& config, const RoundRecord& round) {
-    return config.stop.test_accuracy && round.test && round.test->test_accuracy >= *config.stop.test_accuracy;
-}
+bool stop_reached(const RunConfig& config, const RoundRecord& round) { return round.test && round.test->reaches(config.stop); }
 
 /// On the clients' own examples, where it was the last round for whatever reason, too.
 bool on_clients_due(const RunConfig& config, std::int64_t round, bool stop) {
@@ -81,7 +79,7 @@ bool run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter, Checkpointer&
         fleet.throw_if_interrupted();
         RoundRecord round = reporter.begin(server);
         const Arrivals arrived = run_round(run, fleet, round);
-        if (evaluation_due(config, server.round)) round.test = evaluate(fleet, server, run.dataset.map().num_test);
+        if (evaluation_due(config, server.round)) round.test = evaluate(fleet, run);
         stop = stop_reached(config, round);
         if (on_clients_due(config, server.round, stop)) round.on_clients = evaluate_clients(fleet, run);
         round.lap(Phase::Evaluate);

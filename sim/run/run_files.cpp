@@ -4,13 +4,13 @@
 #include "aggregation/base/input_file.h"
 #include "sim/config/config.h"
 #include "sim/config/suggest.h"
+#include "sim/run/fairness_table.h"
 
 #include <nlohmann/json.hpp>
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <ctime>
 #include <optional>
@@ -22,8 +22,13 @@ namespace fs = std::filesystem;
 namespace {
 
 /// The manifest goes last, so that an overwriting that is cut short can be told to go on.
-constexpr std::array kFiles{"config.yaml",         "rounds.csv",    "clients.csv",  "arrivals.csv",      "fairness.csv",
-                            "client_accuracy.csv", "partition.csv", "events.jsonl", "model.safetensors", "manifest.json"};
+std::vector<std::string> known_files() {
+    std::vector<std::string> files{"config.yaml", "rounds.csv", "clients.csv", "arrivals.csv", "fairness.csv"};
+    for (const clients::LearningTask& task : clients::task_catalog()) files.push_back(client_table_name(task.main_metric()));
+    files.insert(files.end(), {"partition.csv", "events.jsonl", "model.safetensors", "manifest.json"});
+    return files;
+}
+
 constexpr std::string_view kPart = ".part";
 constexpr std::string_view kCheckpointPrefix = "round-";
 constexpr std::string_view kCheckpointSuffix = ".safetensors";
@@ -60,7 +65,7 @@ std::vector<fs::path> files_of_a_run(const fs::path& folder) {
         if (round_of(without_part(entry))) files.push_back(entry);
     for (const fs::path& entry : entries_of(folder / "logs"))
         if (entry.filename().native().starts_with("worker-")) files.push_back(entry);
-    for (const char* name : kFiles)
+    for (const std::string& name : known_files())
         for (const fs::path& file : {folder / (name + std::string(kPart)), folder / name})
             if (fs::exists(file)) files.push_back(file);
     return files;

@@ -22,9 +22,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kRoundColumns =
-    "round,version,cohort,accepted,failed,train_loss,test_loss,test_accuracy,bytes_down,bytes_up,staleness_mean,wall_s,"
-    "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s,left_behind,in_flight,virtual_s,started_s\n";
+std::string round_columns(const clients::LearningTask& task) {
+    std::string text = "round,version,cohort,accepted,failed,train_loss,test_loss,";
+    for (const clients::Metric& metric : task.metrics) text += fmt::format("test_{},", metric.name);
+    return text +
+           "bytes_down,bytes_up,staleness_mean,wall_s,"
+           "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s,left_behind,in_flight,virtual_s,started_s\n";
+}
+
 constexpr std::string_view kClientColumns =
     "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure,sent_round,staleness,"
     "started_s,gather_s,update_s\n";
@@ -112,20 +117,22 @@ void check_table(const fs::path& file, const TableEnd& end, std::string_view col
 
 RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& first_checkpoint)
     : lock_(write_first_files(std::move(lock), config, first_checkpoint)),
+      task_(clients::learning_task(config.task)),
       rounds_(path() / "rounds.csv"),
       clients_(path() / "clients.csv"),
       events_(path() / "events.jsonl"),
       arrivals_(path() / "arrivals.csv") {
     make_folders();
     if (config.evaluation.clients.every) fairness_.emplace(path() / "fairness.csv");
-    rounds_.append(kRoundColumns);
+    rounds_.append(round_columns(task_));
     clients_.append(kClientColumns);
     arrivals_.append(kArrivalColumns);
-    if (fairness_) fairness_->append(fairness_columns());
+    if (fairness_) fairness_->append(fairness_columns(metric()));
 }
 
 RunFolder::RunFolder(RunLock lock, const RunConfig& config)
     : lock_(std::move(lock)),
+      task_(clients::learning_task(config.task)),
       rounds_(path() / "rounds.csv"),
       clients_(path() / "clients.csv"),
       events_(path() / "events.jsonl"),
@@ -138,13 +145,13 @@ void RunFolder::go_back_to(const TablePositions& tables, std::int64_t round) {
     remove_part_files(path());
     put_folders_aside(path());
     unlink((path() / "model.safetensors").c_str());
-    cut_table(rounds_, tables.rounds.bytes, kRoundColumns);
+    cut_table(rounds_, tables.rounds.bytes, round_columns(task_));
     cut_table(clients_, tables.clients.bytes, kClientColumns);
     cut_table(arrivals_, tables.arrivals.bytes, kArrivalColumns);
     if (fairness_) {
-        cut_table(*fairness_, tables.fairness.bytes, fairness_columns());
-        const fs::path accuracies = path() / "client_accuracy.csv";
-        if (round_of_client_accuracy(read_file_or_nothing(accuracies)) > round) unlink(accuracies.c_str());
+        cut_table(*fairness_, tables.fairness.bytes, fairness_columns(metric()));
+        const fs::path on_clients = path() / client_table_name(metric());
+        if (round_of_client_table(read_file_or_nothing(on_clients), metric()) > round) unlink(on_clients.c_str());
     }
     events_.cut(whole_lines(read_file(path() / "events.jsonl", aggregation::available_memory_bytes())));
 }
@@ -165,7 +172,9 @@ void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, con
     if (round.on_clients) add_clients_test(round.round, *round.on_clients);
     const std::size_t cohort = arrived.clients.size();
     const std::size_t accepted = arrived.accepted();
-    const std::string test = round.test ? fmt::format("{},{}", round.test->test_loss, round.test->test_accuracy) : ",";
+    std::string test = round.test ? fmt::format("{}", round.test->test_loss) : "";
+    for (std::size_t i = 0; i < task_.metrics.size(); ++i)
+        test += round.test ? fmt::format(",{}", round.test->of_task[i].value) : ",";
     const std::size_t left_behind = arrived.left_behind();
     std::string row =
         fmt::format("{},{},{},{},{},{},{},{},{},{},{:.6f}", round.round, server.version, cohort, accepted,
@@ -177,8 +186,8 @@ void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, con
 }
 
 void RunFolder::add_clients_test(std::int64_t round, const ClientsTest& test) {
-    fairness_->append(fairness_rows(round, test));
-    write_file(path() / "client_accuracy.csv", client_accuracy_table(round, test));
+    fairness_->append(fairness_rows(round, test, metric()));
+    write_file(path() / client_table_name(metric()), client_table(round, test, metric()));
 }
 
 void RunFolder::add_event(const std::string& event, const nlohmann::json& details) {
@@ -195,7 +204,9 @@ void RunFolder::write_manifest(const nlohmann::ordered_json& manifest) const {
 void RunFolder::write_config(const RunConfig& config) const { write_file(path() / "config.yaml", to_yaml(config)); }
 
 void write_partition(const fs::path& file, const clients::SharedDataset& dataset) {
-    const auto num_classes = static_cast<std::size_t>(dataset.map().num_classes);
+    // Where an example has no one class, there are none to count.
+    const bool labelled = dataset.map().target.kind == clients::TargetKind::Class;
+    const std::size_t num_classes = labelled ? static_cast<std::size_t>(dataset.map().num_classes) : 0;
     const std::size_t clients = num_partitioned(dataset.map().num_clients, num_classes);
     write_file(file, [&](const WritePart& write) {
         std::string row = "client_id,num_examples";
@@ -203,8 +214,10 @@ void write_partition(const fs::path& file, const clients::SharedDataset& dataset
         write(row + ",held_out\n");
         for (std::size_t client = 0; client < clients; ++client) {
             const auto shard = dataset.shard(client);
-            const auto counts = clients::label_counts(shard, dataset.train().labels, dataset.map().num_classes);
-            write(fmt::format("{},{},{},{}\n", client, shard.size(), fmt::join(counts, ","), dataset.held_out(client).size()));
+            row = fmt::format("{},{}", client, shard.size());
+            for (const std::uint64_t count : clients::label_counts(shard, dataset.train(), dataset.map().num_classes))
+                row += fmt::format(",{}", count);
+            write(fmt::format("{},{}\n", row, dataset.held_out(client).size()));
         }
     });
 }
@@ -228,13 +241,15 @@ void RunFolder::expect_whole_tables() const {
     if (fairness_) fairness_->expect_whole();
 }
 
-void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds) {
-    check_table(folder / "rounds.csv", tables.rounds, kRoundColumns, rounds);
+void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds,
+                  const clients::LearningTask& task) {
+    check_table(folder / "rounds.csv", tables.rounds, round_columns(task), rounds);
     check_table(folder / "clients.csv", tables.clients, kClientColumns, rounds);
     // On the virtual clock it has no rows.
     if (tables.arrivals.bytes > kArrivalColumns.size())
         check_table(folder / "arrivals.csv", tables.arrivals, kArrivalColumns, rounds);
-    if (tables.fairness.bytes > 0) check_table(folder / "fairness.csv", tables.fairness, fairness_columns(), rounds, false);
+    if (tables.fairness.bytes > 0)
+        check_table(folder / "fairness.csv", tables.fairness, fairness_columns(task.main_metric()), rounds, false);
 }
 
 }  // namespace fedhive::sim

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "clients/data/shared_dataset.h"
+#include "clients/tasks/learning_task.h"
 #include "sim/config/config.h"
 #include "sim/record/append_file.h"
 #include "sim/record/run_lock.h"
@@ -50,7 +51,7 @@ public:
     void go_back_to(const TablePositions& tables, std::int64_t round);
 
     /// One row of rounds.csv, the rows of clients.csv, and, where clients were evaluated on their own examples, of fairness.csv; and all of
-    /// client_accuracy.csv then.
+    /// client_accuracy.csv, or that of the task's main metric, then.
     void add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server);
 
     /// One line of events.jsonl; the time is added.
@@ -66,9 +67,11 @@ public:
 
 private:
     void make_folders() const;
+    const clients::Metric& metric() const { return task_.main_metric(); }
     void add_clients_test(std::int64_t round, const ClientsTest& test);
 
     RunLock lock_;
+    const clients::LearningTask& task_;
     AppendFile rounds_;
     AppendFile clients_;
     AppendFile events_;
@@ -78,6 +81,7 @@ private:
 
 /// Throws ConfigError where the tables in a folder cannot be cut back to `tables`: their columns, or the rows up to there, are not those
 /// of a run that had finished `rounds` rounds, at least one.
-void check_tables(const std::filesystem::path& folder, const TablePositions& tables, std::int64_t rounds);
+void check_tables(const std::filesystem::path& folder, const TablePositions& tables, std::int64_t rounds,
+                  const clients::LearningTask& task);
 
 }  // namespace fedhive::sim

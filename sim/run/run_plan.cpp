@@ -38,8 +38,9 @@ std::string histogram_rows(const clients::SharedDataset& dataset) {
     constexpr std::size_t kMaxLabels = 60;
     const std::size_t rows = std::min<std::size_t>(kMaxRows, dataset.map().num_clients);
     std::string text;
+    if (dataset.map().target.kind != clients::TargetKind::Class) return "";
     for (std::size_t client = 0; client < rows; ++client) {
-        const auto counts = clients::label_counts(dataset.shard(client), dataset.train().labels, dataset.map().num_classes);
+        const auto counts = clients::label_counts(dataset.shard(client), dataset.train(), dataset.map().num_classes);
         const std::uint64_t most = std::max<std::uint64_t>(1, *std::max_element(counts.begin(), counts.end()));
         text += fmt::format("{}client {:<3} |", client == 0 ? "" : "            ", client);
         const std::size_t shown = std::min(counts.size(), kMaxLabels);
@@ -80,6 +81,14 @@ std::string describe_type(const clients::DatasetMap& data) {
     if (data.shape.vocabulary > 0) return " of tokens";
     if (data.type == clients::ValueType::U8) return "";
     return data.rounded ? " of f32, rounded from f64" : " of f32";
+}
+
+/// "10 classes", "65 classes at each position", "1 number each".
+std::string describe_targets(const clients::DatasetMap& data) {
+    if (data.target.kind == clients::TargetKind::Numbers)
+        return fmt::format("{} number{} each", data.target.width, data.target.width == 1 ? "" : "s");
+    return fmt::format("{} classes{}", data.num_classes,
+                       data.target.kind == clients::TargetKind::ClassEach ? " at each position" : "");
 }
 
 /// "3x32x32", or "80 tokens of 65".
@@ -144,19 +153,21 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     const std::string seeds = describe_seeds(config);
     const std::string mode = config.mode.name == ModeConfig{}.name ? "" : " · " + config.mode.name;
     const std::string strategy = describe_strategy(config.strategy);
-    std::string text = fmt::format("run         {} · {}{} · {} rounds · seed {}{}\n", config.name, strategy, mode,
+    const std::string task = config.task == RunConfig{}.task ? "" : " · " + config.task;
+    std::string text = fmt::format("run         {}{} · {}{} · {} rounds · seed {}{}\n", config.name, task, strategy, mode,
                                    config.rounds, config.seed, seeds.empty() ? "" : fmt::format(" ({})", seeds));
     text += fmt::format("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
     text += describe_ranks(run);
     text += describe_steps(run);
     text += fmt::format("model       {} · {} parameters · input {}\n", run.model.name.get(), run.layout.num_parameters(),
                         describe_input(data.shape));
-    text += fmt::format("data        {} · {} training and {} test examples{} · {} classes{}\n", config.data.format,
-                        data.num_train, data.num_test, describe_type(data), data.num_classes, describe_left_out(data));
+    text += fmt::format("data        {} · {} training and {} test examples{} · {}{}\n", config.data.format, data.num_train,
+                        data.num_test, describe_type(data), describe_targets(data), describe_left_out(data));
     const std::string held_out = data.num_held_out == 0 ? "" : fmt::format(" · {} more held out", data.num_held_out);
     text += fmt::format("clients     {} by {} · {}{} · {} per round\n", data.num_clients, config.data.partition.scheme,
                         shard_sizes(run.dataset), held_out, run.mode.in_flight);
-    text += fmt::format("partition   {}", histogram_rows(run.dataset));
+    const std::string histogram = histogram_rows(run.dataset);
+    if (!histogram.empty()) text += fmt::format("partition   {}", histogram);
     text += describe_clients_evaluation(run);
     const std::string each =
         run.num_workers == 0 ? ""

@@ -19,11 +19,11 @@ constexpr std::size_t kLargestBar = 30;
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.4f}", *value) : "-"; }
 
 std::string row_of(std::size_t width, std::string_view round, std::string_view version, std::string_view accepted,
-                   std::string_view train_loss, std::string_view test_loss, std::string_view accuracy,
+                   std::string_view train_loss, std::string_view test_loss, std::string_view quality,
                    std::string_view seconds) {
-    if (width < kAllColumns) return fmt::format("{:>6} {:>9} {:>10} {:>9}", round, accepted, accuracy, seconds);
-    return fmt::format("{:>6} {:>8} {:>9} {:>11} {:>10} {:>10} {:>9}", round, version, accepted, train_loss, test_loss,
-                       accuracy, seconds);
+    if (width < kAllColumns) return fmt::format("{:>6} {:>9} {:>10} {:>9}", round, accepted, quality, seconds);
+    return fmt::format("{:>6} {:>8} {:>9} {:>11} {:>10} {:>10} {:>9}", round, version, accepted, train_loss, test_loss, quality,
+                       seconds);
 }
 
 /// A part of the line; of those that are not there always (0), the one with the smallest number is taken first.
@@ -56,14 +56,14 @@ std::string workers_text(const RunProgress& progress) {
 
 }  // namespace
 
-std::string round_head(std::size_t width) {
-    return row_of(width, "round", "version", "accepted", "train loss", "test loss", "accuracy", "seconds");
+std::string round_head(std::size_t width, const std::string& metric) {
+    return row_of(width, "round", "version", "accepted", "train loss", "test loss", metric, "seconds");
 }
 
 std::string round_line(const RoundRow& row, std::size_t width) {
     return row_of(width, fmt::format("{}", row.round), fmt::format("{}", row.version),
                   fmt::format("{}/{}", row.accepted, row.cohort), number(row.train_loss), number(row.test_loss),
-                  number(row.test_accuracy), fmt::format("{:.3f}", row.wall_s));
+                  number(row.quality), fmt::format("{:.3f}", row.wall_s));
 }
 
 std::string progress_line(const RunProgress& progress, std::size_t width) {
@@ -80,7 +80,7 @@ std::string progress_line(const RunProgress& progress, std::size_t width) {
     if (progress.rounds_per_s) parts.push_back({fmt::format(" · {}", rate_text(*progress.rounds_per_s)), 6});
     if (progress.eta_s) parts.push_back({fmt::format(" · ETA {}", clock_time(*progress.eta_s)), 1});
     if (progress.workers > 0) parts.push_back({fmt::format(" · {}", workers_text(progress)), 5});
-    if (progress.accuracy) parts.push_back({fmt::format(" · accuracy {:.4f}", *progress.accuracy), 2});
+    if (progress.quality) parts.push_back({fmt::format(" · {} {:.4f}", progress.metric, *progress.quality), 2});
     parts = parts_that_fit(std::move(parts), width);
     std::size_t left_over = width;
     for (const Part& part : parts) left_over -= std::min(left_over, columns(part.text));

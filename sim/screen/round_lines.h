@@ -17,7 +17,7 @@ struct RoundRow {
     std::uint64_t failed = 0;
     std::optional<double> train_loss;
     std::optional<double> test_loss;
-    std::optional<double> test_accuracy;
+    std::optional<double> quality;  // by the main metric of the run's task
     double wall_s = 0.0;
     std::optional<double> virtual_s;
     std::uint64_t bytes_down = 0;
@@ -25,7 +25,8 @@ struct RoundRow {
 };
 
 /// Aligned columns; on a terminal too narrow for all of them, fewer. `width` in columns, the same for head and rows.
-std::string round_head(std::size_t width);
+/// `metric`: its title.
+std::string round_head(std::size_t width, const std::string& metric);
 std::string round_line(const RoundRow& row, std::size_t width);
 
 /// How far a run is, at one moment.
@@ -38,10 +39,11 @@ struct RunProgress {
     std::optional<double> eta_s;
     std::optional<std::size_t> busy;  // workers that have a task
     std::size_t workers = 0;          // 0: the coordinator trains
-    std::optional<double> accuracy;   // of the last evaluation
+    std::optional<double> quality;    // of the last evaluation, by …
+    std::string metric{};             // … whose title
 };
 
-/// One line of at most `width` columns: round and percentage, and as far as there is room, in this order, ETA, accuracy, bar, elapsed time,
+/// One line of at most `width` columns: round and percentage, and as far as there is room, in this order, ETA, metric, bar, elapsed time,
 /// workers and rate.
 std::string progress_line(const RunProgress& progress, std::size_t width);
 

@@ -22,7 +22,6 @@ bool set_cell(RoundRow& row, const std::string& column, const std::string& cell)
     if (column == "failed") return parse_cell(cell, row.failed);
     if (column == "train_loss") return parse_cell(cell, row.train_loss);
     if (column == "test_loss") return parse_cell(cell, row.test_loss);
-    if (column == "test_accuracy") return parse_cell(cell, row.test_accuracy);
     if (column == "wall_s") return parse_cell(cell, row.wall_s);
     if (column == "virtual_s") return parse_cell(cell, row.virtual_s);
     if (column == "bytes_down") return parse_cell(cell, row.bytes_down);
@@ -82,7 +81,11 @@ void RunView::read_manifest() {
 
 void RunView::read_config() {
     const auto text = config_.if_changed();
-    if (text) parse_cell(top_level_value(*text, "rounds"), rounds_);
+    if (!text) return;
+    parse_cell(top_level_value(*text, "rounds"), rounds_);
+    const std::string name = top_level_value(*text, "task");
+    for (const clients::LearningTask& task : clients::task_catalog())
+        if (task.name == name) metric_ = &task.main_metric();
 }
 
 void RunView::read_rows() {
@@ -91,26 +94,31 @@ void RunView::read_rows() {
         columns_.clear();
         rows_.clear();
         torn_lines_ = 0;
-        accuracy_.reset();
+        quality_.reset();
         done_s_ = 0.0;
     }
     for (const std::string& line : added.lines) columns_.empty() ? read_head(line) : add_row(line);
 }
 
-void RunView::read_head(const std::string& line) { columns_ = cells_of(line); }
+void RunView::read_head(const std::string& line) {
+    columns_ = cells_of(line);
+    if (const clients::Metric* found = main_metric_of(columns_)) metric_ = found;
+}
 
 void RunView::add_row(const std::string& line) {
     Row row;
     const std::vector<std::string> cells = cells_of(line);
     bool whole = cells.size() == columns_.size();
-    for (std::size_t i = 0; whole && i < cells.size(); ++i) whole = set_cell(row, columns_[i], cells[i]);
+    const std::string main = metric_ == nullptr ? "" : "test_" + metric_->name;
+    for (std::size_t i = 0; whole && i < cells.size(); ++i)
+        whole = columns_[i] == main ? parse_cell(cells[i], row.quality) : set_cell(row, columns_[i], cells[i]);
     if (!whole) {
         ++torn_lines_;
         return;
     }
     rows_.push_back(row);
     done_s_ += row.wall_s;
-    if (row.test_accuracy) accuracy_ = row.test_accuracy;
+    if (row.quality) quality_ = row.quality;
 }
 
 std::optional<double> RunView::rounds_per_s() const {
@@ -137,7 +145,8 @@ RunProgress RunView::progress() const {
             .eta_s = eta_s(),
             .busy = std::nullopt,
             .workers = static_cast<std::size_t>(std::max<std::int64_t>(0, workers_)),
-            .accuracy = accuracy_};
+            .quality = quality_,
+            .metric = shown_metric(metric_).title};
 }
 
 }  // namespace fedhive::sim

@@ -2,6 +2,7 @@
 // other files only where they changed. It only reads; a run that is watched takes no notice.
 #pragma once
 
+#include "sim/record/main_metric.h"
 #include "sim/screen/round_lines.h"
 #include "sim/screen/watched_file.h"
 
@@ -42,7 +43,10 @@ public:
     const std::vector<Row>& rows() const { return rows_; }
     std::uint64_t torn_lines() const { return torn_lines_ + (table_.unfinished_bytes() > 0 ? 1 : 0); }
 
-    std::optional<double> accuracy() const { return accuracy_; }  // of the last round that was evaluated
+    /// Of the last round that was evaluated, by metric().
+    std::optional<double> quality() const { return quality_; }
+    /// By which runs of this one's task are compared; null: not known yet.
+    const clients::Metric* metric() const { return metric_; }
 
     /// Seconds of the rounds done and, of a run at work, of the round at work; a resumed run's break does not count.
     double elapsed_s() const { return done_s_ + at_work_s_; }
@@ -76,7 +80,8 @@ private:
     std::vector<std::string> columns_;  // of rounds.csv; empty: it has no head yet
     std::vector<Row> rows_;
     std::uint64_t torn_lines_ = 0;
-    std::optional<double> accuracy_;
+    const clients::Metric* metric_ = nullptr;
+    std::optional<double> quality_;
     double done_s_ = 0.0;
     double at_work_s_ = 0.0;
 };

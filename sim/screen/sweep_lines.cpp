@@ -25,14 +25,16 @@ struct Column {
 std::string optional_text(const std::optional<double>& value, std::string (*text)(double)) {
     return value ? text(*value) : "-";
 }
-std::string accuracy_text(double accuracy) { return fmt::format("{:.4f}", accuracy); }
+std::string quality_text(double quality) { return fmt::format("{:.4f}", quality); }
 
 std::string round_text(const SweepEntry& run) { return fmt::format("{}/{}", run.round, run.rounds); }
+
+constexpr const char* kQuality = "";  // the head is the title of the runs' metric
 
 const std::vector<Column>& all_columns() {
     static const std::vector<Column> columns{
         {"round", 9, round_text, 0},
-        {"accuracy", 9, [](const SweepEntry& run) { return optional_text(run.accuracy, accuracy_text); }, 1},
+        {kQuality, 9, [](const SweepEntry& run) { return optional_text(run.quality, quality_text); }, 1},
         {"rate", 15, [](const SweepEntry& run) { return optional_text(run.rounds_per_s, rate_text); }, 4},
         {"ETA", 8,
          [](const SweepEntry& run) { return run.status == "killed" ? run.status : optional_text(run.eta_s, clock_time); }, 2},
@@ -117,7 +119,7 @@ std::string time_line(const SweepView& sweep, std::size_t width) {
 }
 
 std::string best_line(const SweepEntry& best, std::size_t width) {
-    return cut(fmt::format("best {}  {}", accuracy_text(*best.accuracy), best.id), width);
+    return cut(fmt::format("best {}  {}", quality_text(*best.quality), best.id), width);
 }
 
 std::string mark_of(const SweepEntry& run, bool colour) {
@@ -128,7 +130,7 @@ std::string mark_of(const SweepEntry& run, bool colour) {
 /// "✓ lr-0.1+seed-2  0.9712", "✗ lr-1+seed-2  worker 0 was killed"
 std::string ended_line(const SweepEntry& run, std::size_t id_room, std::size_t width, bool colour) {
     std::string line = fmt::format("{} {}", mark_of(run, colour), left(run.id, id_room));
-    if (run.accuracy && run.status != "failed") line += "  " + accuracy_text(*run.accuracy);
+    if (run.quality && run.status != "failed") line += "  " + quality_text(*run.quality);
     if (!run.reason.empty()) line += "  " + run.reason;
     return cut(line, width);
 }
@@ -136,7 +138,9 @@ std::string ended_line(const SweepEntry& run, std::size_t id_room, std::size_t w
 std::vector<std::string> table_of(const Runs& runs, std::size_t width, bool colour) {
     std::size_t longest = 0;
     for (const SweepEntry* run : runs) longest = std::max(longest, columns(run->id));
-    const std::vector<Column> shown = columns_for(width, longest);
+    std::vector<Column> shown = columns_for(width, longest);
+    for (Column& column : shown)
+        if (column.head == kQuality) column.head = shown_metric(runs.front()->metric).title;
     const std::size_t id = id_width(runs, width - std::min(width, width_of(shown)));
     std::string head = left("run", id);
     for (const Column& column : shown) head += right(column.head, column.width);
@@ -164,10 +168,11 @@ void add(std::vector<std::string>& lines, std::vector<std::string> more, std::si
 }  // namespace
 
 std::string outcome(const SweepEntry& run) {
-    const std::string accuracy = run.accuracy ? fmt::format("  accuracy {}", accuracy_text(*run.accuracy)) : "";
+    const std::string quality =
+        run.quality ? fmt::format("  {} {}", shown_metric(run.metric).title, quality_text(*run.quality)) : "";
     const std::string reason = run.reason.empty() ? "" : "  " + run.reason;
     const std::string where = run.on_its_way() ? fmt::format(" after round {} of {}", run.round, run.rounds) : "";
-    return run.status + where + (run.status == "failed" ? "" : accuracy) + reason;
+    return run.status + where + (run.status == "failed" ? "" : quality) + reason;
 }
 
 std::vector<std::string> sweep_lines(const SweepView& sweep, std::size_t width, std::size_t height, bool colour) {

@@ -69,7 +69,8 @@ std::string contradiction_in(const nlohmann::json& plan) {
 
 void copy_seen(const RunView& view, SweepEntry& entry) {
     entry.round = view.round();
-    entry.accuracy = view.accuracy();
+    entry.quality = view.quality();
+    entry.metric = view.metric();
     entry.rounds_per_s = view.rounds_per_s();
     entry.eta_s = view.eta_s();
     entry.ended_s = view.written_s();
@@ -139,7 +140,8 @@ void SweepView::read_plan() {
         const auto known = before.find(entry.id);
         if (known != before.end() && known->second.status == entry.status) {
             entry.round = known->second.round;
-            entry.accuracy = known->second.accuracy;
+            entry.quality = known->second.quality;
+            entry.metric = known->second.metric;
             entry.ended_s = known->second.ended_s;
         } else if (entry.ended() || entry.on_its_way()) {
             look_at(entry);
@@ -199,7 +201,9 @@ std::int64_t SweepView::rounds_planned() const {
 const SweepEntry* SweepView::best() const {
     const SweepEntry* best = nullptr;
     for (const SweepEntry& run : runs_)
-        if (run.accuracy && (best == nullptr || *run.accuracy > *best->accuracy)) best = &run;
+        if (run.quality && (best == nullptr ||
+                            (run.metric == best->metric && shown_metric(run.metric).is_better(*run.quality, *best->quality))))
+            best = &run;
     return best;
 }
 

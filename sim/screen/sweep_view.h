@@ -22,8 +22,9 @@ struct SweepEntry {
     std::int64_t round = 0;  // done
     std::int64_t rounds = 0;
     std::int64_t workers = 0;
-    std::int64_t attempts = 0;  // processes started
-    std::optional<double> accuracy;
+    std::int64_t attempts = 0;                // processes started
+    std::optional<double> quality;            // so far or in the end, by …
+    const clients::Metric* metric = nullptr;  // … which; null: not known
     std::optional<double> rounds_per_s;
     std::optional<double> eta_s;
     double estimate_s = 0.0;  // core seconds; 1 where no run of the sweep has an estimate
@@ -64,7 +65,7 @@ public:
     std::int64_t rounds_done() const;
     std::int64_t rounds_planned() const;
 
-    /// The run with the highest accuracy, so far or in the end; nullptr: none was evaluated.
+    /// The run with the best value of its task's main metric, so far or in the end; nullptr: none was evaluated.
     const SweepEntry* best() const;
 
 private:

@@ -47,9 +47,10 @@ int follow(Terminal& terminal, const std::function<std::optional<int>()>& look) 
 std::string end_of(const RunView& run) {
     const std::string rounds = fmt::format("{} of {} rounds", run.round(), run.rounds());
     const std::string go_on = "go on with: fedhive run --resume " + run.folder().string();
-    const std::string accuracy = run.accuracy() ? fmt::format(", accuracy {:.4f}", *run.accuracy()) : "";
+    const std::string quality =
+        run.quality() ? fmt::format(", {} {:.4f}", shown_metric(run.metric()).title, *run.quality()) : "";
     if (run.state() == RunState::Finished)
-        return fmt::format("finished after {}{}, {} of training", rounds, accuracy, clock_time(run.elapsed_s()));
+        return fmt::format("finished after {}{}, {} of training", rounds, quality, clock_time(run.elapsed_s()));
     const std::string what = run.state() == RunState::Killed ? "its process was killed" : run.exit_status();
     return run.state() == RunState::Paused ? fmt::format("{}; {}", what, go_on)
                                            : fmt::format("{}, after {}; {}", what, rounds, go_on);
@@ -89,7 +90,7 @@ private:
         begun_ = true;
         const std::string process = run_.pid() == 0 ? "" : fmt::format(" · process {}", run_.pid());
         terminal_.say(fmt::format("run         {}{}\nfolder      {}\n", run_.name(), process, run_.folder().string()));
-        terminal_.say(round_head(width_));
+        terminal_.say(round_head(width_, shown_metric(run_.metric()).title));
         // On a terminal, what fits below that head; in a pipe everything.
         const std::size_t room = terminal_.height() - std::min<std::size_t>(terminal_.height() - 1, 7);
         if (!terminal_.live() || run_.rows().size() <= room) return;

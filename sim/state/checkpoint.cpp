@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
 #include "aggregation/base/sha256.h"
+#include "sim/record/table_cells.h"
 
 #include <nlohmann/json.hpp>
 
@@ -98,7 +99,11 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint) {
     if (progress.test) {
         metadata["test_round"] = text(progress.test_round);
         metadata["test_loss"] = text(progress.test->test_loss);
-        metadata["test_accuracy"] = text(progress.test->test_accuracy);
+        for (const NamedMetric& metric : progress.test->of_task) {
+            metadata["test_" + metric.name] = text(metric.value);
+            std::string& names = metadata["test_metrics"];  // in order
+            names += (names.empty() ? "" : ",") + metric.name;
+        }
     }
     return metadata;
 }
@@ -180,7 +185,10 @@ Progress read_progress(const MetadataReader& metadata) {
                          count("deaths_in_a_row")};
     if (!metadata.has("test_round")) return progress;
     progress.test_round = metadata.number<std::int64_t>("test_round");
-    progress.test = Metrics{metadata.number<double>("test_loss"), metadata.number<double>("test_accuracy")};
+    progress.test = Metrics{.test_loss = metadata.number<double>("test_loss")};
+    // A checkpoint that names none was written when accuracy was the only one.
+    for (const std::string& name : cells_of(metadata.has("test_metrics") ? metadata.text("test_metrics") : "accuracy"))
+        progress.test->of_task.push_back({name, metadata.number<double>("test_" + name)});
     return progress;
 }
 

@@ -11,15 +11,23 @@ namespace fedhive::sim {
 
 namespace {
 
-/// One that was never evaluated is worse than any other.
-double last_of(const Accuracies& run) { return run.empty() ? -std::numeric_limits<double>::infinity() : run.back(); }
-
-double best_of(const Accuracies& run) {
-    return run.empty() ? -std::numeric_limits<double>::infinity() : *std::max_element(run.begin(), run.end());
+/// Of one that was never evaluated, which is worse than any other.
+double worst_of(const clients::Metric& metric) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return metric.higher_is_better ? -kInfinity : kInfinity;
 }
 
-double mean_of(const Accuracies& run) {
-    return run.empty() ? 0.0 : std::accumulate(run.begin(), run.end(), 0.0) / static_cast<double>(run.size());
+double last_of(const Qualities& run, const clients::Metric& metric) { return run.empty() ? worst_of(metric) : run.back(); }
+
+double best_of(const Qualities& run, const clients::Metric& metric) {
+    if (run.empty()) return worst_of(metric);
+    return metric.higher_is_better ? *std::max_element(run.begin(), run.end()) : *std::min_element(run.begin(), run.end());
+}
+
+/// Of none the worst there is: 0 of an accuracy.
+double mean_of(const Qualities& run, const clients::Metric& metric) {
+    if (run.empty()) return metric.higher_is_better ? 0.0 : worst_of(metric);
+    return std::accumulate(run.begin(), run.end(), 0.0) / static_cast<double>(run.size());
 }
 
 double median_of(std::vector<double> values) {
@@ -28,11 +36,13 @@ double median_of(std::vector<double> values) {
     return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
 }
 
-std::vector<std::string> stopped_by_rank(std::int64_t factor, std::int64_t rung, const std::vector<Accuracies>& runs) {
+std::vector<std::string> stopped_by_rank(std::int64_t factor, std::int64_t rung, const std::vector<Qualities>& runs,
+                                         const clients::Metric& metric) {
     std::vector<std::size_t> order(runs.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return last_of(runs[a]) > last_of(runs[b]); });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return metric.is_better(last_of(runs[a], metric), last_of(runs[b], metric));
+    });
     const auto divisor = static_cast<std::size_t>(factor);
     std::vector<std::string> reasons(runs.size());
     for (std::size_t rank = (runs.size() + divisor - 1) / divisor; rank < runs.size(); ++rank)
@@ -40,16 +50,18 @@ std::vector<std::string> stopped_by_rank(std::int64_t factor, std::int64_t rung,
     return reasons;
 }
 
-std::vector<std::string> stopped_by_median(std::int64_t rung, const std::vector<Accuracies>& runs) {
+std::vector<std::string> stopped_by_median(std::int64_t rung, const std::vector<Qualities>& runs,
+                                           const clients::Metric& metric) {
     std::vector<std::string> reasons(runs.size());
     if (runs.empty()) return reasons;
     std::vector<double> means;
-    std::transform(runs.begin(), runs.end(), std::back_inserter(means), mean_of);
+    std::transform(runs.begin(), runs.end(), std::back_inserter(means),
+                   [&](const Qualities& run) { return mean_of(run, metric); });
     const double median = median_of(means);
     for (std::size_t i = 0; i < runs.size(); ++i)
-        if (best_of(runs[i]) < median)
-            reasons[i] =
-                fmt::format("best accuracy {:.4f} below the median {:.4f} after round {}", best_of(runs[i]), median, rung);
+        if (const double best = best_of(runs[i], metric); metric.is_better(median, best))
+            reasons[i] = fmt::format("best {} {:.4f} {} the median {:.4f} after round {}", metric.title, best,
+                                     metric.higher_is_better ? "below" : "above", median, rung);
     return reasons;
 }
 
@@ -64,8 +76,10 @@ std::optional<std::int64_t> next_rung(const EarlyStoppingConfig& config, std::in
     return rung < most_rounds ? std::optional(rung) : std::nullopt;
 }
 
-std::vector<std::string> stopped_at(const EarlyStoppingConfig& config, std::int64_t rung, const std::vector<Accuracies>& runs) {
-    return config.rule == "halving" ? stopped_by_rank(config.factor, rung, runs) : stopped_by_median(rung, runs);
+std::vector<std::string> stopped_at(const EarlyStoppingConfig& config, std::int64_t rung, const std::vector<Qualities>& runs,
+                                    const clients::Metric& metric) {
+    return config.rule == "halving" ? stopped_by_rank(config.factor, rung, runs, metric)
+                                    : stopped_by_median(rung, runs, metric);
 }
 
 }  // namespace fedhive::sim

@@ -6,6 +6,7 @@
 // Differs  median: looks at rungs, not at every round, and at the runs of the rung, not at all that ever were.
 #pragma once
 
+#include "clients/tasks/learning_task.h"
 #include "sim/config/sweep_config.h"
 
 #include <cstdint>
@@ -19,12 +20,13 @@ namespace fedhive::sim {
 /// where it is `most_rounds` or later: there is nobody left to stop.
 std::optional<std::int64_t> next_rung(const EarlyStoppingConfig& config, std::int64_t decided, std::int64_t most_rounds);
 
-/// A run's test accuracies up to a rung, in order of rounds; at least the rung's own, or the last one before.
-using Accuracies = std::vector<double>;
+/// A run's values of its task's main metric up to a rung, in order of rounds; at least the rung's own, or the last one before.
+using Qualities = std::vector<double>;
 
 /// For each run why it is stopped at this rung, "rank 7 of 9 after round 3"; empty: it goes on. At least one goes on.
-/// halving: the best ceil(n / factor) by the last accuracy, among equals the first. median: all but those whose best accuracy is below the
-/// median of the runs' mean accuracies.
-std::vector<std::string> stopped_at(const EarlyStoppingConfig& config, std::int64_t rung, const std::vector<Accuracies>& runs);
+/// halving: the best ceil(n / factor) by the last value, among equals the first. median: all but those whose best value is worse than the
+/// median of the runs' mean values.
+std::vector<std::string> stopped_at(const EarlyStoppingConfig& config, std::int64_t rung, const std::vector<Qualities>& runs,
+                                    const clients::Metric& metric);
 
 }  // namespace fedhive::sim

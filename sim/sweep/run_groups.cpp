@@ -1,5 +1,7 @@
 #include "sim/sweep/run_groups.h"
 
+#include "sim/record/main_metric.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -34,21 +36,32 @@ std::vector<RunGroup> group_runs(const Json& sweep) {
     return groups;
 }
 
+const clients::Metric& metric_of(const std::vector<RunResult>& results) {
+    const auto known = std::ranges::find_if(results, [](const RunResult& one) { return one.metric != nullptr; });
+    return shown_metric(known == results.end() ? nullptr : known->metric);
+}
+
+std::optional<double> target_of(const Json& sweep) {
+    for (const char* key : {"target_accuracy", "target_mse"})
+        if (sweep.contains(key) && sweep[key].is_number()) return sweep[key].get<double>();
+    return std::nullopt;
+}
+
 std::vector<Outcome> outcomes(const nlohmann::ordered_json& sweep, const std::vector<RunResult>& results) {
+    const std::string& metric = metric_of(results).title;
     std::vector<Outcome> found{
-        {"final accuracy", [](const RunResult& result) { return result.final_accuracy; }, 4},
-        {"best accuracy", [](const RunResult& result) { return result.best_accuracy; }, 4},
+        {"final " + metric, [](const RunResult& result) { return result.final_quality; }, 4},
+        {"best " + metric, [](const RunResult& result) { return result.best_quality; }, 4},
         {"final loss", [](const RunResult& result) { return result.final_loss; }, 4},
     };
     const auto to_target = [](const RunResult& result) {
         return result.rounds_to_target ? std::optional(static_cast<double>(*result.rounds_to_target)) : std::nullopt;
     };
-    if (!sweep["target_accuracy"].is_null())
-        found.push_back({fmt::format("rounds to {}", sweep["target_accuracy"].get<double>()), to_target, 1});
+    if (const auto target = target_of(sweep)) found.push_back({fmt::format("rounds to {}", *target), to_target, 1});
     const std::vector<Outcome> on_clients{
-        {"clients' accuracy", [](const RunResult& result) { return result.global.mean; }, 4},
+        {"clients' " + metric, [](const RunResult& result) { return result.global.mean; }, 4},
         {"worst 10 % of clients", [](const RunResult& result) { return result.global.worst_10; }, 4},
-        {"personalized accuracy", [](const RunResult& result) { return result.personalized.mean; }, 4},
+        {"personalized " + metric, [](const RunResult& result) { return result.personalized.mean; }, 4},
         {"personalized, worst 10 %", [](const RunResult& result) { return result.personalized.worst_10; }, 4},
     };
     for (const Outcome& outcome : on_clients)

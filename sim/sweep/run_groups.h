@@ -31,7 +31,13 @@ struct Outcome {
     int decimals;  // where there is no interval to say how many
 };
 
-/// Accuracies and loss; where the sweep has a target, rounds to it; where runs evaluated clients on their own examples, what came of that.
+/// By which the runs of a sweep are compared: that of the first one that has any.
+const clients::Metric& metric_of(const std::vector<RunResult>& results);
+
+/// What that metric is to reach; empty: nothing.
+std::optional<double> target_of(const nlohmann::ordered_json& sweep);
+
+/// Values of the metric, and loss; where the sweep has a target, rounds to it; where runs evaluated clients on their own examples, what came of that.
 std::vector<Outcome> outcomes(const nlohmann::ordered_json& sweep, const std::vector<RunResult>& results);
 
 /// "| a | b |", with whatever Markdown would take for the end of a cell escaped.

@@ -10,21 +10,21 @@ namespace fedhive::sim {
 
 namespace {
 
-void add_row(RunResult& result, const RunView::Row& row, const std::optional<double>& target_accuracy) {
+void add_row(RunResult& result, const RunView::Row& row, const std::optional<double>& target) {
     result.rounds = row.round;
     result.version = row.version;
     result.failed += row.failed;
     result.bytes_down += row.bytes_down;
     result.bytes_up += row.bytes_up;
     result.virtual_s = row.virtual_s;
-    if (!row.test_accuracy) return;
+    if (!row.quality) return;
     result.final_loss = row.test_loss;
-    result.final_accuracy = row.test_accuracy;
-    if (!result.best_accuracy || *row.test_accuracy > *result.best_accuracy) {
-        result.best_accuracy = row.test_accuracy;
+    result.final_quality = row.quality;
+    if (!result.best_quality || result.metric->is_better(*row.quality, *result.best_quality)) {
+        result.best_quality = row.quality;
         result.best_round = row.round;
     }
-    if (target_accuracy && !result.rounds_to_target && *row.test_accuracy >= *target_accuracy)
+    if (target && !result.rounds_to_target && !result.metric->is_better(*target, *row.quality))
         result.rounds_to_target = row.round;
 }
 
@@ -33,9 +33,10 @@ void add_fairness(RunResult& result, const std::filesystem::path& file) {
     try {
         for (TableReader table(file); table.next();) {
             RunResult::OnClients row;
-            const bool whole = parse_cell(table.text("accuracy_mean"), row.mean) &&
-                               parse_cell(table.text("accuracy_std"), row.std) &&
-                               parse_cell(table.text("accuracy_worst_10"), row.worst_10);
+            const std::string& name = shown_metric(result.metric).name;
+            const bool whole = parse_cell(table.text(name + "_mean"), row.mean) &&
+                               parse_cell(table.text(name + "_std"), row.std) &&
+                               parse_cell(table.text(name + "_worst_10"), row.worst_10);
             if (whole) (table.text("model") == "personalized" ? result.personalized : result.global) = row;
         }
     } catch (const ConfigError&) {
@@ -45,11 +46,12 @@ void add_fairness(RunResult& result, const std::filesystem::path& file) {
 
 }  // namespace
 
-RunResult read_result(const std::filesystem::path& run, const std::optional<double>& target_accuracy) {
+RunResult read_result(const std::filesystem::path& run, const std::optional<double>& target) {
     RunResult result;
     RunView view(run);
     view.refresh();
-    for (const RunView::Row& row : view.rows()) add_row(result, row, target_accuracy);
+    result.metric = view.metric();
+    for (const RunView::Row& row : view.rows()) add_row(result, row, target);
     add_fairness(result, run / "fairness.csv");
     const auto manifest = nlohmann::json::parse(read_file_or_nothing(run / "manifest.json"), nullptr, false);
     if (!manifest.is_object()) return result;

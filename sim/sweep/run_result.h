@@ -1,6 +1,8 @@
 // What a run of a sweep came to, in numbers.
 #pragma once
 
+#include "clients/tasks/learning_task.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -12,9 +14,10 @@ namespace fedhive::sim {
 struct RunResult {
     std::int64_t rounds = 0;  // done
     std::optional<std::uint64_t> version;
-    std::optional<double> final_loss;      // of the last evaluated round
-    std::optional<double> final_accuracy;  // of the same
-    std::optional<double> best_accuracy;
+    std::optional<double> final_loss;         // of the last evaluated round
+    const clients::Metric* metric = nullptr;  // its task's main one; null: no round is done
+    std::optional<double> final_quality;      // by that metric, of the same
+    std::optional<double> best_quality;
     std::optional<std::int64_t> best_round;        // the first that has it
     std::optional<std::int64_t> rounds_to_target;  // the first that reaches it
     std::uint64_t failed = 0;                      // clients dropped, over all rounds
@@ -25,7 +28,7 @@ struct RunResult {
     std::optional<double> wall_s;           // of the run, over resumes
     std::optional<std::uint64_t> failures;  // all that were noticed, those got over included
 
-    /// Accuracies on the clients' held-out examples in the last round in which these were evaluated (fairness.csv).
+    /// By the same metric on the clients' held-out examples in the last round in which these were evaluated (fairness.csv).
     struct OnClients {
         std::optional<double> mean;
         std::optional<double> std;
@@ -36,6 +39,7 @@ struct RunResult {
 };
 
 /// Reads the folder of a run, whatever state it is in; lines that are torn are left out.
-RunResult read_result(const std::filesystem::path& run, const std::optional<double>& target_accuracy);
+/// `target`: what the metric is to reach.
+RunResult read_result(const std::filesystem::path& run, const std::optional<double>& target);
 
 }  // namespace fedhive::sim

@@ -1,3 +1,4 @@
+#include "sim/record/main_metric.h"
 #include "sim/sweep/scheduler.h"
 
 #include <algorithm>
@@ -21,14 +22,17 @@ void Scheduler::pass_rungs() {
 /// One that has finished already counts too, until it loses once: then it has a reason, as those have that are stopped.
 void Scheduler::compare_runs(std::int64_t rung) {
     std::vector<RunRecord*> runs;
-    std::vector<Accuracies> accuracies;
+    std::vector<Qualities> qualities;
+    const clients::Metric* metric = nullptr;
     for (RunRecord& run : record_.runs) {
         const bool in_the_race = run.status == RunStatus::Finished && run.reason.empty();
         if (run.status != RunStatus::Paused && !in_the_race) continue;
         runs.push_back(&run);
-        accuracies.push_back(read_accuracies(run_path(options_.folder, run.id), rung));
+        const std::filesystem::path folder = run_path(options_.folder, run.id);
+        qualities.push_back(read_qualities(folder, rung));
+        if (metric == nullptr) metric = read_metric(folder);
     }
-    const std::vector<std::string> reasons = stopped_at(record_.early_stopping, rung, accuracies);
+    const std::vector<std::string> reasons = stopped_at(record_.early_stopping, rung, qualities, shown_metric(metric));
     for (std::size_t i = 0; i < runs.size(); ++i) {
         runs[i]->reason = reasons[i];
         if (runs[i]->status == RunStatus::Paused)

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace fedhive::sim {
 
@@ -49,8 +50,8 @@ std::string csv_row(const Json& sweep, const Json& run, const RunResult& result)
         fmt::format("{}", result.rounds),
         cell(result.version),
         cell(result.final_loss),
-        cell(result.final_accuracy),
-        cell(result.best_accuracy),
+        cell(result.final_quality),
+        cell(result.best_quality),
         cell(result.best_round),
         cell(result.rounds_to_target),
         fmt::format("{}", result.failed),
@@ -110,10 +111,11 @@ std::string table_of_groups(const Json& sweep, const std::vector<RunResult>& res
 }
 
 /// "; 20 of 300 rounds are done, accuracy 0.8125 so far": of a run that has not ended.
-std::string so_far(const Json& run, const RunResult& result) {
+std::string so_far(const Json& run, const RunResult& result, const clients::Metric& metric) {
     if (result.rounds == 0 || run["status"] == "failed" || run["status"] == "stopped") return "";
-    const std::string accuracy = result.final_accuracy ? fmt::format(", accuracy {:.4f} so far", *result.final_accuracy) : "";
-    return fmt::format("; {} of {} rounds are done{}", result.rounds, run["rounds"].get<std::int64_t>(), accuracy);
+    const std::string quality =
+        result.final_quality ? fmt::format(", {} {:.4f} so far", metric.title, *result.final_quality) : "";
+    return fmt::format("; {} of {} rounds are done{}", result.rounds, run["rounds"].get<std::int64_t>(), quality);
 }
 
 std::string list_of_others(const Json& sweep, const std::vector<RunResult>& results) {
@@ -123,7 +125,8 @@ std::string list_of_others(const Json& sweep, const std::vector<RunResult>& resu
         if (run["status"] == "finished") continue;
         const std::string reason = run["reason"].get<std::string>();
         text += fmt::format("- `{}`: {}{}{}\n", run["id"].get<std::string>(), run["status"].get<std::string>(),
-                            reason.empty() ? "" : fmt::format(": {}", escaped(reason)), so_far(run, results[i]));
+                            reason.empty() ? "" : fmt::format(": {}", escaped(reason)),
+                            so_far(run, results[i], metric_of(results)));
     }
     return text.empty() ? "" : "\nNot finished, so not in the table:\n\n" + text;
 }
@@ -149,24 +152,25 @@ std::string interruption(const Json& sweep, const std::vector<RunResult>& result
 std::string summary_csv(const Json& sweep, const std::vector<RunResult>& results) {
     std::string text = "run,status";
     for (const Json& key : sweep["keys"]) text += fmt::format(",{}", cell(key));
-    text +=
-        ",seed,rounds_done,version,final_test_loss,final_test_accuracy,best_test_accuracy,best_round,rounds_to_target,failed,"
-        "bytes_"
-        "down,"
+    text += fmt::format(
+        ",seed,rounds_done,version,final_test_loss,final_test_{0},best_test_{0},best_round,rounds_to_target,failed,bytes_down,"
         "bytes_up,virtual_s,model_sha256,wall_s,cpu_s,peak_bytes,workers_used,attempts,failures,reason,case,"
-        "client_accuracy_mean,client_accuracy_std,client_accuracy_worst_10,personalized_accuracy_mean,personalized_accuracy_"
-        "std,"
-        "personalized_accuracy_worst_10\n";
+        "client_{0}_mean,client_{0}_std,client_{0}_worst_10,personalized_{0}_mean,personalized_{0}_std,"
+        "personalized_{0}_worst_10\n",
+        metric_of(results).name);
     for (std::size_t i = 0; i < results.size(); ++i) text += csv_row(sweep, sweep["runs"][i], results[i]);
     return text;
 }
 
 std::string summary_markdown(const Json& sweep, const std::vector<RunResult>& results, const std::string& folder) {
     const bool alone = sweep["jobs"] == 1 || results.size() < 2;
+    const std::string& metric = metric_of(results).title;
+    std::string begins = metric;
+    begins[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(begins[0])));
     return fmt::format(
-        "# {}\n\n{}Mean over seeds ± half the 95 % interval (Student's t). Accuracy and loss are those of the global model on "
-        "the test examples; the best accuracy is that of any round.{}\n\n{}{}{}",
-        sweep["name"].get<std::string>(), interruption(sweep, results, folder),
+        "# {}\n\n{}Mean over seeds ± half the 95 % interval (Student's t). {} and loss are those of the global model on "
+        "the test examples; the best {} is that of any round.{}\n\n{}{}{}",
+        sweep["name"].get<std::string>(), interruption(sweep, results, folder), begins, metric,
         alone ? "" : " Runs share the machine side by side, so that wall s does not compare them (`--jobs 1`: one at a time).",
         table_of_groups(sweep, results), paired_differences(sweep, results), list_of_others(sweep, results));
 }
@@ -183,9 +187,7 @@ void Summary::write(const Json& sweep) {
             results.push_back(known->second);
             continue;
         }
-        const Json& target = sweep["target_accuracy"];
-        results.push_back(
-            read_result(folder_ / "runs" / id, target.is_null() ? std::nullopt : std::optional(target.get<double>())));
+        results.push_back(read_result(folder_ / "runs" / id, target_of(sweep)));
         if (ended) ended_[state] = results.back();
     }
     write_file(folder_ / "summary.csv", summary_csv(sweep, results));

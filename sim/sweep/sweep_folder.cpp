@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
 #include "sim/record/durable_file.h"
+#include "sim/record/main_metric.h"
 #include "sim/record/table_reader.h"
 
 #include <algorithm>
@@ -134,15 +135,25 @@ RunRemains remains_of(const fs::path& run) {
     return remains;
 }
 
-Accuracies read_accuracies(const fs::path& run, std::int64_t round) {
-    Accuracies accuracies;
+const clients::Metric* read_metric(const fs::path& run) {
+    try {
+        return main_metric_of(TableReader(run / "rounds.csv").columns());
+    } catch (const ConfigError&) {
+        return nullptr;
+    }
+}
+
+Qualities read_qualities(const fs::path& run, std::int64_t round) {
+    Qualities qualities;
+    const clients::Metric* metric = read_metric(run);
+    if (metric == nullptr) return qualities;
     visit_rounds(run, [&](const TableReader& table) {
-        double accuracy = 0.0;
-        const std::string& text = table.text("test_accuracy");
-        const bool evaluated = std::from_chars(text.data(), text.data() + text.size(), accuracy).ec == std::errc();
-        if (evaluated && static_cast<std::int64_t>(table.number("round")) <= round) accuracies.push_back(accuracy);
+        double quality = 0.0;
+        const std::string& text = table.text("test_" + metric->name);
+        const bool evaluated = std::from_chars(text.data(), text.data() + text.size(), quality).ec == std::errc();
+        if (evaluated && static_cast<std::int64_t>(table.number("round")) <= round) qualities.push_back(quality);
     });
-    return accuracies;
+    return qualities;
 }
 
 std::int64_t count_rounds(const fs::path& run) {

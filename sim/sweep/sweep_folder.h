@@ -45,8 +45,10 @@ struct RunRemains {
 };
 RunRemains remains_of(const std::filesystem::path& run);
 
-/// From rounds.csv: test accuracies of the rounds up to `round`; how many rounds are in it.
-Accuracies read_accuracies(const std::filesystem::path& run, std::int64_t round);
+/// From rounds.csv: its task's main metric, null where there is no such file; that metric's values of the rounds up to `round`; how many
+/// rounds are in it.
+const clients::Metric* read_metric(const std::filesystem::path& run);
+Qualities read_qualities(const std::filesystem::path& run, std::int64_t round);
 std::int64_t count_rounds(const std::filesystem::path& run);
 
 /// Arguments of the process that runs it: new, from its checkpoint, or in place of a run of another config.

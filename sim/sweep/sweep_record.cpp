@@ -96,6 +96,7 @@ SweepRecord from_json(const ordered_json& json) {
     sweep.exit_status = value_at<std::string>(json, "exit_status");
     sweep.keys = value_at<Texts>(json, "keys");
     sweep.target_accuracy = optional_value<double>(json, "target_accuracy");
+    sweep.target_mse = optional_value<double>(json, "target_mse");
     const ordered_json& early = json.at("early_stopping");
     sweep.early_stopping = {value_at<std::string>(early, "rule"), value_at<std::int64_t>(early, "first_round"),
                             value_at<std::int64_t>(early, "factor")};
@@ -157,6 +158,7 @@ SweepRecord plan_sweep(const SweepConfig& sweep, const std::vector<RunEstimate>&
                        .started = utc_time(),
                        .keys = sweep.keys,
                        .target_accuracy = sweep.target_accuracy,
+                       .target_mse = sweep.target_mse,
                        .early_stopping = sweep.early_stopping};
     for (std::size_t i = 0; i < sweep.runs.size(); ++i) {
         const SweepRun& run = sweep.runs[i];
@@ -187,6 +189,7 @@ ordered_json to_json(const SweepRecord& sweep) {
             {"exit_status", sweep.exit_status},
             {"keys", sweep.keys},
             {"target_accuracy", optional_json(sweep.target_accuracy)},
+            {"target_mse", optional_json(sweep.target_mse)},
             {"early_stopping",
              {{"rule", early.rule}, {"first_round", early.first_round}, {"factor", early.factor}, {"decided", sweep.decided}}},
             {"jobs", sweep.jobs},

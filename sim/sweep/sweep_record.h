@@ -61,6 +61,7 @@ struct SweepRecord {
     std::string exit_status = "running";
     std::vector<std::string> keys;
     std::optional<double> target_accuracy;
+    std::optional<double> target_mse;
     EarlyStoppingConfig early_stopping;
     std::int64_t decided = 0;  // the last rung at which runs were compared
     std::int64_t jobs = 0;

@@ -174,9 +174,10 @@ TEST_SUITE("Fleet") {
             CHECK(run.server.model().data[5] == 3.0F * static_cast<float>(round));
             CHECK(run.server.version == static_cast<std::uint64_t>(round));
         }
-        const Metrics metrics = evaluate(*run.fleet, run.server, 25);
-        CHECK(metrics.test_loss == 9.0);                       // 25 examples times 9, over 25
-        CHECK(metrics.test_accuracy == (0 + 10 + 20) / 25.0);  // three chunks, in order
+        clients::EvaluationResult sums;
+        for (const clients::EvaluationResult& chunk : run.fleet->evaluate(run.server)) sums += chunk;
+        CHECK(sums.loss_sum == 25 * 9.0);    // 25 examples
+        CHECK(sums.correct == 0 + 10 + 20);  // three chunks, in order
     }
 
     TEST_CASE("EmptyRoundsAndTrainingRoundsMix") {

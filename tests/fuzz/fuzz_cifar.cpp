@@ -32,7 +32,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const char* labels = (data[0] & 1U) != 0 ? "fine" : "coarse";
     try {
         const clients::Dataset read =
-            clients::data_format("cifar100").read({{"root", files.folder.path()}, {"labels", labels}}, 0);
+            clients::data_format("cifar100")
+                .read({{"root", files.folder.path()}, {"labels", labels}}, 0, clients::TargetKind::Class);
         fuzz::expect(read.train.values.size() == read.train.size() * 3 * 32 * 32 && read.train.size() > 0,
                      "an image for each label");
         fuzz::expect(std::all_of(read.train.labels.begin(), read.train.labels.end(),

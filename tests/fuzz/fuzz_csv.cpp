@@ -20,6 +20,7 @@ void expect_whole(const clients::Examples& part, std::int64_t num_classes) {
     fuzz::expect(std::all_of(part.labels.begin(), part.labels.end(),
                              [&](std::int32_t label) { return label >= 0 && label < num_classes; }),
                  "labels inside the classes");
+    fuzz::expect(std::ranges::all_of(part.numbers, [](float number) { return std::isfinite(number); }), "finite targets");
     fuzz::expect(part.owners.empty() || part.owners.size() == part.size(), "an owner for each label, or none");
     for (std::size_t i = 0; i < part.size() * values; ++i) {
         float value = 0.0F;
@@ -34,11 +35,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const fuzz::MemoryFile file;
     if (size == 0) return 0;
     file.set({reinterpret_cast<const char*>(data) + 1, size - 1});
-    const bool header = (data[0] & 1U) != 0, owners = (data[0] & 2U) != 0;
+    const bool header = (data[0] & 1U) != 0, owners = (data[0] & 2U) != 0, numbers = (data[0] & 4U) != 0;
     const char* client = header ? "who" : "1";
     try {
         const clients::Dataset dataset =
-            clients::read_csv_files({file.path(), file.path(), header ? "y" : "0", owners ? client : "", header});
+            clients::read_csv_files({file.path(), file.path(), {header ? "y" : "0"}, owners ? client : "", header, numbers});
         expect_whole(dataset.train, dataset.num_classes);
         expect_whole(dataset.test, dataset.num_classes);
         fuzz::expect(dataset.train.owners.empty() != owners && dataset.test.owners.empty(), "owners where they are asked for");

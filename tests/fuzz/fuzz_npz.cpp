@@ -53,6 +53,8 @@ void expect_whole(const clients::Examples& part, std::int64_t num_classes) {
     fuzz::expect(std::all_of(part.labels.begin(), part.labels.end(),
                              [&](std::int32_t label) { return label >= 0 && label < num_classes; }),
                  "labels inside the classes");
+    fuzz::expect(std::ranges::all_of(part.numbers, [](float number) { return std::isfinite(number); }), "finite targets");
+    fuzz::expect((part.labels.size() + part.numbers.size()) % part.target.width == 0, "as many targets for each example");
     if (part.type == clients::ValueType::I32) {
         for (std::size_t i = 0; i < part.size() * values; ++i) {
             std::int32_t token = 0;
@@ -83,9 +85,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         train.set(archive_of(members));
     }
     const bool tokens = (data[0] & 2U) != 0;
+    const auto targets = (data[0] & 4U) != 0   ? clients::TargetKind::Numbers
+                         : (data[0] & 8U) != 0 ? clients::TargetKind::ClassEach
+                                               : clients::TargetKind::Class;
     test.set(test_archive(tokens));
     try {
-        const clients::Dataset dataset = clients::read_npz({train.path(), test.path(), tokens});
+        const clients::Dataset dataset = clients::read_npz({train.path(), test.path(), tokens, 0, targets});
         expect_whole(dataset.train, dataset.num_classes);
         expect_whole(dataset.test, dataset.num_classes);
     } catch (const ConfigError&) {

@@ -28,8 +28,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     file.set({reinterpret_cast<const char*>(data) + 4, size - 4});
     const std::size_t sequence = data[0] + std::size_t{1};
     try {
-        const clients::Dataset dataset =
-            clients::read_text({file.path(), sequence, data[1] + std::size_t{1}, (data[3] + 0.5) / 256, data[2]});
+        const clients::Dataset dataset = clients::read_text(
+            {file.path(), sequence, data[1] + std::size_t{1}, (data[3] + 0.5) / 256, data[2], (data[1] & 2U) != 0});
         expect_whole(dataset.train, sequence, dataset.num_classes);
         expect_whole(dataset.test, sequence, dataset.num_classes);
         const std::vector<std::uint32_t>& owners = dataset.train.owners;

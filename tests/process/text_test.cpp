@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 using namespace fedhive;
 using namespace fedhive::testing;
 
@@ -79,6 +81,57 @@ TEST_SUITE("TextRun") {
                 "model.layers[0]: layer 0 (flatten) takes numbers, and what comes in are 6 tokens");
         refused({"data.partition.clients=5"}, "data.partition: clients is 5, but the data have 4 owners; write clients: 4");
         refused({"data.sequence=600"}, "data.format: " + play.file() + ": nobody has 600 characters to train on");
+    }
+
+    TEST_CASE("EveryPositionsTokenIsToldWithTheSameBitsForAnyNumberOfWorkers") {
+        const Play play;
+        const Options config = play.config() + Options{"task=next_token", "data.targets=every", "rounds=12"};
+        FedhiveRun run(small_config(), set(config));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        CHECK(run.output().find("12 classes at each position") != std::string::npos);
+        const auto last = read_csv(run.out() / "rounds.csv").back();
+        CHECK(read_lines(run.out() / "rounds.csv").front().find(",test_loss,test_accuracy,test_perplexity,bytes_down,") !=
+              std::string::npos);
+        CHECK(std::stod(last.at("test_perplexity")) ==
+              doctest::Approx(std::exp(std::stod(last.at("test_loss")))).epsilon(1e-12));
+        CHECK(std::stod(last.at("test_perplexity")) < 6.0);  // it begins with 12
+        CHECK(std::stod(last.at("test_accuracy")) > 0.4);
+        const std::string two = run.manifest()["model_sha256"];
+        for (const char* workers : {"workers=0", "workers=3"}) CHECK(sha_with(config + Options{workers}) == two);
+        CHECK(sha_with(config + Options{"training.clients_at_once=4", "rounds=1"}).size() == 64);
+    }
+
+    TEST_CASE("PerplexityIsThereForTheLastCharacterWithTheBitsOfClassification") {
+        const Play play;
+        const Options config = play.config() + Options{"rounds=2"};
+        FedhiveRun run(small_config(), set(config + Options{"task=next_token"}));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        const auto last = read_csv(run.out() / "rounds.csv").back();
+        CHECK(std::stod(last.at("test_perplexity")) ==
+              doctest::Approx(std::exp(std::stod(last.at("test_loss")))).epsilon(1e-12));
+        CHECK(run.manifest()["model_sha256"] == sha_with(config));
+    }
+
+    TEST_CASE("WhatDoesNotGoWithATokenAtEveryPositionIsRefusedByName") {
+        const Play play;
+        const auto refused = [&](const Options& more, const std::string& text) {
+            FedhiveRun run(small_config(), set(play.config() + Options{"data.targets=every"} + more));
+            CHECK(run.end() == "exited with status 2");
+            CHECK_MESSAGE(run.output().find(text) != std::string::npos, run.output());
+        };
+        refused({},
+                "task: task 'classification' tells a class of each example, and the data of format 'text' have a class at each "
+                "position as they are read here; allowed with it: next_token");
+        refused({"task=regression"}, "task: task 'regression' tells numbers of each example, data.format 'text' has a class");
+        refused(
+            {"task=next_token", "model={layers: [{embedding: 3}, {lstm: 4}, linear]}"},
+            "is the last one and gives 12, the data has 12 classes at each of 6 positions; end with linear, without out (task "
+            "'next_token')");
+        refused(
+            {"task=next_token", "data.partition={scheme: dirichlet, clients: 4}"},
+            "data.partition.scheme: scheme 'dirichlet' deals examples by their class, and those of task 'next_token' have a "
+            "class at each position for targets here");
+        refused({"task=next_token", "mode={name: split, cut: embed}"}, "mode.name: in mode 'split'");
     }
 
     TEST_CASE("ShowModelSaysWhatTokensBecome") {

@@ -31,7 +31,7 @@ def evaluated(means, values, seed=1, group="g", personalized=None, **more):
     if personalized is not None:
         tables.append(fairness_table(personalized, "personalized"))
         clients.append(accuracies_table(personalized, "personalized"))
-    one.fairness, one.client_accuracy = pd.concat(tables), pd.concat(clients)
+    one.fairness, one.on_clients = pd.concat(tables), pd.concat(clients)
     return one
 
 
@@ -94,5 +94,5 @@ class Tables(unittest.TestCase):
             (folder / "client_accuracy.csv").write_text(accuracies_table([0.25, 0.75]).to_csv(index=False), encoding="utf-8")
             found = read_run(folder, "a")
             self.assertEqual(list(found.fairness["accuracy_mean"]), [0.4])
-            self.assertEqual(list(found.client_accuracy["model"]), ["global", "global"])
+            self.assertEqual(list(found.on_clients["model"]), ["global", "global"])
             self.assertEqual(found.problems, ["fairness.csv: 1 torn line skipped"])

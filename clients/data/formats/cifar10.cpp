@@ -18,11 +18,11 @@ DataFormat cifar10() {
                       "`scripts/data cifar10` fetches it into data/cifar-10-batches-bin."}},
         .blamed = "root",
         .shape =
-            [](const Values&) {
+            [](const Values&, TargetKind) {
                 return DataShape{{3, 32, 32}, 10};
             },
         .read =
-            [](const Values& values, std::uint64_t) {
+            [](const Values& values, std::uint64_t, TargetKind) {
                 static constexpr std::array train{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
                                                   "data_batch_4.bin", "data_batch_5.bin"};
                 static constexpr std::array test{"test_batch.bin"};

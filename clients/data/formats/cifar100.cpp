@@ -19,11 +19,11 @@ DataFormat cifar100() {
                       .doc = "fine: 100 classes; coarse: their 20 superclasses."}},
             .blamed = "root",
             .shape =
-                [](const Values& values) {
+                [](const Values& values, TargetKind) {
                     return DataShape{{3, 32, 32}, values.word("labels") == "fine" ? 100 : 20};
                 },
             .read =
-                [](const Values& values, std::uint64_t) {
+                [](const Values& values, std::uint64_t, TargetKind) {
                     static constexpr std::array train{"train.bin"};
                     static constexpr std::array test{"test.bin"};
                     const bool fine = values.word("labels") == "fine";

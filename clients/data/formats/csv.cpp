@@ -125,7 +125,7 @@ private:
     bool pending_ = false;  // the present row has not been asked for
 };
 
-float feature_in(const CsvTable& table, std::size_t column) {
+float number_of(const CsvTable& table, std::size_t column) {
     const auto value = number_in<double>(table.cell(column));
     if (!value || !std::isfinite(*value) || !std::isfinite(static_cast<float>(*value)))
         table.fail(column, "a number that an f32 can be");
@@ -162,7 +162,8 @@ struct CsvPart {
 
 CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, bool owned) {
     CsvTable table(file, files.header);
-    const std::size_t target = table.column(files.target, "target");
+    std::vector<std::size_t> targets;
+    for (const std::string& name : files.target) targets.push_back(table.column(name, "target"));
     const bool with_client = !files.client.empty();
     // A test file without the column is as good: nobody asks whose its examples are.
     const bool has_client = with_client && (owned || std::ranges::count(table.columns(), files.client) > 0);
@@ -170,7 +171,7 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
     CsvPart part;
     std::vector<std::size_t> features;
     for (std::size_t i = 0; i < table.columns().size(); ++i) {
-        if (i == target || i == client) continue;
+        if (i == client || std::ranges::count(targets, i) > 0) continue;
         features.push_back(i);
         part.features.push_back(table.columns()[i]);
     }
@@ -179,16 +180,22 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
                                       has_client ? " and client" : ""));
     part.examples.shape = {static_cast<std::int64_t>(features.size()), 1, 1};
     part.examples.type = ValueType::F32;
+    if (files.numbers) part.examples.target = {TargetKind::Numbers, static_cast<std::uint32_t>(targets.size())};
     Cells owners;
     while (table.row()) {
         if (part.examples.size() == kMostRows)
             throw ConfigError(fmt::format("{}: has more than {} rows", table.file(), kMostRows));
         for (const std::size_t column : features) {
-            const float value = feature_in(table, column);
+            const float value = number_of(table, column);
             const auto* bytes = reinterpret_cast<const std::uint8_t*>(&value);
             part.examples.values.insert(part.examples.values.end(), bytes, bytes + sizeof value);
         }
-        part.examples.labels.push_back(label_in(table, target));
+        for (const std::size_t target : targets) {
+            if (files.numbers)
+                part.examples.numbers.push_back(number_of(table, target));
+            else
+                part.examples.labels.push_back(label_in(table, target));
+        }
         if (!has_client || !owned) continue;
         if (table.cell(client).empty()) table.fail(client, "the owner's name");
         owners.push_back(table.cell(client));
@@ -200,6 +207,7 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
 }
 
 std::int64_t classes_in(const Examples& part) {
+    if (part.labels.empty()) return 0;
     return 1 + std::int64_t{*std::max_element(part.labels.begin(), part.labels.end())};
 }
 
@@ -210,15 +218,24 @@ void check_classes(const std::filesystem::path& file, const std::string& target,
                                       file.string(), target, largest, classes - 1, largest + 1));
 }
 
-CsvFiles csv_files(const Values& values) {
-    return {values.path("train"), values.path("test"), values.word("target"), values.word("client"), values.flag("header")};
+/// "low, high": cells of their own, as in the file's first line. Throws ConfigError for none, one twice, or several classes.
+CsvFiles csv_files(const Values& values, TargetKind wanted) {
+    CsvFiles files{values.path("train"), values.path("test"), {}, values.word("client"), values.flag("header")};
+    files.numbers = wanted == TargetKind::Numbers;
+    files.target = cells_of(values.word("target")).value_or(Cells{});
+    for (const std::string& one : files.target)
+        if (one.empty() || std::ranges::count(files.target, one) > 1 || (!files.numbers && files.target.size() > 1))
+            throw ConfigError(fmt::format("target is '{}'; wanted: {}", values.word("target"),
+                                          files.numbers ? "columns, each once, parted by commas"
+                                                        : "one column, of classes; several are numbers, for task regression"));
+    return files;
 }
 
-DataShape csv_shape(const Values& values) {
-    const CsvFiles files = csv_files(values);
+DataShape csv_shape(const Values& values, TargetKind wanted) {
+    const CsvFiles files = csv_files(values, wanted);
     const Examples train = read_table(files.train, files, true).examples;
-    const std::int64_t classes = values.integer("classes");
-    return {train.shape, classes > 0 ? classes : classes_in(train)};
+    const std::int64_t classes = files.numbers ? 0 : values.integer("classes");
+    return {train.shape, classes > 0 ? classes : classes_in(train), train.target};
 }
 
 }  // namespace
@@ -234,9 +251,13 @@ Dataset read_csv_files(const CsvFiles& files, std::int64_t num_classes) {
                             ? fmt::format("the column '{}' is not in the training file", *other)
                             : fmt::format("the column '{}' stands where '{}' does in the training file", *other, *one)));
     Dataset dataset{std::move(train.examples), std::move(test.examples), num_classes};
+    if (files.numbers) {
+        dataset.num_classes = 0;
+        return dataset;
+    }
     if (num_classes <= 0) dataset.num_classes = classes_in(dataset.train);
-    check_classes(files.train, files.target, dataset.train, dataset.num_classes);
-    check_classes(files.test, files.target, dataset.test, dataset.num_classes);
+    check_classes(files.train, files.target.front(), dataset.train, dataset.num_classes);
+    check_classes(files.test, files.target.front(), dataset.test, dataset.num_classes);
     return dataset;
 }
 
@@ -260,7 +281,9 @@ DataFormat csv() {
              {.name = "target",
               .default_value = "",
               .required = true,
-              .doc = "The column of the labels, whole numbers from 0: its name, or its number from 0 where header is false."},
+              .doc =
+                  "The column of the labels, whole numbers from 0: its name, or its number from 0 where header is false. For "
+                  "task regression the columns of the numbers to tell, parted by commas: `low, high`."},
              {.name = "client",
               .default_value = "",
               .default_note = "none",
@@ -269,11 +292,11 @@ DataFormat csv() {
              {.name = "classes",
               .default_value = std::int64_t{0},
               .range = between(0, kWide),
-              .doc = "Number of classes; 0: as many as the training labels show."}},
+              .doc = "Number of classes; 0: as many as the training labels show. Not looked at where targets are numbers."}},
         .shape = csv_shape,
-        .read = [](const Values& values, std::uint64_t) {
-            return read_csv_files(csv_files(values), values.integer("classes"));
-        }};
+        .read = [](const Values& values, std::uint64_t,
+                   TargetKind wanted) { return read_csv_files(csv_files(values, wanted), values.integer("classes")); },
+        .targets = {TargetKind::Class, TargetKind::Numbers}};
 }
 
 }  // namespace fedhive::clients

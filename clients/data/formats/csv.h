@@ -1,24 +1,26 @@
-// Tables of numbers: a row an example, a column a feature, one column the label.
+// Tables of numbers: a row an example, a column a feature, one column the label, or some of them the numbers to tell.
 #pragma once
 
 #include "clients/data/data_format.h"
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace fedhive::clients {
 
 struct CsvFiles {
     std::filesystem::path train;
     std::filesystem::path test;
-    std::string target;  // the labels' column: its name, or its number from 0 where there is no header
-    std::string client;  // the owners' column; empty: none
-    bool header = true;  // the first line names the columns
+    std::vector<std::string> target;  // the targets' columns: names, or numbers from 0 where there is no header
+    std::string client;               // the owners' column; empty: none
+    bool header = true;               // the first line names the columns
+    bool numbers = false;             // targets are numbers, of one column or several; else the classes of one
 };
 
 /// All columns but target and client are features, f32, in the file's order: shape {features, 1, 1}. Cells are parted by commas and may stand in
 /// quotes, "" for one of them inside; empty lines are nothing. Labels are whole numbers from 0; owners any texts, counted in their order, those
-/// that are whole numbers first. Class count: 1 + largest training label, unless `num_classes` > 0.
+/// that are whole numbers first. Class count: 1 + largest training label, unless `num_classes` > 0; none where targets are numbers, f32.
 ///
 /// Throws   ConfigError naming file, line and column: missing files or columns, rows of another length, cells that are empty, no number, or more
 ///          than an f32 can be; labels outside the classes; test columns that are not the training file's.

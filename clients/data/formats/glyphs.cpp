@@ -202,11 +202,11 @@ DataFormat glyphs() {
                     return std::vector{need_of_drawn(values, {1, std::int64_t{kSide}, std::int64_t{kSide}})};
                 },
             .shape =
-                [](const Values&) {
+                [](const Values&, TargetKind) {
                     return DataShape{{1, std::int64_t{kSide}, std::int64_t{kSide}}, kDigits};
                 },
             .read =
-                [](const Values& values, std::uint64_t seed) {
+                [](const Values& values, std::uint64_t seed, TargetKind) {
                     const DrawnCounts counts = counts_of(values);
                     return draw_glyphs(counts.train, counts.test, seed);
                 }};

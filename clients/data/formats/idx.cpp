@@ -230,8 +230,9 @@ DataFormat idx() {
                   .range = between(0, kWide),
                   .doc = "Number of classes; 0: as many as the training labels show."}},
         .blamed = "root",
-        .shape = [](const Values& values) { return idx_shape(values.path("root"), values.integer("classes")); },
-        .read = [](const Values& values, std::uint64_t) { return read_idx(values.path("root"), values.integer("classes")); }};
+        .shape = [](const Values& values, TargetKind) { return idx_shape(values.path("root"), values.integer("classes")); },
+        .read = [](const Values& values, std::uint64_t,
+                   TargetKind) { return read_idx(values.path("root"), values.integer("classes")); }};
 }
 
 }  // namespace fedhive::clients

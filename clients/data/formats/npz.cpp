@@ -1,7 +1,8 @@
 #include "clients/data/formats/npz.h"
 
 #include "aggregation/base/error.h"
-#include "clients/data/formats/npz_archive.h"
+#include "clients/data/formats/npz_targets.h"
+#include "clients/data/formats/npz_values.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,68 +13,13 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr std::size_t kValuesAtOnce = 1 << 20;  // values
-constexpr double kMostClasses = kWide;
 constexpr std::uint64_t kMostExamples = std::numeric_limits<std::uint32_t>::max();
-
-/// Position `at` of an array: "x[3, 0, 7]".
-std::string place_of(const char* name, const NpyHeader& header, std::uint64_t at) {
-    std::string text;
-    for (std::size_t i = header.shape.size(); i-- > 0; at /= header.shape[i])
-        text = fmt::format("{}{}{}", at % header.shape[i], text.empty() ? "" : ", ", text);
-    return fmt::format("{}[{}]", name, text);
-}
-
-/// All values of the array, which are of type From, in order: take(value, position).
-template <typename From, typename Take>
-void for_each_value(NpzArray& array, std::uint64_t count, const Take& take) {
-    std::vector<From> chunk(std::min<std::uint64_t>(count, kValuesAtOnce));
-    for (std::uint64_t done = 0; done < count;) {
-        const std::size_t size = std::min<std::uint64_t>(count - done, kValuesAtOnce);
-        array.read({reinterpret_cast<char*>(chunk.data()), size * sizeof(From)});
-        for (std::size_t i = 0; i < size; ++i) take(chunk[i], done + i);
-        done += size;
-    }
-    array.expect_end();
-}
 
 template <typename From>
 std::vector<std::uint8_t> read_floats(NpzArray& array, std::uint64_t count) {
     std::vector<std::uint8_t> values(count * sizeof(float));
-    for_each_value<From>(array, count, [&](From given, std::uint64_t at) {
-        const auto value = static_cast<float>(given);
-        if (!std::isfinite(value)) {
-            const std::string place = place_of("x", array.header(), at);
-            if (std::isfinite(given))
-                array.fail(fmt::format("{} is {}, more than an f32 can be", place, given), "x / numpy.abs(x).max()");
-            array.fail(fmt::format("{} is {}; wanted: finite numbers", place, given), "numpy.nan_to_num(x)");
-        }
-        std::memcpy(&values[at * sizeof value], &value, sizeof value);
-    });
-    return values;
-}
-
-/// Of any type of integers. Unsigned ones of 64 bits may be larger than what they become: negative then.
-std::vector<std::int64_t> read_integers(NpzArray& array, std::uint64_t count) {
-    std::vector<std::int64_t> values(count);
-    const auto read = [&]<typename From>(From) {
-        for_each_value<From>(array, count,
-                             [&](From given, std::uint64_t at) { values[at] = static_cast<std::int64_t>(+given); });
-    };
-    const bool is_signed = array.header().kind() == 'i';
-    switch (array.header().item_bytes()) {
-        case 1:
-            is_signed ? read(std::int8_t{}) : read(std::uint8_t{});
-            break;
-        case 2:
-            is_signed ? read(std::int16_t{}) : read(std::uint16_t{});
-            break;
-        case 4:
-            is_signed ? read(std::int32_t{}) : read(std::uint32_t{});
-            break;
-        default:
-            is_signed ? read(std::int64_t{}) : read(std::uint64_t{});
-    }
+    for_each_float<From>(array, "x", count,
+                         [&](float value, std::uint64_t at) { std::memcpy(&values[at * sizeof value], &value, sizeof value); });
     return values;
 }
 
@@ -102,35 +48,6 @@ ValueType type_of(const NpzArray& x) {
     if (header.kind() == 'f' && (header.item_bytes() == 4 || header.item_bytes() == 8)) return ValueType::F32;
     x.fail(fmt::format("has the dtype {}; wanted: uint8 (bytes, 0 to 255), float32 or float64", header.dtype),
            R"(x.astype("float32"))");
-}
-
-/// y, or another array of one integer an example.
-std::vector<std::int64_t> read_one_each(const NpzArchive& archive, const char* name, std::uint64_t count) {
-    NpzArray array = archive.open(name);
-    const NpyHeader& header = array.header();
-    if (header.kind() == 'f')
-        array.fail(fmt::format("has the dtype {}; wanted: integers", header.dtype), R"(ARRAY.astype("int64"))");
-    if (header.shape.size() != 1)
-        array.fail(fmt::format("has the shape {}; wanted: ({},), one integer for each example", header.shape_text(), count),
-                   header.shape.size() == 2 && header.shape[1] > 1 ? "ARRAY.argmax(axis=1)" : "ARRAY.ravel()");
-    if (header.shape[0] != count)
-        array.fail(fmt::format("has {} values, but x has {} examples; the counts must be equal", header.shape[0], count),
-                   "ARRAY[:len(x)]");
-    return read_integers(array, count);
-}
-
-std::vector<std::int32_t> read_labels(const NpzArchive& archive, const std::string& file, std::uint64_t count) {
-    std::vector<std::int32_t> labels;
-    labels.reserve(count);
-    for (const std::int64_t label : read_one_each(archive, "y", count)) {
-        if (label < 0 || static_cast<double>(label) >= kMostClasses)
-            throw ConfigError(
-                fmt::format("{}: y: y[{}] is {}; wanted: classes from 0, below {:.0f}; mend it, before training "
-                            "and test examples are parted: y = numpy.unique(y, return_inverse=True)[1]",
-                            file, labels.size(), label, kMostClasses));
-        labels.push_back(static_cast<std::int32_t>(label));
-    }
-    return labels;
 }
 
 std::vector<std::uint8_t> read_bytes(NpzArray& array, std::uint64_t count) {
@@ -180,13 +97,13 @@ void set_vocabulary(const NpzFiles& files, Dataset& dataset, std::int64_t in_tra
     dataset.train.shape.vocabulary = dataset.test.shape.vocabulary = vocabulary;
 }
 
-/// `rounded` becomes true where they were f64, `vocabulary` that of tokens.
-Examples read_part(const std::filesystem::path& file, bool tokens, bool& rounded, std::int64_t& vocabulary) {
+/// `rounded` becomes true where values were f64, `vocabulary` that of tokens.
+Examples read_part(const std::filesystem::path& file, const NpzFiles& files, bool& rounded, std::int64_t& vocabulary) {
     const NpzArchive archive(file);
     NpzArray x = archive.open("x");
-    if (tokens) {
+    if (files.tokens) {
         Examples part = read_tokens(x, vocabulary);
-        part.labels = read_labels(archive, file.string(), x.header().shape[0]);
+        read_targets(archive, file.string(), files.targets, part, x.header().shape[0], rounded);
         return part;
     }
     Examples part{.shape = shape_of(x), .values = {}, .labels = {}, .type = type_of(x)};
@@ -197,7 +114,7 @@ Examples read_part(const std::filesystem::path& file, bool tokens, bool& rounded
         part.values = read_bytes(x, count);
     else
         part.values = doubles ? read_floats<double>(x, count) : read_floats<float>(x, count);
-    part.labels = read_labels(archive, file.string(), size);
+    read_targets(archive, file.string(), files.targets, part, size, rounded);
     return part;
 }
 
@@ -217,6 +134,7 @@ std::vector<std::uint32_t> read_owners(const std::filesystem::path& file, std::u
 }
 
 std::int64_t num_classes_of(const std::vector<std::int32_t>& labels) {
+    if (labels.empty()) return 0;
     return 1 + std::int64_t{*std::max_element(labels.begin(), labels.end())};
 }
 
@@ -224,8 +142,11 @@ void check_labels(const std::filesystem::path& file, const Examples& part, std::
     const auto outside =
         std::find_if(part.labels.begin(), part.labels.end(), [&](std::int32_t label) { return label >= num_classes; });
     if (outside == part.labels.end()) return;
-    throw ConfigError(fmt::format("{}: y: y[{}] is {}, expected 0 to {}; set data.classes to at least {}", file.string(),
-                                  outside - part.labels.begin(), *outside, num_classes - 1, *outside + 1));
+    const auto at = outside - part.labels.begin(), width = static_cast<std::ptrdiff_t>(part.target.width);
+    const std::string place =
+        part.target.kind == TargetKind::Class ? fmt::format("{}", at) : fmt::format("{}, {}", at / width, at % width);
+    throw ConfigError(fmt::format("{}: y: y[{}] is {}, expected 0 to {}; set data.classes to at least {}", file.string(), place,
+                                  *outside, num_classes - 1, *outside + 1));
 }
 
 const char* name_of(ValueType type) {
@@ -239,12 +160,16 @@ DataShape npz_shape(const NpzFiles& files, std::int64_t num_classes) {
     std::int64_t vocabulary = 0;
     ExampleShape shape = files.tokens ? read_tokens(x, vocabulary).shape : shape_of(x);
     if (files.tokens) shape.vocabulary = files.vocabulary > 0 ? files.vocabulary : vocabulary;
-    return {shape, num_classes > 0 ? num_classes : num_classes_of(read_labels(archive, files.train.string(), size))};
+    Examples part;
+    bool rounded = false;
+    read_targets(archive, files.train.string(), files.targets, part, size, rounded);
+    if (part.target.kind == TargetKind::Numbers) num_classes = 0;
+    return {shape, num_classes > 0 ? num_classes : num_classes_of(part.labels), part.target};
 }
 
-NpzFiles npz_files(const Values& values) {
+NpzFiles npz_files(const Values& values, TargetKind wanted) {
     const bool tokens = values.word("values") == "tokens";
-    return {values.path("train"), values.path("test"), tokens, tokens ? values.integer("vocabulary") : 0};
+    return {values.path("train"), values.path("test"), tokens, tokens ? values.integer("vocabulary") : 0, wanted};
 }
 
 }  // namespace
@@ -252,11 +177,11 @@ NpzFiles npz_files(const Values& values) {
 Dataset read_npz(const NpzFiles& files, std::int64_t num_classes) {
     Dataset dataset;
     std::int64_t in_train = 0, in_test = 0;
-    dataset.train = read_part(files.train, files.tokens, dataset.rounded, in_train);
+    dataset.train = read_part(files.train, files, dataset.rounded, in_train);
     dataset.train.owners = read_owners(files.train, dataset.train.size());
-    dataset.test = read_part(files.test, files.tokens, dataset.rounded, in_test);
+    dataset.test = read_part(files.test, files, dataset.rounded, in_test);
     if (files.tokens) set_vocabulary(files, dataset, in_train, in_test);
-    dataset.num_classes = num_classes;
+    dataset.num_classes = files.targets == TargetKind::Numbers ? 0 : num_classes;
     if (num_classes <= 0) dataset.num_classes = num_classes_of(dataset.train.labels);
     check_labels(files.train, dataset.train, dataset.num_classes);
     check_labels(files.test, dataset.test, dataset.num_classes);
@@ -271,6 +196,11 @@ Dataset read_npz(const NpzFiles& files, std::int64_t num_classes) {
             fmt::format("{}: x: test examples are {}, but training examples {}; both must be of one type; mend "
                         "it: x_test = x_test.astype(x_train.dtype)",
                         files.test.string(), name_of(dataset.test.type), name_of(dataset.train.type)));
+    if (dataset.train.target != dataset.test.target)
+        throw ConfigError(fmt::format(
+            "{}: y: of {} an example, but that of the training file of {}; both must be of one shape; mend it: y_test "
+            "= y_test.reshape(-1, *y_train.shape[1:])",
+            files.test.string(), dataset.test.target.width, dataset.train.target.width));
     return dataset;
 }
 
@@ -284,13 +214,15 @@ DataFormat npz() {
         .summary = "NumPy archives",
         .keys = {file("train",
                       "The training examples, a file of `numpy.savez`: x of (n, features), (n, height, width) or (n, channels, "
-                      "height, width), uint8, float32, or float64, which is rounded to float32; y of (n,), integers; where "
+                      "height, width), uint8, float32, or float64, which is rounded to float32; y of (n,), integers; for task "
+                      "regression y of "
+                      "(n,) or (n, numbers), float32 or float64; for next_token of (n,) or (n, positions), integers; where "
                       "scheme is natural, client of (n,), integers; relative to the config file. docs/data.md."),
                  file("test", "The test examples, in the same form."),
                  {.name = "classes",
                   .default_value = std::int64_t{0},
                   .range = between(0, kWide),
-                  .doc = "Number of classes; 0: as many as the training labels show."},
+                  .doc = "Number of classes; 0: as many as the training labels show. Not looked at where targets are numbers."},
                  {.name = "values",
                   .default_value = "numbers",
                   .choices = {"numbers", "tokens"},
@@ -300,8 +232,11 @@ DataFormat npz() {
                   .range = between(0, kWide),
                   .with = KeySpec::Companion{"values", {"tokens"}},
                   .doc = "Number of tokens; 0: as many as the training examples show."}},
-        .shape = [](const Values& values) { return npz_shape(npz_files(values), values.integer("classes")); },
-        .read = [](const Values& values, std::uint64_t) { return read_npz(npz_files(values), values.integer("classes")); }};
+        .shape = [](const Values& values,
+                    TargetKind wanted) { return npz_shape(npz_files(values, wanted), values.integer("classes")); },
+        .read = [](const Values& values, std::uint64_t,
+                   TargetKind wanted) { return read_npz(npz_files(values, wanted), values.integer("classes")); },
+        .targets = {TargetKind::Class, TargetKind::ClassEach, TargetKind::Numbers}};
 }
 
 }  // namespace fedhive::clients

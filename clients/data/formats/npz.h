@@ -10,13 +10,15 @@ namespace fedhive::clients {
 struct NpzFiles {
     std::filesystem::path train;
     std::filesystem::path test;
-    bool tokens = false;          // x are tokens
-    std::int64_t vocabulary = 0;  // how many there are; 0: as many as the training examples show
+    bool tokens = false;                     // x are tokens
+    std::int64_t vocabulary = 0;             // how many there are; 0: as many as the training examples show
+    TargetKind targets = TargetKind::Class;  // ClassEach: where y has two dimensions
 };
 
 /// client, whose each training example is, where there is such an array: [n], integers that name owners.
 /// x: [n, features], [n, height, width] or [n, channels, height, width], u8, f32, or f64, which is rounded to f32; y: [n], integers. Class
-/// count: 1 + largest training label, unless `num_classes` > 0. Tokens: x [n, positions], integers from 0; bytes stay bytes, others become i32.
+/// count: 1 + largest training label, unless `num_classes` > 0. Where targets are numbers y is [n] or [n, width], f32, or f64, which is rounded;
+/// where they are classes at each position y may be [n, positions]. Tokens: x [n, positions], integers from 0; bytes stay bytes, others become i32.
 ///
 /// Throws   ConfigError naming the file and the array, what is wanted, and a line of Python that mends it: no archive, damaged, encrypted;
 ///          no x or y; Fortran order, big-endian, another type; another number of dimensions; counts that differ; numbers that are not

@@ -91,7 +91,7 @@ std::vector<MemoryNeed> needs_of(const Values& values) {
             need_of_drawn(values, shape)};
 }
 
-Dataset draw(const Values& values, std::uint64_t seed) {
+Dataset draw(const Values& values, std::uint64_t seed, TargetKind) {
     const ExampleShape shape = shape_of(values);
     const DrawnCounts counts = counts_of(values);
     Dataset drawn = draw_synthetic({.num_train = counts.train,
@@ -147,7 +147,7 @@ DataFormat synthetic() {
             .check = shape_problem,
             .needs = needs_of,
             .shape =
-                [](const Values& values) {
+                [](const Values& values, TargetKind) {
                     return DataShape{shape_of(values), values.integer("num_classes")};
                 },
             .read = draw};

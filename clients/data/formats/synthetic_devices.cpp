@@ -74,7 +74,7 @@ void add_drawn(Examples& part, const Device& device, std::size_t count, Stream s
     }
 }
 
-Dataset draw_devices(const Values& values, std::uint64_t seed) {
+Dataset draw_devices(const Values& values, std::uint64_t seed, TargetKind) {
     Dataset drawn;
     drawn.num_classes = kClasses;
     for (Examples* part : {&drawn.train, &drawn.test}) {
@@ -118,7 +118,7 @@ DataFormat synthetic_devices() {
                   "The paper's Synthetic IID: one model and one distribution for all devices; place_spread is not looked at."}},
         .needs = device_needs,
         .shape =
-            [](const Values&) {
+            [](const Values&, TargetKind) {
                 return DataShape{{kFeatures, 1, 1}, kClasses};
             },
         .read = draw_devices};

@@ -133,7 +133,9 @@ void check_windows(const std::array<std::uint64_t, 2>& windows, const TextFile& 
             fmt::format("{}: there is nothing to test on: nobody's last {:g} of the text has {} characters and one behind "
                         "them; raise data.test_share, or use a smaller data.sequence",
                         file, text.test_share, text.sequence));
-    const double bytes = static_cast<double>(trained + tested) * static_cast<double>(text.sequence + sizeof(std::int32_t));
+    const std::size_t labels = text.every ? text.sequence : 1;
+    const double bytes =
+        static_cast<double>(trained + tested) * static_cast<double>(text.sequence + labels * sizeof(std::int32_t));
     if (const std::uint64_t available = aggregation::available_memory_bytes(); bytes > static_cast<double>(available) / 2)
         throw ConfigError(
             fmt::format("{}: {} windows need {:.3g} bytes, {} bytes of memory are available, of which half may be taken; "
@@ -147,23 +149,30 @@ void check_windows(const std::array<std::uint64_t, 2>& windows, const TextFile& 
 void append_windows(std::string_view part, const TextFile& text, const Vocabulary& vocabulary, Examples& examples) {
     for (std::size_t at = 0; at + text.sequence < part.size(); at += text.step) {
         for (const char c : part.substr(at, text.sequence)) examples.values.push_back(vocabulary.of(c));
-        examples.labels.push_back(vocabulary.of(part[at + text.sequence]));
+        const std::size_t labels = examples.target.width;
+        for (const char c : part.substr(at + text.sequence + 1 - labels, labels)) examples.labels.push_back(vocabulary.of(c));
     }
+}
+
+TargetShape target_of(const TextFile& text) {
+    if (!text.every) return {};
+    return {TargetKind::ClassEach, static_cast<std::uint32_t>(text.sequence)};
 }
 
 TextFile text_file(const Values& values) {
     TextFile text{.file = values.path("train"),
                   .sequence = static_cast<std::size_t>(values.integer("sequence")),
                   .step = static_cast<std::size_t>(values.integer("step")),
-                  .test_share = values.number("test_share")};
+                  .test_share = values.number("test_share"),
+                  .every = values.word("targets") == "every"};
     if (values.word("owners") == "blocks") text.block = static_cast<std::size_t>(values.integer("block"));
     return text;
 }
 
-DataShape text_shape(const Values& values) {
+DataShape text_shape(const Values& values, TargetKind) {
     const TextFile text = text_file(values);
     const Vocabulary vocabulary(texts_of(text));
-    return {{static_cast<std::int64_t>(text.sequence), 1, 1, vocabulary.size}, vocabulary.size};
+    return {{static_cast<std::int64_t>(text.sequence), 1, 1, vocabulary.size}, vocabulary.size, target_of(text)};
 }
 
 }  // namespace
@@ -180,7 +189,8 @@ Dataset read_text(const TextFile& text) {
         Examples& part = i == 0 ? dataset.train : dataset.test;
         part.shape = {static_cast<std::int64_t>(text.sequence), 1, 1, vocabulary.size};
         part.values.reserve(windows[i] * text.sequence);
-        part.labels.reserve(windows[i]);
+        part.target = target_of(text);
+        part.labels.reserve(windows[i] * part.target.width);
     }
     for (std::size_t owner = 0; owner < texts.size(); ++owner) {
         const auto [train, test] = parts_of(texts[owner], text);
@@ -192,42 +202,51 @@ Dataset read_text(const TextFile& text) {
 }
 
 DataFormat text() {
-    return {.name = "text",
-            .summary = "plain text, the next character from those before it",
-            .keys = {{.name = "train",
-                      .default_value = std::filesystem::path(),
-                      .required = true,
-                      .may_change = true,
-                      .doc = "The text, for training and, its owners' ends, for testing; relative to the config file. A "
-                             "character is a byte. "
-                             "docs/data.md."},
-                     {.name = "sequence",
-                      .default_value = std::int64_t{80},
-                      .range = between(1, kWide),
-                      .doc = "Characters of a window, which the next one is told from; 80 in LEAF (arXiv:1812.01097)."},
-                     {.name = "step",
-                      .default_value = std::int64_t{1},
-                      .range = between(1, kWide),
-                      .doc = "Characters from the beginning of a window to that of the next; 1, as in LEAF, is every window "
-                             "there is, and as many "
-                             "as sequence are windows that do not overlap."},
-                     {.name = "test_share",
-                      .default_value = 0.2,
-                      .range = {.low = 0, .high = 1, .low_excluded = true, .high_excluded = true},
-                      .doc = "Part of each owner's text that is tested on, its end; 0.2 in LEAF."},
-                     {.name = "owners",
-                      .default_value = "speakers",
-                      .choices = {"speakers", "blocks"},
-                      .doc = "Whose the text is, for partition scheme natural. speakers: a line 'NAME:', after an empty one, "
-                             "says who speaks the "
-                             "lines below it; blocks: each so many characters."},
-                     {.name = "block",
-                      .default_value = std::int64_t{10000},
-                      .range = between(2, kMost),
-                      .with = KeySpec::Companion{"owners", {"blocks"}},
-                      .doc = "Characters of an owner."}},
-            .shape = text_shape,
-            .read = [](const Values& values, std::uint64_t) { return read_text(text_file(values)); }};
+    return {
+        .name = "text",
+        .summary = "plain text, the next character from those before it",
+        .keys =
+            {{.name = "train",
+              .default_value = std::filesystem::path(),
+              .required = true,
+              .may_change = true,
+              .doc = "The text, for training and, its owners' ends, for testing; relative to the config file. A "
+                     "character is a byte. "
+                     "docs/data.md."},
+             {.name = "sequence",
+              .default_value = std::int64_t{80},
+              .range = between(1, kWide),
+              .doc = "Characters of a window, which the next one is told from; 80 in LEAF (arXiv:1812.01097)."},
+             {.name = "step",
+              .default_value = std::int64_t{1},
+              .range = between(1, kWide),
+              .doc = "Characters from the beginning of a window to that of the next; 1, as in LEAF, is every window "
+                     "there is, and as many "
+                     "as sequence are windows that do not overlap."},
+             {.name = "targets",
+              .default_value = "last",
+              .choices = {"last", "every"},
+              .doc =
+                  "What is told of a window: the character behind its last one, or the one behind every one of them, for task "
+                  "next_token: as many losses for the price of one window, so that step can be as large as sequence."},
+             {.name = "test_share",
+              .default_value = 0.2,
+              .range = {.low = 0, .high = 1, .low_excluded = true, .high_excluded = true},
+              .doc = "Part of each owner's text that is tested on, its end; 0.2 in LEAF."},
+             {.name = "owners",
+              .default_value = "speakers",
+              .choices = {"speakers", "blocks"},
+              .doc = "Whose the text is, for partition scheme natural. speakers: a line 'NAME:', after an empty one, "
+                     "says who speaks the "
+                     "lines below it; blocks: each so many characters."},
+             {.name = "block",
+              .default_value = std::int64_t{10000},
+              .range = between(2, kMost),
+              .with = KeySpec::Companion{"owners", {"blocks"}},
+              .doc = "Characters of an owner."}},
+        .shape = text_shape,
+        .read = [](const Values& values, std::uint64_t, TargetKind) { return read_text(text_file(values)); },
+        .targets = {TargetKind::Class, TargetKind::ClassEach}};
 }
 
 }  // namespace fedhive::clients

@@ -14,11 +14,12 @@ struct TextFile {
     std::size_t step = 1;       // from the beginning of a window to that of the next
     double test_share = 0.2;    // of each owner's text, its end
     std::size_t block = 0;      // characters of each owner; 0: owners are speakers
+    bool every = false;         // labels are the characters behind each position, not behind the last one alone
 };
 
 /// A character is a byte: UTF-8's others are several. Line ends are \n, also where the file has \r\n; a byte-order mark is nothing. Tokens are
 /// the bytes of all owners' texts, in their order. An example is `sequence` characters of an owner's text, {sequence, 1, 1, vocabulary}, its
-/// label the character behind them. The last floor(share x length) characters of each owner are the test part; windows lie in one part.
+/// label the character behind them, or, `every`, at each position the one behind it: width `sequence`. The last floor(share x length) characters of each owner are the test part; windows lie in one part.
 ///
 /// Speakers: a line that begins the file or follows an empty one and ends in ':' names who speaks the lines after it, up to the next one. A
 /// speaker's lines are one text, names and empty lines left out. Owners are numbered as they first speak. Who has no window to train on is left

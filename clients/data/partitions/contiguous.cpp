@@ -15,7 +15,7 @@ PartitionScheme contiguous() {
     return {.name = "contiguous",
             .summary = "equal runs in file order, the last client takes the remainder",
             .keys = {},
-            .deal = [](const Deal& deal, const Values&) { return partition_contiguous(deal.labels.size(), deal.clients); }};
+            .deal = [](const Deal& deal, const Values&) { return partition_contiguous(deal.examples, deal.clients); }};
 }
 
 }  // namespace fedhive::clients

@@ -83,6 +83,7 @@ PartitionScheme dirichlet() {
                   .doc =
                       "Concentration of the label proportions, dimensionless, typically 0.1 (skewed) to 100 (nearly iid) (α)."},
                  min_examples_key()},
+        .by_label = true,
         .deal = [](const Deal& deal, const Values& values) {
             return partition_dirichlet(deal.labels, deal.num_classes, deal.clients, values.number("alpha"),
                                        static_cast<std::size_t>(values.integer("min_examples")), deal.seed);

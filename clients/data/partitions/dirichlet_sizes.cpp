@@ -16,7 +16,7 @@ PartitionScheme dirichlet_sizes() {
                       .doc = "Concentration of the sizes, dimensionless, typically 0.1 (skewed) to 100 (nearly equal) (β)."},
                      min_examples_key()},
             .deal = [](const Deal& deal, const Values& values) {
-                check_enough_examples(deal.labels.size(), deal.clients);
+                check_enough_examples(deal.examples, deal.clients);
                 Stream stream(deal.seed, Purpose::Partition, kSizes);
                 return deal_by_weights(deal, dirichlet_draw(deal.clients, values.number("alpha"), stream),
                                        static_cast<std::size_t>(values.integer("min_examples")));

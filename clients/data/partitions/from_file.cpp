@@ -25,7 +25,7 @@ std::pair<std::uint64_t, std::uint64_t> numbers_of(const std::string& line, cons
 }
 
 Partition read_partition(const Deal& deal, const Values& values) {
-    check_sizes(deal.labels.size(), deal.clients);
+    check_sizes(deal.examples, deal.clients);
     const std::string file = values.path("file").string();
     LineReader lines(values.path("file"));
     std::string line;
@@ -36,7 +36,7 @@ Partition read_partition(const Deal& deal, const Values& values) {
     };
     if (!next() || line != kHeader)
         throw ConfigError(fmt::format("{}:1: wanted: a CSV file that begins with {}", file, kHeader));
-    std::vector<bool> dealt(deal.labels.size());
+    std::vector<bool> dealt(deal.examples);
     std::vector<std::vector<std::uint32_t>> shards(deal.clients);
     for (std::size_t number = 2; next(); ++number) {
         const std::string where = fmt::format("{}:{}", file, number);

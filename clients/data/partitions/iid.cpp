@@ -70,7 +70,7 @@ PartitionScheme iid() {
                          "not used."}},
         .check = sizes_problem,
         .deal = [](const Deal& deal, const Values& values) {
-            return partition_iid(deal.labels.size(), deal.clients, values.numbers("sizes"), deal.seed);
+            return partition_iid(deal.examples, deal.clients, values.numbers("sizes"), deal.seed);
         }};
 }
 

@@ -59,6 +59,7 @@ PartitionScheme label_quota() {
                       .default_value = std::int64_t{2},
                       .range = between(1, kMost),
                       .doc = "Labels each client has, at most the classes there are (k)."}},
+            .by_label = true,
             .deal = deal_labels};
 }
 

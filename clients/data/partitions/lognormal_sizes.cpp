@@ -15,7 +15,7 @@ PartitionScheme lognormal_sizes() {
                       .doc = "Standard deviation of the sizes' logarithm, typically 0.3–2; 0 is equal sizes (σ)."},
                      min_examples_key()},
             .deal = [](const Deal& deal, const Values& values) {
-                check_enough_examples(deal.labels.size(), deal.clients);
+                check_enough_examples(deal.examples, deal.clients);
                 Stream stream(deal.seed, Purpose::Partition, kSizes);
                 std::vector<double> weights(deal.clients);
                 for (double& weight : weights) weight = std::exp(values.number("sigma") * stream.normal());

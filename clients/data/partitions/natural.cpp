@@ -16,7 +16,7 @@ std::vector<std::vector<std::uint32_t>> examples_of_owners(std::span<const std::
 }
 
 Partition deal_natural(const Deal& deal, const Values& values) {
-    check_sizes(deal.labels.size(), deal.clients);
+    check_sizes(deal.examples, deal.clients);
     if (deal.owners.empty())
         throw ConfigError(
             "scheme natural: the data do not say whose the examples are; wanted: data.format npz with an array client, the "

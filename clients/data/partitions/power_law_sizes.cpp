@@ -17,7 +17,7 @@ PartitionScheme power_law_sizes() {
                       .doc = "With 1 the largest of N clients has N times as many examples as the smallest; 0 is equal sizes."},
                      min_examples_key()},
             .deal = [](const Deal& deal, const Values& values) {
-                check_enough_examples(deal.labels.size(), deal.clients);
+                check_enough_examples(deal.examples, deal.clients);
                 std::vector<double> weights(deal.clients);
                 std::iota(weights.begin(), weights.end(), 1.0);
                 Stream stream(deal.seed, Purpose::Partition, kSizes);

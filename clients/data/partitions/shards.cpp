@@ -43,6 +43,7 @@ PartitionScheme shards() {
                       .default_value = std::int64_t{2},
                       .range = between(1, kMost),
                       .doc = "Runs of label-sorted examples each client gets; 2 is the paper's pathological split."}},
+            .by_label = true,
             .deal = [](const Deal& deal, const Values& values) {
                 const auto each = static_cast<std::size_t>(values.integer("shards_per_client"));
                 return partition_shards(deal.labels, deal.clients, each, deal.seed);

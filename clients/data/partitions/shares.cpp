@@ -79,7 +79,7 @@ std::vector<std::size_t> largest_remainder(std::span<const double> shares, std::
 }
 
 Partition deal_by_weights(const Deal& deal, std::vector<double> weights, std::size_t min_examples) {
-    const std::size_t examples = deal.labels.size();
+    const std::size_t examples = deal.examples;
     check_enough_examples(examples, deal.clients);
     if (min_examples > examples / deal.clients)
         throw ConfigError(

@@ -8,11 +8,14 @@ namespace fedhive::clients {
 namespace {
 
 LayerFit fit_linear(const Values& arguments, const Shape& in) {
-    if (in.size() != 1)
+    if (in.size() > 2)
         throw ConfigError(fmt::format("takes features in a row, what comes in is {}; put flatten before it", text_of(in)));
     const std::int64_t outputs = *arguments.optional_integer("out");
-    const auto inputs = static_cast<double>(in[0]);
-    return {{outputs}, weight_and_bias({outputs, in[0]}, inputs), 2.0 * inputs * static_cast<double>(outputs)};
+    const auto inputs = static_cast<double>(in.back());
+    Shape out = in;
+    out.back() = outputs;
+    const double places = num_values(out) / static_cast<double>(outputs);
+    return {out, weight_and_bias({outputs, in.back()}, inputs), places * 2.0 * inputs * static_cast<double>(outputs)};
 }
 
 }  // namespace
@@ -20,11 +23,13 @@ LayerFit fit_linear(const Values& arguments, const Shape& in) {
 LayerKind linear_layer() {
     return {.name = "linear",
             .torch = "Linear",
-            .summary = "Fully connected, with bias: features in a row to `out` of them.",
+            .summary =
+                "Fully connected, with bias: features in a row to `out` of them; of a sequence at each position, with the same "
+                "parameters.",
             .keys = {{.name = "out",
                       .default_value = std::optional<std::int64_t>(),
                       .range = between(1, kWide),
-                      .default_note = "the number of classes, in the last layer only",
+                      .default_note = "the number of classes, or of the targets' numbers, in the last layer only",
                       .doc = "Units."}},
             .fit = fit_linear};
 }

@@ -1,5 +1,6 @@
 // The next character by two LSTM layers on characters' embeddings: the Shakespeare network of McMahan et al. 2017 (arXiv:1602.05629) in the sizes
-// of LEAF (Caldas et al. 2018, arXiv:1812.01097, stacked_lstm.py): 8 features a character, 256 units a layer, softmax after the last character.
+// of LEAF (Caldas et al. 2018, arXiv:1812.01097, stacked_lstm.py): 8 features a character, 256 units a layer, softmax after the last character, or,
+// where there is a class to tell at each position, after every one.
 //
 //   Differs   Two biases a gate, as nn.LSTM, where LEAF's program has one: on LEAF's 80 characters 819,920 parameters, and 2,048 fewer there.
 //             Initial values are PyTorch's; LEAF's forget gates begin with 1 added to them.
@@ -9,12 +10,11 @@ namespace fedhive::clients {
 
 namespace {
 
-LayerList char_lstm_layers(const Values& values) {
+LayerList layers_of(const Values& values, bool all_positions) {
     const auto argument = [&](const char* key) { return static_cast<float>(values.integer(key)); };
-    return LayerList()
-        .add("embedding", {argument("dim")}, "embed")
-        .add("lstm", {argument("units"), argument("lstm_layers")}, "lstm")
-        .add("linear", {}, "linear");
+    std::vector<float> lstm{argument("units"), argument("lstm_layers")};
+    if (all_positions) lstm.push_back(1.0F);
+    return LayerList().add("embedding", {argument("dim")}, "embed").add("lstm", lstm, "lstm").add("linear", {}, "linear");
 }
 
 }  // namespace
@@ -36,7 +36,9 @@ NamedModel char_lstm_model() {
                       .range = between(1, 64),
                       .doc = "LSTM layers; 2 in arXiv:1602.05629 and in LEAF."}},
             .takes_tokens = true,
-            .layers = char_lstm_layers};
+            .layers = [](const Values& values) { return layers_of(values, false); },
+            .layers_at_each = [](const Values& values) { return layers_of(values, true); },
+            .tells_numbers = false};
 }
 
 }  // namespace fedhive::clients

@@ -14,7 +14,8 @@ NamedModel lr_model() {
             .summary = "softmax regression",
             .source = "multinomial logistic regression",
             .keys = {},
-            .layers = lr_layers};
+            .layers = lr_layers,
+            .tells_numbers = false};
 }
 
 }  // namespace fedhive::clients

@@ -6,10 +6,10 @@ import pandas as pd
 from tensorboardX import SummaryWriter
 from tensorboardX.summary import hparams
 
-from report.figures.groups import column, final_accuracy
+from report.figures.groups import column, final_value
 
 # Tag in TensorBoard, column of rounds.csv.
-SCALARS = [("test/accuracy", "test_accuracy"), ("test/loss", "test_loss"), ("train/loss", "train_loss"), ("clients/accepted", "accepted"),
+SCALARS = [("test/accuracy", "test_accuracy"), ("test/perplexity", "test_perplexity"), ("test/mse", "test_mse"), ("test/mae", "test_mae"), ("test/loss", "test_loss"), ("train/loss", "train_loss"), ("clients/accepted", "accepted"),
            ("clients/failed", "failed"), ("clients/staleness_mean", "staleness_mean"), ("bytes/down", "bytes_down"), ("bytes/up", "bytes_up"),
            ("time/round_s", "wall_s"), ("time/train_s", "train_s"), ("time/virtual_s", "virtual_s")]
 
@@ -36,7 +36,7 @@ def write_events(run, folder):
     ends = start_of(run) + np.nancumsum(column(run.rounds, "wall_s"))
     with SummaryWriter(str(folder), write_to_disk=True) as writer:
         settings = {**{key: setting_value(text) for key, text in run.settings.items()}, "seed": run.seed or 0}
-        for summary in hparams(settings, {"test/accuracy": final_accuracy(run)}):
+        for summary in hparams(settings, {f"test/{run.metric.name}": final_value(run)}):
             writer.file_writer.add_summary(summary)
         for tag, name in SCALARS:
             for number, value, end in zip(run.rounds["round"], column(run.rounds, name), ends):

@@ -5,8 +5,9 @@ import numpy as np
 import pandas as pd
 
 from report import digits
-from report.figures.groups import best_accuracy, column, final_accuracy, finite, groups_of, mean_interval
+from report.figures.groups import best_value, column, final_value, finite, groups_of, mean_interval
 from report.load import LoadError, short_keys
+from report.metric import METRICS
 
 
 @dataclass(frozen=True)
@@ -24,22 +25,32 @@ MEASURES = (
     Measure("final_test_accuracy", "Final acc.", digits.four_decimals, "test accuracy of the last evaluated round", 1, True),
     Measure("best_test_accuracy", "Best acc.", digits.four_decimals,
             "highest test accuracy of all evaluated rounds; chosen on the test examples, so it favours noise", 1, True),
-    Measure("final_test_loss", "Test loss", digits.four_decimals, "of the last evaluated round; cross-entropy, mean per example", -1, True),
-    Measure("final_train_loss", "Train loss", digits.four_decimals, "of the last round; cross-entropy, mean per example", -1, True),
-    Measure("rounds_to_target", "To target", digits.whole, "first evaluated round that reached the target accuracy", -1, False),
+    Measure("final_test_loss", "Test loss", digits.four_decimals, "of the last evaluated round; of what is minimised, cross-entropy or squared error, mean per example", -1, True),
+    Measure("final_train_loss", "Train loss", digits.four_decimals, "of the last round; of what is minimised, mean per example", -1, True),
+    Measure("rounds_to_target", "To target", digits.whole, "first evaluated round that reached the sweep's target", -1, False),
     Measure("client_accuracy_mean", "Clients' acc.", digits.four_decimals,
             "accuracy on what each client holds out, mean over the clients, in the last round in which they were evaluated", 1, True),
     Measure("client_accuracy_worst_10", "Worst 10 %", digits.four_decimals, "the same over the tenth of the clients with the lowest ones", 1,
             True),
     Measure("personalized_accuracy_mean", "Personalised", digits.four_decimals,
             "as the clients' accuracy, of the model that each makes of the global one in a local epoch", 1, True),
+    Measure("final_test_mse", "Final MSE", digits.four_decimals, "mean squared error on the test examples in the last evaluated round", -1, True),
+    Measure("best_test_mse", "Best MSE", digits.four_decimals,
+            "lowest of all evaluated rounds; chosen on the test examples, so it favours noise", -1, True),
+    Measure("final_test_mae", "Final MAE", digits.four_decimals, "mean absolute error on the test examples in the last evaluated round", -1, True),
+    Measure("final_test_perplexity", "Perplexity", digits.four_decimals, "exp of the test loss of the last evaluated round", -1, True),
+    Measure("client_mse_mean", "Clients' MSE", digits.four_decimals,
+            "mean squared error on what each client holds out, mean over the clients, in the last round in which they were evaluated", -1, True),
+    Measure("client_mse_worst_10", "Worst 10 %", digits.four_decimals, "the same over the tenth of the clients with the highest ones", -1, True),
+    Measure("personalized_mse_mean", "Personalised", digits.four_decimals,
+            "as the clients' MSE, of the model that each makes of the global one in a local epoch", -1, True),
     Measure("wall_s", "Wall, s", digits.significant, "seconds of the whole run, start of the workers included", -1, False),
     Measure("virtual_s", "Simul., s", digits.significant, "simulated seconds at the end of the last round, by the virtual clock", -1, False),
     Measure("bytes_down", "Down, MB", digits.significant, "megabytes that a real server would send", -1, False, 1e-6),
     Measure("bytes_up", "Up, MB", digits.significant, "megabytes that clients would send", -1, False, 1e-6),
     Measure("failed", "Failed", digits.whole, "client trainings that failed, over all rounds", 0, False),
 )
-IN_PRINT = ("final_test_accuracy", "best_test_accuracy", "final_test_loss", "rounds_to_target")
+IN_PRINT = ("final_test_accuracy", "best_test_accuracy", "final_test_mse", "best_test_mse", "final_test_loss", "rounds_to_target")
 
 
 @dataclass
@@ -102,13 +113,15 @@ def last_of_clients(run, model, name):
 
 
 def target_of(report):
-    return (report.sweep or {}).get("target_accuracy")
+    """What the metric of the sweep's runs is to reach."""
+    sweep = report.sweep or {}
+    return next((sweep[key] for key in ("target_accuracy", "target_mse") if sweep.get(key) is not None), None)
 
 
 def rounds_to(target, run):
     if target is None:
         return np.nan
-    reached = run.rounds["round"][column(run.rounds, "test_accuracy") >= target]
+    reached = run.rounds["round"][run.metric.better * (column(run.rounds, run.metric.column) - target) >= 0]
     return reached.min() if len(reached) else np.nan
 
 
@@ -125,12 +138,14 @@ def run_frame(report):
     for run in report.runs:
         rows.append({"run": run.label, "group": run.group, "seed": run.seed, **run.seeds, "status": run.status, **run.settings,
                      "rounds_done": len(run.rounds), "planned_rounds": run.planned_rounds,
-                     "final_test_accuracy": final_accuracy(run), "best_test_accuracy": best_accuracy(run),
+                     **{f"final_{metric.column}": final_value(run, metric) for metric in METRICS},
+                     **{f"best_{metric.column}": best_value(run, metric) for metric in METRICS},
+                     **{f"final_{name}": last(column(run.rounds, name)) for name in ("test_mae", "test_perplexity")},
                      "final_test_loss": last(column(run.rounds, "test_loss")), "final_train_loss": last(column(run.rounds, "train_loss")),
                      "rounds_to_target": rounds_to(target_of(report), run),
-                     "client_accuracy_mean": last_of_clients(run, "global", "accuracy_mean"),
-                     "client_accuracy_worst_10": last_of_clients(run, "global", "accuracy_worst_10"),
-                     "personalized_accuracy_mean": last_of_clients(run, "personalized", "accuracy_mean"),
+                     **{f"client_{metric.name}_{what}": last_of_clients(run, "global", f"{metric.name}_{what}")
+                        for metric in METRICS for what in ("mean", "worst_10")},
+                     **{f"personalized_{metric.name}_mean": last_of_clients(run, "personalized", f"{metric.name}_mean") for metric in METRICS},
                      "wall_s": wall_seconds(run),
                      "virtual_s": last(column(run.rounds, "virtual_s")),
                      **{name: np.nansum(column(run.rounds, name)) if len(run.rounds) else np.nan

@@ -52,21 +52,22 @@ def status_counts(runs):
 
 
 def best_of(frame, name, measure):
-    """(text, label) of the row with the highest mean of that measure; None where there is no value."""
+    """(text, label) of the row with the best mean of that measure; None where there is no value."""
     known = frame[frame[measure.name].notna()]
     if known.empty:
         return None
-    best = known.loc[known[measure.name].idxmax()]
+    best = known.loc[known[measure.name].idxmax() if measure.better > 0 else known[measure.name].idxmin()]
     if f"{measure.name}_half" not in frame:
         return measure.write(best[measure.name] * measure.scale), best[name]
     return f"{tables.interval_cell(best, measure).text} (n\u00a0=\u00a0{best[f'{measure.name}_n']})", best[name]
 
 
 def best_lines(report, runs, groups, shown=frames.Shown()):
-    """[(what, value, whose)] of the finished runs, by the highest accuracy of any round and by that of the last one; by groups where seeds
+    """[(what, value, whose)] of the finished runs, by the best value of any round and by that of the last one; by groups where seeds
     repeat. Of a single run nobody needs to be told whose."""
     frame, name = (groups, "group") if groups is not None else (runs[runs["status"] == "finished"], "run")
-    words = {"best_test_accuracy": "best test accuracy of any round", "final_test_accuracy": "best test accuracy after the last round"}
+    words = {"best_test_accuracy": "best test accuracy of any round", "final_test_accuracy": "best test accuracy after the last round",
+             "best_test_mse": "lowest test MSE of any round", "final_test_mse": "lowest test MSE after the last round"}
     found = []
     for one in frames.Shown(percent=shown.percent).measures():
         if one.name in words and (best := best_of(frame, name, one)):

@@ -13,6 +13,8 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
+from report.metric import metric_of_columns
+
 STATUSES = ("finished", "running", "paused", "interrupted", "failed", "killed", "stopped", "waiting", "damaged")
 ROUNDS_COLUMNS = ("round version cohort accepted failed train_loss test_loss test_accuracy bytes_down bytes_up staleness_mean wall_s "
                   "pull_down_s train_s barrier_s aggregate_s server_step_s evaluate_s left_behind in_flight virtual_s").split()
@@ -40,7 +42,11 @@ class Run:
     reason: str = ""          # why it failed, was stopped, interrupted or paused
     planned_rounds: int | None = None
     fairness: pd.DataFrame = field(default_factory=pd.DataFrame)         # fairness.csv; empty where there is none
-    client_accuracy: pd.DataFrame = field(default_factory=pd.DataFrame)  # client_accuracy.csv, likewise
+    on_clients: pd.DataFrame = field(default_factory=pd.DataFrame)       # client_accuracy.csv or client_mse.csv, likewise
+
+    @property
+    def metric(self):
+        return metric_of_columns(self.rounds.columns)
 
     def seed_of(self, key):
         """By which key its repetitions are told apart; one of its own falls back to `seed`."""
@@ -212,8 +218,8 @@ def read_run(folder, label):
         clients = pd.DataFrame(columns=CLIENTS_COLUMNS)
     partition_problems = []
     partition = read_table(folder / "partition.csv", [], partition_problems)
-    on_clients = {name: read_table(folder / f"{name}.csv", [], problems) for name in ("fairness", "client_accuracy")
-                  if (folder / f"{name}.csv").exists()}
+    tables = {"fairness": "fairness", "on_clients": f"client_{metric_of_columns(rounds.columns).name}"}
+    on_clients = {field_: read_table(folder / f"{name}.csv", [], problems) for field_, name in tables.items() if (folder / f"{name}.csv").exists()}
     status, reason = status_of(folder, manifest, whole, problems)
     if status == "finished" and not len(rounds):
         status, reason = "damaged", "the manifest says finished, but rounds.csv holds no row"

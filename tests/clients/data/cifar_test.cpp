@@ -44,7 +44,7 @@ struct TenClasses {
             put(folder, "data_batch_" + std::to_string(batch) + ".bin", records({{batch}, {9}}));
         put(folder, "test_batch.bin", records({{0}, {7}}, 100));
     }
-    Dataset read() const { return data_format("cifar10").read({{"root", folder.path()}}, 0); }
+    Dataset read() const { return data_format("cifar10").read({{"root", folder.path()}}, 0, TargetKind::Class); }
     std::string error() const {
         try {
             read();
@@ -57,7 +57,7 @@ struct TenClasses {
 };
 
 Dataset read_100(const std::filesystem::path& root, const char* labels) {
-    return data_format("cifar100").read({{"root", root}, {"labels", labels}}, 0);
+    return data_format("cifar100").read({{"root", root}, {"labels", labels}}, 0, TargetKind::Class);
 }
 
 }  // namespace
@@ -67,8 +67,8 @@ TEST_SUITE("Cifar") {
         const TenClasses ten;
         conformance::check_repeatable([&] { return ten.read(); });
         const Dataset read = ten.read();
-        CHECK(data_format("cifar10").shape({}).example == read.train.shape);
-        CHECK(data_format("cifar10").shape({}).num_classes == read.num_classes);
+        CHECK(data_format("cifar10").shape({}, TargetKind::Class).example == read.train.shape);
+        CHECK(data_format("cifar10").shape({}, TargetKind::Class).num_classes == read.num_classes);
         CHECK(read.num_classes == 10);
         CHECK(read.train.shape == ExampleShape{3, 32, 32});
         CHECK(read.train.labels == std::vector<std::int32_t>{1, 9, 2, 9, 3, 9, 4, 9, 5, 9});
@@ -85,7 +85,7 @@ TEST_SUITE("Cifar") {
         const Dataset fine = read_100(folder.path(), "fine"), coarse = read_100(folder.path(), "coarse");
         CHECK(fine.num_classes == 100);
         for (const char* labels : {"fine", "coarse"}) {
-            const DataShape shape = data_format("cifar100").shape({{"labels", labels}});
+            const DataShape shape = data_format("cifar100").shape({{"labels", labels}}, TargetKind::Class);
             CHECK(shape.example == fine.train.shape);
             CHECK(shape.num_classes == read_100(folder.path(), labels).num_classes);
         }
@@ -125,7 +125,7 @@ TEST_SUITE("Cifar") {
         if (!std::filesystem::exists(root)) root = testing::source_folder() / "data/cifar-10-batches-bin";
         if (!std::filesystem::exists(root))
             FEDHIVE_SKIP("no CIFAR-10 in " + root.string() + "; scripts/data cifar10 fetches it");
-        const Dataset read = data_format("cifar10").read({{"root", root}}, 0);
+        const Dataset read = data_format("cifar10").read({{"root", root}}, 0, TargetKind::Class);
         conformance::check_dataset(read);
         CHECK(read.train.size() == 50000);
         CHECK(read.test.size() == 10000);

@@ -17,7 +17,7 @@ const std::string kTest = "age,sick,pressure\n1,2,9\n";
 
 struct CsvFixture {
     testing::TemporaryFolder folder;
-    CsvFiles files{folder.path() / "train.csv", folder.path() / "test.csv", "sick", "who", true};
+    CsvFiles files{folder.path() / "train.csv", folder.path() / "test.csv", {"sick"}, "who", true};
 
     explicit CsvFixture(const std::string& train = kTrain, const std::string& test = kTest) {
         write_content(files.train, train);
@@ -58,7 +58,7 @@ TEST_SUITE("Csv") {
     TEST_CASE("WithoutAHeaderColumnsAreNumbers") {
         CsvFixture fixture("1,0,5\n2,1,6\n", "3,1,7\n");
         fixture.files.header = false;
-        fixture.files.target = "1";
+        fixture.files.target = {"1"};
         fixture.files.client = "";
         const Dataset dataset = fixture.read();
         CHECK(features_of(dataset.train) == std::vector<float>{1, 5, 2, 6});

@@ -10,14 +10,15 @@ namespace fedhive::clients {
 namespace {
 
 /// What the format says before it reads, and what it then reads.
-void check_shape(const char* name, const Values& given) {
+void check_shape(const char* name, const Values& given, TargetKind wanted = TargetKind::Class) {
     CAPTURE(name);
     const DataFormat& format = data_format(name);
     const Values values = completed(given, format.keys);
-    const DataShape said = format.shape(values);
-    const Dataset read = format.read(values, 1);
+    const DataShape said = format.shape(values, wanted);
+    const Dataset read = format.read(values, 1, wanted);
     CHECK(said.example == read.train.shape);
     CHECK(said.num_classes == read.num_classes);
+    CHECK(said.target == read.train.target);
 }
 
 }  // namespace
@@ -40,11 +41,17 @@ TEST_SUITE("DataFormat") {
         const std::filesystem::path play = archives.file("play");
         write_content(play, "A:\nabcabcabc\n");
         check_shape("text", {{"train", play}, {"sequence", 2}, {"test_share", 0.5}});
+        check_shape("text", {{"train", play}, {"sequence", 2}, {"test_share", 0.5}, {"targets", "every"}},
+                    TargetKind::ClassEach);
+        check_shape("csv", {{"train", table}, {"test", table}, {"target", "y, a"}}, TargetKind::Numbers);
+        check_shape("synthetic_linear", {{"num_train", 20}, {"num_test", 3}, {"num_targets", 4}}, TargetKind::Numbers);
     }
 
     TEST_CASE("SyntheticExamplesHaveTheShapeThatIsWritten") {
         const DataFormat& format = data_format("synthetic");
-        const auto shape = [&](const Values& given) { return format.shape(completed(given, format.keys)).example; };
+        const auto shape = [&](const Values& given) {
+            return format.shape(completed(given, format.keys), TargetKind::Class).example;
+        };
         CHECK(shape({{"shape", std::vector<double>{2, 3, 5}}}) == ExampleShape{2, 3, 5});
         CHECK(shape({{"num_features", 7}}) == ExampleShape{7, 1, 1});
     }

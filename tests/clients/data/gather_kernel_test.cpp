@@ -80,7 +80,7 @@ void kernel_has_the_bits_of_the_host(ExampleShape shape, const Normalization& no
         gather_on_device(
             {device_values.get(), device_labels.get(), device_order.get(), at_cursor ? cursor.get() : nullptr, scale.get(),
              shift.get(), static_cast<std::uint32_t>(num_values), static_cast<std::uint32_t>(shape.height * shape.width), type},
-            rows, got.get(), got_labels.get());
+            rows, got.get(), {got_labels.get(), nullptr});
         CHECK(aggregation::testing::same_bits(on_host(got.get(), expected.size()), expected));
         CHECK(on_host(got_labels.get(), expected_labels.size()) == expected_labels);
     }

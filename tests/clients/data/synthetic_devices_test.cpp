@@ -14,7 +14,8 @@ namespace {
 
 Dataset draw(std::uint64_t seed, std::int64_t devices = 30, double place_spread = 1.0, bool alike = false) {
     const DataFormat& format = data_format("synthetic_devices");
-    return format.read(completed({{"devices", devices}, {"place_spread", place_spread}, {"alike", alike}}, format.keys), seed);
+    return format.read(completed({{"devices", devices}, {"place_spread", place_spread}, {"alike", alike}}, format.keys), seed,
+                       TargetKind::Class);
 }
 
 float feature(const Examples& part, std::size_t example, std::size_t j) {

@@ -149,10 +149,10 @@ TEST_SUITE("Text") {
                                          {"owners", "blocks"},
                                          {"block", 10}},
                                         format.keys);
-        const DataShape said = format.shape(values);
+        const DataShape said = format.shape(values, TargetKind::Class);
         CHECK(said.example == ExampleShape{3, 1, 1, 3});
         CHECK(said.num_classes == 3);
-        const Dataset dataset = format.read(values, 1);
+        const Dataset dataset = format.read(values, 1, TargetKind::Class);
         CHECK(dataset.train.owners == std::vector<std::uint32_t>{0, 1});
         CHECK(dataset.test.size() == 2);
     }

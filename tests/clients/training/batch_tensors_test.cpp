@@ -32,11 +32,11 @@ TEST_SUITE("BatchTensors") {
         BatchTensors batches(train.shape, kNormalization, at::kCPU);
         const std::vector<std::uint32_t> order{7, 3, 11, 19};
         const auto plain = batches.gather(train, order);
-        const at::Tensor examples = plain.examples.clone(), labels = plain.labels.clone();
+        const at::Tensor examples = plain.examples.clone(), labels = plain.targets.clone();
         batches.expect(train, order);
         const auto part = batches.gather(train, std::span(order).subspan(1, 2));
         CHECK(same(part.examples, examples.narrow(0, 1, 2)));
-        CHECK(same(part.labels, labels.narrow(0, 1, 2)));
+        CHECK(same(part.targets, labels.narrow(0, 1, 2)));
         CHECK_THROWS_AS(batches.follow(train, 4, nullptr), Fault);
     }
 
@@ -52,7 +52,7 @@ TEST_SUITE("BatchTensors") {
             BatchTensors fresh(train.shape, kNormalization, at::kCPU);
             const auto expected = fresh.gather(train, part);
             CHECK(same(batch.examples, expected.examples));
-            CHECK(same(batch.labels, expected.labels));
+            CHECK(same(batch.targets, expected.targets));
         }
     }
 
@@ -71,7 +71,7 @@ TEST_SUITE("BatchTensors") {
             const auto gathered = on_device.gather(dataset.train(MemorySpace::Cuda), batch);
             CHECK(gathered.examples.is_cuda());
             CHECK(same(gathered.examples, expected.examples));
-            CHECK(same(gathered.labels, expected.labels));
+            CHECK(same(gathered.targets, expected.targets));
         };
         check(order);  // nothing was announced
         on_device.expect(dataset.train(MemorySpace::Cuda), order);

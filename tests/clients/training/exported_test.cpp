@@ -89,7 +89,7 @@ aggregation::ConstParamSpan part(aggregation::ConstParamSpan whole, const aggreg
 std::string rehearsed(const std::string& bytes, std::uint64_t most_bytes = kMostBytes) {
     try {
         const exported::Program program = exported::read_program(std::as_bytes(std::span(bytes)));
-        exported::rehearse(program, kExample, kClasses, most_bytes);
+        exported::rehearse(program, {kExample, kClasses}, most_bytes);
     } catch (const ConfigError& error) {
         return error.what();
     }
@@ -245,7 +245,7 @@ TEST_SUITE("ExportedNetwork") {
     TEST_CASE("ScoresHaveToBeThoseOfTheClassesAndOfTheParameters") {
         const std::string bytes = ExportedFile("cnn").bytes();
         const exported::Program program = exported::read_program(std::as_bytes(std::span(bytes)));
-        CHECK_THROWS_WITH_AS(exported::rehearse(program, kExample, 7, kMostBytes),
+        CHECK_THROWS_WITH_AS(exported::rehearse(program, {kExample, 7}, kMostBytes),
                              "gives [2, 4] for 2 examples; wanted: [2, 7], a score for each of the data's 7 classes; mend it: "
                              "self.head = nn.Linear(width, 7)",
                              ConfigError);

@@ -26,11 +26,11 @@ SharedDataset glyphs() { return SharedDataset::create(draw_glyphs(20, 5, 1), par
 void check_filled_up(const RowBatches& batches, const ExamplesView& on_host) {
     BatchTensors one(on_host.shape, kNormalization, at::kCPU);
     REQUIRE(batches.examples.sizes() == at::IntArrayRef({3, 4, 1, 28, 28}));
-    REQUIRE(batches.labels.sizes() == at::IntArrayRef({3, 4, 1}));
+    REQUIRE(batches.targets.sizes() == at::IntArrayRef({3, 4}));
     for (std::int64_t row = 0; row < 3; ++row) {
         const auto expected = one.gather(on_host, kFilledUp[static_cast<std::size_t>(row)]);
         CHECK(at::equal(batches.examples[row].cpu(), expected.examples));
-        CHECK(at::equal(batches.labels[row].squeeze(1).cpu(), expected.labels));
+        CHECK(at::equal(batches.targets[row].cpu(), expected.targets));
     }
     const float third = 1.0F / 3.0F;
     CHECK(at::equal(batches.weights.cpu(),
@@ -67,7 +67,7 @@ TEST_SUITE("RowBatches") {
             batches.list(std::span(rows).first(used), 4);
             batches.gather();
             if (used == 1)
-                for (const at::Tensor& one : {batches.examples, batches.labels, batches.weights, batches.counts})
+                for (const at::Tensor& one : {batches.examples, batches.targets, batches.weights, batches.counts})
                     places.push_back(one.data_ptr());
         }
         CHECK(std::vector(places.begin(), places.begin() + 4) == std::vector(places.begin() + 4, places.end()));

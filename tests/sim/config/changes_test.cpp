@@ -56,8 +56,9 @@ TEST_CASE("DevicesMayNotChange") {
 TEST_CASE("KeysThatMayChangeAreThoseThatCannotChangeWhatIsDone") {
     CHECK(keys_that_may_change() == std::vector<std::string>{"rounds", "workers", "mps", "data.root", "data.train", "data.test",
                                                              "model.file", "training.clients_per_slot", "training.graph",
-                                                             "stop.test_accuracy", "failures.policy", "failures.attempts",
-                                                             "failures.deadline_s", "checkpoint.every", "checkpoint.keep"});
+                                                             "stop.test_accuracy", "stop.test_mse", "failures.policy",
+                                                             "failures.attempts", "failures.deadline_s", "checkpoint.every",
+                                                             "checkpoint.keep"});
 }
 
 TEST_CASE("FaultsSayWhatIsWrongWithThem") {

@@ -122,7 +122,8 @@ TEST_CASE("EveryKeyIsRead") {
         "  link: {distribution: lognormal, sigma: 0.25, upload: 16, download: 64}\n"
         "  availability: {scheme: probability, probability: 0.5, period_s: 8}\n");
     CHECK_EQ(dump(run),
-             "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nmps off\nthreads 3\nclock virtual\n"
+             "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nmps off\nthreads 3\nclock virtual\ntask "
+             "classification\n"
              "seeds {\ndata 0\npartition 18446744073709551615\nmodel 3\nsampling 4\ntraining 5\n}\n"
              "data {\nformat idx\nroot /r\nclasses 7\nnormalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n"
              "}\n"
@@ -186,6 +187,13 @@ TEST_CASE("EveryKeyIsRead") {
     CHECK_EQ(mode.values.number("staleness_b"), 8.0);
     CHECK_EQ(mode.values.word("at_end"), "drain");
     CHECK_EQ(loaded(kMinimal, {"mode={name: async, alpha: 0.25}"}).mode.values.number("alpha"), 0.25);
+    const RunConfig numbers = loaded(
+        "task: regression\ndata: {format: synthetic_linear, num_features: 7, num_targets: 3, noise: 0.5}\n"
+        "model: {name: linear_regression}\nstop: {test_mse: 0.25}\n");
+    CHECK_EQ(numbers.task, "regression");
+    CHECK_EQ(numbers.data.values.integer("num_targets"), 3);
+    CHECK_EQ(numbers.data.values.number("noise"), 0.5);
+    CHECK_EQ(numbers.stop.test_mse.value_or(0.0), 0.25);
 }
 
 TEST_CASE("NameDefaultsToTheFilesName") {
@@ -234,7 +242,8 @@ TEST_CASE("CohortSize") {
 TEST_CASE("ResolvedFormToTheLetter") {
     CHECK_EQ(
         to_yaml(loaded(kMinimal + "strategy: {name: fedadam}\nstop: {test_accuracy: 0.9}\n", {"training.participation=0.5"})),
-        "name: c\nseed: 1\nrounds: 10\ndevice: auto\nworkers: auto\nmps: auto\nthreads: 1\nclock: virtual\n\n"
+        "name: c\nseed: 1\nrounds: 10\ndevice: auto\nworkers: auto\nmps: auto\nthreads: 1\nclock: virtual\ntask: "
+        "classification\n\n"
         "data:\n    format: glyphs\n    num_train: 6000\n    num_test: 1000\n    partition: {scheme: iid, clients: 4, holdout: "
         "0}\n\n"
         "model: {name: lr}\n\n"

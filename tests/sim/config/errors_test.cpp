@@ -23,7 +23,8 @@ TEST_CASE("UnknownKeys") {
             {"batch_size: 3\n", "c.yaml:7: batch_size: unknown key; did you mean 'training.batch_size'?"},
             {"stop: {zzz: 3}\n", "c.yaml:7: stop.zzz: unknown key; known keys: test_accuracy"},
             {"zzz: 3\n",
-             "c.yaml:7: zzz: unknown key; known keys: name, seed, rounds, device, workers, mps, threads, clock, seeds, data, "
+             "c.yaml:7: zzz: unknown key; known keys: name, seed, rounds, device, workers, mps, threads, clock, task, seeds, "
+             "data, "
              "model, "
              "training, strategy, upload, mode, evaluation, stop, failures, checkpoint, faults, devices"},
             {"strategy: {name: fedprox, mu_x: 1}\n",
@@ -243,7 +244,8 @@ TEST_CASE("KeysOfAnotherChoice") {
               "num_test, "
               "normalize, partition"},
          {"data: {format: idx, root: x, num_train: 3}\nmodel: {name: lr}\n",
-          "c.yaml:1: data.num_train: 'num_train' belongs to format 'glyphs' or 'synthetic'; the format here is 'idx'; known "
+          "c.yaml:1: data.num_train: 'num_train' belongs to format 'glyphs' or 'synthetic' or 'synthetic_linear'; the format "
+          "here is 'idx'; known "
           "keys: format, "
           "root, classes, normalize, partition"},
          {"data:\n  format: glyphs\n  partition: {alpha: 1}\nmodel: {name: lr}\n",
@@ -266,7 +268,8 @@ TEST_CASE("KeysOfAnotherChoice") {
           "weighting, local, aggregator, server, server_lr"},
          {"clock: wall\ndevices:\n  compute: {seconds_per_example: 0}\n",
           "c.yaml:8: devices: 'devices' belongs to clock 'virtual'; the clock here is 'wall'; known keys: name, seed, rounds, "
-          "device, workers, mps, threads, clock, arrivals, seeds, data, model, training, strategy, upload, mode, evaluation, "
+          "device, workers, mps, threads, clock, arrivals, task, seeds, data, model, training, strategy, upload, mode, "
+          "evaluation, "
           "stop, "
           "failures, "
           "checkpoint, "

@@ -1,6 +1,7 @@
 // Configs with random values that go together.
 #pragma once
 
+#include "clients/data/data_format.h"
 #include "clients/models/layer_kind.h"
 #include "sim/config/fields.h"
 #include "sim/modes/mode_spec.h"
@@ -139,8 +140,16 @@ inline clients::LayerList random_layers(unsigned seed) {
     return layers;
 }
 
+/// A task that goes with the data, and what stops its runs.
+inline void fit_task(RunConfig& run) {
+    const bool numbers = clients::data_format(run.data.format).targets.front() == clients::TargetKind::Numbers;
+    if (numbers != (run.task == "regression")) run.task = numbers ? "regression" : "next_token";
+    (numbers ? run.stop.test_accuracy : run.stop.test_mse).reset();
+}
+
 /// Values that depend on each other, made to fit.
 inline void reconcile(RunConfig& run, unsigned seed) {
+    fit_task(run);
     if (seed % 2 == 0) run.data.partition.clients = 1 + seed % 7;
     const std::int64_t clients = run.data.partition.clients;
     if (seed % 4 == 0) run.model = {.name = "", .values = {}, .layers = random_layers(seed), .init = run.model.init};

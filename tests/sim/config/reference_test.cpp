@@ -105,7 +105,9 @@ std::vector<std::string> one_for_each_choice() {
                                       "data: {format: text, train: /, owners: blocks}\nmodel: {name: char_lstm}\n",
                                       "data: {format: npz, train: /, test: /, values: tokens}\nmodel: {name: lr}\n"};
     for (const clients::DataFormat& format : clients::data_catalog())
-        texts.push_back(fmt::format("data: {{{}}}\nmodel: {{name: lr}}\n", choice_of("format", format)));
+        texts.push_back(fmt::format("{}data: {{{}}}\nmodel: {{name: lr}}\n",
+                                    format.targets.front() == clients::TargetKind::Numbers ? "task: regression\n" : "",
+                                    choice_of("format", format)));
     for (const clients::PartitionScheme& scheme : clients::partition_catalog())
         texts.push_back(
             fmt::format("data: {{format: glyphs, partition: {{{}}}}}\nmodel: {{name: lr}}\n", choice_of("scheme", scheme)));

@@ -35,6 +35,7 @@ TEST_CASE("KeysOfTheSweepFile") {
         {"random: {run: 2, draw: {}}\n", "s.yaml:2: random.run: unknown key; did you mean 'runs'?"},
         {"zzz: 3\n",
          "s.yaml:2: zzz: unknown key; known keys: name, base, set, grid, zip, cases, random, seeds, max_runs, target_accuracy, "
+         "target_mse, "
          "early_stopping"},
         {"rounds: 3\nseeds: 2\n",
          "s.yaml:2: rounds: is a key of a run, not of a sweep; write it below `set`, or below an axis such as `grid`"},

@@ -49,7 +49,7 @@ void check_same(const ClientQuality& found, const ClientQuality& wanted) {
     CHECK(found.client_id == wanted.client_id);
     CHECK(found.examples == wanted.examples);
     CHECK(found.loss == wanted.loss);
-    CHECK(found.accuracy == wanted.accuracy);
+    CHECK(found.quality == wanted.quality);
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ RunProgress some_progress() {
             .eta_s = 5.0,
             .busy = 3,
             .workers = 4,
-            .accuracy = 0.98};
+            .quality = 0.98,
+            .metric = "accuracy"};
 }
 
 }  // namespace
@@ -66,12 +67,12 @@ TEST_SUITE("RoundLines") {
                            .failed = 1,
                            .train_loss = 0.25,
                            .test_loss = std::nullopt,
-                           .test_accuracy = 0.5,
+                           .quality = 0.5,
                            .wall_s = 1.25,
                            .virtual_s = std::nullopt};
-        CHECK(round_head(79) == " round  version  accepted  train loss  test loss   accuracy   seconds");
+        CHECK(round_head(79, "accuracy") == " round  version  accepted  train loss  test loss   accuracy   seconds");
         CHECK(round_line(row, 79) == "    12       11      9/10      0.2500          -     0.5000     1.250");
-        CHECK(round_head(39) == " round  accepted   accuracy   seconds");
+        CHECK(round_head(39, "accuracy") == " round  accepted   accuracy   seconds");
         CHECK(round_line(row, 39) == "    12      9/10     0.5000     1.250");
     }
 }

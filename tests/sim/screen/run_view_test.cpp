@@ -112,8 +112,8 @@ TEST_SUITE("RunView") {
         REQUIRE(folder.view.rows().size() == 2);
         CHECK(folder.view.rows()[0].round == 1);
         CHECK(folder.view.rows()[0].wall_s == 2.5);
-        CHECK(folder.view.rows()[0].test_accuracy == 0.75);
-        CHECK_FALSE(folder.view.rows()[1].test_accuracy);
+        CHECK(folder.view.rows()[0].quality == 0.75);
+        CHECK_FALSE(folder.view.rows()[1].quality);
         CHECK(folder.view.accuracy() == 0.75);  // of the last round that was evaluated
         CHECK(folder.view.round() == 2);
         CHECK(folder.view.torn_lines() == 0);
@@ -132,7 +132,7 @@ TEST_SUITE("RunView") {
         CHECK(read.failed == 1);
         CHECK(read.train_loss == 0.25);
         CHECK(read.test_loss == 0.5);
-        CHECK(read.test_accuracy == 0.5);
+        CHECK(read.quality == 0.5);
         CHECK(read.wall_s == 2.0);
         CHECK(read.virtual_s == 1.5);
         CHECK(read.bytes_down == 1000);
@@ -185,7 +185,7 @@ TEST_SUITE("RunView") {
         folder.add(row(2, "0.711") + row(3, "0.722") + row(4, "0.733"));
         folder.state();
         REQUIRE(folder.view.rows().size() == 4);
-        CHECK(folder.view.rows()[1].test_accuracy == 0.711);
+        CHECK(folder.view.rows()[1].quality == 0.711);
         CHECK(folder.view.torn_lines() == 0);
         CHECK(folder.view.elapsed_s() == 8.0);
         fs::remove(folder.path() / "rounds.csv");

@@ -99,7 +99,7 @@ TEST_SUITE("SweepView") {
         CHECK(at_work.round == 5);
         CHECK(at_work.rounds == 10);
         CHECK(at_work.workers == 2);
-        CHECK(at_work.accuracy == 0.625);
+        CHECK(at_work.quality == 0.625);
         CHECK(at_work.rounds_per_s == 0.5);
         CHECK(at_work.eta_s);
         CHECK(sweep.best()->id == "lr=0.1,seed=2");

@@ -155,12 +155,12 @@ TEST_SUITE("SweepFolder") {
         CHECK(sweep.taken_up(other_rule).decided == 0);
     }
 
-    TEST_CASE("AccuraciesUpToARoundOfWholeRows") {
+    TEST_CASE("QualitiesUpToARoundOfWholeRows") {
         const TemporaryFolder run;
-        CHECK(read_accuracies(run.path(), 9).empty());
+        CHECK(read_qualities(run.path(), 9).empty());
         write_text(run.path() / "rounds.csv", "round,test_accuracy,wall_s\n1,0.25,1\n2,,1\n3,0.5,1\n4,0.75,1\n5,0.8");
-        CHECK(read_accuracies(run.path(), 9) == Accuracies{0.25, 0.5, 0.75});
-        CHECK(read_accuracies(run.path(), 3) == Accuracies{0.25, 0.5});
+        CHECK(read_qualities(run.path(), 9) == Qualities{0.25, 0.5, 0.75});
+        CHECK(read_qualities(run.path(), 3) == Qualities{0.25, 0.5});
         CHECK(count_rounds(run.path()) == 4);
     }
 

@@ -44,7 +44,7 @@ std::unique_ptr<Trainer> make_plain_trainer(const WorkerPlan& plan, const Shared
     return std::make_unique<PlainTrainer>(plan, dataset);
 }
 
-void no_graphs(const exported::Program&, const ExampleShape&, std::int64_t, std::uint64_t) {
+void no_graphs(const exported::Program&, const DataShape&, std::uint64_t) {
     throw ConfigError("this program has no LibTorch, which computes graphs");
 }
 

@@ -1,4 +1,4 @@
-"""Accuracy and loss against rounds, seconds, simulated seconds and bytes."""
+"""Accuracy, or what else runs are compared by, and loss against rounds, seconds, simulated seconds and bytes."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,13 +11,14 @@ from report.figures import Drawing, style
 from report.figures.groups import (CRASHED, MANY, best_median_worst, column, finite, groups_of, interval_within, mean_interval, number_of,
                                    plural, wrapped)
 from report.load import short_keys
+from report.metric import METRICS, metric_of_runs
 
 GRID_POINTS = 200      # of a mean over runs whose x differ
 LINE_POINTS = 300      # of one line; more are thinned
 ALL_POINTS = 6000      # of one panel
 END_GAP = 3.5          # points between intervals at the ends of lines
 MOST_BANDS = 3         # more of them over one another are one brown; then intervals stand at the ends of the lines
-PANELS = {"test_accuracy": "test accuracy", "test_loss": "test loss", "train_loss": "training loss"}
+PANELS = {**{metric.column: f"test {metric.title}" for metric in METRICS}, "test_loss": "test loss", "train_loss": "training loss"}
 
 
 @dataclass
@@ -249,9 +250,10 @@ class Plot:
     def caption(self):
         statuses = [run.status for group in self.groups for run in group.runs]
         means = [len(group.finished()) for group in self.groups]
-        text = "Test accuracy (fraction of the test examples that are right)" if "test_accuracy" in self.names else ""
+        metric = metric_of_runs([run for group in self.groups for run in group.runs])
+        text = f"Test {metric.title} ({metric.meaning})" if metric.column in self.names else ""
         if "test_loss" in self.names or "train_loss" in self.names:
-            text += (" and cross-entropy loss" if text else "Cross-entropy loss") + " (mean per example)"
+            text += (f" and {metric.loss}" if text else metric.loss.capitalize()) + " (mean per example)"
         text += f" against {self.axis.label}{f' ({self.unit})' if self.unit else ''}"
         text += {"wall": ", the sum of the rounds' wall_s" + (", of runs that shared the machine: it does not compare them" if self.packed else ""),
                  "bytes": ", summed over rounds"}.get(self.axis.name, "") + ". "
@@ -269,7 +271,7 @@ class Plot:
             text += "Bands that are much wider than the lines' range are cut off by the frame. "
         if self.many:
             text += f"{len(self.groups)} groups of runs; "
-            text += "intervals, " if self.bar else "all but the best, the median and the worst by final accuracy are grey, without intervals; "
+            text += "intervals, " if self.bar else f"all but the best, the median and the worst by final {metric.title} are grey, without intervals; "
             text += "training loss and marks of failures are left out. "
         crashed, stopped = sum(status in CRASHED for status in statuses), statuses.count("stopped")
         others = sum(status in ("running", "paused", "interrupted") for status in statuses)
@@ -284,7 +286,9 @@ class Plot:
 
 
 def draw(report):
-    known = [name for name in PANELS if any(len(finite(column(run.rounds, name))) for run in report.runs)]
+    metric = metric_of_runs(report.runs)
+    wanted = [metric.column, *([] if metric.is_loss else ["test_loss"]), "train_loss"]
+    known = [name for name in wanted if any(len(finite(column(run.rounds, name))) for run in report.runs)]
     names = [name for name in known if name != "train_loss"] or known  # a panel of its own only where nothing was evaluated
     for axis in AXES:
         if not any(len(points(run, axis, name)[0]) for run in report.runs for name in names):
@@ -293,4 +297,4 @@ def draw(report):
         plot.many_groups() if plot.many else plot.few_groups()
         plot.failures()
         plot.finish()
-        yield Drawing(f"curves_{axis.name}", f"Accuracy and loss against {axis.title}", plot.caption(), plot.figure)
+        yield Drawing(f"curves_{axis.name}", f"{metric.title[0].upper()}{metric.title[1:]} and loss against {axis.title}", plot.caption(), plot.figure)

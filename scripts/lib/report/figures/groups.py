@@ -4,9 +4,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from report.metric import METRICS, metric_of_runs
+
 CRASHED = ("failed", "killed", "damaged")
 MANY = 8  # groups; more than these are not told apart by colours of their own
-RANGES = {"test_accuracy": (0.0, 1.0), "test_loss": (0.0, np.inf), "train_loss": (0.0, np.inf)}  # that a value cannot leave
+RANGES = {metric.column: (0.0, metric.most) for metric in METRICS} | {"test_loss": (0.0, np.inf), "train_loss": (0.0, np.inf)}  # not to be left
 
 
 @dataclass
@@ -26,8 +28,8 @@ class Group:
         return list(by_seed.values())
 
     def final(self):
-        """Last test accuracy of each finished run."""
-        return finite([final_accuracy(run) for run in self.finished()])
+        """Last value of the metric of each finished run."""
+        return finite([final_value(run) for run in self.finished()])
 
 
 def seed_keys(runs):
@@ -64,14 +66,20 @@ def finite(values):
     return values[np.isfinite(values)]
 
 
-def final_accuracy(run):
-    known = finite(column(run.rounds, "test_accuracy"))
+def final_value(run, metric=None):
+    """Of the metric, by default the run's own, in the last evaluated round."""
+    known = finite(column(run.rounds, (metric or run.metric).column))
     return known[-1] if len(known) else np.nan
 
 
-def best_accuracy(run):
-    known = finite(column(run.rounds, "test_accuracy"))
-    return known.max() if len(known) else np.nan
+def best_value(run, metric=None):
+    metric = metric or run.metric
+    known = finite(column(run.rounds, metric.column))
+    return metric.best(known) if len(known) else np.nan
+
+
+def metric_of_groups(groups):
+    return metric_of_runs([run for group in groups for run in group.runs])
 
 
 def mean_interval(values):
@@ -91,9 +99,9 @@ def interval_within(name, mean, half):
 
 
 def ranked(groups):
-    """Those with a final accuracy, the best first."""
-    scored = [(group.final().mean(), group) for group in groups if len(group.final())]
-    return [group for _, group in sorted(scored, key=lambda pair: -pair[0])]
+    """Those with a final value, the best first."""
+    scored, better = [(group.final().mean(), group) for group in groups if len(group.final())], metric_of_groups(groups).better
+    return [group for _, group in sorted(scored, key=lambda pair: -better * pair[0])]
 
 
 def best_median_worst(groups):
@@ -106,7 +114,7 @@ def a_few(groups):
     if len(groups) <= MANY:
         return groups, ""
     few = best_median_worst(groups) or groups[:3]
-    which = "the best, the median and the worst by final test accuracy" if ranked(groups) else f"the first {len(few)}"
+    which = f"the best, the median and the worst by final test {metric_of_groups(groups).title}" if ranked(groups) else f"the first {len(few)}"
     return few, f" Of {len(groups)} groups of runs only {which} are shown."
 
 

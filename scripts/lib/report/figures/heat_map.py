@@ -4,7 +4,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from report.figures import Drawing, style
-from report.figures.groups import best_accuracy, final_accuracy, finite, groups_of, number_of, numeric, sorted_values
+from report.figures.groups import best_value, final_value, finite, groups_of, metric_of_groups, number_of, numeric, sorted_values
 from report.load import short_keys
 
 MOST_CELLS = 40  # along one side
@@ -75,7 +75,7 @@ def grid(groups, values, keys, names):
     axes.set_xticks(range(len(columns)), [shown(text) for text in columns], rotation=0 if max(map(len, columns)) * 0.06 <= inches else 45,
                     ha="center" if max(map(len, columns)) * 0.06 <= inches else "right", rotation_mode="anchor")
     axes.set_yticks(range(len(rows)), [shown(text) for text in rows])
-    finish(figure, axes, mesh, keys, names)
+    finish(figure, axes, mesh, keys, names, metric_of_groups(groups))
     axes.grid(False)
     for side in axes.spines.values():
         side.set_visible(False)
@@ -84,7 +84,7 @@ def grid(groups, values, keys, names):
 
 
 def cloud(groups, values, keys, names):
-    """A point a group, coloured by its accuracy; a × where no run finished."""
+    """A point a group, coloured by its value; a × where no run finished."""
     x, y = (np.array([number_of(group.settings().get(key)) for group in groups], dtype=float) for key in keys)
     figure = style.new_figure(style.NARROW, 3.0)
     axes = figure.subplots()
@@ -94,14 +94,14 @@ def cloud(groups, values, keys, names):
         axes.scatter(x[~known], y[~known], marker="x", c=style.MUTED, s=18, linewidths=0.9, gid="failed")
     style.number_axis(axes, "x", x)
     style.number_axis(axes, "y", y)
-    finish(figure, axes, dots, keys, names)
+    finish(figure, axes, dots, keys, names, metric_of_groups(groups))
     return figure, bool((~known).any())
 
 
-def finish(figure, axes, colours, keys, names):
+def finish(figure, axes, colours, keys, names, metric):
     axes.set_xlabel(names[keys[0]])
     axes.set_ylabel(names[keys[1]])
-    bar = figure.colorbar(colours, ax=axes, location="bottom", label="test accuracy", aspect=30, pad=0.03, fraction=0.06)
+    bar = figure.colorbar(colours, ax=axes, location="bottom", label=f"test {metric.title}", aspect=30, pad=0.03, fraction=0.06)
     bar.outline.set_visible(False)
     bar.ax.grid(False)
     bar.ax.xaxis.set_major_locator(MaxNLocator(5))
@@ -109,8 +109,9 @@ def finish(figure, axes, colours, keys, names):
 
 def draw(report):
     groups, names = groups_of(report), short_keys(report.axes)
+    metric = metric_of_groups(groups)
     before = None
-    for name, words, of in (("final", "Final", final_accuracy), ("best", "Best", best_accuracy)):
+    for name, words, of in (("final", "Final", final_value), ("best", "Best", best_value)):
         by_group = [finite([of(run) for run in group.finished()]) for group in groups]
         values = np.array([known.mean() if len(known) else np.nan for known in by_group])
         keys = two_keys(groups, values, report.axes)
@@ -128,7 +129,7 @@ def draw(report):
         figure, failed = made
         n = sorted({len(known) for known in by_group if len(known)})
         others = [names[key] for key in report.axes if key not in keys and len({group.settings().get(key, "") for group in groups}) > 1]
-        caption = f"{words} test accuracy ({'of the last evaluated round' if name == 'final' else 'the highest of any round, which favours noise'}) "
+        caption = f"{words} test {metric.title} ({'of the last evaluated round' if name == 'final' else f'the {metric.best_word} of any round, which favours noise'}) "
         caption += f"over {names[keys[0]]} and {names[keys[1]]}, mean over {f'{n[0]} to {n[-1]}' if len(n) > 1 else n[0]} finished "
         caption += f"run{'s' if n[-1] > 1 else ''} that differ{'' if n[-1] > 1 else 's'} in the seed only. " if n[-1] > 1 else "run each. "
         if others and not sparse:
@@ -137,4 +138,4 @@ def draw(report):
             caption += f"These two explain most of its variance; {', '.join(others)} differ{'s' if len(others) == 1 else ''} from point to point. "
         if failed:
             caption += "Marked ×: no run finished. " if sparse else "Hatched: runs, but none that finished. "
-        yield Drawing(f"heat_map_{name}", f"{words} accuracy over {names[keys[0]]} and {names[keys[1]]}", caption.strip(), figure)
+        yield Drawing(f"heat_map_{name}", f"{words} {metric.title} over {names[keys[0]]} and {names[keys[1]]}", caption.strip(), figure)

@@ -1,8 +1,8 @@
-"""Final test accuracy against the one key that a sweep varies: every seed, their mean, its interval."""
+"""Final test accuracy, or what else runs are compared by, against the one key that a sweep varies: every seed, their mean, its interval."""
 import numpy as np
 
 from report.figures import Drawing, style
-from report.figures.groups import groups_of, interval_within, mean_interval, number_of, numeric, plural, sorted_values
+from report.figures.groups import groups_of, interval_within, mean_interval, metric_of_groups, number_of, numeric, plural, sorted_values
 from report.load import short_keys
 
 MOST_WORDS = 30  # values that are no numbers, one under the other
@@ -23,7 +23,7 @@ def panel(axes, groups, place_of, upright):
                   markeredgewidth=0, gid=f"seeds {group.label}")
     order = np.argsort(places)
     places, means, halves = (np.array(values, dtype=float)[order] for values in (places, means, halves))
-    low, high = interval_within("test_accuracy", means, np.nan_to_num(halves))
+    low, high = interval_within(metric_of_groups(groups).column, means, np.nan_to_num(halves))
     bars = {"yerr" if upright else "xerr": [means - low, high - means]}
     axes.errorbar(*((places, means) if upright else (means, places)), **bars, color=style.PALETTE[0], marker="o", markersize=4, capsize=2.5,
                   linewidth=1.1, linestyle="-" if upright else "", gid="means")
@@ -43,21 +43,22 @@ def draw(report):
     numbers = numeric(texts)
     if len(texts) < 2 or not any(len(group.final()) for group in groups) or (not numbers and len(texts) > MOST_WORDS):
         return
+    metric = metric_of_groups(groups)
     figure = style.new_figure(style.NARROW, 2.5 if numbers else 1.0 + 0.24 * len(texts))
     axes = figure.subplots()
     if numbers:
         counts, lost = panel(axes, groups, lambda group: number_of(group.settings()[key]), True)
         style.number_axis(axes, "x", [number_of(text) for text in texts])
         axes.set_xlabel(name)
-        axes.set_ylabel("final test accuracy")
+        axes.set_ylabel(f"final test {metric.title}")
     else:
         counts, lost = panel(axes, groups, lambda group: len(texts) - 1 - texts.index(group.settings().get(key, "")), False)
         axes.set_yticks(range(len(texts)), [text or "–" for text in reversed(texts)])
         axes.set_ylabel(name)
-        axes.set_xlabel("final test accuracy")
+        axes.set_xlabel(f"final test {metric.title}")
         axes.margins(y=0.1)
     n = f"{min(counts)} to {max(counts)}" if min(counts) != max(counts) else f"{counts[0]}"
-    caption = f"Test accuracy after the last round against {name}; n = {n} finished {'runs' if max(counts) > 1 else 'run'} a value. "
+    caption = f"Test {metric.title} after the last round against {name}; n = {n} finished {'runs' if max(counts) > 1 else 'run'} a value. "
     caption += "Blue: mean with 95 % interval (Student's t); grey: each seed. " if max(counts) > 1 else ""
     caption += f"Red ×: {plural(len(lost), 'value')} without a finished run. " if lost else ""
-    yield Drawing("one_axis", f"Final accuracy against {name}", caption + "The axis of the accuracy need not begin at 0.", figure)
+    yield Drawing("one_axis", f"Final {metric.title} against {name}", caption + f"The axis of the {metric.title} need not begin at 0.", figure)

@@ -1,0 +1,62 @@
+// The values of an array, one by one, and what has to be said of one that cannot be.
+#pragma once
+
+#include "clients/data/formats/npz_archive.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fedhive::clients {
+
+inline constexpr std::size_t kValuesAtOnce = 1 << 20;  // values
+
+/// Position `at` of an array: "x[3, 0, 7]".
+inline std::string place_of(const char* name, const NpyHeader& header, std::uint64_t at) {
+    std::string text;
+    for (std::size_t i = header.shape.size(); i-- > 0; at /= header.shape[i])
+        text = fmt::format("{}{}{}", at % header.shape[i], text.empty() ? "" : ", ", text);
+    return fmt::format("{}[{}]", name, text);
+}
+
+/// All values of the array, which are of type From, in order: take(value, position).
+template <typename From, typename Take>
+void for_each_value(NpzArray& array, std::uint64_t count, const Take& take) {
+    std::vector<From> chunk(std::min<std::uint64_t>(count, kValuesAtOnce));
+    for (std::uint64_t done = 0; done < count;) {
+        const std::size_t size = std::min<std::uint64_t>(count - done, kValuesAtOnce);
+        array.read({reinterpret_cast<char*>(chunk.data()), size * sizeof(From)});
+        for (std::size_t i = 0; i < size; ++i) take(chunk[i], done + i);
+        done += size;
+    }
+    array.expect_end();
+}
+
+/// take(value, position) of each, rounded to f32. `name` is the array's.
+template <typename From, typename Take>
+void for_each_float(NpzArray& array, const char* name, std::uint64_t count, const Take& take) {
+    for_each_value<From>(array, count, [&](From given, std::uint64_t at) {
+        const auto value = static_cast<float>(given);
+        if (!std::isfinite(value)) {
+            const std::string place = place_of(name, array.header(), at);
+            if (std::isfinite(given))
+                array.fail(fmt::format("{} is {}, more than an f32 can be", place, given),
+                           fmt::format("{0} / numpy.abs({0}).max()", name));
+            array.fail(fmt::format("{} is {}; wanted: finite numbers", place, given),
+                       fmt::format("numpy.nan_to_num({})", name));
+        }
+        take(value, at);
+    });
+}
+
+/// Of any type of integers. Unsigned ones of 64 bits may be larger than what they become: negative then.
+std::vector<std::int64_t> read_integers(NpzArray& array, std::uint64_t count);
+
+/// An array of one integer an example.
+std::vector<std::int64_t> read_one_each(const NpzArchive& archive, const char* name, std::uint64_t count);
+
+}  // namespace fedhive::clients

@@ -1,0 +1,23 @@
+// What is to be told of an example. C++17: kernels read it, too.
+#pragma once
+
+#include <cstdint>
+
+namespace fedhive::clients {
+
+/// A class; a class at each of its positions; numbers.
+enum class TargetKind : std::uint32_t { Class, ClassEach, Numbers };
+
+constexpr const char* text_of(TargetKind kind) {
+    return kind == TargetKind::Class ? "a class" : kind == TargetKind::ClassEach ? "a class at each position" : "numbers";
+}
+
+/// Of one example: as many classes, or numbers.
+struct TargetShape {
+    TargetKind kind = TargetKind::Class;
+    std::uint32_t width = 1;  // of ClassEach its positions, of Numbers how many
+
+    constexpr bool operator==(const TargetShape& other) const { return kind == other.kind && width == other.width; }
+};
+
+}  // namespace fedhive::clients

@@ -1,0 +1,45 @@
+// What is learned from data, by name: each task lies in one file, with what it takes, its loss and its metrics. To add one: write its file, add
+// its line to learning_task.cpp. What a loss and its sums are computed by stands in clients/training/losses.cpp.
+#pragma once
+
+#include "clients/data/target.h"
+#include "clients/protocol/task.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedhive::clients {
+
+/// A number that an evaluation comes to, besides the loss.
+struct Metric {
+    std::string name;   // "accuracy", which is test_accuracy in tables and keys
+    std::string title;  // on screens, at most 10 characters
+    bool higher_is_better = true;
+    /// Of sums over so many examples, each with as many targets.
+    double (*of)(const EvaluationResult& sums, double examples, double targets) = nullptr;
+
+    bool is_better(double one, double other) const { return higher_is_better ? one > other : one < other; }
+};
+
+struct LearningTask {
+    std::string name;
+    std::string summary;              // half a line
+    std::string source;               // of its loss
+    std::vector<TargetKind> targets;  // that it takes; the first one is what data are asked for
+    std::vector<Metric> metrics;      // in the order of rounds.csv; the first is the one that runs are compared by
+
+    const Metric& main_metric() const { return metrics.front(); }
+    bool takes(TargetKind kind) const;
+};
+
+/// All tasks, in the order of REFERENCE.md.
+const std::vector<LearningTask>& task_catalog();
+
+/// The name must exist.
+const LearningTask& learning_task(const std::string& name);
+
+/// The metric that a column of rounds.csv is of, such as test_accuracy; null: none.
+const Metric* metric_of_column(std::string_view column);
+
+}  // namespace fedhive::clients

@@ -1,0 +1,22 @@
+// Numbers that an example comes to. The loss is the squared error, its mean over an example's numbers, as nn.MSELoss has it.
+#include "clients/tasks/learning_task.h"
+
+namespace fedhive::clients {
+
+LearningTask regression() {
+    return {.name = "regression",
+            .summary = "numbers for each example, by squared error",
+            .source = "nn.MSELoss",
+            .targets = {TargetKind::Numbers},
+            .metrics = {
+                {.name = "mse",
+                 .title = "MSE",
+                 .higher_is_better = false,
+                 .of = [](const EvaluationResult& sums, double examples, double) { return sums.loss_sum / examples; }},
+                {.name = "mae",
+                 .title = "MAE",
+                 .higher_is_better = false,
+                 .of = [](const EvaluationResult& sums, double examples, double) { return sums.absolute_sum / examples; }}}};
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,63 @@
+#include "clients/training/losses.h"
+
+#include "aggregation/base/error.h"
+
+#include <ATen/ops/_log_softmax.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/mse_loss.h>
+#include <ATen/ops/nll_loss_forward.h>
+
+namespace fedhive::clients {
+
+namespace {
+
+/// What cross_entropy_loss comes to, without the operators around it, which a small model's step feels.
+at::Tensor mean_cross_entropy(const at::Tensor& scores, const at::Tensor& classes) {
+    return std::get<0>(at::nll_loss_forward(at::_log_softmax(scores, 1, false), classes, {}, at::Reduction::Mean, -100));
+}
+
+/// scores: [B, classes]; classes: [B]; each example of them, or each position, counts by itself.
+EvaluationResult judge_classes(const at::Tensor& scores, const at::Tensor& classes) {
+    EvaluationResult result;
+    result.loss_sum = at::cross_entropy_loss(scores, classes, {}, at::Reduction::None).to(at::kDouble).sum().item<double>();
+    result.correct = static_cast<std::uint64_t>(scores.argmax(1).eq(classes).sum().item<std::int64_t>());
+    return result;
+}
+
+}  // namespace
+
+at::Tensor mean_loss(const at::Tensor& answers, const at::Tensor& targets, TargetKind kind) {
+    switch (kind) {
+        case TargetKind::Class:
+            return mean_cross_entropy(answers, targets);
+        case TargetKind::ClassEach:  // all examples have as many positions: the mean of means is the mean of all
+            return mean_cross_entropy(answers.flatten(0, 1), targets.flatten());
+        case TargetKind::Numbers:
+            return at::mse_loss(answers, targets);
+    }
+    throw Fault("targets of no kind");
+}
+
+at::Tensor losses_of_rows(const at::Tensor& answers, const at::Tensor& targets, TargetKind kind) {
+    if (kind == TargetKind::Numbers) return answers.sub(targets).square().mean(2);
+    const at::Tensor each = at::log_softmax(answers, -1).gather(-1, targets.unsqueeze(-1)).squeeze(-1).neg();
+    return kind == TargetKind::Class ? each : each.mean(2);
+}
+
+EvaluationResult evaluation_of(const at::Tensor& answers, const at::Tensor& targets, TargetKind kind) {
+    if (kind == TargetKind::Class) return judge_classes(answers, targets);
+    const auto width = static_cast<double>(targets.size(1));
+    EvaluationResult result;
+    if (kind == TargetKind::ClassEach) {
+        result = judge_classes(answers.flatten(0, 1), targets.flatten());
+        result.loss_sum /= width;
+        return result;
+    }
+    const at::Tensor errors = answers.sub(targets).to(at::kDouble);
+    result.loss_sum = errors.square().sum().item<double>() / width;
+    result.absolute_sum = errors.abs().sum().item<double>() / width;
+    return result;
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,138 @@
+// Losses and what evaluations sum, against numbers worked out by hand.
+#include "clients/training/losses.h"
+#include "clients/models/flat_model.h"
+#include "clients/tasks/learning_task.h"
+#include "clients/training/libtorch_batched_step.h"
+#include "clients/training/libtorch_step.h"
+
+#include <ATen/Functions.h>
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+using aggregation::MemorySpace;
+using aggregation::SgdOptions;
+
+namespace {
+
+/// Two examples of two features, with these numbers for targets.
+Examples two_examples(const std::vector<float>& numbers) {
+    const std::array<float, 4> features{1, 1, 2, 0};
+    Examples part{.shape = {2, 1, 1}, .values = {}, .labels = {}, .type = ValueType::F32};
+    part.values.resize(sizeof features);
+    std::memcpy(part.values.data(), features.data(), sizeof features);
+    part.numbers = numbers;
+    part.target = {TargetKind::Numbers, static_cast<std::uint32_t>(numbers.size() / 2)};
+    return part;
+}
+
+ExamplesView view_of(const Examples& part) {
+    return {part.shape, part.values, part.labels, MemorySpace::Host, part.type, part.target, part.numbers};
+}
+
+ModelSpec linear(std::uint32_t numbers) {
+    return named_model("linear_regression", {2, 1, 1}, 0, {}, {TargetKind::Numbers, numbers});
+}
+
+/// The place of a value in the flat model.
+std::size_t place(const FlatModel& model, std::size_t tensor, std::size_t value) {
+    return model.layout().entries()[tensor].offset + value;
+}
+
+/// w = (1, 2), b = 0.5: answers 3.5 and 2.5.
+std::vector<float> first_model(const FlatModel& model) {
+    std::vector<float> global(model.layout().num_floats(), 0.0F);
+    global[place(model, 0, 0)] = 1.0F;
+    global[place(model, 0, 1)] = 2.0F;
+    global[place(model, 1, 0)] = 0.5F;
+    return global;
+}
+
+}  // namespace
+
+TEST_SUITE("Losses") {
+    TEST_CASE("SquaredErrorsStepIsThatOfItsGradient") {
+        const Examples part = two_examples({3, 4});  // errors 0.5 and -1.5
+        FlatModel model(linear(1), MemorySpace::Host);
+        LibtorchStep step(model, view_of(part), {}, SgdOptions{.lr = 0.5F});
+        const std::vector<float> global = first_model(model);
+        step.begin({.global = global});
+        const std::array<std::uint32_t, 2> both{0, 1};
+        step.step(both);
+        CHECK(step.loss_sum() == 0.25 + 2.25);
+        // d/dw = 2/2 sum of error x: (0.5 - 3, 0.5); d/db = 0.5 - 1.5.
+        const float* found = step.parameters().data;
+        CHECK(found[place(model, 0, 0)] == 1.0F + 0.5F * 2.5F);
+        CHECK(found[place(model, 0, 1)] == 2.0F - 0.5F * 0.5F);
+        CHECK(found[place(model, 1, 0)] == 0.5F + 0.5F * 1.0F);
+    }
+
+    TEST_CASE("SquaredErrorIsAMeanOverNumbers") {
+        const Examples part = two_examples({3, 0, 4, 2});
+        FlatModel model(linear(2), MemorySpace::Host);
+        std::vector<float> global(model.layout().num_floats(), 0.0F);
+        LibtorchStep step(model, view_of(part), {}, SgdOptions{.lr = 1.0F});
+        step.begin({.global = global});
+        const std::array<std::uint32_t, 2> both{0, 1};
+        step.step(both);
+        CHECK(step.loss_sum() == (9 + 0 + 16 + 4) / 2.0);  // means of two numbers, over two examples
+        const float* found = step.parameters().data;       // biases go up by a quarter of twice the targets' sums
+        CHECK(found[place(model, 1, 0)] == 3.5F);
+        CHECK(found[place(model, 1, 1)] == 1.0F);
+    }
+
+    TEST_CASE("EvaluationSumsSquaredAndAbsoluteErrors") {
+        const Examples part = two_examples({3, 4});
+        FlatModel model(linear(1), MemorySpace::Host);
+        LibtorchEvaluation evaluation(model, part.shape, {});
+        const std::vector<float> global = first_model(model);
+        const EvaluationResult found = evaluation.evaluate_range(global, view_of(part), 0, 2);
+        CHECK(found.loss_sum == 2.5);
+        CHECK(found.absolute_sum == 2.0);
+        CHECK(found.correct == 0);
+        const std::vector<Metric>& metrics = learning_task("regression").metrics;
+        CHECK(metrics[0].of(found, 2.0, 1.0) == 1.25);
+        CHECK(metrics[1].of(found, 2.0, 1.0) == 1.0);
+    }
+
+    TEST_CASE("OfTwoNumbersBothErrorsAreMeans") {
+        const EvaluationResult found =
+            evaluation_of(at::tensor({1.0F, 4.0F}).view({1, 2}), at::tensor({0.0F, 1.0F}).view({1, 2}), TargetKind::Numbers);
+        CHECK(found.loss_sum == 5.0);
+        CHECK(found.absolute_sum == 2.0);
+    }
+
+    TEST_CASE("PositionsLossIsTheMeanOfTheirs") {
+        // Probabilities of two positions' three classes, for two examples; the classes told have 1/2, 1/4, 1/4 and 1/4.
+        const at::Tensor answers = at::tensor({0.5F, 0.25F, 0.25F, 0.5F, 0.25F, 0.25F,  //
+                                               0.25F, 0.5F, 0.25F, 0.25F, 0.25F, 0.5F})
+                                       .log()
+                                       .view({2, 2, 3})
+                                       .set_requires_grad(true);
+        const at::Tensor classes = at::tensor({0, 2, 2, 1}, at::kLong).view({2, 2});
+        CHECK(mean_loss(answers, classes, TargetKind::ClassEach).item<double>() == doctest::Approx(1.75 * std::log(2.0)));
+        const at::NoGradGuard no_grad;
+        const EvaluationResult found = evaluation_of(answers, classes, TargetKind::ClassEach);
+        CHECK(found.loss_sum == doctest::Approx(2 * 1.75 * std::log(2.0)));
+        CHECK(found.correct == 1);  // of four
+        const std::vector<Metric>& metrics = learning_task("next_token").metrics;
+        CHECK(metrics[0].of(found, 2.0, 2.0) == 0.25);
+        CHECK(metrics[1].of(found, 2.0, 2.0) == doctest::Approx(std::pow(2.0, 1.75)));
+    }
+
+    TEST_CASE("RowsLossesAreThoseOfEachAlone") {
+        const at::Tensor numbers = at::arange(12, at::kFloat).view({2, 3, 2}), wanted = at::ones({2, 3, 2});
+        const at::Tensor scores = at::arange(48, at::kFloat).square().remainder(7).view({2, 3, 2, 4});
+        const at::Tensor classes = at::arange(12, at::kLong).remainder(4).view({2, 3, 2});
+        for (std::int64_t row = 0; row < 2; ++row) {
+            CHECK(losses_of_rows(numbers, wanted, TargetKind::Numbers)[row].mean().item<double>() ==
+                  doctest::Approx(mean_loss(numbers[row], wanted[row], TargetKind::Numbers).item<double>()));
+            CHECK(losses_of_rows(scores, classes, TargetKind::ClassEach)[row].mean().item<double>() ==
+                  doctest::Approx(mean_loss(scores[row], classes[row], TargetKind::ClassEach).item<double>()));
+        }
+    }
+}
