@@ -14,12 +14,6 @@ DataFormat synthetic_devices();
 DataFormat synthetic_linear();
 DataFormat text();
 
-std::vector<std::int64_t> DataShape::answers() const {
-    if (target.kind == TargetKind::Numbers) return {target.width};
-    if (target.kind == TargetKind::ClassEach) return {target.width, num_classes};
-    return {num_classes};
-}
-
 const std::vector<DataFormat>& data_catalog() {
     static const std::vector<DataFormat> catalog = {glyphs(), synthetic(),         idx(),  cifar10(),         cifar100(), npz(),
                                                     csv(),    synthetic_devices(), text(), synthetic_linear()};

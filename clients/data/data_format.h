@@ -24,8 +24,12 @@ struct DataShape {
     std::int64_t num_classes = 0;
     TargetShape target{};
 
-    /// What it gives for an example: [classes], at each position [positions, classes], or [numbers].
-    std::vector<std::int64_t> answers() const;
+    /// What a model is to give for an example: [classes], at each position [positions, classes], or [numbers].
+    std::vector<std::int64_t> answers() const {
+        if (target.kind == TargetKind::Numbers) return {target.width};
+        if (target.kind == TargetKind::ClassEach) return {target.width, num_classes};
+        return {num_classes};
+    }
 };
 
 struct DataFormat {

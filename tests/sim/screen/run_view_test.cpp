@@ -114,7 +114,7 @@ TEST_SUITE("RunView") {
         CHECK(folder.view.rows()[0].wall_s == 2.5);
         CHECK(folder.view.rows()[0].quality == 0.75);
         CHECK_FALSE(folder.view.rows()[1].quality);
-        CHECK(folder.view.accuracy() == 0.75);  // of the last round that was evaluated
+        CHECK(folder.view.quality() == 0.75);  // of the last round that was evaluated
         CHECK(folder.view.round() == 2);
         CHECK(folder.view.torn_lines() == 0);
     }
@@ -172,12 +172,12 @@ TEST_SUITE("RunView") {
         Folder folder;
         folder.add(kHead + row(1) + row(2) + row(3, "0.9"));
         folder.state();
-        CHECK(folder.view.accuracy() == 0.9);
+        CHECK(folder.view.quality() == 0.9);
         const auto to_round_1 = std::string(kHead).size() + row(1).size();
         fs::resize_file(folder.path() / "rounds.csv", to_round_1);
         folder.state();
         CHECK(folder.view.round() == 1);
-        CHECK(folder.view.accuracy() == 0.5);
+        CHECK(folder.view.quality() == 0.5);
         // Cut and longer than before, between two looks.
         folder.add(row(2, "0.61") + row(3, "0.62"));
         folder.state();
