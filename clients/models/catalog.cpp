@@ -26,21 +26,21 @@ const std::vector<NamedModel>& model_catalog() {
 
 namespace {
 
+bool tells(const NamedModel& model, TargetKind kind) {
+    if (kind == TargetKind::Numbers) return model.tells_numbers;
+    return kind == TargetKind::Class ? model.tells_classes : model.layers_at_each != nullptr;
+}
+
 /// Empty where the model takes what the examples are: tokens, or numbers.
-std::string misfit_of_tokens(const NamedModel& model, const ExampleShape& input) {
+std::string misfit_of_tokens(const NamedModel& model, const ExampleShape& input, TargetKind kind) {
     if (model.takes_tokens == (input.vocabulary > 0)) return "";
     std::vector<std::string> others;
     for (const NamedModel& other : model_catalog())
-        if (other.takes_tokens != model.takes_tokens) others.push_back(other.name);
+        if (other.takes_tokens != model.takes_tokens && tells(other, kind)) others.push_back(other.name);
     const char* const wanted = model.takes_tokens ? "tokens" : "numbers";
     const char* const found = model.takes_tokens ? "numbers" : "tokens";
     return fmt::format("{} takes {}, the data's examples are {}; for such data use {}, or model.layers", model.name, wanted,
                        found, fmt::join(others, ", "));
-}
-
-bool tells(const NamedModel& model, TargetKind kind) {
-    if (kind == TargetKind::Numbers) return model.tells_numbers;
-    return kind == TargetKind::Class ? model.tells_classes : model.layers_at_each != nullptr;
 }
 
 /// Empty where the model tells such targets.
@@ -63,7 +63,7 @@ ModelSpec named_model(std::string_view name, const ExampleShape& input, std::int
     const auto found = std::ranges::find(catalog, name, &NamedModel::name);
     if (found == catalog.end())
         throw ConfigError(fmt::format("unknown model '{}'; known: {}", name, fmt::join(names_of(catalog), ", ")));
-    std::string misfit = misfit_of_tokens(*found, input);
+    std::string misfit = misfit_of_tokens(*found, input, target.kind);
     if (misfit.empty()) misfit = misfit_of_target(*found, target.kind);
     if (misfit.empty() && found->misfit != nullptr) misfit = found->misfit(input);
     if (!misfit.empty()) throw ConfigError(misfit);

@@ -30,6 +30,7 @@ public:
         : entries_(spec.layers.entries()),
           answers_(DataShape{spec.input, spec.num_classes, spec.target}.answers()),
           wanted_(wanted_by(spec)),
+          units_(spec.target.kind == TargetKind::Numbers ? "targets' numbers" : "classes"),
           tokens_(spec.input.vocabulary) {}
 
     std::vector<PlannedLayer> plan(const Shape& input) {
@@ -41,7 +42,11 @@ public:
         if (shape != answers_)
             throw misfit(
                 last, fmt::format("[{}]", layers.size() - 1),
-                fmt::format("is the last one and gives {}, {}; end with linear, without out", text_of(shape), wanted_));
+                fmt::format(
+                    "is the last one and gives {}, {}; {}", text_of(shape), wanted_,
+                    shape.size() == 2 && answers_.size() == 1
+                        ? "for one answer to all positions put flatten before linear, or leave out all_positions of lstm"
+                        : "end with linear, without out"));
         if (std::ranges::none_of(layers, &PlannedLayer::has_parameters))
             throw LayerMisfit("has no layer with parameters; write at least flatten and linear", "");
         return layers;
@@ -130,9 +135,7 @@ private:
             else
                 throw misfit(
                     layer, place.path,
-                    fmt::format(
-                        "needs {}; only the last layer can do without, whose units are the classes, or the targets' numbers",
-                        key.name));
+                    fmt::format("needs {}; only the last layer can do without, whose units are the {}", key.name, units_));
         }
         return values;
     }
@@ -161,7 +164,7 @@ private:
 
     std::span<const ListedLayer> entries_;
     Shape answers_;  // of the last layer
-    std::string wanted_;
+    std::string wanted_, units_;
     std::int64_t tokens_;  // that what comes in may be; 0: what comes in are numbers
     std::size_t next_ = 0;
 };

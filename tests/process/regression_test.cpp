@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <map>
 
 using namespace fedhive;
@@ -98,6 +99,38 @@ TEST_SUITE("RegressionRun") {
         CHECK(std::stod(fairness.at("mse_mean")) == doctest::Approx(sum / 8));
         CHECK(std::stod(fairness.at("mse_worst_10")) == most);
         CHECK(std::stod(fairness.at("mse_best_10")) < std::stod(fairness.at("mse_p10")));
+    }
+
+    TEST_CASE("SweepComparesByTheErrorAndKeepsTheSmallest") {
+        FedhiveRun sweep;
+        std::ofstream(sweep.folder() / "base.yaml") << small_config();
+        std::string text =
+            "base: base.yaml\ntarget_mse: 0.1\nearly_stopping: {rule: halving, first_round: 2, factor: 3}\nset:\n";
+        for (const std::string& one : kLinear)
+            text += fmt::format("  {}: {}\n", one.substr(0, one.find('=')), one.substr(one.find('=') + 1));
+        text += "  rounds: 12\ngrid: {training.optimizer.lr: [0.1, 0.0001, 0.001]}\n";
+        std::ofstream(sweep.folder() / "sweep.yaml") << text;
+        sweep.start({"sweep", (sweep.folder() / "sweep.yaml").string(), "--out", sweep.out().string()});
+        REQUIRE_MESSAGE(sweep.end() == "exited with status 0", sweep.output());
+        for (const RowOfTable& row : read_csv(sweep.out() / "summary.csv")) {
+            const bool best = row.at("run") == "lr-0.1";
+            CHECK_MESSAGE(row.at("status") == (best ? "finished" : "stopped"), row.at("run"));
+            CHECK(row.at("final_test_mse") == row.at("final_test_loss"));
+            CHECK(row.at("rounds_to_target").empty() != best);
+            CHECK(std::stod(row.at("best_test_mse")) <= std::stod(row.at("final_test_mse")));
+        }
+        const std::string summary = read_text(sweep.out() / "summary.md");
+        CHECK_MESSAGE(summary.find("| final MSE | best MSE | final loss | rounds to 0.1 |") != std::string::npos, summary);
+        CHECK_MESSAGE(sweep.output().find("MSE 0.0") != std::string::npos, sweep.output());
+        text.replace(text.find("target_mse"), 10, "target_accuracy");
+        std::ofstream(sweep.folder() / "sweep.yaml") << text;
+        std::filesystem::remove(sweep.folder() / "output");
+        sweep.start({"sweep", (sweep.folder() / "sweep.yaml").string(), "--dry-run"});
+        CHECK(sweep.end() == "exited with status 2");
+        CHECK_MESSAGE(
+            sweep.output().find("sweep.yaml:2: target_accuracy: runs of task 'regression' are compared by their mse") !=
+                std::string::npos,
+            sweep.output());
     }
 
     TEST_CASE("WhatDoesNotGoTogetherIsRefusedWithBothNames") {

@@ -127,8 +127,11 @@ TEST_SUITE("ModelPlan") {
                                 "which gives those of the last position",
                                 kind),
                     kTokens);
-        refused(LayerList().add("embedding", {3}).add("linear"), "[1]",
-                "layer 1 (linear) takes features in a row, what comes in is 12 x 3; put flatten before it", kTokens);
+        refused(
+            LayerList().add("embedding", {3}).add("linear"), "[1]",
+            "layer 1 (linear) is the last one and gives 12 x 10, the data has 10 classes; for one answer to all positions put "
+            "flatten before linear, or leave out all_positions of lstm",
+            kTokens);
         refused(ending(LayerList().add("embedding", {3}).add("lstm", {4}).add("lstm", {4})), "[2]",
                 "layer 2 (lstm) takes a sequence, positions x features, as embedding and lstm with all_positions give; what "
                 "comes in is 4",
@@ -137,6 +140,46 @@ TEST_SUITE("ModelPlan") {
                 "layer 0 (lstm) takes a sequence, positions x features, as embedding and lstm with all_positions give; what "
                 "comes in is "
                 "1 x 28 x 28");
+    }
+
+    TEST_CASE("LastLayerGivesWhatTheTargetsAskFor") {
+        const auto last_of = [](ModelSpec spec, TargetShape target) {
+            spec.target = target;
+            return plan_model(spec).back();
+        };
+        const ModelSpec row = testing::listed_model(LayerList().add("flatten").add("linear"), {4, 1, 1});
+        CHECK(last_of(row, {TargetKind::Numbers, 3}).fit.out == Shape{3});
+        const ModelSpec wide = testing::listed_model(LayerList().add("flatten").add("linear", {5}), {4, 1, 1});
+        CHECK_THROWS_WITH_AS(
+            last_of(wide, {TargetKind::Numbers, 1}),
+            "layer 1 (linear) is the last one and gives 5, the data's targets are 1 number; end with linear, without out",
+            LayerMisfit);
+        // The same parameters at each of 12 positions: 3 features to 10 classes, 2 x 3 x 10 operations each.
+        const PlannedLayer each = last_of(testing::listed_model(LayerList().add("embedding", {3}).add("linear"), kTokens),
+                                          {TargetKind::ClassEach, 12});
+        CHECK(each.fit.out == Shape{12, 10});
+        CHECK(num_parameters(each) == 3 * 10 + 10);
+        CHECK(num_flops(each) == 12 * 2 * 3 * 10);
+        const ModelSpec told = named_model("char_lstm", kTokens, 10, {}, {TargetKind::ClassEach, 12});
+        CHECK(plan_model(told).back().fit.out == Shape{12, 10});
+        CHECK(num_parameters(told) == num_parameters(named_model("char_lstm", kTokens, 10)));
+    }
+
+    TEST_CASE("NamedModelsTellWhatTheyAreMadeFor") {
+        const auto refused_as = [](const char* name, TargetKind kind, const char* text) {
+            CHECK_THROWS_WITH_AS(named_model(name, {1, 28, 28}, 10, {}, {kind, 1}), text, ConfigError);
+        };
+        refused_as("lr", TargetKind::Numbers,
+                   "lr does not tell numbers, which is what each of the data's examples has for its target; for such data use "
+                   "linear_regression, mlp, mnist_cnn, cnn_m, net62k, mcmahan_cnn, model.layers");
+        refused_as("linear_regression", TargetKind::Class,
+                   "linear_regression does not tell a class, which is what each of the data's examples has for its target; for "
+                   "such data "
+                   "use lr, mlp, mnist_cnn, cnn_m, net62k, mcmahan_cnn, model.layers");
+        refused_as("mlp", TargetKind::ClassEach,
+                   "mlp does not tell a class at each position, which is what each of the data's examples has for its target; "
+                   "for such "
+                   "data use model.layers");
     }
 
     TEST_CASE("NamedModelsTakeTokensOrNumbers") {

@@ -33,11 +33,12 @@ TEST_SUITE("ParameterCount") {
         for (const std::string& name : names_of(model_catalog()))
             for (const ExampleShape shape : {ExampleShape{1, 28, 28}, {3, 32, 32}, {2, 17, 19}}) {
                 CAPTURE(name);
-                const ModelSpec spec = named_model(name,
-                                                   name == "mnist_cnn"   ? ExampleShape{1, 28, 28}
-                                                   : name == "char_lstm" ? ExampleShape{shape.height, 1, 1, 7}
-                                                                         : shape,
-                                                   6);
+                const ModelSpec spec =
+                    named_model(name,
+                                name == "mnist_cnn"   ? ExampleShape{1, 28, 28}
+                                : name == "char_lstm" ? ExampleShape{shape.height, 1, 1, 7}
+                                                      : shape,
+                                6, {}, TargetShape{name == "linear_regression" ? TargetKind::Numbers : TargetKind::Class, 6});
                 CHECK(num_parameters(spec) == static_cast<double>(model_layout(spec).num_values()));
             }
     }

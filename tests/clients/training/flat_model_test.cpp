@@ -16,7 +16,10 @@ using namespace fedhive::clients;
 
 namespace {
 
-ModelSpec spec_of(std::string_view name, ExampleShape shape = {1, 28, 28}) { return named_model(name, shape, 10); }
+ModelSpec spec_of(std::string_view name, ExampleShape shape = {1, 28, 28}) {
+    const TargetKind kind = name == "linear_regression" ? TargetKind::Numbers : TargetKind::Class;
+    return named_model(name, shape, 10, {}, {kind, kind == TargetKind::Numbers ? 10U : 1U});
+}
 
 }  // namespace
 
@@ -39,7 +42,8 @@ TEST_SUITE("Models") {
     TEST_CASE("ModelThatDoesNotFitTheDataIsRefused") {
         CHECK_THROWS_WITH_AS(model_layout(spec_of("mnist_cnn", {3, 32, 32})), doctest::Contains("1 x 28 x 28"), ConfigError);
         CHECK_THROWS_WITH_AS(model_layout(spec_of("cnn_m", {20, 1, 1})), doctest::Contains("6 x 6"), ConfigError);
-        CHECK_THROWS_WITH_AS(model_layout(spec_of("resnet")), doctest::Contains("known: lr, mlp"), ConfigError);
+        CHECK_THROWS_WITH_AS(model_layout(spec_of("resnet")), doctest::Contains("known: lr, linear_regression, mlp"),
+                             ConfigError);
     }
 
     TEST_CASE("EveryNameBuildsAndGivesOneScorePerClass") {
