@@ -86,9 +86,48 @@ void kernel_has_the_bits_of_the_host(ExampleShape shape, const Normalization& no
     }
 }
 
+/// Five targets for each example of two values: more than a row has threads.
+void kernel_gathers_targets(TargetKind kind) {
+    constexpr std::uint32_t kWidth = 5;
+    const bool are_numbers = kind == TargetKind::Numbers;
+    const std::vector<std::uint32_t> order{2, 0};
+    std::vector<float> numbers(3 * kWidth), expected_numbers(2 * kWidth), values(2 * 2);
+    std::vector<std::int32_t> labels(3 * kWidth);
+    std::vector<std::int64_t> expected_labels(2 * kWidth);
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        labels[i] = static_cast<std::int32_t>(i);
+        numbers[i] = static_cast<float>(i) / 4.0F;
+    }
+    for (std::size_t i = 0; i < 2 * kWidth; ++i) {
+        const std::size_t from = order[i / kWidth] * kWidth + i % kWidth;
+        expected_labels[i] = labels[from];
+        expected_numbers[i] = numbers[from];
+    }
+    const auto device_values = on_device(std::vector<std::uint8_t>(3 * 2));
+    const auto device_labels = on_device(labels);
+    const auto device_numbers = on_device(numbers);
+    const auto device_order = on_device(order);
+    const auto scale = on_device(std::vector<float>{1.0F}), shift = on_device(std::vector<float>{0.0F});
+    const auto got = on_device(values);
+    const auto got_labels = on_device(std::vector<std::int64_t>(2 * kWidth, -99));
+    const auto got_numbers = on_device(std::vector<float>(2 * kWidth, -99.0F));
+    gather_on_device({device_values.get(), device_labels.get(), device_order.get(), nullptr, scale.get(), shift.get(), 2, 2,
+                      ValueType::U8, are_numbers ? device_numbers.get() : nullptr, kWidth},
+                     2, got.get(), {got_labels.get(), got_numbers.get()});
+    if (are_numbers)
+        CHECK(on_host(got_numbers.get(), 2 * kWidth) == expected_numbers);
+    else
+        CHECK(on_host(got_labels.get(), 2 * kWidth) == expected_labels);
+}
+
 }  // namespace
 
 TEST_SUITE("GatherKernel") {
+    TEST_CASE("Gpu: GatherKernelTakesTargetsOfAnyKind") {
+        if (const std::string reason = aggregation::testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
+        for (const TargetKind kind : {TargetKind::ClassEach, TargetKind::Numbers}) kernel_gathers_targets(kind);
+    }
+
     TEST_CASE("Gpu: GatherKernelHasTheBitsOfTheHost") {
         if (const std::string reason = aggregation::testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
         kernel_has_the_bits_of_the_host({1, 28, 28}, {{0.1307}, {0.3081}}, 33);

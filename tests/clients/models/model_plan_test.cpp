@@ -279,8 +279,8 @@ TEST_SUITE("ModelPlan") {
     }
 
     TEST_CASE("ModelIsKnownByItsNameKeysAndExamples") {
-        CHECK_THROWS_WITH_AS(named_model("resnet", {1, 28, 28}, 10), doctest::Contains("known: lr, mlp, mnist_cnn"),
-                             ConfigError);
+        CHECK_THROWS_WITH_AS(named_model("resnet", {1, 28, 28}, 10),
+                             doctest::Contains("known: lr, linear_regression, mlp, mnist_cnn"), ConfigError);
         CHECK_THROWS_WITH_AS(named_model("mnist_cnn", {3, 32, 32}, 10), doctest::Contains("1 x 28 x 28"), ConfigError);
         CHECK_THROWS_WITH_AS(named_model("cnn_m", {20, 1, 1}, 10), doctest::Contains("6 x 6"), ConfigError);
         CHECK(num_parameters(named_model("mlp", {4, 1, 1}, 3, {{"hidden", 5}})) == 4 * 5 + 5 + 5 * 5 + 5 + 5 * 3 + 3);
