@@ -1,4 +1,4 @@
-// The reader of NumPy archives: a byte of flags (1: the rest is a whole training archive; 2: as tokens), then that archive, or the length of x.npy in two bytes, big-endian,
+// The reader of NumPy archives: a byte of flags (1: the rest is a whole training archive; 2: as tokens; 4: targets are numbers; 8: classes at each position), then that archive, or the length of x.npy in two bytes, big-endian,
 // x.npy, the length of y.npy, y.npy, and what is left as client.npy, around which an archive is built; the test archive is whole.
 #include "aggregation/base/error.h"
 #include "clients/data/formats/npz.h"

@@ -60,7 +60,9 @@ TEST_SUITE("Losses") {
         FlatModel model(linear(1), MemorySpace::Host);
         LibtorchStep step(model, view_of(part), {}, SgdOptions{.lr = 0.5F});
         const std::vector<float> global = first_model(model);
-        step.begin({.global = global});
+        ClientStart start;
+        start.global = global;
+        step.begin(start);
         const std::array<std::uint32_t, 2> both{0, 1};
         step.step(both);
         CHECK(step.loss_sum() == 0.25 + 2.25);
@@ -76,7 +78,9 @@ TEST_SUITE("Losses") {
         FlatModel model(linear(2), MemorySpace::Host);
         std::vector<float> global(model.layout().num_floats(), 0.0F);
         LibtorchStep step(model, view_of(part), {}, SgdOptions{.lr = 1.0F});
-        step.begin({.global = global});
+        ClientStart start;
+        start.global = global;
+        step.begin(start);
         const std::array<std::uint32_t, 2> both{0, 1};
         step.step(both);
         CHECK(step.loss_sum() == (9 + 0 + 16 + 4) / 2.0);  // means of two numbers, over two examples
