@@ -57,7 +57,7 @@ TEST_SUITE("RegressionRun") {
         for (const Options& more :
              {Options{"training.clients_at_once=4", "rounds=12"},
               {"mode={name: async}", "rounds=70"},
-              {"mode={name: gradient_averaging}", "data.partition={scheme: iid, clients: 8}", "training.cohort=8", "rounds=12"},
+              {"mode={name: gradient_averaging}", "data.partition={scheme: iid, clients: 2}", "training.cohort=2", "rounds=12"},
               {"strategy={name: scaffold}", "rounds=20"}}) {
             FedhiveRun run(small_config(), set(kLinear + more));
             REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
@@ -103,12 +103,13 @@ TEST_SUITE("RegressionRun") {
 
     TEST_CASE("SweepComparesByTheErrorAndKeepsTheSmallest") {
         FedhiveRun sweep;
-        std::ofstream(sweep.folder() / "base.yaml") << small_config();
-        std::string text =
-            "base: base.yaml\ntarget_mse: 0.1\nearly_stopping: {rule: halving, first_round: 2, factor: 3}\nset:\n";
+        std::string base = "device: cpu\nrounds: 12\n";
         for (const std::string& one : kLinear)
-            text += fmt::format("  {}: {}\n", one.substr(0, one.find('=')), one.substr(one.find('=') + 1));
-        text += "  rounds: 12\ngrid: {training.optimizer.lr: [0.1, 0.0001, 0.001]}\n";
+            base += fmt::format("{}: {}\n", one.substr(0, one.find('=')), one.substr(one.find('=') + 1));
+        std::ofstream(sweep.folder() / "base.yaml") << base;
+        std::string text =
+            "base: base.yaml\ntarget_mse: 0.1\nearly_stopping: {rule: halving, first_round: 2, factor: 3}\n"
+            "grid: {training.optimizer.lr: [0.1, 0.0001, 0.001]}\n";
         std::ofstream(sweep.folder() / "sweep.yaml") << text;
         sweep.start({"sweep", (sweep.folder() / "sweep.yaml").string(), "--out", sweep.out().string()});
         REQUIRE_MESSAGE(sweep.end() == "exited with status 0", sweep.output());
