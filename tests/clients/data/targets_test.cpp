@@ -168,11 +168,18 @@ TEST_SUITE("Targets") {
 
     TEST_CASE("SegmentKeepsTargetsApart") {
         for (const TargetKind kind : {TargetKind::Numbers, TargetKind::ClassEach}) {
-            const Dataset dataset{three(kind), three(kind), kind == TargetKind::Numbers ? 0 : 6};
+            Dataset dataset{three(kind), three(kind), kind == TargetKind::Numbers ? 0 : 6};
+            for (Examples* part : {&dataset.train, &dataset.test}) {  // targets of several cache lines
+                part->target.width = 20;
+                if (kind == TargetKind::Numbers)
+                    part->numbers.resize(60, 0.25F);
+                else
+                    part->labels.resize(60, 5);
+            }
             const SharedDataset shared = SharedDataset::create(dataset, partition_contiguous(3, 1));
             const SharedDataset opened = SharedDataset::open(shared.descriptor(), shared.map());
             for (const ExamplesView& part : {opened.train(), opened.test()}) {
-                CHECK(part.target == TargetShape{kind, 2});
+                CHECK(part.target == TargetShape{kind, 20});
                 CHECK(part.size() == 3);
                 CHECK(std::ranges::equal(part.labels, dataset.train.labels));
                 CHECK(std::ranges::equal(part.numbers, dataset.train.numbers));
