@@ -65,7 +65,11 @@ FEDHIVE_HOST_DEVICE void forward(const Threads& threads, const Network& network,
                 break;
             case Kind::ResidualBegin:
                 break;
+            case Kind::ShortcutBegin:
+                copy_forward(threads, layer, group);
+                break;
             case Kind::ResidualSum:
+            case Kind::ShortcutSum:
                 sum_forward(threads, layer, group);
                 break;
             default:
@@ -100,7 +104,10 @@ FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const Network& network
             case Kind::ResidualBegin:
                 begin_back(threads, layer, group);
                 break;
+            case Kind::ShortcutBegin:
+                break;  // where the residual begins, its gradient is added
             case Kind::ResidualSum:
+            case Kind::ShortcutSum:
                 sum_back(threads, layer, group);
                 break;
             default:

@@ -135,7 +135,10 @@ inline clients::LayerList random_layers(unsigned seed) {
         open += kind.holds_layers ? 1 : 0;
         if (kind.holds_layers) layers.add("relu");
     }
-    for (; open > 0; --open) layers.end();
+    for (; open > 0; --open) {
+        if (random() % 2 == 0) layers.shortcut().add("relu");
+        layers.end();
+    }
     return layers;
 }
 
