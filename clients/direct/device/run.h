@@ -41,7 +41,7 @@ template <typename Threads>
 FEDHIVE_HOST_DEVICE void gather(const Threads& threads, const Network& network, const element::GatherTerms& from,
                                 std::uint32_t first, const Group& group) {
     for_each_of_rows(threads, group, network.inputs, [&](float* values, std::uint32_t at, std::uint32_t row) {
-        values[at] = element::gathered(from, from.order[first + row], at);
+        values[at] = element::gathered(from, first + row, at);
     });
 }
 

@@ -106,6 +106,7 @@ TEST_CASE("EveryKeyIsRead") {
         "name: n\nseed: 18446744073709551615\nrounds: 2\ndevice: cpu\nworkers: 0\nmps: off\nthreads: 3\nclock: virtual\nseeds: "
         "{data: 0, partition: 18446744073709551615, model: 3, sampling: 4, training: 5}\n"
         "data:\n  format: idx\n  root: /r\n  classes: 7\n  normalize: {mean: [0.25, -1], std: [0.5, 2]}\n"
+        "  augment: {crop_padding: 4, flip: horizontal}\n"
         "  partition: {scheme: dirichlet, clients: 9, holdout: 0.25, alpha: 0.125, min_examples: 5}\n"
         "model: {name: cnn_m, dropout: false}\n"
         "training:\n  cohort: 8\n  local_epochs: 4\n  batch_size: 16\n  clients_per_slot: 1\n  clients_at_once: 1\n  engine: "
@@ -126,6 +127,7 @@ TEST_CASE("EveryKeyIsRead") {
              "seeds {\ndata 0\npartition 18446744073709551615\nmodel 3\nsampling 4\ntraining 5\n}\n"
              "data {\nformat idx\nroot /r\nclasses 7\nnormalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n"
              "}\n"
+             "augment {\ncrop_padding 4\nflip horizontal\n}\n"
              "partition {\nscheme dirichlet\nclients 9\nholdout 0x1p-2\nalpha 0x1p-3\nmin_examples 5\n}\n"
              "}\n"
              "model {\nname cnn_m\ndropout false\ninit \n}\n"
@@ -235,7 +237,8 @@ TEST_CASE("ResolvedFormToTheLetter") {
     CHECK_EQ(
         to_yaml(loaded(kMinimal + "strategy: {name: fedadam}\nstop: {test_accuracy: 0.9}\n", {"training.participation=0.5"})),
         "name: c\nseed: 1\nrounds: 10\ndevice: auto\nworkers: auto\nmps: auto\nthreads: 1\nclock: virtual\n\n"
-        "data:\n    format: glyphs\n    num_train: 6000\n    num_test: 1000\n    partition: {scheme: iid, clients: 4, holdout: "
+        "data:\n    format: glyphs\n    num_train: 6000\n    num_test: 1000\n    augment: {crop_padding: 0, flip: none}\n    "
+        "partition: {scheme: iid, clients: 4, holdout: "
         "0}\n\n"
         "model: {name: lr}\n\n"
         "training:\n    participation: 0.5\n    local_epochs: 1\n    batch_size: 32\n    clients_per_slot: auto\n    "
