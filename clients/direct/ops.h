@@ -60,8 +60,8 @@ std::unique_ptr<Op> make_average_pool(const Image& in, std::size_t size);
 std::unique_ptr<Op> make_group_norm(const Image& in, std::size_t groups, bool relu, Place place);
 std::unique_ptr<Op> make_layer_norm(std::size_t size, Place place);
 
-/// What the chain makes of x, and what the shortcut makes of it; an empty one x itself.
-std::unique_ptr<Op> make_residual(std::size_t inputs, std::size_t outputs, Chain chain, Chain shortcut);
+/// What the chain makes of x, and what the shortcut makes of it; an empty one x itself. Their sum is cut off at 0 where `relu`.
+std::unique_ptr<Op> make_residual(std::size_t inputs, std::size_t outputs, Chain chain, Chain shortcut, bool relu);
 
 /// [rows][columns] of an example to [columns][rows].
 std::unique_ptr<Op> make_transpose(std::size_t rows, std::size_t columns);

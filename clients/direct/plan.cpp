@@ -37,7 +37,7 @@ std::size_t pool_size(const PlannedLayer& layer) {
 
 class Planner;
 
-/// A layer that is done by itself. Convolutions, linear layers and group norms look at what stands behind them.
+/// A layer that is done by itself. Convolutions, linear layers, group norms and residuals look at what stands behind them.
 using Append = void (*)(Planner& planner, Chain& chain, const PlannedLayer& layer, bool pixels);
 const std::map<std::string_view, Append>& alone();
 
@@ -65,6 +65,7 @@ private:
         if (layer.kind->name == "conv2d") return append_convolution(chain, layers, i);
         if (layer.kind->name == "linear") return append_linear(chain, layers, i);
         if (layer.kind->name == "group_norm") return append_group_norm(chain, layers, i);
+        if (layer.kind->name == "residual") return append_residual(chain, layers, i, pixels);
         alone().at(layer.kind->name)(*this, chain, layer, pixels);
         return i + 1;
     }
@@ -78,6 +79,16 @@ private:
     std::size_t append_group_norm(Chain& chain, const Layers& layers, std::size_t i) const {
         const bool relu = is_relu(layers, i + 1);
         chain.add(make_group_norm(image_of(layers[i].in), argument(layers[i], "groups"), relu, place_of(layers[i])));
+        return i + (relu ? 2 : 1);
+    }
+
+    std::size_t append_residual(Chain& chain, const Layers& layers, std::size_t i, bool pixels) {
+        const PlannedLayer& layer = layers[i];
+        Chain within, beside;
+        append(within, layer.residual, pixels);
+        append(beside, layer.shortcut, pixels);
+        const bool relu = is_relu(layers, i + 1);
+        chain.add(make_residual(size_of(layer.in), size_of(layer.fit.out), std::move(within), std::move(beside), relu));
         return i + (relu ? 2 : 1);
     }
 
@@ -134,16 +145,9 @@ const std::map<std::string_view, Append>& alone() {
                         bool) { chain.add(make_average_pool(image_of(layer.in), pool_size(layer))); }},
         {"layer_norm", [](Planner& planner, Chain& chain, const PlannedLayer& layer,
                           bool) { chain.add(make_layer_norm(size_of(layer.in), planner.place_of(layer))); }},
-        {"flatten",
-         [](Planner&, Chain& chain, const PlannedLayer& layer, bool pixels) {
+        {"flatten", [](Planner&, Chain& chain, const PlannedLayer& layer, bool pixels) {
              const Image in = image_of(layer.in);
              if (pixels && in.pixels() > 1 && in.channels > 1) chain.add(make_transpose(in.pixels(), in.channels));
-         }},
-        {"residual", [](Planner& planner, Chain& chain, const PlannedLayer& layer, bool pixels) {
-             Chain within, beside;
-             planner.append(within, layer.residual, pixels);
-             planner.append(beside, layer.shortcut, pixels);
-             chain.add(make_residual(size_of(layer.in), size_of(layer.fit.out), std::move(within), std::move(beside)));
          }}};
     return table;
 }
@@ -158,7 +162,8 @@ std::string misfit_of(const Layers& layers) {
         if (kind == "avg_pool" && argument(layer, "size") == 0 && layer.in[1] != layer.in[2])
             return found("avg_pool of a whole image that is not square");
         if (kind == "layer_norm" && layer.in.size() != 1) return found("layer_norm of images");
-        if (kind != "conv2d" && kind != "linear" && kind != "group_norm" && !alone().contains(kind)) return found(kind);
+        const bool looks_behind = kind == "conv2d" || kind == "linear" || kind == "group_norm" || kind == "residual";
+        if (!looks_behind && !alone().contains(kind)) return found(kind);
         if (kind == "residual" && layer.in.size() != layer.fit.out.size()) return found("residual that makes rows of images");
         for (const Layers* inner : {&layer.residual, &layer.shortcut})
             if (std::string within = misfit_of(*inner); !within.empty()) return within;

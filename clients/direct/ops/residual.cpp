@@ -10,8 +10,8 @@ namespace {
 
 class Residual final : public Op {
 public:
-    Residual(std::size_t inputs, std::size_t outputs, Chain chain, Chain shortcut)
-        : Op(inputs, outputs), chain_(std::move(chain)), shortcut_(std::move(shortcut)) {}
+    Residual(std::size_t inputs, std::size_t outputs, Chain chain, Chain shortcut, bool relu)
+        : Op(inputs, outputs), chain_(std::move(chain)), shortcut_(std::move(shortcut)), relu_(relu) {}
 
     void reserve(std::size_t examples, std::size_t group) override {
         for (Chain* each : both_) each->reserve(examples, group);
@@ -34,11 +34,13 @@ public:
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
         const float *within = ahead(chain_, pass, x, rows), *beside = ahead(shortcut_, pass, x, rows);
         for (std::size_t i = 0; i < rows.count * outputs(); ++i) y[i] = within[i] + beside[i];
+        if (relu_) pass.kernels->relu(y, y, rows.count * outputs());
     }
 
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
         // A chain may change what it is given, and the sum's gradient goes both ways.
         const float* beside = y_beside_.data();
+        if (relu_) pass.kernels->relu_gradient(flow.y, flow.y_gradient, flow.y_gradient, rows.count * outputs());
         std::copy_n(flow.y_gradient, rows.count * outputs(), y_beside_.data());
         back(chain_, pass, flow.x, flow.y_gradient, flow.x_gradient, rows);
         if (!shortcut_.empty()) {
@@ -65,6 +67,7 @@ private:
     }
 
     Chain chain_, shortcut_;
+    bool relu_;
     std::array<Chain*, 2> both_{&chain_, &shortcut_};
     Floats y_beside_, x_beside_;  // the gradients of what the shortcut gives and takes, [group][…]
 };
@@ -92,8 +95,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Op> make_residual(std::size_t inputs, std::size_t outputs, Chain chain, Chain shortcut) {
-    return std::make_unique<Residual>(inputs, outputs, std::move(chain), std::move(shortcut));
+std::unique_ptr<Op> make_residual(std::size_t inputs, std::size_t outputs, Chain chain, Chain shortcut, bool relu) {
+    return std::make_unique<Residual>(inputs, outputs, std::move(chain), std::move(shortcut), relu);
 }
 std::unique_ptr<Op> make_transpose(std::size_t rows, std::size_t columns) { return std::make_unique<Transpose>(rows, columns); }
 
