@@ -66,6 +66,11 @@ void ClientOptimizer::begin(ConstParamSpan state, float lr_factor) {
         set_zero(state_);
 }
 
+const SgdOptions* ClientOptimizer::plain_sgd() const {
+    const auto* rule = std::get_if<SgdOptions>(&now_);
+    return rule != nullptr && rule->momentum == 0.0F ? rule : nullptr;
+}
+
 void ClientOptimizer::step(ParamSpan parameters, ConstParamSpan gradient, std::size_t first) {
     FEDHIVE_CHECK(steps_ > 0 && first + parameters.size <= size_, "a step of {} parameters from {} on, of {}, in step {}",
                   parameters.size, first, size_, steps_);

@@ -59,6 +59,10 @@ public:
     /// Every parameter is stepped once between one call and the next.
     void begin_step() { ++steps_; }
 
+    /// The client's constants where nothing is kept from step to step, so that whoever makes a gradient may take the step in the same pass,
+    /// element by element as element::sgd does; else null.
+    const SgdOptions* plain_sgd() const;
+
     /// One step of the parameters [first, first + parameters.size) of all.
     void step(ParamSpan parameters, ConstParamSpan gradient, std::size_t first = 0);
 

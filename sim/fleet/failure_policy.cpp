@@ -32,7 +32,7 @@ const char* to_string(FailureAction action) {
 }
 
 void FailurePolicy::tell(const ClientFailure& failure, FailureAction action) {
-    if (keeps_told_ && !all_find_it_) told_.push_back({failure, action});
+    if (collects_reports_ && !same_on_all_ranks_) reports_.push_back({failure, action});
     count(failure, action);
 }
 

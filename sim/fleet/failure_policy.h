@@ -49,18 +49,18 @@ public:
     /// No failure is got over.
     bool aborts() const { return failures_.policy == "abort"; }
 
-    /// What was told here while not all ranks were told the same, for the others; emptied by taking it.
-    struct Told {
+    /// Failures of this rank's own workers, for the other ranks, which count and tell them as theirs; emptied by taking them.
+    struct Report {
         clients::ClientFailure failure;
         FailureAction action{};
     };
-    void keep_told() { keeps_told_ = true; }
-    std::vector<Told> take_told() { return std::exchange(told_, {}); }
+    void collect_reports() { collects_reports_ = true; }
+    std::vector<Report> take_reports() { return std::exchange(reports_, {}); }
     std::uint64_t take_replaced() { return std::exchange(replaced_, 0); }
-    void tell_of_others(const Told& told) { count(told.failure, told.action); }
+    void count_report_of_others(const Report& report) { count(report.failure, report.action); }
     void count_replaced_by_others(std::uint64_t workers) { counts_.workers_replaced += workers; }
-    /// While clients are sent out, every rank finds the same.
-    void all_ranks_find(bool the_same) { all_find_it_ = the_same; }
+    /// While clients are sent out every rank finds the same failures, of which nobody has to report.
+    void same_on_all_ranks(bool the_same) { same_on_all_ranks_ = the_same; }
 
     /// Counts the failure and tells the listener.
     void tell(const clients::ClientFailure& failure, FailureAction action);
@@ -77,9 +77,9 @@ private:
     FailuresConfig failures_;
     FailureCounts counts_;
     FailureListener listener_;
-    bool keeps_told_ = false;
-    bool all_find_it_ = false;
-    std::vector<Told> told_;
+    bool collects_reports_ = false;
+    bool same_on_all_ranks_ = false;
+    std::vector<Report> reports_;
     std::uint64_t replaced_ = 0;  // workers, since take_replaced()
 };
 

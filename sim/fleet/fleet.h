@@ -52,9 +52,9 @@ public:
     /// Hands out the round: the published global model, who trains, with what weight. Nobody starts yet. At most as many clients as the mode
     /// has room for, none of them on their way already.
     void pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy) {
-        policy_.all_ranks_find(true);
+        policy_.same_on_all_ranks(true);
         flights_.pull_down(cohort, server, strategy);
-        policy_.all_ranks_find(false);
+        policy_.same_on_all_ranks(false);
     }
 
     /// Lets the workers begin.
@@ -81,9 +81,9 @@ public:
 
     /// One of those, after a resume: its training begins anew, from the model in its global region.
     void take_up(const InFlight& client, ServerState& server, const Strategy& strategy) {
-        policy_.all_ranks_find(true);
+        policy_.same_on_all_ranks(true);
         flights_.take_up(client, server, strategy);
-        policy_.all_ranks_find(false);
+        policy_.same_on_all_ranks(false);
     }
 
     /// The rule, of which the workers take ranges where they have nothing else to do and the sum is large enough to be worth it; else the rule

@@ -37,7 +37,7 @@ RankReports::RankReports(const FleetOptions& options, const Workforce& workforce
       flights_(flights) {
     Ranks& ranks = *options_.ranks;
     if (ranks.is_alone()) return;
-    policy_.keep_told();
+    policy_.collect_reports();
     // The first meeting brings all to the same moment, the second says what each clock shows then.
     ranks.all_gather("", patience(1, 0));
     const std::int64_t mine = now_ns();
@@ -89,9 +89,9 @@ void RankReports::exchange(const std::vector<ExpectedArrival>& arrivals) {
 
 std::string RankReports::report(const std::vector<ExpectedArrival>& arrivals) {
     BytesWriter bytes;
-    const std::vector<FailurePolicy::Told> told = policy_.take_told();
-    bytes.put(std::uint64_t{told.size()});
-    for (const auto& [failure, action] : told) {
+    const std::vector<FailurePolicy::Report> failures = policy_.take_reports();
+    bytes.put(std::uint64_t{failures.size()});
+    for (const auto& [failure, action] : failures) {
         bytes.put(FailureHead{failure.kind, action, failure.worker, failure.round, failure.client_id, failure.attempt});
         bytes.put_text(failure.message);
     }
@@ -116,13 +116,13 @@ void RankReports::read(const std::string& report, const std::vector<ExpectedArri
     BytesReader bytes(report);
     for (auto failures = bytes.get<std::uint64_t>(); failures > 0; --failures) {
         const auto head = bytes.get<FailureHead>();
-        policy_.tell_of_others({{.kind = head.kind,
-                                 .worker = head.worker < 0 ? head.worker : first_worker + head.worker,
-                                 .round = head.round,
-                                 .client_id = head.client_id,
-                                 .attempt = head.attempt,
-                                 .message = bytes.get_text()},
-                                head.action});
+        policy_.count_report_of_others({{.kind = head.kind,
+                                         .worker = head.worker < 0 ? head.worker : first_worker + head.worker,
+                                         .round = head.round,
+                                         .client_id = head.client_id,
+                                         .attempt = head.attempt,
+                                         .message = bytes.get_text()},
+                                        head.action});
     }
     policy_.count_replaced_by_others(bytes.get<std::uint64_t>());
     for (const ExpectedArrival& one : arrivals) {

@@ -59,7 +59,7 @@ FEDHIVE_INLINE void halves(Lanes v, __m256& low, __m256& high) {
 
 inline constexpr bool kMasksAreFree = true;
 inline constexpr std::size_t kMostVectors = 2, kMostRows = 12;  // of a rank update's block: 24 of 32 registers
-inline constexpr std::size_t kDotRows = 4, kDotOutputs = 4;     // 16 sums
+inline constexpr std::size_t kDotRows = 5, kDotOutputs = 4;     // 20 sums
 inline constexpr std::size_t kSparseVectors = 4, kSparseRegisters = 24;
 
 #elif defined(FEDHIVE_AVX2)
@@ -238,6 +238,26 @@ FEDHIVE_INLINE float sum(const Lanes& v) {
     for (std::size_t l = 0; l < 8; ++l) eight[l] = v.at[l] + v.at[l + 8];
     return ((eight[0] + eight[1]) + (eight[2] + eight[3])) + ((eight[4] + eight[5]) + (eight[6] + eight[7]));
 #endif
+}
+
+/// to[i] = what[i] + the sum of v[i], by that tree: for up to four at once, since neighbours are added two vectors at a time.
+template <std::size_t kCount>
+FEDHIVE_INLINE void write_sums(const Lanes (&v)[kCount], const float* what, float* to) {
+    static_assert(kCount <= 4);
+    float sums[4] = {};
+#if defined(FEDHIVE_AVX512) || defined(FEDHIVE_AVX2)
+    __m256 eights[4];
+    FEDHIVE_UNROLL for (std::size_t i = 0; i < 4; ++i) {
+        __m256 low, high;
+        halves(v[i < kCount ? i : 0], low, high);
+        eights[i] = _mm256_add_ps(low, high);
+    }
+    const __m256 fours = _mm256_hadd_ps(_mm256_hadd_ps(eights[0], eights[1]), _mm256_hadd_ps(eights[2], eights[3]));
+    _mm_storeu_ps(sums, _mm_add_ps(_mm256_castps256_ps128(fours), _mm256_extractf128_ps(fours, 1)));
+#else
+    for (std::size_t i = 0; i < kCount; ++i) sums[i] = sum(v[i]);
+#endif
+    for (std::size_t i = 0; i < kCount; ++i) to[i] = sums[i] + what[i];
 }
 
 }  // namespace FEDHIVE_LANES

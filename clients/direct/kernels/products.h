@@ -33,6 +33,15 @@ static void rank_block(const RankUpdate& t, const float* a, const float* m, floa
             }
         }
     }
+    if (t.descend) {
+        FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+            FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+                const float* from = out + static_cast<Stride>(r) * t.out_row + v * kLanes;
+                const Lanes old = kTail && v + 1 == kVectors ? load(from, tail) : load(from);
+                sums[r][v] = sub(old, mul(all(t.rate), add(sums[r][v], mul(all(t.decay), old))));
+            }
+        }
+    }
     FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
         FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
             float* to = out + static_cast<Stride>(r) * t.out_row + v * kLanes;
@@ -55,27 +64,33 @@ FEDHIVE_INLINE RankBlock rank_block_of(std::size_t rows) {
         return rows == kRows ? rank_block<kRows, kVectors, kTail> : rank_block_of<kVectors, kTail, kRows - 1>(rows);
 }
 
-/// Of a strip of columns, all rows in blocks of about equal height.
-template <std::size_t kVectors, bool kTail>
-static void rank_strip(const RankUpdate& t, std::size_t column, Mask tail) {
-    const std::size_t blocks = (t.rows + kMostRows - 1) / kMostRows;
-    std::size_t row = 0;
-    for (std::size_t b = 0; b < blocks; ++b) {
-        const std::size_t rows = (t.rows - row + blocks - b - 1) / (blocks - b);
-        rank_block_of<kVectors, kTail>(rows)(t, t.a + static_cast<Stride>(row) * t.a_row, t.m + column,
-                                             t.out + static_cast<Stride>(row) * t.out_row + column, tail);
-        row += rows;
+/// Of so many rows, 1 to kMostRows, the columns from one to another.
+static void rank_rows(const RankUpdate& t, std::size_t row, std::size_t rows, std::size_t column, std::size_t end) {
+    const float* a = t.a + static_cast<Stride>(row) * t.a_row;
+    float* out = t.out + static_cast<Stride>(row) * t.out_row;
+    if constexpr (kMostVectors == 2) {
+        const RankBlock two = rank_block_of<2, false>(rows);
+        for (; column + 2 * kLanes <= end; column += 2 * kLanes) two(t, a, t.m + column, out + column, Mask{});
+        if (end - column > kLanes)
+            return rank_block_of<2, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column - kLanes));
     }
+    for (; column + kLanes <= end; column += kLanes) rank_block_of<1, false>(rows)(t, a, t.m + column, out + column, Mask{});
+    if (column < end) rank_block_of<1, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column));
 }
 
+/// Columns in tiles, of which all that is read of `m` stays in the nearest cache; of a tile the rows, in blocks of about equal height.
 static void rank_update(const RankUpdate& t) {
-    std::size_t column = 0;
-    if constexpr (kMostVectors == 2) {
-        for (; column + 2 * kLanes <= t.columns; column += 2 * kLanes) rank_strip<2, false>(t, column, Mask{});
-        if (t.columns - column > kLanes) return rank_strip<2, true>(t, column, first_lanes(t.columns - column - kLanes));
+    constexpr std::size_t kNear = 8192;  // floats
+    const std::size_t vectors = kNear / (2 * kLanes * (t.outer * t.inner + 1)) + 1, tile = 2 * kLanes * vectors;
+    const std::size_t blocks = (t.rows + kMostRows - 1) / kMostRows;
+    for (std::size_t column = 0; column < t.columns; column += tile) {
+        std::size_t row = 0;
+        for (std::size_t b = 0; b < blocks; ++b) {
+            const std::size_t rows = (t.rows - row + blocks - b - 1) / (blocks - b);
+            rank_rows(t, row, rows, column, least(column + tile, t.columns));
+            row += rows;
+        }
     }
-    for (; column + kLanes <= t.columns; column += kLanes) rank_strip<1, false>(t, column, Mask{});
-    if (column < t.columns) rank_strip<1, true>(t, column, first_lanes(t.columns - column));
 }
 
 template <std::size_t kRows, std::size_t kOutputs>
@@ -102,11 +117,10 @@ static void dot_block(const Dot& t, const float* x, const float* w, std::size_t 
         step(
             i, [&](const float* p) __attribute__((always_inline)) { return load(p, tail); });
     }
-    for (std::size_t r = 0; r < kRows; ++r)
-        for (std::size_t o = 0; o < kOutputs; ++o) {
-            float& to = y[static_cast<Stride>(r) * t.y_row + static_cast<Stride>(o)];
-            to = sum(sums[r][o]) + (first ? bias[o] : to);
-        }
+    FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        float* to = y + static_cast<Stride>(r) * t.y_row;
+        write_sums(sums[r], first ? bias : to, to);
+    }
 }
 
 using DotBlock = void (*)(const Dot&, const float*, const float*, std::size_t, bool, const float*, float*);
@@ -116,7 +130,7 @@ FEDHIVE_INLINE DotBlock dot_block_of_rows(std::size_t rows) {
     if constexpr (kRows == 1)
         return dot_block<1, kOutputs>;
     else
-        return rows >= kRows ? dot_block<kRows, kOutputs> : dot_block_of_rows<kOutputs, kRows - 1>(rows);
+        return rows == kRows ? dot_block<kRows, kOutputs> : dot_block_of_rows<kOutputs, kRows - 1>(rows);
 }
 
 template <std::size_t kOutputs = kDotOutputs>
@@ -127,14 +141,21 @@ FEDHIVE_INLINE DotBlock dot_block_of(std::size_t rows, std::size_t outputs) {
         return outputs >= kOutputs ? dot_block_of_rows<kOutputs>(rows) : dot_block_of<kOutputs - 1>(rows, outputs);
 }
 
+/// All rows in blocks of about equal height, which share a block of outputs' weights while these are near.
 static void dot(const Dot& t) {
+    const std::size_t blocks = (t.rows + kDotRows - 1) / kDotRows;
     for (std::size_t chunk = 0; chunk < t.length; chunk += kDotChunk) {
         const std::size_t length = least(kDotChunk, t.length - chunk);
-        for (std::size_t o = 0; o < t.outputs; o += kDotOutputs)
-            for (std::size_t r = 0; r < t.rows; r += kDotRows)
-                dot_block_of(t.rows - r, t.outputs - o)(t, t.x + static_cast<Stride>(r) * t.x_row + chunk,
-                                                        t.w + static_cast<Stride>(o) * t.w_row + chunk, length, chunk == 0,
-                                                        t.bias + o, t.y + static_cast<Stride>(r) * t.y_row + o);
+        for (std::size_t o = 0; o < t.outputs; o += kDotOutputs) {
+            std::size_t row = 0;
+            for (std::size_t b = 0; b < blocks; ++b) {
+                const std::size_t rows = (t.rows - row + blocks - b - 1) / (blocks - b);
+                dot_block_of(rows, t.outputs - o)(t, t.x + static_cast<Stride>(row) * t.x_row + chunk,
+                                                  t.w + static_cast<Stride>(o) * t.w_row + chunk, length, chunk == 0,
+                                                  t.bias + o, t.y + static_cast<Stride>(row) * t.y_row + o);
+                row += rows;
+            }
+        }
     }
 }
 

@@ -45,7 +45,8 @@ public:
         if (pass.descent != nullptr)
             descend(pass, flow, rows);
         else
-            weight_gradient(pass, flow, rows, {0, outputs()}, {0, inputs()}, pass.gradient + place_.weight, inputs());
+            pass.kernels->rank_update(
+                weight_gradient(flow, rows, {0, outputs()}, {0, inputs()}, pass.gradient + place_.weight, inputs()));
         for (std::size_t o = 0; o < outputs(); ++o) {
             float sum = 0.0F;
             for (std::size_t r = 0; r < rows.count; ++r) sum += flow.y_gradient[r * outputs() + o];
@@ -57,32 +58,41 @@ public:
 
 private:
     /// Of some outputs' weights for some of the inputs.
-    void weight_gradient(const Pass& pass, const Flow& flow, Rows rows, Range of_outputs, Range of_inputs, float* to,
-                         std::size_t row) const {
-        pass.kernels->rank_update({.a = flow.y_gradient + of_outputs.first,
-                                   .a_row = 1,
-                                   .a_outer = 0,
-                                   .a_inner = static_cast<Stride>(outputs()),
-                                   .m = flow.x + of_inputs.first,
-                                   .m_outer = 0,
-                                   .m_inner = static_cast<Stride>(inputs()),
-                                   .out = to,
-                                   .out_row = static_cast<Stride>(row),
-                                   .rows = of_outputs.size,
-                                   .columns = of_inputs.size,
-                                   .outer = 1,
-                                   .inner = rows.count});
+    RankUpdate weight_gradient(const Flow& flow, Rows rows, Range of_outputs, Range of_inputs, float* to,
+                               std::size_t row) const {
+        return {.a = flow.y_gradient + of_outputs.first,
+                .a_row = 1,
+                .a_outer = 0,
+                .a_inner = static_cast<Stride>(outputs()),
+                .m = flow.x + of_inputs.first,
+                .m_outer = 0,
+                .m_inner = static_cast<Stride>(inputs()),
+                .out = to,
+                .out_row = static_cast<Stride>(row),
+                .rows = of_outputs.size,
+                .columns = of_inputs.size,
+                .outer = 1,
+                .inner = rows.count};
     }
 
-    /// Weights are many, and each is used once in a step: their gradient is made a block at a time, and never leaves the nearest cache.
+    /// Weights are many, and each is used once in a step: their gradient never leaves the registers, or, where the optimiser keeps something of
+    /// its own, is made a block at a time and never leaves the nearest cache.
     void descend(const Pass& pass, const Flow& flow, Rows rows) {
+        const Descent& descent = *pass.descent;
+        if (const aggregation::SgdOptions* sgd = descent.optimizer->plain_sgd()) {
+            RankUpdate update =
+                weight_gradient(flow, rows, {0, outputs()}, {0, inputs()}, descent.parameters + place_.weight, inputs());
+            update.descend = true;
+            update.rate = sgd->lr;
+            update.decay = sgd->weight_decay;
+            return pass.kernels->rank_update(update);
+        }
         constexpr std::size_t kOutputs = 12, kInputs = 1024;
         block_.resize(kOutputs * kInputs);
-        const Descent& descent = *pass.descent;
         for (std::size_t o = 0; o < outputs(); o += kOutputs)
             for (std::size_t i = 0; i < inputs(); i += kInputs) {
                 const Range of_outputs{o, std::min(kOutputs, outputs() - o)}, of_inputs{i, std::min(kInputs, inputs() - i)};
-                weight_gradient(pass, flow, rows, of_outputs, of_inputs, block_.data(), of_inputs.size);
+                pass.kernels->rank_update(weight_gradient(flow, rows, of_outputs, of_inputs, block_.data(), of_inputs.size));
                 for (std::size_t r = 0; r < of_outputs.size; ++r) {
                     const std::size_t at = place_.weight + (o + r) * inputs() + i;
                     step(descent, {at, of_inputs.size}, block_.data() + r * of_inputs.size);

@@ -20,15 +20,18 @@ TEST_SUITE("DirectKernels") {
     }
 
     TEST_CASE("RankUpdatesAreProductsInOneOrder") {
+        enum class Into { Place, Sum, Descent };
+        constexpr float kRate = 0.3F, kDecay = 0.1F;
         Draws draws(1);
         for (int i = 0; i < 60; ++i) {
-            const std::size_t rows = draws.size(1, 30), columns = draws.size(1, 70), outer = draws.size(1, 3),
-                              inner = draws.size(1, 9);
+            // Every tenth is as wide as several tiles of columns.
+            const std::size_t rows = draws.size(1, 30), columns = i % 10 == 0 ? draws.size(300, 700) : draws.size(1, 70),
+                              outer = draws.size(1, 3), inner = i % 10 == 0 ? draws.size(20, 60) : draws.size(1, 9);
             CAPTURE(rows);
             CAPTURE(columns);
             const Floats a = draws.floats(rows * outer * inner), m = draws.floats(outer * inner * columns),
                          before = draws.floats(rows * columns);
-            for (const bool add : {false, true}) {
+            for (const Into into : {Into::Place, Into::Sum, Into::Descent}) {
                 const Floats found = agreed([&](const Kernels& kernels) {
                     Floats out = before;
                     kernels.rank_update({.a = a.data(),
@@ -44,14 +47,19 @@ TEST_SUITE("DirectKernels") {
                                          .columns = columns,
                                          .outer = outer,
                                          .inner = inner,
-                                         .add = add});
+                                         .add = into == Into::Sum,
+                                         .descend = into == Into::Descent,
+                                         .rate = kRate,
+                                         .decay = kDecay});
                     return out;
                 });
                 for (std::size_t r = 0; r < rows; ++r)
                     for (std::size_t c = 0; c < columns; ++c) {
-                        double sum = add ? static_cast<double>(before[r * columns + c]) : 0.0;
+                        const auto held = static_cast<double>(before[r * columns + c]);
+                        double sum = into == Into::Sum ? held : 0.0;
                         for (std::size_t k = 0; k < outer * inner; ++k)
                             sum += static_cast<double>(a[r * outer * inner + k]) * static_cast<double>(m[k * columns + c]);
+                        if (into == Into::Descent) sum = held - double{kRate} * (sum + double{kDecay} * held);
                         REQUIRE(static_cast<double>(found[r * columns + c]) == doctest::Approx(sum).epsilon(1e-5).scale(1.0));
                     }
             }

@@ -112,8 +112,9 @@ TEST_SUITE("DirectNetwork") {
         all.push_back(wide_network());
         for (const ModelSpec& spec : all)
             for (const aggregation::OptimizerOptions& options : std::initializer_list<aggregation::OptimizerOptions>{
-                     aggregation::SgdOptions{0.1F, 0.0F, 0.0F, false}, aggregation::SgdOptions{0.1F, 0.9F, 0.01F, true},
-                     aggregation::AdamOptions{.weight_decay = 0.01F}, aggregation::AdagradOptions{}}) {
+                     aggregation::SgdOptions{0.1F, 0.0F, 0.0F, false}, aggregation::SgdOptions{0.1F, 0.0F, 0.01F, false},
+                     aggregation::SgdOptions{0.1F, 0.9F, 0.01F, true}, aggregation::AdamOptions{.weight_decay = 0.01F},
+                     aggregation::AdagradOptions{}}) {
                 Case both(spec), one_after_the_other(spec);
                 const std::size_t trainable = both.gradient.size();
                 aggregation::ClientOptimizer optimizer(options, trainable, aggregation::MemorySpace::Host);
