@@ -26,6 +26,16 @@ FEDHIVE_CLONES void normalize(const std::int32_t* __restrict from, std::size_t s
     for (std::size_t i = 0; i < size; ++i) values[i] = element::normalized(from[i], scale, shift);
 }
 
+/// A row of an image as it is seen, values [width].
+template <typename Value>
+void normalize_seen(const Value* from, const element::Look& look, std::uint32_t width, float scale, float shift,
+                    float* values) {
+    for (std::uint32_t x = 0; x < width; ++x) {
+        const std::uint32_t column = look.column(x, width);
+        values[x] = element::normalized(column < width ? from[column] : Value{}, scale, shift);
+    }
+}
+
 void prefetch(std::span<const std::uint8_t> bytes) {
     constexpr std::size_t kLine = 64;
     for (std::size_t at = 0; at < bytes.size(); at += kLine) __builtin_prefetch(bytes.data() + at);
@@ -87,21 +97,50 @@ void BatchGather::gather_values(const ExamplesView& examples, std::span<const st
     }
 }
 
-void BatchGather::gather_all_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values) const {
+template <typename Value>
+void BatchGather::gather_seen(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
+                              std::span<const std::uint32_t> looks) const {
+    const auto height = static_cast<std::uint32_t>(shape_.height), width = static_cast<std::uint32_t>(shape_.width);
+    const std::span<const float> scale = this->scale(examples.type);
+    FEDHIVE_CHECK_EQ(looks.size(), indices.size());
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+        FEDHIVE_CHECK(indices[i] < examples.size(), "example {} of {}", indices[i], examples.size());
+        if (i + 1 < indices.size() && indices[i + 1] < examples.size()) prefetch(examples.example(indices[i + 1]));
+        const auto* from = reinterpret_cast<const Value*>(examples.example(indices[i]).data());
+        const element::Look look = element::Look::of(looks[i]);
+        for (std::size_t channel = 0; channel < shift_.size(); ++channel, from += std::size_t{height} * width)
+            for (std::uint32_t y = 0; y < height; ++y, values += width) {
+                const std::uint32_t row = look.row(y);
+                if (row < height)
+                    normalize_seen(from + std::size_t{row} * width, look, width, scale[channel], shift_[channel], values);
+                else
+                    std::fill_n(values, width, element::normalized(Value{}, scale[channel], shift_[channel]));
+            }
+    }
+}
+
+void BatchGather::gather_all_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
+                                    std::span<const std::uint32_t> looks) const {
     FEDHIVE_CHECK(examples.shape == shape_ && examples.space == aggregation::MemorySpace::Host,
                   "the examples are not of the shape this gather was made for, or lie on a device");
+    const auto as = [&]<typename Value>(Value) {
+        if (looks.empty())
+            gather_values<Value>(examples, indices, values);
+        else
+            gather_seen<Value>(examples, indices, values, looks);
+    };
     if (examples.type == ValueType::U8)
-        gather_values<std::uint8_t>(examples, indices, values);
+        as(std::uint8_t{});
     else if (examples.type == ValueType::F32)
-        gather_values<float>(examples, indices, values);
+        as(float{});
     else
-        gather_values<std::int32_t>(examples, indices, values);
+        as(std::int32_t{});
 }
 
 void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                         std::int64_t* labels) const {
+                         std::int64_t* labels, std::span<const std::uint32_t> looks) const {
     FEDHIVE_CHECK(examples.target.kind != TargetKind::Numbers, "the targets are numbers, no classes");
-    gather_all_values(examples, indices, values);
+    gather_all_values(examples, indices, values, looks);
     if (examples.target.width == 1) {
         for (const std::uint32_t index : indices) *labels++ = examples.labels[index];
         return;
@@ -111,10 +150,10 @@ void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint
         for (const std::int32_t label : examples.labels.subspan(index * width, width)) *labels++ = label;
 }
 
-void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                         float* numbers) const {
+void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values, float* numbers,
+                         std::span<const std::uint32_t> looks) const {
     FEDHIVE_CHECK(examples.target.kind == TargetKind::Numbers, "the targets are classes, no numbers");
-    gather_all_values(examples, indices, values);
+    gather_all_values(examples, indices, values, looks);
     const std::size_t width = examples.target.width;
     for (const std::uint32_t index : indices)
         numbers = std::ranges::copy(examples.numbers.subspan(index * width, width), numbers).out;

@@ -48,6 +48,15 @@ struct Dataset {
     std::uint64_t fingerprint() const;  // of types, shapes, labels, values and owners; stored in the manifest
 };
 
+/// How training examples are changed anew in each epoch (looks.h); they are images.
+struct Augmentation {
+    std::uint32_t padding = 0;  // pixels of 0 around an image, out of which one of its own size is cut; 0: it stays where it is
+    bool flip = false;          // every second image is mirrored, left to right
+
+    static constexpr std::uint32_t kMostPadding = 1000;
+    bool any() const { return padding > 0 || flip; }
+};
+
 /// Read-only view of one part in the shared segment, or of its copy in device memory, which this process's CPU cannot read.
 struct ExamplesView {
     ExampleShape shape;
@@ -57,6 +66,7 @@ struct ExamplesView {
     ValueType type = ValueType::U8;
     TargetShape target{};
     std::span<const float> numbers{};  // [size(), target.width], or none
+    Augmentation augmentation{};       // for training alone: whoever evaluates sees examples as they are
 
     std::size_t size() const { return (labels.size() + numbers.size()) / target.width; }
     std::size_t example_bytes() const { return shape.num_values() * bytes_of(type); }

@@ -13,6 +13,31 @@ FEDHIVE_HOST_DEVICE float normalized(Value value, float scale, float shift) {
     return static_cast<float>(value) * scale + shift;
 }
 
+/// How an example is seen: shifted within a frame of 0, then perhaps mirrored. In 32 bits: down, right (15 bits each, kBias for 0), mirrored.
+struct Look {
+    static constexpr std::int32_t kBias = 1 << 14;
+    std::int32_t down = 0, right = 0;  // to what lies there in the image, in pixels
+    bool mirrored = false;
+
+    FEDHIVE_HOST_DEVICE std::uint32_t packed() const {
+        return static_cast<std::uint32_t>(down + kBias) << 17 | static_cast<std::uint32_t>(right + kBias) << 1 |
+               (mirrored ? 1U : 0U);
+    }
+    FEDHIVE_HOST_DEVICE static Look of(std::uint32_t packed) {
+        Look look;
+        look.down = static_cast<std::int32_t>(packed >> 17) - kBias;
+        look.right = static_cast<std::int32_t>(packed >> 1 & 0x7FFFU) - kBias;
+        look.mirrored = (packed & 1U) != 0;
+        return look;
+    }
+
+    /// The image's row and column that are seen at a place; beyond its sides, which large numbers are, too, is the frame.
+    FEDHIVE_HOST_DEVICE std::uint32_t row(std::uint32_t y) const { return y + static_cast<std::uint32_t>(down); }
+    FEDHIVE_HOST_DEVICE std::uint32_t column(std::uint32_t x, std::uint32_t width) const {
+        return (mirrored ? width - 1 - x : x) + static_cast<std::uint32_t>(right);
+    }
+};
+
 /// What a batch is gathered from; all pointers lie in one memory space.
 struct GatherTerms {
     const void* values;          // [n, num_values] of `type`
@@ -25,8 +50,10 @@ struct GatherTerms {
     std::uint32_t num_values;  // of one example
     std::uint32_t plane;       // of one channel
     ValueType type;
-    const float* numbers = nullptr;  // [n, target_width] in place of labels
-    std::uint32_t target_width = 1;  // labels, or numbers, of an example
+    const float* numbers = nullptr;        // [n, target_width] in place of labels
+    std::uint32_t target_width = 1;        // labels, or numbers, of an example
+    const std::uint32_t* looks = nullptr;  // beside `order`: how each is seen; nullptr: as it is
+    std::uint32_t width = 1;               // of an image
 };
 
 /// Where the targets of a batch go, [rows, target_width].
@@ -41,9 +68,21 @@ FEDHIVE_HOST_DEVICE Value stored(const GatherTerms& from, std::size_t example, s
     return static_cast<const Value*>(from.values)[example * from.num_values + at];
 }
 
-/// Value `at` of example `example`, normalised.
-FEDHIVE_HOST_DEVICE float gathered(const GatherTerms& from, std::size_t example, std::uint32_t at) {
+constexpr std::uint32_t kInFrame = ~0U;
+
+/// Where in an example the value lies that is seen at `at`, or kInFrame.
+FEDHIVE_HOST_DEVICE std::uint32_t seen_at(const GatherTerms& from, const Look& look, std::uint32_t at) {
+    const std::uint32_t pixel = at % from.plane;
+    const std::uint32_t y = look.row(pixel / from.width), x = look.column(pixel % from.width, from.width);
+    return y < from.plane / from.width && x < from.width ? at - pixel + y * from.width + x : kInFrame;
+}
+
+/// Value `at` of the example at `place` in the order, as it is seen, normalised.
+FEDHIVE_HOST_DEVICE float gathered(const GatherTerms& from, std::size_t place, std::uint32_t at) {
     const float scale = from.scale[at / from.plane], shift = from.shift[at / from.plane];
+    if (from.looks != nullptr) at = seen_at(from, Look::of(from.looks[place]), at);
+    if (at == kInFrame) return normalized(0, scale, shift);
+    const std::size_t example = from.order[place];
     return from.type == ValueType::U8    ? normalized(stored<std::uint8_t>(from, example, at), scale, shift)
            : from.type == ValueType::F32 ? normalized(stored<float>(from, example, at), scale, shift)
                                          : normalized(stored<std::int32_t>(from, example, at), scale, shift);
@@ -52,14 +91,15 @@ FEDHIVE_HOST_DEVICE float gathered(const GatherTerms& from, std::size_t example,
 /// Value `at` of the batch's example `row`, and its target `at`, as far as there are; of more targets than values, every num_values-th from there.
 FEDHIVE_HOST_DEVICE void gather(const GatherTerms& from, std::size_t row, std::uint32_t at, float* values,
                                 const TargetsTo& to) {
-    const std::size_t example = from.order[(from.cursor == nullptr ? 0 : static_cast<std::size_t>(*from.cursor)) + row];
-    values[row * from.num_values + at] = gathered(from, example, at);
+    const std::size_t place = (from.cursor == nullptr ? 0 : static_cast<std::size_t>(*from.cursor)) + row;
+    const std::size_t example = from.order[place];
+    values[row * from.num_values + at] = gathered(from, place, at);
     for (std::size_t one = at; one < from.target_width; one += from.num_values) {
-        const std::size_t target = example * from.target_width + one, place = row * from.target_width + one;
+        const std::size_t target = example * from.target_width + one, to_place = row * from.target_width + one;
         if (from.numbers != nullptr)
-            to.numbers[place] = from.numbers[target];
+            to.numbers[to_place] = from.numbers[target];
         else
-            to.labels[place] = from.labels[target];
+            to.labels[to_place] = from.labels[target];
     }
 }
 

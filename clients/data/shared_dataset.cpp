@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/memory/shared_segment.h"
+#include "clients/data/looks.h"
 
 #include <algorithm>
 #include <cstring>
@@ -86,8 +87,15 @@ ExamplesView SharedDataset::examples(aggregation::MemorySpace space, std::uint64
     return view;
 }
 
+void SharedDataset::augment(const Augmentation& augmentation) {
+    check_augmentation(augmentation, map_.shape);
+    map_.augmentation = augmentation;
+}
+
 ExamplesView SharedDataset::train(aggregation::MemorySpace space) const {
-    return examples(space, map_.train_values(), map_.train_targets(), map_.num_train);
+    ExamplesView view = examples(space, map_.train_values(), map_.train_targets(), map_.num_train);
+    view.augmentation = map_.augmentation;
+    return view;
 }
 
 ExamplesView SharedDataset::test(aggregation::MemorySpace space) const {

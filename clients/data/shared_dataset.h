@@ -28,6 +28,7 @@ struct DatasetMap {
     std::uint32_t owners_left_out = 0;  // who had no training example
     std::uint64_t num_held_out = 0;     // indices, of all clients
     TargetShape target{};
+    Augmentation augmentation{};
 
     std::uint64_t train_values() const { return 0; }
     std::uint64_t train_targets() const { return aligned(num_train * shape.num_values() * bytes_of(type)); }
@@ -65,6 +66,9 @@ public:
 
     /// Worker: opens what the coordinator has uploaded.
     void open_on_device(aggregation::CudaDriver& driver, const aggregation::IpcHandle& handle);
+
+    /// Coordinator: what train() says of its examples, here and in the workers that get the map. Throws ConfigError where they are no images.
+    void augment(const Augmentation& augmentation);
 
     const DatasetMap& map() const { return map_; }
     int descriptor() const { return descriptor_; }

@@ -114,6 +114,41 @@ struct SpreadRow {
     std::size_t pixels = 0, channels = 0;
 };
 
+/// sums[c] = Σ_p x[p][c], or where there is a mean Σ_p (x[p][c] − mean[c])²: in float by chunks of kNormChunk pixels, these in double.
+struct ChannelSums {
+    const float* x = nullptr;     // [pixels][channels]
+    const float* mean = nullptr;  // [channels] or null
+    std::size_t pixels = 0, channels = 0;
+    double* sums = nullptr;  // [channels]
+};
+inline constexpr std::size_t kNormChunk = 64;
+
+/// y = (x − mean) · scale + shift, by channel, cut off at 0 where `relu`.
+struct NormRows {
+    const float* x = nullptr;                                         // [pixels][channels]
+    const float *mean = nullptr, *scale = nullptr, *shift = nullptr;  // [channels]
+    float* y = nullptr;                                               // [pixels][channels]
+    std::size_t pixels = 0, channels = 0;
+    bool relu = false;
+};
+
+/// sums[c] = Σ_p g[p][c], along[c] = Σ_p g[p][c] · (x[p][c] − mean[c]), with g the gradient of y, 0 where y was cut off; summed as ChannelSums.
+struct NormSums {
+    const float *x = nullptr, *gradient = nullptr;  // [pixels][channels]
+    const float* y = nullptr;                       // null: nothing was cut off
+    const float* mean = nullptr;                    // [channels]
+    std::size_t pixels = 0, channels = 0;
+    double *sums = nullptr, *along = nullptr;  // [channels]
+};
+
+/// x_gradient = g · of_gradient + ((x − mean) · of_value + constant), by channel, with the same g.
+struct NormBack {
+    const float *x = nullptr, *gradient = nullptr, *y = nullptr;
+    const float *mean = nullptr, *of_gradient = nullptr, *of_value = nullptr, *constant = nullptr;  // [channels]
+    float* x_gradient = nullptr;
+    std::size_t pixels = 0, channels = 0;
+};
+
 /// Softmax cross-entropy of rows of scores: `scores` becomes its gradient, times `weight`. Returns the sum of the losses.
 struct SoftmaxLoss {
     float* scores = nullptr;  // [rows][classes]
@@ -132,6 +167,10 @@ struct Kernels {
     void (*list_pixel)(ListPixel&);
     void (*finish_row)(const FinishRow&);
     void (*spread_row)(const SpreadRow&);
+    void (*channel_sums)(const ChannelSums&);
+    void (*norm_rows)(const NormRows&);
+    void (*norm_sums)(const NormSums&);
+    void (*norm_back)(const NormBack&);
     double (*softmax_loss)(const SoftmaxLoss&);
     /// y[i] = max(x[i], 0), a NaN stays one; and back: out[i] = gradient[i] where y[i] is not 0. In place or not.
     void (*relu)(const float* x, float* y, std::size_t size);

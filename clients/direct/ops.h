@@ -7,6 +7,7 @@ namespace fedhive::clients::direct {
 
 /// Where a layer's tensors lie in the flat parameters.
 struct Place {
+    static constexpr std::size_t kNone = ~std::size_t{0};  // a bias that there is not
     std::size_t weight = 0, bias = 0;
 };
 
@@ -55,12 +56,12 @@ std::unique_ptr<Op> make_channel_dropout(const Image& in, Drop drop);
 std::unique_ptr<Op> make_max_pool(const Image& in, std::size_t size);
 std::unique_ptr<Op> make_average_pool(const Image& in, std::size_t size);
 
-/// Over `groups` of channels of an image; over all features in a row, with a scale and a shift for each.
-std::unique_ptr<Op> make_group_norm(const Image& in, std::size_t groups, Place place);
+/// Over `groups` of channels of an image, cut off at 0 where `relu`; over all features in a row, with a scale and a shift for each.
+std::unique_ptr<Op> make_group_norm(const Image& in, std::size_t groups, bool relu, Place place);
 std::unique_ptr<Op> make_layer_norm(std::size_t size, Place place);
 
-/// What the chain makes of x, and x.
-std::unique_ptr<Op> make_residual(Chain chain);
+/// What the chain makes of x, and what the shortcut makes of it; an empty one x itself. Their sum is cut off at 0 where `relu`.
+std::unique_ptr<Op> make_residual(std::size_t inputs, std::size_t outputs, Chain chain, Chain shortcut, bool relu);
 
 /// [rows][columns] of an example to [columns][rows].
 std::unique_ptr<Op> make_transpose(std::size_t rows, std::size_t columns);

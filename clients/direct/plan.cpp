@@ -29,9 +29,15 @@ Image image_of(const Shape& shape) {
     return {static_cast<std::size_t>(shape[1]), static_cast<std::size_t>(shape[2]), static_cast<std::size_t>(shape[0])};
 }
 
+/// Of a square of an average pool: a whole image is one, too.
+std::size_t pool_size(const PlannedLayer& layer) {
+    const std::size_t size = argument(layer, "size");
+    return size > 0 ? size : image_of(layer.in).height;
+}
+
 class Planner;
 
-/// A layer that is done by itself. Convolutions and linear layers look at what stands behind them.
+/// A layer that is done by itself. Convolutions, linear layers, group norms and residuals look at what stands behind them.
 using Append = void (*)(Planner& planner, Chain& chain, const PlannedLayer& layer, bool pixels);
 const std::map<std::string_view, Append>& alone();
 
@@ -47,7 +53,8 @@ public:
     }
 
     Place place_of(const PlannedLayer& layer) const {
-        return {offsets_.at(layer.name + ".weight"), offsets_.at(layer.name + ".bias")};
+        const auto bias = offsets_.find(layer.name + ".bias");
+        return {offsets_.at(layer.name + ".weight"), bias == offsets_.end() ? Place::kNone : bias->second};
     }
     Drop next_drop(const PlannedLayer& layer) { return {layer.arguments.number("p"), num_drops_++}; }
 
@@ -57,15 +64,35 @@ private:
         const PlannedLayer& layer = layers[i];
         if (layer.kind->name == "conv2d") return append_convolution(chain, layers, i);
         if (layer.kind->name == "linear") return append_linear(chain, layers, i);
+        if (layer.kind->name == "group_norm") return append_group_norm(chain, layers, i);
+        if (layer.kind->name == "residual") return append_residual(chain, layers, i, pixels);
         alone().at(layer.kind->name)(*this, chain, layer, pixels);
         return i + 1;
     }
 
     std::size_t append_linear(Chain& chain, const Layers& layers, std::size_t i) const {
-        const bool relu = i + 1 < layers.size() && layers[i + 1].kind->name == "relu";
+        const bool relu = is_relu(layers, i + 1);
         chain.add(make_linear(size_of(layers[i].in), size_of(layers[i].fit.out), relu, place_of(layers[i])));
         return i + (relu ? 2 : 1);
     }
+
+    std::size_t append_group_norm(Chain& chain, const Layers& layers, std::size_t i) const {
+        const bool relu = is_relu(layers, i + 1);
+        chain.add(make_group_norm(image_of(layers[i].in), argument(layers[i], "groups"), relu, place_of(layers[i])));
+        return i + (relu ? 2 : 1);
+    }
+
+    std::size_t append_residual(Chain& chain, const Layers& layers, std::size_t i, bool pixels) {
+        const PlannedLayer& layer = layers[i];
+        Chain within, beside;
+        append(within, layer.residual, pixels);
+        append(beside, layer.shortcut, pixels);
+        const bool relu = is_relu(layers, i + 1);
+        chain.add(make_residual(size_of(layer.in), size_of(layer.fit.out), std::move(within), std::move(beside), relu));
+        return i + (relu ? 2 : 1);
+    }
+
+    static bool is_relu(const Layers& layers, std::size_t i) { return i < layers.size() && layers[i].kind->name == "relu"; }
 
     /// A convolution and, in any order, one of each behind it: relu, the dropout of channels, a pool of 2 x 2. Scales that are not negative
     /// and cuts at 0 change places with a largest value. Without a pool there is only the relu right behind it.
@@ -91,7 +118,7 @@ private:
                 break;
         }
         if (!terms.pool) {
-            terms.relu = i + 1 < layers.size() && layers[i + 1].kind->name == "relu";
+            terms.relu = is_relu(layers, i + 1);
             next = i + (terms.relu ? 2 : 1);
         } else if (drop) {
             terms.drop = next_drop(layers[*drop]);
@@ -115,22 +142,12 @@ const std::map<std::string_view, Append>& alone() {
         {"max_pool", [](Planner&, Chain& chain, const PlannedLayer& layer,
                         bool) { chain.add(make_max_pool(image_of(layer.in), argument(layer, "size"))); }},
         {"avg_pool", [](Planner&, Chain& chain, const PlannedLayer& layer,
-                        bool) { chain.add(make_average_pool(image_of(layer.in), argument(layer, "size"))); }},
-        {"group_norm",
-         [](Planner& planner, Chain& chain, const PlannedLayer& layer, bool) {
-             chain.add(make_group_norm(image_of(layer.in), argument(layer, "groups"), planner.place_of(layer)));
-         }},
+                        bool) { chain.add(make_average_pool(image_of(layer.in), pool_size(layer))); }},
         {"layer_norm", [](Planner& planner, Chain& chain, const PlannedLayer& layer,
                           bool) { chain.add(make_layer_norm(size_of(layer.in), planner.place_of(layer))); }},
-        {"flatten",
-         [](Planner&, Chain& chain, const PlannedLayer& layer, bool pixels) {
+        {"flatten", [](Planner&, Chain& chain, const PlannedLayer& layer, bool pixels) {
              const Image in = image_of(layer.in);
              if (pixels && in.pixels() > 1 && in.channels > 1) chain.add(make_transpose(in.pixels(), in.channels));
-         }},
-        {"residual", [](Planner& planner, Chain& chain, const PlannedLayer& layer, bool pixels) {
-             Chain within;
-             planner.append(within, layer.residual, pixels);
-             chain.add(make_residual(std::move(within)));
          }}};
     return table;
 }
@@ -142,9 +159,14 @@ std::string misfit_of(const Layers& layers) {
         if (kind == "conv2d" && argument(layer, "groups") > 1) return found("conv2d with groups");
         if (kind == "conv2d" && argument(layer, "padding") >= argument(layer, "kernel"))
             return found("conv2d with padding as wide as its kernel");
+        if (kind == "avg_pool" && argument(layer, "size") == 0 && layer.in[1] != layer.in[2])
+            return found("avg_pool of a whole image that is not square");
         if (kind == "layer_norm" && layer.in.size() != 1) return found("layer_norm of images");
-        if (kind != "conv2d" && kind != "linear" && !alone().contains(kind)) return found(kind);
-        if (std::string within = misfit_of(layer.residual); !within.empty()) return within;
+        const bool looks_behind = kind == "conv2d" || kind == "linear" || kind == "group_norm" || kind == "residual";
+        if (!looks_behind && !alone().contains(kind)) return found(kind);
+        if (kind == "residual" && layer.in.size() != layer.fit.out.size()) return found("residual that makes rows of images");
+        for (const Layers* inner : {&layer.residual, &layer.shortcut})
+            if (std::string within = misfit_of(*inner); !within.empty()) return within;
     }
     return "";
 }

@@ -15,12 +15,14 @@ NamedModel mnist_cnn_model();
 NamedModel cnn_m_model();
 NamedModel net62k_model();
 NamedModel mcmahan_cnn_model();
+NamedModel resnet20_model();
+NamedModel resnet18_model();
 NamedModel char_lstm_model();
 
 const std::vector<NamedModel>& model_catalog() {
     static const std::vector<NamedModel> models{
         lr_model(),     linear_regression_model(), mlp_model(),      mnist_cnn_model(), cnn_m_model(),
-        net62k_model(), mcmahan_cnn_model(),       char_lstm_model()};
+        net62k_model(), mcmahan_cnn_model(),       resnet20_model(), resnet18_model(),  char_lstm_model()};
     return models;
 }
 

@@ -25,6 +25,7 @@ std::vector<Operation> operations_of(const std::vector<PlannedLayer>& layers, st
         Operation operation;
         if (layer.kind->holds_layers) {
             operation.residual = operations_of(layer.residual, 0, layer.residual.size());
+            operation.shortcut = operations_of(layer.shortcut, 0, layer.shortcut.size());
         } else if (i + 1 < last && are_relu_max_pool(layer, layers[i + 1])) {
             operation.forward = [](std::span<const at::Tensor>, const at::Tensor& x, bool) { return relu_max_pool(x); };
             ++i;
@@ -45,6 +46,7 @@ void collect(std::vector<Operation>& operations, bool with_gradient, std::vector
         for (at::Tensor& tensor : operation.tensors)
             if (tensor.requires_grad() == with_gradient) tensors.push_back(&tensor);
         collect(operation.residual, with_gradient, tensors);
+        collect(operation.shortcut, with_gradient, tensors);
     }
 }
 
@@ -80,9 +82,10 @@ at::Tensor Classifier::forward(const at::Tensor& examples) const {
 
 at::Tensor Classifier::run(const Operation& operation, const at::Tensor& x) const {
     if (operation.forward) return operation.forward(operation.tensors, x, training_);
-    at::Tensor inner = x;
+    at::Tensor inner = x, beside = x;
     for (const Operation& each : operation.residual) inner = run(each, inner);
-    return inner.add(x);
+    for (const Operation& each : operation.shortcut) beside = run(each, beside);
+    return inner.add(beside);
 }
 
 at::Tensor Classifier::forward_layers(at::Tensor x, std::size_t first, std::size_t last) const {

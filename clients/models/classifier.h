@@ -19,6 +19,7 @@ struct Operation {
     Forward forward;                  // of a residual: none
     std::vector<at::Tensor> tensors;  // parameters, with gradient, and buffers
     std::vector<Operation> residual;  // the operations in it
+    std::vector<Operation> shortcut;  // and in its shortcut
 };
 
 /// Between its layers with parameters it can be cut: what has none belongs to the one before it, what comes before all of them to the first. A

@@ -52,7 +52,8 @@ std::size_t offset_of(const aggregation::Layout& layout, const std::vector<std::
     for (const aggregation::LayoutEntry& entry : layout.entries()) {
         if (entry.kind == aggregation::TensorKind::Buffer)
             throw Fault(fmt::format("a model with buffers cannot be cut: '{}'", entry.name));
-        const auto found = std::find(layers.begin(), layers.end(), entry.name.substr(0, entry.name.find('.')));
+        const auto found = std::find_if(layers.begin(), layers.end(),
+                                        [&](const std::string& name) { return entry.name.starts_with(name + "."); });
         const auto layer = static_cast<std::size_t>(found - layers.begin());
         FEDHIVE_CHECK(found != layers.end() && layer >= layer_before, "'{}' does not lie in the order of the layers",
                       entry.name);

@@ -44,6 +44,10 @@ at::Tensor linear(Tensors parameters, const at::Tensor& x, bool training) {
 Forward conv2d(const Values& arguments, const Shape&) {
     const std::int64_t stride = arguments.integer("stride"), padding = arguments.integer("padding"),
                        groups = arguments.integer("groups");
+    if (!arguments.flag("bias"))
+        return [=](Tensors parameters, const at::Tensor& x, bool) {
+            return at::conv2d(x, parameters[0], {}, stride, padding, 1, groups);
+        };
     return [=](Tensors parameters, const at::Tensor& x, bool) {
         const at::Tensor &weight = parameters[0], &bias = parameters[1];
         // conv2d has no batching rule for its bias.
@@ -58,7 +62,9 @@ Forward max_pool(const Values& arguments, const Shape&) {
 }
 
 Forward avg_pool(const Values& arguments, const Shape&) {
-    return [size = arguments.integer("size")](Tensors, const at::Tensor& x, bool) { return at::avg_pool2d(x, size); };
+    const std::int64_t size = arguments.integer("size");
+    if (size == 0) return [](Tensors, const at::Tensor& x, bool) { return x.mean({-2, -1}, /*keepdim=*/true); };
+    return [size](Tensors, const at::Tensor& x, bool) { return at::avg_pool2d(x, size); };
 }
 
 Forward dropout(const Values& arguments, const Shape&) {

@@ -22,15 +22,22 @@ LayerList& LayerList::add(std::string_view kind, const std::vector<float>& argum
     return append(layer);
 }
 
-LayerList& LayerList::end() {
-    ListedLayer mark;
-    mark.kind = kEnd;
-    return append(mark);
+LayerList& LayerList::end() { return mark(kEnd, {}); }
+
+LayerList& LayerList::shortcut(std::string_view name) { return mark(kShortcut, name); }
+
+LayerList& LayerList::mark(std::uint8_t kind, std::string_view name) {
+    FEDHIVE_CHECK(name.size() < sizeof(ListedLayer::name), "the name '{}' is too long", name);
+    ListedLayer entry;
+    entry.kind = kind;
+    entry.name.set(name);
+    return append(entry);
 }
 
 LayerList& LayerList::append(const ListedLayer& layer) {
     if (size_ == kCapacity)
-        throw ConfigError(fmt::format("too many layers; allowed: {}, where the end of a residual counts as one", kCapacity));
+        throw ConfigError(fmt::format(
+            "too many layers; allowed: {}, where the end of a residual and its shortcut count as one each", kCapacity));
     entries_[size_++] = layer;
     return *this;
 }

@@ -15,27 +15,31 @@
 namespace fedhive::clients {
 
 struct ListedLayer {
-    static constexpr std::size_t kMostArguments = 5;
+    static constexpr std::size_t kMostArguments = 6;
 
     std::array<float, kMostArguments> arguments{};  // in the order of the kind's keys; an integer left out is 0
-    std::uint8_t kind = 0;                          // place in layer_catalog(), or LayerList::kEnd
-    FixedText<8> name{};                            // what its parameters' names begin with; empty: its number
+    std::uint8_t kind = 0;                          // place in layer_catalog(), or LayerList::kEnd, LayerList::kShortcut
+    FixedText<11> name{};                           // what its parameters' names begin with; empty: its number
 
     bool operator==(const ListedLayer& other) const {
         return kind == other.kind && arguments == other.arguments && name.characters == other.name.characters;
     }
 };
 
-/// A residual's layers stand between it and an entry of kind kEnd.
+/// A residual's layers stand between it and an entry of kind kEnd; behind kShortcut, before that end, are those of its shortcut.
 class LayerList {
 public:
     static constexpr std::size_t kCapacity = 96;
-    static constexpr std::uint8_t kEnd = 0xFF;
+    static constexpr std::uint8_t kEnd = 0xFF, kShortcut = 0xFE;
 
     /// Appends a layer by its kind's name, with arguments in the order of the kind's keys; those left out have their defaults. A residual is
     /// open until end(). Throws ConfigError where the list is full, Fault for a kind or an argument that there is not.
     LayerList& add(std::string_view kind, const std::vector<float>& arguments = {}, std::string_view name = {});
     LayerList& end();
+
+    /// What follows, up to end(), are layers of the open residual's shortcut; `name` is what the names of their parameters have for them.
+    LayerList& shortcut(std::string_view name = kShortcutName);
+    static constexpr std::string_view kShortcutName = "shortcut";
 
     std::span<const ListedLayer> entries() const { return {entries_.data(), size_}; }
     bool empty() const { return size_ == 0; }
@@ -45,12 +49,13 @@ public:
 
 private:
     LayerList& append(const ListedLayer& layer);
+    LayerList& mark(std::uint8_t kind, std::string_view name);
 
     std::array<ListedLayer, kCapacity> entries_{};
     std::uint32_t size_ = 0;
 };
 
 static_assert(std::is_trivially_copyable_v<LayerList> &&
-              sizeof(LayerList) <= 3080);  // of the 4,096 bytes that a worker's plan may have
+              sizeof(LayerList) <= 3460);  // of the 8,192 bytes that a worker's plan may have
 
 }  // namespace fedhive::clients

@@ -12,16 +12,20 @@ namespace {
 
 constexpr double kMostValues = 1e15;  // of one example between two layers: sizes stay far below what 64 bits hold
 
-/// Where a layer stands: in nothing, or in a residual.
+/// Where a layer stands: in nothing, in a residual, or in a residual's shortcut.
 struct Place {
     std::string number, name, path;
+    std::string list = "residual";  // what the path calls the list below it
 
     Place below(std::size_t index, const std::string& given) const {
         const std::string dot = number.empty() ? "" : ".";
         const std::string own = fmt::format("{}{}{}", name, dot, given.empty() ? std::to_string(index) : given);
         return {fmt::format("{}{}{}", number, dot, index), own,
-                fmt::format("{}{}[{}]", path, number.empty() ? "" : ".residual", index)};
+                fmt::format("{}{}[{}]", path, number.empty() ? "" : "." + list, index)};
     }
+
+    /// Of what the shortcut of a residual here holds.
+    Place beside(const std::string& given) const { return {number + ".shortcut", name + "." + given, path, "shortcut"}; }
 };
 
 class Planner {
@@ -36,7 +40,8 @@ public:
     std::vector<PlannedLayer> plan(const Shape& input) {
         Shape shape = input;
         std::vector<PlannedLayer> layers = plan_up_to_end({}, shape);
-        FEDHIVE_CHECK(next_ == entries_.size(), "entry {} ends a residual that did not begin", next_ - 1);
+        FEDHIVE_CHECK(next_ == entries_.size(), "entry {} ends a residual, or begins its shortcut, where none is open",
+                      next_ - 1);
         if (layers.empty()) throw LayerMisfit("has no layers; write at least flatten and linear", "");
         const PlannedLayer& last = layers.back();
         if (shape != answers_)
@@ -73,14 +78,13 @@ private:
         std::vector<PlannedLayer> layers;
         while (next_ < entries_.size()) {
             const ListedLayer& entry = entries_[next_++];
-            if (entry.kind == LayerList::kEnd) break;
+            if (entry.kind == LayerList::kEnd || entry.kind == LayerList::kShortcut) break;
             FEDHIVE_CHECK(entry.kind < layer_catalog().size(), "kind {} of {}", entry.kind, layer_catalog().size());
             const Place place = around.below(layers.size(), entry.name.get());
             PlannedLayer layer{.kind = &layer_catalog()[entry.kind], .number = place.number, .name = place.name, .in = shape};
             check_tokens(layer, place);
             layer.arguments = arguments_of(layer, entry, place);
-            if (layer.kind->holds_layers) layer.residual = plan_residual(layer, place);
-            layer.fit = fit(layer, place);
+            layer.fit = fit(layer, place, layer.kind->holds_layers ? plan_residual(layer, place) : layer.in);
             tokens_ = 0;
             shape = layer.fit.out;
             layers.push_back(std::move(layer));
@@ -102,16 +106,29 @@ private:
                 fmt::format("takes numbers, and what comes in are {} tokens; put embedding before it", text_of(layer.in)));
     }
 
-    std::vector<PlannedLayer> plan_residual(const PlannedLayer& around, const Place& place) {
-        Shape shape = around.in;
-        std::vector<PlannedLayer> layers = plan_up_to_end(place, shape);
-        if (layers.empty()) throw misfit(around, place.path, "has no layers in it");
-        if (shape != around.in)
-            throw misfit(around, place.path,
-                         fmt::format("takes {} and its layers make {} of it, which cannot be added; let them "
-                                     "keep the shape, by padding and as many channels",
-                                     text_of(around.in), text_of(shape)));
-        return layers;
+    /// Its layers and those of its shortcut, up to its end. Returns the shape of what is added.
+    Shape plan_residual(PlannedLayer& around, const Place& place) {
+        Shape shape = around.in, beside = around.in;
+        around.residual = plan_up_to_end(place, shape);
+        if (around.residual.empty()) throw misfit(around, place.path, "has no layers in it");
+        if (const ListedLayer mark = entries_[next_ - 1]; mark.kind == LayerList::kShortcut) {
+            around.shortcut = plan_up_to_end(place.beside(mark.name.get()), beside);
+            if (around.shortcut.empty()) throw misfit(around, place.path, "has no layers in its shortcut");
+            FEDHIVE_CHECK(entries_[next_ - 1].kind != LayerList::kShortcut, "entry {} is a second shortcut", next_ - 1);
+        }
+        if (shape != beside && around.shortcut.empty())
+            throw misfit(
+                around, place.path,
+                fmt::format("takes {} and its layers make {} of it, which cannot be added; let them keep the shape, by "
+                            "padding and as many channels, or give it a shortcut whose layers make {} too",
+                            text_of(beside), text_of(shape), text_of(shape)));
+        if (shape != beside)
+            throw misfit(
+                around, place.path,
+                fmt::format("takes {}, of which its layers make {} and its shortcut {}, which cannot be added; let both "
+                            "make the same of it, by strides, padding and as many channels",
+                            text_of(around.in), text_of(shape), text_of(beside)));
+        return shape;
     }
 
     Values arguments_of(const PlannedLayer& layer, const ListedLayer& entry, const Place& place) const {
@@ -150,9 +167,9 @@ private:
         return given > 0 ? given : tokens_;
     }
 
-    LayerFit fit(const PlannedLayer& layer, const Place& place) const {
+    LayerFit fit(const PlannedLayer& layer, const Place& place, const Shape& in) const {
         try {
-            LayerFit fit = layer.kind->fit(layer.arguments, layer.in);
+            LayerFit fit = layer.kind->fit(layer.arguments, in);
             if (num_values(fit.out) > kMostValues)
                 throw ConfigError(fmt::format("gives {:.0e} values for an example; allowed: at most {:.0e}",
                                               num_values(fit.out), kMostValues));
@@ -191,7 +208,7 @@ std::vector<PlannedLayer> plan_model(const ModelSpec& spec) {
 double num_parameters(const PlannedLayer& layer) {
     double sum = 0.0;
     for (const Parameter& parameter : layer.fit.parameters) sum += num_values(parameter.shape);
-    for (const PlannedLayer& inner : layer.residual) sum += num_parameters(inner);
+    for_each_within(layer, [&](const PlannedLayer& inner) { sum += num_parameters(inner); });
     return sum;
 }
 
@@ -204,14 +221,15 @@ double num_parameters(const ModelSpec& spec) {
 
 double num_flops(const PlannedLayer& layer) {
     double sum = layer.fit.flops;
-    for (const PlannedLayer& inner : layer.residual) sum += num_flops(inner);
+    for_each_within(layer, [&](const PlannedLayer& inner) { sum += num_flops(inner); });
     return sum;
 }
 
 const PlannedLayer* layer_with_buffers(const std::vector<PlannedLayer>& layers) {
     for (const PlannedLayer& layer : layers) {
         if (!layer.fit.buffers.empty()) return &layer;
-        if (const PlannedLayer* inner = layer_with_buffers(layer.residual)) return inner;
+        for (const std::vector<PlannedLayer>* inner : {&layer.residual, &layer.shortcut})
+            if (const PlannedLayer* found = layer_with_buffers(*inner)) return found;
     }
     return nullptr;
 }

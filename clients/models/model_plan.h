@@ -12,11 +12,12 @@ namespace fedhive::clients {
 struct PlannedLayer {
     const LayerKind* kind = nullptr;
     Values arguments{};
-    std::string number;  // its place in the list: "3", or "3.1" in the residual with number 3
+    std::string number;  // its place in the list: "3", or "3.1" in the residual with number 3, "3.shortcut.1" in its shortcut
     std::string name;    // its parameters are name.weight, name.bias; the number where the list names nothing
     Shape in;
     LayerFit fit{};                        // of a residual, the sum alone
     std::vector<PlannedLayer> residual{};  // the layers in it
+    std::vector<PlannedLayer> shortcut{};  // and those that its input passes before it is added; none: it is added as it is
 
     bool has_parameters() const;
 };
@@ -24,7 +25,7 @@ struct PlannedLayer {
 /// A layer that does not fit what comes in.
 struct LayerMisfit : ConfigError {
     LayerMisfit(const std::string& problem, std::string layer_path) : ConfigError(problem), path(std::move(layer_path)) {}
-    std::string path;  // in the config, below model.layers: "[3]", or "[3].residual[1]"
+    std::string path;  // in the config, below model.layers: "[3]", "[3].residual[1]" or "[3].shortcut[0]"
 };
 
 /// What the first layer gets of an example: [channels, height, width], or [tokens].
@@ -42,12 +43,20 @@ double num_parameters(const PlannedLayer& layer);
 /// Of a forward pass over one example (LayerFit::flops).
 double num_flops(const PlannedLayer& layer);
 
+/// Calls visit(layer) for each layer that a residual holds, those of its shortcut last.
+template <typename Visit>
+void for_each_within(const PlannedLayer& layer, const Visit& visit) {
+    for (const PlannedLayer& inner : layer.residual) visit(inner);
+    for (const PlannedLayer& inner : layer.shortcut) visit(inner);
+}
+
 /// Calls visit(name, tensor) for each parameter of the layers, or for each buffer: "conv1.weight", "conv1.bias", "3.1.weight", …
 template <typename Visit>
 void for_each_of(std::vector<Parameter> LayerFit::*tensors, const std::vector<PlannedLayer>& layers, const Visit& visit) {
     for (const PlannedLayer& layer : layers) {
         for (const Parameter& tensor : layer.fit.*tensors) visit(layer.name + "." + tensor.name, tensor);
         for_each_of(tensors, layer.residual, visit);
+        for_each_of(tensors, layer.shortcut, visit);
     }
 }
 

@@ -28,7 +28,7 @@ at::Tensor to_device(std::span<const float> values, at::Device device) {
 }
 
 element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* order, const std::int64_t* cursor,
-                              const at::Tensor& scale, const at::Tensor& shift) {
+                              const at::Tensor& scale, const at::Tensor& shift, const std::uint32_t* looks) {
     return {from.values.data(),
             from.labels.data(),
             order,
@@ -39,7 +39,9 @@ element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* ord
             static_cast<std::uint32_t>(from.shape.height * from.shape.width),
             from.type,
             from.target.kind == TargetKind::Numbers ? from.numbers.data() : nullptr,
-            from.target.width};
+            from.target.width,
+            looks,
+            static_cast<std::uint32_t>(from.shape.width)};
 }
 
 at::Tensor empty_targets(std::vector<std::int64_t> places, TargetShape target, const at::TensorOptions& where) {
@@ -55,9 +57,16 @@ element::TargetsTo targets_to(const at::Tensor& targets) {
 BatchTensors::BatchTensors(ExampleShape shape, const Normalization& normalization, at::Device device)
     : gather_(shape, normalization), shape_(shape), device_(device) {}
 
+void BatchTensors::begin(const ExamplesView& from, std::uint64_t look_seed) {
+    looks_ = EpochLooks(from.augmentation);
+    looks_.begin(look_seed);
+    expected_ = {};
+}
+
 void BatchTensors::expect(const ExamplesView& from, std::span<const std::uint32_t> order) {
+    looks_.begin_epoch();
     if (from.space == MemorySpace::Host) return;
-    if (!order.empty()) upload(from, order);
+    upload(from, order);
     expected_ = order;
 }
 
@@ -65,10 +74,11 @@ BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, std::span<con
     if (from.space == MemorySpace::Cuda) return gather_on_device(from, indices);
     reserve(static_cast<std::int64_t>(indices.size()), from.target, at::TensorOptions().pinned_memory(device_.is_cuda()));
     gathering_.time([&] {
+        const std::span<const std::uint32_t> looks = looks_.of(indices);
         if (from.target.kind == TargetKind::Numbers)
-            gather_.gather(from, indices, examples_.data_ptr<float>(), targets_.data_ptr<float>());
+            gather_.gather(from, indices, examples_.data_ptr<float>(), targets_.data_ptr<float>(), looks);
         else
-            gather_.gather(from, indices, examples_.data_ptr<float>(), targets_.data_ptr<std::int64_t>());
+            gather_.gather(from, indices, examples_.data_ptr<float>(), targets_.data_ptr<std::int64_t>(), looks);
     });
     const Batch& batch = batch_of(indices.size());
     if (device_.is_cpu()) return batch;
@@ -104,13 +114,18 @@ const BatchTensors::Batch& BatchTensors::batch_of(std::size_t rows) {
 void BatchTensors::upload(const ExamplesView& from, std::span<const std::uint32_t> order) {
     for (const std::uint32_t index : order) FEDHIVE_CHECK(index < from.size(), "example {} of {}", index, from.size());
     FEDHIVE_CHECK(order.size() <= from.size(), "{} indices of {} examples", order.size(), from.size());
-    const auto indices = at::TensorOptions().dtype(at::kInt);
-    if (!order_.defined() || order_.size(0) < static_cast<std::int64_t>(from.size()))
-        order_ = at::empty({static_cast<std::int64_t>(from.size())}, indices.device(device_));
-    const auto size = static_cast<std::int64_t>(order.size());
-    const at::Tensor pinned = at::empty({size}, indices.pinned_memory(true));
-    std::copy(order.begin(), order.end(), static_cast<std::uint32_t*>(pinned.data_ptr()));
-    order_.narrow(0, 0, size).copy_(pinned, /*non_blocking=*/true);
+    upload(order, from.size(), order_);
+    if (const std::span<const std::uint32_t> looks = looks_.of(order); !looks.empty()) upload(looks, from.size(), order_looks_);
+}
+
+void BatchTensors::upload(std::span<const std::uint32_t> words, std::size_t most, at::Tensor& to) {
+    const auto integers = at::TensorOptions().dtype(at::kInt);
+    if (!to.defined() || to.size(0) < static_cast<std::int64_t>(most))
+        to = at::empty({static_cast<std::int64_t>(most)}, integers.device(device_));
+    const auto size = static_cast<std::int64_t>(words.size());
+    const at::Tensor pinned = at::empty({size}, integers.pinned_memory(true));
+    std::copy(words.begin(), words.end(), static_cast<std::uint32_t*>(pinned.data_ptr()));
+    to.narrow(0, 0, size).copy_(pinned, /*non_blocking=*/true);
 }
 
 BatchTensors::Batch BatchTensors::gather_on_device(const ExamplesView& from, std::span<const std::uint32_t> indices) {
@@ -127,9 +142,12 @@ BatchTensors::Batch BatchTensors::gather_on_device(const ExamplesView& from, std
         upload(from, indices);
         expected_ = {};
     }
-    const auto* order = static_cast<const std::uint32_t*>(order_.data_ptr()) + (cursor_ == nullptr ? first : 0);
-    clients::gather_on_device(terms_of(from, order, cursor_, scale_, shift_), indices.size(), examples_.data_ptr<float>(),
-                              targets_to(targets_));
+    const auto words = [&](const at::Tensor& tensor) {
+        return static_cast<const std::uint32_t*>(tensor.data_ptr()) + (cursor_ == nullptr ? first : 0);
+    };
+    const std::uint32_t* looks = looks_.any() ? words(order_looks_) : nullptr;
+    clients::gather_on_device(terms_of(from, words(order_), cursor_, scale_, shift_, looks), indices.size(),
+                              examples_.data_ptr<float>(), targets_to(targets_));
     return batch_of(indices.size());
 }
 

@@ -5,6 +5,7 @@
 
 #include "aggregation/base/clock.h"
 #include "clients/data/batches.h"
+#include "clients/data/looks.h"
 #include "clients/models/tensor.h"
 
 #include <map>
@@ -21,8 +22,12 @@ public:
         at::Tensor targets;   // on the device: classes, [B] or [B, positions] i64, or numbers, [B, width] f32
     };
 
-    /// The batches that follow are parts of `order`, which stays as it is until the last of them; an empty one says that nothing is known.
-    /// Throws Fault for an index outside `from`.
+    /// The batches that follow are a client's, training examples of `from`, which are seen as this number says where they are seen in a way of
+    /// their own (ExamplesView::augmentation); nothing is known of their order.
+    void begin(const ExamplesView& from, std::uint64_t look_seed);
+
+    /// Those that follow are parts of `order`, which stays as it is until the last of them: another epoch. Throws Fault for an index outside
+    /// `from`.
     void expect(const ExamplesView& from, std::span<const std::uint32_t> order);
 
     /// Valid until the next call. Throws Fault for an index outside `from`.
@@ -38,11 +43,13 @@ public:
 private:
     void reserve(std::int64_t rows, TargetShape target, const at::TensorOptions& where);
     void upload(const ExamplesView& from, std::span<const std::uint32_t> order);
+    void upload(std::span<const std::uint32_t> words, std::size_t most, at::Tensor& to);
     Batch gather_on_device(const ExamplesView& from, std::span<const std::uint32_t> indices);
     const Batch& batch_of(std::size_t rows);
 
     BatchGather gather_;
     Stopwatch gathering_;
+    EpochLooks looks_{Augmentation{}};  // before a client begins: as they are
     ExampleShape shape_;
     at::Device device_;
     at::Tensor examples_;  // where they are gathered, at least as many rows as the largest batch so far
@@ -53,6 +60,7 @@ private:
     std::span<const std::uint32_t> expected_;
     at::Tensor
         order_;  // [n] 32-bit indices on the device, n: the examples there are, so that it does not move while they are the same
+    at::Tensor order_looks_;    // [n] likewise, beside order_, where examples are augmented
     at::Tensor scale_, shift_;  // [channels] on the device
     const std::int64_t* cursor_ = nullptr;
 };
@@ -66,8 +74,8 @@ at::Tensor empty_targets(std::vector<std::int64_t> places, TargetShape target, c
 /// Where a gather puts targets: into a tensor of empty_targets().
 element::TargetsTo targets_to(const at::Tensor& targets);
 
-/// A gather from a data set on a device; scale and shift are BatchGather's for its type, there.
+/// A gather from a data set on a device, `looks` beside `order` or null; scale and shift are BatchGather's for its type, there.
 element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* order, const std::int64_t* cursor,
-                              const at::Tensor& scale, const at::Tensor& shift);
+                              const at::Tensor& scale, const at::Tensor& shift, const std::uint32_t* looks);
 
 }  // namespace fedhive::clients

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "aggregation/memory/param_span.h"
+#include "clients/data/looks.h"
 #include "clients/protocol/task.h"
 
 #include <cstdint>
@@ -22,8 +23,12 @@ struct BatchedStart {
     std::uint64_t dropout_seed = 0;  // everything random inside the model's forward pass, of all rows
 };
 
-/// Examples of one row.
-using RowBatch = std::span<const std::uint32_t>;
+/// Examples of one row, and by what they are seen where the data set is augmented.
+struct RowBatch : std::span<const std::uint32_t> {
+    using span::span;
+    RowBatch(std::span<const std::uint32_t> examples, const LookKey& seen_by = {}) : span(examples), look(seen_by) {}
+    LookKey look;
+};
 
 class BatchedStep {
 public:

@@ -15,14 +15,19 @@ namespace {
 /// All steps of all clients; who has none left rests.
 void run_steps(BatchedStep& step, const LocalTraining& plan, std::uint32_t round, std::span<const RowClient> clients) {
     std::vector<LocalBatches> of_client;
+    std::vector<std::uint64_t> look_seeds;
     std::uint64_t steps = 0;
     for (const RowClient& client : clients) {
         of_client.emplace_back(plan, round, client.client_id, client.shard);
+        look_seeds.push_back(Stream(plan.seed, Purpose::Dropout, round, client.client_id).next_u64());
         steps = std::max(steps, plan.steps_of(client.shard.size()));
     }
     std::vector<RowBatch> batches(clients.size());
     for (; steps > 0; --steps) {
-        std::transform(of_client.begin(), of_client.end(), batches.begin(), [](LocalBatches& one) { return one.next(); });
+        for (std::size_t row = 0; row < batches.size(); ++row) {
+            const std::span<const std::uint32_t> batch = of_client[row].next();
+            batches[row] = {batch, {look_seeds[row], of_client[row].epoch_index()}};
+        }
         step.step(batches);
     }
 }

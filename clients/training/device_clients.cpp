@@ -41,6 +41,7 @@ void DeviceClients::append(const LocalTraining& plan, std::uint32_t round, const
         const std::uint64_t key = Stream(dropout, Purpose::Dropout, one.num_steps++).next_u64();
         steps_.push_back({static_cast<std::uint32_t>(order_.size()), static_cast<std::uint32_t>(batch.size()), key});
         order_.insert(order_.end(), batch.begin(), batch.end());
+        if (train_.augmentation.any()) append_looks(train_.augmentation, {dropout, batches.epoch_index()}, batch, looks_);
         FEDHIVE_CHECK(order_.size() <= std::numeric_limits<std::uint32_t>::max(), "{} examples in one launch", order_.size());
     }
 }
@@ -51,6 +52,7 @@ void DeviceClients::train(const LocalTraining& plan, const Objective& objective,
     FEDHIVE_CHECK_EQ(global.size, network_.num_floats());
     reserve(clients.size());
     order_.clear();
+    looks_.clear();
     steps_.clear();
     clients_.clear();
     for (const WholeClient& client : clients) {
@@ -58,6 +60,7 @@ void DeviceClients::train(const LocalTraining& plan, const Objective& objective,
         append(plan, round, client);
     }
     device_order_.write(order_);
+    if (!looks_.empty()) device_looks_.write(looks_);
     device_steps_.write(steps_);
     device_clients_.write(clients_);
     const aggregation::SgdOptions now = aggregation::at_rate(optimizer_, objective.lr_factor);
@@ -73,7 +76,10 @@ void DeviceClients::train(const LocalTraining& plan, const Objective& objective,
     training.descent = {now.lr, now.momentum, now.weight_decay, objective.proximal_mu, now.nesterov};
     aggregation::dispatch(
         MemorySpace::Cuda, [] {},
-        [&] { return device::kernels::train(network_.launch(train_, device_order_.data(), placement_), training); });
+        [&] {
+            return device::kernels::train(network_.launch(train_, device_order_.data(), placement_, device_looks_.data()),
+                                          training);
+        });
 }
 
 }  // namespace fedhive::clients

@@ -4,6 +4,7 @@
 
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/param_buffer.h"
+#include "clients/data/looks.h"
 #include "clients/training/device_network.h"
 #include "clients/training/whole_clients.h"
 
@@ -36,10 +37,10 @@ private:
     aggregation::ParamBuffer local_, gradient_,
         velocity_;  // [rows][stride], the latter two where they are not in shared memory
     // What a launch is told, on the host and on the device.
-    std::vector<std::uint32_t> order_;
+    std::vector<std::uint32_t> order_, looks_;
     std::vector<direct::device::Step> steps_;
     std::vector<direct::device::kernels::Client> clients_;
-    direct::device::DeviceArray<std::uint32_t> device_order_;
+    direct::device::DeviceArray<std::uint32_t> device_order_, device_looks_;
     direct::device::DeviceArray<direct::device::Step> device_steps_;
     direct::device::DeviceArray<direct::device::kernels::Client> device_clients_;
 };

@@ -33,7 +33,7 @@ DeviceNetwork::DeviceNetwork(const ModelSpec& spec, const Normalization& normali
 }
 
 device::kernels::Launch DeviceNetwork::launch(const ExamplesView& from, const std::uint32_t* order,
-                                              const device::Placement& placement) const {
+                                              const device::Placement& placement, const std::uint32_t* looks) const {
     device::kernels::Launch launch;
     launch.network = network_;
     launch.from.values = from.values.data();
@@ -45,6 +45,8 @@ device::kernels::Launch DeviceNetwork::launch(const ExamplesView& from, const st
     launch.from.num_values = static_cast<std::uint32_t>(from.shape.num_values());
     launch.from.plane = static_cast<std::uint32_t>(from.shape.num_values() / static_cast<std::size_t>(from.shape.channels));
     launch.from.type = from.type;
+    launch.from.looks = looks;
+    launch.from.width = static_cast<std::uint32_t>(from.shape.width);
     launch.group = placement.group;
     launch.shared_bytes = placement.bytes;
     launch.shared_parameters = placement.parameters;

@@ -17,9 +17,10 @@ public:
     std::size_t num_floats() const { return layout_.num_floats(); }
     std::size_t trainable() const { return layout_.num_trainable(); }
 
-    /// A launch over examples of `from`, of which `order` lies in device memory. Groups of at most `batch` rows.
+    /// A launch over examples of `from`, of which `order` lies in device memory, and `looks` beside it or null. Groups of at most `batch` rows.
     direct::device::kernels::Launch launch(const ExamplesView& from, const std::uint32_t* order,
-                                           const direct::device::Placement& placement) const;
+                                           const direct::device::Placement& placement,
+                                           const std::uint32_t* looks = nullptr) const;
 
     /// What is kept in shared memory by blocks that train whole clients, and by those that have parameters and gradient in device memory.
     direct::device::Placement placement(std::uint64_t batch, bool momentum) const;

@@ -24,6 +24,7 @@ DeviceStep::DeviceStep(const DeviceNetwork& network, const ExamplesView& train, 
                        std::uint64_t batch)
     : network_(network),
       train_(train),
+      looks_(train.augmentation),
       placement_(network.rows_alone(batch)),
       local_(network.num_floats(), MemorySpace::Cuda),
       gradient_(network.trainable(), MemorySpace::Cuda),
@@ -37,6 +38,7 @@ void DeviceStep::begin(const ClientStart& start) {
     start_ = start;
     aggregation::copy(local_, start.global);
     optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
+    looks_.begin(start.dropout_seed);
     steps_ = 0;
     const double none = 0.0;
     loss_.write({&none, 1});
@@ -46,11 +48,12 @@ void DeviceStep::compute_gradient(std::span<const std::uint32_t> batch) {
     if (start_.shared) start_.shared.read(trainable());
     check_examples(train_, batch);
     order_.write(batch);
+    if (looks_.any()) device_looks_.write(looks_.of(batch));
     const device::Step step{0, static_cast<std::uint32_t>(batch.size()),
                             Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64()};
     enqueue([&] {
-        return device::kernels::compute_gradient(network_.launch(train_, order_.data(), placement_), local_.span().data, step,
-                                                 gradient_.span().data, loss_.data());
+        return device::kernels::compute_gradient(network_.launch(train_, order_.data(), placement_, device_looks_.data()),
+                                                 local_.span().data, step, gradient_.span().data, loss_.data());
     });
     if (start_.objective.proximal_mu != 0.0F)
         aggregation::add_proximal_gradient(gradient_, trainable(), start_.global.part(0, gradient_.span().size),

@@ -5,6 +5,7 @@
 #include "aggregation/math/client_optimizer.h"
 #include "aggregation/memory/param_buffer.h"
 #include "aggregation/memory/pinned_array.h"
+#include "clients/data/looks.h"
 #include "clients/training/device_network.h"
 #include "clients/training/training_step.h"
 
@@ -20,6 +21,7 @@ public:
     aggregation::ParamSpan gradient() override { return gradient_; }
     aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const ClientStart& start) override;
+    void begin_epoch(std::span<const std::uint32_t>) override { looks_.begin_epoch(); }
     void compute_gradient(std::span<const std::uint32_t> batch) override;
     void apply_gradient() override;
     double loss_sum() override;
@@ -30,13 +32,14 @@ private:
 
     const DeviceNetwork& network_;
     ExamplesView train_;
+    EpochLooks looks_;
     direct::device::Placement placement_;
     aggregation::ParamBuffer local_;     // [P]
     aggregation::ParamBuffer gradient_;  // [trainable]
     aggregation::ClientOptimizer optimizer_;
     ClientStart start_;
     std::uint32_t steps_ = 0;  // since begin()
-    direct::device::DeviceArray<std::uint32_t> order_;
+    direct::device::DeviceArray<std::uint32_t> order_, device_looks_;
     direct::device::DeviceArray<double> loss_;
     aggregation::PinnedArray<double> told_loss_;
 };

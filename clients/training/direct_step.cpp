@@ -11,10 +11,11 @@ using aggregation::MemorySpace;
 DirectBatches::DirectBatches(ExampleShape shape, const Normalization& normalization)
     : shape_(shape), gather_(shape, normalization) {}
 
-direct::Batch DirectBatches::gather(const ExamplesView& from, std::span<const std::uint32_t> indices) {
+direct::Batch DirectBatches::gather(const ExamplesView& from, std::span<const std::uint32_t> indices,
+                                    std::span<const std::uint32_t> looks) {
     examples_.resize(std::max(examples_.size(), indices.size() * shape_.num_values()));
     labels_.resize(std::max(labels_.size(), indices.size()));
-    gathering_.time([&] { gather_.gather(from, indices, examples_.data(), labels_.data()); });
+    gathering_.time([&] { gather_.gather(from, indices, examples_.data(), labels_.data(), looks); });
     return {examples_.data(), labels_.data(), indices.size()};
 }
 
@@ -23,6 +24,7 @@ DirectStep::DirectStep(direct::Network& network, const ExamplesView& train, cons
     : network_(network),
       train_(train),
       batches_(train.shape, normalization),
+      looks_(train.augmentation),
       local_(network.layout().num_floats(), MemorySpace::Host),
       gradient_(network.layout().num_trainable(), MemorySpace::Host),
       optimizer_(optimizer, network.layout().num_trainable(), MemorySpace::Host) {}
@@ -31,6 +33,7 @@ void DirectStep::begin(const ClientStart& start) {
     start_ = start;
     aggregation::copy(local_, start.global);
     optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
+    looks_.begin(start.dropout_seed);
     steps_ = 0;
     loss_ = 0.0;
 }
@@ -39,8 +42,7 @@ std::uint64_t DirectStep::next_dropout_key() { return Stream(start_.dropout_seed
 
 void DirectStep::compute_gradient(std::span<const std::uint32_t> batch) {
     if (start_.shared) start_.shared.read(trainable());
-    const double mean =
-        network_.train(local_.span().data, gradient_.span().data, batches_.gather(train_, batch), next_dropout_key());
+    const double mean = network_.train(local_.span().data, gradient_.span().data, gather(batch), next_dropout_key());
     loss_ += mean * static_cast<double>(batch.size());
     if (start_.objective.proximal_mu != 0.0F)
         aggregation::add_proximal_gradient(gradient_, trainable(),
@@ -59,7 +61,7 @@ void DirectStep::step(std::span<const std::uint32_t> batch) {
     if (start_.shared || start_.objective.proximal_mu != 0.0F) return TrainingStep::step(batch);
     optimizer_.begin_step();
     const direct::Descent descent{local_.span().data, &optimizer_};
-    const double mean = network_.descend(descent, gradient_.span().data, batches_.gather(train_, batch), next_dropout_key());
+    const double mean = network_.descend(descent, gradient_.span().data, gather(batch), next_dropout_key());
     loss_ += mean * static_cast<double>(batch.size());
 }
 

@@ -5,6 +5,7 @@
 #include "aggregation/math/client_optimizer.h"
 #include "aggregation/memory/param_buffer.h"
 #include "clients/data/batches.h"
+#include "clients/data/looks.h"
 #include "clients/direct/network.h"
 #include "clients/training/training_step.h"
 
@@ -17,8 +18,9 @@ class DirectBatches {
 public:
     DirectBatches(ExampleShape shape, const Normalization& normalization);
 
-    /// Valid until the next call.
-    direct::Batch gather(const ExamplesView& from, std::span<const std::uint32_t> indices);
+    /// Valid until the next call. `looks` as BatchGather has them.
+    direct::Batch gather(const ExamplesView& from, std::span<const std::uint32_t> indices,
+                         std::span<const std::uint32_t> looks = {});
     double gather_s() const { return gathering_.seconds(); }
 
 private:
@@ -39,6 +41,7 @@ public:
     aggregation::ParamSpan gradient() override { return gradient_; }
     aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const ClientStart& start) override;
+    void begin_epoch(std::span<const std::uint32_t>) override { looks_.begin_epoch(); }
     void compute_gradient(std::span<const std::uint32_t> batch) override;
     void apply_gradient() override;
     void step(std::span<const std::uint32_t> batch) override;
@@ -47,11 +50,13 @@ public:
 
 private:
     std::uint64_t next_dropout_key();
+    direct::Batch gather(std::span<const std::uint32_t> batch) { return batches_.gather(train_, batch, looks_.of(batch)); }
     aggregation::ParamSpan trainable() const { return local_.span().first(gradient_.span().size); }
 
     direct::Network& network_;
     ExamplesView train_;
     DirectBatches batches_;
+    EpochLooks looks_;
     aggregation::ParamBuffer local_;     // [P]
     aggregation::ParamBuffer gradient_;  // [trainable]
     aggregation::ClientOptimizer optimizer_;

@@ -54,7 +54,7 @@ void LibtorchStep::begin_untranslated(const ClientStart& start) {
     model_.drop_gradient();
     losses_.reset();
     seed_generator(model_.device(), start.dropout_seed);
-    batches_.expect(train_, {});
+    batches_.begin(train_, start.dropout_seed);
 }
 
 void LibtorchStep::begin_epoch(std::span<const std::uint32_t> order) {

@@ -25,11 +25,17 @@ public:
         if (steps_left_ == 0) return {};
         --steps_left_;
         begins_epoch_ = first_ == 0;
-        if (begins_epoch_) shuffle(std::span(order_), shuffling_);
+        if (begins_epoch_) {
+            shuffle(std::span(order_), shuffling_);
+            ++num_epochs_;
+        }
         const auto batch = epoch().subspan(first_, std::min<std::size_t>(batch_size_, order_.size() - first_));
         first_ = first_ + batch.size() < order_.size() ? first_ + batch.size() : 0;
         return batch;
     }
+
+    /// Which pass that batch is of, from 0.
+    std::uint32_t epoch_index() const { return num_epochs_ - 1; }
 
     /// Whether the batch that next() gave is the first of a pass.
     bool begins_epoch() const { return begins_epoch_; }
@@ -42,7 +48,8 @@ private:
     std::vector<std::uint32_t> order_;
     std::uint64_t batch_size_;
     std::uint64_t steps_left_;
-    std::size_t first_ = 0;  // of the next batch
+    std::size_t first_ = 0;         // of the next batch
+    std::uint32_t num_epochs_ = 0;  // begun
     bool begins_epoch_ = false;
 };
 

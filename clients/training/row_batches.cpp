@@ -12,8 +12,6 @@ using aggregation::MemorySpace;
 
 namespace {
 
-std::size_t words_of(std::size_t rows, std::size_t size) { return rows * (2 * size + 1); }
-
 void write_list(std::span<const RowBatch> batches, std::size_t size, void* words) {
     auto* index = static_cast<std::uint32_t*>(words);
     auto* weight = static_cast<float*>(words) + batches.size() * size;
@@ -35,6 +33,21 @@ RowBatches::RowBatches(const ExamplesView& from, const Normalization& normalizat
     if (device.is_cpu()) return;
     scale_ = to_device(gather_.scale(from.type), device);
     shift_ = to_device(gather_.shift(), device);
+}
+
+std::size_t RowBatches::words_of(std::size_t rows, std::size_t size) const {
+    return rows * ((from_.augmentation.any() ? 3 : 2) * size + 1);
+}
+
+/// What fills a batch up is seen as its first example is.
+void RowBatches::write_looks(std::span<const RowBatch> batches, std::uint32_t* words) {
+    if (!from_.augmentation.any()) return;
+    for (const RowBatch& batch : batches) {
+        looks_.clear();
+        append_looks(from_.augmentation, batch.look, batch, looks_);
+        looks_.resize(size_, looks_.empty() ? element::Look{}.packed() : looks_.front());
+        words = std::copy(looks_.begin(), looks_.end(), words);
+    }
 }
 
 void RowBatches::reserve(std::size_t rows, std::size_t size) {
@@ -59,28 +72,34 @@ void RowBatches::list(std::span<const RowBatch> batches, std::size_t size) {
     rows_ = batches.size();
     size_ = size;
     reserve(rows_, size_);
-    if (device_.is_cpu()) return write_list(batches, size, list_.data_ptr());
+    const auto write = [&](void* words_to) {
+        write_list(batches, size, words_to);
+        write_looks(batches, static_cast<std::uint32_t*>(words_to) + looks_at());
+    };
+    if (device_.is_cpu()) return write(list_.data_ptr());
     // Pinned memory of its own for each step: the device may still be reading the list of a step before, and LibTorch gives that memory out
     // again only when the copy has been made.
     const auto words = static_cast<std::int64_t>(words_of(rows_, size_));
     const at::Tensor pinned = at::empty({words}, at::TensorOptions().dtype(at::kInt).pinned_memory(true));
-    write_list(batches, size, pinned.data_ptr());
+    write(pinned.data_ptr());
     list_.narrow(0, 0, words).copy_(pinned, /*non_blocking=*/true);
 }
 
 void RowBatches::gather() {
     const auto* indices = static_cast<const std::uint32_t*>(list_.data_ptr());
+    const std::uint32_t* looks = from_.augmentation.any() ? indices + looks_at() : nullptr;
     auto* values = all_examples_.data_ptr<float>();
     const element::TargetsTo to = targets_to(all_targets_);
     if (device_.is_cpu()) {
         gathering_.time([&] {
+            const std::span<const std::uint32_t> of_each{looks, looks == nullptr ? 0 : num_listed()};
             if (to.numbers != nullptr)
-                gather_.gather(from_, {indices, num_listed()}, values, to.numbers);
+                gather_.gather(from_, {indices, num_listed()}, values, to.numbers, of_each);
             else
-                gather_.gather(from_, {indices, num_listed()}, values, to.labels);
+                gather_.gather(from_, {indices, num_listed()}, values, to.labels, of_each);
         });
     } else {
-        gather_on_device(terms_of(from_, indices, nullptr, scale_, shift_), num_listed(), values, to);
+        gather_on_device(terms_of(from_, indices, nullptr, scale_, shift_, looks), num_listed(), values, to);
     }
     const auto rows = static_cast<std::int64_t>(rows_), size = static_cast<std::int64_t>(size_);
     const auto& shape = from_.shape;

@@ -36,6 +36,9 @@ public:
 
 private:
     void check(std::span<const RowBatch> batches, std::size_t size) const;
+    void write_looks(std::span<const RowBatch> batches, std::uint32_t* words);
+    std::size_t words_of(std::size_t rows, std::size_t size) const;
+    std::size_t looks_at() const { return rows_ * (2 * size_ + 1); }  // words before them
     std::size_t num_listed() const { return rows_ * size_; }
 
     ExamplesView from_;
@@ -43,7 +46,9 @@ private:
     Stopwatch gathering_;
     at::Device device_;
     std::size_t rows_ = 0, size_ = 0;  // of the list
-    at::Tensor list_;                  // 32-bit words: [rows, size] indices | [rows, size] weights | [rows] counts
+    // 32-bit words: [rows, size] indices | [rows, size] weights | [rows] counts, and where examples are augmented [rows, size] looks
+    at::Tensor list_;
+    std::vector<std::uint32_t> looks_;  // of the row in hand
     at::Tensor all_examples_, all_targets_;
     at::Tensor scale_, shift_;  // [channels] on the device, if there is one
 };

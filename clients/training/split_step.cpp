@@ -57,7 +57,7 @@ void SplitClientStep::begin(const ClientStart& start) {
     model_.drop_gradient();
     half_.begin(start);
     seed_generator(model_.device(), start.dropout_seed);
-    batches_.expect(train_, {});
+    batches_.begin(train_, start.dropout_seed);
 }
 
 void SplitClientStep::compute_gradient(std::span<const std::uint32_t> batch) {

@@ -33,7 +33,7 @@ std::string described(const clients::PlannedLayer& layer) {
         const KeyValue& value = *layer.arguments.find(key.name);
         if (!key.required && value == key.default_value) continue;
         if (std::holds_alternative<bool>(value)) {
-            text += fmt::format("{} {}", text.empty() ? "" : ",", key.name);
+            text += fmt::format("{} {}{}", text.empty() ? "" : ",", std::get<bool>(value) ? "" : "no ", key.name);
             continue;
         }
         text += fmt::format("{} {} {}", text.empty() ? "" : ",", key.name, clients::argument_of(value));
@@ -48,6 +48,7 @@ void add_rows(const std::vector<clients::PlannedLayer>& layers, std::vector<Row>
         rows.push_back({layer.number, described(layer), parameters > 0.0 ? layer.name : "", clients::text_of(layer.fit.out),
                         grouped(parameters), grouped(layer.fit.flops)});
         add_rows(layer.residual, rows);
+        add_rows(layer.shortcut, rows);
     }
 }
 

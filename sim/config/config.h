@@ -25,10 +25,18 @@ struct PartitionConfig {
     Values values;         // of the scheme's keys; complete once loaded
 };
 
+struct AugmentConfig {
+    std::int64_t crop_padding = 0;  // pixels; 0: images stay where they are
+    std::string flip = "none";      // none | horizontal
+
+    clients::Augmentation resolved() const { return {static_cast<std::uint32_t>(crop_padding), flip == "horizontal"}; }
+};
+
 struct DataConfig {
     std::string format;  // of clients/data/data_format.h
     Values values;       // of the format's keys; complete once loaded, paths absolute
     clients::Normalization normalize;
+    AugmentConfig augment;
     PartitionConfig partition;
 };
 

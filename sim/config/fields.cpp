@@ -100,6 +100,14 @@ void describe_data(Visitor& visitor, DataConfig& data) {
     visitor.field({.name = "std", .target = &data.normalize.std, .range = above(0), .default_note = "1",
                    .doc = "As many numbers as mean (MNIST: 0.3081)."});
     visitor.end();
+    visitor.begin({.name = "augment", .flow = true,
+                   .doc = "Images as training sees them, anew in each epoch of each client; evaluation sees them as they are. docs/data.md."});
+    visitor.field({.name = "crop_padding", .target = &data.augment.crop_padding, .range = between(0, clients::Augmentation::kMostPadding),
+                   .doc = "Pixels of 0 around an image, out of which one of its own size is cut at a place drawn; 0: it stays where it is; 4 on "
+                          "CIFAR-10 (arXiv:1512.03385)."});
+    visitor.field({.name = "flip", .target = &data.augment.flip, .choices = {"none", "horizontal"},
+                   .doc = "horizontal: an image is mirrored, left to right, with probability 1/2."});
+    visitor.end();
     describe_partition(visitor, data.partition);
     visitor.end();
 }

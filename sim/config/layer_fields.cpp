@@ -32,6 +32,7 @@ public:
 private:
     void read_layer(const Node& node, const std::string& path) {
         const bool word = node.kind == Node::Kind::Plain;
+        if (is_residual_with_shortcut(node)) return read_with_shortcut(node, path);
         if (!word && (node.kind != Node::Kind::Map || node.children.size() != 1))
             return reading_.report(
                 node, path,
@@ -40,6 +41,9 @@ private:
         const std::string& name = word ? node.text : node.children.front().key;
         const auto& catalog = clients::layer_catalog();
         const auto kind = std::ranges::find(catalog, name, &LayerKind::name);
+        if (name == "shortcut")
+            return reading_.report(node, path,
+                                   "shortcut belongs to a residual, in the same map; write {residual: […], shortcut: […]}");
         if (kind == catalog.end()) {
             const std::string near = nearest_word(name, names_of(catalog));
             return reading_.report(node, path,
@@ -47,15 +51,42 @@ private:
                                                near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
         }
         const Node* arguments = word ? nullptr : &node.children.front();
-        try {
+        guarded(node, path, [&] {
             if (kind->holds_layers)
                 read_residual(node, arguments, path + "." + name);
             else
                 layers_.add(name, read_arguments(*kind, node, arguments, path + "." + name));
+        });
+    }
+
+    /// A list that is full is said once.
+    template <typename Read>
+    void guarded(const Node& node, const std::string& path, const Read& read) {
+        try {
+            read();
         } catch (const ConfigError& full) {
             if (!full_) reading_.report(node, path, full.what());
             full_ = true;
         }
+    }
+
+    /// {residual: […], shortcut: […]}, in either order.
+    static bool is_residual_with_shortcut(const Node& node) {
+        const auto has = [&](const char* key) {
+            return std::ranges::find(node.children, key, &Node::key) != node.children.end();
+        };
+        return node.kind == Node::Kind::Map && node.children.size() == 2 && has("residual") && has("shortcut");
+    }
+
+    void read_with_shortcut(const Node& node, const std::string& path) {
+        const auto list = [&](const char* key) -> const Node& { return *std::ranges::find(node.children, key, &Node::key); };
+        guarded(node, path, [&] {
+            layers_.add("residual");
+            read_list(list("residual"), path + ".residual");
+            layers_.shortcut();
+            read_list(list("shortcut"), path + ".shortcut");
+            layers_.end();
+        });
     }
 
     void read_residual(const Node& node, const Node* inner, const std::string& path) {
@@ -141,6 +172,10 @@ std::string text_of(const LayerList& layers) {
             text += "]}";
             continue;
         }
+        if (layer.kind == LayerList::kShortcut) {
+            text += "], shortcut: [";
+            continue;
+        }
         const LayerKind& kind = clients::layer_catalog().at(layer.kind);
         if (text.back() != '[') text += ", ";
         text += kind.holds_layers ? fmt::format("{{{}: [", kind.name) : text_of(layer, kind);
@@ -155,6 +190,11 @@ std::string layers_markdown() {
         "| Layer, its arguments | Values | Default | Meaning |\n|---|---|---|---|\n";
     for (const LayerKind& kind : clients::layer_catalog()) {
         text += fmt::format("| `{}` | {} | | {} |\n", kind.name, kind.holds_layers ? "list of layers" : "", kind.summary);
+        if (kind.holds_layers)
+            text += fmt::format(
+                "| `{} … shortcut` | list of layers | what went in, as it is | Beside `{}`, as its second key: the "
+                "layers on the other way, such as a 1 × 1 convolution that changes the shape. |\n",
+                kind.name, kind.name);
         for (const KeySpec& key : kind.keys) {
             std::string values = std::holds_alternative<double>(key.default_value) ? "number, " : "integer, ";
             values += key.range.text();

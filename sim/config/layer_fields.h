@@ -1,5 +1,5 @@
 // model.layers in YAML: a list, each layer a word (`relu`), a word with its first argument (`{linear: 50}`) or with all of them
-// (`{conv2d: {out: 10, kernel: 5}}`); a residual has a list of its own. What layers there are: clients/models/layer_kind.h. Private to
+// (`{conv2d: {out: 10, kernel: 5}}`); a residual has a list of its own, and one more for its shortcut beside it. What layers there are: clients/models/layer_kind.h. Private to
 // sim/config.
 #pragma once
 

@@ -88,6 +88,7 @@ ExperimentData load_data(const LoadedConfig& loaded, aggregation::MemorySpace sp
     ExperimentData data{.dataset = clients::SharedDataset::create(read, split),
                         .fingerprint = read.fingerprint(),
                         .partition_fingerprint = split.fingerprint()};
+    blame(loaded, "data.augment", [&] { data.dataset.augment(config.data.augment.resolved()); });
     if (space == aggregation::MemorySpace::Cuda)
         data.handle = blame(loaded, "data", [&] { return upload_examples(data.dataset); });
     return data;

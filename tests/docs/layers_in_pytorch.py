@@ -23,13 +23,22 @@ SIDE, CLASSES, EXAMPLES, RATE = 16, 5, 40, 0.05
 LISTS = 12
 CHARACTERS, WINDOW = "abcdef", 7
 VOCABULARY = len(CHARACTERS) + 1  # and the end of the line
-IMAGE_KINDS = ["conv2d", "conv2d", "max_pool", "avg_pool", "dropout2d", "group_norm", "batch_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual", "residual"]
-ROW_KINDS = ["linear", "batch_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual"]
+IMAGE_KINDS = ["conv2d", "conv2d", "max_pool", "avg_pool", "dropout2d", "group_norm", "batch_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual", "residual", "shortcut"]
+ROW_KINDS = ["linear", "batch_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual", "shortcut"]
 
 
 class Residual(nn.Sequential):
+    def __init__(self, *layers, shortcut=None):
+        super().__init__(*layers)
+        self.count = len(layers)
+        if shortcut is not None:
+            self.shortcut = shortcut
+
     def forward(self, x):
-        return x + super().forward(x)
+        y = x
+        for i in range(self.count):
+            y = self[i](y)
+        return y + (self.shortcut(x) if hasattr(self, "shortcut") else x)
 
 
 def one_layer(draw, kind, shape):
@@ -40,12 +49,15 @@ def one_layer(draw, kind, shape):
         sides = [(side + 2 * padding - kernel) // stride + 1 for side in shape[1:]]
         if shape[0] % groups or min(side + 2 * padding - kernel for side in shape[1:]) < 0:
             return None
-        text = f"{{conv2d: {{out: {out}, kernel: {kernel}, stride: {stride}, padding: {padding}, groups: {groups}}}}}"
-        return text, nn.Conv2d(shape[0], out, kernel, stride, padding, groups=groups), [out, *sides]
+        bias = draw.random() < 0.7
+        text = f"{{conv2d: {{out: {out}, kernel: {kernel}, stride: {stride}, padding: {padding}, groups: {groups}, bias: {str(bias).lower()}}}}}"
+        return text, nn.Conv2d(shape[0], out, kernel, stride, padding, groups=groups, bias=bias), [out, *sides]
     if kind in ("max_pool", "avg_pool"):
         size = draw.randint(1, 3)
         if min(shape[1:]) < size:
             return None
+        if kind == "avg_pool" and draw.random() < 0.2:
+            return kind, nn.AdaptiveAvgPool2d(1), [shape[0], 1, 1]
         module = (nn.MaxPool2d if kind == "max_pool" else nn.AvgPool2d)(size)
         return f"{{{kind}: {size}}}", module, [shape[0], shape[1] // size, shape[2] // size]
     if kind == "group_norm":
@@ -61,6 +73,17 @@ def one_layer(draw, kind, shape):
     if kind == "residual":
         texts, modules, after = some_layers(draw, shape, draw.randint(1, 3), ROW_KINDS if len(shape) == 1 else IMAGE_KINDS)
         return (f"{{residual: [{', '.join(texts)}]}}", Residual(*modules), shape) if after == shape else None
+    if kind == "shortcut":  # a residual whose input is brought to the shape of its layers' output
+        texts, modules, after = some_layers(draw, shape, draw.randint(1, 3), ROW_KINDS if len(shape) == 1 else IMAGE_KINDS)
+        if len(shape) == 1:
+            beside, module = f"{{linear: {after[0]}}}", nn.Linear(shape[0], after[0])
+        else:
+            kernels = [had - has + 1 for had, has in zip(shape[1:], after[1:])]
+            if kernels[0] != kernels[1] or kernels[0] < 1:
+                return None
+            beside, module = f"{{conv2d: {{out: {after[0]}, kernel: {kernels[0]}}}}}", nn.Conv2d(shape[0], after[0], kernels[0])
+        text = f"{{residual: [{', '.join(texts)}], shortcut: [{beside}, tanh]}}"
+        return text, Residual(*modules, shortcut=nn.Sequential(module, nn.Tanh())), after
     modules = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU, "dropout": lambda: nn.Dropout(0.0), "dropout2d": lambda: nn.Dropout2d(0.0),
                "layer_norm": lambda: nn.LayerNorm(shape)}
     return f"{{{kind}: 0}}" if kind.startswith("dropout") else kind, modules[kind](), shape
@@ -127,12 +150,15 @@ def text(folder):
     return Data(f"format: text, train: {folder / 'play.txt'}, sequence: {WINDOW}", windows(tokens[:80]), windows(tokens[80:]))
 
 
-def named(model):
+def named(model, norm="group"):
     """As the page defines it, with the defaults of its keys."""
     text = re.search(rf"^def {model}\(\):\n(?: .*\n)+", (ROOT / "docs/pytorch.md").read_text(), re.M).group()
     names = {"nn": nn, "OrderedDict": OrderedDict, "channels": 1, "height": SIDE, "width": SIDE, "classes": CLASSES}
     if model == "char_lstm":
         names |= {"classes": VOCABULARY, "about": {"vocabulary": VOCABULARY, "model.dim": "8", "model.units": "256", "model.lstm_layers": "2"}}
+    if model.startswith("resnet"):
+        text = re.search(r"^def resnet\(.*\n(?: .*\n|\n(?= ))+", (ROOT / "docs/pytorch.md").read_text(), re.M).group() + text
+        names |= {"about": {"model.norm": norm, "model.groups": "2"}}
     exec(compile(text, "docs/pytorch.md", "exec"), names)
     return names[model]()
 
@@ -202,6 +228,7 @@ def main(fedhive):
         assert not missing, f"no list has {missing}; draw more"
         for model in COMPARED_BY_A_STEP:
             compare(fedhive, folder, model, f"name: {model}", named(model), characters if model == "char_lstm" else pixels)
+        compare(fedhive, folder, "resnet20-batch", "name: resnet20, norm: batch", named("resnet20", "batch"), pixels)
 
 
 if __name__ == "__main__":

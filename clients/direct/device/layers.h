@@ -155,7 +155,8 @@ FEDHIVE_HOST_DEVICE void convolution_forward(const Threads& threads, const Layer
                     }
                 }
             for (std::uint32_t k = 0; k < kWidth && o + k < out.channels; ++k)
-                values[layer.out_at + (o + k) * pixels + pixel] = sums[k] + parameters[layer.bias + o + k];
+                values[layer.out_at + (o + k) * pixels + pixel] =
+                    layer.biased != 0 ? sums[k] + parameters[layer.bias + o + k] : sums[k];
         });
     });
 }
@@ -195,6 +196,7 @@ FEDHIVE_HOST_DEVICE void convolution_gradient(const Threads& threads, const Laye
             for (std::uint32_t k = 0; k < kWidth && o + k < out.channels; ++k) to[k * taps] = of[k];
         });
     });
+    if (layer.biased == 0) return;
     for_each(threads, out.channels, [&](std::uint32_t o) {
         float sum = sums[layer.bias + o];
         for (std::uint32_t r = 0; r < group.rows; ++r) {
@@ -335,6 +337,14 @@ template <typename Threads>
 FEDHIVE_HOST_DEVICE void sum_back(const Threads& threads, const Layer& layer, const Group& group) {
     for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
         values[layer.in_at + i] = values[layer.out_at + i];
+        if (layer.kind == Kind::ShortcutSum) values[layer.other_at + i] = values[layer.out_at + i];
+    });
+}
+
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void copy_forward(const Threads& threads, const Layer& layer, const Group& group) {
+    for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
+        values[layer.out_at + i] = values[layer.in_at + i];
     });
 }
 

@@ -28,7 +28,9 @@ enum class Kind : std::uint32_t {
     AveragePool,
     Norm,
     ResidualBegin,  // its input is used twice
-    ResidualSum
+    ResidualSum,
+    ShortcutBegin,  // a copy of the residual's input, whose gradient lies beside that of the other way
+    ShortcutSum     // both terms have layers before them
 };
 
 /// [channels][height][width]; features in a row are so many channels.
@@ -45,7 +47,9 @@ struct Layer {
     std::uint32_t kernel = 1, stride = 1, padding = 0;  // a pool's size is its kernel
     std::uint32_t groups = 1;                           // of a norm
     std::uint32_t by_value = 0;                         // a norm's scale and shift: for each value, not for each channel
-    std::uint32_t other_at = 0;  // a norm's figures, [groups] times 4; a sum's other term; at a residual's begin, its sum
+    std::uint32_t other_at = 0;  // a norm's figures, [groups] times 4; a sum's other term; at a residual's begin, where
+                                 // the other way's gradient will be: its sum's output, or its shortcut's copy
+    std::uint32_t biased = 1;    // of a convolution: there is a bias
     std::uint32_t drop_number = 0,
                   drop_below = 0;  // dropout: tells those of a network apart; bits below drop (kernels.h, drop)
     float keep_scale = 1.0F;

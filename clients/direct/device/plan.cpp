@@ -72,14 +72,19 @@ private:
         layer.in_at = at_;
         if (layer.kind == Kind::Linear || layer.kind == Kind::Convolution || layer.kind == Kind::Norm) {
             layer.weight = offsets_.at(planned.name + ".weight");
-            layer.bias = offsets_.at(planned.name + ".bias");
+            const auto bias = offsets_.find(planned.name + ".bias");
+            layer.biased = bias == offsets_.end() ? 0 : 1;
+            layer.bias = layer.biased == 0 ? 0 : bias->second;
         }
         if (layer.kind == Kind::Convolution) {
             layer.kernel = argument(planned, "kernel");
             layer.stride = argument(planned, "stride");
             layer.padding = argument(planned, "padding");
         }
-        if (layer.kind == Kind::MaxPool || layer.kind == Kind::AveragePool) layer.kernel = argument(planned, "size");
+        if (layer.kind == Kind::MaxPool || layer.kind == Kind::AveragePool) {
+            const std::uint32_t size = argument(planned, "size");
+            layer.kernel = size > 0 ? size : layer.in.height;
+        }
         if (layer.kind == Kind::Norm) {
             layer.by_value = planned.kind->name == "layer_norm" ? 1 : 0;
             if (layer.by_value == 0) layer.groups = argument(planned, "groups");
@@ -98,15 +103,24 @@ private:
     void append_residual(const PlannedLayer& planned) {
         Layer begin, sum;
         begin.kind = Kind::ResidualBegin;
-        sum.kind = Kind::ResidualSum;
-        begin.in = begin.out = sum.in = sum.out = extent_of(planned.in);
+        sum.kind = planned.shortcut.empty() ? Kind::ResidualSum : Kind::ShortcutSum;
+        begin.in = begin.out = extent_of(planned.in);
+        sum.in = sum.out = extent_of(planned.fit.out);
         begin.in_at = begin.out_at = sum.other_at = at_;
         const std::size_t first = layers.size();
         layers.push_back(begin);
         append(planned.residual);
         sum.in_at = at_;
+        if (!planned.shortcut.empty()) {
+            Layer copy = begin;
+            copy.kind = Kind::ShortcutBegin;
+            at_ = copy.out_at = layers[first].other_at = take(copy.out.size());
+            layers.push_back(copy);
+            append(planned.shortcut);
+            sum.other_at = at_;
+        }
         at_ = sum.out_at = take(sum.out.size());
-        layers[first].other_at = at_;
+        if (planned.shortcut.empty()) layers[first].other_at = at_;
         layers.push_back(sum);
     }
 

@@ -41,7 +41,7 @@ template <typename Threads>
 FEDHIVE_HOST_DEVICE void gather(const Threads& threads, const Network& network, const element::GatherTerms& from,
                                 std::uint32_t first, const Group& group) {
     for_each_of_rows(threads, group, network.inputs, [&](float* values, std::uint32_t at, std::uint32_t row) {
-        values[at] = element::gathered(from, from.order[first + row], at);
+        values[at] = element::gathered(from, first + row, at);
     });
 }
 
@@ -65,7 +65,11 @@ FEDHIVE_HOST_DEVICE void forward(const Threads& threads, const Network& network,
                 break;
             case Kind::ResidualBegin:
                 break;
+            case Kind::ShortcutBegin:
+                copy_forward(threads, layer, group);
+                break;
             case Kind::ResidualSum:
+            case Kind::ShortcutSum:
                 sum_forward(threads, layer, group);
                 break;
             default:
@@ -100,7 +104,10 @@ FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const Network& network
             case Kind::ResidualBegin:
                 begin_back(threads, layer, group);
                 break;
+            case Kind::ShortcutBegin:
+                break;  // where the residual begins, its gradient is added
             case Kind::ResidualSum:
+            case Kind::ShortcutSum:
                 sum_back(threads, layer, group);
                 break;
             default:

@@ -1,6 +1,7 @@
 // All kernels of one instruction set.
 #pragma once
 
+#include "clients/direct/kernels/norm.h"
 #include "clients/direct/kernels/pointwise.h"
 #include "clients/direct/kernels/products.h"
 
@@ -16,6 +17,10 @@ static constexpr Kernels table(std::string_view name) {
             .list_pixel = list_pixel,
             .finish_row = finish_row,
             .spread_row = spread_row,
+            .channel_sums = channel_sums,
+            .norm_rows = norm_rows,
+            .norm_sums = norm_sums,
+            .norm_back = norm_back,
             .softmax_loss = softmax_loss,
             .relu = relu,
             .relu_gradient = relu_gradient,

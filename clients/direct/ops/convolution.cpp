@@ -47,7 +47,8 @@ public:
           forward_weights_(weights_of_output_ * out_lanes_),
           line_(2 * convolved_.width * out_lanes_),
           weight_sums_(t.channels * weights_of_output_),
-          bias_sums_(t.channels) {
+          bias_sums_(t.channels),
+          no_bias_(t.place.bias == Place::kNone ? t.channels : 0, 0.0F) {
         if (t.pool) {
             output_weights_.resize(weight_sums_.size());
             of_square_.reserve(kClosed, t.channels);
@@ -114,7 +115,7 @@ public:
         for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
             pass.gradient[t_.place.weight + place] = weight_sums_[out * weights_of_output_ + tap * t_.in.channels + in];
         });
-        std::copy(bias_sums_.begin(), bias_sums_.end(), pass.gradient + t_.place.bias);
+        if (no_bias_.empty()) std::copy(bias_sums_.begin(), bias_sums_.end(), pass.gradient + t_.place.bias);
     }
 
 private:
@@ -127,6 +128,8 @@ private:
             for (std::size_t in = 0; in < t_.in.channels; ++in)
                 for (std::size_t tap = 0; tap < taps; ++tap) visit(tap, in, out, place++);
     }
+
+    const float* bias(const Pass& pass) const { return no_bias_.empty() ? pass.parameters + t_.place.bias : no_bias_.data(); }
 
     std::size_t pitch() const { return padded_.width * padded_.channels; }
 
@@ -158,10 +161,13 @@ private:
     }
 
     void forward_plain(const Pass& pass, const float* x, float* y) {
+        // Whole vectors of sums that nothing is done with are written where they belong.
+        const bool finished = !no_bias_.empty() && !t_.relu && out_lanes_ == t_.channels;
         for (std::size_t i = 0; i < out_.height; ++i) {
-            convolve(pass, x, i, out_.width, line_.data());
+            convolve(pass, x, i, out_.width, finished ? y + i * out_.width * t_.channels : line_.data());
+            if (finished) continue;
             pass.kernels->finish_row({.x = line_.data(),
-                                      .bias = pass.parameters + t_.place.bias,
+                                      .bias = bias(pass),
                                       .y = y + i * out_.width * t_.channels,
                                       .pixels = out_.width,
                                       .channels = t_.channels,
@@ -184,7 +190,7 @@ private:
             const std::size_t at = i * out_.width * t_.channels;
             pass.kernels->pool_rows({.upper = line_.data(),
                                      .lower = lower,
-                                     .bias = pass.parameters + t_.place.bias,
+                                     .bias = bias(pass),
                                      .scale = scale,
                                      .y = y + at,
                                      .which = which_.data() + row * out_.size() + at,
@@ -351,6 +357,7 @@ private:
     Floats line_;                      // two lines of the convolution
     Floats weight_sums_;               // [out][kernel][kernel][in]
     Floats bias_sums_;                 // [out]
+    Floats no_bias_;                   // [out] zeros, where there is none; else empty
     Floats padded_x_;                  // [examples][padded_]
     Floats padded_gradient_;           // [padded_]
     Floats spread_gradient_;           // [spread_]

@@ -1,4 +1,4 @@
-// Group norm over an image's channels; over features in a row it is layer norm, with one group.
+// Group norm over an image's channels; over features in a row it is layer norm, with one group. A ReLU behind it is done with it.
 #include "clients/direct/ops.h"
 
 #include <algorithm>
@@ -12,11 +12,18 @@ constexpr double kEpsilon = 1e-5;
 
 class GroupNorm final : public Op {
 public:
-    GroupNorm(const Image& in, std::size_t groups, bool by_value, Place place)
-        : Op(in.size(), in.size()), in_(in), groups_(groups), by_value_(by_value), place_(place) {
-        weight_sums_.resize(scales());
-        bias_sums_.resize(scales());
-    }
+    GroupNorm(const Image& in, std::size_t groups, bool relu, Place place)
+        : Op(in.size(), in.size()),
+          in_(in),
+          groups_(groups),
+          relu_(relu),
+          place_(place),
+          sums_(in.channels),
+          along_(in.channels),
+          channel_mean_(in.channels),
+          first_(in.channels),
+          second_(in.channels),
+          third_(in.channels) {}
 
     void reserve(std::size_t examples, std::size_t) override {
         mean_.resize(examples * groups_);
@@ -24,55 +31,66 @@ public:
     }
 
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
-        const float *weight = pass.parameters + place_.weight, *bias = pass.parameters + place_.bias;
-        for (std::size_t r = 0; r < rows.count; ++r, x += inputs(), y += inputs())
-            for (std::size_t g = 0; g < groups_; ++g) {
-                double sum = 0.0, squares = 0.0;
-                for_each(g, [&](std::size_t i, std::size_t) { sum += static_cast<double>(x[i]); });
-                const double mean = sum / size_of_group();
-                for_each(g, [&](std::size_t i, std::size_t) {
-                    const double off = static_cast<double>(x[i]) - mean;
-                    squares += off * off;
-                });
-                const double inverse = 1.0 / std::sqrt(squares / size_of_group() + kEpsilon);
-                const std::size_t at = (rows.first + r) * groups_ + g;
-                mean_[at] = static_cast<float>(mean);
-                inverse_[at] = static_cast<float>(inverse);
-                for_each(g, [&](std::size_t i, std::size_t scale) {
-                    y[i] = (x[i] - mean_[at]) * inverse_[at] * weight[scale] + bias[scale];
-                });
-            }
+        const float* weight = pass.parameters + place_.weight;
+        for (std::size_t r = 0; r < rows.count; ++r, x += inputs(), y += inputs()) {
+            float *mean = mean_.data() + (rows.first + r) * groups_, *inverse = inverse_.data() + (rows.first + r) * groups_;
+            ChannelSums sums{.x = x, .pixels = in_.pixels(), .channels = in_.channels, .sums = sums_.data()};
+            pass.kernels->channel_sums(sums);
+            for (std::size_t g = 0; g < groups_; ++g) mean[g] = static_cast<float>(of_group(sums_, g) / size_of_group());
+            spread(mean);
+            sums.mean = channel_mean_.data();
+            pass.kernels->channel_sums(sums);
+            for (std::size_t g = 0; g < groups_; ++g)
+                inverse[g] = static_cast<float>(1.0 / std::sqrt(of_group(sums_, g) / size_of_group() + kEpsilon));
+            for_each_channel([&](std::size_t g, std::size_t c) { first_[c] = inverse[g] * weight[c]; });
+            pass.kernels->norm_rows({.x = x,
+                                     .mean = channel_mean_.data(),
+                                     .scale = first_.data(),
+                                     .shift = pass.parameters + place_.bias,
+                                     .y = y,
+                                     .pixels = in_.pixels(),
+                                     .channels = in_.channels,
+                                     .relu = relu_});
+        }
     }
 
     void begin_backward(const Pass&) override {
-        weight_sums_.assign(scales(), 0.0F);
-        bias_sums_.assign(scales(), 0.0F);
+        weight_sums_.assign(in_.channels, 0.0F);
+        bias_sums_.assign(in_.channels, 0.0F);
     }
 
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
-        const float* weight = pass.parameters + place_.weight;
         for (std::size_t r = 0; r < rows.count; ++r) {
-            const float *x = flow.x + r * inputs(), *gradient = flow.y_gradient + r * inputs();
-            for (std::size_t g = 0; g < groups_; ++g) {
-                const std::size_t at = (rows.first + r) * groups_ + g;
-                const float mean = mean_[at], inverse = inverse_[at];
-                double sum = 0.0, along = 0.0;
-                for_each(g, [&](std::size_t i, std::size_t scale) {
-                    const float normal = (x[i] - mean) * inverse, scaled = gradient[i] * weight[scale];
-                    weight_sums_[scale] += gradient[i] * normal;
-                    bias_sums_[scale] += gradient[i];
-                    sum += static_cast<double>(scaled);
-                    along += static_cast<double>(scaled) * static_cast<double>(normal);
-                });
-                if (flow.x_gradient == nullptr) continue;
-                const double size = size_of_group();
-                const auto mean_gradient = static_cast<float>(sum / size), mean_along = static_cast<float>(along / size);
-                float* to = flow.x_gradient + r * inputs();
-                for_each(g, [&](std::size_t i, std::size_t scale) {
-                    const float normal = (x[i] - mean) * inverse;
-                    to[i] = inverse * (gradient[i] * weight[scale] - mean_gradient - normal * mean_along);
-                });
-            }
+            const std::size_t at = r * inputs();
+            const float *mean = mean_.data() + (rows.first + r) * groups_,
+                        *inverse = inverse_.data() + (rows.first + r) * groups_;
+            const float* y = relu_ ? flow.y + at : nullptr;
+            spread(mean);
+            pass.kernels->norm_sums({.x = flow.x + at,
+                                     .gradient = flow.y_gradient + at,
+                                     .y = y,
+                                     .mean = channel_mean_.data(),
+                                     .pixels = in_.pixels(),
+                                     .channels = in_.channels,
+                                     .sums = sums_.data(),
+                                     .along = along_.data()});
+            for_each_channel([&](std::size_t g, std::size_t c) {
+                along_[c] *= static_cast<double>(inverse[g]);
+                weight_sums_[c] += static_cast<float>(along_[c]);
+                bias_sums_[c] += static_cast<float>(sums_[c]);
+            });
+            if (flow.x_gradient == nullptr) continue;
+            find_factors(pass.parameters + place_.weight, inverse);
+            pass.kernels->norm_back({.x = flow.x + at,
+                                     .gradient = flow.y_gradient + at,
+                                     .y = y,
+                                     .mean = channel_mean_.data(),
+                                     .of_gradient = first_.data(),
+                                     .of_value = second_.data(),
+                                     .constant = third_.data(),
+                                     .x_gradient = flow.x_gradient + at,
+                                     .pixels = in_.pixels(),
+                                     .channels = in_.channels});
         }
     }
 
@@ -82,34 +100,62 @@ public:
     }
 
 private:
+    /// With n = (x − mean) · inverse, of all values of a group: inverse · (weight · g − mean of weight · g − n · mean of weight · g · n).
+    void find_factors(const float* weight, const float* inverse) {
+        for_each_channel([&](std::size_t, std::size_t c) {
+            sums_[c] *= static_cast<double>(weight[c]);
+            along_[c] *= static_cast<double>(weight[c]);
+        });
+        for (std::size_t g = 0; g < groups_; ++g) {
+            const auto scale = static_cast<double>(inverse[g]);
+            const auto of_value = static_cast<float>(-scale * scale * of_group(along_, g) / size_of_group());
+            const auto constant = static_cast<float>(-scale * of_group(sums_, g) / size_of_group());
+            const std::size_t width = in_.channels / groups_;
+            std::fill_n(second_.begin() + static_cast<std::ptrdiff_t>(g * width), width, of_value);
+            std::fill_n(third_.begin() + static_cast<std::ptrdiff_t>(g * width), width, constant);
+        }
+        for_each_channel([&](std::size_t g, std::size_t c) { first_[c] = inverse[g] * weight[c]; });
+    }
+
     /// Groups are of equal size.
     double size_of_group() const { return static_cast<double>(inputs()) / static_cast<double>(groups_); }
-    std::size_t scales() const { return by_value_ ? in_.size() : in_.channels; }
 
-    /// visit(place of a value, place of its scale) for each value of a group.
-    template <typename Visit>
-    void for_each(std::size_t group, const Visit& visit) const {
+    /// Its channels' sums, one after the other.
+    double of_group(const std::vector<double>& of_channels, std::size_t group) const {
         const std::size_t width = in_.channels / groups_;
-        for (std::size_t p = 0; p < in_.pixels(); ++p)
-            for (std::size_t c = group * width; c < (group + 1) * width; ++c)
-                visit(p * in_.channels + c, by_value_ ? p * in_.channels + c : c);
+        double sum = 0.0;
+        for (std::size_t c = group * width; c < (group + 1) * width; ++c) sum += of_channels[c];
+        return sum;
+    }
+
+    template <typename Visit>
+    void for_each_channel(const Visit& visit) const {
+        const std::size_t width = in_.channels / groups_;
+        for (std::size_t g = 0; g < groups_; ++g)
+            for (std::size_t c = g * width; c < (g + 1) * width; ++c) visit(g, c);
+    }
+
+    void spread(const float* mean) {
+        for_each_channel([&](std::size_t g, std::size_t c) { channel_mean_[c] = mean[g]; });
     }
 
     Image in_;
     std::size_t groups_;
-    bool by_value_;  // a scale and shift for each value, not for each channel
+    bool relu_;
     Place place_;
-    Floats mean_, inverse_;  // [examples][groups]
-    Floats weight_sums_, bias_sums_;
+    Floats mean_, inverse_;                         // [examples][groups]
+    std::vector<double> sums_, along_;              // [channels], of the example in hand
+    Floats channel_mean_, first_, second_, third_;  // [channels], likewise
+    Floats weight_sums_, bias_sums_;                // [channels]
 };
 
 }  // namespace
 
-std::unique_ptr<Op> make_group_norm(const Image& in, std::size_t groups, Place place) {
-    return std::make_unique<GroupNorm>(in, groups, false, place);
+std::unique_ptr<Op> make_group_norm(const Image& in, std::size_t groups, bool relu, Place place) {
+    return std::make_unique<GroupNorm>(in, groups, relu, place);
 }
 std::unique_ptr<Op> make_layer_norm(std::size_t size, Place place) {
-    return std::make_unique<GroupNorm>(Image{1, 1, size}, 1, true, place);
+    return std::make_unique<GroupNorm>(Image{1, 1, size}, 1, false, place);
 }
 
 }  // namespace fedhive::clients::direct

@@ -1,5 +1,8 @@
-// Layers whose output is added to what went into them.
+// Layers whose output is added to what went into them, or to what other layers made of that.
 #include "clients/direct/ops.h"
+
+#include <algorithm>
+#include <array>
 
 namespace fedhive::clients::direct {
 
@@ -7,32 +10,66 @@ namespace {
 
 class Residual final : public Op {
 public:
-    explicit Residual(Chain chain) : Op(chain.inputs(), chain.outputs()), chain_(std::move(chain)) {}
+    Residual(std::size_t inputs, std::size_t outputs, Chain chain, Chain shortcut, bool relu)
+        : Op(inputs, outputs), chain_(std::move(chain)), shortcut_(std::move(shortcut)), relu_(relu) {}
 
-    void reserve(std::size_t examples, std::size_t group) override { chain_.reserve(examples, group); }
-    void begin(const Pass& pass) override { chain_.begin(pass); }
-    void begin_backward(const Pass& pass) override { chain_.begin_backward(pass); }
-    void end_backward(const Pass& pass) override { chain_.end_backward(pass); }
-    void steps_itself(std::vector<Range>& ranges) const override { chain_.steps_itself(ranges); }
+    void reserve(std::size_t examples, std::size_t group) override {
+        for (Chain* each : both_) each->reserve(examples, group);
+        y_beside_.resize(group * outputs());
+        x_beside_.resize(shortcut_.empty() ? 0 : group * inputs());
+    }
+    void begin(const Pass& pass) override {
+        for (Chain* each : both_) each->begin(pass);
+    }
+    void begin_backward(const Pass& pass) override {
+        for (Chain* each : both_) each->begin_backward(pass);
+    }
+    void end_backward(const Pass& pass) override {
+        for (Chain* each : both_) each->end_backward(pass);
+    }
+    void steps_itself(std::vector<Range>& ranges) const override {
+        for (const Chain* each : both_) each->steps_itself(ranges);
+    }
 
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
-        chain_.forward(pass, x, rows);
-        const float* within = chain_.output(rows.first);
-        for (std::size_t i = 0; i < rows.count * outputs(); ++i) y[i] = within[i] + x[i];
+        const float *within = ahead(chain_, pass, x, rows), *beside = ahead(shortcut_, pass, x, rows);
+        for (std::size_t i = 0; i < rows.count * outputs(); ++i) y[i] = within[i] + beside[i];
+        if (relu_) pass.kernels->relu(y, y, rows.count * outputs());
     }
 
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
-        // The chain may change what it is given, and the sum needs it once more.
-        const std::size_t size = rows.count * outputs();
-        kept_.assign(flow.y_gradient, flow.y_gradient + size);
-        chain_.backward(pass, flow.x, flow.y_gradient, flow.x_gradient, rows);
+        // A chain may change what it is given, and the sum's gradient goes both ways.
+        const float* beside = y_beside_.data();
+        if (relu_) pass.kernels->relu_gradient(flow.y, flow.y_gradient, flow.y_gradient, rows.count * outputs());
+        std::copy_n(flow.y_gradient, rows.count * outputs(), y_beside_.data());
+        back(chain_, pass, flow.x, flow.y_gradient, flow.x_gradient, rows);
+        if (!shortcut_.empty()) {
+            float* to = flow.x_gradient == nullptr ? nullptr : x_beside_.data();
+            shortcut_.backward(pass, flow.x, y_beside_.data(), to, rows);
+            beside = to;
+        }
         if (flow.x_gradient == nullptr) return;
-        for (std::size_t i = 0; i < size; ++i) flow.x_gradient[i] += kept_[i];
+        for (std::size_t i = 0; i < rows.count * inputs(); ++i) flow.x_gradient[i] += beside[i];
     }
 
 private:
-    Chain chain_;
-    Floats kept_;
+    /// A list of layers that leave values as they lie has no operations.
+    static const float* ahead(Chain& chain, const Pass& pass, const float* x, Rows rows) {
+        if (chain.empty()) return x;
+        chain.forward(pass, x, rows);
+        return chain.output(rows.first);
+    }
+    void back(Chain& chain, const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows) const {
+        if (!chain.empty())
+            chain.backward(pass, x, y_gradient, x_gradient, rows);
+        else if (x_gradient != nullptr)
+            std::copy_n(y_gradient, rows.count * inputs(), x_gradient);
+    }
+
+    Chain chain_, shortcut_;
+    bool relu_;
+    std::array<Chain*, 2> both_{&chain_, &shortcut_};
+    Floats y_beside_, x_beside_;  // the gradients of what the shortcut gives and takes, [group][…]
 };
 
 class Transpose final : public Op {
@@ -58,7 +95,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Op> make_residual(Chain chain) { return std::make_unique<Residual>(std::move(chain)); }
+std::unique_ptr<Op> make_residual(std::size_t inputs, std::size_t outputs, Chain chain, Chain shortcut, bool relu) {
+    return std::make_unique<Residual>(inputs, outputs, std::move(chain), std::move(shortcut), relu);
+}
 std::unique_ptr<Op> make_transpose(std::size_t rows, std::size_t columns) { return std::make_unique<Transpose>(rows, columns); }
 
 }  // namespace fedhive::clients::direct

@@ -24,7 +24,9 @@ LayerFit fit_conv2d(const Values& arguments, const Shape& in) {
     const Shape to{out, height / stride + 1, width / stride + 1};
     const std::int64_t channels = in[0] / groups;  // that an output sees
     const double fan_in = static_cast<double>(channels) * static_cast<double>(kernel * kernel);
-    return {to, weight_and_bias({out, channels, kernel, kernel}, fan_in), 2.0 * fan_in * num_values(to)};
+    LayerFit fit{to, weight_and_bias({out, channels, kernel, kernel}, fan_in), 2.0 * fan_in * num_values(to)};
+    if (!arguments.flag("bias")) fit.parameters.pop_back();
+    return fit;
 }
 
 }  // namespace
@@ -32,12 +34,15 @@ LayerFit fit_conv2d(const Values& arguments, const Shape& in) {
 LayerKind conv2d_layer() {
     return {.name = "conv2d",
             .torch = "Conv2d",
-            .summary = "Convolution of images, with bias; a side of n becomes ⌊(n + 2 padding − kernel) / stride⌋ + 1.",
+            .summary = "Convolution of images; a side of n becomes ⌊(n + 2 padding − kernel) / stride⌋ + 1.",
             .keys = {integer_key("out", 1, "Channels that it gives."),
                      integer_key("kernel", 1, "Side of the square that it sees, in pixels."),
                      integer_key("stride", 1, 1, "Pixels from one place to the next."),
                      integer_key("padding", 0, 0, "Zeros around the image, in pixels."),
-                     integer_key("groups", 1, 1, "Groups of channels that see only each other.")},
+                     integer_key("groups", 1, 1, "Groups of channels that see only each other."),
+                     {.name = "bias",
+                      .default_value = true,
+                      .doc = "Whether a bias is added to each channel; false where a norm follows, as in ResNets."}},
             .fit = fit_conv2d};
 }
 

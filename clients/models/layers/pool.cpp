@@ -10,6 +10,7 @@ namespace {
 LayerFit fit_pool(const Values& arguments, const Shape& in) {
     require_image(in);
     const std::int64_t size = arguments.integer("size");
+    if (size == 0) return {{in[0], 1, 1}, {}, num_values(in)};
     if (in[1] < size || in[2] < size)
         throw ConfigError(
             fmt::format("takes images of at least {0} x {0} pixels; what comes in is {1}; use a smaller size, or "
@@ -19,20 +20,25 @@ LayerFit fit_pool(const Values& arguments, const Shape& in) {
     return {out, {}, static_cast<double>(size * size) * num_values(out)};
 }
 
-LayerKind pool_layer(std::string name, std::string torch, const std::string& what) {
+LayerKind pool_layer(std::string name, std::string torch, const std::string& what, KeySpec size) {
     return {
         .name = std::move(name),
         .torch = std::move(torch),
         .summary =
             what +
             " of each square of size × size pixels; squares lie side by side, what is left over at the edge is not looked at.",
-        .keys = {integer_key("size", 1, "Side of a square, in pixels.")},
+        .keys = {std::move(size)},
         .fit = fit_pool};
 }
 
 }  // namespace
 
-LayerKind max_pool_layer() { return pool_layer("max_pool", "MaxPool2d", "The largest value"); }
-LayerKind avg_pool_layer() { return pool_layer("avg_pool", "AvgPool2d", "The mean"); }
+LayerKind max_pool_layer() {
+    return pool_layer("max_pool", "MaxPool2d", "The largest value", integer_key("size", 1, "Side of a square, in pixels."));
+}
+LayerKind avg_pool_layer() {
+    return pool_layer("avg_pool", "AvgPool2d, AdaptiveAvgPool2d(1)", "The mean",
+                      integer_key("size", 0, 0, "Side of a square, in pixels; 0: the whole image, of any sides."));
+}
 
 }  // namespace fedhive::clients

@@ -148,15 +148,27 @@ TEST_SUITE("DirectNetwork") {
     TEST_CASE("TheNamedModelsAreAmongThoseItTrains") {
         for (const char* name : testing::kTrainedModels)
             CHECK(direct::misfit(testing::small_model(name, {1, 28, 28}, 10)).empty());
+        for (const char* name : {"resnet20", "resnet18"}) {
+            CHECK(direct::misfit(named_model(name, {3, 32, 32}, 10)).empty());
+            CHECK(direct::misfit(named_model(name, {3, 32, 32}, 10, {{"norm", std::string("batch")}})) ==
+                  "batch_norm (layer 1)");
+        }
     }
 
     TEST_CASE("WhatItHasNoOperationForIsNamed") {
-        LayerList grouped, wide, gelu, norm, within;
+        LayerList grouped, wide, gelu, norm, within, beside, rows, oblong;
         grouped.add("conv2d", {4, 3, 1, 0, 2}).add("flatten").add("linear");
         wide.add("conv2d", {4, 2, 1, 2}).add("flatten").add("linear");
         gelu.add("flatten").add("linear", {4}).add("gelu").add("linear");
         norm.add("layer_norm").add("flatten").add("linear");
         within.add("flatten").add("residual").add("gelu").end().add("linear");
+        beside.add("flatten").add("residual").add("tanh").shortcut().add("gelu").end().add("linear");
+        rows.add("residual").add("flatten").shortcut().add("flatten").end().add("linear");
+        oblong.add("avg_pool").add("flatten").add("linear");
+        CHECK(direct::misfit(listed_model(beside, kInput, 5)) == "gelu (layer 1.shortcut.0)");
+        CHECK(direct::misfit(listed_model(rows, kInput, 5)) == "residual that makes rows of images (layer 0)");
+        CHECK(direct::misfit(listed_model(oblong, kInput, 5)) == "avg_pool of a whole image that is not square (layer 0)");
+        CHECK(direct::misfit(listed_model(oblong, {2, 8, 8}, 5)).empty());
         CHECK(direct::misfit(listed_model(grouped, kInput, 5)) == "conv2d with groups (layer 0)");
         CHECK(direct::misfit(listed_model(wide, kInput, 5)) == "conv2d with padding as wide as its kernel (layer 0)");
         CHECK(direct::misfit(listed_model(gelu, kInput, 5)) == "gelu (layer 2)");

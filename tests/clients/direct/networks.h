@@ -22,8 +22,18 @@ inline std::vector<clients::ModelSpec> networks() {
     dropped.add("dropout2d", {0.3F}).add("conv2d", {5, 3}).add("dropout2d", {0.5F}).add("max_pool", {2}).add("relu");
     dropped.add("dropout", {0.4F}).add("flatten").add("linear", {9}).add("dropout", {0.5F}).add("linear");
     plain_pool.add("max_pool", {2}).add("relu").add("conv2d", {3, 1}).add("flatten").add("linear");
-    return {listed_model(pooled, kInput, 5), listed_model(strided, kInput, 5), listed_model(residual, kInput, 5),
-            listed_model(rows, kInput, 5),   listed_model(dropped, kInput, 5), listed_model(plain_pool, kInput, 5)};
+    clients::LayerList shortcuts, beside;
+    shortcuts.add("conv2d", {6, 3, 1, 1, 1, 0}).add("group_norm", {2}).add("relu").add("residual");
+    shortcuts.add("conv2d", {20, 3, 2, 1, 1, 0}).add("group_norm", {4}).add("relu").add("conv2d", {20, 3, 1, 1}).shortcut();
+    shortcuts.add("conv2d", {20, 1, 2, 0, 1, 0}).add("group_norm", {5}).end().add("relu").add("avg_pool").add("flatten");
+    shortcuts.add("residual").add("linear", {9}).add("tanh").shortcut().add("dropout", {0.3F}).add("linear", {9}).end();
+    shortcuts.add("residual").add("flatten").shortcut().add("tanh").end().add("linear");
+    beside.add("residual").add("conv2d", {5, 3, 1, 1, 1, 0}).add("max_pool", {2}).shortcut();
+    beside.add("max_pool", {2}).add("residual").add("conv2d", {5, 1}).shortcut().add("conv2d", {5, 3, 1, 1}).add("tanh");
+    beside.end().end().add("flatten").add("linear");
+    return {listed_model(pooled, kInput, 5),       listed_model(strided, kInput, 5), listed_model(residual, kInput, 5),
+            listed_model(rows, kInput, 5),         listed_model(dropped, kInput, 5), listed_model(plain_pool, kInput, 5),
+            listed_model(shortcuts, {3, 8, 8}, 5), listed_model(beside, kInput, 5)};
 }
 
 }  // namespace fedhive::testing

@@ -41,8 +41,11 @@ TEST_SUITE("ModelPlan") {
         CHECK(fit_of("conv2d", {6, 3, 2, 1}).out == Shape{6, 5, 4});
         CHECK(fit_of("conv2d", {6, 3, 1, 1, 2}).parameters[0].shape == Shape{6, 4, 3, 3});
         CHECK(fit_of("conv2d", {6, 3}).parameters[1].shape == Shape{6});
+        CHECK(fit_of("conv2d", {6, 3, 1, 0, 1, 1}).parameters.size() == 2);
+        CHECK(fit_of("conv2d", {6, 3, 1, 0, 1, 0}).parameters.size() == 1);
         CHECK(fit_of("max_pool", {2}).out == Shape{8, 4, 3});
         CHECK(fit_of("avg_pool", {3}).out == Shape{8, 3, 2});
+        CHECK(fit_of("avg_pool").out == Shape{8, 1, 1});
         CHECK(fit_of("flatten").out == Shape{8 * 9 * 7});
         CHECK(fit_of("group_norm", {4}).parameters[0].shape == Shape{8});
         CHECK(fit_of("layer_norm").parameters[1].shape == Shape{8, 9, 7});
@@ -56,6 +59,7 @@ TEST_SUITE("ModelPlan") {
     TEST_CASE("OperationsAreCountedByHand") {
         CHECK(fit_of("conv2d", {6, 3, 1, 0, 2}).flops == 2.0 * 4 * 9 * (6 * 7 * 5));
         CHECK(fit_of("avg_pool", {2}).flops == 4.0 * (8 * 4 * 3));
+        CHECK(fit_of("avg_pool").flops == 8.0 * 9 * 7);
         CHECK(fit_of("relu").flops == 8.0 * 9 * 7);
         CHECK(fit_of("flatten").flops == 0.0);
         LayerList residual;
@@ -63,6 +67,9 @@ TEST_SUITE("ModelPlan") {
         const auto plan = plan_model(testing::listed_model(ending(residual)));
         CHECK(num_flops(plan[0]) == 3.0 * 784);
         CHECK(num_flops(plan[2]) == 2.0 * 784 * 10);
+        LayerList shrinking;
+        shrinking.add("residual").add("max_pool", {2}).shortcut().add("conv2d", {1, 1, 2}).end();
+        CHECK(num_flops(plan_model(testing::listed_model(ending(shrinking)))[0]) == (4.0 + 2.0 + 1.0) * 196);
     }
 
     TEST_CASE("TokensBecomeASequenceAndItsLastPositionARow") {
@@ -186,7 +193,7 @@ TEST_SUITE("ModelPlan") {
         CHECK_THROWS_WITH_AS(
             named_model("char_lstm", {1, 28, 28}, 10),
             "char_lstm takes tokens, the data's examples are numbers; for such data use lr, mlp, mnist_cnn, cnn_m, net62k, "
-            "mcmahan_cnn, or model.layers",
+            "mcmahan_cnn, resnet20, resnet18, or model.layers",
             ConfigError);
         CHECK_THROWS_WITH_AS(
             named_model("cnn_m", kTokens, 10),
@@ -206,6 +213,41 @@ TEST_SUITE("ModelPlan") {
         CHECK(names == std::vector<std::string>{"0.weight", "0.bias", "2.0.weight", "2.0.bias", "2.1.weight", "2.1.bias",
                                                 "block.0.weight", "block.0.bias", "5.weight", "5.bias"});
         CHECK(num_parameters(testing::listed_model(ending(layers))) == static_cast<double>(layout.num_values()));
+    }
+
+    TEST_CASE("ShortcutsParametersStandBehindThoseOfTheOtherWay") {
+        LayerList layers;
+        layers.add("residual").add("conv2d", {4, 3, 2, 1, 1, 0}).add("batch_norm").shortcut();
+        layers.add("conv2d", {4, 1, 2}).add("batch_norm").end();
+        layers.add("residual", {}, "layer1.0").add("tanh").shortcut("downsample").add("conv2d", {4, 1}, "proj").end();
+        std::vector<std::string> names;
+        const ModelSpec spec = testing::listed_model(ending(layers));
+        const aggregation::Layout layout = model_layout(spec);
+        for (const auto& entry : layout.entries()) names.push_back(entry.name);
+        CHECK(names == std::vector<std::string>{"0.0.weight", "0.1.weight", "0.1.bias", "0.shortcut.0.weight",
+                                                "0.shortcut.0.bias", "0.shortcut.1.weight", "0.shortcut.1.bias",
+                                                "layer1.0.downsample.proj.weight", "layer1.0.downsample.proj.bias", "3.weight",
+                                                "3.bias", "0.1.running_mean", "0.1.running_var", "0.shortcut.1.running_mean",
+                                                "0.shortcut.1.running_var"});
+        const auto plan = plan_model(spec);
+        CHECK(plan[0].fit.out == Shape{4, 14, 14});
+        CHECK(plan[0].shortcut[1].number == "0.shortcut.1");
+        CHECK(num_parameters(spec) == static_cast<double>(layout.num_parameters()));
+        LayerList beside;
+        beside.add("flatten").add("residual").add("tanh").shortcut().add("batch_norm").end();
+        CHECK(layer_with_buffers(plan_model(testing::listed_model(beside.add("linear"))))->number == "1.shortcut.0");
+    }
+
+    TEST_CASE("NamesOfResidualNetworksAreTorchvisions") {
+        std::vector<std::string> names;
+        const aggregation::Layout layout =
+            model_layout(named_model("resnet18", {3, 32, 32}, 10, {{"norm", std::string("batch")}}));
+        for (const auto& entry : layout.entries()) names.push_back(entry.name);
+        CHECK(names.size() == 62 + 40);  // and two statistics of each of 20 norms
+        for (const char* name : {"conv1.weight", "bn1.running_var", "layer1.1.bn2.bias", "layer2.0.downsample.0.weight",
+                                 "layer4.0.downsample.1.running_mean", "layer4.1.conv2.weight", "fc.bias"})
+            CHECK_MESSAGE(std::ranges::count(names, name) == 1, name);
+        CHECK(std::ranges::count(names, "layer1.0.downsample.0.weight") == 0);
     }
 
     TEST_CASE("LayerThatDoesNotFitIsNamedWithWhatComesIn") {
@@ -259,23 +301,45 @@ TEST_SUITE("ModelPlan") {
         refused(
             around(LayerList().add("max_pool", {2})), "[0]",
             "layer 0 (residual) takes 1 x 28 x 28 and its layers make 1 x 14 x 14 of it, which cannot be added; let them keep "
-            "the shape, by padding and as many channels");
+            "the shape, by padding and as many channels, or give it a shortcut whose layers make 1 x 14 x 14 too");
         refused(
             around(LayerList().add("relu").add("max_pool", {30}), LayerList().add("tanh")), "[1].residual[1]",
             "layer 1.1 (max_pool) takes images of at least 30 x 30 pixels; what comes in is 1 x 28 x 28; use a smaller size, "
             "or fewer pools before it");
     }
 
+    TEST_CASE("ShortcutMakesTheSameShapeAndIsNamedWhereItDoesNot") {
+        const auto beside = [](const char* kind, const std::vector<float>& arguments) {
+            return ending(LayerList().add("residual").add("max_pool", {2}).shortcut().add("tanh").add(kind, arguments).end());
+        };
+        CHECK(plan_model(testing::listed_model(beside("avg_pool", {2})))[0].fit.out == Shape{1, 14, 14});
+        refused(
+            beside("relu", {}), "[0]",
+            "layer 0 (residual) takes 1 x 28 x 28, of which its layers make 1 x 14 x 14 and its shortcut 1 x 28 x 28, which "
+            "cannot be added; let both make the same of it, by strides, padding and as many channels");
+        refused(beside("max_pool", {30}), "[0].shortcut[1]",
+                "layer 0.shortcut.1 (max_pool) takes images of at least 30 x 30 pixels; what comes in is 1 x 28 x 28; use a "
+                "smaller size, or fewer pools before it");
+        refused(ending(LayerList().add("residual").add("relu").shortcut().end()), "[0]",
+                "layer 0 (residual) has no layers in its shortcut");
+        CHECK_THROWS_WITH_AS(plan_model(testing::listed_model(
+                                 ending(LayerList().add("residual").add("relu").shortcut().add("tanh").shortcut()))),
+                             doctest::Contains("is a second shortcut"), Fault);
+        CHECK_THROWS_WITH_AS(plan_model(testing::listed_model(ending(LayerList().add("relu").shortcut()))),
+                             doctest::Contains("begins its shortcut, where none is open"), Fault);
+    }
+
     TEST_CASE("ListIsFullAtItsCapacity") {
         LayerList layers;
         for (std::size_t i = 0; i < LayerList::kCapacity; ++i) layers.add("relu");
         CHECK(layers.entries().size() == 96);
-        CHECK_THROWS_WITH_AS(layers.add("relu"), "too many layers; allowed: 96, where the end of a residual counts as one",
+        CHECK_THROWS_WITH_AS(layers.add("relu"),
+                             "too many layers; allowed: 96, where the end of a residual and its shortcut count as one each",
                              ConfigError);
         CHECK_THROWS_WITH_AS(LayerList().add("relu6"), doctest::Contains("there is no layer 'relu6'"), Fault);
         CHECK_THROWS_WITH_AS(LayerList().add("relu", {1}), doctest::Contains("1 arguments for relu"), Fault);
         CHECK_THROWS_WITH_AS(plan_model(testing::listed_model(ending(LayerList().end()))),
-                             doctest::Contains("ends a residual that did not begin"), Fault);
+                             doctest::Contains("ends a residual, or begins its shortcut, where none is open"), Fault);
     }
 
     TEST_CASE("ModelIsKnownByItsNameKeysAndExamples") {

@@ -13,6 +13,13 @@ TEST_SUITE("ParameterCount") {
         CHECK(count("net62k", cifar) == 62'006);
         CHECK(count("net62k", mnist) == 44'426);
         CHECK(count("mcmahan_cnn", mnist) == 1'663'370);
+        // He et al. 2016: "0.27M" with shortcuts that have no parameters; these are two convolutions of 1 x 1 and their norms.
+        const double projections = 16 * 32 + 2 * 32 + 32 * 64 + 2 * 64;
+        CHECK(count("resnet20", cifar) == 269'722 + projections);
+        // Without the 1,000 classes and the 7 x 7 stem of the one for ImageNet, 11,689,512.
+        CHECK(count("resnet18", cifar) == 11'689'512 - 513 * 1000 + 513 * 10 - 3 * 64 * (7 * 7 - 3 * 3));
+        for (const char* name : {"resnet20", "resnet18"})
+            CHECK(num_parameters(named_model(name, cifar, 10, {{"norm", std::string("batch")}})) == count(name, cifar));
         // LEAF's 80 characters: embedding, two LSTM layers of one bias a gate, softmax. PyTorch has two biases.
         const double leaf = 80 * 8 + 4 * 256 * (8 + 256 + 1) + 4 * 256 * (256 + 256 + 1) + (256 + 1) * 80;
         CHECK(leaf == 817'872);
@@ -25,6 +32,8 @@ TEST_SUITE("ParameterCount") {
             "net62k takes examples of at least 16 x 16 pixels, the data's are 16 x 15; for such data use mlp or lr",
             fedhive::ConfigError);
         CHECK_THROWS_AS(named_model("mcmahan_cnn", {1, 3, 4}, 10), fedhive::ConfigError);
+        CHECK_THROWS_AS(named_model("resnet20", {3, 8, 7}, 10), fedhive::ConfigError);
+        CHECK(num_parameters(named_model("resnet18", {3, 8, 8}, 10)) > 0);
         CHECK(num_parameters(named_model("net62k", {1, 16, 16}, 10)) > 0);
         CHECK(num_parameters(named_model("mcmahan_cnn", {1, 4, 4}, 10)) > 0);
     }

@@ -25,6 +25,11 @@ LayerList random_layers(Stream& stream) {
         const float kernel = one_of({1, 2, 3, 5});
         layers.add("conv2d",
                    {one_of({3, 8, 16, 20, 33}), kernel, one_of({1, 1, 2}), std::floor((kernel - 1) * one_of({0, 0.5, 1}))});
+        if (stream.below(3) == 0) {
+            const float out = one_of({6, 18, 32});
+            layers.add("residual").add("conv2d", {out, 3, 1, 1, 1, one_of({0, 1})}).add("group_norm", {one_of({1, 2})});
+            layers.add("relu").shortcut().add("conv2d", {out, 1, 1, 0, 1, 0}).add("group_norm", {2}).end();
+        }
         if (stream.below(3) == 0) layers.add("residual").add("tanh").end();
         if (stream.below(2) == 0) layers.add("relu");
         switch (stream.below(4)) {
@@ -50,6 +55,7 @@ LayerList random_layers(Stream& stream) {
 std::vector<ModelSpec> models() {
     std::vector<ModelSpec> specs;
     for (const char* name : {"lr", "mlp", "mnist_cnn", "cnn_m"}) specs.push_back(testing::small_model(name, {1, 28, 28}, 10));
+    specs.push_back(named_model("resnet20", {3, 9, 10}, 10));
     Stream stream(20, Purpose::ModelInit);
     for (int i = 0; i < 12; ++i)
         specs.push_back(

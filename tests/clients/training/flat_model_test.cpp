@@ -117,16 +117,25 @@ TEST_SUITE("Models") {
             if (name == "char_lstm") continue;  // whose layers are in layers_test.cpp
             Classifier model(spec_of(name));
             model.initialise();
-            for (std::size_t i = 0; i < model.tensors().size(); i += 2) {
-                const at::Tensor &weight = *model.tensors()[i], &bias = *model.tensors()[i + 1];
-                const double bound = 1.0 / std::sqrt(static_cast<double>(weight.numel() / weight.size(0)));
-                const double largest = weight.abs().max().item<double>();
-                CHECK(largest <= bound * 1.000001);
-                CHECK(largest > 0.95 * bound);
-                CHECK(weight.min().item<double>() < -0.9 * bound);
-                CHECK(bias.abs().max().item<double>() <= bound);
-                CHECK(bias.abs().max().item<double>() > 0.3 * bound);
-            }
+            double bound = 0.0;  // of the last weight's layer
+            auto place = model.tensors().begin();
+            for_each_tensor(plan_model(spec_of(name)), [&](const std::string& tensor_name, const Parameter& parameter) {
+                CAPTURE(tensor_name);
+                const at::Tensor& tensor = **place++;
+                const double largest = tensor.abs().max().item<double>();
+                if (tensor.dim() == 1 && tensor_name.find("bn") == std::string::npos &&
+                    tensor_name.find("downsample.1") == std::string::npos) {  // a bias
+                    CHECK(largest <= bound);
+                    CHECK(largest > 0.3 * bound);
+                } else if (tensor.dim() == 1) {  // a norm's
+                    CHECK(tensor.eq(parameter.name == "weight" ? 1.0 : 0.0).all().item<bool>());
+                } else {
+                    bound = 1.0 / std::sqrt(static_cast<double>(tensor.numel() / tensor.size(0)));
+                    CHECK(largest <= bound * 1.000001);
+                    CHECK(largest > 0.95 * bound);
+                    CHECK(tensor.min().item<double>() < -0.9 * bound);
+                }
+            });
         }
     }
 }

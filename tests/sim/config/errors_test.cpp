@@ -183,6 +183,8 @@ TEST_CASE("ValuesOutOfRange") {
           "c.yaml:1: data.partition.alpha: 0 is out of range; allowed: 0.001 to 1000000"},
          {"data: {partition: {scheme: dirichlet, min_examples: 0}}\n",
           "c.yaml:1: data.partition.min_examples: 0 is out of range; allowed: 1 to 1e9"},
+         {"data: {augment: {crop_padding: 1001}}\n",
+          "c.yaml:1: data.augment.crop_padding: 1001 is out of range; allowed: 0 to 1000"},
          {"data: {normalize: {std: [0]}}\n", "c.yaml:1: data.normalize.std[0]: 0 is out of range; allowed: above 0"},
          {"model: {name: mlp, hidden: 0}\n", "c.yaml:1: model.hidden: 0 is out of range; allowed: 1 to 1000000"}});
 }
@@ -242,12 +244,12 @@ TEST_CASE("KeysOfAnotherChoice") {
           "c.yaml:1: data.root: 'root' belongs to format " + formats_with("root") +
               "; the format here is 'glyphs'; known keys: format, num_train, "
               "num_test, "
-              "normalize, partition"},
+              "normalize, augment, partition"},
          {"data: {format: idx, root: x, num_train: 3}\nmodel: {name: lr}\n",
           "c.yaml:1: data.num_train: 'num_train' belongs to format 'glyphs' or 'synthetic' or 'synthetic_linear'; the format "
           "here is 'idx'; known "
           "keys: format, "
-          "root, classes, normalize, partition"},
+          "root, classes, normalize, augment, partition"},
          {"data:\n  format: glyphs\n  partition: {alpha: 1}\nmodel: {name: lr}\n",
           "c.yaml:3: data.partition.alpha: 'alpha' belongs to scheme 'dirichlet' or 'dirichlet_sizes'; the scheme here is "
           "'iid'; known keys: "

@@ -40,12 +40,26 @@ TEST_CASE("LayersAreReadInEachForm") {
             "[{conv2d: {out: 10, kernel: 5}}, {conv2d: {out: 10, kernel: 3, stride: 2, padding: 1, groups: 5}}, {max_pool: 2}, "
             "{residual: [relu, {residual: [tanh]}]}, flatten, {linear: {out: 50}}, dropout, {dropout: 0.25}, linear]") ==
         expected);
+    clients::LayerList shortcut;
+    shortcut.add("residual")
+        .add("conv2d", {8, 3, 2, 1, 1, 0})
+        .shortcut()
+        .add("residual")
+        .add("relu")
+        .end()
+        .add("conv2d", {8, 1, 2});
+    const std::string layers = "residual: [{conv2d: {out: 8, kernel: 3, stride: 2, padding: 1, bias: false}}]",
+                      beside = "shortcut: [{residual: [relu]}, {conv2d: {out: 8, kernel: 1, stride: 2}}]";
+    CHECK(layers_of("[{" + layers + ", " + beside + "}, flatten]") == shortcut.end().add("flatten"));
+    CHECK(layers_of("[{" + beside + ", " + layers + "}, flatten]") == shortcut);
+    CHECK(layers_of("[{avg_pool: 2}, avg_pool]") == clients::LayerList().add("avg_pool", {2}).add("avg_pool", {0}));
     CHECK(layers_of("[flatten, linear]") == clients::LayerList().add("flatten").add("linear"));
 }
 
 TEST_CASE("LayersAreWrittenWithEveryArgument") {
     const std::string text =
-        "[{conv2d: {out: 10, kernel: 5, stride: 1, padding: 0, groups: 1}}, {residual: [relu, {residual: [tanh]}]}, flatten, "
+        "[{conv2d: {out: 10, kernel: 5, stride: 1, padding: 0, groups: 1, bias: true}}, {residual: [relu, {residual: "
+        "[tanh]}]}, flatten, "
         "{linear: 50}, "
         "{dropout: 0.1}, linear]";
     CHECK_EQ(text_of(layers_of("[{conv2d: {out: 10, kernel: 5}}, {residual: [relu, {residual: [tanh]}]}, flatten, {linear: "
@@ -53,6 +67,9 @@ TEST_CASE("LayersAreWrittenWithEveryArgument") {
              text);
     CHECK_EQ(text_of(layers_of(text)), text);
     CHECK_EQ(text_of(layers_of("[dropout, dropout2d]")), "[{dropout: 0.5}, {dropout2d: 0.5}]");
+    const std::string shortcut =
+        "[{residual: [relu, {residual: [tanh]}], shortcut: [relu, tanh]}, {avg_pool: 0}, flatten, linear]";
+    CHECK_EQ(text_of(layers_of(shortcut)), shortcut);
     const std::string sequence =
         "[{embedding: {dim: 8}}, {lstm: {hidden: 5, layers: 2, all_positions: true}}, {lstm: {hidden: 5, layers: 1, "
         "all_positions: "
@@ -85,6 +102,12 @@ TEST_CASE("EveryMistakeInALayerIsNamed") {
          {"[{linear: [3]}]", "[0].linear: wants arguments, found a list; write {out: …}"},
          {"[residual]", "[0].residual: wants its layers; write {residual: [relu, …]}, say"},
          {"[{residual: relu}]", "[0].residual: wants a list of layers, found 'relu'; write [flatten, linear], say"},
+         {"[{residual: [relu], shortcut: 3}]", "[0].shortcut: wants a list of layers, found '3'; write [flatten, linear], say"},
+         {"[{residual: [relu], shortcut: [relu, {linear: x}]}]",
+          "[0].shortcut[1].linear.out: wants an integer, found 'x'; allowed: 1 to 1000000"},
+         {"[{shortcut: [relu]}]", "[0]: shortcut belongs to a residual, in the same map; write {residual: […], shortcut: […]}"},
+         {"[{relu: 1, shortcut: [relu]}]",
+          "[0]: wants one layer, found a map; write relu, {linear: 50} or {conv2d: {out: 10, kernel: 5}}, say"},
          {"[{residual: [tanh, {linear: x}]}]",
           "[0].residual[1].linear.out: wants an integer, found 'x'; allowed: 1 to 1000000"}});
 }
@@ -93,7 +116,8 @@ TEST_CASE("AListThatIsTooLongIsRefusedOnce") {
     std::string layers = "[relu";
     for (int i = 0; i < 99; ++i) layers += ", relu";
     CHECK_EQ(error_of(config_with("layers: " + layers + "]")),
-             "c.yaml:2: model.layers[96]: too many layers; allowed: 96, where the end of a residual counts as one");
+             "c.yaml:2: model.layers[96]: too many layers; allowed: 96, where the end of a residual and its shortcut count as "
+             "one each");
 }
 
 TEST_CASE("OneOfNameAndLayersIsGiven") {
@@ -114,6 +138,12 @@ TEST_CASE("BlameOfALayerNamesItsLine") {
     const LoadedConfig loaded = load_config(file);
     CHECK_EQ(std::string(loaded.source->error("model.layers[1].residual[1]", "is bad").what()),
              file.string() + ":7: model.layers[1].residual[1]: is bad");
+    const auto other =
+        folder.write("s.yaml",
+                     "data: {format: glyphs}\nmodel:\n  layers:\n    - residual: [relu]\n      shortcut:\n        - "
+                     "relu\n        - tanh\n    - flatten\n    - linear\n");
+    CHECK_EQ(std::string(load_config(other).source->error("model.layers[0].shortcut[1]", "is bad").what()),
+             other.string() + ":7: model.layers[0].shortcut[1]: is bad");
     CHECK_EQ(std::string(loaded.source->error("model.layers[9]", "is bad").what()),
              file.string() + ": model.layers[9]: is bad");
 }

@@ -136,7 +136,10 @@ inline clients::LayerList random_layers(unsigned seed) {
         open += kind.holds_layers ? 1 : 0;
         if (kind.holds_layers) layers.add("relu");
     }
-    for (; open > 0; --open) layers.end();
+    for (; open > 0; --open) {
+        if (random() % 2 == 0) layers.shortcut().add("relu");
+        layers.end();
+    }
     return layers;
 }
 
@@ -156,6 +159,7 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     if (run.data.partition.scheme == "iid" && seed % 2 == 0)
         run.data.partition.values.set(
             "sizes", std::vector<double>(static_cast<std::size_t>(clients), 0.9 / static_cast<double>(clients)));
+    if (seed % 5 == 0) run.data.augment = {.crop_padding = 1 + seed % 4, .flip = seed % 2 == 0 ? "horizontal" : "none"};
     if (seed % 3 == 0) run.data.normalize = {.mean = {0.1, 1.0 / 3.0}, .std = {0.3, 2.0 / 3.0}};
     if (run.training.participation)
         run.training.cohort.reset();

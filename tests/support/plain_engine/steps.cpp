@@ -39,15 +39,16 @@ Loss cross_entropy(const Values& scores, const std::vector<std::int64_t>& labels
 
 }  // namespace
 
-Examples::Batch Examples::batch(std::span<const std::uint32_t> indices) const {
+Examples::Batch Examples::batch(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> looks) const {
     Batch batch{Values(indices.size() * view.shape.num_values()), std::vector<std::int64_t>(indices.size())};
-    gather.gather(view, indices, batch.x.data(), batch.labels.data());
+    gather.gather(view, indices, batch.x.data(), batch.labels.data(), looks);
     return batch;
 }
 
 PlainStep::PlainStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer)
     : network_(network),
       train_(train),
+      looks_(train.view.augmentation),
       local_(network.layout().num_floats(), MemorySpace::Host),
       gradient_(network.layout().num_floats(), MemorySpace::Host),
       optimizer_(optimizer, network.layout().num_floats(), MemorySpace::Host) {}
@@ -56,12 +57,13 @@ void PlainStep::begin(const clients::ClientStart& start) {
     start_ = start;
     aggregation::copy(local_, start.global);
     optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
+    looks_.begin(start.dropout_seed);
     loss_ = 0.0;
 }
 
-void PlainStep::compute_gradient(std::span<const std::uint32_t> indices) {
+void PlainStep::compute_seen(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> looks) {
     if (start_.shared) start_.shared.read(local_);
-    Examples::Batch batch = train_.batch(indices);
+    Examples::Batch batch = train_.batch(indices, looks);
     const float* parameters = local_.span().data;
     const Loss loss = cross_entropy(network_.forward(parameters, std::move(batch.x), 0, network_.names().size()), batch.labels);
     network_.backward(parameters, gradient_.span().data, loss.of_scores);
@@ -77,7 +79,8 @@ void PlainStep::apply_gradient() {
 }
 
 PlainBatchedStep::PlainBatchedStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer,
-                                   std::size_t rows) {
+                                   std::size_t rows)
+    : train_(train) {
     for (std::size_t row = 0; row < rows; ++row) rows_.push_back(std::make_unique<PlainStep>(network, train, optimizer));
 }
 
@@ -92,7 +95,11 @@ void PlainBatchedStep::begin(const clients::BatchedStart& start) {
 void PlainBatchedStep::compute_gradients(std::span<const clients::RowBatch> batches) {
     for (std::size_t row = 0; row < batches.size(); ++row) {
         stepped_[row] = !batches[row].empty();
-        if (stepped_[row]) rows_[row]->compute_gradient(batches[row]);
+        if (!stepped_[row]) continue;
+        std::vector<std::uint32_t> looks;
+        const clients::Augmentation& augmentation = train_.view.augmentation;
+        if (augmentation.any()) clients::append_looks(augmentation, batches[row].look, batches[row], looks);
+        rows_[row]->compute_seen(batches[row], looks);
     }
 }
 
@@ -119,6 +126,7 @@ PlainHalf::PlainHalf(Network& network, const Examples& train, const aggregation:
       cut_(cut),
       lower_(lower),
       channel_(channel),
+      looks_(train.view.augmentation),
       local_(network.layout().num_floats(), MemorySpace::Host),
       gradient_(network.layout().num_floats(), MemorySpace::Host),
       optimizer_(optimizer, part(local_).size, MemorySpace::Host) {}
@@ -127,6 +135,7 @@ void PlainHalf::begin(const clients::ClientStart& start) {
     start_ = start;
     aggregation::copy(parameters(), start.global);
     optimizer_.begin({}, start.objective.lr_factor);
+    looks_.begin(start.dropout_seed);
     loss_ = 0.0;
 }
 
@@ -138,7 +147,7 @@ void PlainHalf::compute_gradient(std::span<const std::uint32_t> batch) {
 
 void PlainHalf::pass_below(std::span<const std::uint32_t> batch) {
     const float* whole = local_.span().data;
-    const Values activations = network_.forward(whole, train_.batch(batch).x, 0, cut_.num_layers);
+    const Values activations = network_.forward(whole, train_.batch(batch, looks_.of(batch)).x, 0, cut_.num_layers);
     std::copy(activations.begin(), activations.end(), channel_.activations().data);
     channel_.send_activations(batch.size());
     FEDHIVE_CHECK_EQ(channel_.receive_gradient(), batch.size());

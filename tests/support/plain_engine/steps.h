@@ -4,6 +4,7 @@
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/param_buffer.h"
 #include "clients/data/batches.h"
+#include "clients/data/looks.h"
 #include "clients/models/cut.h"
 #include "clients/training/batched_step.h"
 #include "clients/training/split_channel.h"
@@ -23,7 +24,7 @@ struct Examples {
         Values x;
         std::vector<std::int64_t> labels;
     };
-    Batch batch(std::span<const std::uint32_t> indices) const;
+    Batch batch(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> looks = {}) const;
 };
 
 class PlainStep : public clients::TrainingStep {
@@ -34,13 +35,16 @@ public:
     aggregation::ParamSpan gradient() override { return gradient_; }
     aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const clients::ClientStart& start) override;
-    void compute_gradient(std::span<const std::uint32_t> batch) override;
+    void begin_epoch(std::span<const std::uint32_t>) override { looks_.begin_epoch(); }
+    void compute_gradient(std::span<const std::uint32_t> batch) override { compute_seen(batch, looks_.of(batch)); }
+    void compute_seen(std::span<const std::uint32_t> batch, std::span<const std::uint32_t> looks);
     void apply_gradient() override;
     double loss_sum() override { return loss_; }
 
 private:
     Network& network_;
     const Examples& train_;
+    clients::EpochLooks looks_;
     aggregation::ParamBuffer local_, gradient_;
     aggregation::ClientOptimizer optimizer_;
     clients::ClientStart start_;
@@ -60,6 +64,7 @@ public:
     void loss_sums(std::span<double> sums) override;
 
 private:
+    const Examples& train_;
     std::vector<std::unique_ptr<PlainStep>> rows_;
     std::vector<bool> stepped_;
 };
@@ -86,6 +91,7 @@ public:
     aggregation::ParamSpan gradient() override { return part(gradient_); }
     aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const clients::ClientStart& start) override;
+    void begin_epoch(std::span<const std::uint32_t>) override { looks_.begin_epoch(); }
     void compute_gradient(std::span<const std::uint32_t> batch) override;
     void apply_gradient() override;
     double loss_sum() override { return loss_; }
@@ -102,6 +108,7 @@ private:
     clients::Cut cut_;
     bool lower_;
     clients::SplitChannel& channel_;
+    clients::EpochLooks looks_;
     aggregation::ParamBuffer local_, gradient_;
     aggregation::ClientOptimizer optimizer_;
     clients::ClientStart start_;

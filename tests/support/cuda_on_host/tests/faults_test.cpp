@@ -132,7 +132,7 @@ TEST_SUITE("CudaFaults") {
         std::int64_t label = 0;
         const clients::element::GatherTerms none{
             nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 0, 1, clients::ValueType::U8};
-        CHECK_THROWS_WITH_AS(clients::gather_on_device(none, 1, a.span().data, &label),
+        CHECK_THROWS_WITH_AS(clients::gather_on_device(none, 1, a.span().data, {&label, nullptr}),
                              doctest::Contains("invalid configuration"), DeviceFault);
         cuda_on_host::start_again();
     }

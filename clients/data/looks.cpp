@@ -1,0 +1,29 @@
+#include "clients/data/looks.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
+#include "clients/data/gather_element.h"
+
+namespace fedhive::clients {
+
+void append_looks(const Augmentation& augmentation, const LookKey& key, std::span<const std::uint32_t> examples,
+                  std::vector<std::uint32_t>& looks) {
+    const auto padding = static_cast<std::int32_t>(augmentation.padding);
+    for (const std::uint32_t example : examples) {
+        Stream stream(key.seed, Purpose::Looks, key.epoch, example);
+        const auto shift = [&] { return static_cast<std::int32_t>(stream.below(2 * augmentation.padding + 1)) - padding; };
+        element::Look look;
+        look.down = shift();
+        look.right = shift();
+        look.mirrored = augmentation.flip && stream.below(2) == 1;
+        looks.push_back(look.packed());
+    }
+}
+
+void check_augmentation(const Augmentation& augmentation, const ExampleShape& shape) {
+    if (!augmentation.any() || (shape.vocabulary == 0 && shape.height * shape.width > 1)) return;
+    throw ConfigError(fmt::format("crops and mirrors images, and the data's examples are {}; leave crop_padding and flip out",
+                                  shape.vocabulary > 0 ? "tokens" : fmt::format("features in a row, {}", shape.channels)));
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,119 @@
+// Norms over an image's channels: lanes go over channels that lie side by side, so that no sum crosses lanes. A channel's sum is of four, of every
+// fourth pixel, in parts of kNormChunk pixels that are added in double.
+#pragma once
+
+#include "clients/direct/kernels.h"
+#include "clients/direct/kernels/lanes.h"
+#include "clients/direct/kernels/pointwise.h"
+
+namespace fedhive::clients::direct::FEDHIVE_LANES {
+
+/// next(p, sum so far) for each pixel of [first, last): four sums, that the additions need not wait for each other.
+template <typename Next>
+FEDHIVE_INLINE Lanes over_pixels(std::size_t first, std::size_t last, const Next& next) {
+    Lanes sums[4] = {zero(), zero(), zero(), zero()};
+    std::size_t p = first;
+    for (; p + 4 <= last; p += 4) {
+        FEDHIVE_UNROLL for (std::size_t q = 0; q < 4; ++q) sums[q] = next(p + q, sums[q]);
+    }
+    FEDHIVE_UNROLL for (std::size_t q = 0; q < 3; ++q) {
+        if (p + q < last) sums[q] = next(p + q, sums[q]);
+    }
+    return add(add(sums[0], sums[1]), add(sums[2], sums[3]));
+}
+
+FEDHIVE_INLINE void add_in_double(double* to, Lanes values, std::size_t n) {
+    float each[kLanes];
+    store(each, values);
+    for (std::size_t c = 0; c < n; ++c) to[c] += static_cast<double>(each[c]);
+}
+
+/// work(first channel, how many, those lanes) for each vector of channels; a whole one has no mask to mind.
+template <typename Work>
+FEDHIVE_INLINE void over_channels(std::size_t channels, const Work& work) {
+    for (std::size_t c = 0; c < channels; c += kLanes) {
+        const std::size_t n = least(kLanes, channels - c);
+        work(c, n, first_lanes(n));
+    }
+}
+
+static void channel_sums(const ChannelSums& t) {
+    for (std::size_t c = 0; c < t.channels; ++c) t.sums[c] = 0.0;
+    for (std::size_t first = 0; first < t.pixels; first += kNormChunk) {
+        const std::size_t last = least(first + kNormChunk, t.pixels);
+        over_channels(
+            t.channels, [&](std::size_t c, std::size_t n, Mask there) __attribute__((always_inline)) {
+                const float* x = t.x + c;
+                Lanes sum;
+                if (t.mean == nullptr) {
+                    sum = over_pixels(
+                        first, last, [&](std::size_t p, Lanes so_far) __attribute__((always_inline)) {
+                            return add(so_far, load(x + p * t.channels, there));
+                        });
+                } else {
+                    const Lanes mean = load(t.mean + c, there);
+                    sum = over_pixels(
+                        first, last, [&](std::size_t p, Lanes so_far) __attribute__((always_inline)) {
+                            const Lanes off = sub(load(x + p * t.channels, there), mean);
+                            return fma(off, off, so_far);
+                        });
+                }
+                add_in_double(t.sums + c, sum, n);
+            });
+    }
+}
+
+static void norm_rows(const NormRows& t) {
+    over_channels(
+        t.channels, [&](std::size_t c, std::size_t, Mask there) __attribute__((always_inline)) {
+            const Lanes mean = load(t.mean + c, there), scale = load(t.scale + c, there), shift = load(t.shift + c, there);
+            for (std::size_t p = 0; p < t.pixels; ++p) {
+                const std::size_t at = p * t.channels + c;
+                const Lanes value = fma(sub(load(t.x + at, there), mean), scale, shift);
+                store(t.y + at, t.relu ? cut_off(value) : value, there);
+            }
+        });
+}
+
+/// The gradient of what a norm gave, where that was not cut off.
+FEDHIVE_INLINE Lanes open_gradient(const float* gradient, const float* y, std::size_t at, Mask there) {
+    const Lanes value = load(gradient + at, there);
+    return y == nullptr ? value : choose(not_above(load(y + at, there), zero()), zero(), value);
+}
+
+static void norm_sums(const NormSums& t) {
+    for (std::size_t c = 0; c < t.channels; ++c) t.sums[c] = t.along[c] = 0.0;
+    for (std::size_t first = 0; first < t.pixels; first += kNormChunk) {
+        const std::size_t last = least(first + kNormChunk, t.pixels);
+        over_channels(
+            t.channels, [&](std::size_t c, std::size_t n, Mask there) __attribute__((always_inline)) {
+                const Lanes mean = load(t.mean + c, there);
+                const Lanes sum = over_pixels(
+                    first, last, [&](std::size_t p, Lanes so_far) __attribute__((always_inline)) {
+                        return add(so_far, open_gradient(t.gradient, t.y, p * t.channels + c, there));
+                    });
+                const Lanes along = over_pixels(
+                    first, last, [&](std::size_t p, Lanes so_far) __attribute__((always_inline)) {
+                        const std::size_t at = p * t.channels + c;
+                        return fma(open_gradient(t.gradient, t.y, at, there), sub(load(t.x + at, there), mean), so_far);
+                    });
+                add_in_double(t.sums + c, sum, n);
+                add_in_double(t.along + c, along, n);
+            });
+    }
+}
+
+static void norm_back(const NormBack& t) {
+    over_channels(
+        t.channels, [&](std::size_t c, std::size_t, Mask there) __attribute__((always_inline)) {
+            const Lanes mean = load(t.mean + c, there), of_gradient = load(t.of_gradient + c, there),
+                        of_value = load(t.of_value + c, there), constant = load(t.constant + c, there);
+            for (std::size_t p = 0; p < t.pixels; ++p) {
+                const std::size_t at = p * t.channels + c;
+                const Lanes off = sub(load(t.x + at, there), mean), gradient = open_gradient(t.gradient, t.y, at, there);
+                store(t.x_gradient + at, fma(gradient, of_gradient, fma(off, of_value, constant)), there);
+            }
+        });
+}
+
+}  // namespace fedhive::clients::direct::FEDHIVE_LANES

@@ -1,0 +1,209 @@
+// Looks: drawn as they should be, and what they make of an image on either side.
+#include "clients/data/looks.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
+#include "clients/data/batches.h"
+#include "tests/support/statistics.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <numeric>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+using fedhive::testing::chi_square;
+using fedhive::testing::chi_square_bound;
+
+namespace {
+
+std::vector<std::uint32_t> looks_of(const Augmentation& augmentation, const LookKey& key, std::size_t examples) {
+    std::vector<std::uint32_t> numbers(examples), looks;
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    append_looks(augmentation, key, numbers, looks);
+    return looks;
+}
+
+/// How often each shift down, each to the right and each side was drawn.
+struct Seen {
+    explicit Seen(const Augmentation& augmentation, const std::vector<std::uint32_t>& looks)
+        : down(2 * augmentation.padding + 1), right(down.size()), place(down.size() * down.size() * 2), mirrored(2) {
+        const auto padding = static_cast<std::int32_t>(augmentation.padding);
+        for (const std::uint32_t packed : looks) {
+            const element::Look look = element::Look::of(packed);
+            REQUIRE(std::abs(look.down) <= padding);
+            REQUIRE(std::abs(look.right) <= padding);
+            const auto d = static_cast<std::size_t>(look.down + padding), r = static_cast<std::size_t>(look.right + padding);
+            ++down[d];
+            ++right[r];
+            ++mirrored[look.mirrored ? 1 : 0];
+            ++place[(d * right.size() + r) * 2 + (look.mirrored ? 1 : 0)];
+        }
+    }
+    std::vector<std::size_t> down, right, place, mirrored;
+};
+
+/// The plain way: a frame around the image, a piece cut out of it, perhaps mirrored.
+float seen_in_frame(const std::vector<float>& image, const ExampleShape& shape, const element::Look& look, std::int32_t padding,
+                    std::int64_t channel, std::int64_t y, std::int64_t x) {
+    const std::int64_t width = shape.width + 2 * padding, height = shape.height + 2 * padding;
+    std::vector<float> framed(static_cast<std::size_t>(width * height), 0.0F), cut;
+    for (std::int64_t i = 0; i < shape.height; ++i)
+        for (std::int64_t j = 0; j < shape.width; ++j)
+            framed[static_cast<std::size_t>((i + padding) * width + j + padding)] =
+                image[static_cast<std::size_t>((channel * shape.height + i) * shape.width + j)];
+    for (std::int64_t i = 0; i < shape.height; ++i)
+        for (std::int64_t j = 0; j < shape.width; ++j)
+            cut.push_back(framed[static_cast<std::size_t>((i + padding + look.down) * width + j + padding + look.right)]);
+    return cut[static_cast<std::size_t>(y * shape.width + (look.mirrored ? shape.width - 1 - x : x))];
+}
+
+void check_images(const ExampleShape& shape, ValueType type, std::uint32_t padding) {
+    constexpr std::size_t kExamples = 20;
+    const std::size_t each = shape.num_values();
+    Stream stream(6, Purpose::TrainData);
+    std::vector<float> plain(kExamples * each);
+    std::vector<std::uint8_t> values(plain.size() * bytes_of(type));
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+        const auto byte = static_cast<std::uint8_t>(1 + stream.below(255));
+        plain[i] = byte;
+        if (type == ValueType::U8)
+            values[i] = byte;
+        else
+            std::memcpy(&values[i * sizeof(float)], &plain[i], sizeof(float));
+    }
+    const std::vector<std::int32_t> labels(kExamples, 3);
+    const ExamplesView view{.shape = shape, .values = values, .labels = labels, .type = type, .augmentation = {padding, true}};
+    const BatchGather gather(shape, {{0.25}, {0.5}});
+    std::vector<std::uint32_t> order{7, 19, 0, 7, 3, 12, 5}, looks;
+    append_looks(view.augmentation, {8, 2}, order, looks);
+    std::vector<float> found(order.size() * each), twin(found.size()), unseen(found.size());
+    std::vector<std::int64_t> found_labels(order.size()), twin_labels(order.size());
+    gather.gather(view, order, found.data(), found_labels.data(), looks);
+    gather.gather(view, order, unseen.data(), twin_labels.data());
+    CHECK(found != unseen);
+
+    element::GatherTerms terms{};
+    terms.values = values.data();
+    terms.labels = labels.data();
+    terms.order = order.data();
+    terms.scale = gather.scale(type).data();
+    terms.shift = gather.shift().data();
+    terms.num_values = static_cast<std::uint32_t>(each);
+    terms.plane = static_cast<std::uint32_t>(shape.height * shape.width);
+    terms.type = type;
+    terms.looks = looks.data();
+    terms.width = static_cast<std::uint32_t>(shape.width);
+    for (std::size_t row = 0; row < order.size(); ++row)
+        for (std::uint32_t at = 0; at < terms.num_values; ++at)
+            element::gather(terms, row, at, twin.data(), {twin_labels.data(), nullptr});
+    CHECK(std::memcmp(found.data(), twin.data(), found.size() * sizeof(float)) == 0);
+    CHECK(found_labels == twin_labels);
+
+    const float scale = gather.scale(type)[0], shift = gather.shift()[0];
+    std::size_t wrong = 0, at = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const std::vector<float> image(plain.begin() + static_cast<std::ptrdiff_t>(order[i] * each),
+                                       plain.begin() + static_cast<std::ptrdiff_t>((order[i] + 1) * each));
+        for (std::int64_t c = 0; c < shape.channels; ++c)
+            for (std::int64_t y = 0; y < shape.height; ++y)
+                for (std::int64_t x = 0; x < shape.width; ++x, ++at)
+                    wrong += found[at] != seen_in_frame(image, shape, element::Look::of(looks[i]),
+                                                        static_cast<std::int32_t>(padding), c, y, x) *
+                                                  scale +
+                                              shift;
+    }
+    CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_SUITE("Looks") {
+    TEST_CASE("ShiftsAndMirrorsAreUniformAndIndependent") {
+        constexpr std::size_t kExamples = 60'000;
+        for (const std::uint32_t padding : {1U, 4U}) {
+            const Augmentation augmentation{padding, true};
+            const Seen seen(augmentation, looks_of(augmentation, {3, 1}, kExamples));
+            for (const auto* counts : {&seen.down, &seen.right, &seen.place, &seen.mirrored})
+                CHECK(chi_square(*counts) < chi_square_bound(counts->size()));
+        }
+        const Augmentation crop{2, false}, flip{0, true};
+        CHECK(Seen(crop, looks_of(crop, {3, 1}, 100)).mirrored[1] == 0);
+        const Seen mirrored(flip, looks_of(flip, {3, 1}, kExamples));
+        CHECK(mirrored.down.size() == 1);
+        CHECK(chi_square(mirrored.mirrored) < chi_square_bound(2));
+    }
+
+    TEST_CASE("NextEpochsAndOtherKeysAreIndependent") {
+        constexpr std::size_t kExamples = 60'000;
+        const Augmentation augmentation{1, true};
+        const std::vector<std::uint32_t> first = looks_of(augmentation, {3, 0}, kExamples);
+        CHECK(first == looks_of(augmentation, {3, 0}, kExamples));
+        for (const LookKey& other : {LookKey{3, 1}, LookKey{4, 0}, LookKey{3ULL << 32, 0}}) {
+            const std::vector<std::uint32_t> second = looks_of(augmentation, other, kExamples);
+            std::vector<std::size_t> both(18 * 18);
+            const auto number = [](std::uint32_t packed) {
+                const element::Look look = element::Look::of(packed);
+                return static_cast<std::size_t>(((look.down + 1) * 3 + look.right + 1) * 2 + (look.mirrored ? 1 : 0));
+            };
+            for (std::size_t i = 0; i < kExamples; ++i) ++both[number(first[i]) * 18 + number(second[i])];
+            CHECK(chi_square(both) < chi_square_bound(both.size()));
+        }
+    }
+
+    TEST_CASE("ALookBelongsToItsExampleWhereverItStands") {
+        const Augmentation augmentation{4, true};
+        const std::vector<std::uint32_t> all = looks_of(augmentation, {3, 1}, 50);
+        std::vector<std::uint32_t> some;
+        append_looks(augmentation, {3, 1}, std::vector<std::uint32_t>{40, 2, 7}, some);
+        CHECK(some == std::vector<std::uint32_t>{all[40], all[2], all[7]});
+    }
+
+    TEST_CASE("EpochsCountFromTheirClientsBeginning") {
+        const Augmentation augmentation{4, true};
+        const std::vector<std::uint32_t> examples{1, 2, 3, 4, 5, 6};
+        const auto expected = [&](const LookKey& key) {
+            std::vector<std::uint32_t> looks;
+            append_looks(augmentation, key, examples, looks);
+            return looks;
+        };
+        EpochLooks looks(augmentation);
+        const auto found = [&] {
+            const auto of = looks.of(examples);
+            return std::vector<std::uint32_t>(of.begin(), of.end());
+        };
+        looks.begin(9);
+        CHECK(found() == expected({9, 0}));
+        looks.begin_epoch();
+        CHECK(found() == expected({9, 0}));
+        looks.begin_epoch();
+        CHECK(found() == expected({9, 1}));
+        looks.begin(10);
+        looks.begin_epoch();
+        CHECK(found() == expected({10, 0}));
+        EpochLooks none{Augmentation{}};
+        none.begin(9);
+        CHECK(none.of(examples).empty());
+    }
+
+    TEST_CASE("ImagesAreSeenAsCutOutOfAFrameAndMirrored") {
+        check_images({1, 5, 7}, ValueType::U8, 2);
+        check_images({3, 6, 4}, ValueType::F32, 1);
+        check_images({2, 3, 3}, ValueType::U8, 9);  // some are all frame
+        check_images({3, 8, 8}, ValueType::U8, 0);
+        check_images({1, 2, 2}, ValueType::F32, Augmentation::kMostPadding);
+    }
+
+    TEST_CASE("WhatIsNoImageIsRefused") {
+        check_augmentation({}, {80, 1, 1, 65});
+        check_augmentation({4, true}, {1, 1, 5});
+        CHECK_THROWS_WITH_AS(check_augmentation({4, false}, {80, 1, 1, 65}),
+                             "crops and mirrors images, and the data's examples are tokens; leave crop_padding and flip out",
+                             ConfigError);
+        CHECK_THROWS_WITH_AS(
+            check_augmentation({0, true}, {20, 1, 1}),
+            "crops and mirrors images, and the data's examples are features in a row, 20; leave crop_padding and flip out",
+            ConfigError);
+    }
+}
