@@ -33,11 +33,12 @@ def write_patients(folder):
 
 
 def parts_of(page, section):
-    """The program of a section, and its config: the first of the page, or the first behind the program where that names owners or numbers."""
+    """The program of a section, and its config: the first of the page, that of numbers behind the program, that of owners under their head."""
     found = re.search(rf"^## (?:From )?{section}\n.*?^```python\n(.*?)^```$", page, re.M | re.S)
     program = found.group(1)
     config = re.compile(r"^```yaml\n(.*?)^```$", re.M | re.S)
-    return program, config.search(page, found.end() if "client=" in program or section in NUMBERS else 0).group(1)
+    first = page.index("\n## Owners\n") if "client=" in program else found.end() if section in NUMBERS else 0
+    return program, config.search(page, first).group(1)
 
 
 def main(fedhive, section):

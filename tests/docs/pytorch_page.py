@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT / ".deps/python"))
 sys.path.append(str(ROOT / ".deps/torch"))
 MODELS = {"lr": "", "mlp": ", hidden: 24", "mnist_cnn": "", "cnn_m": ", dropout: false"}
 COMPARED_BY_A_STEP = ["net62k", "mcmahan_cnn", "resnet20", "resnet18", "char_lstm"]  # in layers_in_pytorch.py
+SAME_NETWORKS = ["linear_regression"]  # as another one of these, which the page says; of other data than this program's
 TEST_EXAMPLES = 200
 STUBS = "FEDHIVE_TEST_STUBS"  # set once this program runs with them
 
@@ -108,7 +109,8 @@ def main(fedhive):
             assert own == [wanted["test_loss"], wanted["test_accuracy"]], (model, printed, wanted)
             print(f"{model}: loss {wanted['test_loss']:.4f}, accuracy {wanted['test_accuracy']:.4f}, and in PyTorch as well")
     known = {file.stem for file in (ROOT / "clients/models/named").glob("*.cpp")}
-    tested = [*MODELS, *COMPARED_BY_A_STEP]
+    tested = [*MODELS, *COMPARED_BY_A_STEP, *SAME_NETWORKS]
+    assert all(f"`{model}`" in page for model in SAME_NETWORKS)
     assert known == set(tested), f"docs/pytorch.md rebuilds {tested}, there are {sorted(known)}"  # a model that the page does not have
 
 

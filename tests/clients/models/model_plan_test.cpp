@@ -178,11 +178,11 @@ TEST_SUITE("ModelPlan") {
         };
         refused_as("lr", TargetKind::Numbers,
                    "lr does not tell numbers, which is what each of the data's examples has for its target; for such data use "
-                   "linear_regression, mlp, mnist_cnn, cnn_m, net62k, mcmahan_cnn, model.layers");
+                   "linear_regression, mlp, mnist_cnn, cnn_m, net62k, mcmahan_cnn, resnet20, resnet18, model.layers");
         refused_as("linear_regression", TargetKind::Class,
                    "linear_regression does not tell a class, which is what each of the data's examples has for its target; for "
                    "such data "
-                   "use lr, mlp, mnist_cnn, cnn_m, net62k, mcmahan_cnn, model.layers");
+                   "use lr, mlp, mnist_cnn, cnn_m, net62k, mcmahan_cnn, resnet20, resnet18, model.layers");
         refused_as("mlp", TargetKind::ClassEach,
                    "mlp does not tell a class at each position, which is what each of the data's examples has for its target; "
                    "for such "

@@ -386,17 +386,4 @@ TEST_CASE("ShapeThatNoExampleHas") {
                  data);
 }
 
-TEST_CASE("StrategyThatDoesNotRunInTheMode") {
-    const auto error = [](const std::string& strategy, const std::string& mode) {
-        return error_of(kMinimal + "strategy: {name: " + strategy + "}\nmode: {name: " + mode + "}\n");
-    };
-    CHECK_EQ(error("fedprox", "hogwild"),
-             "c.yaml:8: mode.name: strategy 'fedprox' does not run in mode 'hogwild'; allowed: synchronous, semi_async, async, "
-             "split");
-    CHECK_EQ(error("fedavgm", "async"),
-             "c.yaml:8: mode.name: strategy 'fedavgm' does not run in mode 'async'; allowed: synchronous, semi_async, split");
-    CHECK_EQ(error("median", "semi_async, quorum: 2"),
-             "c.yaml:8: mode.name: strategy 'median' does not run in mode 'semi_async'; allowed: synchronous, split");
-}
-
 TEST_SUITE_END();
