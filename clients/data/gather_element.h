@@ -40,16 +40,16 @@ struct Look {
 
 /// What a batch is gathered from; all pointers lie in one memory space.
 struct GatherTerms {
-    const void* values;          // [n, num_values] of `type`
-    const std::int32_t* labels;  // [n, target_width]
-    const std::uint32_t* order;  // indices of examples
-    const std::int64_t*
-        cursor;          // where in `order` the batch begins, read when the batch is gathered; nullptr: where `order` points
-    const float* scale;  // [num_values / plane], one a channel, for values of `type`
-    const float* shift;
-    std::uint32_t num_values;  // of one example
-    std::uint32_t plane;       // of one channel
-    ValueType type;
+    const void* values = nullptr;          // [n, num_values] of `type`
+    const std::int32_t* labels = nullptr;  // [n, target_width]
+    const std::uint32_t* order = nullptr;  // indices of examples
+    const std::int64_t* cursor =
+        nullptr;  // where in `order` the batch begins, read when the batch is gathered; nullptr: where `order` points
+    const float* scale = nullptr;  // [num_values / plane], one a channel, for values of `type`
+    const float* shift = nullptr;
+    std::uint32_t num_values = 0;  // of one example
+    std::uint32_t plane = 1;       // of one channel
+    ValueType type = ValueType::U8;
     const float* numbers = nullptr;        // [n, target_width] in place of labels
     std::uint32_t target_width = 1;        // labels, or numbers, of an example
     const std::uint32_t* looks = nullptr;  // beside `order`: how each is seen; nullptr: as it is

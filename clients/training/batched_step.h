@@ -25,7 +25,7 @@ struct BatchedStart {
 
 /// Examples of one row, and by what they are seen where the data set is augmented.
 struct RowBatch : std::span<const std::uint32_t> {
-    using span::span;
+    using span::span;  // NOLINT(modernize-use-equals-default): every way to make one
     RowBatch(std::span<const std::uint32_t> examples, const LookKey& seen_by = {}) : span(examples), look(seen_by) {}
     LookKey look;
 };

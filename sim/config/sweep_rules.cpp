@@ -50,7 +50,7 @@ void check_targets(const SweepConfig& sweep, const Node& root) {
         for (const SweepRun& run : sweep.runs) {
             const std::string& compared_by = clients::learning_task(run.config.task).main_metric().name;
             if (!target || compared_by == metric) continue;
-            throw sweep_error(*root.find(key.c_str()), key,
+            throw sweep_error(*root.find(key), key,
                               fmt::format("runs of task '{}' are compared by their {} (run '{}'); allowed: target_{}",
                                           run.config.task, compared_by, run.id, compared_by));
         }

@@ -44,7 +44,7 @@ static void channel_sums(const ChannelSums& t) {
         over_channels(
             t.channels, [&](std::size_t c, std::size_t n, Mask there) __attribute__((always_inline)) {
                 const float* x = t.x + c;
-                Lanes sum;
+                Lanes sum = zero();
                 if (t.mean == nullptr) {
                     sum = over_pixels(
                         first, last, [&](std::size_t p, Lanes so_far) __attribute__((always_inline)) {
