@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "clients/direct/plan.h"
+#include "clients/direct/squared_error.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +19,7 @@ constexpr std::size_t kGroup = 4;
 Network::Network(const ModelSpec& spec, const Kernels& kernels)
     : kernels_(&kernels),
       layout_(model_layout(spec)),
-      inputs_(static_cast<std::size_t>(spec.input.channels * spec.input.height * spec.input.width)),
-      classes_(static_cast<std::size_t>(spec.num_classes)) {
+      inputs_(static_cast<std::size_t>(spec.input.channels * spec.input.height * spec.input.width)) {
     Plan plan = make_plan(spec, layout_);
     images_ = std::move(plan.images);
     features_ = std::move(plan.features);
@@ -39,7 +39,7 @@ void Network::reserve(std::size_t examples) {
     if (!images_.empty()) images_.reserve(examples, kGroup);
     features_.reserve(examples, examples);
     features_gradient_.resize(images_.empty() ? 0 : examples * features_.inputs());
-    scores_.resize(examples * classes_);
+    answers_.resize(examples * outputs());
 }
 
 float* Network::forward(const Pass& pass, const Batch& batch) {
@@ -50,8 +50,44 @@ float* Network::forward(const Pass& pass, const Batch& batch) {
         x = images_.output(0);
     }
     features_.forward(pass, x, {0, batch.size});
-    std::copy_n(features_.output(0), batch.size * classes_, scores_.data());
-    return scores_.data();
+    std::copy_n(features_.output(0), batch.size * outputs(), answers_.data());
+    return answers_.data();
+}
+
+/// `answers` become their gradient.
+double Network::mean_loss(float* answers, const Batch& batch) const {
+    const float weight = 1.0F / static_cast<float>(batch.size);
+    double loss = 0.0;
+    if (batch.numbers == nullptr)
+        loss = kernels_->softmax_loss(
+            {.scores = answers, .labels = batch.labels, .rows = batch.size, .classes = outputs(), .weight = weight});
+    else
+        for (std::size_t r = 0; r < batch.size; ++r)
+            loss += squared_error(answers + r * outputs(), batch.numbers + r * outputs(), static_cast<std::uint32_t>(outputs()),
+                                  weight)
+                        .squared;
+    return loss / static_cast<double>(batch.size);
+}
+
+/// Adds what the part comes to; `answers` may hold anything afterwards.
+void Network::judge(float* answers, const Batch& part, Quality& quality) const {
+    const std::size_t size = outputs();
+    for (std::size_t r = 0; r < part.size; ++r) {
+        float* row = answers + r * size;
+        if (part.numbers != nullptr) {
+            const NumbersError error = squared_error(row, part.numbers + r * size, static_cast<std::uint32_t>(size), 1.0F);
+            quality.loss_sum += error.squared;
+            quality.absolute_sum += error.absolute;
+            continue;
+        }
+        std::size_t best = 0;
+        for (std::size_t c = 1; c < size; ++c)
+            if (row[c] > row[best] || std::isnan(row[c])) best = c;
+        quality.correct += best == static_cast<std::size_t>(part.labels[r]) ? 1 : 0;
+    }
+    if (part.numbers == nullptr)
+        quality.loss_sum += kernels_->softmax_loss(
+            {.scores = answers, .labels = part.labels, .rows = part.size, .classes = size, .weight = 1.0F});
 }
 
 double Network::descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key) {
@@ -71,17 +107,13 @@ double Network::run(const float* parameters, float* gradient, const Batch& batch
                     .descent = descent};
     images_.begin(pass);
     features_.begin(pass);
-    float* scores = forward(pass, batch);
-    const double loss = kernels_->softmax_loss({.scores = scores,
-                                                .labels = batch.labels,
-                                                .rows = batch.size,
-                                                .classes = classes_,
-                                                .weight = 1.0F / static_cast<float>(batch.size)});
+    float* answers = forward(pass, batch);
+    const double loss = mean_loss(answers, batch);
     features_.begin_backward(pass);
     if (images_.empty()) {
-        features_.backward(pass, batch.examples, scores, nullptr, {0, batch.size});
+        features_.backward(pass, batch.examples, answers, nullptr, {0, batch.size});
     } else {
-        features_.backward(pass, images_.output(0), scores, features_gradient_.data(), {0, batch.size});
+        features_.backward(pass, images_.output(0), answers, features_gradient_.data(), {0, batch.size});
         images_.begin_backward(pass);
         for (std::size_t first = 0; first < batch.size; first += kGroup)
             images_.backward(pass, batch.examples + first * inputs_, features_gradient_.data() + first * features_.inputs(),
@@ -89,7 +121,7 @@ double Network::run(const float* parameters, float* gradient, const Batch& batch
         images_.end_backward(pass);
     }
     features_.end_backward(pass);
-    return loss / static_cast<double>(batch.size);
+    return loss;
 }
 
 Network::Quality Network::evaluate(const float* parameters, const Batch& batch, std::size_t at_once) {
@@ -99,17 +131,12 @@ Network::Quality Network::evaluate(const float* parameters, const Batch& batch, 
     features_.begin(pass);
     Quality quality;
     for (std::size_t first = 0; first < batch.size; first += at_once) {
-        const Batch part{batch.examples + first * inputs_, batch.labels + first, std::min(at_once, batch.size - first)};
-        float* scores = forward(pass, part);
-        for (std::size_t r = 0; r < part.size; ++r) {
-            const float* row = scores + r * classes_;
-            std::size_t best = 0;
-            for (std::size_t c = 1; c < classes_; ++c)
-                if (row[c] > row[best] || std::isnan(row[c])) best = c;
-            quality.correct += best == static_cast<std::size_t>(part.labels[r]) ? 1 : 0;
-        }
-        quality.loss_sum += kernels_->softmax_loss(
-            {.scores = scores, .labels = part.labels, .rows = part.size, .classes = classes_, .weight = 1.0F});
+        Batch part{batch.examples + first * inputs_, nullptr, std::min(at_once, batch.size - first)};
+        if (batch.numbers != nullptr)
+            part.numbers = batch.numbers + first * outputs();
+        else
+            part.labels = batch.labels + first;
+        judge(forward(pass, part), part, quality);
     }
     return quality;
 }

@@ -1,8 +1,10 @@
 // A model that the direct engine trains: its list of layers as operations, planned once. Images go through it a few examples at a time, so that
 // what one of them leaves is still near when it comes back; features in a row go through it as a whole batch, so that each weight is read once.
 //
-//   examples [B][channels][height][width] ─▶ images, in groups ─▶ features, all at once ─▶ scores [B][classes] ─▶ loss
-//                    gradient [trainable] ◀─ images, in groups ◀─ features, all at once ◀─ gradient of scores
+//   examples [B][channels][height][width] ─▶ images, in groups ─▶ features, all at once ─▶ answers [B][outputs] ─▶ loss
+//                    gradient [trainable] ◀─ images, in groups ◀─ features, all at once ◀─ gradient of answers
+//
+// Loss     of a class softmax and cross-entropy, of numbers the squared error, its mean over an example's numbers: nn.CrossEntropyLoss, nn.MSELoss
 #pragma once
 
 #include "aggregation/memory/layout.h"
@@ -19,8 +21,9 @@ std::string misfit(const ModelSpec& spec);
 /// A batch in the host's memory.
 struct Batch {
     const float* examples = nullptr;       // [size][inputs]
-    const std::int64_t* labels = nullptr;  // [size]
+    const std::int64_t* labels = nullptr;  // [size]; null where numbers are told
     std::size_t size = 0;
+    const float* numbers = nullptr;  // [size][outputs], in place of labels
 };
 
 class Network {
@@ -32,7 +35,7 @@ public:
 
     const aggregation::Layout& layout() const { return layout_; }
     std::size_t inputs() const { return inputs_; }
-    std::size_t classes() const { return classes_; }
+    std::size_t outputs() const { return features_.outputs(); }  // a score for each class, or the numbers themselves
 
     /// Mean loss of the batch, and its gradient, written.
     ///
@@ -48,7 +51,8 @@ public:
 
     struct Quality {
         double loss_sum = 0.0;
-        std::size_t correct = 0;
+        double absolute_sum = 0.0;  // of numbers alone: over the examples, of the mean absolute error
+        std::size_t correct = 0;    // of classes alone
     };
     /// Without dropout, in parts of `at_once` examples, which change nothing.
     Quality evaluate(const float* parameters, const Batch& batch, std::size_t at_once = 64);
@@ -57,15 +61,17 @@ private:
     double run(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key, const Descent* descent);
     void reserve(std::size_t examples);
     float* forward(const Pass& pass, const Batch& batch);
+    double mean_loss(float* answers, const Batch& batch) const;
+    void judge(float* answers, const Batch& part, Quality& quality) const;
 
     const Kernels* kernels_;
     aggregation::Layout layout_;
-    std::size_t inputs_, classes_;
+    std::size_t inputs_;
     Chain images_, features_;
     std::vector<Range> stepped_last_;  // what no operation steps itself
     std::size_t reserved_ = 0;
     Floats features_gradient_;  // of what goes from images to features, [B][…]
-    Floats scores_;             // [B][classes]
+    Floats answers_;            // [B][outputs]
 };
 
 }  // namespace fedhive::clients::direct

@@ -38,6 +38,8 @@ device::kernels::Launch DeviceNetwork::launch(const ExamplesView& from, const st
     launch.network = network_;
     launch.from.values = from.values.data();
     launch.from.labels = from.labels.data();
+    launch.from.numbers = from.target.kind == TargetKind::Numbers ? from.numbers.data() : nullptr;
+    launch.from.target_width = from.target.width;
     launch.from.order = order;
     launch.from.cursor = nullptr;
     launch.from.scale = scale_.data() + static_cast<std::size_t>(from.type) * gather_.shift().size();

@@ -14,9 +14,17 @@ DirectBatches::DirectBatches(ExampleShape shape, const Normalization& normalizat
 direct::Batch DirectBatches::gather(const ExamplesView& from, std::span<const std::uint32_t> indices,
                                     std::span<const std::uint32_t> looks) {
     examples_.resize(std::max(examples_.size(), indices.size() * shape_.num_values()));
-    labels_.resize(std::max(labels_.size(), indices.size()));
-    gathering_.time([&] { gather_.gather(from, indices, examples_.data(), labels_.data(), looks); });
-    return {examples_.data(), labels_.data(), indices.size()};
+    direct::Batch batch{examples_.data(), nullptr, indices.size()};
+    if (from.target.kind == TargetKind::Numbers) {
+        numbers_.resize(std::max(numbers_.size(), indices.size() * from.target.width));
+        gathering_.time([&] { gather_.gather(from, indices, examples_.data(), numbers_.data(), looks); });
+        batch.numbers = numbers_.data();
+    } else {
+        labels_.resize(std::max(labels_.size(), indices.size()));
+        gathering_.time([&] { gather_.gather(from, indices, examples_.data(), labels_.data(), looks); });
+        batch.labels = labels_.data();
+    }
+    return batch;
 }
 
 DirectStep::DirectStep(direct::Network& network, const ExamplesView& train, const Normalization& normalization,
@@ -72,6 +80,7 @@ EvaluationResult DirectEvaluation::evaluate(const ExamplesView& from, std::span<
     const direct::Network::Quality quality = network_.evaluate(model_.data, batches_.gather(from, indices));
     EvaluationResult result;
     result.loss_sum = quality.loss_sum;
+    result.absolute_sum = quality.absolute_sum;
     result.correct = quality.correct;
     return result;
 }

@@ -29,6 +29,7 @@ private:
     Stopwatch gathering_;
     std::vector<float> examples_;
     std::vector<std::int64_t> labels_;
+    std::vector<float> numbers_;
 };
 
 class DirectStep final : public TrainingStep {

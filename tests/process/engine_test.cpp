@@ -40,6 +40,19 @@ TEST_SUITE("Engine") {
         CHECK(plain["test_loss"] == one["test_loss"]);
     }
 
+    TEST_CASE("RegressionHasTheSameBitsFromEveryKernel") {
+        const Options regression{"task=regression",
+                                 "data={format: synthetic_linear, num_train: 90, num_test: 20, num_targets: 3, partition: "
+                                 "{scheme: lognormal_sizes, clients: 4}}",
+                                 "model={name: mlp}", "training.cohort=4"};
+        const nlohmann::json fastest = manifest_with(regression), plain = manifest_with(regression, "plain");
+        CHECK(fastest["engine"] == "direct");
+        CHECK(plain["kernels"] == "plain");
+        for (const char* same : {"model_sha256", "test_loss", "test_mse", "test_mae"}) CHECK(plain[same] == fastest[same]);
+        for (const char* workers : {"workers=0", "workers=4"})
+            CHECK(manifest_with(regression + Options{workers})["model_sha256"] == fastest["model_sha256"]);
+    }
+
     TEST_CASE("OtherEngineGivesOtherBitsAndIsRefusedInAResume") {
         Finished run(set(cnn("direct")));
         const nlohmann::json other = manifest_with(cnn("libtorch"));

@@ -113,6 +113,8 @@ std::vector<Case> other_cases() {
         {"training.engine=direct", "training.optimizer={name: adamw}", "training.lr_schedule={name: cosine, over: 2}"},
         {"training.engine=direct", "training.optimizer={name: adagrad}", "training.lr_schedule={warmup_rounds: 1}"},
         {"training.engine=direct", "mode={name: gradient_averaging}", "workers=4"},
+        {"training.engine=direct", "task=regression",
+         "data={format: synthetic_linear, num_train: 120, num_test: 20, num_targets: 3, partition: {scheme: iid, clients: 4}}"},
     };
     std::vector<Case> cases;
     for (const Options& change : changes) {

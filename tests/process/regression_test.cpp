@@ -53,6 +53,17 @@ TEST_SUITE("RegressionRun") {
         for (const char* workers : {"workers=0", "workers=3"}) CHECK(sha_with(kLinear + Options{"rounds=12", workers}) == two);
     }
 
+    TEST_CASE("EitherEngineComesToTheSameNumbersUpToRounding") {
+        const Options wide = kLinear + Options{"model={name: mlp, hidden: 8}", "rounds=4"};
+        FedhiveRun direct(small_config(), set(wide)), libtorch(small_config(), set(wide + Options{"training.engine=libtorch"}));
+        REQUIRE_MESSAGE(direct.end() == "exited with status 0", direct.output());
+        REQUIRE_MESSAGE(libtorch.end() == "exited with status 0", libtorch.output());
+        CHECK(direct.manifest()["engine"] == "direct");
+        CHECK(direct.manifest()["model_sha256"] != libtorch.manifest()["model_sha256"]);
+        for (const char* column : {"train_loss", "test_mse", "test_mae"})
+            CHECK(last(direct, column) == doctest::Approx(last(libtorch, column)).epsilon(1e-4));
+    }
+
     TEST_CASE("ManyClientsAtOnceAndOtherModesReachTheSameError") {
         for (const Options& more :
              {Options{"training.clients_at_once=4", "rounds=12"},
@@ -153,10 +164,6 @@ TEST_SUITE("RegressionRun") {
                 "data.partition.scheme: scheme 'dirichlet' deals examples by their class, and those of task 'regression' have "
                 "numbers "
                 "for targets here; allowed: contiguous, iid, ");
-        refused(kLinear + Options{"training.engine=direct"},
-                "training.engine: the direct engine tells one class of an example, and task 'regression' numbers; allowed "
-                "here: auto, "
-                "libtorch");
         refused(kLinear + Options{"model={name: mlp}", "mode={name: split, cut: fc1}"}, "mode.name: in mode 'split'");
         refused(kLinear + Options{"stop.test_accuracy=0.5"}, "stop.test_accuracy: ");
     }

@@ -131,6 +131,10 @@ TEST_SUITE("TextRun") {
             {"task=next_token", "data.partition={scheme: dirichlet, clients: 4}"},
             "data.partition.scheme: scheme 'dirichlet' deals examples by their class, and those of task 'next_token' have a "
             "class at each position for targets here");
+        refused(
+            {"task=next_token", "training.engine=direct"},
+            "training.engine: the direct engine tells one class of an example, or numbers, and task 'next_token' a class at "
+            "each position; allowed here: auto, libtorch");
         refused({"task=next_token", "mode={name: split, cut: embed}"}, "mode.name: in mode 'split'");
     }
 

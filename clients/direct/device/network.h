@@ -1,7 +1,7 @@
 // A network as one block of threads trains it: layers one after the other over rows of values, as plain data that a kernel reads. C++17.
 //
 //   row      one example's values, all of them side by side: what comes in, then what each layer makes of it, channel by channel
-//            [ examples' values | layer 1's | layer 2's | … | scores ]     of odd length, so that neighbours' rows lie in other banks
+//            [ examples' values | layer 1's | layer 2's | … | answers ]    of odd length, so that neighbours' rows lie in other banks
 //   back     the gradient of a layer's output lies where the output was, and takes the place of its input on the way back; so a layer goes
 //            back from its input alone, and nothing is kept beside the rows
 //   group    rows that there is room for at once; a batch goes through in groups, forward and back, and gradients add up
@@ -58,18 +58,18 @@ struct Layer {
 /// What is known of an example at its end.
 struct Verdict {
     double loss = 0.0;
-    std::uint32_t correct = 0;
-    std::uint32_t unused = 0;
+    std::uint32_t correct = 0;  // of a class alone
+    float absolute = 0.0F;      // of numbers alone: their mean absolute error
 };
 
 struct Network {
     const Layer* layers = nullptr;  // in the memory of whoever runs them
     std::uint32_t num_layers = 0;
-    std::uint32_t num_floats = 0;  // P
-    std::uint32_t trainable = 0;   // the first of them
-    std::uint32_t inputs = 0, classes = 0;
-    std::uint32_t row = 0;  // floats of an example
-    std::uint32_t scores_at = 0;
+    std::uint32_t num_floats = 0;           // P
+    std::uint32_t trainable = 0;            // the first of them
+    std::uint32_t inputs = 0, outputs = 0;  // a score for each class, or the numbers themselves
+    std::uint32_t row = 0;                  // floats of an example
+    std::uint32_t answers_at = 0;
 };
 
 }  // namespace fedhive::clients::direct::device

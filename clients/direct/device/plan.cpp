@@ -152,9 +152,9 @@ Plan make_plan(const ModelSpec& spec) {
     plan.network.num_floats = static_cast<std::uint32_t>(layout.num_floats());
     plan.network.trainable = static_cast<std::uint32_t>(layout.num_trainable());
     plan.network.inputs = inputs;
-    plan.network.classes = static_cast<std::uint32_t>(spec.num_classes);
     plan.network.row = planner.end() | 1U;
-    plan.network.scores_at = planner.at();
+    plan.network.answers_at = planner.at();
+    plan.network.outputs = plan.layers.back().out.size();
     return plan;
 }
 

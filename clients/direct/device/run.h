@@ -6,6 +6,7 @@
 
 #include "clients/data/gather_element.h"
 #include "clients/direct/device/norm.h"
+#include "clients/direct/squared_error.h"
 
 namespace fedhive::clients::direct::device {
 
@@ -78,7 +79,7 @@ FEDHIVE_HOST_DEVICE void forward(const Threads& threads, const Network& network,
     }
 }
 
-/// From the gradient of the scores, which lies in their place.
+/// From the gradient of the answers, which lies in their place.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const Network& network, const Group& group, const Gradients& to) {
     for (std::uint32_t l = network.num_layers; l-- > 0;) {
@@ -140,13 +141,25 @@ FEDHIVE_HOST_DEVICE Verdict judge(float* scores, std::uint32_t classes, std::uin
     return verdict;
 }
 
+/// The squared error of one example's numbers; `answers` become its gradient, times `weight`.
+FEDHIVE_HOST_DEVICE Verdict judge(float* answers, const float* numbers, std::uint32_t size, float weight) {
+    const NumbersError error = squared_error(answers, numbers, size, weight);
+    Verdict verdict;
+    verdict.loss = error.squared;
+    verdict.absolute = static_cast<float>(error.absolute);
+    return verdict;
+}
+
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void judge_rows(const Threads& threads, const Network& network, const element::GatherTerms& from,
                                     std::uint32_t first, const Group& group, float weight, Verdict* verdicts) {
     for_each(threads, group.rows, [&](std::uint32_t r) {
-        const auto label = static_cast<std::uint32_t>(from.labels[from.order[first + r]]);
-        float* const scores = group.values + static_cast<std::size_t>(r) * group.row + network.scores_at;
-        verdicts[r] = judge(scores, network.classes, label, weight);
+        const std::size_t example = from.order[first + r];
+        float* const answers = group.values + static_cast<std::size_t>(r) * group.row + network.answers_at;
+        if (from.numbers == nullptr)
+            verdicts[r] = judge(answers, network.outputs, static_cast<std::uint32_t>(from.labels[example]), weight);
+        else
+            verdicts[r] = judge(answers, from.numbers + example * network.outputs, network.outputs, weight);
     });
 }
 

@@ -40,7 +40,10 @@ struct OnDevice {
     explicit OnDevice(DeviceRun& on_host) : run(on_host), global(run.global.size(), MemorySpace::Cuda) {
         layers.write(run.plan.layers);
         data.write(run.data);
-        labels.write(run.labels);
+        if (run.numbers.empty())
+            labels.write(run.labels);
+        else
+            numbers.write(run.numbers);
         order.write(run.order);
         const float scale_and_shift[] = {run.one, run.zero};
         normal.write(scale_and_shift);
@@ -53,6 +56,7 @@ struct OnDevice {
         launch.from = run.from();
         launch.from.values = data.data();
         launch.from.labels = labels.data();
+        launch.from.numbers = numbers.data();
         launch.from.order = order.data();
         launch.from.scale = normal.data();
         launch.from.shift = normal.data() + 1;
@@ -66,7 +70,7 @@ struct OnDevice {
 
     DeviceRun& run;
     device::DeviceArray<device::Layer> layers;
-    device::DeviceArray<float> data, normal;
+    device::DeviceArray<float> data, normal, numbers;
     device::DeviceArray<std::int32_t> labels;
     device::DeviceArray<std::uint32_t> order;
     aggregation::ParamBuffer global;
@@ -159,6 +163,7 @@ TEST_SUITE("DeviceKernels") {
             for (std::size_t i = 0; i < 40; ++i) {
                 CHECK(verdicts[i].loss == run.verdicts[i].loss);
                 CHECK(verdicts[i].correct == run.verdicts[i].correct);
+                CHECK(verdicts[i].absolute == run.verdicts[i].absolute);
             }
         }
     }

@@ -38,7 +38,10 @@ struct DeviceRun {
         data.resize(std::size_t{examples} * network.inputs);
         for (float& value : data) value = static_cast<float>(stream.normal());
         for (std::uint32_t i = 0; i < examples; ++i) {
-            labels.push_back(static_cast<std::int32_t>(i * 7 % network.classes));
+            if (spec.target.kind != clients::TargetKind::Numbers)
+                labels.push_back(static_cast<std::int32_t>(i * 7 % network.outputs));
+            else
+                for (std::uint32_t k = 0; k < network.outputs; ++k) numbers.push_back(static_cast<float>(stream.normal()));
             order.push_back((i * 11 + 3) % examples);
         }
         local = global;
@@ -52,6 +55,7 @@ struct DeviceRun {
         clients::element::GatherTerms terms{};
         terms.values = data.data();
         terms.labels = labels.data();
+        terms.numbers = numbers.empty() ? nullptr : numbers.data();
         terms.order = order.data();
         terms.scale = &one;
         terms.shift = &zero;
@@ -65,12 +69,17 @@ struct DeviceRun {
     clients::direct::Batch batch(const device::Step& step) {
         host_examples.clear();
         host_labels.clear();
+        host_numbers.clear();
         for (std::uint32_t i = step.first; i < step.first + step.size; ++i) {
             const auto* first = data.data() + std::size_t{order[i]} * network.inputs;
             host_examples.insert(host_examples.end(), first, first + network.inputs);
-            host_labels.push_back(labels[order[i]]);
+            if (numbers.empty())
+                host_labels.push_back(labels[order[i]]);
+            else
+                for (std::size_t k = 0; k < network.outputs; ++k)
+                    host_numbers.push_back(numbers[order[i] * network.outputs + k]);
         }
-        return {host_examples.data(), host_labels.data(), step.size};
+        return {host_examples.data(), host_labels.data(), step.size, numbers.empty() ? nullptr : host_numbers.data()};
     }
 
     device::Plan plan;
@@ -79,6 +88,7 @@ struct DeviceRun {
     std::uint32_t group;
     float one = 1.0F, zero = 0.0F;
     Floats global, data, local, gradient, velocity, values, host_examples;
+    Floats numbers, host_numbers;  // in place of labels
     std::vector<std::int32_t> labels;
     std::vector<std::int64_t> host_labels;
     std::vector<std::uint32_t> order;

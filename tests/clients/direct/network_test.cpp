@@ -38,15 +38,18 @@ struct Case {
         gradient.assign(network.layout().num_trainable(), 7.0F);  // what was there is written over
         examples.resize(kBatch * network.inputs());
         for (float& value : examples) value = static_cast<float>(stream.normal());
-        for (std::size_t i = 0; i < kBatch; ++i) labels.push_back(static_cast<std::int64_t>(i % network.classes()));
+        if (spec.target.kind == TargetKind::Numbers)
+            for (std::size_t i = 0; i < kBatch * network.outputs(); ++i) numbers.push_back(static_cast<float>(stream.normal()));
+        else
+            for (std::size_t i = 0; i < kBatch; ++i) labels.push_back(static_cast<std::int64_t>(i % network.outputs()));
     }
     double loss() { return network.train(parameters.data(), gradient.data(), batch(), kKey); }
-    direct::Batch batch() const { return {examples.data(), labels.data(), kBatch}; }
+    direct::Batch batch() const { return {examples.data(), labels.data(), kBatch, numbers.empty() ? nullptr : numbers.data()}; }
 
     static constexpr std::size_t kBatch = 7;
     static constexpr std::uint64_t kKey = 99;
     direct::Network network;
-    Floats parameters, gradient, examples;
+    Floats parameters, gradient, examples, numbers;  // labels or numbers
     std::vector<std::int64_t> labels;
 };
 
@@ -92,6 +95,8 @@ TEST_SUITE("DirectNetwork") {
             const auto expected = plain.network.evaluate(plain.parameters.data(), plain.batch());
             CHECK(found.loss_sum == expected.loss_sum);
             CHECK(found.correct == expected.correct);
+            CHECK(found.absolute_sum == expected.absolute_sum);
+            CHECK((found.absolute_sum > 0.0) == (spec.target.kind == TargetKind::Numbers));
         }
     }
 
@@ -101,6 +106,7 @@ TEST_SUITE("DirectNetwork") {
             const auto whole = one.network.evaluate(one.parameters.data(), one.batch(), 7);
             const auto parts = one.network.evaluate(one.parameters.data(), one.batch(), 2);
             CHECK(whole.correct == parts.correct);
+            CHECK(whole.absolute_sum == parts.absolute_sum);
             CHECK(whole.loss_sum == doctest::Approx(parts.loss_sum).epsilon(1e-12));
             one.loss();  // what training leaves in the buffers
             CHECK(one.network.evaluate(one.parameters.data(), one.batch(), 7).loss_sum == whole.loss_sum);
@@ -133,6 +139,28 @@ TEST_SUITE("DirectNetwork") {
                 CHECK(both.parameters == one_after_the_other.parameters);
                 CHECK(std::ranges::equal(optimizer.state().host(), other.state().host()));
             }
+    }
+
+    TEST_CASE("SquaredErrorIsAMeanOverNumbersAndExamples") {
+        LayerList layers;
+        layers.add("flatten").add("linear");
+        direct::Network network(fedhive::testing::listed_regression(layers, {1, 1, 1}, 2));
+        // A bias of (1, 3) beside weights of 0: what is off is (-2, 3) and (1, 2).
+        Floats parameters(network.layout().num_floats(), 0.0F), gradient(network.layout().num_trainable());
+        const std::size_t bias = network.layout().entries()[1].offset;
+        parameters[bias] = 1.0F;
+        parameters[bias + 1] = 3.0F;
+        const Floats examples{1, 2}, numbers{3, 0, 0, 1};
+        const direct::Batch batch{examples.data(), nullptr, 2, numbers.data()};
+        CHECK(network.train(parameters.data(), gradient.data(), batch, 0) == (4 + 9 + 1 + 4) / 4.0);
+        CHECK(gradient[bias] == 2 * (-2 + 1) / 4.0F);
+        CHECK(gradient[bias + 1] == 2 * (3 + 2) / 4.0F);
+        CHECK(gradient[0] == 2 * (-2 * 1 + 1 * 2) / 4.0F);  // times the examples
+        CHECK(gradient[1] == 2 * (3 * 1 + 2 * 2) / 4.0F);
+        const auto quality = network.evaluate(parameters.data(), batch);
+        CHECK(quality.loss_sum == (4 + 9) / 2.0 + (1 + 4) / 2.0);
+        CHECK(quality.absolute_sum == (2 + 3) / 2.0 + (1 + 2) / 2.0);
+        CHECK(quality.correct == 0);
     }
 
     TEST_CASE("DropoutFollowsItsKeyAndActsInTrainingOnly") {

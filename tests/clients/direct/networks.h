@@ -9,7 +9,7 @@ namespace fedhive::testing {
 
 inline constexpr clients::ExampleShape kInput{2, 9, 8};
 
-/// Every operation, in the orders that are done as one and in others. Smooth where a difference is taken, but for pools and cuts.
+/// Every operation and both losses, in the orders that are done as one and in others. Smooth where a difference is taken, but for pools and cuts.
 inline std::vector<clients::ModelSpec> networks() {
     clients::LayerList pooled, strided, residual, rows, dropped, plain_pool;
     pooled.add("conv2d", {6, 3, 1, 1}).add("relu").add("max_pool", {2}).add("conv2d", {17, 2}).add("max_pool", {2});
@@ -33,7 +33,8 @@ inline std::vector<clients::ModelSpec> networks() {
     beside.end().end().add("flatten").add("linear");
     return {listed_model(pooled, kInput, 5),       listed_model(strided, kInput, 5), listed_model(residual, kInput, 5),
             listed_model(rows, kInput, 5),         listed_model(dropped, kInput, 5), listed_model(plain_pool, kInput, 5),
-            listed_model(shortcuts, {3, 8, 8}, 5), listed_model(beside, kInput, 5)};
+            listed_model(shortcuts, {3, 8, 8}, 5), listed_model(beside, kInput, 5),  listed_regression(pooled, kInput, 3),
+            listed_regression(strided, kInput, 1)};
 }
 
 }  // namespace fedhive::testing

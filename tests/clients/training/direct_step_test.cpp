@@ -56,23 +56,31 @@ std::vector<ModelSpec> models() {
     std::vector<ModelSpec> specs;
     for (const char* name : {"lr", "mlp", "mnist_cnn", "cnn_m"}) specs.push_back(testing::small_model(name, {1, 28, 28}, 10));
     specs.push_back(named_model("resnet20", {3, 9, 10}, 10));
+    specs.push_back(named_model("linear_regression", {12, 1, 1}, 0, {}, {TargetKind::Numbers, 1}));
     Stream stream(20, Purpose::ModelInit);
     for (int i = 0; i < 12; ++i)
         specs.push_back(
             testing::listed_model(random_layers(stream), i % 2 == 0 ? ExampleShape{1, 28, 28} : ExampleShape{3, 17, 20}));
+    for (std::uint32_t numbers : {1U, 3U, 20U})
+        specs.push_back(testing::listed_regression(random_layers(stream), {3, 17, 20}, numbers));
     return specs;
 }
 
 /// Bytes without ties within a pool, where both engines are right and may differ.
 struct Drawn {
-    explicit Drawn(const ExampleShape& shape) : values(64 * shape.num_values()), labels(64) {
+    explicit Drawn(const ModelSpec& spec) : values(64 * spec.input.num_values()) {
         Stream stream(9, Purpose::TrainData);
         for (std::uint8_t& value : values) value = static_cast<std::uint8_t>(stream.below(256));
+        const bool tells_numbers = spec.target.kind == TargetKind::Numbers;
+        labels.resize(tells_numbers ? 0 : 64);
         for (auto& label : labels) label = static_cast<std::int32_t>(stream.below(10));
-        view = {shape, values, labels};
+        numbers.resize(tells_numbers ? std::size_t{64} * spec.target.width : 0);
+        for (float& number : numbers) number = static_cast<float>(stream.normal());
+        view = {.shape = spec.input, .values = values, .labels = labels, .target = spec.target, .numbers = numbers};
     }
     std::vector<std::uint8_t> values;
-    std::vector<std::int32_t> labels;
+    std::vector<std::int32_t> labels;  // or
+    std::vector<float> numbers;
     ExamplesView view;
 };
 
@@ -93,7 +101,7 @@ TEST_SUITE("DirectStep") {
         int number = 0;
         for (const ModelSpec& spec : models()) {
             CAPTURE(number++);
-            const Drawn examples(spec.input);
+            const Drawn examples(spec);
             const Normalization normalization{{0.4}, {0.25}};
             const aggregation::SgdOptions optimizer{0.02F, 0.9F, 0.01F, false};
             FlatModel model(spec, aggregation::MemorySpace::Host);
@@ -129,6 +137,7 @@ TEST_SUITE("DirectStep") {
             const EvaluationResult found = direct_evaluation.evaluate_range(global, examples.view, 3, 60);
             CHECK(found.loss_sum == doctest::Approx(wanted.loss_sum).epsilon(1e-5));
             CHECK(found.correct == wanted.correct);
+            CHECK(found.absolute_sum == doctest::Approx(wanted.absolute_sum).epsilon(1e-5));
         }
     }
 }

@@ -8,7 +8,9 @@
 #include "clients/data/shared_dataset.h"
 #include "clients/training/clipped_step.h"
 #include "clients/training/device_clients.h"
+#include "clients/training/direct_step.h"
 #include "tests/conformance/training_step_conformance.h"
+#include "tests/support/drawn_numbers.h"
 #include "tests/support/skip.h"
 #include "tests/support/small_model.h"
 
@@ -32,16 +34,20 @@ ModelSpec dropping(const ExampleShape& input, std::int64_t num_classes) {
     return fedhive::testing::listed_model(layers, input, num_classes);
 }
 
-/// A step with the data it takes, over images where the model takes such.
+Dataset drawn(const std::string& name, std::uint32_t numbers) {
+    Dataset classes =
+        name != "mnist_cnn" ? draw_synthetic({kBlockExamples, 10, 4, 12, 2.0}, 7) : draw_glyphs(kBlockExamples, 10, 7);
+    return numbers == 0 ? classes : fedhive::testing::with_numbers(std::move(classes), numbers);
+}
+
+/// A step with the data it takes, over images where the model takes such; towards classes, or so many numbers.
 struct BlockModel {
-    BlockModel(const std::string& name, bool dropout, const aggregation::OptimizerOptions& optimizer)
-        : dataset(SharedDataset::create(
-              name != "mnist_cnn" ? draw_synthetic({kBlockExamples, 10, 4, 12, 2.0}, 7) : draw_glyphs(kBlockExamples, 10, 7),
-              partition_contiguous(kBlockExamples, 3))),
+    BlockModel(const std::string& name, bool dropout, const aggregation::OptimizerOptions& optimizer, std::uint32_t numbers = 0)
+        : dataset(SharedDataset::create(drawn(name, numbers), partition_contiguous(kBlockExamples, 3))),
           uploaded(dataset.upload(aggregation::cuda_driver())),
-          spec(name == "dropping"
-                   ? dropping(dataset.map().shape, dataset.map().num_classes)
-                   : fedhive::testing::small_model(name, dataset.map().shape, dataset.map().num_classes, dropout)),
+          spec(name == "dropping" ? dropping(dataset.map().shape, dataset.map().num_classes)
+                                  : fedhive::testing::small_model(name, dataset.map().shape, dataset.map().num_classes, dropout,
+                                                                  dataset.map().target)),
           network(spec, {}, shared_bytes_of_device()),
           step(network, dataset.train(MemorySpace::Cuda), optimizer, 16) {}
     aggregation::ParamBuffer start() const {
@@ -62,12 +68,12 @@ struct BlockModel {
     DeviceStep step;
 };
 
-StepUnderTest step_of(const std::string& name) {
+StepUnderTest step_of(const std::string& name, std::uint32_t numbers = 0) {
     const auto make = [=](const aggregation::OptimizerOptions& optimizer) {
-        const auto model = std::make_shared<BlockModel>(name, false, optimizer);
+        const auto model = std::make_shared<BlockModel>(name, false, optimizer, numbers);
         return std::shared_ptr<TrainingStep>(model, &model->step);
     };
-    return {make, BlockModel(name, false, {}).start()};
+    return {make, BlockModel(name, false, {}, numbers).start()};
 }
 
 }  // namespace
@@ -76,17 +82,20 @@ TEST_SUITE("DeviceSteps") {
     TEST_CASE("Gpu: DeviceStepsConform") {
         if (!has_device()) FEDHIVE_SKIP("there is no CUDA device");
         conformance::training_step_conforms(step_of("mlp"));
+        conformance::training_step_conforms(step_of("mlp", 2));
         conformance::dropout_follows_the_clients_seed(step_of("dropping"));
     }
 
     TEST_CASE("Gpu: WholeClientsHaveTheBitsOfTheirSteps") {
         if (!has_device()) FEDHIVE_SKIP("there is no CUDA device");
-        for (const auto& [name, sgd, mu] : std::vector<std::tuple<std::string, aggregation::SgdOptions, float>>{
-                 {"lr", {0.125F, 0.0F, 0.25F, false}, 0.0F},
-                 {"mlp", {0.125F, 0.5F, 0.25F, true}, 0.5F},
-                 {"mnist_cnn", {0.125F, 0.5F, 0.0F, false}, 0.0F}}) {
+        for (const auto& [name, numbers, sgd, mu] :
+             std::vector<std::tuple<std::string, std::uint32_t, aggregation::SgdOptions, float>>{
+                 {"lr", 0, {0.125F, 0.0F, 0.25F, false}, 0.0F},
+                 {"mlp", 0, {0.125F, 0.5F, 0.25F, true}, 0.5F},
+                 {"mlp", 3, {0.125F, 0.5F, 0.0F, false}, 0.0F},
+                 {"mnist_cnn", 0, {0.125F, 0.5F, 0.0F, false}, 0.0F}}) {
             CAPTURE(name);
-            BlockModel on(name, true, sgd);
+            BlockModel on(name, true, sgd, numbers);
             const aggregation::ParamBuffer global = on.start();
             const ExamplesView train = on.dataset.train(MemorySpace::Cuda);
             DeviceClients whole(on.network, train, sgd, 8);
@@ -132,6 +141,19 @@ TEST_SUITE("DeviceSteps") {
         CHECK(all.correct > 0);
         CHECK(parts.loss_sum == doctest::Approx(all.loss_sum).epsilon(1e-12));
         CHECK_THROWS_AS(evaluation.evaluate_range(global, examples, kBlockExamples, 1), Fault);
+        BlockModel numbers("mlp", false, {}, 2);
+        const aggregation::ParamBuffer start = numbers.start();
+        const EvaluationResult of_numbers =
+            DeviceEvaluation(numbers.network)
+                .evaluate_range(start, numbers.dataset.train(MemorySpace::Cuda), 0, kBlockExamples);
+        direct::Network host(numbers.spec);
+        DirectEvaluation on_host(host, numbers.spec.input, {});
+        const auto from = conformance::download(start);
+        const EvaluationResult expected =
+            on_host.evaluate_range({from.data(), from.size(), MemorySpace::Host}, numbers.dataset.train(), 0, kBlockExamples);
+        CHECK(of_numbers.correct == 0);
+        CHECK(of_numbers.loss_sum == doctest::Approx(expected.loss_sum).epsilon(1e-6));
+        CHECK(of_numbers.absolute_sum == doctest::Approx(expected.absolute_sum).epsilon(1e-6));
     }
 
     TEST_CASE("Gpu: DeviceRefusesExamplesThatAreNotThereAndModelsWithoutRoom") {

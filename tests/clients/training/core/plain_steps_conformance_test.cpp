@@ -7,12 +7,14 @@
 #include "clients/training/supervised_batched_step.h"
 #include "clients/training/supervised_step.h"
 #include "tests/conformance/batched_step_conformance.h"
+#include "tests/support/drawn_numbers.h"
 #include "tests/support/plain_engine/steps.h"
 #include "tests/support/small_model.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <optional>
 
 using namespace fedhive;
 using namespace fedhive::clients;
@@ -69,14 +71,23 @@ BatchedStepUnderTest many(const std::string& name, bool supervised) {
 
 /// The same of the direct engine, over images where the model takes such.
 struct DirectModel {
-    explicit DirectModel(const std::string& name, bool dropout, const aggregation::OptimizerOptions& optimizer)
-        : dataset(name == "lr" || name == "mlp" ? draw_synthetic({64, 10, 4, 12, 2.0}, 7) : draw_glyphs(64, 10, 7)),
-          network(fedhive::testing::small_model(name, dataset.train.shape, dataset.num_classes, dropout)),
-          step(network, {dataset.train.shape, dataset.train.values, dataset.train.labels}, {}, optimizer) {}
+    explicit DirectModel(const std::string& name, bool dropout, const aggregation::OptimizerOptions& optimizer,
+                         std::uint32_t numbers = 0)
+        : dataset(name == "lr" || name == "mlp" ? draw_synthetic({64, 10, 4, 12, 2.0}, 7) : draw_glyphs(64, 10, 7)) {
+        if (numbers > 0) dataset = fedhive::testing::with_numbers(std::move(dataset), numbers);
+        const Examples& train = dataset.train;
+        network.emplace(fedhive::testing::small_model(name, train.shape, dataset.num_classes, dropout, train.target));
+        const ExamplesView view{.shape = train.shape,
+                                .values = train.values,
+                                .labels = train.labels,
+                                .target = train.target,
+                                .numbers = train.numbers};
+        step.emplace(*network, view, Normalization{}, optimizer);
+    }
     aggregation::ParamBuffer start() const {
-        aggregation::testing::Floats global(network.layout().num_floats(), 0.0F);
+        aggregation::testing::Floats global(network->layout().num_floats(), 0.0F);
         Stream stream(4, Purpose::ModelInit);
-        for (const auto& entry : network.layout().entries()) {
+        for (const auto& entry : network->layout().entries()) {
             const double fan_in = static_cast<double>(entry.size) / static_cast<double>(entry.shape[0]);
             for (float& value : std::span(global).subspan(entry.offset, entry.size))
                 value = static_cast<float>(0.5 / std::sqrt(fan_in) * stream.normal());
@@ -85,16 +96,17 @@ struct DirectModel {
     }
 
     Dataset dataset;
-    direct::Network network;
-    DirectStep step;
+    std::optional<direct::Network> network;
+    std::optional<DirectStep> step;
 };
 
-StepUnderTest directly(const std::string& name, bool dropout = false) {
+/// To tell a class, or so many numbers.
+StepUnderTest directly(const std::string& name, bool dropout = false, std::uint32_t numbers = 0) {
     const auto make = [=](const aggregation::OptimizerOptions& optimizer) {
-        const auto model = std::make_shared<DirectModel>(name, dropout, optimizer);
-        return std::shared_ptr<TrainingStep>(model, &model->step);
+        const auto model = std::make_shared<DirectModel>(name, dropout, optimizer, numbers);
+        return std::shared_ptr<TrainingStep>(model, &*model->step);
     };
-    return {make, DirectModel(name, dropout, {}).start()};
+    return {make, DirectModel(name, dropout, {}, numbers).start()};
 }
 
 }  // namespace
@@ -105,7 +117,7 @@ TEST_SUITE("ClippedStepConforms") {
         struct Clipped {
             explicit Clipped(const aggregation::OptimizerOptions& optimizer) : model("mlp", false, optimizer) {}
             DirectModel model;
-            ClippedStep step{model.step, 1e9};
+            ClippedStep step{*model.step, 1e9};
         };
         const auto make = [](const aggregation::OptimizerOptions& optimizer) {
             const auto held = std::make_shared<Clipped>(optimizer);
@@ -121,6 +133,10 @@ TEST_SUITE("DirectStepsConform") {
             CAPTURE(name);
             conformance::training_step_conforms(directly(name));
         }
+    }
+    TEST_CASE("DirectStepsTowardsNumbersConform") {
+        conformance::training_step_conforms(directly("mlp", false, 1));
+        conformance::training_step_conforms(directly("mnist_cnn", false, 3));
     }
     TEST_CASE("DirectDropoutFollowsTheClientsSeed") {
         for (const char* name : {"mnist_cnn", "cnn_m"}) {
