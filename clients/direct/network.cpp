@@ -92,6 +92,7 @@ void Network::judge(float* answers, const Batch& part, Quality& quality) const {
 
 double Network::descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key) {
     const double loss = run(descent.parameters, gradient, batch, dropout_key, &descent);
+    const Section section({.watch = watch_}, nullptr, Part::Optimizer);
     for (const Range& range : stepped_last_) step(descent, range, gradient + range.first);
     return loss;
 }
@@ -104,11 +105,15 @@ double Network::run(const float* parameters, float* gradient, const Batch& batch
                     .gradient = gradient,
                     .training = true,
                     .dropout_key = dropout_key,
-                    .descent = descent};
+                    .descent = descent,
+                    .watch = watch_};
     images_.begin(pass);
     features_.begin(pass);
     float* answers = forward(pass, batch);
-    const double loss = mean_loss(answers, batch);
+    const double loss = [&] {
+        const Section section(pass, nullptr, Part::Loss);
+        return mean_loss(answers, batch);
+    }();
     features_.begin_backward(pass);
     if (images_.empty()) {
         features_.backward(pass, batch.examples, answers, nullptr, {0, batch.size});

@@ -57,6 +57,9 @@ public:
     /// Without dropout, in parts of `at_once` examples, which change nothing.
     Quality evaluate(const float* parameters, const Batch& batch, std::size_t at_once = 64);
 
+    /// Told of each section of what follows; null: nobody is. It changes no bit.
+    void watched_by(Watch* watch) { watch_ = watch; }
+
 private:
     double run(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key, const Descent* descent);
     void reserve(std::size_t examples);
@@ -65,6 +68,7 @@ private:
     void judge(float* answers, const Batch& part, Quality& quality) const;
 
     const Kernels* kernels_;
+    Watch* watch_ = nullptr;
     aggregation::Layout layout_;
     std::size_t inputs_;
     Chain images_, features_;

@@ -19,19 +19,26 @@ void Chain::reserve(std::size_t examples, std::size_t group) {
 }
 
 void Chain::begin(const Pass& pass) {
-    for (const auto& op : ops_) op->begin(pass);
+    for (const auto& op : ops_) {
+        const Section section(pass, op.get(), Part::Forward);
+        op->begin(pass);
+    }
 }
 
 void Chain::forward(const Pass& pass, const float* x, Rows rows) {
     for (std::size_t i = 0; i < ops_.size(); ++i) {
         float* y = values_[i].data() + rows.first * ops_[i]->outputs();
+        const Section section(pass, ops_[i].get(), Part::Forward);
         ops_[i]->forward(pass, x, y, rows);
         x = y;
     }
 }
 
 void Chain::begin_backward(const Pass& pass) {
-    for (const auto& op : ops_) op->begin_backward(pass);
+    for (const auto& op : ops_) {
+        const Section section(pass, op.get(), Part::DataGradient);
+        op->begin_backward(pass);
+    }
 }
 
 void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows) {
@@ -42,6 +49,7 @@ void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float*
         flow.y = values_[i].data() + rows.first * op.outputs();
         flow.y_gradient = y_gradient;
         flow.x_gradient = i == 0 ? x_gradient : gradients_[i].data();
+        const Section section(pass, &op, Part::DataGradient);
         ops_[i]->backward(pass, flow, rows);
         y_gradient = flow.x_gradient;
     }
@@ -52,7 +60,10 @@ void Chain::steps_itself(std::vector<Range>& ranges) const {
 }
 
 void Chain::end_backward(const Pass& pass) {
-    for (const auto& op : ops_) op->end_backward(pass);
+    for (const auto& op : ops_) {
+        const Section section(pass, op.get(), Part::WeightGradient);
+        op->end_backward(pass);
+    }
 }
 
 }  // namespace fedhive::clients::direct

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace fedhive::clients::direct {
@@ -22,6 +23,22 @@ struct Range {
     std::size_t first = 0, size = 0;
 };
 
+class Op;
+
+/// What a part of a step is for.
+enum class Part : std::uint8_t { Forward, DataGradient, WeightGradient, Loss, Optimizer };
+
+/// Who is told where a step goes. Sections may lie within others.
+class Watch {
+public:
+    Watch() = default;
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    virtual ~Watch() = default;
+    virtual void enter(const Op* op, Part part) = 0;  // null: the network's own work
+    virtual void leave() = 0;
+};
+
 /// What a pass over a batch is done with; the pointers hold until its end.
 struct Pass {
     const Kernels* kernels = nullptr;
@@ -30,6 +47,23 @@ struct Pass {
     bool training = true;               // dropout acts
     std::uint64_t dropout_key = 0;      // of this batch
     const Descent* descent = nullptr;   // backward steps what steps_itself() names, in place of writing its gradient
+    Watch* watch = nullptr;             // told of each section, or nobody is
+};
+
+/// From here to the end of its scope.
+class Section {
+public:
+    Section(const Pass& pass, const Op* op, Part part) : watch_(pass.watch) {
+        if (watch_ != nullptr) watch_->enter(op, part);
+    }
+    Section(const Section&) = delete;
+    Section& operator=(const Section&) = delete;
+    ~Section() {
+        if (watch_ != nullptr) watch_->leave();
+    }
+
+private:
+    Watch* watch_;
 };
 
 /// Examples [first, first + count) of the batch.
@@ -58,6 +92,10 @@ public:
     std::size_t inputs() const { return inputs_; }    // floats of an example
     std::size_t outputs() const { return outputs_; }  // likewise
 
+    /// The layers that it does, by their numbers in the model's list; none where it brings values into another order.
+    const std::vector<std::string>& layers() const { return layers_; }
+    void does(std::vector<std::string> layers) { layers_ = std::move(layers); }
+
     /// Room for batches of so many examples, of which at most `group` go back at once.
     virtual void reserve([[maybe_unused]] std::size_t examples, [[maybe_unused]] std::size_t group) {}
 
@@ -69,7 +107,8 @@ public:
 
     virtual void begin_backward(const Pass&) {}
 
-    /// Writes flow.x_gradient and adds to the parameters' gradient, rows in ascending order.
+    /// Writes flow.x_gradient and adds to the parameters' gradient, rows in ascending order; the latter in sections of its own where it is
+    /// a product.
     virtual void backward(const Pass& pass, const Flow& flow, Rows rows) = 0;
 
     /// Writes the parameters' gradient where it was kept in another order.
@@ -81,6 +120,7 @@ public:
 
 private:
     std::size_t inputs_, outputs_;
+    std::vector<std::string> layers_;
 };
 
 using Floats = std::vector<float>;
@@ -89,6 +129,8 @@ using Floats = std::vector<float>;
 class Chain {
 public:
     void add(std::unique_ptr<Op> op) { ops_.push_back(std::move(op)); }
+    std::size_t size() const { return ops_.size(); }
+    Op& last() { return *ops_.back(); }
     bool empty() const { return ops_.empty(); }
     std::size_t inputs() const { return ops_.front()->inputs(); }
     std::size_t outputs() const { return ops_.back()->outputs(); }

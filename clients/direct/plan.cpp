@@ -49,7 +49,15 @@ public:
 
     /// Appends the operations of the layers; images lie pixel by pixel, channels side by side, or, where not `pixels`, there are none.
     void append(Chain& chain, const Layers& layers, bool pixels) {
-        for (std::size_t i = 0; i < layers.size();) i = append_at(chain, layers, i, pixels);
+        for (std::size_t i = 0; i < layers.size();) {
+            const std::size_t before = chain.size(), next = append_at(chain, layers, i, pixels);
+            if (chain.size() > before) {
+                std::vector<std::string> numbers;
+                for (; i < next; ++i) numbers.push_back(layers[i].number);
+                chain.last().does(std::move(numbers));
+            }
+            i = next;
+        }
     }
 
     Place place_of(const PlannedLayer& layer) const {

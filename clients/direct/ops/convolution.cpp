@@ -212,10 +212,14 @@ private:
                 for (std::size_t p = 0; p < out_.pixels(); ++p)
                     for (std::size_t c = 0; c < t_.channels; ++c) gradient[p * t_.channels + c] *= scale[c];
             }
-            list_by_channel(pass, gradient, which_.data() + (rows.first + r) * out_.size(), r);
+            {
+                const Section section(pass, this, Part::WeightGradient);
+                list_by_channel(pass, gradient, which_.data() + (rows.first + r) * out_.size(), r);
+            }
             if (flow.x_gradient != nullptr)
                 input_gradient(pass, gradient, which_.data() + (rows.first + r) * out_.size(), flow.x_gradient + r * inputs());
         }
+        const Section section(pass, this, Part::WeightGradient);
         for (std::size_t c = 0; c < t_.channels; ++c) {
             const float* values = of_channel_.values_of(c);
             for (std::size_t n = 0; n < of_channel_.counts[c]; ++n) bias_sums_[c] += values[n];
@@ -287,8 +291,11 @@ private:
     void backward_plain(const Pass& pass, const Flow& flow, Rows rows) {
         const float* x = t_.padding == 0 ? flow.x : padded_x_.data() + rows.first * padded_.size();
         for (std::size_t r = 0; r < rows.count; ++r) {
-            spread(pass, flow.y + r * outputs(), flow.y_gradient + r * outputs());
-            add_weight_gradient(pass, x + r * padded_.size());
+            {
+                const Section section(pass, this, Part::WeightGradient);
+                spread(pass, flow.y + r * outputs(), flow.y_gradient + r * outputs());
+                add_weight_gradient(pass, x + r * padded_.size());
+            }
             if (flow.x_gradient != nullptr) dense_input_gradient(pass, flow.x_gradient + r * inputs());
         }
     }

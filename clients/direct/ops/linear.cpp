@@ -42,6 +42,7 @@ public:
                                        .columns = inputs(),
                                        .outer = 1,
                                        .inner = outputs()});
+        const Section section(pass, this, Part::WeightGradient);
         if (pass.descent != nullptr)
             descend(pass, flow, rows);
         else

@@ -1,6 +1,7 @@
 """Measures what scripts/bench was asked for; see scripts/bench -h, which builds the programs and calls this.
 
 usage: python3 -m bench [--gpu] [--peers] [--repeats N] [--rounds N] [--out DIR] [--quick] [--again] [W…]
+       python3 -m bench --advise CONFIG | --layers CONFIG [--set KEY=VALUE]
 """
 import argparse
 import importlib
@@ -32,6 +33,8 @@ def arguments():
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--advise", type=Path, metavar="CONFIG")
+    parser.add_argument("--layers", type=Path, metavar="CONFIG")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     given = parser.parse_args()
     known = list(dict.fromkeys(workloads.NAMES + [workload["id"] for workload in workloads.training(ROOT)]))
     if unknown := [name for name in given.workloads if name not in known]:
@@ -40,7 +43,9 @@ def arguments():
         parser.error(f"argument --repeats: {given.repeats} is out of range; allowed: 1 or more")
     if given.rounds is not None and given.rounds < 2:
         parser.error(f"argument --rounds: {given.rounds} is out of range; allowed: 2 or more, since the first one warms up")
-    for name in ("peers", "advise"):
+    if given.set and not given.layers:
+        parser.error("argument --set: goes with --layers alone")
+    for name in ("peers", "advise", "layers"):
         if getattr(given, name) and not optional(name):
             parser.error(f"argument --{name}: this checkout has no scripts/lib/bench/{name}.py")
     return given
@@ -48,6 +53,8 @@ def arguments():
 
 def targets(given):
     """What scripts/bench is to build."""
+    if given.layers:
+        return ["fedhive", "layer_speed"]
     return ["fedhive"] if given.advise else ["fedhive", "round_overhead", "aggregation_speed", "ideal_gpu" if given.gpu else "ideal_loop"]
 
 
@@ -121,6 +128,8 @@ def main():
         return 0
     if given.advise:
         return optional("advise").main(given.advise, given.build / "fedhive", given)
+    if given.layers:
+        return optional("layers").main(given.layers, given)
     try:
         return bench(given)
     except measure.Failed as error:

@@ -1,0 +1,249 @@
+// Where a local step of the direct engine goes, layer by layer, beside LibTorch's time for the same layers and beside what the core could do at
+// most: `fedhive bench --layers`.
+//
+//   layer_speed CONFIG SECONDS [KEY=VALUE…]      measures so long, one thread, everything in turn; prints a JSON object, times in seconds.
+//                                                docs/speed.md says what is in it
+#include "aggregation/base/error.h"
+#include "clients/training/direct_step.h"
+#include "clients/training/engine.h"
+#include "clients/training/libtorch_step.h"
+#include "sim/plan/experiment.h"
+#include "tests/bench/layers/fma_peak.h"
+#include "tests/bench/layers/layer_watch.h"
+#include "tests/bench/layers/libtorch_layers.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <map>
+#include <optional>
+
+using namespace fedhive;
+using namespace fedhive::bench;
+using clients::PlannedLayer;
+using clients::direct::Op;
+using clients::direct::Part;
+
+namespace {
+
+/// An operation, with what the pieces of a step come to that are its own.
+struct Measured {
+    LibtorchLayers::Layers layers;
+    bool asked_for = true;  // the gradient of what comes in
+    double forward_s = 0.0, data_gradient_s = 0.0, weight_gradient_s = 0.0;
+    std::optional<LibtorchLayers> libtorch;
+};
+
+void add_by_number(const std::vector<PlannedLayer>& layers, std::map<std::string, const PlannedLayer*>& all) {
+    for (const PlannedLayer& layer : layers) {
+        all[layer.number] = &layer;
+        add_by_number(layer.residual, all);
+        add_by_number(layer.shortcut, all);
+    }
+}
+
+/// Multiplications of one example's forward pass, each with an addition, where the layer is a product with weights.
+double products_of(const PlannedLayer& layer) {
+    const std::string& kind = layer.kind->name;
+    if (kind == "linear") return clients::num_values(layer.fit.parameters.front().shape);
+    if (kind != "conv2d") return 0.0;
+    return clients::num_values(layer.fit.parameters.front().shape) * static_cast<double>(layer.fit.out[1] * layer.fit.out[2]);
+}
+
+template <typename Work>
+double seconds_of(const Work& work) {
+    const std::int64_t start = now_ns();
+    work();
+    return seconds_between(start, now_ns());
+}
+
+/// As JSON has it: null where there is nothing of the kind.
+nlohmann::json told(double seconds) { return std::isfinite(seconds) ? nlohmann::json(seconds) : nlohmann::json(); }
+
+class Bench {
+public:
+    explicit Bench(const sim::Experiment& run)
+        : run_(run),
+          plan_(clients::plan_model(run.model)),
+          network_(run.model),
+          direct_(network_, run.dataset.train(), run.worker_plan.normalization.get(), run.worker_plan.optimizer),
+          model_(run.model, aggregation::MemorySpace::Host),
+          libtorch_(model_, run.dataset.train(), run.worker_plan.normalization.get(), run.worker_plan.optimizer),
+          global_(run.layout.num_floats()) {
+        add_by_number(plan_, by_number_);
+        clients::initial_parameters(run.model, run.layout, run.config.seed, global_);
+        const std::size_t there = run.dataset.train().size();
+        for (std::size_t i = 0; i < run.worker_plan.training.batch_size; ++i)
+            batch_.push_back(static_cast<std::uint32_t>(i % there));
+    }
+
+    void measure(double seconds) {
+        find_operations();
+        const std::int64_t start = now_ns();
+        do {
+            const double fma_s = seconds_of([&] { fma_ = multiply_and_add(kernels(), 50'000); });
+            peak_ = std::max(peak_, fma_.flops / fma_s);
+            // A few after each other: the first one finds what the others' work has left of the caches.
+            for (int i = 0; i < 3; ++i) shorten(step_s_, step(direct_));
+            for (int i = 0; i < 3; ++i) watched_step();
+            for (int i = 0; i < 2; ++i) shorten(libtorch_step_s_, step(libtorch_));
+            for (Measured& one : operations_)
+                if (one.libtorch) one.libtorch->run();
+            ++turns_;
+        } while (seconds_between(start, now_ns()) < seconds);
+        add_pieces();
+    }
+
+    nlohmann::json found() const {
+        nlohmann::json layers = nlohmann::json::array();
+        for (const Measured& one : operations_) layers.push_back(told_of(one));
+        return {{"model", run_.model.name.get()},
+                {"kernels", kernels()},
+                {"batch_size", batch_.size()},
+                {"turns", turns_},
+                {"peak_flops", peak_},
+                {"fma_sum", fma_.sum},
+                {"step_s", step_s_},
+                {"loss_s", loss_s_},
+                {"optimizer_s", optimizer_s_},
+                {"rest_s", rest_s_},
+                {"libtorch_step_s", libtorch_step_s_},
+                {"layers", layers}};
+    }
+
+private:
+    static std::string kernels() { return std::string(clients::direct::kernels().name); }
+    static void shorten(double& least, double seconds) { least = std::min(least, seconds); }
+
+    /// A client's first, from the model that the experiment begins with: all steps are the same one.
+    double step(clients::TrainingStep& step) {
+        clients::ClientStart start;
+        start.global = global_;
+        start.dropout_seed = 1;
+        step.begin(start);
+        return seconds_of([&] { step.step(batch_); });
+    }
+
+    void watched_step() {
+        clients::ClientStart start;
+        start.global = global_;
+        start.dropout_seed = 1;
+        direct_.begin(start);
+        network_.watched_by(&watch_);
+        watch_.begin_step();
+        direct_.step(batch_);
+        watch_.end_step();
+        network_.watched_by(nullptr);
+    }
+
+    /// In the order in which they go forward.
+    void find_operations() {
+        watched_step();
+        for (const LayerWatch::Piece& piece : watch_.pieces()) {
+            const Op* op = piece.owner.op;
+            if (op == nullptr || places_.contains(op)) continue;
+            places_[op] = operations_.size();
+            Measured& one = operations_.emplace_back();
+            for (const std::string& number : op->layers()) one.layers.push_back(by_number_.at(number));
+            one.asked_for = one.layers.empty() || one.layers.front() != first_with_weights();
+            if (LibtorchLayers::has(one.layers))
+                one.libtorch.emplace(one.layers, static_cast<std::int64_t>(batch_.size()), one.asked_for);
+        }
+    }
+
+    /// Whose input nobody asks a gradient of.
+    const PlannedLayer* first_with_weights() const {
+        const auto first = std::ranges::find_if(plan_, &PlannedLayer::has_parameters);
+        return first == plan_.end() ? nullptr : &*first;
+    }
+
+    void add_pieces() {
+        for (const LayerWatch::Piece& piece : watch_.pieces()) {
+            const double seconds = seconds_between(0, piece.shortest_ns);
+            Measured* const one = piece.owner.op == nullptr ? nullptr : &operations_[places_.at(piece.owner.op)];
+            if (!piece.owner.part)
+                rest_s_ += seconds;
+            else if (*piece.owner.part == Part::Loss)
+                loss_s_ += seconds;
+            else if (*piece.owner.part == Part::Optimizer)
+                optimizer_s_ += seconds;
+            else if (*piece.owner.part == Part::Forward)
+                one->forward_s += seconds;
+            else if (*piece.owner.part == Part::DataGradient)
+                one->data_gradient_s += seconds;
+            else
+                one->weight_gradient_s += seconds;
+        }
+    }
+
+    static nlohmann::json told_of(const Measured& one) {
+        nlohmann::json told_layer{{"layers", nlohmann::json::array()},
+                                  {"forward_s", one.forward_s},
+                                  {"data_gradient_s", one.data_gradient_s},
+                                  {"weight_gradient_s", one.weight_gradient_s}};
+        double products = 0.0;
+        for (const PlannedLayer* layer : one.layers) {
+            const std::string& kind = layer->kind->name;
+            const std::int64_t kernel = kind == "conv2d" ? layer->arguments.integer("kernel") : 0;
+            told_layer["layers"].push_back({{"number", layer->number},
+                                            {"kind", kernel > 0 ? fmt::format("{} {} x {}", kind, kernel, kernel) : kind},
+                                            {"in", clients::text_of(layer->in)},
+                                            {"out", clients::text_of(layer->fit.out)}});
+            products += products_of(*layer);
+        }
+        told_layer["products"] = products;
+        told_layer["input_gradient"] = one.asked_for;
+        const LibtorchLayers::Figures libtorch = one.libtorch ? one.libtorch->figures() : LibtorchLayers::Figures{};
+        told_layer["libtorch_forward_s"] = told(libtorch.forward);
+        told_layer["libtorch_data_gradient_s"] = told(libtorch.data_gradient);
+        told_layer["libtorch_weight_gradient_s"] = told(libtorch.weight_gradient);
+        return told_layer;
+    }
+
+    const sim::Experiment& run_;
+    std::vector<PlannedLayer> plan_;
+    std::map<std::string, const PlannedLayer*> by_number_;
+    clients::direct::Network network_;
+    clients::DirectStep direct_;
+    clients::FlatModel model_;
+    clients::LibtorchStep libtorch_;
+    std::vector<float> global_;
+    std::vector<std::uint32_t> batch_;
+
+    LayerWatch watch_;
+    std::map<const Op*, std::size_t> places_;
+    std::vector<Measured> operations_;
+    FmaRun fma_;
+    std::size_t turns_ = 0;
+    double peak_ = 0.0, step_s_ = HUGE_VAL, libtorch_step_s_ = HUGE_VAL;
+    double loss_s_ = 0.0, optimizer_s_ = 0.0, rest_s_ = 0.0;
+};
+
+int measure(const std::string& config, double seconds, std::vector<std::string> changes) {
+    changes.insert(changes.end(), {"device=cpu", "training.engine=direct"});
+    const sim::Experiment run = sim::Experiment::to_inspect(sim::load_config(config, changes));
+    clients::prepare_libtorch(1);
+    Bench bench(run);
+    bench.measure(seconds);
+    fmt::print("{}\n", bench.found().dump());
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 3) {
+        fmt::print(stderr, "usage: layer_speed CONFIG SECONDS [KEY=VALUE...]\n");
+        return 2;
+    }
+    try {
+        return measure(argv[1], std::stod(argv[2]), {argv + 3, argv + argc});
+    } catch (const ConfigError& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return 2;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "layer_speed: {}\n", error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,59 @@
+// The direct engine's step taken apart: how long each of its pieces takes at least.
+#pragma once
+
+#include "aggregation/base/clock.h"
+#include "clients/direct/op.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace fedhive::bench {
+
+/// A step is a row of pieces, the same ones each time it is taken: from whenever a section begins or ends to the next. Of each piece the shortest
+/// counts, so what disturbs a step costs the pieces that it hits and no others. Looking at the clock is part of each, some 20 ns.
+class LayerWatch final : public clients::direct::Watch {
+public:
+    struct Owner {
+        const clients::direct::Op* op = nullptr;    // null: the network's own work
+        std::optional<clients::direct::Part> part;  // none: outside all sections
+    };
+    struct Piece {
+        Owner owner;
+        std::int64_t shortest_ns = std::numeric_limits<std::int64_t>::max();
+    };
+
+    void begin_step() {
+        next_ = 0;
+        last_ns_ = now_ns();
+    }
+    void end_step() { end_piece(); }
+
+    void enter(const clients::direct::Op* op, clients::direct::Part part) override {
+        end_piece();
+        open_.push_back({op, part});
+    }
+    void leave() override {
+        end_piece();
+        open_.pop_back();
+    }
+
+    const std::vector<Piece>& pieces() const { return pieces_; }
+
+private:
+    void end_piece() {
+        const std::int64_t now = now_ns();
+        if (next_ == pieces_.size()) pieces_.push_back({open_.empty() ? Owner{} : open_.back()});
+        Piece& piece = pieces_[next_++];
+        piece.shortest_ns = std::min(piece.shortest_ns, now - last_ns_);
+        last_ns_ = now;
+    }
+
+    std::vector<Piece> pieces_;
+    std::vector<Owner> open_;  // the innermost last
+    std::size_t next_ = 0;
+    std::int64_t last_ns_ = 0;
+};
+
+}  // namespace fedhive::bench

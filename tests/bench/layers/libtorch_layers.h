@@ -1,0 +1,94 @@
+// The same layers by LibTorch, whose convolutions are oneDNN's: forward and backward of what the direct engine does as one.
+#pragma once
+
+#include "aggregation/base/clock.h"
+#include "clients/models/forward.h"
+#include "clients/models/model_plan.h"
+
+#include <ATen/ops/randn.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+namespace fedhive::bench {
+
+class LibtorchLayers {
+public:
+    using Layers = std::vector<const clients::PlannedLayer*>;
+
+    /// Seconds at least; infinite where there is nothing of the kind.
+    struct Figures {
+        double forward = kNever, data_gradient = kNever, weight_gradient = kNever;
+    };
+
+    /// Whether it has a pass of its own for each of them: a residual is a sum of other layers.
+    static bool has(const Layers& layers) {
+        return !layers.empty() && std::ranges::none_of(layers, [](const auto* layer) { return layer->kind->holds_layers; });
+    }
+
+    /// One after the other, on batches of drawn examples; what comes in has a gradient where `asked_for`.
+    LibtorchLayers(const Layers& layers, std::int64_t batch, bool asked_for) : asked_for_(asked_for) {
+        std::vector<std::int64_t> in{batch};
+        in.insert(in.end(), layers.front()->in.begin(), layers.front()->in.end());
+        x_ = at::randn(in).set_requires_grad(true);
+        for (const clients::PlannedLayer* layer : layers) {
+            One& one = layers_.emplace_back();
+            one.forward = clients::make_forward(layer->kind->name, layer->arguments, layer->in);
+            for (const clients::Parameter& parameter : layer->fit.parameters) {
+                one.parameters.push_back(at::randn(parameter.shape).mul_(0.1).set_requires_grad(true));
+                parameters_.push_back(one.parameters.back());
+            }
+        }
+        y_gradient_ = at::randn(forward().sizes());
+    }
+
+    /// Once more.
+    void run() {
+        at::Tensor y;
+        shorten(figures_.forward, seconds_of([&] { y = forward(); }));
+        // The pass through what has no parameters is the same either way: the difference is the parameters' own.
+        if (asked_for_) shorten(figures_.data_gradient, seconds_of([&] { back(y, {x_}); }));
+        if (parameters_.empty()) return;
+        std::vector<at::Tensor> all = parameters_;
+        if (asked_for_) all.push_back(x_);
+        shorten(both_, seconds_of([&] { back(y, all); }));
+        figures_.weight_gradient = asked_for_ ? std::max(0.0, both_ - figures_.data_gradient) : both_;
+    }
+
+    const Figures& figures() const { return figures_; }
+
+private:
+    static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+    struct One {
+        clients::Forward forward;
+        std::vector<at::Tensor> parameters;
+    };
+
+    at::Tensor forward() const {
+        at::Tensor y = x_;
+        for (const One& one : layers_) y = one.forward(one.parameters, y, true);
+        return y;
+    }
+    void back(const at::Tensor& y, const std::vector<at::Tensor>& to) const {
+        torch::autograd::grad({y}, to, {y_gradient_}, /*retain_graph=*/true);
+    }
+    template <typename Work>
+    static double seconds_of(const Work& work) {
+        const std::int64_t start = now_ns();
+        work();
+        return seconds_between(start, now_ns());
+    }
+    static void shorten(double& least, double seconds) { least = std::min(least, seconds); }
+
+    bool asked_for_;
+    at::Tensor x_, y_gradient_;
+    std::vector<One> layers_;
+    std::vector<at::Tensor> parameters_;
+    double both_ = kNever;
+    Figures figures_;
+};
+
+}  // namespace fedhive::bench
