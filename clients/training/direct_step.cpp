@@ -14,17 +14,17 @@ DirectBatches::DirectBatches(ExampleShape shape, const Normalization& normalizat
 direct::Batch DirectBatches::gather(const ExamplesView& from, std::span<const std::uint32_t> indices,
                                     std::span<const std::uint32_t> looks) {
     examples_.resize(std::max(examples_.size(), indices.size() * shape_.num_values()));
-    direct::Batch batch{examples_.data(), nullptr, indices.size()};
+    const std::size_t targets = indices.size() * from.target.width;
+    element::TargetsTo to{};
     if (from.target.kind == TargetKind::Numbers) {
-        numbers_.resize(std::max(numbers_.size(), indices.size() * from.target.width));
-        gathering_.time([&] { gather_.gather(from, indices, examples_.data(), numbers_.data(), looks); });
-        batch.numbers = numbers_.data();
+        numbers_.resize(std::max(numbers_.size(), targets));
+        to.numbers = numbers_.data();
     } else {
-        labels_.resize(std::max(labels_.size(), indices.size()));
-        gathering_.time([&] { gather_.gather(from, indices, examples_.data(), labels_.data(), looks); });
-        batch.labels = labels_.data();
+        labels_.resize(std::max(labels_.size(), targets));
+        to.labels = labels_.data();
     }
-    return batch;
+    gathering_.time([&] { gather_.gather(from, indices, examples_.data(), to, looks); });
+    return {examples_.data(), to.labels, indices.size(), to.numbers};
 }
 
 DirectStep::DirectStep(direct::Network& network, const ExamplesView& train, const Normalization& normalization,
