@@ -103,13 +103,11 @@ struct FinishRow {
     bool relu = false;
 };
 
-/// The gradient of a line of a convolution, [pixels][channels], 0 where the output was cut off, `apart` floats from pixel to pixel; what it sums
-/// to is added to `bias_sums`.
+/// The gradient of a line of a convolution, [pixels][channels], 0 where the output was cut off; what it sums to is added to `bias_sums`.
 struct SpreadRow {
     const float* gradient = nullptr;
     const float* y = nullptr;  // null: nothing was cut off
     float* to = nullptr;
-    Stride apart = 0;
     float* bias_sums = nullptr;  // [channels]
     std::size_t pixels = 0, channels = 0;
 };
@@ -172,6 +170,8 @@ struct Kernels {
     void (*norm_sums)(const NormSums&);
     void (*norm_back)(const NormBack&);
     double (*softmax_loss)(const SoftmaxLoss&);
+    /// y[i] = a[i] + b[i], cut off at 0 where `relu`. In place or not.
+    void (*add)(const float* a, const float* b, float* y, std::size_t size, bool relu);
     /// y[i] = max(x[i], 0), a NaN stays one; and back: out[i] = gradient[i] where y[i] is not 0. In place or not.
     void (*relu)(const float* x, float* y, std::size_t size);
     void (*relu_gradient)(const float* y, const float* gradient, float* out, std::size_t size);

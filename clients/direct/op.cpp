@@ -41,14 +41,21 @@ void Chain::begin_backward(const Pass& pass) {
     }
 }
 
+std::size_t Chain::first_with_parameters() const {
+    std::size_t first = 0;
+    while (first < ops_.size() && !ops_[first]->has_parameters()) ++first;
+    return first;
+}
+
 void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows) {
-    for (std::size_t i = ops_.size(); i-- > 0;) {
+    const std::size_t first = x_gradient == nullptr ? first_with_parameters() : 0;
+    for (std::size_t i = ops_.size(); i-- > first;) {
         const Op& op = *ops_[i];
         Flow flow;
         flow.x = i == 0 ? x : values_[i - 1].data() + rows.first * op.inputs();
         flow.y = values_[i].data() + rows.first * op.outputs();
         flow.y_gradient = y_gradient;
-        flow.x_gradient = i == 0 ? x_gradient : gradients_[i].data();
+        flow.x_gradient = i == first ? x_gradient : gradients_[i].data();
         const Section section(pass, &op, Part::DataGradient);
         ops_[i]->backward(pass, flow, rows);
         y_gradient = flow.x_gradient;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,8 @@ public:
     /// Room for batches of so many examples, of which at most `group` go back at once.
     virtual void reserve([[maybe_unused]] std::size_t examples, [[maybe_unused]] std::size_t group) {}
 
+    virtual bool has_parameters() const { return false; }
+
     /// What is done once for a batch, before any of its examples: parameters into the order that is read.
     virtual void begin(const Pass&) {}
 
@@ -123,7 +126,22 @@ private:
     std::vector<std::string> layers_;
 };
 
-using Floats = std::vector<float>;
+/// Memory that begins where a cache line does: a vector that reaches into a second one is loaded twice.
+template <typename T>
+struct LineAllocator {
+    using value_type = T;
+    LineAllocator() = default;
+    template <typename U>
+    explicit(false) LineAllocator(const LineAllocator<U>&) {}
+    T* allocate(std::size_t size) { return static_cast<T*>(::operator new(size * sizeof(T), kLine)); }
+    void deallocate(T* values, std::size_t) { ::operator delete(values, kLine); }
+    bool operator==(const LineAllocator&) const = default;
+
+private:
+    static constexpr std::align_val_t kLine{64};
+};
+
+using Floats = std::vector<float, LineAllocator<float>>;
 
 /// Operations one after the other, with what goes between them.
 class Chain {
@@ -144,12 +162,16 @@ public:
 
     void begin_backward(const Pass& pass);
 
-    /// x and y_gradient: at rows.first; x_gradient likewise, or null.
+    bool has_parameters() const { return first_with_parameters() < ops_.size(); }
+
+    /// x and y_gradient: at rows.first; x_gradient likewise, or null: then no further than to the first parameters.
     void backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows);
     void end_backward(const Pass& pass);
     void steps_itself(std::vector<Range>& ranges) const;
 
 private:
+    std::size_t first_with_parameters() const;
+
     std::vector<std::unique_ptr<Op>> ops_;
     std::vector<Floats> values_;     // of each operation, [examples][outputs]
     std::vector<Floats> gradients_;  // of what goes into each but the first, [group][inputs]

@@ -5,6 +5,12 @@
 
 namespace fedhive::clients::direct {
 
+/// Floats of a vector, on every processor.
+inline constexpr std::size_t kLaneCount = 16;
+
+inline std::size_t to_lanes(std::size_t floats) { return (floats + kLaneCount - 1) / kLaneCount * kLaneCount; }
+inline Stride stride_of(std::size_t floats) { return static_cast<Stride>(floats); }
+
 /// Where a layer's tensors lie in the flat parameters.
 struct Place {
     static constexpr std::size_t kNone = ~std::size_t{0};  // a bias that there is not

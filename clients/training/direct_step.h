@@ -27,7 +27,7 @@ private:
     ExampleShape shape_;
     BatchGather gather_;
     Stopwatch gathering_;
-    std::vector<float> examples_;
+    direct::Floats examples_;
     std::vector<std::int64_t> labels_;
     std::vector<float> numbers_;
 };

@@ -8,10 +8,19 @@
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
+/// Two sums that are made in one pass.
+struct Two {
+    Lanes sum, along;
+};
+FEDHIVE_INLINE Two add(const Two& a, const Two& b) { return {add(a.sum, b.sum), add(a.along, b.along)}; }
+FEDHIVE_INLINE void clear(Two& sums) { sums = {zero(), zero()}; }
+FEDHIVE_INLINE void clear(Lanes& sum) { sum = zero(); }
+
 /// next(p, sum so far) for each pixel of [first, last): four sums, that the additions need not wait for each other.
-template <typename Next>
-FEDHIVE_INLINE Lanes over_pixels(std::size_t first, std::size_t last, const Next& next) {
-    Lanes sums[4] = {zero(), zero(), zero(), zero()};
+template <typename Sum = Lanes, typename Next>
+FEDHIVE_INLINE Sum over_pixels(std::size_t first, std::size_t last, const Next& next) {
+    Sum sums[4];
+    FEDHIVE_UNROLL for (Sum& sum : sums) clear(sum);
     std::size_t p = first;
     for (; p + 4 <= last; p += 4) {
         FEDHIVE_UNROLL for (std::size_t q = 0; q < 4; ++q) sums[q] = next(p + q, sums[q]);
@@ -88,17 +97,14 @@ static void norm_sums(const NormSums& t) {
         over_channels(
             t.channels, [&](std::size_t c, std::size_t n, Mask there) __attribute__((always_inline)) {
                 const Lanes mean = load(t.mean + c, there);
-                const Lanes sum = over_pixels(
-                    first, last, [&](std::size_t p, Lanes so_far) __attribute__((always_inline)) {
-                        return add(so_far, open_gradient(t.gradient, t.y, p * t.channels + c, there));
-                    });
-                const Lanes along = over_pixels(
-                    first, last, [&](std::size_t p, Lanes so_far) __attribute__((always_inline)) {
+                const Two both = over_pixels<Two>(
+                    first, last, [&](std::size_t p, const Two& so_far) __attribute__((always_inline)) {
                         const std::size_t at = p * t.channels + c;
-                        return fma(open_gradient(t.gradient, t.y, at, there), sub(load(t.x + at, there), mean), so_far);
+                        const Lanes gradient = open_gradient(t.gradient, t.y, at, there);
+                        return Two{add(so_far.sum, gradient), fma(gradient, sub(load(t.x + at, there), mean), so_far.along)};
                     });
-                add_in_double(t.sums + c, sum, n);
-                add_in_double(t.along + c, along, n);
+                add_in_double(t.sums + c, both.sum, n);
+                add_in_double(t.along + c, both.along, n);
             });
     }
 }

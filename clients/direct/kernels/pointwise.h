@@ -93,10 +93,18 @@ static void spread_row(const SpreadRow& t) {
         for (std::size_t p = 0; p < t.pixels; ++p) {
             Lanes value = load(t.gradient + p * t.channels + c, there);
             if (t.y != nullptr) value = choose(not_above(load(t.y + p * t.channels + c, there), zero()), zero(), value);
-            store(t.to + static_cast<Stride>(p) * t.apart + c, value, there);
+            store(t.to + p * t.channels + c, value, there);
             sum = add(sum, value);
         }
         store(t.bias_sums + c, sum, there);
+    }
+}
+
+static void add_values(const float* a, const float* b, float* y, std::size_t size, bool relu) {
+    for (std::size_t i = 0; i < size; i += kLanes) {
+        const Mask there = first_lanes(size - i);
+        const Lanes sum = add(load(a + i, there), load(b + i, there));
+        store(y + i, relu ? cut_off(sum) : sum, there);
     }
 }
 

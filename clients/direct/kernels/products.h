@@ -21,6 +21,7 @@ FEDHIVE_INLINE void in_parts(std::size_t all, std::size_t most, Take take) {
 /// So many rows, so many vectors of columns, of which the last one ends at `tail`.
 template <std::size_t kRows, std::size_t kVectors, bool kTail>
 static void rank_block(const RankUpdate& t, const float* a, const float* m, float* out, Mask tail) {
+    constexpr std::size_t kFours = (kRows + 3) / 4;
     Lanes sums[kRows][kVectors];
     FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
         FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
@@ -32,17 +33,23 @@ static void rank_block(const RankUpdate& t, const float* a, const float* m, floa
         }
     }
     for (std::size_t k1 = 0; k1 < t.outer; ++k1) {
-        const float* a_at = a + static_cast<Stride>(k1) * t.a_outer;
+        const float* of_four[kFours];
+        FEDHIVE_UNROLL for (std::size_t f = 0; f < kFours; ++f) {
+            of_four[f] = a + static_cast<Stride>(k1) * t.a_outer + static_cast<Stride>(4 * f) * t.a_row;
+        }
         const float* m_at = m + static_cast<Stride>(k1) * t.m_outer;
-        for (std::size_t k2 = 0; k2 < t.inner; ++k2, a_at += t.a_inner, m_at += t.m_inner) {
+        for (std::size_t k2 = 0; k2 < t.inner; ++k2, m_at += t.m_inner) {
             Lanes from[kVectors];
             FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
                 from[v] = kTail && v + 1 == kVectors ? load(m_at + v * kLanes, tail) : load(m_at + v * kLanes);
             }
+            // Four rows by one pointer and its strides: with an offset for each row there are too few registers, and what is loaded from the
+            // stack costs as much as what is multiplied.
             FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-                const Lanes factor = all(a_at[static_cast<Stride>(r) * t.a_row]);
+                const Lanes factor = all(of_four[r / 4][static_cast<Stride>(r % 4) * t.a_row]);
                 FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = fma(factor, from[v], sums[r][v]);
             }
+            FEDHIVE_UNROLL for (std::size_t f = 0; f < kFours; ++f) of_four[f] += t.a_inner;
         }
     }
     if (t.descend) {
@@ -76,11 +83,23 @@ FEDHIVE_INLINE RankBlock rank_block_of(std::size_t rows) {
         return rows == kRows ? rank_block<kRows, kVectors, kTail> : rank_block_of<kVectors, kTail, kRows - 1>(rows);
 }
 
+/// Rows of a block of three vectors: its sums take the registers of a full one of two.
+inline constexpr std::size_t kRowsOfThree = kMostRows * kMostVectors / 3;
+
+/// Whether so many columns are three vectors, where blocks of two would leave one alone, and it more loads than multiplications.
+FEDHIVE_INLINE bool is_three(std::size_t columns) { return kMostVectors == 2 && columns > 2 * kLanes && columns <= 3 * kLanes; }
+
 /// Of so many rows, 1 to kMostRows, the columns from one to another.
 static void rank_rows(const RankUpdate& t, std::size_t row, std::size_t rows, std::size_t column, std::size_t end) {
     const float* a = t.a + static_cast<Stride>(row) * t.a_row;
     float* out = t.out + static_cast<Stride>(row) * t.out_row;
     if constexpr (kMostVectors == 2) {
+        if (rows <= kRowsOfThree && is_three(end - column)) {
+            if (end - column == 3 * kLanes)
+                return rank_block_of<3, false, kRowsOfThree>(rows)(t, a, t.m + column, out + column, Mask{});
+            return rank_block_of<3, true, kRowsOfThree>(rows)(t, a, t.m + column, out + column,
+                                                              first_lanes(end - column - 2 * kLanes));
+        }
         const RankBlock two = rank_block_of<2, false>(rows);
         for (; column + 2 * kLanes <= end; column += 2 * kLanes) two(t, a, t.m + column, out + column, Mask{});
         if (end - column > kLanes)
@@ -94,11 +113,15 @@ static void rank_rows(const RankUpdate& t, std::size_t row, std::size_t rows, st
 static void rank_update(const RankUpdate& t) {
     constexpr std::size_t kNear = 8192;  // floats
     const std::size_t vectors = kNear / (2 * kLanes * (t.outer * t.inner + 1)) + 1, tile = 2 * kLanes * vectors;
-    for (std::size_t column = 0; column < t.columns; column += tile)
+    for (std::size_t column = 0; column < t.columns;) {
+        const std::size_t left = t.columns - column, end = column + (is_three(left) ? left : least(tile, left));
         in_parts(
-            t.rows, kMostRows, [&](std::size_t row, std::size_t rows) __attribute__((always_inline)) {
-                rank_rows(t, row, rows, column, least(column + tile, t.columns));
+            t.rows,
+            is_three(left) ? kRowsOfThree : kMostRows, [&](std::size_t row, std::size_t rows) __attribute__((always_inline)) {
+                rank_rows(t, row, rows, column, end);
             });
+        column = end;
+    }
 }
 
 template <std::size_t kRows, std::size_t kOutputs>

@@ -22,6 +22,7 @@ static constexpr Kernels table(std::string_view name) {
             .norm_sums = norm_sums,
             .norm_back = norm_back,
             .softmax_loss = softmax_loss,
+            .add = add_values,
             .relu = relu,
             .relu_gradient = relu_gradient,
             .tanh = tanh,

@@ -1,18 +1,14 @@
 // A convolution as products of rows: lanes over its output channels forward, over a kernel row's inputs for its weights, over the input
 // channels for what comes in. Behind a 2 x 2 pool at most one gradient in four is not 0, of which lists are made.
-#include "clients/direct/ops.h"
+#include "clients/direct/ops/convolution_back.h"
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace fedhive::clients::direct {
 
 namespace {
-
-constexpr std::size_t kLaneCount = 16;
-
-std::size_t to_lanes(std::size_t n) { return (n + kLaneCount - 1) / kLaneCount * kLaneCount; }
-Stride stride_of(std::size_t n) { return static_cast<Stride>(n); }
 
 /// Entries of sparse gradients, in lists of equal room.
 struct Lists {
@@ -41,7 +37,6 @@ public:
           out_(t.out()),
           padded_{t.in.height + 2 * t.padding, t.in.width + 2 * t.padding, t.in.channels},
           out_lanes_(to_lanes(t.channels)),
-          in_lanes_(to_lanes(t.in.channels)),
           row_(t.kernel * t.in.channels),
           weights_of_output_(t.kernel * row_),
           forward_weights_(weights_of_output_ * out_lanes_),
@@ -57,16 +52,15 @@ public:
             for (std::size_t p = 0; p < out_.pixels(); ++p)
                 at_pixel_.push_back(static_cast<std::int32_t>(from_square(p / out_.width, p % out_.width, 0)));
             for (std::size_t q = 0; q < kClosed; ++q) at_square_[q] = static_cast<std::int32_t>(from_square(0, 0, q));
+            if (t.padding > 0) padded_gradient_.resize(padded_.size());
         } else {
-            spread_ = {t.in.height + t.kernel - 1, t.in.width + t.kernel - 1, t.channels};
-            backward_weights_.resize(t.kernel * t.kernel * t.channels * in_lanes_);
-            spread_gradient_.resize(spread_.size());
+            back_.emplace(t);
         }
-        if (t.padding > 0) padded_gradient_.resize(padded_.size());
     }
 
+    bool has_parameters() const override { return true; }
     void reserve(std::size_t examples, std::size_t group) override {
-        if (t_.padding > 0) padded_x_.assign(examples * padded_.size(), 0.0F);
+        if (t_.padding > 0) padded_x_.assign(group * padded_.size(), 0.0F);
         if (!t_.pool) return;
         which_.resize(examples * out_.size());
         of_channel_.reserve(t_.channels, group * out_.pixels());
@@ -75,15 +69,20 @@ public:
     }
 
     void begin(const Pass& pass) override {
-        for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
-            forward_weights_[(tap * t_.in.channels + in) * out_lanes_ + out] = pass.parameters[t_.place.weight + place];
-        });
+        // In the order in which they are written: neighbours in memory are outputs.
+        const std::size_t taps = t_.kernel * t_.kernel, of_output = t_.in.channels * taps;
+        for (std::size_t in = 0; in < t_.in.channels; ++in)
+            for (std::size_t tap = 0; tap < taps; ++tap) {
+                const float* from = pass.parameters + t_.place.weight + in * taps + tap;
+                float* to = forward_weights_.data() + (tap * t_.in.channels + in) * out_lanes_;
+                for (std::size_t out = 0; out < t_.channels; ++out) to[out] = from[out * of_output];
+            }
     }
 
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
         for (std::size_t r = 0; r < rows.count; ++r) {
             const std::size_t row = rows.first + r;
-            const float* from = padded(x + r * inputs(), row);
+            const float* from = padded(x + r * inputs(), r);
             if (t_.pool)
                 forward_pooled(pass, from, y + r * outputs(), row);
             else
@@ -94,13 +93,9 @@ public:
     void begin_backward(const Pass& pass) override {
         std::fill(weight_sums_.begin(), weight_sums_.end(), 0.0F);
         std::fill(bias_sums_.begin(), bias_sums_.end(), 0.0F);
-        const std::size_t last = t_.kernel * t_.kernel - 1;
+        if (!t_.pool) return back_->turn(pass.parameters + t_.place.weight);
         for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
-            const float weight = pass.parameters[t_.place.weight + place];
-            if (t_.pool)
-                output_weights_[out * weights_of_output_ + tap * t_.in.channels + in] = weight;
-            else
-                backward_weights_[((last - tap) * t_.channels + out) * in_lanes_ + in] = weight;
+            output_weights_[out * weights_of_output_ + tap * t_.in.channels + in] = pass.parameters[t_.place.weight + place];
         });
     }
 
@@ -113,7 +108,9 @@ public:
 
     void end_backward(const Pass& pass) override {
         for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
-            pass.gradient[t_.place.weight + place] = weight_sums_[out * weights_of_output_ + tap * t_.in.channels + in];
+            const std::size_t from =
+                back_ ? back_->place_of_sum(tap, in, out) : out * weights_of_output_ + tap * t_.in.channels + in;
+            pass.gradient[t_.place.weight + place] = weight_sums_[from];
         });
         if (no_bias_.empty()) std::copy(bias_sums_.begin(), bias_sums_.end(), pass.gradient + t_.place.bias);
     }
@@ -133,10 +130,11 @@ private:
 
     std::size_t pitch() const { return padded_.width * padded_.channels; }
 
-    /// The image with zeros around it, kept for the way back.
-    const float* padded(const float* x, std::size_t row) {
+    /// The image with zeros around it. Made anew on the way back: a whole batch of them would be near no more by then, and none is as soon
+    /// written as one that is.
+    const float* padded(const float* x, std::size_t r) {
         if (t_.padding == 0) return x;
-        float* to = padded_x_.data() + row * padded_.size();
+        float* to = padded_x_.data() + r * padded_.size();
         const std::size_t line = t_.in.width * t_.in.channels;
         for (std::size_t i = 0; i < t_.in.height; ++i)
             std::copy_n(x + i * line, line, to + (i + t_.padding) * pitch() + t_.padding * t_.in.channels);
@@ -203,7 +201,6 @@ private:
 
     void backward_pooled(const Pass& pass, const Flow& flow, Rows rows) {
         const bool scaled = t_.drop.p > 0.0 && pass.training;
-        const float* x = t_.padding == 0 ? flow.x : padded_x_.data() + rows.first * padded_.size();
         of_channel_.clear();
         for (std::size_t r = 0; r < rows.count; ++r) {
             float* gradient = flow.y_gradient + r * outputs();
@@ -214,12 +211,14 @@ private:
             }
             {
                 const Section section(pass, this, Part::WeightGradient);
+                padded(flow.x + r * inputs(), r);
                 list_by_channel(pass, gradient, which_.data() + (rows.first + r) * out_.size(), r);
             }
             if (flow.x_gradient != nullptr)
                 input_gradient(pass, gradient, which_.data() + (rows.first + r) * out_.size(), flow.x_gradient + r * inputs());
         }
         const Section section(pass, this, Part::WeightGradient);
+        const float* x = t_.padding == 0 ? flow.x : padded_x_.data();
         for (std::size_t c = 0; c < t_.channels; ++c) {
             const float* values = of_channel_.values_of(c);
             for (std::size_t n = 0; n < of_channel_.counts[c]; ++n) bias_sums_[c] += values[n];
@@ -289,87 +288,32 @@ private:
     }
 
     void backward_plain(const Pass& pass, const Flow& flow, Rows rows) {
-        const float* x = t_.padding == 0 ? flow.x : padded_x_.data() + rows.first * padded_.size();
         for (std::size_t r = 0; r < rows.count; ++r) {
             {
                 const Section section(pass, this, Part::WeightGradient);
-                spread(pass, flow.y + r * outputs(), flow.y_gradient + r * outputs());
-                add_weight_gradient(pass, x + r * padded_.size());
+                back_->take(*pass.kernels, flow.y + r * outputs(), flow.y_gradient + r * outputs(), bias_sums_.data());
+                back_->add_weight_gradient(*pass.kernels, padded(flow.x + r * inputs(), 0), weight_sums_.data());
             }
-            if (flow.x_gradient != nullptr) dense_input_gradient(pass, flow.x_gradient + r * inputs());
+            if (flow.x_gradient != nullptr) back_->input_gradient(*pass.kernels, flow.x_gradient + r * inputs());
         }
     }
 
-    std::size_t margin() const { return t_.kernel - 1 - t_.padding; }
-    std::size_t spread_pitch() const { return spread_.width * spread_.channels; }
-
-    /// The gradient where the output was above 0, `stride` pixels apart, zeros between and around.
-    void spread(const Pass& pass, const float* y, const float* gradient) {
-        const std::size_t line = out_.width * t_.channels;
-        for (std::size_t i = 0; i < out_.height; ++i)
-            pass.kernels->spread_row(
-                {.gradient = gradient + i * line,
-                 .y = t_.relu ? y + i * line : nullptr,
-                 .to = spread_gradient_.data() + (margin() + i * t_.stride) * spread_pitch() + margin() * t_.channels,
-                 .apart = stride_of(t_.stride * t_.channels),
-                 .bias_sums = bias_sums_.data(),
-                 .pixels = out_.width,
-                 .channels = t_.channels});
-    }
-
-    void add_weight_gradient(const Pass& pass, const float* x) {
-        for (std::size_t k = 0; k < t_.kernel; ++k)
-            pass.kernels->rank_update({.a = spread_gradient_.data() + margin() * (spread_pitch() + t_.channels),
-                                       .a_row = 1,
-                                       .a_outer = stride_of(t_.stride * spread_pitch()),
-                                       .a_inner = stride_of(t_.stride * t_.channels),
-                                       .m = x + k * pitch(),
-                                       .m_outer = stride_of(t_.stride * pitch()),
-                                       .m_inner = stride_of(t_.stride * t_.in.channels),
-                                       .out = weight_sums_.data() + k * row_,
-                                       .out_row = stride_of(weights_of_output_),
-                                       .rows = t_.channels,
-                                       .columns = row_,
-                                       .outer = out_.height,
-                                       .inner = out_.width,
-                                       .add = true});
-    }
-
-    /// A convolution of the spread gradient with the kernel turned round.
-    void dense_input_gradient(const Pass& pass, float* x_gradient) {
-        for (std::size_t i = 0; i < t_.in.height; ++i)
-            pass.kernels->rank_update({.a = spread_gradient_.data() + i * spread_pitch(),
-                                       .a_row = stride_of(t_.channels),
-                                       .a_outer = stride_of(spread_pitch()),
-                                       .a_inner = 1,
-                                       .m = backward_weights_.data(),
-                                       .m_outer = stride_of(t_.kernel * t_.channels * in_lanes_),
-                                       .m_inner = stride_of(in_lanes_),
-                                       .out = x_gradient + i * t_.in.width * t_.in.channels,
-                                       .out_row = stride_of(t_.in.channels),
-                                       .rows = t_.in.width,
-                                       .columns = t_.in.channels,
-                                       .outer = t_.kernel,
-                                       .inner = t_.kernel * t_.channels});
-    }
-
     ConvolutionTerms t_;
-    Image convolved_, out_, padded_, spread_{};
-    std::size_t out_lanes_, in_lanes_;  // channels, rounded up to whole vectors
-    std::size_t row_;                   // floats that a row of the kernel sees
+    Image convolved_, out_, padded_;
+    std::size_t out_lanes_;  // channels, rounded up to whole vectors
+    std::size_t row_;        // floats that a row of the kernel sees
     std::size_t weights_of_output_;
-    Floats forward_weights_;           // [kernel][kernel][in][out_lanes_]
-    Floats output_weights_;            // [out][kernel][kernel][in], where it pools
-    Floats backward_weights_;          // [kernel][kernel][out][in_lanes_], turned round, where it does not
-    Floats line_;                      // two lines of the convolution
-    Floats weight_sums_;               // [out][kernel][kernel][in]
-    Floats bias_sums_;                 // [out]
-    Floats no_bias_;                   // [out] zeros, where there is none; else empty
-    Floats padded_x_;                  // [examples][padded_]
-    Floats padded_gradient_;           // [padded_]
-    Floats spread_gradient_;           // [spread_]
-    Floats scale_, ones_;              // [examples][channels], [channels]
-    std::vector<std::uint8_t> which_;  // [examples][out_]
+    Floats forward_weights_;               // [kernel][kernel][in][out_lanes_]
+    Floats output_weights_;                // [out][kernel][kernel][in], where it pools
+    std::optional<ConvolutionBack> back_;  // where it does not
+    Floats line_;                          // two lines of the convolution
+    Floats weight_sums_;                   // [out][kernel][kernel][in], or as back_ has them
+    Floats bias_sums_;                     // [out]
+    Floats no_bias_;                       // [out] zeros, where there is none; else empty
+    Floats padded_x_;                      // [group][padded_]
+    Floats padded_gradient_;               // [padded_], where it pools
+    Floats scale_, ones_;                  // [examples][channels], [channels]
+    std::vector<std::uint8_t> which_;      // [examples][out_]
     Lists of_channel_, of_square_;
     std::vector<std::int32_t> at_pixel_, at_channel_;  // where a pooled pixel's square begins, and an output's weights
     std::array<std::int32_t, kClosed + 1> at_square_{};

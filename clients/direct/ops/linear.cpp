@@ -11,6 +11,7 @@ class Linear final : public Op {
 public:
     Linear(std::size_t inputs, std::size_t outputs, bool relu, Place place) : Op(inputs, outputs), relu_(relu), place_(place) {}
 
+    bool has_parameters() const override { return true; }
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
         pass.kernels->dot({.x = x,
                            .x_row = static_cast<Stride>(inputs()),

@@ -25,6 +25,7 @@ public:
           second_(in.channels),
           third_(in.channels) {}
 
+    bool has_parameters() const override { return true; }
     void reserve(std::size_t examples, std::size_t) override {
         mean_.resize(examples * groups_);
         inverse_.resize(examples * groups_);

@@ -13,6 +13,7 @@ public:
     Residual(std::size_t inputs, std::size_t outputs, Chain chain, Chain shortcut, bool relu)
         : Op(inputs, outputs), chain_(std::move(chain)), shortcut_(std::move(shortcut)), relu_(relu) {}
 
+    bool has_parameters() const override { return chain_.has_parameters() || shortcut_.has_parameters(); }
     void reserve(std::size_t examples, std::size_t group) override {
         for (Chain* each : both_) each->reserve(examples, group);
         y_beside_.resize(group * outputs());
@@ -33,8 +34,7 @@ public:
 
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
         const float *within = ahead(chain_, pass, x, rows), *beside = ahead(shortcut_, pass, x, rows);
-        for (std::size_t i = 0; i < rows.count * outputs(); ++i) y[i] = within[i] + beside[i];
-        if (relu_) pass.kernels->relu(y, y, rows.count * outputs());
+        pass.kernels->add(within, beside, y, rows.count * outputs(), relu_);
     }
 
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
@@ -49,7 +49,7 @@ public:
             beside = to;
         }
         if (flow.x_gradient == nullptr) return;
-        for (std::size_t i = 0; i < rows.count * inputs(); ++i) flow.x_gradient[i] += beside[i];
+        pass.kernels->add(flow.x_gradient, beside, flow.x_gradient, rows.count * inputs(), false);
     }
 
 private:

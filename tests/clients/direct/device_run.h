@@ -14,7 +14,7 @@
 namespace fedhive::testing {
 
 namespace device = clients::direct::device;
-using Floats = std::vector<float>;
+using clients::direct::Floats;
 
 struct SingleThread {
     std::uint32_t index() const { return 0; }

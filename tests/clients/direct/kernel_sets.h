@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregation/base/random.h"
-#include "clients/direct/kernels.h"
+#include "clients/direct/op.h"
 
 #include <doctest/doctest.h>
 
@@ -15,7 +15,7 @@ using clients::direct::Kernels;
 using clients::direct::kernels_by_name;
 using clients::direct::Stride;
 
-using Floats = std::vector<float>;
+using clients::direct::Floats;
 
 /// Those that this processor runs; plain is the first.
 inline std::vector<const Kernels*> all_kernels() {

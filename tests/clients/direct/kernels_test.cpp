@@ -66,6 +66,27 @@ TEST_SUITE("DirectKernels") {
         }
     }
 
+    TEST_CASE("SumsAreCutOffWhereTheyAreAskedToBe") {
+        Draws draws(21);
+        for (const std::size_t size : {1U, 15U, 16U, 100U})
+            for (const bool relu : {false, true}) {
+                Floats a = draws.floats(size);
+                const Floats b = draws.floats(size);
+                a[size / 2] = NAN;
+                const Floats found = agreed([&](const Kernels& kernels) {
+                    Floats y = a;
+                    kernels.add(y.data(), b.data(), y.data(), size, relu);
+                    return y;
+                });
+                for (std::size_t i = 0; i < size; ++i) {
+                    if (i == size / 2)
+                        CHECK(std::isnan(found[i]));
+                    else
+                        CHECK(found[i] == (relu ? std::max(a[i] + b[i], 0.0F) : a[i] + b[i]));
+                }
+            }
+    }
+
     TEST_CASE("DotProductsOfAnyLength") {
         Draws draws(2);
         for (const std::size_t length : {1U, 7U, 16U, 17U, 50U, 784U, 2047U, 2048U, 2049U, 5000U}) {

@@ -15,7 +15,7 @@ using namespace fedhive::clients;
 
 namespace {
 
-using Floats = std::vector<float>;
+using direct::Floats;
 using fedhive::testing::kInput;
 using fedhive::testing::listed_model;
 using fedhive::testing::networks;

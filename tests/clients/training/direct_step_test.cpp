@@ -24,7 +24,7 @@ LayerList random_layers(Stream& stream) {
     for (std::uint64_t i = 0, n = 1 + stream.below(2); i < n; ++i) {
         const float kernel = one_of({1, 2, 3, 5});
         layers.add("conv2d",
-                   {one_of({3, 8, 16, 20, 33}), kernel, one_of({1, 1, 2}), std::floor((kernel - 1) * one_of({0, 0.5, 1}))});
+                   {one_of({3, 8, 16, 20, 33}), kernel, one_of({1, 1, 2, 3}), std::floor((kernel - 1) * one_of({0, 0.5, 1}))});
         if (stream.below(3) == 0) {
             const float out = one_of({6, 18, 32});
             layers.add("residual").add("conv2d", {out, 3, 1, 1, 1, one_of({0, 1})}).add("group_norm", {one_of({1, 2})});
