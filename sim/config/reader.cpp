@@ -351,6 +351,17 @@ private:
         }
     }
 
+    void read(const Node& node, const std::string& path, const Field& field, std::vector<std::string>& target) {
+        const std::string advice = node.kind == Node::Kind::Plain ? fmt::format("write [{}]", printable(node.text)) : "";
+        if (node.kind != Node::Kind::List) return wrong_type(node, path, "a list of words", joined(field.choices), advice);
+        target.clear();
+        for (const Node& item : node.children) {
+            std::string value;
+            read(item, fmt::format("{}[{}]", path, target.size()), field, value);
+            target.push_back(value);
+        }
+    }
+
     void read(const Node& node, const std::string& path, const Field&, clients::LayerList& target) {
         read_layers(node, path, target,
                     {[this](const Node& at, const auto&... mistake) { add(kValue, at, mistake...); },
