@@ -14,11 +14,12 @@ DataFormat synthetic_devices();
 DataFormat synthetic_linear();
 DataFormat text();
 DataFormat leaf();
+DataFormat images();
 
 const std::vector<DataFormat>& data_catalog() {
     static const std::vector<DataFormat> catalog = {
         glyphs(), synthetic(),         idx(),  cifar10(),          cifar100(), npz(),
-        csv(),    synthetic_devices(), text(), synthetic_linear(), leaf()};
+        csv(),    synthetic_devices(), text(), synthetic_linear(), leaf(),     images()};
     return catalog;
 }
 

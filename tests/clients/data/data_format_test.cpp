@@ -2,6 +2,7 @@
 
 #include "tests/clients/data/idx_fixture.h"
 #include "tests/clients/data/npz_fixture.h"
+#include "tests/support/places.h"
 
 #include <doctest/doctest.h>
 
@@ -51,6 +52,11 @@ TEST_SUITE("DataFormat") {
         check_shape("leaf", {{"train", users}, {"test", users}, {"classes", 17}});
         write_content(users, R"({"user_data": {"ann": {"x": ["abc"], "y": ["a"]}}})");
         check_shape("leaf", {{"train", users}, {"test", users}});
+        const std::filesystem::path pictures = archives.file("pictures");
+        std::filesystem::create_directories(pictures / "all");
+        std::filesystem::copy(testing::source_folder() / "tests/clients/data/pictures/colour.png", pictures / "all/1.png");
+        check_shape("images", {{"train", pictures}, {"test", pictures}});
+        check_shape("images", {{"train", pictures}, {"test", pictures}, {"channels", std::optional<std::int64_t>(1)}});
     }
 
     TEST_CASE("SyntheticExamplesHaveTheShapeThatIsWritten") {
