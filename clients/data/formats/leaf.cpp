@@ -19,9 +19,12 @@ void check_alike(const LeafFiles& files, const LeafPart& train, const LeafPart& 
     if (test.kind != train.kind || test.width != train.width)
         throw ConfigError(fmt::format("{}: test examples are {} {}, but training examples {} {}; both must be alike",
                                       files.test.string(), test.width, kind_of(test), train.width, kind_of(train)));
-    if (!files.shape) return;
-    if (train.kind != LeafKind::Numbers)
+    if (train.kind == LeafKind::Characters && files.num_classes > 0)
+        throw ConfigError(fmt::format("{}: examples are texts, whose classes are their characters; leave data.classes out",
+                                      files.train.string()));
+    if (train.kind == LeafKind::Characters && files.shape)
         throw ConfigError(fmt::format("{}: examples are texts, which have no data.shape; leave it out", files.train.string()));
+    if (!files.shape) return;
     if (files.shape->num_values() != train.width)
         throw ConfigError(fmt::format("{}: examples have {} numbers, data.shape {} x {} x {} has {}", files.train.string(),
                                       train.width, files.shape->channels, files.shape->height, files.shape->width,

@@ -1,5 +1,7 @@
 #include "clients/data/formats/picture.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs it
@@ -80,7 +82,8 @@ PictureSize jpeg_size(std::string_view bytes) {
     JpegReader reader(bytes);
     run_jpeg(reader);
     if (reader.info.num_components != 1 && reader.info.num_components != 3)
-        throw PictureError("it has four colours (CMYK); wanted: grey, or red, green and blue");
+        throw PictureError(fmt::format("it has {} channels, as CMYK has four; wanted: grey, or red, green and blue",
+                                       reader.info.num_components));
     return checked_size(reader.size.height, reader.size.width, reader.size.colour);
 }
 

@@ -176,7 +176,7 @@ TEST_SUITE("Images") {
                                     ": cannot be read as PNG: it has 16 bits a channel; wanted: 8 or fewer");
         fixture.expect_file_refused(
             "train/cat/2.jpg", picture("cmyk.jpg"),
-            ": cannot be read as JPEG: it has four colours (CMYK); wanted: grey, or red, green and blue");
+            ": cannot be read as JPEG: it has 4 channels, as CMYK has four; wanted: grey, or red, green and blue");
     }
 
     TEST_CASE("ImagesOfDifferentSizesAndColoursAreRefusedWithBothFiles") {

@@ -222,6 +222,10 @@ TEST_SUITE("Leaf") {
         shaped.files.shape = {1, 2, 1};
         CHECK_THROWS_WITH_AS(shaped.read(), doctest::Contains("examples are texts, which have no data.shape; leave it out"),
                              ConfigError);
+        LeafFixture counted(texts, texts);
+        counted.files.num_classes = 5;
+        CHECK_THROWS_WITH_AS(counted.read(), doctest::Contains("whose classes are their characters; leave data.classes out"),
+                             ConfigError);
         shaped.files = {shaped.folder.path() / "nowhere", shaped.files.test};
         CHECK_THROWS_WITH_AS(shaped.read(), doctest::Contains("nowhere: there is no such file"), ConfigError);
     }
