@@ -36,6 +36,15 @@ void normalize_seen(const Value* from, const element::Look& look, std::uint32_t 
     }
 }
 
+/// `width` targets of each index.
+template <typename From, typename To>
+void copy_of_each(std::span<const From> targets, std::size_t width, std::span<const std::uint32_t> indices, To* to) {
+    if (width == 1)
+        for (const std::uint32_t index : indices) *to++ = targets[index];
+    else
+        for (const std::uint32_t index : indices) to = std::ranges::copy(targets.subspan(index * width, width), to).out;
+}
+
 void prefetch(std::span<const std::uint8_t> bytes) {
     constexpr std::size_t kLine = 64;
     for (std::size_t at = 0; at < bytes.size(); at += kLine) __builtin_prefetch(bytes.data() + at);
@@ -119,8 +128,8 @@ void BatchGather::gather_seen(const ExamplesView& examples, std::span<const std:
     }
 }
 
-void BatchGather::gather_all_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                                    std::span<const std::uint32_t> looks) const {
+void BatchGather::gather_examples(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
+                                  std::span<const std::uint32_t> looks) const {
     FEDHIVE_CHECK(examples.shape == shape_ && examples.space == aggregation::MemorySpace::Host,
                   "the examples are not of the shape this gather was made for, or lie on a device");
     const auto as = [&]<typename Value>(Value) {
@@ -138,25 +147,15 @@ void BatchGather::gather_all_values(const ExamplesView& examples, std::span<cons
 }
 
 void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                         std::int64_t* labels, std::span<const std::uint32_t> looks) const {
-    FEDHIVE_CHECK(examples.target.kind != TargetKind::Numbers, "the targets are numbers, no classes");
-    gather_all_values(examples, indices, values, looks);
-    if (examples.target.width == 1) {
-        for (const std::uint32_t index : indices) *labels++ = examples.labels[index];
-        return;
-    }
-    const std::size_t width = examples.target.width;
-    for (const std::uint32_t index : indices)
-        for (const std::int32_t label : examples.labels.subspan(index * width, width)) *labels++ = label;
-}
-
-void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values, float* numbers,
-                         std::span<const std::uint32_t> looks) const {
-    FEDHIVE_CHECK(examples.target.kind == TargetKind::Numbers, "the targets are classes, no numbers");
-    gather_all_values(examples, indices, values, looks);
-    const std::size_t width = examples.target.width;
-    for (const std::uint32_t index : indices)
-        numbers = std::ranges::copy(examples.numbers.subspan(index * width, width), numbers).out;
+                         const element::TargetsTo& to, std::span<const std::uint32_t> looks) const {
+    const bool are_numbers = examples.target.kind == TargetKind::Numbers;
+    FEDHIVE_CHECK(indices.empty() || (are_numbers ? to.numbers != nullptr : to.labels != nullptr), "the targets are {}",
+                  are_numbers ? "numbers, no classes" : "classes, no numbers");
+    gather_examples(examples, indices, values, looks);
+    if (are_numbers)
+        copy_of_each(examples.numbers, examples.target.width, indices, to.numbers);
+    else
+        copy_of_each(examples.labels, examples.target.width, indices, to.labels);
 }
 
 void gather_on_device(const element::GatherTerms& from, std::size_t rows, float* values, const element::TargetsTo& to) {

@@ -18,24 +18,20 @@ public:
     /// are tokens and a list is not empty.
     BatchGather(ExampleShape shape, const Normalization& normalization);
 
-    /// values: [indices.size(), channels, height, width]; labels: [indices.size(), width of the target]; looks: one for each index (looks.h), or
-    /// none.
+    /// values: [indices.size(), channels, height, width]; targets, labels or numbers as the examples have: [indices.size(), width of the target];
+    /// looks: one for each index (looks.h), or none.
     ///
     /// Throws   Fault when an index lies outside `examples` or they are of another shape.
     /// Cost     5 bytes moved a value, 8 of floats; no allocation.
-    void gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values, std::int64_t* labels,
-                std::span<const std::uint32_t> looks = {}) const;
-
-    /// The same where targets are numbers: [indices.size(), width of the target].
-    void gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values, float* numbers,
-                std::span<const std::uint32_t> looks = {}) const;
+    void gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
+                const element::TargetsTo& to, std::span<const std::uint32_t> looks = {}) const;
 
     std::span<const float> scale(ValueType type) const { return scales_.at(static_cast<std::size_t>(type)); }
     std::span<const float> shift() const { return shift_; }
 
 private:
-    void gather_all_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                           std::span<const std::uint32_t> looks) const;
+    void gather_examples(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
+                         std::span<const std::uint32_t> looks) const;
     template <typename Value>
     void gather_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values) const;
     template <typename Value>

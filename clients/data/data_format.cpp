@@ -1,5 +1,7 @@
 #include "clients/data/data_format.h"
 
+#include "aggregation/base/error.h"
+
 namespace fedhive::clients {
 
 // Each in the file of its name, in formats/.
@@ -21,6 +23,14 @@ const std::vector<DataFormat>& data_catalog() {
         glyphs(), synthetic(),         idx(),  cifar10(),          cifar100(), npz(),
         csv(),    synthetic_devices(), text(), synthetic_linear(), leaf(),     images()};
     return catalog;
+}
+
+std::int64_t classes_wanted(const Values& values, TargetKind wanted) {
+    const std::int64_t classes = values.integer("classes");
+    if (classes > 0 && wanted == TargetKind::Numbers)
+        throw ConfigError(
+            fmt::format("classes is {}, but the targets of task regression are numbers; leave classes out", classes));
+    return classes;
 }
 
 const DataFormat& data_format(const std::string& name) { return entry_of(data_catalog(), name, "data format"); }

@@ -52,6 +52,9 @@ struct DataFormat {
 /// All formats, in the order of REFERENCE.md.
 const std::vector<DataFormat>& data_catalog();
 
+/// Key classes of a format of files, 0 where they are to be counted. Throws ConfigError where it is given and the targets are numbers.
+std::int64_t classes_wanted(const Values& values, TargetKind wanted);
+
 /// The name must exist.
 const DataFormat& data_format(const std::string& name);
 

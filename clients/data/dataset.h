@@ -1,5 +1,5 @@
-// A data set: examples of one type and what is to be told of them, for training and for testing. It exists once in a run, in a shared segment that every
-// process maps read-only; a client's shard is a list of example indices.
+// A data set: examples of one type and what is to be told of them, for training and for testing. It exists once in a run, in a shared segment
+// that every process maps read-only; a client's shard is a list of example indices.
 #pragma once
 
 #include "aggregation/memory/param_span.h"

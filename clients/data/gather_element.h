@@ -56,10 +56,10 @@ struct GatherTerms {
     std::uint32_t width = 1;               // of an image
 };
 
-/// Where the targets of a batch go, [rows, target_width].
+/// Where the targets of a batch go, [rows, target_width]: one of them.
 struct TargetsTo {
-    std::int64_t* labels;
-    float* numbers;  // where the terms have numbers
+    std::int64_t* labels = nullptr;
+    float* numbers = nullptr;
 };
 
 /// The value of example `example` at `at`, as it is stored.

@@ -50,8 +50,8 @@ at::Tensor empty_targets(std::vector<std::int64_t> places, TargetShape target, c
 }
 
 element::TargetsTo targets_to(const at::Tensor& targets) {
-    if (targets.scalar_type() == at::kFloat) return {nullptr, targets.data_ptr<float>()};
-    return {targets.data_ptr<std::int64_t>(), nullptr};
+    if (targets.scalar_type() == at::kFloat) return {.numbers = targets.data_ptr<float>()};
+    return {.labels = targets.data_ptr<std::int64_t>()};
 }
 
 BatchTensors::BatchTensors(ExampleShape shape, const Normalization& normalization, at::Device device)
@@ -73,13 +73,8 @@ void BatchTensors::expect(const ExamplesView& from, std::span<const std::uint32_
 BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, std::span<const std::uint32_t> indices) {
     if (from.space == MemorySpace::Cuda) return gather_on_device(from, indices);
     reserve(static_cast<std::int64_t>(indices.size()), from.target, at::TensorOptions().pinned_memory(device_.is_cuda()));
-    gathering_.time([&] {
-        const std::span<const std::uint32_t> looks = looks_.of(indices);
-        if (from.target.kind == TargetKind::Numbers)
-            gather_.gather(from, indices, examples_.data_ptr<float>(), targets_.data_ptr<float>(), looks);
-        else
-            gather_.gather(from, indices, examples_.data_ptr<float>(), targets_.data_ptr<std::int64_t>(), looks);
-    });
+    gathering_.time(
+        [&] { gather_.gather(from, indices, examples_.data_ptr<float>(), targets_to(targets_), looks_.of(indices)); });
     const Batch& batch = batch_of(indices.size());
     if (device_.is_cpu()) return batch;
     // The copies wait, or the next gather would overwrite what is still being read.

@@ -24,10 +24,9 @@ struct BatchedStart {
 };
 
 /// Examples of one row, and by what they are seen where the data set is augmented.
-struct RowBatch : std::span<const std::uint32_t> {
-    using span::span;  // NOLINT(modernize-use-equals-default): every way to make one
-    RowBatch(std::span<const std::uint32_t> examples, const LookKey& seen_by = {}) : span(examples), look(seen_by) {}
-    LookKey look;
+struct RowBatch {
+    std::span<const std::uint32_t> examples;
+    LookKey look = {};
 };
 
 class BatchedStep {

@@ -15,7 +15,7 @@ direct::Batch DirectBatches::gather(const ExamplesView& from, std::span<const st
                                     std::span<const std::uint32_t> looks) {
     examples_.resize(std::max(examples_.size(), indices.size() * shape_.num_values()));
     labels_.resize(std::max(labels_.size(), indices.size()));
-    gathering_.time([&] { gather_.gather(from, indices, examples_.data(), labels_.data(), looks); });
+    gathering_.time([&] { gather_.gather(from, indices, examples_.data(), {.labels = labels_.data()}, looks); });
     return {examples_.data(), labels_.data(), indices.size()};
 }
 

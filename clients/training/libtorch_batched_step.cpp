@@ -47,8 +47,8 @@ void LibtorchBatchedStep::list(std::span<const RowBatch> batches) {
     FEDHIVE_CHECK_EQ(batches.size(), start_.rows);
     std::size_t rows = 0, longest = 0;
     for (std::size_t row = 0; row < batches.size(); ++row) {
-        if (!batches[row].empty()) rows = row + 1;
-        longest = std::max(longest, batches[row].size());
+        if (!batches[row].examples.empty()) rows = row + 1;
+        longest = std::max(longest, batches[row].examples.size());
     }
     FEDHIVE_CHECK(longest > 0, "a step of nobody");
     if (padded_size_ > 0) {
@@ -56,7 +56,8 @@ void LibtorchBatchedStep::list(std::span<const RowBatch> batches) {
         longest = padded_size_;
     }
     const auto in_use = batches.first(rows);
-    somebody_rests_ = padded_size_ > 0 || std::ranges::any_of(in_use, [](const RowBatch& batch) { return batch.empty(); });
+    somebody_rests_ =
+        padded_size_ > 0 || std::ranges::any_of(in_use, [](const RowBatch& batch) { return batch.examples.empty(); });
     model_.use(rows);
     batches_.list(in_use, longest);
 }

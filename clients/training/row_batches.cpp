@@ -17,11 +17,12 @@ void write_list(std::span<const RowBatch> batches, std::size_t size, void* words
     auto* weight = static_cast<float*>(words) + batches.size() * size;
     auto* count = weight + batches.size() * size;
     for (const RowBatch& batch : batches) {
-        index = std::copy(batch.begin(), batch.end(), index);
-        index = std::fill_n(index, size - batch.size(), batch.empty() ? 0U : batch.front());
-        if (!batch.empty()) weight = std::fill_n(weight, batch.size(), 1.0F / static_cast<float>(batch.size()));
-        weight = std::fill_n(weight, size - batch.size(), 0.0F);
-        *count++ = static_cast<float>(batch.size());
+        const std::span<const std::uint32_t> examples = batch.examples;
+        index = std::copy(examples.begin(), examples.end(), index);
+        index = std::fill_n(index, size - examples.size(), examples.empty() ? 0U : examples.front());
+        if (!examples.empty()) weight = std::fill_n(weight, examples.size(), 1.0F / static_cast<float>(examples.size()));
+        weight = std::fill_n(weight, size - examples.size(), 0.0F);
+        *count++ = static_cast<float>(examples.size());
     }
 }
 
@@ -44,7 +45,7 @@ void RowBatches::write_looks(std::span<const RowBatch> batches, std::uint32_t* w
     if (!from_.augmentation.any()) return;
     for (const RowBatch& batch : batches) {
         looks_.clear();
-        append_looks(from_.augmentation, batch.look, batch, looks_);
+        append_looks(from_.augmentation, batch.look, batch.examples, looks_);
         looks_.resize(size_, looks_.empty() ? element::Look{}.packed() : looks_.front());
         words = std::copy(looks_.begin(), looks_.end(), words);
     }
@@ -62,8 +63,9 @@ void RowBatches::reserve(std::size_t rows, std::size_t size) {
 
 void RowBatches::check(std::span<const RowBatch> batches, std::size_t size) const {
     for (const RowBatch& batch : batches) {
-        FEDHIVE_CHECK(batch.size() <= size, "a batch of {} is larger than was said, {}", batch.size(), size);
-        for (const std::uint32_t index : batch) FEDHIVE_CHECK(index < from_.size(), "example {} of {}", index, from_.size());
+        FEDHIVE_CHECK(batch.examples.size() <= size, "a batch of {} is larger than was said, {}", batch.examples.size(), size);
+        for (const std::uint32_t index : batch.examples)
+            FEDHIVE_CHECK(index < from_.size(), "example {} of {}", index, from_.size());
     }
 }
 
@@ -93,10 +95,7 @@ void RowBatches::gather() {
     if (device_.is_cpu()) {
         gathering_.time([&] {
             const std::span<const std::uint32_t> of_each{looks, looks == nullptr ? 0 : num_listed()};
-            if (to.numbers != nullptr)
-                gather_.gather(from_, {indices, num_listed()}, values, to.numbers, of_each);
-            else
-                gather_.gather(from_, {indices, num_listed()}, values, to.labels, of_each);
+            gather_.gather(from_, {indices, num_listed()}, values, to, of_each);
         });
     } else {
         gather_on_device(terms_of(from_, indices, nullptr, scale_, shift_, looks), num_listed(), values, to);

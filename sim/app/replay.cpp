@@ -54,7 +54,7 @@ public:
         step_.loss_sums(before);
         step_.compute_gradients(batches);
         step_.loss_sums(after);
-        const std::size_t size = batches[row_].size();
+        const std::size_t size = batches[row_].examples.size();
         if (size == 0) return;
         say_(fmt::format("step {:>6}  batch {:>5}  loss {:.6f}", ++count_, size,
                          (after[row_] - before[row_]) / static_cast<double>(size)));

@@ -33,7 +33,7 @@ double seconds_each(const std::function<void()>& work) {
 }
 
 /// A client's first batch.
-clients::RowBatch first_batch(const Experiment& run, std::size_t client) {
+std::span<const std::uint32_t> first_batch(const Experiment& run, std::size_t client) {
     const std::span<const std::uint32_t> shard = run.dataset.shard(client);
     return shard.first(std::min(shard.size(), static_cast<std::size_t>(run.config.training.batch_size)));
 }
@@ -65,7 +65,7 @@ private:
         start.global = run.server.model();
         step.begin(start);
         std::vector<clients::RowBatch> batches;
-        for (std::size_t row = 0; row < rows; ++row) batches.push_back(first_batch(run, row));
+        for (std::size_t row = 0; row < rows; ++row) batches.push_back({first_batch(run, row)});
         return [&step, batches] { step.step(batches); };
     }
 };

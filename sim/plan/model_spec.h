@@ -11,10 +11,10 @@ namespace fedhive::sim {
 /// Shape and classes of the examples, without drawing or reading more than it takes. Throws ConfigError for what cannot be read.
 clients::DataShape data_shape(const LoadedConfig& loaded);
 
-/// The key that says which model it is: "model.name", "model.layers" or "model.file".
 /// Throws ConfigError where the task does not take such targets, with both names.
 void check_target_of_task(const LoadedConfig& loaded, clients::TargetKind kind);
 
+/// The key that says which model it is: "model.name", "model.layers" or "model.file".
 std::string model_key(const RunConfig& run);
 
 /// What model.file names, if anything. Throws ConfigError where it cannot be read, or is another file than model.file_sha256 says.

@@ -41,7 +41,8 @@ inline const Schedule kRagged{
 inline void take(clients::BatchedStep& step, const std::vector<RangeOfExamples>& ranges) {
     std::vector<std::vector<std::uint32_t>> indices;
     for (const RangeOfExamples& range : ranges) indices.push_back(examples(range.first, range.count));
-    const std::vector<clients::RowBatch> batches(indices.begin(), indices.end());
+    std::vector<clients::RowBatch> batches;
+    for (const std::vector<std::uint32_t>& of_row : indices) batches.push_back({of_row});
     step.step(batches);
 }
 

@@ -234,7 +234,7 @@ CsvFiles csv_files(const Values& values, TargetKind wanted) {
 DataShape csv_shape(const Values& values, TargetKind wanted) {
     const CsvFiles files = csv_files(values, wanted);
     const Examples train = read_table(files.train, files, true).examples;
-    const std::int64_t classes = files.numbers ? 0 : values.integer("classes");
+    const std::int64_t classes = classes_wanted(values, wanted);
     return {train.shape, classes > 0 ? classes : classes_in(train), train.target};
 }
 
@@ -292,10 +292,10 @@ DataFormat csv() {
              {.name = "classes",
               .default_value = std::int64_t{0},
               .range = between(0, kWide),
-              .doc = "Number of classes; 0: as many as the training labels show. Not looked at where targets are numbers."}},
+              .doc = "Number of classes; 0: as many as the training labels show. Not for task regression."}},
         .shape = csv_shape,
         .read = [](const Values& values, std::uint64_t,
-                   TargetKind wanted) { return read_csv_files(csv_files(values, wanted), values.integer("classes")); },
+                   TargetKind wanted) { return read_csv_files(csv_files(values, wanted), classes_wanted(values, wanted)); },
         .targets = {TargetKind::Class, TargetKind::Numbers}};
 }
 

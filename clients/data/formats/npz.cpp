@@ -163,7 +163,6 @@ DataShape npz_shape(const NpzFiles& files, std::int64_t num_classes) {
     Examples part;
     bool rounded = false;
     read_targets(archive, files.train.string(), files.targets, part, size, rounded);
-    if (part.target.kind == TargetKind::Numbers) num_classes = 0;
     return {shape, num_classes > 0 ? num_classes : num_classes_of(part.labels), part.target};
 }
 
@@ -181,8 +180,7 @@ Dataset read_npz(const NpzFiles& files, std::int64_t num_classes) {
     dataset.train.owners = read_owners(files.train, dataset.train.size());
     dataset.test = read_part(files.test, files, dataset.rounded, in_test);
     if (files.tokens) set_vocabulary(files, dataset, in_train, in_test);
-    dataset.num_classes = files.targets == TargetKind::Numbers ? 0 : num_classes;
-    if (num_classes <= 0) dataset.num_classes = num_classes_of(dataset.train.labels);
+    dataset.num_classes = num_classes > 0 ? num_classes : num_classes_of(dataset.train.labels);
     check_labels(files.train, dataset.train, dataset.num_classes);
     check_labels(files.test, dataset.test, dataset.num_classes);
     const ExampleShape &train = dataset.train.shape, &test = dataset.test.shape;
@@ -212,17 +210,17 @@ DataFormat npz() {
     return {
         .name = "npz",
         .summary = "NumPy archives",
-        .keys = {file("train",
-                      "The training examples, a file of `numpy.savez`: x of (n, features), (n, height, width) or (n, channels, "
-                      "height, width), uint8, float32, or float64, which is rounded to float32; y of (n,), integers; for task "
-                      "regression y of "
-                      "(n,) or (n, numbers), float32 or float64; for next_token of (n,) or (n, positions), integers; where "
-                      "scheme is natural, client of (n,), integers; relative to the config file. docs/data.md."),
+        .keys = {file(
+                     "train",
+                     "The training examples, a file of `numpy.savez`: x of (n, features), (n, height, width) or (n, channels, "
+                     "height, width), uint8, float32, or float64, which is rounded to float32; y of (n,), integers; for task "
+                     "regression y of (n,) or (n, numbers), float32 or float64; for next_token of (n,) or (n, positions), "
+                     "integers; where scheme is natural, client of (n,), integers; relative to the config file. docs/data.md."),
                  file("test", "The test examples, in the same form."),
                  {.name = "classes",
                   .default_value = std::int64_t{0},
                   .range = between(0, kWide),
-                  .doc = "Number of classes; 0: as many as the training labels show. Not looked at where targets are numbers."},
+                  .doc = "Number of classes; 0: as many as the training labels show. Not for task regression."},
                  {.name = "values",
                   .default_value = "numbers",
                   .choices = {"numbers", "tokens"},
@@ -233,9 +231,9 @@ DataFormat npz() {
                   .with = KeySpec::Companion{"values", {"tokens"}},
                   .doc = "Number of tokens; 0: as many as the training examples show."}},
         .shape = [](const Values& values,
-                    TargetKind wanted) { return npz_shape(npz_files(values, wanted), values.integer("classes")); },
+                    TargetKind wanted) { return npz_shape(npz_files(values, wanted), classes_wanted(values, wanted)); },
         .read = [](const Values& values, std::uint64_t,
-                   TargetKind wanted) { return read_npz(npz_files(values, wanted), values.integer("classes")); },
+                   TargetKind wanted) { return read_npz(npz_files(values, wanted), classes_wanted(values, wanted)); },
         .targets = {TargetKind::Class, TargetKind::ClassEach, TargetKind::Numbers}};
 }
 

@@ -16,12 +16,7 @@ namespace fedhive::clients {
 inline constexpr std::size_t kValuesAtOnce = 1 << 20;  // values
 
 /// Position `at` of an array: "x[3, 0, 7]".
-inline std::string place_of(const char* name, const NpyHeader& header, std::uint64_t at) {
-    std::string text;
-    for (std::size_t i = header.shape.size(); i-- > 0; at /= header.shape[i])
-        text = fmt::format("{}{}{}", at % header.shape[i], text.empty() ? "" : ", ", text);
-    return fmt::format("{}[{}]", name, text);
-}
+std::string place_of(const char* name, const NpyHeader& header, std::uint64_t at);
 
 /// All values of the array, which are of type From, in order: take(value, position).
 template <typename From, typename Take>

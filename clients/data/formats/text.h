@@ -19,7 +19,8 @@ struct TextFile {
 
 /// A character is a byte: UTF-8's others are several. Line ends are \n, also where the file has \r\n; a byte-order mark is nothing. Tokens are
 /// the bytes of all owners' texts, in their order. An example is `sequence` characters of an owner's text, {sequence, 1, 1, vocabulary}, its
-/// label the character behind them, or, `every`, at each position the one behind it: width `sequence`. The last floor(share x length) characters of each owner are the test part; windows lie in one part.
+/// label the character behind them, or, `every`, at each position the one behind it: width `sequence`. The last floor(share x length)
+/// characters of each owner are the test part; windows lie in one part.
 ///
 /// Speakers: a line that begins the file or follows an empty one and ends in ':' names who speaks the lines after it, up to the next one. A
 /// speaker's lines are one text, names and empty lines left out. Owners are numbered as they first speak. Who has no window to train on is left

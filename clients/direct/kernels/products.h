@@ -6,6 +6,18 @@
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
+/// take(first, size) for parts of `all` of about equal size, none above `most`.
+template <typename Take>
+FEDHIVE_INLINE void in_parts(std::size_t all, std::size_t most, Take take) {
+    const std::size_t parts = (all + most - 1) / most;
+    std::size_t first = 0;
+    for (std::size_t part = 0; part < parts; ++part) {
+        const std::size_t size = (all - first + parts - part - 1) / (parts - part);
+        take(first, size);
+        first += size;
+    }
+}
+
 /// So many rows, so many vectors of columns, of which the last one ends at `tail`.
 template <std::size_t kRows, std::size_t kVectors, bool kTail>
 static void rank_block(const RankUpdate& t, const float* a, const float* m, float* out, Mask tail) {
@@ -78,19 +90,15 @@ static void rank_rows(const RankUpdate& t, std::size_t row, std::size_t rows, st
     if (column < end) rank_block_of<1, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column));
 }
 
-/// Columns in tiles, of which all that is read of `m` stays in the nearest cache; of a tile the rows, in blocks of about equal height.
+/// Columns in tiles, of which all that is read of `m` stays in the nearest cache; of a tile the rows, in blocks.
 static void rank_update(const RankUpdate& t) {
     constexpr std::size_t kNear = 8192;  // floats
     const std::size_t vectors = kNear / (2 * kLanes * (t.outer * t.inner + 1)) + 1, tile = 2 * kLanes * vectors;
-    const std::size_t blocks = (t.rows + kMostRows - 1) / kMostRows;
-    for (std::size_t column = 0; column < t.columns; column += tile) {
-        std::size_t row = 0;
-        for (std::size_t b = 0; b < blocks; ++b) {
-            const std::size_t rows = (t.rows - row + blocks - b - 1) / (blocks - b);
-            rank_rows(t, row, rows, column, least(column + tile, t.columns));
-            row += rows;
-        }
-    }
+    for (std::size_t column = 0; column < t.columns; column += tile)
+        in_parts(
+            t.rows, kMostRows, [&](std::size_t row, std::size_t rows) __attribute__((always_inline)) {
+                rank_rows(t, row, rows, column, least(column + tile, t.columns));
+            });
 }
 
 template <std::size_t kRows, std::size_t kOutputs>
@@ -141,21 +149,17 @@ FEDHIVE_INLINE DotBlock dot_block_of(std::size_t rows, std::size_t outputs) {
         return outputs >= kOutputs ? dot_block_of_rows<kOutputs>(rows) : dot_block_of<kOutputs - 1>(rows, outputs);
 }
 
-/// All rows in blocks of about equal height, which share a block of outputs' weights while these are near.
+/// All rows in blocks, which share a block of outputs' weights while these are near.
 static void dot(const Dot& t) {
-    const std::size_t blocks = (t.rows + kDotRows - 1) / kDotRows;
     for (std::size_t chunk = 0; chunk < t.length; chunk += kDotChunk) {
         const std::size_t length = least(kDotChunk, t.length - chunk);
-        for (std::size_t o = 0; o < t.outputs; o += kDotOutputs) {
-            std::size_t row = 0;
-            for (std::size_t b = 0; b < blocks; ++b) {
-                const std::size_t rows = (t.rows - row + blocks - b - 1) / (blocks - b);
-                dot_block_of(rows, t.outputs - o)(t, t.x + static_cast<Stride>(row) * t.x_row + chunk,
-                                                  t.w + static_cast<Stride>(o) * t.w_row + chunk, length, chunk == 0,
-                                                  t.bias + o, t.y + static_cast<Stride>(row) * t.y_row + o);
-                row += rows;
-            }
-        }
+        for (std::size_t o = 0; o < t.outputs; o += kDotOutputs)
+            in_parts(
+                t.rows, kDotRows, [&](std::size_t row, std::size_t rows) __attribute__((always_inline)) {
+                    dot_block_of(rows, t.outputs - o)(t, t.x + static_cast<Stride>(row) * t.x_row + chunk,
+                                                      t.w + static_cast<Stride>(o) * t.w_row + chunk, length, chunk == 0,
+                                                      t.bias + o, t.y + static_cast<Stride>(row) * t.y_row + o);
+                });
     }
 }
 
@@ -208,13 +212,10 @@ FEDHIVE_INLINE SparseBlock sparse_block_of(std::size_t rows) {
 
 template <std::size_t kVectors>
 FEDHIVE_INLINE void sparse_strip(const SparseUpdate& t, std::size_t column, Mask tail) {
-    const std::size_t blocks = (t.rows + kSparseRows<kVectors> - 1) / kSparseRows<kVectors>;
-    std::size_t row = 0;
-    for (std::size_t b = 0; b < blocks; ++b) {
-        const std::size_t rows = (t.rows - row + blocks - b - 1) / (blocks - b);
-        sparse_block_of<kVectors, kSparseRows<kVectors>>(rows)(t, row, column, tail);
-        row += rows;
-    }
+    in_parts(
+        t.rows, kSparseRows<kVectors>, [&](std::size_t row, std::size_t rows) __attribute__((always_inline)) {
+            sparse_block_of<kVectors, kSparseRows<kVectors>>(rows)(t, row, column, tail);
+        });
 }
 
 template <std::size_t kVectors = kSparseVectors>
@@ -227,18 +228,15 @@ FEDHIVE_INLINE void sparse_strip_of(const SparseUpdate& t, std::size_t column, s
         sparse_strip_of<kVectors - 1>(t, column, vectors, tail);
 }
 
-/// In strips of about equal width.
+/// In strips of columns.
 static void sparse_update(const SparseUpdate& t) {
     if (t.count == 0) return;
     const std::size_t all_vectors = (t.columns + kLanes - 1) / kLanes;
-    const std::size_t strips = (all_vectors + kSparseVectors - 1) / kSparseVectors;
-    std::size_t vector = 0;
-    for (std::size_t s = 0; s < strips; ++s) {
-        const std::size_t vectors = (all_vectors - vector + strips - s - 1) / (strips - s);
-        const std::size_t column = vector * kLanes;
-        sparse_strip_of(t, column, vectors, first_lanes(t.columns - column - (vectors - 1) * kLanes));
-        vector += vectors;
-    }
+    in_parts(
+        all_vectors, kSparseVectors, [&](std::size_t vector, std::size_t vectors) __attribute__((always_inline)) {
+            const std::size_t column = vector * kLanes;
+            sparse_strip_of(t, column, vectors, first_lanes(t.columns - column - (vectors - 1) * kLanes));
+        });
 }
 
 }  // namespace fedhive::clients::direct::FEDHIVE_LANES

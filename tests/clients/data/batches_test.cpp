@@ -54,7 +54,7 @@ void check_against_reference(ExampleShape shape, const std::vector<double>& mean
     const std::vector<std::uint32_t> indices{8, 0, 3, 3, 7};
     std::vector<float> values(indices.size() * shape.num_values() + 1, -99.0F);
     std::vector<std::int64_t> labels(indices.size());
-    BatchGather(shape, {mean, std}).gather(view_of(examples), indices, values.data(), labels.data());
+    BatchGather(shape, {mean, std}).gather(view_of(examples), indices, values.data(), {.labels = labels.data()});
 
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < indices.size() * shape.num_values(); ++i) {
@@ -82,7 +82,7 @@ void check_device_twin(ExampleShape shape, const std::vector<double>& mean, cons
         const std::span<const std::uint32_t> batch = std::span(order).subspan(from == nullptr ? 0 : 2, rows);
         std::vector<float> expected(rows * shape.num_values()), values(expected.size());
         std::vector<std::int64_t> expected_labels(rows), labels(rows);
-        gather.gather(view_of(examples), batch, expected.data(), expected_labels.data());
+        gather.gather(view_of(examples), batch, expected.data(), {.labels = expected_labels.data()});
         const element::GatherTerms terms{examples.values.data(),
                                          examples.labels.data(),
                                          order.data(),
@@ -129,7 +129,7 @@ TEST_SUITE("BatchGather") {
         const std::vector<std::uint32_t> indices{0, 1, 2, 3};
         std::vector<float> values(4 * 18);
         std::vector<std::int64_t> labels(4);
-        BatchGather({2, 3, 3}, {}).gather(view_of(examples), indices, values.data(), labels.data());
+        BatchGather({2, 3, 3}, {}).gather(view_of(examples), indices, values.data(), {.labels = labels.data()});
         CHECK(std::memcmp(values.data(), examples.values.data(), examples.values.size()) == 0);
     }
 
@@ -140,7 +140,7 @@ TEST_SUITE("BatchGather") {
             const std::vector<std::uint32_t> indices{8, 0, 3};
             std::vector<float> values(60);
             std::vector<std::int64_t> labels(3);
-            BatchGather(shape, {}).gather(view_of(examples), indices, values.data(), labels.data());
+            BatchGather(shape, {}).gather(view_of(examples), indices, values.data(), {.labels = labels.data()});
             std::size_t wrong = 0;
             for (std::size_t i = 0; i < values.size(); ++i)
                 wrong += values[i] != value_of(examples, indices[i / 20] * 20 + i % 20);
@@ -169,7 +169,7 @@ TEST_SUITE("BatchGather") {
         float values[4];
         std::int64_t label = 0;
         const std::uint32_t index = 0;
-        CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {}).gather(view, {&index, 1}, values, &label),
+        CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {}).gather(view, {&index, 1}, values, {.labels = &label}),
                              doctest::Contains("on a device"), Fault);
     }
 
@@ -177,7 +177,7 @@ TEST_SUITE("BatchGather") {
         const Examples examples = random_examples({1, 2, 2}, 3);
         float value = 7.0F;
         std::int64_t label = 7;
-        BatchGather({1, 2, 2}, {}).gather(view_of(examples), {}, &value, &label);
+        BatchGather({1, 2, 2}, {}).gather(view_of(examples), {}, &value, {.labels = &label});
         CHECK(value == 7.0F);
         CHECK(label == 7);
     }
@@ -202,13 +202,14 @@ TEST_SUITE("BatchGather") {
         std::vector<float> values(4);
         std::vector<std::int64_t> labels(1);
         const std::vector<std::uint32_t> indices{3};
-        CHECK_THROWS_WITH_AS(BatchGather({1, 2, 2}, {}).gather(view_of(examples), indices, values.data(), labels.data()),
-                             doctest::Contains("example 3 of 3"), Fault);
+        CHECK_THROWS_WITH_AS(
+            BatchGather({1, 2, 2}, {}).gather(view_of(examples), indices, values.data(), {.labels = labels.data()}),
+            doctest::Contains("example 3 of 3"), Fault);
     }
 
     TEST_CASE("ExamplesOfAnotherShapeAreAFault") {
         const Examples examples = random_examples({1, 2, 3}, 3);
-        CHECK_THROWS_AS(BatchGather({1, 3, 2}, {}).gather(view_of(examples), {}, nullptr, static_cast<float*>(nullptr)), Fault);
+        CHECK_THROWS_AS(BatchGather({1, 3, 2}, {}).gather(view_of(examples), {}, nullptr, {}), Fault);
     }
 }
 

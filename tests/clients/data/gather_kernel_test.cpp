@@ -76,11 +76,12 @@ void kernel_has_the_bits_of_the_host(ExampleShape shape, const Normalization& no
         const auto got = on_device(expected);  // what lies behind the batch has to stay
         const auto got_labels = on_device(expected_labels);
         gather.gather({shape, values, labels, aggregation::MemorySpace::Host, type},
-                      std::span(order).subspan(at_cursor ? kCursor : 0, rows), expected.data(), expected_labels.data());
+                      std::span(order).subspan(at_cursor ? kCursor : 0, rows), expected.data(),
+                      {.labels = expected_labels.data()});
         gather_on_device(
             {device_values.get(), device_labels.get(), device_order.get(), at_cursor ? cursor.get() : nullptr, scale.get(),
              shift.get(), static_cast<std::uint32_t>(num_values), static_cast<std::uint32_t>(shape.height * shape.width), type},
-            rows, got.get(), {got_labels.get(), nullptr});
+            rows, got.get(), {.labels = got_labels.get()});
         CHECK(aggregation::testing::same_bits(on_host(got.get(), expected.size()), expected));
         CHECK(on_host(got_labels.get(), expected_labels.size()) == expected_labels);
     }

@@ -80,8 +80,8 @@ void check_images(const ExampleShape& shape, ValueType type, std::uint32_t paddi
     append_looks(view.augmentation, {8, 2}, order, looks);
     std::vector<float> found(order.size() * each), twin(found.size()), unseen(found.size());
     std::vector<std::int64_t> found_labels(order.size()), twin_labels(order.size());
-    gather.gather(view, order, found.data(), found_labels.data(), looks);
-    gather.gather(view, order, unseen.data(), twin_labels.data());
+    gather.gather(view, order, found.data(), {.labels = found_labels.data()}, looks);
+    gather.gather(view, order, unseen.data(), {.labels = twin_labels.data()});
     CHECK(found != unseen);
 
     element::GatherTerms terms{};

@@ -52,7 +52,7 @@ Examples three(TargetKind kind) {
 TEST_SUITE("Targets") {
     TEST_CASE("NumbersOfAnArchiveAreRoundedAndKeepTheirShape") {
         const Archives archives(TargetKind::Numbers, pairs({0.1, -2, 3, 4, 5, 6}), npy("<f8", "(1, 2)", raw<double>({7, 8})));
-        const Dataset dataset = archives.read(5);
+        const Dataset dataset = archives.read();
         CHECK(dataset.train.target == kPairs);
         CHECK(dataset.train.numbers == std::vector<float>{0.1F, -2, 3, 4, 5, 6});
         CHECK(dataset.train.size() == 3);
@@ -124,6 +124,25 @@ TEST_SUITE("Targets") {
         write_content(table, "low,a,high\n0.5,1,x\n");
         CHECK_THROWS_WITH_AS(data_format("csv").read(values, 1, TargetKind::Numbers),
                              doctest::Contains("column 'high': is 'x'"), ConfigError);
+    }
+
+    TEST_CASE("NumbersHaveNoClasses") {
+        const testing::TemporaryFolder folder;
+        write_content(folder.path() / "table.csv", "y,a\n0.5,1\n");
+        write_npz(folder.path() / "archive.npz",
+                  {{"x", npy("<f4", "(1, 2)", raw<float>({1, 2}))}, {"y", npy("<f4", "(1,)", raw<float>({3}))}});
+        for (const auto& [format, file] : {std::pair("csv", "table.csv"), std::pair("npz", "archive.npz")}) {
+            CAPTURE(format);
+            const auto path = folder.path() / file;
+            const DataFormat& of = data_format(format);
+            Values given{{"train", path}, {"test", path}};
+            if (of.name == "csv") given.set("target", "y");
+            CHECK_NOTHROW(of.read(completed(given, of.keys), 1, TargetKind::Numbers));
+            given.set("classes", std::int64_t{3});
+            const Values values = completed(given, of.keys);
+            CHECK_THROWS_WITH_AS(of.read(values, 1, TargetKind::Numbers), doctest::Contains("classes is 3, but"), ConfigError);
+            CHECK_THROWS_WITH_AS(of.shape(values, TargetKind::Numbers), doctest::Contains("classes is 3, but"), ConfigError);
+        }
     }
 
     TEST_CASE("EveryCharacterIsFollowedByTheNext") {
@@ -199,13 +218,13 @@ TEST_SUITE("Targets") {
             const ExamplesView view{part.shape, part.values, part.labels, aggregation::MemorySpace::Host,
                                     part.type,  part.target, part.numbers};
             if (kind == TargetKind::Numbers) {
-                gather.gather(view, order, values.data(), numbers.data());
+                gather.gather(view, order, values.data(), {.numbers = numbers.data()});
                 CHECK(numbers == std::vector<float>{4.5F, 5.5F, 0.5F, 1.5F, -99.0F});
-                CHECK_THROWS_AS(gather.gather(view, order, values.data(), labels.data()), Fault);
+                CHECK_THROWS_AS(gather.gather(view, order, values.data(), {.labels = labels.data()}), Fault);
             } else {
-                gather.gather(view, order, values.data(), labels.data());
+                gather.gather(view, order, values.data(), {.labels = labels.data()});
                 CHECK(labels == std::vector<std::int64_t>{4, 5, 0, 1, -99});
-                CHECK_THROWS_AS(gather.gather(view, order, values.data(), numbers.data()), Fault);
+                CHECK_THROWS_AS(gather.gather(view, order, values.data(), {.numbers = numbers.data()}), Fault);
             }
             // One value an example, and more targets than values, by the elements of a kernel.
             std::vector<float> found_values(2), found_numbers(5, -99.0F);

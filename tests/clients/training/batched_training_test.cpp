@@ -93,14 +93,14 @@ TEST_SUITE("BatchedTraining") {
         start.rows = 3;
         start.global = all.global;
         all.batched.begin(start);
-        const std::vector<RowBatch> everybody{clients[0].shard, clients[1].shard, clients[2].shard};
+        const std::vector<RowBatch> everybody{{clients[0].shard}, {clients[1].shard}, {clients[2].shard}};
         all.batched.step(everybody);
         std::vector<double> losses(3), losses_after(3);
         all.batched.loss_sums(losses);
         const auto weights = all.batched.parameters(1).host();
         for (std::size_t i = 0; i < weights.size(); ++i)
             weights[i] = i % 2 == 0 ? 3e38F : -3e38F;  // finite; their sums are not
-        all.batched.step(std::vector<RowBatch>{clients[0].shard, {}, clients[2].shard});
+        all.batched.step(std::vector<RowBatch>{{clients[0].shard}, {}, {clients[2].shard}});
         all.batched.loss_sums(losses_after);
         CHECK(losses_after[1] == losses[1]);
     }

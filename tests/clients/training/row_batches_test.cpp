@@ -44,7 +44,7 @@ TEST_SUITE("RowBatches") {
     TEST_CASE("RowsAreFilledUpAtWeightZeroWhateverCameBefore") {
         const SharedDataset dataset = glyphs();
         RowBatches batches(dataset.train(), kNormalization, at::kCPU);
-        const std::vector<RowBatch> rows{kFirst, {}, kThird}, others{kThird, kFirst};
+        const std::vector<RowBatch> rows{{kFirst}, {}, {kThird}}, others{{kThird}, {kFirst}};
         for (const bool large_before : {false, true}) {
             if (large_before) {
                 batches.list(others, 9);
@@ -61,7 +61,7 @@ TEST_SUITE("RowBatches") {
         const SharedDataset dataset = glyphs();
         RowBatches batches(dataset.train(), kNormalization, at::kCPU);
         batches.reserve(3, 4);
-        const std::vector<RowBatch> rows{kFirst, {}, kThird};
+        const std::vector<RowBatch> rows{{kFirst}, {}, {kThird}};
         std::vector<void*> places;
         for (const std::size_t used : {1U, 3U, 1U}) {
             batches.list(std::span(rows).first(used), 4);
@@ -77,9 +77,9 @@ TEST_SUITE("RowBatches") {
         const SharedDataset dataset = glyphs();
         RowBatches batches(dataset.train(), kNormalization, at::kCPU);
         const std::vector<std::uint32_t> outside{20};
-        CHECK_THROWS_WITH_AS(batches.list(std::vector<RowBatch>{kFirst}, 2),
+        CHECK_THROWS_WITH_AS(batches.list(std::vector<RowBatch>{{kFirst}}, 2),
                              doctest::Contains("a batch of 3 is larger than was said, 2"), Fault);
-        CHECK_THROWS_WITH_AS(batches.list(std::vector<RowBatch>{outside}, 2), doctest::Contains("example 20 of 20"), Fault);
+        CHECK_THROWS_WITH_AS(batches.list(std::vector<RowBatch>{{outside}}, 2), doctest::Contains("example 20 of 20"), Fault);
         CHECK_THROWS_WITH_AS(RowBatches(dataset.train(), kNormalization, at::Device(at::kCUDA, 0)),
                              doctest::Contains("not where the model is"), Fault);
     }
@@ -90,7 +90,7 @@ TEST_SUITE("RowBatches") {
         SharedDataset dataset = glyphs();
         dataset.upload(aggregation::cuda_driver());
         RowBatches batches(dataset.train(MemorySpace::Cuda), kNormalization, at::Device(at::kCUDA, 0));
-        const std::vector<RowBatch> rows{kFirst, {}, kThird}, others{kThird, kFirst, kFirst};
+        const std::vector<RowBatch> rows{{kFirst}, {}, {kThird}}, others{{kThird}, {kFirst}, {kFirst}};
         // Many lists on their way at once: none may be written over before it has gone up.
         std::vector<at::Tensor> kept;
         for (int i = 0; i < 200; ++i) {

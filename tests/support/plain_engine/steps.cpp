@@ -41,7 +41,7 @@ Loss cross_entropy(const Values& scores, const std::vector<std::int64_t>& labels
 
 Examples::Batch Examples::batch(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> looks) const {
     Batch batch{Values(indices.size() * view.shape.num_values()), std::vector<std::int64_t>(indices.size())};
-    gather.gather(view, indices, batch.x.data(), batch.labels.data(), looks);
+    gather.gather(view, indices, batch.x.data(), {.labels = batch.labels.data()}, looks);
     return batch;
 }
 
@@ -94,12 +94,12 @@ void PlainBatchedStep::begin(const clients::BatchedStart& start) {
 
 void PlainBatchedStep::compute_gradients(std::span<const clients::RowBatch> batches) {
     for (std::size_t row = 0; row < batches.size(); ++row) {
-        stepped_[row] = !batches[row].empty();
+        stepped_[row] = !batches[row].examples.empty();
         if (!stepped_[row]) continue;
         std::vector<std::uint32_t> looks;
         const clients::Augmentation& augmentation = train_.view.augmentation;
-        if (augmentation.any()) clients::append_looks(augmentation, batches[row].look, batches[row], looks);
-        rows_[row]->compute_seen(batches[row], looks);
+        if (augmentation.any()) clients::append_looks(augmentation, batches[row].look, batches[row].examples, looks);
+        rows_[row]->compute_seen(batches[row].examples, looks);
     }
 }
 
