@@ -22,7 +22,12 @@ ParamSpan Arena::exchange(std::size_t index) const {
 
 ParamSpan Arena::aggregate() const {
     FEDHIVE_CHECK(geometry_.num_aggregates == 1, "the arena has no room for an aggregate");
-    return span_at(geometry_.total_bytes() - geometry_.stride_bytes());
+    return span_at(geometry_.aggregate_offset());
+}
+
+ParamSpan Arena::frozen() const {
+    if (geometry_.frozen_floats == 0) return {nullptr, 0, space_};
+    return {reinterpret_cast<float*>(base_ + geometry_.frozen_offset()), geometry_.frozen_floats, space_};
 }
 
 std::size_t Arena::slot_index(ConstParamSpan span) const {

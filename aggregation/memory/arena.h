@@ -1,14 +1,15 @@
 // The arena: one allocation that all processes of a run share, cut into spans of [P] f32 at fixed offsets.
 //
-//   [ global 0 | … | global G-1 | slot 0 | … | slot S-1 | exchange 0 | … | exchange S-1 | aggregate ]
+//   [ global 0 | … | global G-1 | slot 0 | … | slot S-1 | exchange 0 | … | exchange S-1 | aggregate | frozen ]
 //
-//   offsets only, each a multiple of 256 bytes
+//   offsets only, each a multiple of 256 bytes; frozen begins on a page
 //
 //   who writes what
 //   global g      coordinator only (server_step writes one that nobody reads any more, then publishes it); hogwild: everybody
 //   slot s        the worker that runs the slot's task; the coordinator only reads it, between barrier and release
 //   exchange s    the two workers that share the slot's task in mode split, in turns
 //   aggregate     workers, each the range of its task; there only where they aggregate (num_aggregates is 1)
+//   frozen        parameters that nobody trains: the coordinator, before the first worker starts; a worker's host arena maps it read-only
 //
 // Ownership is in the type: a creator (HostArena, CudaArena) owns the segment and outlives every opener (HostArenaView,
 // CudaArenaView), which unmaps or closes it and never frees it.
@@ -28,11 +29,18 @@ struct ArenaGeometry {
     std::uint64_t num_globals = 2;      // G: models that somebody may read, and the one that is written
     std::uint64_t exchange_floats = 0;  // of one slot's exchange
     std::uint64_t num_aggregates = 0;   // 0 or 1
+    std::uint64_t frozen_floats = 0;    // F
 
     std::size_t stride_bytes() const { return padded(num_floats); }
     std::size_t exchange_bytes() const { return padded(exchange_floats); }
+    std::size_t aggregate_offset() const { return (num_globals + num_slots) * stride_bytes() + num_slots * exchange_bytes(); }
+    std::size_t frozen_offset() const {
+        constexpr std::size_t kPage = 4096;
+        return (aggregate_offset() + num_aggregates * stride_bytes() + kPage - 1) / kPage * kPage;
+    }
     std::size_t total_bytes() const {
-        return (num_globals + num_slots + num_aggregates) * stride_bytes() + num_slots * exchange_bytes();
+        if (frozen_floats == 0) return aggregate_offset() + num_aggregates * stride_bytes();
+        return frozen_offset() + padded(frozen_floats);
     }
 
     static constexpr std::size_t padded(std::uint64_t floats) { return (floats * sizeof(float) + 255) / 256 * 256; }
@@ -50,6 +58,7 @@ public:
     ParamSpan slot(std::size_t index) const;      // index < num_slots; throws Fault beyond
     ParamSpan exchange(std::size_t index) const;  // index < num_slots, [exchange_floats]; throws Fault beyond
     ParamSpan aggregate() const;                  // [P]; throws Fault where the arena has none
+    ParamSpan frozen() const;                     // [F]; empty where nothing is frozen
 
     /// How another process opens it: a host arena by this descriptor, which it inherits, a CUDA arena by this handle. -1, zeros: not so.
     virtual int descriptor() const { return -1; }

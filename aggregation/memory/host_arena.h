@@ -19,12 +19,13 @@ private:
     SharedSegment segment_;
 };
 
-/// Worker: maps the inherited segment.
+/// Worker: maps the inherited segment, what is frozen for reading only.
 class HostArenaView final : public Arena {
 public:
     HostArenaView(int descriptor, const ArenaGeometry& geometry)
         : Arena(geometry, MemorySpace::Host), view_(descriptor, geometry.total_bytes()) {
         base_ = view_.data();
+        if (geometry.frozen_floats > 0) view_.protect(geometry.frozen_offset());
     }
 
 private:

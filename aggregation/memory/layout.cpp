@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 
 #include <algorithm>
+#include <map>
 
 namespace fedhive::aggregation {
 
@@ -61,6 +62,20 @@ std::uint64_t Layout::fingerprint() const {
         mix(hash, entry.offset);
     }
     return hash;
+}
+
+std::vector<float> part_of(const Layout& whole, ConstParamSpan values, const Layout& part) {
+    FEDHIVE_CHECK_EQ(values.size, whole.num_floats());
+    std::map<std::string, const LayoutEntry*> by_name;
+    for (const LayoutEntry& entry : whole.entries()) by_name[entry.name] = &entry;
+    std::vector<float> found(part.num_floats(), 0.0F);
+    for (const LayoutEntry& entry : part.entries()) {
+        const auto at = by_name.find(entry.name);
+        FEDHIVE_CHECK(at != by_name.end() && at->second->size == entry.size, "the whole has no such tensor '{}'", entry.name);
+        const LayoutEntry& from = *at->second;
+        std::copy_n(values.data + from.offset, entry.size, found.data() + entry.offset);
+    }
+    return found;
 }
 
 }  // namespace fedhive::aggregation

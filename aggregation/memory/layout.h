@@ -6,6 +6,8 @@
 //   '------------------------------------ num_floats() = P -----------------------'
 #pragma once
 
+#include "aggregation/memory/param_span.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -40,5 +42,8 @@ public:
 private:
     std::vector<LayoutEntry> entries_;
 };
+
+/// The values of a part's tensors, [part.num_floats()], out of those of a whole that has all of them by name; padding 0. Host memory.
+std::vector<float> part_of(const Layout& whole, ConstParamSpan values, const Layout& part);
 
 }  // namespace fedhive::aggregation

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <limits>
 
@@ -130,5 +132,10 @@ SharedSegment::~SharedSegment() { close(descriptor_); }
 SharedSegmentView::SharedSegmentView(int descriptor, std::size_t least_bytes, SegmentAccess access)
     : region_(map(descriptor, checked_size(descriptor, least_bytes),
                   access == SegmentAccess::ReadOnly ? ipc::read_only : ipc::read_write)) {}
+
+void SharedSegmentView::protect(std::size_t from) {
+    if (mprotect(data() + from, size() - from, PROT_READ) != 0)
+        throw Fault(fmt::format("cannot protect {} bytes of shared memory: {}", size() - from, std::strerror(errno)));
+}
 
 }  // namespace fedhive::aggregation

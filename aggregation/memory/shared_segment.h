@@ -46,6 +46,9 @@ public:
     /// Maps all of an inherited segment. Throws Fault when it is shorter than `least_bytes` or no segment at all.
     SharedSegmentView(int descriptor, std::size_t least_bytes, SegmentAccess access = SegmentAccess::ReadWrite);
 
+    /// From this offset, a multiple of a page, to the end it can be read alone. Throws Fault where the system refuses.
+    void protect(std::size_t from);
+
     std::byte* data() const { return static_cast<std::byte*>(region_.get_address()); }
     std::size_t size() const { return region_.get_size(); }
 

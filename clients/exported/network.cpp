@@ -28,7 +28,7 @@ const c10::StorageImpl* storage_of(const at::Tensor& tensor) { return tensor.sto
 
 }  // namespace
 
-Network::Network(const Program& program, const ExampleShape& example) : input_(program.input) {
+Network::Network(const Program& program, const ExampleShape& example, FrozenValues frozen) : input_(program.input) {
     if (!takes(program, example)) refuse("takes other examples than the data has");  // told better by who asks before
     std::map<std::size_t, std::size_t> places;                                       // of the program's tensors in held_
     const auto hold = [&](Role role) {
@@ -37,12 +37,14 @@ Network::Network(const Program& program, const ExampleShape& example) : input_(p
             const StoredTensor& tensor = program.tensors[i];
             if (tensor.role != role || tensor.same_as != i) continue;
             places[i] = held_.size();
-            held_.push_back(load(program, tensor).set_requires_grad(role == Role::Trained));
+            const bool later = role == Role::Frozen && frozen == FrozenValues::ToBeSet;
+            held_.push_back(later ? at::Tensor() : load(program, tensor).set_requires_grad(role == Role::Trained));
         }
         return held_.size() - before;
     };
     num_parameters_ = hold(Role::Trained);
     num_moved_ = hold(Role::Moved);
+    num_frozen_ = hold(Role::Frozen);
     hold(Role::Counter);
     hold(Role::Constant);
     for (const StoredTensor& tensor : program.tensors) order_.push_back(places.at(tensor.same_as));
@@ -68,9 +70,9 @@ at::Tensor Network::forward(const at::Tensor& examples, bool training) const {
     return scores.scalar_type() == at::kFloat ? scores : scores.to(at::kFloat);
 }
 
-std::vector<at::Tensor*> Network::tensors() {
+std::vector<at::Tensor*> Network::places(std::size_t first, std::size_t count) {
     std::vector<at::Tensor*> tensors;
-    for (std::size_t i = 0; i < num_parameters_ + num_moved_; ++i) tensors.push_back(&held_[i]);
+    for (std::size_t i = first; i < first + count; ++i) tensors.push_back(&held_[i]);
     return tensors;
 }
 

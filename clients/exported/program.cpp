@@ -341,22 +341,34 @@ bool takes(const Program& program, const ExampleShape& example) {
     return in_a_row || without_ones(program.input) == without_ones({example.channels, example.height, example.width});
 }
 
-aggregation::Layout layout_of(const Program& program) {
+aggregation::Layout layout_of(const Program& program, std::initializer_list<Role> roles) {
     using aggregation::TensorKind;
     aggregation::Layout layout;
-    for (const auto& [role, kind] :
-         {std::pair(Role::Trained, TensorKind::Parameter), std::pair(Role::Moved, TensorKind::Buffer)})
+    for (const TensorKind kind : {TensorKind::Parameter, TensorKind::Buffer})
         for (std::size_t i = 0; i < program.tensors.size(); ++i) {
             const StoredTensor& tensor = program.tensors[i];
-            if (tensor.role == role && tensor.same_as == i) layout.add(tensor.name, tensor.sizes, kind);
+            const bool wanted = std::ranges::find(roles, tensor.role) != roles.end() && tensor.same_as == i;
+            if (wanted && (tensor.role == Role::Moved) == (kind == TensorKind::Buffer))
+                layout.add(tensor.name, tensor.sizes, kind);
         }
     return layout;
+}
+
+void store_values(const Program& program, const aggregation::Layout& layout, aggregation::ParamSpan to) {
+    FEDHIVE_CHECK_EQ(to.size, layout.num_floats());
+    for (const aggregation::LayoutEntry& entry : layout.entries()) {
+        const auto tensor = std::ranges::find(program.tensors, entry.name, &StoredTensor::name);
+        FEDHIVE_CHECK(tensor != program.tensors.end(), "the graph has no tensor '{}'", entry.name);
+        const std::string values = program.values_of(*tensor);
+        FEDHIVE_CHECK_EQ(values.size(), entry.size * sizeof(float));
+        std::memcpy(to.data + entry.offset, values.data(), values.size());
+    }
 }
 
 std::vector<std::string> modules_of(const Program& program) {
     std::vector<std::string> modules;
     for (const StoredTensor& tensor : program.tensors) {
-        if (tensor.role != Role::Trained) continue;
+        if (tensor.role != Role::Trained && tensor.role != Role::Frozen) continue;
         const std::string module = tensor.name.substr(0, tensor.name.rfind('.'));
         if (std::ranges::find(modules, module) == modules.end()) modules.push_back(module);
     }
@@ -367,7 +379,7 @@ std::vector<OtherTensor> other_tensors(const Program& program) {
     std::vector<OtherTensor> others;
     for (std::size_t i = 0; i < program.tensors.size(); ++i) {
         const StoredTensor& tensor = program.tensors[i];
-        const bool laid_out = tensor.role == Role::Trained || tensor.role == Role::Moved;
+        const bool laid_out = tensor.role != Role::Counter && tensor.role != Role::Constant;
         if (!tensor.persistent || (laid_out && tensor.same_as == i)) continue;
         OtherTensor other{tensor.name, name_of_dtype(tensor.dtype), tensor.sizes, "", ""};
         if (laid_out)

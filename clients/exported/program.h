@@ -11,6 +11,7 @@
 #pragma once
 
 #include "aggregation/memory/layout.h"
+#include "aggregation/memory/param_span.h"
 #include "clients/data/dataset.h"
 #include "clients/exported/archive.h"
 #include "clients/exported/graph.h"
@@ -29,9 +30,10 @@ namespace fedhive::clients::exported {
 /// What training does with a tensor.
 enum class Role : std::uint8_t {
     Trained,  // a parameter: takes a gradient
+    Frozen,   // a parameter that takes none: nobody trains it, and it does not travel
     Moved,    // a floating buffer that the graph writes, such as running statistics: part of the model and of its update
     Counter,  // an integer buffer that the graph writes: stays what the file says, writes to it are left out
-    Constant  // any other buffer, frozen parameter or tensor made in forward
+    Constant  // any other buffer, parameter that is not f32, or tensor made in forward
 };
 
 struct StoredTensor {
@@ -80,18 +82,21 @@ Program read_program(const FileHandle& file);
 /// Whether its input is an example of that shape: the same sizes but for those that are 1, or all values in a row.
 bool takes(const Program& program, const ExampleShape& example);
 
-/// Parameters, then buffers that are moved, under the module's names; of tied ones the first.
-aggregation::Layout layout_of(const Program& program);
+/// Tensors of these roles, under the module's names: parameters, then buffers, each in the program's order; of tied ones the first.
+aggregation::Layout layout_of(const Program& program, std::initializer_list<Role> roles);
+
+/// Writes the file's values of the layout's tensors into a host span of layout.num_floats().
+void store_values(const Program& program, const aggregation::Layout& layout, aggregation::ParamSpan to);
 
 /// Modules with parameters, in the file's order: "conv1", "blocks.0.conv".
 std::vector<std::string> modules_of(const Program& program);
 
-/// A tensor of the module's state_dict that is not in the layout.
+/// A tensor of the module's state_dict that is no parameter, or whose values another one has.
 struct OtherTensor {
     std::string name;
     std::string dtype;  // as safetensors names it
     std::vector<std::int64_t> sizes;
-    std::string same_as;  // the entry of the layout whose values it has; empty: `values`
+    std::string same_as;  // the parameter or moved buffer whose values it has; empty: `values`
     std::string values;   // row major
 };
 std::vector<OtherTensor> other_tensors(const Program& program);

@@ -18,7 +18,7 @@ namespace {
 class Rehearsal {
 public:
     Rehearsal(const Program& program, const DataShape& data)
-        : program_(program), data_(data), network_(program, data.example) {}
+        : program_(program), data_(data), network_(program, data.example, Network::FrozenValues::Loaded) {}
 
     void train(std::int64_t batch) {
         const at::Tensor scores = scores_of(batch, true);
@@ -30,7 +30,7 @@ public:
             const at::Tensor rows = scores.flatten(0, -2);
             at::cross_entropy_loss(rows, at::zeros({rows.size(0)}, at::kLong)).backward();
         }
-        const aggregation::Layout layout = layout_of(program_);
+        const aggregation::Layout layout = layout_of(program_, {Role::Trained, Role::Moved});
         std::size_t place = 0;
         for (const at::Tensor* tensor : network_.tensors()) check(layout.entries()[place++], *tensor);
     }

@@ -84,7 +84,7 @@ Role role_of(const StoredTensor& tensor, bool written) {
             refuse(fmt::format("writes to the parameter {} in forward", shown(tensor.name)), "weight = self.weight.clone()");
         return Role::Trained;
     }
-    if (!written) return Role::Constant;
+    if (!written) return tensor.kind == StoredTensor::Kind::Parameter && tensor.dtype == kFloat ? Role::Frozen : Role::Constant;
     if (tensor.kind != StoredTensor::Kind::Buffer)
         refuse(fmt::format("writes to {} in forward, which is no buffer", shown(tensor.name)),
                R"(self.register_buffer("name", values))");
@@ -138,6 +138,15 @@ void find_roles(Program& program) {
     }
     if (std::ranges::none_of(program.tensors, [](const StoredTensor& one) { return one.role == Role::Trained; }))
         refuse("has no parameter that takes a gradient", "net.requires_grad_(True)");
+}
+
+void freeze(Program& program, const NamePatterns& names) {
+    if (!names.any()) return;
+    std::set<std::size_t> found;
+    for (const StoredTensor& tensor : program.tensors)
+        if (tensor.role == Role::Trained && names.match(tensor.name)) found.insert(tensor.same_as);
+    for (StoredTensor& tensor : program.tensors)
+        if (found.contains(tensor.same_as)) tensor.role = Role::Frozen;
 }
 
 }  // namespace fedhive::clients::exported

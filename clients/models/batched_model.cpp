@@ -37,7 +37,7 @@ private:
 
 }  // namespace
 
-BatchedModel::BatchedModel(const ModelSpec& spec, std::size_t rows, MemorySpace space)
+BatchedModel::BatchedModel(const ModelSpec& spec, std::size_t rows, MemorySpace space, aggregation::ConstParamSpan frozen)
     : device_(space == MemorySpace::Host ? at::Device(at::kCPU) : at::Device(at::kCUDA, 0)),
       module_(std::make_unique<Classifier>(spec)),
       layout_(model_layout(spec)),
@@ -46,6 +46,8 @@ BatchedModel::BatchedModel(const ModelSpec& spec, std::size_t rows, MemorySpace 
     FEDHIVE_CHECK(layout_.num_trainable() == layout_.num_floats(),
                   "a model with buffers, which every row would need of its own");
     FEDHIVE_CHECK_EQ(module_->tensors().size(), layout_.entries().size());
+    module_->view_frozen(frozen);
+    for (const at::Tensor* place : module_->frozen_beside_trained()) shared_.push_back(*place);
     module_->train();
 }
 
@@ -75,6 +77,12 @@ at::Tensor BatchedModel::forward(const at::Tensor& examples) {
     const Vmap vmap(examples.size(0));
     const std::vector<at::Tensor*>& places = module_->tensors();
     for (std::size_t i = 0; i < places.size(); ++i) *places[i] = vmap.batched(columns_[i]);
+    // vmap's convolution has no rule for one weight with a bias for each row. What a whole layer shares needs none: rows are a larger batch.
+    for (std::size_t i = 0; i < shared_.size(); ++i) {
+        std::vector<std::int64_t> shape = shared_[i].sizes().vec();
+        shape.insert(shape.begin(), examples.size(0));
+        *module_->frozen_beside_trained()[i] = vmap.batched(shared_[i].unsqueeze(0).expand(shape));
+    }
     return Vmap::whole(module_->forward(vmap.batched(examples)));
 }
 

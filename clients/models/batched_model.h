@@ -13,8 +13,9 @@ namespace fedhive::clients {
 
 class BatchedModel {
 public:
-    /// Memory   one buffer of [rows, P] on the device, held for life.
-    BatchedModel(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space);
+    /// Memory   one buffer of [rows, P] on the device, held for life. What is frozen, [F], all rows share; it must outlive the model.
+    BatchedModel(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space,
+                 aggregation::ConstParamSpan frozen = {});
 
     const aggregation::Layout& layout() const { return layout_; }
     at::Device device() const { return device_; }
@@ -37,6 +38,7 @@ private:
     std::size_t num_rows_;
     aggregation::ParamBuffer parameters_;
     std::vector<at::Tensor> columns_;
+    std::vector<at::Tensor> shared_;  // frozen_beside_trained()
 };
 
 }  // namespace fedhive::clients

@@ -9,6 +9,7 @@
 #include "clients/exported/model_file.h"
 #include "clients/models/layer_list.h"
 #include "clients/protocol/fixed_text.h"
+#include "clients/protocol/name_patterns.h"
 
 #include <cstdint>
 #include <string>
@@ -25,6 +26,7 @@ struct ModelSpec {
     LayerList layers;
     exported::FileHandle exported;  // in place of layers: a graph of torch.export; whoever made the handle keeps its file
     TargetShape target{};
+    NamePatterns frozen{};  // parameters that nobody trains
 };
 
 /// What a model is called that the config gives as a list of layers.
@@ -56,7 +58,14 @@ const std::vector<NamedModel>& model_catalog();
 ModelSpec named_model(std::string_view name, const ExampleShape& input, std::int64_t num_classes, const Values& values = {},
                       TargetShape target = {});
 
-/// Names, shapes and offsets of the model's tensors. Throws ConfigError (without file and line) when its layers do not fit the data.
+/// Names, shapes and offsets of what is trained and travels, [P]: parameters that are not frozen, then buffers. Throws ConfigError (without file
+/// and line) when the model's layers do not fit the data.
 aggregation::Layout model_layout(const ModelSpec& spec);
+
+/// Of the parameters that are frozen, [F]: those that spec.frozen names, and of a graph those that took no gradient when it was exported.
+aggregation::Layout frozen_layout(const ModelSpec& spec);
+
+/// Of both, parameters in the order in which they are drawn.
+aggregation::Layout whole_layout(const ModelSpec& spec);
 
 }  // namespace fedhive::clients

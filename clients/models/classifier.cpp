@@ -4,6 +4,9 @@
 #include "clients/models/relu_max_pool.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+
+#include <algorithm>
 
 namespace fedhive::clients {
 
@@ -32,30 +35,42 @@ std::vector<Operation> operations_of(const std::vector<PlannedLayer>& layers, st
         } else {
             operation.forward = make_forward(layer.kind->name, layer.arguments, layer.in);
         }
-        for (const Parameter& parameter : layer.fit.parameters)
-            operation.tensors.push_back(at::empty(parameter.shape, at::kFloat).set_requires_grad(true));
-        for (const Parameter& buffer : layer.fit.buffers) operation.tensors.push_back(at::empty(buffer.shape, at::kFloat));
+        for (const Parameter& parameter : layer.fit.parameters) {
+            operation.holds.push_back(parameter.frozen ? Holding::Frozen : Holding::Trained);
+            operation.tensors.push_back(parameter.frozen ? at::Tensor()
+                                                         : at::empty(parameter.shape, at::kFloat).set_requires_grad(true));
+        }
+        for (const Parameter& buffer : layer.fit.buffers) {
+            operation.holds.push_back(Holding::Buffer);
+            operation.tensors.push_back(at::empty(buffer.shape, at::kFloat));
+        }
         operations.push_back(std::move(operation));
     }
     return operations;
 }
 
-/// Those that have a gradient, or those that have none.
-void collect(std::vector<Operation>& operations, bool with_gradient, std::vector<at::Tensor*>& tensors) {
+bool trains(const Operation& operation) {
+    return std::ranges::find(operation.holds, Holding::Trained) != operation.holds.end();
+}
+
+/// Tensors of that kind, of operations that have such.
+template <typename Has>
+void collect(std::vector<Operation>& operations, Holding wanted, std::vector<at::Tensor*>& tensors, Has has) {
     for (Operation& operation : operations) {
-        for (at::Tensor& tensor : operation.tensors)
-            if (tensor.requires_grad() == with_gradient) tensors.push_back(&tensor);
-        collect(operation.residual, with_gradient, tensors);
-        collect(operation.shortcut, with_gradient, tensors);
+        for (std::size_t i = 0; i < operation.tensors.size(); ++i)
+            if (operation.holds[i] == wanted && has(operation)) tensors.push_back(&operation.tensors[i]);
+        collect(operation.residual, wanted, tensors, has);
+        collect(operation.shortcut, wanted, tensors, has);
     }
 }
 
 }  // namespace
 
-Classifier::Classifier(const ModelSpec& spec) {
+Classifier::Classifier(const ModelSpec& spec) : frozen_layout_(frozen_layout(spec)) {
     if (spec.exported.given()) {
-        graph_ = std::make_unique<exported::Network>(exported::read_program(spec.exported), spec.input);
+        graph_ = std::make_unique<exported::Network>(program_of(spec), spec.input, exported::Network::FrozenValues::ToBeSet);
         tensors_ = graph_->tensors();
+        frozen_ = graph_->frozen();
         return;
     }
     plan_ = plan_model(spec);
@@ -71,7 +86,11 @@ Classifier::Classifier(const ModelSpec& spec) {
         shapes_.push_back(plan_[layers[part + 1] - 1].fit.out);
     }
     begins_.push_back(operations_.size());
-    for (const bool with_gradient : {true, false}) collect(operations_, with_gradient, tensors_);
+    const auto any = [](const Operation&) { return true; };
+    collect(operations_, Holding::Trained, tensors_, any);
+    collect(operations_, Holding::Buffer, tensors_, any);
+    collect(operations_, Holding::Frozen, frozen_, any);
+    collect(operations_, Holding::Frozen, frozen_beside_trained_, trains);
 }
 
 Classifier::~Classifier() = default;
@@ -93,8 +112,20 @@ at::Tensor Classifier::forward_layers(at::Tensor x, std::size_t first, std::size
     return x;
 }
 
+void Classifier::view_frozen(aggregation::ConstParamSpan values) {
+    FEDHIVE_CHECK_EQ(values.size, frozen_layout_.num_floats());
+    FEDHIVE_CHECK_EQ(frozen_.size(), frozen_layout_.entries().size());
+    const at::Device device = values.space == aggregation::MemorySpace::Host ? at::Device(at::kCPU) : at::Device(at::kCUDA, 0);
+    for (std::size_t i = 0; i < frozen_.size(); ++i) {
+        const aggregation::LayoutEntry& entry = frozen_layout_.entries()[i];
+        // LibTorch has no tensor of what must not be written; nothing writes what takes no gradient.
+        *frozen_[i] = at::from_blob(const_cast<float*>(values.data) + entry.offset, entry.shape,
+                                    at::TensorOptions().dtype(at::kFloat).device(device));
+    }
+}
+
 void Classifier::initialise() {
-    if (graph_) return;
+    FEDHIVE_CHECK(!graph_ && frozen_.empty(), "a graph has its own values, and what is frozen lies elsewhere");
     auto place = tensors_.begin();
     for_each_tensor(plan_, [&](const std::string&, const Parameter& tensor) { clients::initialise(**place++, tensor); });
 }

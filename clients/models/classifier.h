@@ -14,10 +14,14 @@ namespace exported {
 class Network;
 }
 
+/// What a tensor is to training; only Trained ones have a gradient.
+enum class Holding : std::uint8_t { Trained, Frozen, Buffer };
+
 /// A layer, or a ReLU and a pool that are done as one.
 struct Operation {
     Forward forward;                  // of a residual: none
-    std::vector<at::Tensor> tensors;  // parameters, with gradient, and buffers
+    std::vector<at::Tensor> tensors;  // parameters, then buffers
+    std::vector<Holding> holds;       // what each of them is
     std::vector<Operation> residual;  // the operations in it
     std::vector<Operation> shortcut;  // and in its shortcut
 };
@@ -26,7 +30,8 @@ struct Operation {
 /// graph of torch.export is computed as a whole.
 class Classifier {
 public:
-    /// Its tensors hold anything: initialise() draws them. Those of a graph hold the file's values. Throws as plan_model() or exported::Network.
+    /// Its tensors hold anything: initialise() draws them. Those of a graph hold the file's values. Frozen ones are set by view_frozen(). Throws as
+    /// plan_model() or exported::Network.
     explicit Classifier(const ModelSpec& spec);
     Classifier(const Classifier&) = delete;
     Classifier& operator=(const Classifier&) = delete;
@@ -44,10 +49,16 @@ public:
     /// What the first `num_layers` of them make of one example, 1 at least.
     const Shape& shape_after(std::size_t num_layers) const { return shapes_.at(num_layers - 1); }
 
-    /// The places of its parameters and buffers, in the layout's order.
+    /// The places of its parameters and buffers, in the order of model_layout().
     const std::vector<at::Tensor*>& tensors() const { return tensors_; }
 
-    /// As PyTorch does by default, from LibTorch's generator of the host; in the layout's order. A graph begins with the file's values.
+    /// What is frozen lies there from now on, [F] as frozen_layout() has it; it must outlive the model, and is never written.
+    void view_frozen(aggregation::ConstParamSpan values);
+
+    /// Places of frozen tensors in layers of which another parameter is trained.
+    const std::vector<at::Tensor*>& frozen_beside_trained() const { return frozen_beside_trained_; }
+
+    /// As PyTorch does by default, from LibTorch's generator of the host; in the layout's order. Of a list of layers without frozen ones.
     void initialise();
 
     /// In training dropout acts, and batch norm takes the batch's statistics and moves its own; a model is built so.
@@ -63,6 +74,8 @@ private:
     std::vector<std::size_t> begins_;  // of each layer with parameters: its first operation; and the number of all
     std::vector<Shape> shapes_;        // what each of them gives
     std::vector<at::Tensor*> tensors_;
+    std::vector<at::Tensor*> frozen_, frozen_beside_trained_;
+    aggregation::Layout frozen_layout_;
     std::unique_ptr<exported::Network> graph_;  // in place of operations
     bool training_ = true;
 };

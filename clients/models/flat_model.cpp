@@ -44,7 +44,7 @@ void draw_with_libtorch(const ModelSpec& spec, const Layout& layout, std::uint64
     store_parameters(model, layout, to);
 }
 
-FlatModel::FlatModel(const ModelSpec& spec, MemorySpace space)
+FlatModel::FlatModel(const ModelSpec& spec, MemorySpace space, aggregation::ConstParamSpan frozen)
     : device_(space == MemorySpace::Host ? at::Device(at::kCPU) : at::Device(at::kCUDA, 0)),
       module_(std::make_unique<Classifier>(spec)),
       layout_(model_layout(spec)),
@@ -55,6 +55,7 @@ FlatModel::FlatModel(const ModelSpec& spec, MemorySpace space)
         tensor.set_data(view_of(layout_.entries()[i], parameters_, device_));
         if (tensor.requires_grad()) tensors_.push_back(tensor);
     }
+    module_->view_frozen(frozen);
 }
 
 ParamSpan FlatModel::part(ParamSpan whole, std::size_t tensor) const {

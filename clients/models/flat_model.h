@@ -15,14 +15,16 @@ namespace fedhive::clients {
 /// Copies the model's parameters into a host span.
 void store_parameters(const Classifier& model, const aggregation::Layout& layout, aggregation::ParamSpan to);
 
-/// torch.nn's default initialisation after torch.manual_seed(seed), or a graph's own values, into a host span of layout.num_floats().
+/// torch.nn's default initialisation after torch.manual_seed(seed), of a list of layers without frozen ones, into a host span of
+/// layout.num_floats().
 void draw_with_libtorch(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
                         aggregation::ParamSpan to);
 
 class FlatModel {
 public:
+    /// `frozen`, [F], must outlive the model.
     /// Memory: a buffer of [P] on the device, held for life, and one more from the first gradient() on.
-    FlatModel(const ModelSpec& spec, aggregation::MemorySpace space);
+    FlatModel(const ModelSpec& spec, aggregation::MemorySpace space, aggregation::ConstParamSpan frozen = {});
 
     const aggregation::Layout& layout() const { return layout_; }
     aggregation::ParamSpan parameters() const { return parameters_; }                                       // [P]

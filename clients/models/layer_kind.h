@@ -30,6 +30,7 @@ struct Parameter {
     Shape shape;
     Initial initial = Initial::Zeros;
     double fan_in = 0.0;  // inputs of one output
+    bool frozen = false;  // nobody trains it: no part of what travels
 };
 
 /// A layer where its input's shape is known.

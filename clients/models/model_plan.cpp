@@ -1,6 +1,7 @@
 #include "clients/models/model_plan.h"
 
 #include "clients/data/data_format.h"
+#include "clients/exported/roles.h"
 
 #include <fmt/format.h>
 
@@ -186,6 +187,28 @@ private:
     std::size_t next_ = 0;
 };
 
+void freeze(std::vector<PlannedLayer>& layers, const NamePatterns& frozen) {
+    for (PlannedLayer& layer : layers) {
+        for (Parameter& parameter : layer.fit.parameters) parameter.frozen = frozen.match(layer.name + "." + parameter.name);
+        freeze(layer.residual, frozen);
+        freeze(layer.shortcut, frozen);
+    }
+}
+
+/// Parameters of which `wanted` is true, then buffers, where they are wanted.
+template <typename Wanted>
+aggregation::Layout layout_of(const std::vector<PlannedLayer>& plan, bool buffers, Wanted wanted) {
+    using aggregation::TensorKind;
+    aggregation::Layout layout;
+    for_each_of(&LayerFit::parameters, plan, [&](const std::string& name, const Parameter& tensor) {
+        if (wanted(tensor)) layout.add(name, tensor.shape, TensorKind::Parameter);
+    });
+    if (!buffers) return layout;
+    for_each_of(&LayerFit::buffers, plan,
+                [&](const std::string& name, const Parameter& tensor) { layout.add(name, tensor.shape, TensorKind::Buffer); });
+    return layout;
+}
+
 }  // namespace
 
 bool PlannedLayer::has_parameters() const { return num_parameters(*this) > 0.0; }
@@ -202,7 +225,9 @@ std::string text_of(const ExampleShape& example) {
 
 std::vector<PlannedLayer> plan_model(const ModelSpec& spec) {
     FEDHIVE_CHECK(!spec.exported.given(), "a graph has no layers");
-    return Planner(spec).plan(input_shape(spec.input));
+    std::vector<PlannedLayer> layers = Planner(spec).plan(input_shape(spec.input));
+    if (spec.frozen.any()) freeze(layers, spec.frozen);
+    return layers;
 }
 
 double num_parameters(const PlannedLayer& layer) {
@@ -213,9 +238,18 @@ double num_parameters(const PlannedLayer& layer) {
 }
 
 double num_parameters(const ModelSpec& spec) {
-    if (spec.exported.given()) return static_cast<double>(model_layout(spec).num_parameters());
+    if (spec.exported.given()) return static_cast<double>(whole_layout(spec).num_parameters());
     double sum = 0.0;
     for (const PlannedLayer& layer : plan_model(spec)) sum += num_parameters(layer);
+    return sum;
+}
+
+double num_frozen(const ModelSpec& spec) {
+    if (spec.exported.given()) return static_cast<double>(frozen_layout(spec).num_parameters());
+    double sum = 0.0;
+    for_each_of(&LayerFit::parameters, plan_model(spec), [&](const std::string&, const Parameter& tensor) {
+        if (tensor.frozen) sum += num_values(tensor.shape);
+    });
     return sum;
 }
 
@@ -234,22 +268,33 @@ const PlannedLayer* layer_with_buffers(const std::vector<PlannedLayer>& layers) 
     return nullptr;
 }
 
+exported::Program program_of(const ModelSpec& spec) {
+    exported::Program program = exported::read_program(spec.exported);
+    exported::freeze(program, spec.frozen);
+    return program;
+}
+
 std::vector<exported::OtherTensor> other_tensors(const ModelSpec& spec) {
     if (!spec.exported.given()) return {};
-    return exported::other_tensors(exported::read_program(spec.exported));
+    return exported::other_tensors(program_of(spec));
 }
 
 aggregation::Layout model_layout(const ModelSpec& spec) {
-    if (spec.exported.given()) return exported::layout_of(exported::read_program(spec.exported));
-    using aggregation::TensorKind;
-    aggregation::Layout layout;
-    const std::vector<PlannedLayer> plan = plan_model(spec);
-    const auto add_as = [&](TensorKind kind) {
-        return [&layout, kind](const std::string& name, const Parameter& tensor) { layout.add(name, tensor.shape, kind); };
-    };
-    for_each_of(&LayerFit::parameters, plan, add_as(TensorKind::Parameter));
-    for_each_of(&LayerFit::buffers, plan, add_as(TensorKind::Buffer));
-    return layout;
+    using exported::Role;
+    if (spec.exported.given()) return exported::layout_of(program_of(spec), {Role::Trained, Role::Moved});
+    return layout_of(plan_model(spec), true, [](const Parameter& tensor) { return !tensor.frozen; });
+}
+
+aggregation::Layout frozen_layout(const ModelSpec& spec) {
+    if (spec.exported.given()) return exported::layout_of(program_of(spec), {exported::Role::Frozen});
+    if (!spec.frozen.any()) return {};
+    return layout_of(plan_model(spec), false, [](const Parameter& tensor) { return tensor.frozen; });
+}
+
+aggregation::Layout whole_layout(const ModelSpec& spec) {
+    using exported::Role;
+    if (spec.exported.given()) return exported::layout_of(program_of(spec), {Role::Trained, Role::Frozen, Role::Moved});
+    return layout_of(plan_model(spec), true, [](const Parameter&) { return true; });
 }
 
 }  // namespace fedhive::clients

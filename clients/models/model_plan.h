@@ -36,9 +36,12 @@ std::string text_of(const ExampleShape& example);  // "3 x 32 x 32", "80 tokens 
 /// does not give a score for each class. Not of a graph, which has no layers.
 std::vector<PlannedLayer> plan_model(const ModelSpec& spec);
 
-/// Parameters. A double: what is asked for may be more than can be counted. Throws as plan_model().
+/// Parameters, frozen ones too. A double: what is asked for may be more than can be counted. Throws as plan_model().
 double num_parameters(const ModelSpec& spec);
 double num_parameters(const PlannedLayer& layer);
+
+/// The frozen ones alone.
+double num_frozen(const ModelSpec& spec);
 
 /// Of a forward pass over one example (LayerFit::flops).
 double num_flops(const PlannedLayer& layer);
@@ -50,7 +53,7 @@ void for_each_within(const PlannedLayer& layer, const Visit& visit) {
     for (const PlannedLayer& inner : layer.shortcut) visit(inner);
 }
 
-/// Calls visit(name, tensor) for each parameter of the layers, or for each buffer: "conv1.weight", "conv1.bias", "3.1.weight", …
+/// Calls visit(name, tensor) for each parameter of the layers, frozen or not, or for each buffer: "conv1.weight", "conv1.bias", "3.1.weight", …
 template <typename Visit>
 void for_each_of(std::vector<Parameter> LayerFit::*tensors, const std::vector<PlannedLayer>& layers, const Visit& visit) {
     for (const PlannedLayer& layer : layers) {
@@ -60,14 +63,17 @@ void for_each_of(std::vector<Parameter> LayerFit::*tensors, const std::vector<Pl
     }
 }
 
-/// All tensors, in the order of the layout: parameters, then buffers.
+/// All tensors, in the order of whole_layout(): parameters, then buffers.
 template <typename Visit>
 void for_each_tensor(const std::vector<PlannedLayer>& layers, const Visit& visit) {
     for_each_of(&LayerFit::parameters, layers, visit);
     for_each_of(&LayerFit::buffers, layers, visit);
 }
 
-/// Tensors of a graph's state_dict that are not in the layout; none of a list of layers.
+/// The graph of model.file, with what is frozen in it.
+exported::Program program_of(const ModelSpec& spec);
+
+/// Tensors of a graph's state_dict that are not in whole_layout(); none of a list of layers.
 std::vector<exported::OtherTensor> other_tensors(const ModelSpec& spec);
 
 /// The first layer with buffers, in a residual or not; null: none has.

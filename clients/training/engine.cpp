@@ -1,20 +1,28 @@
 #include "clients/training/engine.h"
 
+#include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "clients/models/initial.h"
 #include "clients/training/direct_trainer.h"
 
 namespace fedhive::clients {
 
-std::unique_ptr<Trainer> make_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
-    if (plan.engine == Engine::Direct) return make_direct_trainer(plan, dataset);
-    return libtorch_engine().make_trainer(plan, dataset);
+std::unique_ptr<Trainer> make_trainer(const WorkerPlan& plan, const SharedDataset& dataset,
+                                      aggregation::ConstParamSpan frozen) {
+    if (plan.engine == Engine::Direct) {
+        FEDHIVE_CHECK_EQ(frozen.size, 0U);
+        return make_direct_trainer(plan, dataset);
+    }
+    return libtorch_engine().make_trainer(plan, dataset, frozen);
 }
 
 void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
                         aggregation::ParamSpan to) {
+    if (spec.exported.given()) return exported::store_values(exported::read_program(spec.exported), layout, to);
+    ModelSpec whole = spec;
+    whole.frozen = {};
     const std::uint64_t drawn_from = Stream(seed, Purpose::ModelInit).next_u64();
-    if (!draw_initial(spec, layout, drawn_from, to)) libtorch_engine().initial_parameters(spec, layout, drawn_from, to);
+    if (!draw_initial(whole, layout, drawn_from, to)) libtorch_engine().initial_parameters(whole, layout, drawn_from, to);
 }
 
 }  // namespace fedhive::clients

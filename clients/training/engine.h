@@ -17,8 +17,8 @@
 namespace fedhive::clients {
 
 struct LibtorchEngine {
-    std::unique_ptr<Trainer> (*make_trainer)(const WorkerPlan& plan, const SharedDataset& dataset) = nullptr;
-    /// Of any model: reference of draw_initial() (clients/models/initial.h).
+    TrainerFactory make_trainer = nullptr;
+    /// Of any list of layers: reference of draw_initial() (clients/models/initial.h).
     void (*initial_parameters)(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
                                aggregation::ParamSpan to) = nullptr;
     /// clients/exported/rehearsal.h
@@ -31,11 +31,12 @@ struct LibtorchEngine {
 /// Throws ConfigError where LibTorch cannot be loaded: which file, why, and what to do.
 const LibtorchEngine& libtorch_engine();
 
-/// The trainer of this process. Throws Fault when the model's layout is not the coordinator's.
-std::unique_ptr<Trainer> make_trainer(const WorkerPlan& plan, const SharedDataset& dataset);
+/// The trainer of this process (TrainerFactory). Throws Fault when the model's layout is not the coordinator's.
+std::unique_ptr<Trainer> make_trainer(const WorkerPlan& plan, const SharedDataset& dataset,
+                                      aggregation::ConstParamSpan frozen = {});
 
-/// Writes the model's initial tensors (PyTorch's default initialisation, from the seed; those of a graph are its file's) into a host span of
-/// layout.num_floats(). Padding is left as it is.
+/// Writes the model's initial tensors (PyTorch's default initialisation, from the seed; those of a graph are its file's), frozen ones too, into a
+/// host span of layout.num_floats(); `layout` is whole_layout(spec). Padding is left as it is.
 void initial_parameters(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
                         aggregation::ParamSpan to);
 

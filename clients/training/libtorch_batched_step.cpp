@@ -13,8 +13,8 @@ namespace fedhive::clients {
 
 LibtorchBatchedStep::LibtorchBatchedStep(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space,
                                          const ExamplesView& train, const Normalization& normalization,
-                                         const aggregation::SgdOptions& optimizer)
-    : model_(spec, rows, space),
+                                         const aggregation::SgdOptions& optimizer, aggregation::ConstParamSpan frozen)
+    : model_(spec, rows, space, frozen),
       optimizer_(optimizer),
       batches_(train, normalization, model_.device()),
       loss_sums_(at::zeros({static_cast<std::int64_t>(rows)}, at::TensorOptions().dtype(at::kDouble).device(model_.device()))) {

@@ -12,9 +12,10 @@ namespace fedhive::clients {
 class LibtorchBatchedStep final : public BatchedStep {
 public:
     /// Memory   [K, P] parameters, gradients, and momentum if there is one.
-    /// The examples must outlive the step.
+    /// The examples and what is frozen, [F], must outlive the step.
     LibtorchBatchedStep(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space, const ExamplesView& train,
-                        const Normalization& normalization, const aggregation::SgdOptions& optimizer);
+                        const Normalization& normalization, const aggregation::SgdOptions& optimizer,
+                        aggregation::ConstParamSpan frozen = {});
 
     /// From now on all steps of a start have one shape: all of its rows, those at rest, too, and batches filled up to `size`. Larger batches are
     /// refused. The last bits and dropout are those of that shape.

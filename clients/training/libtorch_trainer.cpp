@@ -22,10 +22,11 @@ namespace {
 
 class LibtorchTrainer final : public Trainer {
 public:
-    LibtorchTrainer(const WorkerPlan& plan, const SharedDataset& dataset)
+    LibtorchTrainer(const WorkerPlan& plan, const SharedDataset& dataset, aggregation::ConstParamSpan frozen)
         : plan_(plan),
           dataset_(dataset),
-          model_(plan.model, plan.space),
+          frozen_(frozen),
+          model_(plan.model, plan.space, frozen),
           step_(model_, dataset.train(plan.space), plan.normalization.get(), plan.optimizer, plan.precision),
           evaluation_(model_, plan.data.shape, plan.normalization.get()) {
         if (model_.layout().fingerprint() != plan.layout_fingerprint)
@@ -39,7 +40,7 @@ public:
         if (!batched_step_) {
             batched_step_ = std::make_unique<LibtorchBatchedStep>(plan_.model, plan_.clients_at_once, plan_.space,
                                                                   dataset_.train(plan_.space), plan_.normalization.get(),
-                                                                  std::get<aggregation::SgdOptions>(plan_.optimizer));
+                                                                  std::get<aggregation::SgdOptions>(plan_.optimizer), frozen_);
             if (plan_.graph) graph_batched_step_ = make_graph_batched_step(*batched_step_, largest_batch());
         }
         return graph_batched_step_ ? *graph_batched_step_ : static_cast<BatchedStep&>(*batched_step_);
@@ -64,6 +65,7 @@ private:
 
     const WorkerPlan& plan_;
     const SharedDataset& dataset_;
+    aggregation::ConstParamSpan frozen_;
     FlatModel model_;
     LibtorchStep step_;
     std::unique_ptr<TrainingStep> graph_step_;  // where the plan asks for it …
@@ -73,9 +75,10 @@ private:
     std::unique_ptr<BatchedStep> graph_batched_step_;    // where the plan asks for it
 };
 
-std::unique_ptr<Trainer> make_libtorch_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
+std::unique_ptr<Trainer> make_libtorch_trainer(const WorkerPlan& plan, const SharedDataset& dataset,
+                                               aggregation::ConstParamSpan frozen) {
     prepare_libtorch(plan.threads);
-    return translated([&] { return std::make_unique<LibtorchTrainer>(plan, dataset); });
+    return translated([&] { return std::make_unique<LibtorchTrainer>(plan, dataset, frozen); });
 }
 
 int num_cuda_devices() { return static_cast<int>(at::detail::getCUDAHooks().deviceCount()); }

@@ -33,7 +33,8 @@ struct Trainer {
     virtual std::unique_ptr<TrainingStep> half(Half, SplitChannel&) { throw Fault("this trainer has no model to cut"); }
 };
 
-/// Builds the trainer of a process; tests give their own.
-using TrainerFactory = std::unique_ptr<Trainer> (*)(const WorkerPlan& plan, const SharedDataset& dataset);
+/// Builds the trainer of a process; tests give their own. `frozen`, [F] (Arena::frozen), must outlive it.
+using TrainerFactory = std::unique_ptr<Trainer> (*)(const WorkerPlan& plan, const SharedDataset& dataset,
+                                                    aggregation::ConstParamSpan frozen);
 
 }  // namespace fedhive::clients

@@ -28,7 +28,7 @@ int run_worker(int control_descriptor, std::uint32_t worker, int coordinator, Tr
         SharedDataset dataset = SharedDataset::open(plan.data_descriptor, plan.data);
         if (plan.space == aggregation::MemorySpace::Cuda) dataset.open_on_device(aggregation::cuda_driver(), plan.data_handle);
         const std::unique_ptr<aggregation::Arena> arena = open_arena(plan);
-        const std::unique_ptr<Trainer> trainer = make_trainer(plan, dataset);
+        const std::unique_ptr<Trainer> trainer = make_trainer(plan, dataset, arena->frozen());
         malloc_trim(0);  // of the model as it was first built, before its tensors became views of the flat one
         const auto stopping = [&] { return block.header().shutdown.load(std::memory_order_acquire) != 0; };
         TaskRunner runner(block, worker, *arena, dataset, plan, *trainer, stopping, true);

@@ -8,6 +8,7 @@
 #include "sim/app/show_partition.h"
 #include "sim/config/suggest.h"
 #include "sim/plan/experiment.h"
+#include "sim/plan/experiment_model.h"
 #include "sim/ranks/launch.h"
 #include "sim/run/checkpointer.h"
 #include "sim/run/evaluate.h"
@@ -274,14 +275,15 @@ int evaluate_command(const std::filesystem::path& run_folder, bool json) {
         throw ConfigError(fmt::format("{}: is not the folder of a run (it has no config.yaml){}", run_folder.string(),
                                       std::filesystem::exists(run_folder) ? "" : nearest_folder(run_folder)));
     const LoadedConfig loaded = load_config(run_folder / "config.yaml", {"workers=auto"});
-    std::vector<float> model;
+    FirstModel found;
     const Experiment run = Experiment::to_evaluate(loaded, [&](const Experiment& begun) {
-        model = read_model(run_folder / "model.safetensors", begun.layout, clients::other_tensors(begun.model));
-        begun.begin_with(model);
+        found = parted(begun.model, read_model(run_folder / "model.safetensors", clients::whole_layout(begun.model),
+                                               clients::other_tensors(begun.model)));
+        begun.begin_with(found.parameters, found.frozen);
     });
     Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
     const Metrics metrics = evaluate(fleet, run);
-    const std::string hash = model_sha256(run.layout, model);
+    const std::string hash = model_sha256(run.layout, found.parameters);
     if (json) {
         Json said{{"run", run_folder.string()}, {"test_loss", metrics.test_loss}};
         for (const NamedMetric& metric : metrics.of_task) said["test_" + metric.name] = metric.value;

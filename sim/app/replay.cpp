@@ -160,7 +160,7 @@ clients::ClientResult train_alone(const Experiment& run, clients::TrainingStep& 
 /// Where clients are trained at once, with those of its cohort that it was trained with: they share a batched step's shape.
 clients::ClientResult train_told(const Experiment& run, const ReplayOptions& options, const std::vector<RecordedClient>& cohort,
                                  const RecordedClient& recorded, const Say& say) {
-    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
+    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset, run.arena->frozen());
     const auto round = static_cast<std::uint32_t>(recorded.sent_round - 1);
     std::size_t place = 0;
     while (cohort[place].client_id != options.client) ++place;

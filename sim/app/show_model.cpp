@@ -41,12 +41,21 @@ std::string described(const clients::PlannedLayer& layer) {
     return layer.kind->name + text;
 }
 
+/// "260", "260, frozen", "260, 10 of them frozen"
+std::string counted(double parameters, double frozen) {
+    if (frozen == 0.0) return grouped(parameters);
+    return grouped(parameters) + (frozen == parameters ? ", frozen" : fmt::format(", {} of them frozen", grouped(frozen)));
+}
+
 void add_rows(const std::vector<clients::PlannedLayer>& layers, std::vector<Row>& rows) {
     for (const clients::PlannedLayer& layer : layers) {
-        double parameters = 0.0;
-        for (const clients::Parameter& parameter : layer.fit.parameters) parameters += clients::num_values(parameter.shape);
+        double parameters = 0.0, frozen = 0.0;
+        for (const clients::Parameter& parameter : layer.fit.parameters) {
+            parameters += clients::num_values(parameter.shape);
+            if (parameter.frozen) frozen += clients::num_values(parameter.shape);
+        }
         rows.push_back({layer.number, described(layer), parameters > 0.0 ? layer.name : "", clients::text_of(layer.fit.out),
-                        grouped(parameters), grouped(layer.fit.flops)});
+                        counted(parameters, frozen), grouped(layer.fit.flops)});
         add_rows(layer.residual, rows);
         add_rows(layer.shortcut, rows);
     }
@@ -70,10 +79,11 @@ std::string graph_table(const std::vector<GraphRow>& rows) {
 std::string graph_text(const clients::ModelSpec& model) {
     using clients::exported::Role;
     static const std::map<Role, std::string> roles{{Role::Trained, "parameter"},
+                                                   {Role::Frozen, "frozen parameter"},
                                                    {Role::Moved, "moved buffer"},
                                                    {Role::Counter, "counter, stays"},
                                                    {Role::Constant, "constant"}};
-    const clients::exported::Program program = clients::exported::read_program(model.exported);
+    const clients::exported::Program program = clients::program_of(model);
     std::vector<GraphRow> rows{{"tensor", "kind", "shape", "values"}};
     for (std::size_t i = 0; i < program.tensors.size(); ++i) {
         const auto& tensor = program.tensors[i];
@@ -82,7 +92,7 @@ std::string graph_text(const clients::ModelSpec& model) {
                         tensor.sizes.empty() ? "scalar" : clients::text_of(tensor.sizes),
                         grouped(static_cast<double>(tensor.num_values()))});
     }
-    rows.push_back({"in all", "parameters", "", grouped(clients::num_parameters(model))});
+    rows.push_back({"in all", "parameters", "", counted(clients::num_parameters(model), clients::num_frozen(model))});
     rows.push_back({"", "", "", ""});
     rows.push_back({"operation", "", "", "times"});
     for (const auto& [name, count] : program.operations()) rows.push_back({name, "", "", grouped(static_cast<double>(count))});
@@ -118,8 +128,8 @@ std::string model_table(const LoadedConfig& loaded) {
     add_rows(plan, rows);
     double flops = 0.0;
     for (const clients::PlannedLayer& layer : plan) flops += clients::num_flops(layer);
-    rows.push_back(
-        {"", "in all", "", clients::text_of(data.answers()), grouped(clients::num_parameters(model)), grouped(flops)});
+    rows.push_back({"", "in all", "", clients::text_of(data.answers()),
+                    counted(clients::num_parameters(model), clients::num_frozen(model)), grouped(flops)});
     return fmt::format("{}\n{}FLOPs of a forward pass over one example; a training step takes about three times as many\n",
                        model.name.get(), table(rows));
 }

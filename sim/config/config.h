@@ -41,12 +41,13 @@ struct DataConfig {
 };
 
 struct ModelConfig {
-    std::string name;              // of the catalog
-    Values values;                 // of its keys; complete once loaded: defaults filled in
-    clients::LayerList layers;     // in place of a name
-    std::filesystem::path file{};  // in place of both: a graph of torch.export; absolute once loaded
-    std::string file_sha256{};     // of that file; empty: not known yet
-    std::filesystem::path init;    // safetensors file with the first global model; empty: drawn from the seed
+    std::string name;                   // of the catalog
+    Values values;                      // of its keys; complete once loaded: defaults filled in
+    clients::LayerList layers;          // in place of a name
+    std::filesystem::path file{};       // in place of both: a graph of torch.export; absolute once loaded
+    std::string file_sha256{};          // of that file; empty: not known yet
+    std::filesystem::path init;         // safetensors file with the first global model; empty: drawn from the seed
+    std::vector<std::string> frozen{};  // patterns of parameters that nobody trains
 };
 
 struct OptimizerConfig {

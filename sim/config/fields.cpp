@@ -131,6 +131,9 @@ void describe_model(Visitor& visitor, ModelConfig& model) {
     visitor.field({.name = "init", .target = &model.init, .default_note = "drawn from the seed",
                    .doc = "A safetensors file with the first global model, names and shapes as in model.safetensors; relative to the config file. "
                           "`fedhive run --init FILE` sets it."});
+    visitor.field({.name = "frozen", .target = &model.frozen, .default_note = "–",
+                   .doc = "Parameters that nobody trains, by patterns of their names as a shell has them: `[\"conv*\", fc1.weight]`; they keep the values of "
+                          "init, of file, or those drawn. They live once, neither travel nor take slots. Trained by LibTorch. docs/models.md."});
     visitor.end();
 }
 

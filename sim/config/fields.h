@@ -26,9 +26,9 @@ struct Condition {
 };
 
 /// Where a key's value lives in the struct. An empty optional or list is a key left out.
-using Target =
-    std::variant<std::string*, std::filesystem::path*, bool*, std::int64_t*, std::uint64_t*, double*, std::vector<double>*,
-                 std::optional<std::int64_t>*, std::optional<std::uint64_t>*, std::optional<double>*, clients::LayerList*>;
+using Target = std::variant<std::string*, std::filesystem::path*, bool*, std::int64_t*, std::uint64_t*, double*,
+                            std::vector<double>*, std::vector<std::string>*, std::optional<std::int64_t>*,
+                            std::optional<std::uint64_t>*, std::optional<double>*, clients::LayerList*>;
 
 struct Field {
     std::string name;

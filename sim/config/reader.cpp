@@ -340,15 +340,14 @@ private:
         target = (std::filesystem::current_path() / file.parent_path() / node.text).lexically_normal();
     }
 
-    void read(const Node& node, const std::string& path, const Field& field, std::vector<double>& target) {
+    template <class Value>
+    void read(const Node& node, const std::string& path, const Field& field, std::vector<Value>& target) {
+        const char* const wanted = std::is_same_v<Value, double> ? "a list of numbers" : "a list of words";
         const std::string advice = node.kind == Node::Kind::Plain ? fmt::format("write [{}]", printable(node.text)) : "";
-        if (node.kind != Node::Kind::List) return wrong_type(node, path, "a list of numbers", field.range.text(), advice);
-        target.clear();
-        for (const Node& item : node.children) {
-            double value = 0.0;
-            read(item, fmt::format("{}[{}]", path, target.size()), field, value);
-            target.push_back(value);
-        }
+        if (node.kind != Node::Kind::List) return wrong_type(node, path, wanted, field.range.text(), advice);
+        target.resize(node.children.size());
+        for (std::size_t i = 0; i < target.size(); ++i)
+            read(node.children[i], fmt::format("{}[{}]", path, i), field, target[i]);
     }
 
     void read(const Node& node, const std::string& path, const Field&, clients::LayerList& target) {

@@ -52,6 +52,7 @@ std::string type_name() {
     if (std::is_same_v<Value, std::string>) return "word";
     if (std::is_same_v<Value, std::filesystem::path>) return "path";
     if (std::is_same_v<Value, std::vector<double>>) return "list of numbers";
+    if (std::is_same_v<Value, std::vector<std::string>>) return "list of words";
     if (std::is_same_v<Value, clients::LayerList>) return "list of layers";
     if (std::is_same_v<Value, double> || std::is_same_v<Value, std::optional<double>>) return "number";
     return "integer";
@@ -81,6 +82,7 @@ struct DefaultText {
     // Empty by default.
     std::string operator()(const std::filesystem::path*) const { return code(field.empty_word); }
     std::string operator()(const std::vector<double>*) const { return code(field.empty_word); }
+    std::string operator()(const std::vector<std::string>*) const { return code(field.empty_word); }
     std::string operator()(const clients::LayerList*) const { return code(field.empty_word); }
 };
 

@@ -48,6 +48,11 @@ struct ValueText {
         return word->empty() && (!field.or_else.empty() || !field.required) ? "" : written(*word);
     }
     std::string operator()(const clients::LayerList* layers) const { return text_of(*layers); }
+    std::string operator()(const std::vector<std::string>* words) const {
+        std::vector<std::string> each;
+        for (const std::string& word : *words) each.push_back(written(word));
+        return each.empty() ? "" : fmt::format("[{}]", fmt::join(each, ", "));
+    }
     std::string operator()(const std::vector<double>* values) const {
         return values->empty() ? "" : fmt::format("[{}]", fmt::join(*values, ", "));
     }

@@ -21,7 +21,7 @@ Workforce::Workforce(const FleetOptions& options, const clients::ControlGeometry
                 }}) {
     block_.set_plan(plan);
     if (options.workers == 0) {
-        trainer_ = make_trainer(plan, dataset);
+        trainer_ = make_trainer(plan, dataset, arena.frozen());
         runner_ = std::make_unique<clients::TaskRunner>(
             block_, 0, arena, dataset, plan, *trainer_, [this] { return watcher_.interrupt() != 0; }, false);
         return;

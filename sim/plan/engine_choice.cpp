@@ -23,6 +23,7 @@ std::string obstacle(const RunConfig& run, aggregation::MemorySpace space, const
         return fmt::format("trains one client at a time, and training.clients_at_once is {}", training.clients_at_once);
     if (run.threads > 1) return fmt::format("has one thread a worker, and threads is {}", run.threads);
     if (model.exported.given()) return "trains lists of layers, and model.file is a graph";
+    if (model.frozen.any()) return "trains all parameters, and model.frozen names some that stay";
     if (model.target.kind != clients::TargetKind::Class)
         return fmt::format("tells one class of an example, and task '{}' {}", run.task, text_of(model.target.kind));
     if (training.precision == "bf16" || (on_gpu && training.precision == "tf32"))

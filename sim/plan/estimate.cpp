@@ -84,7 +84,7 @@ double clients_evaluation_s(const Experiment& run, double one_step_s, double one
 }
 
 double core_seconds(const Experiment& run) {
-    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
+    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset, run.arena->frozen());
     const FirstStep step(run, *trainer);
     const double one_step = seconds_each(step.take) / static_cast<double>(step.clients);
     const aggregation::ConstParamSpan global = run.server.model();
@@ -144,7 +144,7 @@ double steps_per_round(const Experiment& run) {
 }
 
 StepTime time_of_step(const Experiment& run, double short_s) {
-    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
+    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset, run.arena->frozen());
     const FirstStep step(run, *trainer);
     const auto clients = static_cast<double>(step.clients);
     const std::int64_t start_ns = now_ns();

@@ -61,6 +61,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       model_file(open_model_file(loaded)),
       model(model_spec(loaded, {dataset.map().shape, dataset.map().num_classes, dataset.map().target}, model_file)),
       layout(lay_out(loaded, model, space, num_workers)),
+      frozen(clients::frozen_layout(model)),
       travels(what_travels(config, layout)),
       cut(make_cut(loaded, model, layout)),
       engine(choose_engine(loaded, space, model, cut)),
@@ -70,7 +71,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       slots(plan_slots(config, space, travels.num_floats(), workers_of_all_ranks(loaded),
                        trains_in_blocks(config, space, engine))),
       evaluated_clients(sim::evaluated_clients(loaded, dataset)),
-      arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut)),
+      arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut, frozen.num_floats())),
       strategy(make_mode_strategy(config, *arena, layout, dataset.map().num_clients)),
       client_states(make_client_states(loaded, strategy, layout, dataset.map().num_clients)),
       server(*arena, mode.velocity_index, travels.num_floats() - layout.num_floats()),
@@ -102,11 +103,15 @@ std::uint32_t Experiment::workers_of_all_ranks(const LoadedConfig& loaded) const
     return ranks.first_worker(ranks.size());
 }
 
-void Experiment::begin_anew(const LoadedConfig& loaded) const { begin_with(first_parameters(loaded, model, layout)); }
+void Experiment::begin_anew(const LoadedConfig& loaded) const {
+    const FirstModel first = first_model(loaded, model);
+    begin_with(first.parameters, first.frozen);
+}
 
-void Experiment::begin_with(aggregation::ConstParamSpan parameters) const {
+void Experiment::begin_with(aggregation::ConstParamSpan parameters, aggregation::ConstParamSpan frozen_values) const {
     aggregation::set_zero(server.region());
     aggregation::copy(server.model(), parameters);
+    aggregation::copy(arena->frozen(), frozen_values);
     aggregation::synchronize(space);  // before `parameters` go, and before a worker reads them
 }
 

@@ -62,7 +62,8 @@ struct Experiment {
     clients::SharedDataset dataset;
     clients::exported::ModelFile model_file;  // of model.file
     clients::ModelSpec model;
-    aggregation::Layout layout;  // of the model
+    aggregation::Layout layout;  // of the model, without what is frozen
+    aggregation::Layout frozen;  // of that
     aggregation::Layout
         travels;       // of what a client gets, and of what it sends: the model, and what a strategy has lie behind it
     clients::Cut cut;  // mode split
@@ -78,9 +79,9 @@ struct Experiment {
     ServerState server;
     clients::WorkerPlan worker_plan;
 
-    /// For a Begin: publishes the model that round 1 starts from, or these parameters, [P].
+    /// For a Begin: publishes the model that round 1 starts from, or these parameters, [P], beside what is frozen, [F].
     void begin_anew(const LoadedConfig& loaded) const;
-    void begin_with(aggregation::ConstParamSpan parameters) const;
+    void begin_with(aggregation::ConstParamSpan parameters, aggregation::ConstParamSpan frozen_values = {}) const;
 
     FleetOptions fleet_options() const;
 
@@ -93,6 +94,9 @@ struct Experiment {
 
     /// The published global model in host memory, [P]; to be read before the next server step.
     aggregation::HostView global_model() const { return aggregation::HostView(server.model()); }
+
+    /// And what is frozen, [F].
+    aggregation::HostView frozen_values() const { return aggregation::HostView(arena->frozen()); }
 
 private:
     /// What the device is asked before anybody starts.

@@ -28,9 +28,10 @@ std::uint64_t exchange_floats(const clients::Cut& cut, const RunConfig& run) {
 void require_model_memory(const LoadedConfig& loaded, const clients::ModelSpec& model, MemorySpace space,
                           std::uint32_t num_workers) {
     const RunConfig& config = loaded.run;
-    const double count = clients::num_parameters(model);
+    const double all = clients::num_parameters(model), frozen = clients::num_frozen(model), count = all - frozen;
     const std::uint64_t available = this_machine().available_memory;
-    const double vectors_that_fit = static_cast<double>(available) / (count * sizeof(float));
+    const double vectors_that_fit =
+        (static_cast<double>(available) - frozen * sizeof(float)) / (std::max(count, 1.0) * sizeof(float));
     std::uint64_t vectors = 1;
     if (space == MemorySpace::Host && vectors_that_fit >= 1.0) {
         const Mode planned = make_mode(config);
@@ -40,11 +41,12 @@ void require_model_memory(const LoadedConfig& loaded, const clients::ModelSpec& 
     if (static_cast<double>(vectors) <= vectors_that_fit) return;
     throw loaded.source->error(
         vectors > 1 ? "training.cohort" : model_key(config),
-        fmt::format(
-            "{} has {:.0f} parameters, {:.3g} bytes, of which the arena holds {} at least; {} bytes ({}) are available; use a "
-            "smaller model or cohort, or raise training.clients_per_slot",
-            model.name.get(), count, count * sizeof(float), vectors > 1 ? fmt::format("{} models and updates", vectors) : "one",
-            available, human_bytes(available)));
+        fmt::format("{} has {:.0f} parameters, {:.3g} bytes{}, of which the arena holds {} at least; {} bytes ({}) are "
+                    "available; use a "
+                    "smaller model or cohort, or raise training.clients_per_slot",
+                    model.name.get(), count, count * sizeof(float),
+                    frozen > 0 ? fmt::format(", besides {:.0f} frozen ones", frozen) : "",
+                    vectors > 1 ? fmt::format("{} models and updates", vectors) : "one", available, human_bytes(available)));
 }
 
 }  // namespace
@@ -91,18 +93,23 @@ clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& mode
             fmt::format("in mode '{}' the server has one class of each example to compare with, and task '{}' tells {} "
                         "here; allowed with it: any other mode",
                         loaded.run.mode.name, loaded.run.task, text_of(model.target.kind)));
+    if (model.frozen.any())
+        throw loaded.source->error(
+            "mode.name", fmt::format("mode '{}' cuts a model of which all is trained, and model.frozen names parameters that "
+                                     "stay; allowed with it: any other mode",
+                                     loaded.run.mode.name));
     return blame(loaded, "mode.cut", [&] { return clients::cut_after(model, layout, mode.word("cut")); });
 }
 
 std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, MemorySpace space, std::uint32_t num_workers,
                                                const Mode& mode, const SlotPlan& slots, const aggregation::Layout& layout,
-                                               const clients::Cut& cut) {
+                                               const clients::Cut& cut, std::uint64_t frozen_floats) {
     const std::uint64_t num_slots = slots.num_slots(mode);
     // For workers who have nothing else to do after the barrier, and slots that take long enough to sum.
     const bool shared = space == MemorySpace::Host && num_workers > 1 && mode.workers_may_sum() &&
                         num_slots * aggregation::ArenaGeometry::padded(layout.num_floats()) >= kSharedBytes;
-    const aggregation::ArenaGeometry geometry{layout.num_floats(), num_slots, mode.num_globals(),
-                                              exchange_floats(cut, loaded.run), shared ? 1U : 0U};
+    const aggregation::ArenaGeometry geometry{
+        layout.num_floats(), num_slots, mode.num_globals(), exchange_floats(cut, loaded.run), shared ? 1U : 0U, frozen_floats};
     if (space == MemorySpace::Cuda) {
         try {
             return std::make_unique<aggregation::CudaArena>(aggregation::cuda_driver(), geometry);
@@ -123,14 +130,21 @@ std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, Memor
     return std::make_unique<aggregation::HostArena>(geometry);
 }
 
-std::vector<float> first_parameters(const LoadedConfig& loaded, const clients::ModelSpec& model,
-                                    const aggregation::Layout& layout) {
+FirstModel parted(const clients::ModelSpec& model, const std::vector<float>& whole) {
+    const aggregation::Layout layout = clients::whole_layout(model);
+    return {aggregation::part_of(layout, whole, clients::model_layout(model)),
+            aggregation::part_of(layout, whole, clients::frozen_layout(model))};
+}
+
+FirstModel first_model(const LoadedConfig& loaded, const clients::ModelSpec& model) {
+    const aggregation::Layout layout = clients::whole_layout(model);
     const std::filesystem::path& file = loaded.run.model.init;
     if (!file.empty())
-        return blame(loaded, "model.init", [&] { return read_model(file, layout, clients::other_tensors(model)); });
+        return parted(model,
+                      blame(loaded, "model.init", [&] { return read_model(file, layout, clients::other_tensors(model)); }));
     std::vector<float> first(layout.num_floats(), 0.0F);
     clients::initial_parameters(model, layout, loaded.run.all_seeds().model, first);
-    return first;
+    return parted(model, first);
 }
 
 }  // namespace fedhive::sim

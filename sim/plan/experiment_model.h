@@ -32,13 +32,22 @@ aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const S
 /// Where the mode cuts the model; nowhere in the others. Throws ConfigError for a layer that it has not.
 clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& model, const aggregation::Layout& layout);
 
-/// For these slots, and the models that the mode keeps. Throws ConfigError where there is not that much memory.
+/// For these slots, the models that the mode keeps, and what is frozen. Throws ConfigError where there is not that much memory.
 std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, aggregation::MemorySpace space,
                                                std::uint32_t num_workers, const Mode& mode, const SlotPlan& slots,
-                                               const aggregation::Layout& layout, const clients::Cut& cut);
+                                               const aggregation::Layout& layout, const clients::Cut& cut,
+                                               std::uint64_t frozen_floats);
 
-/// [P]: those of model.init, or drawn from the seed. Throws ConfigError where the file's tensors are not the model's.
-std::vector<float> first_parameters(const LoadedConfig& loaded, const clients::ModelSpec& model,
-                                    const aggregation::Layout& layout);
+/// What an experiment begins with: [P], and what stays as it is, [F].
+struct FirstModel {
+    std::vector<float> parameters;
+    std::vector<float> frozen;
+};
+
+/// Of a model whose tensors lie as whole_layout() has them.
+FirstModel parted(const clients::ModelSpec& model, const std::vector<float>& whole);
+
+/// Of model.init, or drawn from the seed, or a graph's own. Throws ConfigError where the file's tensors are not the model's.
+FirstModel first_model(const LoadedConfig& loaded, const clients::ModelSpec& model);
 
 }  // namespace fedhive::sim

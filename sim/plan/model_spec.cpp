@@ -6,6 +6,7 @@
 #include "clients/training/engine.h"
 #include "sim/machine/machine.h"
 #include "sim/modes/mode_spec.h"
+#include "sim/plan/blame.h"
 
 #include <fmt/ranges.h>
 
@@ -66,6 +67,27 @@ void check_fit(const RunConfig& run, const clients::exported::Program& program, 
     clients::libtorch_engine().rehearse(program, data, this_machine().available_memory / 2);
 }
 
+/// Puts model.frozen into the spec. Throws ConfigError for a pattern that no parameter's name is like, and where nothing is left to train.
+void freeze(const LoadedConfig& loaded, clients::ModelSpec& spec) {
+    const std::vector<std::string>& patterns = loaded.run.model.frozen;
+    if (patterns.empty()) return;
+    std::vector<std::string> names;
+    const aggregation::Layout whole = clients::whole_layout(spec);
+    for (const aggregation::LayoutEntry& entry : whole.entries())
+        if (entry.kind == aggregation::TensorKind::Parameter) names.push_back(entry.name);
+    const auto matched = [&](const clients::NamePatterns& one) {
+        return std::ranges::count_if(names, [&](const std::string& name) { return one.match(name); });
+    };
+    for (std::size_t i = 0; i < patterns.size(); ++i)
+        if (blame(loaded, "model.frozen", [&] { return matched(clients::NamePatterns::of({patterns[i]})); }) == 0)
+            throw loaded.source->error(
+                fmt::format("model.frozen[{}]", i),
+                fmt::format("'{}' is like the name of no parameter; the model has: {}", patterns[i], fmt::join(names, ", ")));
+    spec.frozen = blame(loaded, "model.frozen", [&] { return clients::NamePatterns::of(patterns); });
+    if (clients::model_layout(spec).num_parameters() == 0)
+        throw loaded.source->error("model.frozen", fmt::format("leaves nothing to train of: {}", fmt::join(names, ", ")));
+}
+
 clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataShape& data,
                               const clients::exported::ModelFile& file) {
     check_layers_wanted(loaded);
@@ -77,7 +99,13 @@ clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataSha
     spec.exported = file.handle();
     bool moves = false;
     try {
-        const clients::exported::Program program = clients::exported::read_program(spec.exported);
+        clients::exported::read_program(spec.exported);  // what is wrong with it, before what is frozen in it
+    } catch (const ConfigError& error) {
+        throw loaded.source->error("model.file", fmt::format("{}: {}", loaded.run.model.file.string(), error.what()));
+    }
+    freeze(loaded, spec);
+    try {
+        const clients::exported::Program program = clients::program_of(spec);
         check_fit(loaded.run, program, data);
         moves = program.has_moved();
     } catch (const ConfigError& error) {
@@ -165,6 +193,7 @@ clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataSha
     if (const clients::PlannedLayer* layer = clients::layer_with_buffers(plan))
         check_buffers(loaded,
                       fmt::format("layer {} ({}) of the model keeps running statistics", layer->number, layer->kind->name));
+    freeze(loaded, spec);
     return spec;
 }
 

@@ -60,6 +60,7 @@ std::string checkpoint_of(const Experiment& run, const Progress& progress, const
     std::set<std::uint64_t> added{run.server.version};
     for (const InFlight& client : run.server.in_flight)
         if (added.insert(client.version).second) add(base_name(client.version), run.arena->global(client.global_index));
+    vectors.push_back({"frozen", on_host.emplace_back(run.arena->frozen()), &run.frozen});
     aggregation::synchronize(run.space);
     return encode_checkpoint(checkpoint, run.travels, vectors, run.client_states);
 }

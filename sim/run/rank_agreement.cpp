@@ -38,7 +38,9 @@ std::vector<Fact> facts_of(const Experiment& run) {
              "ask for hosts of one kind, or set ATEN_CPU_CAPABILITY to what all of them have"},
             {"engine", bits.engine, "name one: training.engine"},
             {"round", std::to_string(run.server.round), "start all ranks by one mpirun"},
-            {"model", model_sha256(run.layout, run.global_model()), "put the same file where every host looks for model.init"}};
+            {"model", model_sha256(run.layout, run.global_model()), "put the same file where every host looks for model.init"},
+            {"frozen parameters", model_sha256(run.frozen, run.frozen_values()),
+             "put the same file where every host looks for model.init or model.file"}};
 }
 
 /// The workers of a host and where its data lie are its own business.

@@ -135,7 +135,8 @@ void Reporter::finish() {
     folder_->expect_whole_tables();
     const aggregation::HostView model = run_.global_model();
     const bool evaluated = past_.progress.test_round == run_.server.round;
-    write_model(folder_->path() / "model.safetensors", run_.layout, model,
+    const aggregation::HostView frozen = run_.frozen_values();
+    write_model(folder_->path() / "model.safetensors", {{run_.layout, model}, {run_.frozen, frozen}},
                 model_metadata(run_, evaluated ? past_.progress.test : std::nullopt), clients::other_tensors(run_.model));
     folder_->add_event("finished", {{"version", run_.server.version}});
     write_manifest("finished");  // last: what says that a run has finished is true of all its files
@@ -225,6 +226,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["mode"] = run_.config.mode.name;
     manifest["num_clients"] = run_.dataset.map().num_clients;
     manifest["num_parameters"] = run_.layout.num_values();
+    if (!run_.frozen.entries().empty()) manifest["num_frozen"] = run_.frozen.num_values();
     manifest["layout_fingerprint"] = fmt::format("{:016x}", run_.layout.fingerprint());
     manifest["data_fingerprint"] = fmt::format("{:016x}", run_.data_fingerprint);
     manifest["partition_fingerprint"] = fmt::format("{:016x}", run_.partition_fingerprint);

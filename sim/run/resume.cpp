@@ -158,6 +158,7 @@ void restore(Experiment& run, const CheckpointFile& from) {
     aggregation::copy(run.server.region(), read_vector(from, "model", run.travels));
     for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.travels.num_floats(), run.space))
         aggregation::copy(moment.values, read_vector(from, std::string("server.") + moment.name, run.travels));
+    aggregation::copy(run.arena->frozen(), read_vector(from, "frozen", run.frozen));
     read_client_states(from, run.client_states);
     run.server.round = checkpoint.round;
     run.server.version = checkpoint.version;

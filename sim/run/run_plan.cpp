@@ -159,7 +159,8 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     text += fmt::format("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
     text += describe_ranks(run);
     text += describe_steps(run);
-    text += fmt::format("model       {} · {} parameters · input {}\n", run.model.name.get(), run.layout.num_parameters(),
+    text += fmt::format("model       {} · {} parameters{} · input {}\n", run.model.name.get(), run.layout.num_parameters(),
+                        run.frozen.entries().empty() ? "" : fmt::format(" and {} frozen ones", run.frozen.num_parameters()),
                         describe_input(data.shape));
     text += fmt::format("data        {} · {} training and {} test examples{} · {}{}\n", config.data.format, data.num_train,
                         data.num_test, describe_type(data), describe_targets(data), describe_left_out(data));

@@ -54,8 +54,9 @@ nlohmann::json to_json(const std::vector<InFlight>& in_flight) {
 std::vector<Tensor> tensors_of(const Layout& layout, std::span<const NamedVector> vectors) {
     std::vector<Tensor> tensors;
     for (const NamedVector& vector : vectors) {
-        FEDHIVE_CHECK_EQ(vector.values.size, layout.num_floats());
-        for (const LayoutEntry& entry : layout.entries())
+        const Layout& of = vector.layout != nullptr ? *vector.layout : layout;
+        FEDHIVE_CHECK_EQ(vector.values.size, of.num_floats());
+        for (const LayoutEntry& entry : of.entries())
             tensors.push_back({vector.name + "." + entry.name,
                                "F32",
                                {entry.shape.begin(), entry.shape.end()},

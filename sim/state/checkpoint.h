@@ -2,6 +2,7 @@
 //
 //   tensors    model.<name>, server.<moment>.<name>,    F32, one for each tensor of the model, without padding
 //              base.<version>.<name>                    models that clients in flight started from
+//              frozen.<name>                            F32, parameters that nobody trains
 //              client.<id>                              F32, what a client keeps
 //   metadata   format, sha256                           at this place in every format, so that any fedhive can tell a damaged file from
 //                                                       one of another version
@@ -85,10 +86,11 @@ struct Checkpoint {
 /// "base.17": the vector with the model of that version.
 std::string base_name(std::uint64_t version);
 
-/// "model", "server.<moment>" or "base.<version>": a vector of the model's shape in host memory, [P].
+/// "model", "server.<moment>" or "base.<version>": a vector of the model's shape in host memory, [P]; or "frozen", [F].
 struct NamedVector {
     std::string name;
     aggregation::ConstParamSpan values;
+    const aggregation::Layout* layout = nullptr;  // null: that of the model
 };
 
 /// The bytes of the file.

@@ -55,10 +55,11 @@ bool counts_batches(const Tensor& tensor, const Layout& layout) {
 }
 
 /// A tensor of a file that has no place in the layout; where it is another name of one that has, with its values.
-Tensor tensor_of(const clients::exported::OtherTensor& other, const Layout& layout, const float* model) {
+Tensor tensor_of(const clients::exported::OtherTensor& other, std::initializer_list<LaidOut> parts) {
     Tensor tensor{other.name, other.dtype, {other.sizes.begin(), other.sizes.end()}, other.values};
-    for (const LayoutEntry& entry : layout.entries())
-        if (entry.name == other.same_as) tensor.data = tensor_of(entry, model).data;
+    for (const LaidOut& part : parts)
+        for (const LayoutEntry& entry : part.layout.entries())
+            if (entry.name == other.same_as) tensor.data = tensor_of(entry, part.values.data).data;
     return tensor;
 }
 
@@ -83,12 +84,14 @@ void check_names(const std::filesystem::path& file, const StateFile& state, cons
 
 }  // namespace
 
-void write_model(const std::filesystem::path& file, const Layout& layout, ConstParamSpan model,
+void write_model(const std::filesystem::path& file, std::initializer_list<LaidOut> parts,
                  const std::map<std::string, std::string>& metadata, const OtherTensors& others) {
-    FEDHIVE_CHECK_EQ(model.size, layout.num_floats());
     std::vector<Tensor> tensors;
-    for (const LayoutEntry& entry : layout.entries()) tensors.push_back(tensor_of(entry, model.data));
-    for (const auto& other : others) tensors.push_back(tensor_of(other, layout, model.data));
+    for (const LaidOut& part : parts) {
+        FEDHIVE_CHECK_EQ(part.values.size, part.layout.num_floats());
+        for (const LayoutEntry& entry : part.layout.entries()) tensors.push_back(tensor_of(entry, part.values.data));
+    }
+    for (const auto& other : others) tensors.push_back(tensor_of(other, parts));
     write_file(file, encode_state(tensors, metadata));
 }
 

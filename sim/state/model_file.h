@@ -17,8 +17,15 @@ namespace fedhive::sim {
 /// What a state_dict has besides, of a graph of torch.export: second names of tied tensors, constants.
 using OtherTensors = std::vector<clients::exported::OtherTensor>;
 
-/// Writes beside `file`, syncs, then renames: there is never a half-written model. Host spans only. Throws Fault with the path.
-void write_model(const std::filesystem::path& file, const aggregation::Layout& layout, aggregation::ConstParamSpan model,
+/// Tensors and their values in host memory.
+struct LaidOut {
+    const aggregation::Layout& layout;
+    aggregation::ConstParamSpan values;  // [layout.num_floats()]
+};
+
+/// Writes beside `file`, syncs, then renames: there is never a half-written model. `parts`: what is trained, and what is frozen. Throws Fault with
+/// the path.
+void write_model(const std::filesystem::path& file, std::initializer_list<LaidOut> parts,
                  const std::map<std::string, std::string>& metadata, const OtherTensors& others = {});
 
 /// Reads a file whose tensors are exactly those of the layout; the others may be there, and are not read. Throws ConfigError naming the file and what

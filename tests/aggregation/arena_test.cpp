@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+
 using namespace fedhive;
 using namespace fedhive::aggregation;
 
@@ -45,6 +47,31 @@ TEST_SUITE("Arena") {
         CHECK(status == 0);
         CHECK(testing::download(owner.slot(1)) == testing::Floats(100, 2.5F));
         CHECK(testing::download(owner.slot(0)) == testing::Floats(100, 0.0F));
+    }
+
+    TEST_CASE("FrozenPartBeginsOnAPageAndNoWorkerCanWriteIt") {
+        const ArenaGeometry geometry{.num_floats = 100, .num_slots = 2, .num_aggregates = 1, .frozen_floats = 2000};
+        CHECK(geometry.frozen_offset() == 4096);
+        CHECK(geometry.total_bytes() == 4096 + 8192);
+        const HostArena owner(geometry);
+        const testing::Floats values(2000, 0.25F);
+        copy(owner.frozen(), ConstParamSpan(values));
+        const pid_t child = fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            const HostArenaView view(owner.descriptor(), geometry);
+            for (const std::size_t region : {0U, 1U}) view.slot(region).data[0] = 1.0F;
+            view.aggregate().data[99] = 1.0F;
+            if (view.frozen().size != 2000 || view.frozen().data[1999] != 0.25F) _exit(1);
+            std::signal(SIGSEGV, [](int) { _exit(77); });
+            *const_cast<volatile float*>(view.frozen().data) = 1.0F;
+            _exit(2);
+        }
+        int status = -1;
+        REQUIRE(waitpid(child, &status, 0) == child);
+        CHECK(WEXITSTATUS(status) == 77);
+        CHECK(testing::download(owner.frozen()) == values);
+        CHECK(HostArena({100, 2}).frozen().size == 0);
     }
 
     TEST_CASE("HostArenaViewOfALargerGeometryIsRefused") {

@@ -43,6 +43,24 @@ TEST_SUITE("Layout") {
         CHECK(layout.entries().size() == 4);
     }
 
+    TEST_CASE("PartOfAWholeHasItsValuesInItsOwnPlaces") {
+        Layout whole, part;
+        for (const char* name : {"a", "b", "c"}) whole.add(name, {3});
+        for (const char* name : {"c", "a"}) part.add(name, {3});
+        std::vector<float> values(whole.num_floats());
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+        const std::vector<float> found = part_of(whole, values, part);
+        REQUIRE(found.size() == 32);
+        for (std::size_t i = 0; i < 3; ++i) {
+            CHECK(found[i] == 32.0F + static_cast<float>(i));
+            CHECK(found[16 + i] == static_cast<float>(i));
+            CHECK(found[3 + i] == 0.0F);
+        }
+        Layout other;
+        other.add("d", {3});
+        CHECK_THROWS_AS(part_of(whole, values, other), fedhive::Fault);
+    }
+
     TEST_CASE("LayoutFingerprintSeesNamesShapesAndKinds") {
         const std::uint64_t base = small_layout().fingerprint();
         CHECK(small_layout().fingerprint() == base);

@@ -39,7 +39,8 @@ struct NoTrainer final : clients::Trainer {
     clients::Evaluation& evaluation() override { return never; }
 };
 
-std::unique_ptr<clients::Trainer> make_no_trainer(const clients::WorkerPlan&, const clients::SharedDataset&) {
+std::unique_ptr<clients::Trainer> make_no_trainer(const clients::WorkerPlan&, const clients::SharedDataset&,
+                                                  aggregation::ConstParamSpan) {
     return std::make_unique<NoTrainer>();
 }
 

@@ -1,11 +1,12 @@
-"""Runs what docs/models.md says of networks of PyTorch: exports the network that stands there, trains it with the config that stands there, loads the
-result back, and compares its test loss with the run's own.
+"""Runs what docs/models.md says of networks of PyTorch, and of parts that are frozen: exports the network that stands there, trains it with the config
+that stands there, loads the result back, and compares its test loss with the run's own. What takes no gradient has to stay, and all else to move.
 
 usage: exported_page.py FEDHIVE     PyTorch as for tests/docs/pytorch_page.py
 """
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,13 +15,49 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 from pytorch_page import ROOT, numpy, skip, torch, write_data  # noqa: E402  finds PyTorch, or skips
 
-SECTION = "## Any network of PyTorch"
+SECTIONS = ["## Any network of PyTorch", "## Frozen parts"]
 
 
-def blocks():
+def blocks(title):
     """Programs and configs of the section, in order."""
-    section = (ROOT / "docs/models.md").read_text().split(SECTION + "\n")[1].split("\n## ")[0]
+    section = (ROOT / "docs/models.md").read_text().split(title + "\n")[1].split("\n## ")[0]
     return re.findall(r"^```(python|yaml)\n(.*?)^```$", section, re.M | re.S)
+
+
+def run_section(title, fedhive, folder, pixels, labels):
+    """What the section's programs and config do, in a folder with data of MNIST's form."""
+    def test_loss():
+        with torch.no_grad():
+            return torch.nn.functional.cross_entropy(names["net"].eval()(pixels), labels).item()
+
+    names = {"__name__": "page"}
+    before, out, kinds, first = 0.0, Path("results/runs/net"), [], {}
+    shutil.rmtree(out, ignore_errors=True)
+    for kind, text in blocks(title):
+        kinds.append(kind)
+        if kind == "python":
+            try:
+                exec(compile(text, "docs/models.md", "exec"), names)
+            except ModuleNotFoundError as missing:
+                skip(f"{missing}; scripts/setup --tests installs what torch.export imports")
+            continue
+        before = test_loss()
+        first = {name: (tensor.requires_grad, tensor.detach().clone()) for name, tensor in names["net"].named_parameters()}
+        Path("net.yaml").write_text(text)
+        data = f"data={{format: idx, root: {folder}, partition: {{scheme: iid, clients: 10}}}}"
+        ran = subprocess.run([fedhive, "run", "net.yaml", "--out", out, "--quiet", "--set", data, "--set", "device=cpu"], capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+    assert kinds == ["python", "yaml", "python"], kinds
+    for name, tensor in names["net"].named_parameters():
+        trained, value = first[name]
+        assert torch.equal(tensor, value) != trained, name
+    wanted = json.loads(subprocess.run([fedhive, "evaluate", out, "--json"], check=True, capture_output=True, text=True).stdout)
+    loss = test_loss()
+    assert abs(loss - wanted["test_loss"]) < 1e-5 * wanted["test_loss"] < 0.1 * abs(loss - before), (before, loss, wanted)
+    manifest = json.loads((out / "manifest.json").read_text())
+    kept = sum(value.numel() for trained, value in first.values() if not trained)
+    assert manifest.get("num_frozen", 0) == kept, (manifest, kept)
+    print(f"{title[3:]}: test loss {before:.5f} before; after it {loss:.5f} in PyTorch, {wanted['test_loss']:.5f} of the run; {kept} values stayed")
 
 
 def main(fedhive):
@@ -32,33 +69,8 @@ def main(fedhive):
         write_data(folder)
         pixels = numpy.fromfile("t10k-images-idx3-ubyte", numpy.uint8, offset=16).astype("float32").reshape(-1, 1, 28, 28) / 255
         labels = numpy.fromfile("t10k-labels-idx1-ubyte", numpy.uint8, offset=8).astype("int64")
-
-        def test_loss():
-            with torch.no_grad():
-                return torch.nn.functional.cross_entropy(names["net"].eval()(torch.from_numpy(pixels)), torch.from_numpy(labels)).item()
-
-        names = {"__name__": "page"}
-        before = 0.0
-        kinds = []
-        for kind, text in blocks():
-            kinds.append(kind)
-            if kind == "python":
-                try:
-                    exec(compile(text, "docs/models.md", "exec"), names)
-                except ModuleNotFoundError as missing:
-                    skip(f"{missing}; scripts/setup --tests installs what torch.export imports")
-                continue
-            before = test_loss()
-            Path("net.yaml").write_text(text)
-            data = f"data={{format: idx, root: {folder}, partition: {{scheme: iid, clients: 10}}}}"
-            ran = subprocess.run([fedhive, "run", "net.yaml", "--out", "results/runs/net", "--quiet", "--set", data, "--set", "device=cpu"], capture_output=True, text=True)
-            assert ran.returncode == 0, ran.stderr
-        assert kinds == ["python", "yaml", "python"], kinds
-        wanted = json.loads(subprocess.run([fedhive, "evaluate", "results/runs/net", "--json"], check=True, capture_output=True, text=True).stdout)
-        assert not names["net"].training
-        loss = test_loss()
-        assert abs(loss - wanted["test_loss"]) < 1e-5 * wanted["test_loss"] < 0.1 * abs(loss - before), (before, loss, wanted)
-        print(f"test loss {before:.5f} before; after it {loss:.5f} in PyTorch, {wanted['test_loss']:.5f} of the run")
+        for title in SECTIONS:
+            run_section(title, fedhive, folder, torch.from_numpy(pixels), torch.from_numpy(labels))
 
 
 if __name__ == "__main__":

@@ -88,7 +88,8 @@ inline clients::WorkerPlan toy_plan(const aggregation::HostArena& arena, const c
     return plan;
 }
 
-inline std::unique_ptr<clients::Trainer> make_toy_trainer(const clients::WorkerPlan& plan, const clients::SharedDataset&) {
+inline std::unique_ptr<clients::Trainer> make_toy_trainer(const clients::WorkerPlan& plan, const clients::SharedDataset&,
+                                                          aggregation::ConstParamSpan) {
     if (environment("TOY_FAULT") == "start") throw Fault("the toy cannot start");
     return std::make_unique<ToyTrainer>(plan.arena.num_floats);
 }

@@ -45,7 +45,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
             fuzz::expect(
                 program.values_of(tensor).size() == tensor.num_values() * clients::exported::bytes_of_dtype(tensor.dtype),
                 "as many values as the shape says");
-        fuzz::expect(clients::exported::layout_of(program).num_parameters() > 0, "something to train");
+        fuzz::expect(clients::exported::layout_of(program, {clients::exported::Role::Trained}).num_parameters() > 0,
+                     "something to train");
         clients::exported::other_tensors(program);
         fuzz::expect(!program.operations().empty() || program.graph.nodes.empty(), "operations that can be counted");
     } catch (const ConfigError&) {

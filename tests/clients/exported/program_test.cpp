@@ -1,7 +1,9 @@
 // Files of torch.export as data: what is read of good ones, and every way in which one may be wrong that is found without LibTorch.
 #include "clients/exported/program.h"
+
 #include "aggregation/base/error.h"
 #include "clients/exported/operations.h"
+#include "clients/exported/roles.h"
 #include "tests/support/exported_file.h"
 
 #include <doctest/doctest.h>
@@ -50,17 +52,23 @@ TEST_SUITE("ExportedProgram") {
                                                    {"head.weight", Role::Trained},
                                                    {"head.bias", Role::Trained},
                                                    {"unused", Role::Trained},
-                                                   {"frozen", Role::Constant},
+                                                   {"frozen", Role::Frozen},
                                                    {"scale", Role::Constant},
                                                    {"shift", Role::Constant},
                                                    {"seen", Role::Moved},
                                                    {"steps", Role::Counter}});
-        CHECK(layout_of(program).entries().back().name == "seen");
-        CHECK(layout_of(program).num_parameters() == 12 * 6 + 6 + 6 * 4 + 4 + 3);
+        const aggregation::Layout layout = layout_of(program, {Role::Trained, Role::Moved});
+        CHECK(layout.entries().back().name == "seen");
+        CHECK(layout.num_parameters() == 12 * 6 + 6 + 6 * 4 + 4 + 3);
+        CHECK(layout_of(program, {Role::Frozen}).num_parameters() == 6);
+        CHECK(layout_of(program, {Role::Trained, Role::Frozen}).num_values() == layout.num_parameters() + 6);
+        std::vector<float> values(16, -1.0F);
+        store_values(program, layout_of(program, {Role::Frozen}), values);
+        CHECK(std::ranges::count(values, 0.5F) == 6);
         std::vector<std::string> others;
         for (const OtherTensor& other : other_tensors(program)) others.push_back(other.name + " " + other.dtype);
         std::ranges::sort(others);
-        CHECK(others == std::vector<std::string>{"frozen F32", "scale F64", "steps I64"});
+        CHECK(others == std::vector<std::string>{"scale F64", "steps I64"});
         CHECK(program.input == std::vector<std::int64_t>{1, 12, 12});
         CHECK(takes(program, {1, 12, 12}));
         CHECK(takes(program, {12, 12, 1}));
@@ -70,7 +78,7 @@ TEST_SUITE("ExportedProgram") {
     TEST_CASE("TiedWeightsAreOneTensorWithTwoNames") {
         const ExportedFile file("tied");
         const Program program = read(file.bytes());
-        CHECK(layout_of(program).entries().size() == 5);
+        CHECK(layout_of(program, {Role::Trained, Role::Moved}).entries().size() == 5);
         REQUIRE(other_tensors(program).size() == 1);
         CHECK(other_tensors(program)[0].name == "b.weight");
         CHECK(other_tensors(program)[0].same_as == "a.weight");
@@ -164,6 +172,29 @@ TEST_SUITE("ExportedProgram") {
         check_refused("cnn", "export without run_decompositions()", [](ExportedFile& file) {
             file.node("relu.default")["target"] = "torch.ops.aten.native_dropout.default";
         });
+    }
+
+    TEST_CASE("TrainedParametersAreFrozenByTheirNamesTiedOnesTogether") {
+        const auto roles_of = [](const std::string& name, const std::string& pattern) {
+            const ExportedFile file(name);
+            Program program = read(file.bytes());
+            freeze(program, clients::NamePatterns::of({pattern}));
+            std::map<std::string, Role> roles;
+            for (const StoredTensor& tensor : program.tensors) roles[tensor.name] = tensor.role;
+            return roles;
+        };
+        const auto kept = roles_of("kept", "*.weight");
+        CHECK(kept.at("a.weight") == Role::Frozen);
+        CHECK(kept.at("head.weight") == Role::Frozen);
+        CHECK(kept.at("a.bias") == Role::Trained);
+        CHECK(kept.at("seen") == Role::Moved);
+        const auto all = roles_of("kept", "*");
+        CHECK(all.at("steps") == Role::Counter);
+        CHECK(all.at("scale") == Role::Constant);
+        CHECK(all.at("seen") == Role::Moved);
+        const auto tied = roles_of("tied", "b.weight");
+        CHECK(tied.at("b.weight") == Role::Frozen);
+        CHECK(tied.at("a.weight") == Role::Frozen);
     }
 
     TEST_CASE("WritesToTheInputAParameterOrAConstantAreRefused") {

@@ -250,6 +250,27 @@ TEST_SUITE("ModelPlan") {
         CHECK(std::ranges::count(names, "layer1.0.downsample.0.weight") == 0);
     }
 
+    TEST_CASE("FrozenParametersHaveALayoutOfTheirOwn") {
+        ModelSpec spec = named_model("resnet20", {3, 32, 32}, 10, {{"norm", std::string("batch")}});
+        const double all = num_parameters(spec);
+        const std::size_t buffers = model_layout(spec).num_values() - model_layout(spec).num_parameters();
+        CHECK(num_frozen(spec) == 0.0);
+        CHECK(frozen_layout(spec).entries().empty());
+        spec.frozen = NamePatterns::of({"layer1.*", "layer2.0.*", "conv1.weight"});
+        const aggregation::Layout trained = model_layout(spec), frozen = frozen_layout(spec), whole = whole_layout(spec);
+        CHECK(num_parameters(spec) == all);
+        CHECK(num_frozen(spec) == static_cast<double>(frozen.num_parameters()));
+        CHECK(frozen.num_values() == frozen.num_parameters());
+        CHECK(trained.num_parameters() + frozen.num_parameters() == static_cast<std::size_t>(all));
+        CHECK(trained.num_values() - trained.num_parameters() == buffers);  // they move as before
+        CHECK(whole.fingerprint() ==
+              model_layout(named_model("resnet20", {3, 32, 32}, 10, {{"norm", std::string("batch")}})).fingerprint());
+        CHECK(frozen.entries().front().name == "conv1.weight");
+        CHECK(std::ranges::any_of(frozen.entries(), [](const auto& entry) {
+            return entry.name == "layer2.0.shortcut.0.weight" || entry.name == "layer2.0.downsample.0.weight";
+        }));
+    }
+
     TEST_CASE("LayerThatDoesNotFitIsNamedWithWhatComesIn") {
         refused(LayerList().add("relu").add("linear"), "[1]",
                 "layer 1 (linear) takes features in a row, what comes in is 1 x 28 x 28; put flatten before it");

@@ -41,17 +41,20 @@ struct Exported {
         spec.input = kExample;
         spec.num_classes = kClasses;
         spec.exported = file.handle();
+        frozen.resize(frozen_layout(spec).num_floats());
+        initial_parameters(spec, frozen_layout(spec), 1, frozen);
     }
 
     /// With the file's own tensors.
     FlatModel model() const {
-        FlatModel made(spec, aggregation::MemorySpace::Host);
+        FlatModel made(spec, aggregation::MemorySpace::Host, frozen);
         initial_parameters(spec, made.layout(), 1, made.parameters());
         return made;
     }
 
     exported::ModelFile file;
     ModelSpec spec;
+    std::vector<float> frozen;
 };
 
 /// What PyTorch's Python computed.

@@ -59,9 +59,10 @@ private:
         return value ? one(*value) : "none";
     }
     static std::string one(const clients::LayerList& layers) { return text_of(layers); }
-    static std::string one(const std::vector<double>& values) {
+    template <class Value>
+    static std::string one(const std::vector<Value>& values) {
         std::string all;
-        for (const double value : values) all += one(value) + " ";
+        for (const Value& value : values) all += one(value) + " ";
         return all;
     }
 };
@@ -108,7 +109,7 @@ TEST_CASE("EveryKeyIsRead") {
         "data:\n  format: idx\n  root: /r\n  classes: 7\n  normalize: {mean: [0.25, -1], std: [0.5, 2]}\n"
         "  augment: {crop_padding: 4, flip: horizontal}\n"
         "  partition: {scheme: dirichlet, clients: 9, holdout: 0.25, alpha: 0.125, min_examples: 5}\n"
-        "model: {name: cnn_m, dropout: false}\n"
+        "model: {name: cnn_m, dropout: false, frozen: [\"conv*\", fc1.bias]}\n"
         "training:\n  cohort: 8\n  local_epochs: 4\n  batch_size: 16\n  clients_per_slot: 1\n  clients_at_once: 1\n  engine: "
         "direct\n"
         "  clip_norm: 2\n  optimizer: {name: sgd, lr: 0.5, momentum: 0.75, weight_decay: 0.25, nesterov: true}\n"
@@ -131,7 +132,7 @@ TEST_CASE("EveryKeyIsRead") {
              "augment {\ncrop_padding 4\nflip horizontal\n}\n"
              "partition {\nscheme dirichlet\nclients 9\nholdout 0x1p-2\nalpha 0x1p-3\nmin_examples 5\n}\n"
              "}\n"
-             "model {\nname cnn_m\ndropout false\ninit \n}\n"
+             "model {\nname cnn_m\ndropout false\ninit \nfrozen conv* fc1.bias \n}\n"
              "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nlocal_steps none\nbatch_size 16\nclients_per_slot 1\n"
              "clients_at_once 1\nengine direct\nprecision f32\ngraph false\nclip_norm 0x1p+1\noptimizer {\nname sgd\nlr "
              "0x1p-1\nmomentum 0x1.8p-1\n"
@@ -305,10 +306,11 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
             path += field.name;
             // The strategy's own parts follow its name.
             static const std::set<std::string> alternatives = {
-                "strategy.local",           "strategy.aggregator", "strategy.server",      "training.participation",
-                "training.local_steps",     "training.clip_norm",  "data.partition.sizes", "model.init",
-                "failures.max_update_norm", "devices.trace",       "mode.quorum",          "seeds.data",
-                "seeds.partition",          "seeds.model",         "seeds.sampling",       "seeds.training"};
+                "strategy.local",       "strategy.aggregator",      "strategy.server",      "training.participation",
+                "training.local_steps", "training.clip_norm",       "data.partition.sizes", "model.init",
+                "model.frozen",         "failures.max_update_norm", "devices.trace",        "mode.quorum",
+                "seeds.data",           "seeds.partition",          "seeds.model",          "seeds.sampling",
+                "seeds.training"};
             const bool alternative = alternatives.contains(path);
             if ((field.when && !field.when->holds()) || alternative) return;
             const std::string text = source_.error(path, "x").what();  // "FILE:LINE: path: x", or no line where it is left out

@@ -125,9 +125,9 @@ TEST_CASE("OneOfNameAndLayersIsGiven") {
              "c.yaml:2: model.layers: 'name' and 'layers' are both given; keep one");
     CHECK_EQ(error_of(config_with("init: x")),
              "c.yaml: model.name: is missing; allowed: " + models() + "; or give layers or file");
-    CHECK_EQ(
-        error_of(config_with("layers: [flatten, linear], hidden: 3")),
-        "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here has no name; known keys: name, layers, init");
+    CHECK_EQ(error_of(config_with("layers: [flatten, linear], hidden: 3")),
+             "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here has no name; known keys: name, layers, "
+             "init, frozen");
 }
 
 TEST_CASE("BlameOfALayerNamesItsLine") {

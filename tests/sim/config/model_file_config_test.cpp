@@ -36,7 +36,21 @@ TEST_SUITE("ModelFileConfig") {
         CHECK_EQ(
             error_of(with_model("file: 3.5, hidden: 3")),
             "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here has no name; known keys: name, layers, "
-            "file, file_sha256, init");
+            "file, file_sha256, init, frozen");
+    }
+
+    TEST_CASE("FrozenIsAListOfPatternsAndPartOfTheExperiment") {
+        RunConfig run = from_yaml(with_model("name: mnist_cnn, frozen: [\"conv*\", fc1.weight, \"[ab] c\"]"), "c.yaml");
+        CHECK(run.model.frozen == std::vector<std::string>{"conv*", "fc1.weight", "[ab] c"});
+        CHECK(from_yaml(to_yaml(run), "c.yaml").model.frozen == run.model.frozen);
+        CHECK(to_yaml(run).find("frozen: [\"conv*\", fc1.weight, \"[ab] c\"]") != std::string::npos);
+        RunConfig other = run;
+        other.model.frozen.pop_back();
+        REQUIRE(changes(run, other).size() == 1);
+        CHECK_FALSE(changes(run, other)[0].allowed);
+        CHECK_EQ(error_of(with_model("name: lr, frozen: fc.weight")),
+                 "c.yaml:2: model.frozen: wants a list of words, found 'fc.weight'; write [fc.weight]");
+        CHECK_EQ(error_of(with_model("name: lr, frozen: [[a]]")), "c.yaml:2: model.frozen[0]: wants a word, found a list");
     }
 
     TEST_CASE("ResumedRunMayFindTheFileElsewhereButNotAnotherOne") {

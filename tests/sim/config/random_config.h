@@ -59,6 +59,10 @@ private:
     void draw(const Field&, std::uint64_t& value) { value = (static_cast<std::uint64_t>(random_()) << 32U) | random_(); }
     void draw(const Field&, bool& value) { value = uniform() < 0.5; }
     void draw(const Field&, std::vector<double>& values) { values.clear(); }
+    void draw(const Field&, std::vector<std::string>& words) {
+        words.clear();
+        if (uniform() < 0.3) words = {"conv*", "fc[12].weight", "a b"};
+    }
     void draw(const Field&, clients::LayerList& layers) { layers.clear(); }
     template <class Value>
     void draw(const Field& field, std::optional<Value>& value) {

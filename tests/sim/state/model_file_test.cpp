@@ -50,7 +50,7 @@ TEST_SUITE("ModelFile") {
         const testing::TemporaryFolder folder;
         const auto layout = model_layout();
         const auto model = small_model(layout);
-        write_model(folder.path() / "m.safetensors", layout, model, {{"round", "3"}});
+        write_model(folder.path() / "m.safetensors", {{layout, model}}, {{"round", "3"}});
         CHECK(read_model(folder.path() / "m.safetensors", layout) == model);
         CHECK_FALSE(std::filesystem::exists(folder.path() / "m.safetensors.part"));
     }
@@ -58,7 +58,7 @@ TEST_SUITE("ModelFile") {
     TEST_CASE("HeaderFollowsTheSafetensorsFormat") {
         const testing::TemporaryFolder folder;
         const auto layout = model_layout();
-        write_model(folder.path() / "m", layout, small_model(layout), {});
+        write_model(folder.path() / "m", {{layout, small_model(layout)}}, {});
         std::ifstream stream(folder.path() / "m", std::ios::binary);
         const std::string content((std::istreambuf_iterator<char>(stream)), {});
         std::uint64_t length = 0;

@@ -40,7 +40,9 @@ private:
     std::unique_ptr<BatchedStep> batched_step_;  // once it is asked for
 };
 
-std::unique_ptr<Trainer> make_plain_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
+std::unique_ptr<Trainer> make_plain_trainer(const WorkerPlan& plan, const SharedDataset& dataset,
+                                            aggregation::ConstParamSpan frozen) {
+    if (frozen.size > 0) throw ConfigError("this program has no LibTorch, which trains around frozen parameters");
     return std::make_unique<PlainTrainer>(plan, dataset);
 }
 

@@ -69,9 +69,9 @@ void train(std::uint32_t ranks, const std::filesystem::path& folder, const Datas
     const aggregation::Layout layout = model_layout(task.spec);
     std::vector<ReplicaState> states(ranks, first_state(task, layout));
     write_task(task, ranks, folder);
-    sim::write_model(folder / "initial.safetensors", layout, states[0].model, {});
+    sim::write_model(folder / "initial.safetensors", {{layout, states[0].model}}, {});
     for (std::uint32_t pass = 0; pass < kPasses; ++pass) states = train_ranks(task, pass, states);
-    sim::write_model(folder / "ours.safetensors", layout, states[0].model, {});
+    sim::write_model(folder / "ours.safetensors", {{layout, states[0].model}}, {});
 }
 
 void list_samples(const std::filesystem::path& folder) {

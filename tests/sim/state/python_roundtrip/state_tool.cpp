@@ -37,7 +37,7 @@ void write(const std::filesystem::path& folder) {
     layout.add("fc.bias", {2});
     std::vector<float> model(layout.num_floats());
     std::iota(model.begin(), model.end(), 0.5F);
-    write_model(folder / "model.safetensors", layout, model, {{"round", "3"}});
+    write_model(folder / "model.safetensors", {{layout, model}}, {{"round", "3"}});
 }
 
 bool check(const std::filesystem::path& file) {
