@@ -207,7 +207,9 @@ CommonForm form_of(const fs::path& first, const ImageFolders& folders) {
 }
 
 ImageFolders image_folders(const Values& values) {
-    return {values.path("train"), values.path("test"), values.optional_integer("channels")};
+    const std::string& channels = values.word("channels");
+    const auto given = channels == "auto" ? std::nullopt : std::optional<std::int64_t>(channels == "3" ? 3 : 1);
+    return {values.path("train"), values.path("test"), given};
 }
 
 DataShape images_shape(const Values& values, TargetKind) {
@@ -242,15 +244,10 @@ DataFormat images() {
                         "relative to the config file. docs/data.md."),
                  folder("test", "Folder of the test images, with sub-folders of the same names."),
                  {.name = "channels",
-                  .default_value = std::optional<std::int64_t>(),
-                  .range = between(1, 3),
-                  .empty_word = "auto",
+                  .default_value = "auto",
+                  .choices = {"auto", "1", "3"},
                   .doc = "1: grey; 3: red, green and blue; auto: as the first training image has, and all others must. Grey "
                          "images become three equal channels, and colours grey, as Pillow's convert does."}},
-        .check = [](const Values& values) -> std::optional<KeyProblem> {
-            if (values.optional_integer("channels") != 2) return {};
-            return KeyProblem{"channels", "is 2; allowed: 1, 3, auto"};
-        },
         .shape = images_shape,
         .read = [](const Values& values, std::uint64_t, TargetKind) { return read_images(image_folders(values)); }};
 }

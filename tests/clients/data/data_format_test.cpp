@@ -56,7 +56,7 @@ TEST_SUITE("DataFormat") {
         std::filesystem::create_directories(pictures / "all");
         std::filesystem::copy(testing::source_folder() / "tests/clients/data/pictures/colour.png", pictures / "all/1.png");
         check_shape("images", {{"train", pictures}, {"test", pictures}});
-        check_shape("images", {{"train", pictures}, {"test", pictures}, {"channels", std::optional<std::int64_t>(1)}});
+        check_shape("images", {{"train", pictures}, {"test", pictures}, {"channels", "1"}});
     }
 
     TEST_CASE("SyntheticExamplesHaveTheShapeThatIsWritten") {
