@@ -15,10 +15,13 @@ DataFormat csv();
 DataFormat synthetic_devices();
 DataFormat synthetic_linear();
 DataFormat text();
+DataFormat leaf();
+DataFormat images();
 
 const std::vector<DataFormat>& data_catalog() {
-    static const std::vector<DataFormat> catalog = {glyphs(), synthetic(),         idx(),  cifar10(),         cifar100(), npz(),
-                                                    csv(),    synthetic_devices(), text(), synthetic_linear()};
+    static const std::vector<DataFormat> catalog = {
+        glyphs(), synthetic(),         idx(),  cifar10(),          cifar100(), npz(),
+        csv(),    synthetic_devices(), text(), synthetic_linear(), leaf(),     images()};
     return catalog;
 }
 

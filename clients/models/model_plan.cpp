@@ -259,6 +259,24 @@ double num_flops(const PlannedLayer& layer) {
     return sum;
 }
 
+namespace {
+
+void add_activations(const PlannedLayer& layer, Activations& sum) {
+    const double values = num_values(layer.fit.out);
+    sum.all += values;
+    sum.largest = std::max(sum.largest, values);
+    for_each_within(layer, [&](const PlannedLayer& inner) { add_activations(inner, sum); });
+}
+
+}  // namespace
+
+Activations activations_of(const ModelSpec& spec) {
+    Activations sum;
+    if (spec.exported.given()) return sum;
+    for (const PlannedLayer& layer : plan_model(spec)) add_activations(layer, sum);
+    return sum;
+}
+
 const PlannedLayer* layer_with_buffers(const std::vector<PlannedLayer>& layers) {
     for (const PlannedLayer& layer : layers) {
         if (!layer.fit.buffers.empty()) return &layer;

@@ -46,6 +46,13 @@ double num_frozen(const ModelSpec& spec);
 /// Of a forward pass over one example (LayerFit::flops).
 double num_flops(const PlannedLayer& layer);
 
+/// Values of one example between the layers: what all of them give together, and the most that one gives. Of a graph nobody knows: 0.
+struct Activations {
+    double all = 0.0;
+    double largest = 0.0;
+};
+Activations activations_of(const ModelSpec& spec);
+
 /// Calls visit(layer) for each layer that a residual holds, those of its shortcut last.
 template <typename Visit>
 void for_each_within(const PlannedLayer& layer, const Visit& visit) {

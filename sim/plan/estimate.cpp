@@ -102,8 +102,7 @@ RunEstimate make_real(LoadedConfig loaded) {
     loaded.run.device = "cpu";
     const Experiment run = Experiment::to_inspect(loaded);
     const std::uint64_t workers = 1 + run.num_workers;  // with the coordinator, which holds LibTorch too
-    return {run.arena->geometry().total_bytes() + run.dataset.map().total_bytes() +
-                workers * host_bytes_of_worker(run.config, run.layout.num_floats(), run.slots.most),
+    return {run.arena->geometry().total_bytes() + run.dataset.map().total_bytes() + workers * host_bytes_of_worker(run),
             core_seconds(run)};
 }
 

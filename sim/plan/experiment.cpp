@@ -79,8 +79,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
     // What is stored with the run names the device that was used, so that running it again asks for the same.
     config.device = name_of(space);
     config.model.file_sha256 = model_file.sha256();
-    num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(config, layout.num_floats(), slots.most),
-                                   this_machine().available_memory, "host");
+    num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(*this), this_machine().available_memory, "host");
     most_workers = num_workers;
     check_mps(loaded, {space, num_workers});
     clients::throw_if_interrupted();

@@ -1,6 +1,7 @@
 #include "sim/plan/memory_plan.h"
 
 #include "aggregation/base/error.h"
+#include "clients/models/model_plan.h"
 #include "sim/machine/machine.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/plan/experiment.h"
@@ -38,6 +39,22 @@ std::uint64_t vectors_of_worker(const RunConfig& run, const ModeSpec& mode, std:
 
 std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
     return kProcessBytes + vectors_of_worker(run, mode_spec(run.mode.name), most_per_slot) * num_floats * sizeof(float);
+}
+
+std::uint64_t activation_bytes_of_worker(const RunConfig& run, const clients::ModelSpec& model, clients::Engine engine) {
+    constexpr double kDirectChunk = 64.0, kOfTheLargest = 5.0;
+    const clients::Activations each = clients::activations_of(model);
+    const double trained = static_cast<double>(run.training.batch_size * run.training.clients_at_once) * each.all;
+    const double evaluated = engine == clients::Engine::Direct
+                                 ? kDirectChunk * each.all
+                                 : static_cast<double>(run.evaluation.chunk_size) * kOfTheLargest * each.largest;
+    return static_cast<std::uint64_t>(std::max(trained, evaluated) * sizeof(float));
+}
+
+std::uint64_t host_bytes_of_worker(const Experiment& run) {
+    const std::uint64_t activations =
+        run.space == aggregation::MemorySpace::Host ? activation_bytes_of_worker(run.config, run.model, run.engine) : 0;
+    return host_bytes_of_worker(run.config, run.layout.num_floats(), run.slots.most) + activations;
 }
 
 std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {

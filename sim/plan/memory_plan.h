@@ -2,6 +2,7 @@
 #pragma once
 
 #include "clients/data/shared_dataset.h"
+#include "clients/training/worker_plan.h"
 #include "sim/config/config.h"
 
 #include <cstdint>
@@ -14,8 +15,15 @@ struct Experiment;
 
 /// Bytes of host memory that one worker process takes for itself: LibTorch's own (measured: 64 MiB with a small model) and its vectors of
 /// [P]: local model, gradient, in some modes also in one piece, momentum, the partial sums where a slot holds several clients, and for
-/// each of those trained at once a model of its own with all that. Activations are not counted.
+/// each of those trained at once a model of its own with all that.
 std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot);
+
+/// What lies between the layers: in a local step all that they give for its batch; in an evaluation the same of 64 examples by the direct engine, by
+/// LibTorch a few of the largest for a chunk. About: allocators keep more. 0 of a graph, whose layers nobody knows, and on a GPU.
+std::uint64_t activation_bytes_of_worker(const RunConfig& run, const clients::ModelSpec& model, clients::Engine engine);
+
+/// Both together.
+std::uint64_t host_bytes_of_worker(const Experiment& run);
 
 /// Of device memory, what a worker of this run takes besides what the rehearsal has measured: the vectors of [P] that only its mode, its
 /// objective or its longer slots need.

@@ -171,9 +171,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     if (!histogram.empty()) text += fmt::format("partition   {}", histogram);
     text += describe_clients_evaluation(run);
     const std::string each =
-        run.num_workers == 0 ? ""
-                             : fmt::format(" · about {} per worker",
-                                           human_bytes(host_bytes_of_worker(config, run.layout.num_floats(), run.slots.most)));
+        run.num_workers == 0 ? "" : fmt::format(" · about {} per worker", human_bytes(host_bytes_of_worker(run)));
     const std::string on_gpu = run.space == aggregation::MemorySpace::Host
                                    ? ""
                                    : fmt::format(", {} of it on the GPU too", human_bytes(data.example_bytes()));

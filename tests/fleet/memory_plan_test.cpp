@@ -38,6 +38,21 @@ TEST_SUITE("MemoryPlan") {
         CHECK(host_bytes_of_worker(run, 1000, 8) == (64U << 20) + (3 + 3 + 4 * 3) * 4000);
     }
 
+    TEST_CASE("WhatLiesBetweenTheLayersIsThatOfABatchOrOfAnEvaluation") {
+        const clients::ModelSpec model = clients::named_model("mlp", {4, 1, 1}, 3, {{"hidden", std::int64_t{5}}});
+        constexpr std::uint64_t kAll = 4 + 5 + 5 + 5 + 5 + 3;
+        RunConfig run;
+        run.training.batch_size = 100;
+        CHECK(activation_bytes_of_worker(run, model, clients::Engine::Direct) == 100 * kAll * 4);
+        run.training.batch_size = 10;
+        CHECK(activation_bytes_of_worker(run, model, clients::Engine::Direct) == 64 * kAll * 4);
+        run.evaluation.chunk_size = 200;
+        CHECK(activation_bytes_of_worker(run, model, clients::Engine::Libtorch) == 200 * 5 * 5 * 4);
+        run.training.clients_at_once = 8;
+        run.training.batch_size = 100;
+        CHECK(activation_bytes_of_worker(run, model, clients::Engine::Libtorch) == 8 * 100 * kAll * 4);
+    }
+
     TEST_CASE("WorkerOnADeviceTakesWhatTheRehearsalDoesNotShow") {
         RunConfig run;
         CHECK(device_bytes_beyond_rehearsal(run, 1000, 1) == 0);

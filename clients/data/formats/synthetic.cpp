@@ -6,6 +6,7 @@
 #include "aggregation/base/parallel.h"
 #include "aggregation/base/random.h"
 #include "clients/data/formats/drawn.h"
+#include "clients/data/formats/given_shape.h"
 
 #include <algorithm>
 #include <cmath>
@@ -60,26 +61,7 @@ Examples draw_part(const SyntheticOptions& options, std::size_t size, const std:
 }
 
 ExampleShape shape_of(const Values& values) {
-    const std::vector<double>& shape = values.numbers("shape");
-    if (shape.empty()) return {values.integer("num_features"), 1, 1};
-    const auto side = [&](std::size_t i) { return static_cast<std::int64_t>(shape[i]); };
-    return {side(0), side(1), side(2)};
-}
-
-std::optional<KeyProblem> shape_problem(const Values& values) {
-    const std::vector<double>& shape = values.numbers("shape");
-    if (shape.empty()) return {};
-    if (shape.size() != 3)
-        return KeyProblem{"shape", fmt::format("has {} numbers; give three: channels, height, width", shape.size())};
-    double product = 1.0;
-    for (const double side : shape) {
-        if (side != std::floor(side))
-            return KeyProblem{"shape", fmt::format("{} is not an integer; give channels, height, width", side)};
-        product *= side;
-    }
-    if (product > kWide)
-        return KeyProblem{"shape", fmt::format("an example would have {} values; allowed: at most {}", product, kWide)};
-    return {};
+    return given_shape(values).value_or(ExampleShape{values.integer("num_features"), 1, 1});
 }
 
 /// Classes have a centre each, beside the examples.
@@ -112,13 +94,8 @@ std::vector<KeySpec> synthetic_keys() {
                     .default_value = std::int64_t{20},
                     .range = between(1, kWide),
                     .doc = "Values of an example, as channels of 1 × 1; not looked at where shape is given."});
-    keys.push_back(
-        {.name = "shape",
-         .default_value = std::vector<double>{},
-         .range = between(1, kWide),
-         .default_note = "–",
-         .doc = "Channels, height and width of an example in place of num_features, `[3, 32, 32]`: for models that take "
-                "images."});
+    keys.push_back(shape_key(
+        "Channels, height and width of an example in place of num_features, `[3, 32, 32]`: for models that take images."));
     keys.push_back({.name = "separation",
                     .default_value = 2.0,
                     .range = above(0),

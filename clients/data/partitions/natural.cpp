@@ -21,7 +21,7 @@ Partition deal_natural(const Deal& deal, const Values& values) {
         throw ConfigError(
             "scheme natural: the data do not say whose the examples are; wanted: data.format npz with an array client, the "
             "owner of each training example: numpy.savez(\"FILE.npz\", x=x, y=y, client=client); csv with a column for "
-            "data.client; text; synthetic_devices; or another scheme");
+            "data.client; text; leaf; synthetic_devices; or another scheme");
     std::vector<std::vector<std::uint32_t>> shards = examples_of_owners(deal.owners);
     const std::size_t owners = shards.size();
     const std::int64_t least = values.integer("min_examples");

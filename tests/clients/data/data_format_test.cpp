@@ -2,6 +2,7 @@
 
 #include "tests/clients/data/idx_fixture.h"
 #include "tests/clients/data/npz_fixture.h"
+#include "tests/support/places.h"
 
 #include <doctest/doctest.h>
 
@@ -45,6 +46,17 @@ TEST_SUITE("DataFormat") {
                     TargetKind::ClassEach);
         check_shape("csv", {{"train", table}, {"test", table}, {"target", "y, a"}}, TargetKind::Numbers);
         check_shape("synthetic_linear", {{"num_train", 20}, {"num_test", 3}, {"num_targets", 4}}, TargetKind::Numbers);
+        const std::filesystem::path users = archives.file("users");
+        write_content(users, R"({"user_data": {"ann": {"x": [[1, 2, 3, 4]], "y": [4]}}})");
+        check_shape("leaf", {{"train", users}, {"test", users}, {"shape", std::vector<double>{1, 2, 2}}});
+        check_shape("leaf", {{"train", users}, {"test", users}, {"classes", 17}});
+        write_content(users, R"({"user_data": {"ann": {"x": ["abc"], "y": ["a"]}}})");
+        check_shape("leaf", {{"train", users}, {"test", users}});
+        const std::filesystem::path pictures = archives.file("pictures");
+        std::filesystem::create_directories(pictures / "all");
+        std::filesystem::copy(testing::source_folder() / "tests/clients/data/pictures/colour.png", pictures / "all/1.png");
+        check_shape("images", {{"train", pictures}, {"test", pictures}});
+        check_shape("images", {{"train", pictures}, {"test", pictures}, {"channels", "1"}});
     }
 
     TEST_CASE("SyntheticExamplesHaveTheShapeThatIsWritten") {
