@@ -133,7 +133,7 @@ SharedSegmentView::SharedSegmentView(int descriptor, std::size_t least_bytes, Se
     : region_(map(descriptor, checked_size(descriptor, least_bytes),
                   access == SegmentAccess::ReadOnly ? ipc::read_only : ipc::read_write)) {}
 
-void SharedSegmentView::protect(std::size_t from) {
+void SharedSegmentView::protect(std::size_t from) const {
     if (mprotect(data() + from, size() - from, PROT_READ) != 0)
         throw Fault(fmt::format("cannot protect {} bytes of shared memory: {}", size() - from, std::strerror(errno)));
 }

@@ -47,7 +47,7 @@ public:
     SharedSegmentView(int descriptor, std::size_t least_bytes, SegmentAccess access = SegmentAccess::ReadWrite);
 
     /// From this offset, a multiple of a page, to the end it can be read alone. Throws Fault where the system refuses.
-    void protect(std::size_t from);
+    void protect(std::size_t from) const;
 
     std::byte* data() const { return static_cast<std::byte*>(region_.get_address()); }
     std::size_t size() const { return region_.get_size(); }
