@@ -43,7 +43,7 @@ public:
 private:
     at::Tensor scores_of(std::int64_t batch, bool training) const {
         const ExampleShape& example = data_.example;
-        const at::Tensor scores =
+        at::Tensor scores =
             network_.forward(at::zeros({batch, example.channels, example.height, example.width}), training);
         std::vector<std::int64_t> wanted = data_.answers();
         wanted.insert(wanted.begin(), batch);
