@@ -43,8 +43,7 @@ public:
 private:
     at::Tensor scores_of(std::int64_t batch, bool training) const {
         const ExampleShape& example = data_.example;
-        at::Tensor scores =
-            network_.forward(at::zeros({batch, example.channels, example.height, example.width}), training);
+        at::Tensor scores = network_.forward(at::zeros({batch, example.channels, example.height, example.width}), training);
         std::vector<std::int64_t> wanted = data_.answers();
         wanted.insert(wanted.begin(), batch);
         if (!scores.sizes().equals(wanted))
