@@ -2,7 +2,7 @@
 //
 //   [ global 0 | … | global G-1 | slot 0 | … | slot S-1 | exchange 0 | … | exchange S-1 | aggregate | frozen ]
 //
-//   offsets only, each a multiple of 256 bytes; frozen begins on a page
+//   offsets only, each a multiple of 256 bytes; frozen begins on a page, of whatever size a machine has
 //
 //   who writes what
 //   global g      coordinator only (server_step writes one that nobody reads any more, then publishes it); hogwild: everybody
@@ -35,7 +35,7 @@ struct ArenaGeometry {
     std::size_t exchange_bytes() const { return padded(exchange_floats); }
     std::size_t aggregate_offset() const { return (num_globals + num_slots) * stride_bytes() + num_slots * exchange_bytes(); }
     std::size_t frozen_offset() const {
-        constexpr std::size_t kPage = 4096;
+        constexpr std::size_t kPage = 65536;
         return (aggregate_offset() + num_aggregates * stride_bytes() + kPage - 1) / kPage * kPage;
     }
     std::size_t total_bytes() const {

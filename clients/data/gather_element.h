@@ -43,8 +43,8 @@ struct GatherTerms {
     const void* values = nullptr;          // [n, num_values] of `type`
     const std::int32_t* labels = nullptr;  // [n, target_width]
     const std::uint32_t* order = nullptr;  // indices of examples
-    const std::int64_t* cursor =
-        nullptr;  // where in `order` the batch begins, read when the batch is gathered; nullptr: where `order` points
+    /// Where in `order` the batch begins, read when the batch is gathered; nullptr: where `order` points.
+    const std::int64_t* cursor = nullptr;
     const float* scale = nullptr;  // [num_values / plane], one a channel, for values of `type`
     const float* shift = nullptr;
     std::uint32_t num_values = 0;  // of one example

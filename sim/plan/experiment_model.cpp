@@ -42,8 +42,7 @@ void require_model_memory(const LoadedConfig& loaded, const clients::ModelSpec& 
     throw loaded.source->error(
         vectors > 1 ? "training.cohort" : model_key(config),
         fmt::format("{} has {:.0f} parameters, {:.3g} bytes{}, of which the arena holds {} at least; {} bytes ({}) are "
-                    "available; use a "
-                    "smaller model or cohort, or raise training.clients_per_slot",
+                    "available; use a smaller model or cohort, or raise training.clients_per_slot",
                     model.name.get(), count, count * sizeof(float),
                     frozen > 0 ? fmt::format(", besides {:.0f} frozen ones", frozen) : "",
                     vectors > 1 ? fmt::format("{} models and updates", vectors) : "one", available, human_bytes(available)));

@@ -1,9 +1,11 @@
 #include "sim/plan/model_spec.h"
 
 #include "clients/exported/rehearsal.h"
+#include "clients/exported/roles.h"
 #include "clients/models/model_plan.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/training/engine.h"
+#include "sim/config/suggest.h"
 #include "sim/machine/machine.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/plan/blame.h"
@@ -67,6 +69,20 @@ void check_fit(const RunConfig& run, const clients::exported::Program& program, 
     clients::libtorch_engine().rehearse(program, data, this_machine().available_memory / 2);
 }
 
+/// "a, b and 60 more"
+std::string listed(const std::vector<std::string>& names) {
+    constexpr std::size_t kMost = 12;
+    const auto shown = names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMost));
+    const std::string more = names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "";
+    return fmt::format("{}{}", fmt::join(names.begin(), shown, ", "), more);
+}
+
+/// "did you mean 'fc1.weight'? "; empty where nothing is near.
+std::string near_to(const std::string& typed, const std::vector<std::string>& names) {
+    const std::string nearest = nearest_word(typed, names);
+    return nearest.empty() ? "" : fmt::format("did you mean '{}'? ", nearest);
+}
+
 /// Puts model.frozen into the spec. Throws ConfigError for a pattern that no parameter's name is like, and where nothing is left to train.
 void freeze(const LoadedConfig& loaded, clients::ModelSpec& spec) {
     const std::vector<std::string>& patterns = loaded.run.model.frozen;
@@ -80,12 +96,12 @@ void freeze(const LoadedConfig& loaded, clients::ModelSpec& spec) {
     };
     for (std::size_t i = 0; i < patterns.size(); ++i)
         if (blame(loaded, "model.frozen", [&] { return matched(clients::NamePatterns::of({patterns[i]})); }) == 0)
-            throw loaded.source->error(
-                fmt::format("model.frozen[{}]", i),
-                fmt::format("'{}' is like the name of no parameter; the model has: {}", patterns[i], fmt::join(names, ", ")));
+            throw loaded.source->error(fmt::format("model.frozen[{}]", i),
+                                       fmt::format("'{}' is like the name of no parameter; {}the model has: {}", patterns[i],
+                                                   near_to(patterns[i], names), listed(names)));
     spec.frozen = blame(loaded, "model.frozen", [&] { return clients::NamePatterns::of(patterns); });
     if (clients::model_layout(spec).num_parameters() == 0)
-        throw loaded.source->error("model.frozen", fmt::format("leaves nothing to train of: {}", fmt::join(names, ", ")));
+        throw loaded.source->error("model.frozen", fmt::format("leaves nothing to train of: {}", listed(names)));
 }
 
 clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataShape& data,
@@ -97,21 +113,18 @@ clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataSha
     spec.num_classes = data.num_classes;
     spec.target = data.target;
     spec.exported = file.handle();
-    bool moves = false;
-    try {
-        clients::exported::read_program(spec.exported);  // what is wrong with it, before what is frozen in it
-    } catch (const ConfigError& error) {
-        throw loaded.source->error("model.file", fmt::format("{}: {}", loaded.run.model.file.string(), error.what()));
-    }
+    const auto of_file = [&](const auto& work) {
+        try {
+            return work();
+        } catch (const ConfigError& error) {
+            throw loaded.source->error("model.file", fmt::format("{}: {}", loaded.run.model.file.string(), error.what()));
+        }
+    };
+    clients::exported::Program program = of_file([&] { return clients::exported::read_program(spec.exported); });
     freeze(loaded, spec);
-    try {
-        const clients::exported::Program program = clients::program_of(spec);
-        check_fit(loaded.run, program, data);
-        moves = program.has_moved();
-    } catch (const ConfigError& error) {
-        throw loaded.source->error("model.file", fmt::format("{}: {}", loaded.run.model.file.string(), error.what()));
-    }
-    if (moves) check_buffers(loaded, "model.file keeps buffers that training moves, such as running statistics");
+    clients::exported::freeze(program, spec.frozen);
+    of_file([&] { check_fit(loaded.run, program, data); });
+    if (program.has_moved()) check_buffers(loaded, "model.file keeps buffers that training moves, such as running statistics");
     return spec;
 }
 

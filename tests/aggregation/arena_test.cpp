@@ -51,8 +51,8 @@ TEST_SUITE("Arena") {
 
     TEST_CASE("FrozenPartBeginsOnAPageAndNoWorkerCanWriteIt") {
         const ArenaGeometry geometry{.num_floats = 100, .num_slots = 2, .num_aggregates = 1, .frozen_floats = 2000};
-        CHECK(geometry.frozen_offset() == 4096);
-        CHECK(geometry.total_bytes() == 4096 + 8192);
+        CHECK(geometry.frozen_offset() == 65536);
+        CHECK(geometry.total_bytes() == 65536 + 8192);
         const HostArena owner(geometry);
         const testing::Floats values(2000, 0.25F);
         copy(owner.frozen(), ConstParamSpan(values));

@@ -4,29 +4,16 @@
 #include "clients/data/formats/csv.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/memory_file.h"
-
-#include <algorithm>
-#include <cmath>
-#include <cstring>
+#include "tests/fuzz/read_examples.h"
 
 using namespace fedhive;
 
 namespace {
 
 void expect_whole(const clients::Examples& part, std::int64_t num_classes) {
-    const std::size_t values = part.shape.num_values();
-    fuzz::expect(values > 0 && part.size() > 0 && part.values.size() == part.size() * values * sizeof(float),
-                 "a row of features for each label");
-    fuzz::expect(std::all_of(part.labels.begin(), part.labels.end(),
-                             [&](std::int32_t label) { return label >= 0 && label < num_classes; }),
-                 "labels inside the classes");
-    fuzz::expect(std::ranges::all_of(part.numbers, [](float number) { return std::isfinite(number); }), "finite targets");
+    fuzz::expect_examples(part, num_classes);
+    fuzz::expect(part.type == clients::ValueType::F32, "features are numbers");
     fuzz::expect(part.owners.empty() || part.owners.size() == part.size(), "an owner for each label, or none");
-    for (std::size_t i = 0; i < part.size() * values; ++i) {
-        float value = 0.0F;
-        std::memcpy(&value, &part.values[i * sizeof value], sizeof value);
-        fuzz::expect(std::isfinite(value), "finite numbers");
-    }
 }
 
 }  // namespace

@@ -4,32 +4,20 @@
 #include "clients/data/formats/leaf.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/read_examples.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 using namespace fedhive;
 
 namespace {
 
 void expect_whole(const clients::Examples& part, std::int64_t num_classes) {
-    const std::size_t values = part.shape.num_values();
-    fuzz::expect(values > 0 && part.size() > 0 && part.values.size() == part.size() * values * clients::bytes_of(part.type),
-                 "an example for each label");
-    fuzz::expect(std::ranges::all_of(part.labels, [&](std::int32_t label) { return label >= 0 && label < num_classes; }),
-                 "labels inside the classes");
-    if (part.shape.vocabulary > 0) {
-        fuzz::expect(part.shape.vocabulary == num_classes && part.type == clients::ValueType::U8, "tokens for characters");
-        fuzz::expect(std::ranges::all_of(part.values, [&](std::uint8_t token) { return token < num_classes; }),
-                     "tokens of the vocabulary");
-        return;
-    }
-    for (std::size_t i = 0; i < part.size() * values; ++i) {
-        float value = 0.0F;
-        std::memcpy(&value, &part.values[i * sizeof value], sizeof value);
-        fuzz::expect(std::isfinite(value), "finite numbers");
-    }
+    fuzz::expect_examples(part, num_classes);
+    if (part.shape.vocabulary == 0) return;
+    fuzz::expect(part.shape.vocabulary == num_classes && part.type == clients::ValueType::U8, "tokens for characters");
+    fuzz::expect(std::ranges::all_of(part.values, [&](std::uint8_t token) { return token < num_classes; }),
+                 "tokens of the vocabulary");
 }
 
 }  // namespace

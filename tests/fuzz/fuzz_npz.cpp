@@ -4,10 +4,9 @@
 #include "clients/data/formats/npz.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/read_examples.h"
 #include "tests/support/zip_archive.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -47,26 +46,13 @@ std::string taken(std::string_view& rest) {
 }
 
 void expect_whole(const clients::Examples& part, std::int64_t num_classes) {
-    const std::size_t values = part.shape.num_values();
-    fuzz::expect(values > 0 && part.size() > 0 && part.values.size() == part.size() * values * bytes_of(part.type),
-                 "an example for each label");
-    fuzz::expect(std::all_of(part.labels.begin(), part.labels.end(),
-                             [&](std::int32_t label) { return label >= 0 && label < num_classes; }),
-                 "labels inside the classes");
-    fuzz::expect(std::ranges::all_of(part.numbers, [](float number) { return std::isfinite(number); }), "finite targets");
+    fuzz::expect_examples(part, num_classes);
     fuzz::expect((part.labels.size() + part.numbers.size()) % part.target.width == 0, "as many targets for each example");
-    if (part.type == clients::ValueType::I32) {
-        for (std::size_t i = 0; i < part.size() * values; ++i) {
-            std::int32_t token = 0;
-            std::memcpy(&token, &part.values[i * sizeof token], sizeof token);
-            fuzz::expect(token >= 0 && token < part.shape.vocabulary, "tokens of the vocabulary");
-        }
-    }
-    if (part.type != clients::ValueType::F32) return;
-    for (std::size_t i = 0; i < part.size() * values; ++i) {
-        float value = 0.0F;
-        std::memcpy(&value, &part.values[i * sizeof value], sizeof value);
-        fuzz::expect(std::isfinite(value), "finite numbers");
+    if (part.type != clients::ValueType::I32) return;
+    for (std::size_t i = 0; i < part.size() * part.shape.num_values(); ++i) {
+        std::int32_t token = 0;
+        std::memcpy(&token, &part.values[i * sizeof token], sizeof token);
+        fuzz::expect(token >= 0 && token < part.shape.vocabulary, "tokens of the vocabulary");
     }
 }
 

@@ -106,27 +106,28 @@ DataFormat leaf() {
     return {
         .name = "leaf",
         .summary = "LEAF's JSON, users with their own examples",
-        .keys = {{.name = "train",
-                  .default_value = std::filesystem::path(),
-                  .required = true,
-                  .may_change = true,
-                  .doc = "The training examples: the folder `train` that LEAF's preprocessing has written, or one of its files "
-                         "*.json; examples are lists of numbers with a class, or texts of one length with the character behind "
-                         "each; relative to the config file. docs/data.md."},
-                 {.name = "test",
-                  .default_value = std::filesystem::path(),
-                  .required = true,
-                  .may_change = true,
-                  .doc = "The test examples, in the same form: the folder `test`."},
-                 shape_key(
-                     "Channels, height and width of an example, for models that take images: `[1, 28, 28]` for FEMNIST, whose "
-                     "files have 784 numbers in a row; left out, each number is a channel of 1 × 1."),
-                 {.name = "classes",
-                  .default_value = std::int64_t{0},
-                  .range = between(0, kWide),
-                  .doc =
-                      "Number of classes; 0: as many as the training labels show. FEMNIST has 62. Not looked at where examples "
-                      "are texts, whose classes are their characters."}},
+        .keys =
+            {{.name = "train",
+              .default_value = std::filesystem::path(),
+              .required = true,
+              .may_change = true,
+              .doc = "The training examples: the folder `train` that LEAF's preprocessing has written, or one of its files "
+                     "*.json; examples are lists of numbers with a class, or texts of one length with the character behind "
+                     "each; relative to the config file. docs/data.md."},
+             {.name = "test",
+              .default_value = std::filesystem::path(),
+              .required = true,
+              .may_change = true,
+              .doc = "The test examples, in the same form: the folder `test`."},
+             shape_key(
+                 "Channels, height and width of an example, for models that take images: `[1, 28, 28]` for FEMNIST, whose "
+                 "files have 784 numbers in a row; left out, each number is a channel of 1 × 1."),
+             {.name = "classes",
+              .default_value = std::int64_t{0},
+              .range = between(0, kWide),
+              .doc =
+                  "Number of classes; 0: as many as the training labels show. FEMNIST has 62. Not for texts, whose classes are "
+                  "their characters."}},
         .check = shape_problem,
         .shape =
             [](const Values& values, TargetKind) {
