@@ -12,7 +12,7 @@ DirectBatches::DirectBatches(ExampleShape shape, const Normalization& normalizat
     : shape_(shape), gather_(shape, normalization) {}
 
 direct::Batch DirectBatches::gather(const ExamplesView& from, std::span<const std::uint32_t> indices,
-                                    std::span<const std::uint32_t> looks) {
+                                    std::span<const std::uint32_t> looks, std::span<const std::uint32_t> next) {
     examples_.resize(std::max(examples_.size(), indices.size() * shape_.num_values()));
     const std::size_t targets = indices.size() * from.target.width;
     element::TargetsTo to{};
@@ -23,7 +23,7 @@ direct::Batch DirectBatches::gather(const ExamplesView& from, std::span<const st
         labels_.resize(std::max(labels_.size(), targets));
         to.labels = labels_.data();
     }
-    gathering_.time([&] { gather_.gather(from, indices, examples_.data(), to, looks); });
+    gathering_.time([&] { gather_.gather(from, indices, examples_.data(), to, looks, next); });
     return {examples_.data(), to.labels, indices.size(), to.numbers};
 }
 
@@ -42,8 +42,21 @@ void DirectStep::begin(const ClientStart& start) {
     aggregation::copy(local_, start.global);
     optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
     looks_.begin(start.dropout_seed);
+    coming_ = {};
     steps_ = 0;
     loss_ = 0.0;
+}
+
+void DirectStep::begin_epoch(std::span<const std::uint32_t> order) {
+    looks_.begin_epoch();
+    coming_ = order;
+    batches_.expect(train_, order);
+}
+
+direct::Batch DirectStep::gather(std::span<const std::uint32_t> batch) {
+    const bool announced = batch.size() <= coming_.size() && batch.data() == coming_.data();
+    coming_ = announced ? coming_.subspan(batch.size()) : std::span<const std::uint32_t>();
+    return batches_.gather(train_, batch, looks_.of(batch), coming_);
 }
 
 std::uint64_t DirectStep::next_dropout_key() { return Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64(); }
