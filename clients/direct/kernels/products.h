@@ -26,6 +26,7 @@ static void rank_block(const RankUpdate& t, const float* a, const float* m, floa
     FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
         FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
             const float* from = out + static_cast<Stride>(r) * t.out_row + v * kLanes;
+            if (t.descend) __builtin_prefetch(from, 1);
             if (!t.add)
                 sums[r][v] = zero();
             else
@@ -57,7 +58,8 @@ static void rank_block(const RankUpdate& t, const float* a, const float* m, floa
             FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
                 const float* from = out + static_cast<Stride>(r) * t.out_row + v * kLanes;
                 const Lanes old = kTail && v + 1 == kVectors ? load(from, tail) : load(from);
-                sums[r][v] = sub(old, mul(all(t.rate), add(sums[r][v], mul(all(t.decay), old))));
+                const Lanes decayed = t.decay == 0.0F ? sums[r][v] : add(sums[r][v], mul(all(t.decay), old));
+                sums[r][v] = sub(old, mul(all(t.rate), decayed));
             }
         }
     }
