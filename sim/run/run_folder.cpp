@@ -76,7 +76,8 @@ void add_cells(Rows& rows, const Format& format, const Cells&... cells) {
 /// Formats are compiled: a round of many small clients takes hardly longer than its rows do.
 void add_client_row(Rows& rows, const RoundRecord& round, const ClientReport& client) {
     const std::int64_t sent_round = client.sent_round + 1;
-    add_cells(rows, FMT_COMPILE("{},{},{},{},{},"), round.round, client.client_id, client.worker, client.slot, client.num_examples);
+    add_cells(rows, FMT_COMPILE("{},{},{},{},{},"), round.round, client.client_id, client.worker, client.slot,
+              client.num_examples);
     if (client.failure)
         return add_cells(rows, FMT_COMPILE(",,,,,{},{},{},,,\n"), to_string(*client.failure), sent_round, client.staleness);
     const clients::ClientResult& result = client.result;
