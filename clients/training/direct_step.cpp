@@ -39,12 +39,19 @@ DirectStep::DirectStep(direct::Network& network, const ExamplesView& train, cons
 
 void DirectStep::begin(const ClientStart& start) {
     start_ = start;
-    aggregation::copy(local_, start.global);
+    is_global_ = true;
     optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
     looks_.begin(start.dropout_seed);
     coming_ = {};
     steps_ = 0;
     loss_ = 0.0;
+}
+
+/// Where it is looked at before the first step, it is a copy.
+aggregation::ParamSpan DirectStep::own_model() {
+    if (is_global_) aggregation::copy(local_, start_.global);
+    is_global_ = false;
+    return local_;
 }
 
 void DirectStep::begin_epoch(std::span<const std::uint32_t> order) {
@@ -63,7 +70,7 @@ std::uint64_t DirectStep::next_dropout_key() { return Stream(start_.dropout_seed
 
 void DirectStep::compute_gradient(std::span<const std::uint32_t> batch) {
     if (start_.shared) start_.shared.read(trainable());
-    const double mean = network_.train(local_.span().data, gradient_.span().data, gather(batch), next_dropout_key());
+    const double mean = network_.train(own_model().data, gradient_.span().data, gather(batch), next_dropout_key());
     loss_ += mean * static_cast<double>(batch.size());
     if (start_.objective.proximal_mu != 0.0F)
         aggregation::add_proximal_gradient(gradient_, trainable(),
@@ -81,9 +88,18 @@ void DirectStep::apply_gradient() {
 void DirectStep::step(std::span<const std::uint32_t> batch) {
     if (start_.shared || start_.objective.proximal_mu != 0.0F) return TrainingStep::step(batch);
     optimizer_.begin_step();
-    const direct::Descent descent{local_.span().data, &optimizer_};
+    // The first step goes from the global model to the local one: a pass over all parameters less than by a copy of it.
+    const direct::Descent descent{local_.span().data, &optimizer_, is_global_ ? start_.global.data : nullptr};
     const double mean = network_.descend(descent, gradient_.span().data, gather(batch), next_dropout_key());
+    if (is_global_) copy_untrained();
     loss_ += mean * static_cast<double>(batch.size());
+}
+
+/// After the first step, what it has not written.
+void DirectStep::copy_untrained() {
+    const std::size_t first = gradient_.span().size, rest = local_.span().size - first;
+    aggregation::copy(local_.span().part(first, rest), start_.global.part(first, rest));
+    is_global_ = false;
 }
 
 DirectEvaluation::DirectEvaluation(direct::Network& network, ExampleShape shape, const Normalization& normalization)

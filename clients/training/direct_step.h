@@ -40,7 +40,7 @@ public:
     DirectStep(direct::Network& network, const ExamplesView& train, const Normalization& normalization,
                const aggregation::OptimizerOptions& optimizer);
 
-    aggregation::ParamSpan parameters() override { return local_; }
+    aggregation::ParamSpan parameters() override { return own_model(); }
     aggregation::ParamSpan gradient() override { return gradient_; }
     aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const ClientStart& start) override;
@@ -54,7 +54,9 @@ public:
 private:
     std::uint64_t next_dropout_key();
     direct::Batch gather(std::span<const std::uint32_t> batch);
-    aggregation::ParamSpan trainable() const { return local_.span().first(gradient_.span().size); }
+    aggregation::ParamSpan own_model();
+    void copy_untrained();
+    aggregation::ParamSpan trainable() { return own_model().first(gradient_.span().size); }
 
     direct::Network& network_;
     ExamplesView train_;
@@ -62,6 +64,7 @@ private:
     EpochLooks looks_;
     std::span<const std::uint32_t>
         coming_;                      // of the epoch's order, what has not been gathered yet; empty where nobody announced it
+    bool is_global_ = false;          // the local model is still that of start_
     aggregation::ParamBuffer local_;  // [P]
     aggregation::ParamBuffer gradient_;  // [trainable]
     aggregation::ClientOptimizer optimizer_;
