@@ -46,8 +46,7 @@ public:
         return run(parameters, gradient, batch, dropout_key, nullptr);
     }
 
-    /// The same and a step of the optimiser along it, with the bits of one after the other; `gradient` may hold anything afterwards. What is not trainable
-    /// stays where it is.
+    /// The same and a step of the optimiser along it, with the bits of one after the other; `gradient` may hold anything afterwards.
     double descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key);
 
     struct Quality {

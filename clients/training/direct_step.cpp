@@ -1,5 +1,6 @@
 #include "clients/training/direct_step.h"
 
+#include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 
 #include <algorithm>
@@ -35,7 +36,10 @@ DirectStep::DirectStep(direct::Network& network, const ExamplesView& train, cons
       looks_(train.augmentation),
       local_(network.layout().num_floats(), MemorySpace::Host),
       gradient_(network.layout().num_trainable(), MemorySpace::Host),
-      optimizer_(optimizer, network.layout().num_trainable(), MemorySpace::Host) {}
+      optimizer_(optimizer, network.layout().num_trainable(), MemorySpace::Host) {
+    // No layer of this engine has buffers: a first step writes the whole model.
+    FEDHIVE_CHECK_EQ(local_.span().size, gradient_.span().size);
+}
 
 void DirectStep::begin(const ClientStart& start) {
     start_ = start;
@@ -91,15 +95,8 @@ void DirectStep::step(std::span<const std::uint32_t> batch) {
     // The first step goes from the global model to the local one: a pass over all parameters less than by a copy of it.
     const direct::Descent descent{local_.span().data, &optimizer_, is_global_ ? start_.global.data : nullptr};
     const double mean = network_.descend(descent, gradient_.span().data, gather(batch), next_dropout_key());
-    if (is_global_) copy_untrained();
-    loss_ += mean * static_cast<double>(batch.size());
-}
-
-/// After the first step, what it has not written.
-void DirectStep::copy_untrained() {
-    const std::size_t first = gradient_.span().size, rest = local_.span().size - first;
-    aggregation::copy(local_.span().part(first, rest), start_.global.part(first, rest));
     is_global_ = false;
+    loss_ += mean * static_cast<double>(batch.size());
 }
 
 DirectEvaluation::DirectEvaluation(direct::Network& network, ExampleShape shape, const Normalization& normalization)

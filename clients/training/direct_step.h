@@ -55,7 +55,6 @@ private:
     std::uint64_t next_dropout_key();
     direct::Batch gather(std::span<const std::uint32_t> batch);
     aggregation::ParamSpan own_model();
-    void copy_untrained();
     aggregation::ParamSpan trainable() { return own_model().first(gradient_.span().size); }
 
     direct::Network& network_;
