@@ -56,65 +56,71 @@ FEDHIVE_CLONES void add_scaled(float* to, const float* from, std::size_t size, d
     for (std::size_t i = 0; i < size; ++i) to[i] += element::weighted(from[i], weight);
 }
 
-/// The lanes of one row of a chunk, `width` <= kLanes elements. Several short loops rather than one, so that each vectorises.
-inline __attribute__((always_inline)) void add_to_lanes(double* __restrict squares, std::uint32_t* __restrict hashes,
-                                                        const float* __restrict values, std::size_t width) {
-    for (std::size_t lane = 0; lane < width; ++lane) squares[lane] += element::square(values[lane]);
-    for (std::size_t lane = 0; lane < width; ++lane) hashes[lane] = element::hashed(hashes[lane], values[lane]);
-}
+constexpr std::size_t kLanes = element::kLanes;
 
-FEDHIVE_CLONES void subtract(float* __restrict to, const float* local, const float* global, std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i) to[i] = local[i] - global[i];
-}
-
-/// Of one chunk of at most kChunk elements; `first` is its place in the span.
-FEDHIVE_CLONES element::ChunkSummary summary_of_chunk(const float* values, std::size_t first, std::size_t size) {
-    constexpr std::size_t kLanes = element::kLanes;
-    element::ChunkSummary sum;
+/// What summaries of the lanes of a chunk come to.
+struct ChunkLanes {
     double squares[kLanes] = {};
     std::uint32_t hashes[kLanes] = {};
-    std::size_t row = 0;
-    for (; row + kLanes <= size; row += kLanes) add_to_lanes(squares, hashes, values + row, kLanes);
-    add_to_lanes(squares, hashes, values + row, size - row);
+};
+
+/// One row of a chunk, `width` <= kLanes elements: their differences, delivered and summed. Several short loops rather than one, so that each
+/// vectorises; none of them leaves the registers.
+template <typename Deliver>
+inline __attribute__((always_inline)) void add_row(ChunkLanes& __restrict sums, float* __restrict to, const float* local,
+                                                   const float* global, std::size_t width, Deliver deliver) {
+    float values[kLanes];
+    for (std::size_t lane = 0; lane < width; ++lane) values[lane] = local[lane] - global[lane];
+    for (std::size_t lane = 0; lane < width; ++lane) deliver(to[lane], values[lane]);
+    for (std::size_t lane = 0; lane < width; ++lane) sums.squares[lane] += element::square(values[lane]);
+    for (std::size_t lane = 0; lane < width; ++lane) sums.hashes[lane] = element::hashed(sums.hashes[lane], values[lane]);
+}
+
+/// Of one chunk of at most kChunk elements, `first` of the span the first of them.
+template <typename Deliver>
+inline __attribute__((always_inline)) element::ChunkSummary make_chunk(float* to, const float* local, const float* global,
+                                                                       std::size_t first, std::size_t size, Deliver deliver) {
+    ChunkLanes lanes;
+    std::size_t row = first;
+    const std::size_t end = first + size;
+    for (; row + kLanes <= end; row += kLanes) add_row(lanes, to + row, local + row, global + row, kLanes, deliver);
+    add_row(lanes, to + row, local + row, global + row, end - row, deliver);
     for (std::size_t half = kLanes / 2; half > 0; half /= 2)
-        for (std::size_t lane = 0; lane < half; ++lane) squares[lane] += squares[lane + half];
-    sum.squares = squares[0];
+        for (std::size_t lane = 0; lane < half; ++lane) lanes.squares[lane] += lanes.squares[lane + half];
+    element::ChunkSummary sum;
+    sum.squares = lanes.squares[0];
     sum.not_finite = element::not_finite(sum.squares);
-    for (std::size_t lane = 0; lane < kLanes; ++lane) sum.hash += element::hash_of_lane(hashes[lane], first + lane);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) sum.hash += element::hash_of_lane(lanes.hashes[lane], first + lane);
     return sum;
 }
 
-/// The update's chunks one after the other, each delivered while it is in the first-level cache, and their sums in that order.
+/// The update's chunks one after the other, and their sums in that order.
 template <typename Deliver>
-element::ChunkSummary make_update(const float* local, const float* global, std::size_t size, Deliver deliver) {
+inline __attribute__((always_inline)) element::ChunkSummary make_update(float* to, const float* local, const float* global,
+                                                                        std::size_t size, Deliver deliver) {
     element::ChunkSummary totals;
-    float values[element::kChunk];
-    for (std::size_t first = 0; first < size; first += element::kChunk) {
-        const std::size_t count = std::min(element::kChunk, size - first);
-        subtract(values, local + first, global + first, count);
-        deliver(first, values, count);
-        element::add_chunk(totals, summary_of_chunk(values, first, count));
-    }
+    for (std::size_t first = 0; first < size; first += element::kChunk)
+        element::add_chunk(totals, make_chunk(to, local, global, first, std::min(element::kChunk, size - first), deliver));
     return totals;
 }
 
-element::ChunkSummary write_update(float* update, const float* local, const float* global, std::size_t size) {
-    // memcpy becomes "rep movs" here, which begins slowly
-    return make_update(local, global, size, [&](std::size_t first, const float* values, std::size_t count) {
-        std::memmove(update + first, values, count * sizeof(float));
-    });
+FEDHIVE_CLONES element::ChunkSummary write_update(float* update, const float* local, const float* global, std::size_t size) {
+    return make_update(
+        update, local, global, size, [](float& to, float value) __attribute__((always_inline)) { to = value; });
 }
 
-element::ChunkSummary scale_update(float* to, const float* local, const float* global, std::size_t size, double weight) {
-    return make_update(local, global, size, [&](std::size_t first, const float* values, std::size_t count) {
-        scale(to + first, values, count, weight);
-    });
+FEDHIVE_CLONES element::ChunkSummary scale_update(float* to, const float* local, const float* global, std::size_t size,
+                                                  double weight) {
+    return make_update(
+        to, local, global,
+        size, [weight](float& one, float value) __attribute__((always_inline)) { one = element::weighted(value, weight); });
 }
 
-element::ChunkSummary add_scaled_update(float* to, const float* local, const float* global, std::size_t size, double weight) {
-    return make_update(local, global, size, [&](std::size_t first, const float* values, std::size_t count) {
-        add_scaled(to + first, values, count, weight);
-    });
+FEDHIVE_CLONES element::ChunkSummary add_scaled_update(float* to, const float* local, const float* global, std::size_t size,
+                                                       double weight) {
+    return make_update(
+        to, local, global,
+        size, [weight](float& one, float value) __attribute__((always_inline)) { one += element::weighted(value, weight); });
 }
 
 }  // namespace host

@@ -45,9 +45,26 @@ void copy_of_each(std::span<const From> targets, std::size_t width, std::span<co
         for (const std::uint32_t index : indices) to = std::ranges::copy(targets.subspan(index * width, width), to).out;
 }
 
-void prefetch(std::span<const std::uint8_t> bytes) {
+/// Into the second-level cache: until they are gathered, a step may go through the first. Always inlined: GCC takes a function that does nothing
+/// else for one without effect, and leaves its calls out.
+inline __attribute__((always_inline)) void prefetch(std::span<const std::uint8_t> bytes) {
     constexpr std::size_t kLine = 64;
-    for (std::size_t at = 0; at < bytes.size(); at += kLine) __builtin_prefetch(bytes.data() + at);
+    for (std::size_t at = 0; at < bytes.size(); at += kLine) __builtin_prefetch(bytes.data() + at, 0, 2);
+}
+
+/// A shuffled example is rarely in a cache, and the processor cannot guess where the next one lies: it is told so many bytes before.
+constexpr std::size_t kAheadBytes = 8192;
+
+std::size_t examples_ahead(const ExamplesView& examples) {
+    return std::max<std::size_t>(1, kAheadBytes / std::max<std::size_t>(1, examples.example_bytes()));
+}
+
+/// Of a batch and what is gathered after it: example `place`.
+inline __attribute__((always_inline)) void prefetch(const ExamplesView& examples, std::span<const std::uint32_t> indices,
+                                                    std::span<const std::uint32_t> next, std::size_t place) {
+    if (place >= indices.size() + next.size()) return;
+    const std::uint32_t index = place < indices.size() ? indices[place] : next[place - indices.size()];
+    if (index < examples.size()) prefetch(examples.example(index));
 }
 
 /// The list's value for one channel; one value stands for all channels, an empty list for the default.
@@ -86,17 +103,17 @@ BatchGather::BatchGather(ExampleShape shape, const Normalization& normalization)
 }
 
 template <typename Value>
-void BatchGather::gather_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values) const {
+void BatchGather::gather_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
+                                std::span<const std::uint32_t> next) const {
     // Where channels are normalised alike, an example is one run of values: a vector's features are channels of one value each.
     const std::size_t runs = alike_ ? 1 : shift_.size();
     const std::size_t run = shape_.num_values() / runs;
     const std::span<const float> scale = this->scale(examples.type);
-    const std::size_t size = examples.size();
+    const std::size_t size = examples.size(), ahead = examples_ahead(examples);
     for (std::size_t i = 0; i < indices.size(); ++i) {
         const std::uint32_t index = indices[i];
         FEDHIVE_CHECK(index < size, "example {} of {}", index, size);
-        // A shuffled example is rarely in a cache, and the processor cannot guess where the next one lies.
-        if (i + 1 < indices.size() && indices[i + 1] < size) prefetch(examples.example(indices[i + 1]));
+        prefetch(examples, indices, next, i + ahead);
         const auto* from = reinterpret_cast<const Value*>(examples.example(index).data());
         for (std::size_t channel = 0; channel < runs; ++channel) {
             normalize(from, run, scale[channel], shift_[channel], values);
@@ -108,13 +125,14 @@ void BatchGather::gather_values(const ExamplesView& examples, std::span<const st
 
 template <typename Value>
 void BatchGather::gather_seen(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                              std::span<const std::uint32_t> looks) const {
+                              std::span<const std::uint32_t> looks, std::span<const std::uint32_t> next) const {
+    const std::size_t ahead = examples_ahead(examples);
     const auto height = static_cast<std::uint32_t>(shape_.height), width = static_cast<std::uint32_t>(shape_.width);
     const std::span<const float> scale = this->scale(examples.type);
     FEDHIVE_CHECK_EQ(looks.size(), indices.size());
     for (std::size_t i = 0; i < indices.size(); ++i) {
         FEDHIVE_CHECK(indices[i] < examples.size(), "example {} of {}", indices[i], examples.size());
-        if (i + 1 < indices.size() && indices[i + 1] < examples.size()) prefetch(examples.example(indices[i + 1]));
+        prefetch(examples, indices, next, i + ahead);
         const auto* from = reinterpret_cast<const Value*>(examples.example(indices[i]).data());
         const element::Look look = element::Look::of(looks[i]);
         for (std::size_t channel = 0; channel < shift_.size(); ++channel, from += std::size_t{height} * width)
@@ -129,14 +147,14 @@ void BatchGather::gather_seen(const ExamplesView& examples, std::span<const std:
 }
 
 void BatchGather::gather_examples(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                                  std::span<const std::uint32_t> looks) const {
+                                  std::span<const std::uint32_t> looks, std::span<const std::uint32_t> next) const {
     FEDHIVE_CHECK(examples.shape == shape_ && examples.space == aggregation::MemorySpace::Host,
                   "the examples are not of the shape this gather was made for, or lie on a device");
     const auto as = [&]<typename Value>(Value) {
         if (looks.empty())
-            gather_values<Value>(examples, indices, values);
+            gather_values<Value>(examples, indices, values, next);
         else
-            gather_seen<Value>(examples, indices, values, looks);
+            gather_seen<Value>(examples, indices, values, looks, next);
     };
     if (examples.type == ValueType::U8)
         as(std::uint8_t{});
@@ -147,15 +165,21 @@ void BatchGather::gather_examples(const ExamplesView& examples, std::span<const 
 }
 
 void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                         const element::TargetsTo& to, std::span<const std::uint32_t> looks) const {
+                         const element::TargetsTo& to, std::span<const std::uint32_t> looks,
+                         std::span<const std::uint32_t> next) const {
     const bool are_numbers = examples.target.kind == TargetKind::Numbers;
     FEDHIVE_CHECK(indices.empty() || (are_numbers ? to.numbers != nullptr : to.labels != nullptr), "the targets are {}",
                   are_numbers ? "numbers, no classes" : "classes, no numbers");
-    gather_examples(examples, indices, values, looks);
+    gather_examples(examples, indices, values, looks, next);
     if (are_numbers)
         copy_of_each(examples.numbers, examples.target.width, indices, to.numbers);
     else
         copy_of_each(examples.labels, examples.target.width, indices, to.labels);
+}
+
+void BatchGather::expect(const ExamplesView& examples, std::span<const std::uint32_t> indices) const {
+    const std::size_t first = std::min(indices.size(), examples_ahead(examples));
+    for (std::size_t place = 0; place < first; ++place) prefetch(examples, indices, {}, place);
 }
 
 void gather_on_device(const element::GatherTerms& from, std::size_t rows, float* values, const element::TargetsTo& to) {

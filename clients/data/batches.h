@@ -19,24 +19,29 @@ public:
     BatchGather(ExampleShape shape, const Normalization& normalization);
 
     /// values: [indices.size(), channels, height, width]; targets, labels or numbers as the examples have: [indices.size(), width of the target];
-    /// looks: one for each index (looks.h), or none.
+    /// looks: one for each index (looks.h), or none; next: what is gathered after them, as far as it is known, whose bytes are then near.
     ///
     /// Throws   Fault when an index lies outside `examples` or they are of another shape.
     /// Cost     5 bytes moved a value, 8 of floats; no allocation.
     void gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                const element::TargetsTo& to, std::span<const std::uint32_t> looks = {}) const;
+                const element::TargetsTo& to, std::span<const std::uint32_t> looks = {},
+                std::span<const std::uint32_t> next = {}) const;
+
+    /// These are gathered soon, of examples on the host: the first of them are brought near meanwhile.
+    void expect(const ExamplesView& examples, std::span<const std::uint32_t> indices) const;
 
     std::span<const float> scale(ValueType type) const { return scales_.at(static_cast<std::size_t>(type)); }
     std::span<const float> shift() const { return shift_; }
 
 private:
     void gather_examples(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                         std::span<const std::uint32_t> looks) const;
+                         std::span<const std::uint32_t> looks, std::span<const std::uint32_t> next) const;
     template <typename Value>
-    void gather_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values) const;
+    void gather_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
+                       std::span<const std::uint32_t> next) const;
     template <typename Value>
     void gather_seen(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                     std::span<const std::uint32_t> looks) const;
+                     std::span<const std::uint32_t> looks, std::span<const std::uint32_t> next) const;
 
     ExampleShape shape_;
     bool alike_ = false;                        // all channels

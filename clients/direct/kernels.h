@@ -26,9 +26,10 @@ struct RankUpdate {
     std::size_t rows = 0, columns = 0, outer = 0, inner = 0;
     bool add = false;  // to what `out` holds
 
-    /// `out` holds parameters, and what is summed is their gradient g: out -= rate · (g + decay · out), as aggregation::element::sgd has it.
+    /// `out` holds parameters, and what is summed is their gradient g: out = p - rate · (g + decay · p), as aggregation::element::sgd has it.
     bool descend = false;
     float rate = 0.0F, decay = 0.0F;
+    const float* from = nullptr;  // where the parameters lie before, as `out` does; null: there
 };
 
 /// y[r][o] = bias[o] + Σ_i x[r][i] · w[o][i]: by lanes within chunks of kDotChunk, chunk after chunk.

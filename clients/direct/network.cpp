@@ -91,7 +91,7 @@ void Network::judge(float* answers, const Batch& part, Quality& quality) const {
 }
 
 double Network::descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key) {
-    const double loss = run(descent.parameters, gradient, batch, dropout_key, &descent);
+    const double loss = run(descent.before(), gradient, batch, dropout_key, &descent);
     const Section section({.watch = watch_}, nullptr, Part::Optimizer);
     for (const Range& range : stepped_last_) step(descent, range, gradient + range.first);
     return loss;

@@ -4,6 +4,7 @@ namespace fedhive::clients::direct {
 
 void step(const Descent& descent, Range range, const float* gradient) {
     using aggregation::MemorySpace;
+    if (descent.from != nullptr) std::copy_n(descent.from + range.first, range.size, descent.parameters + range.first);
     descent.optimizer->step({descent.parameters + range.first, range.size, MemorySpace::Host},
                             {gradient, range.size, MemorySpace::Host}, range.first);
 }

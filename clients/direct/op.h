@@ -15,8 +15,11 @@ namespace fedhive::clients::direct {
 
 /// What parameters are stepped by as soon as their gradient is there.
 struct Descent {
-    float* parameters = nullptr;  // [P]
+    float* parameters = nullptr;  // [P], written where they are trainable
     aggregation::ClientOptimizer* optimizer = nullptr;
+    const float* from = nullptr;  // [P]: what is stepped, and read by the pass, where that is not `parameters`
+
+    const float* before() const { return from != nullptr ? from : parameters; }
 };
 
 /// Floats [first, first + size) of the parameters.

@@ -18,9 +18,11 @@ class DirectBatches {
 public:
     DirectBatches(ExampleShape shape, const Normalization& normalization);
 
-    /// Valid until the next call. `looks` as BatchGather has them.
+    /// Valid until the next call. `looks` and `next` as BatchGather has them.
     direct::Batch gather(const ExamplesView& from, std::span<const std::uint32_t> indices,
-                         std::span<const std::uint32_t> looks = {});
+                         std::span<const std::uint32_t> looks = {}, std::span<const std::uint32_t> next = {});
+    /// As BatchGather has it.
+    void expect(const ExamplesView& from, std::span<const std::uint32_t> indices) const { gather_.expect(from, indices); }
     double gather_s() const { return gathering_.seconds(); }
 
 private:
@@ -38,11 +40,11 @@ public:
     DirectStep(direct::Network& network, const ExamplesView& train, const Normalization& normalization,
                const aggregation::OptimizerOptions& optimizer);
 
-    aggregation::ParamSpan parameters() override { return local_; }
+    aggregation::ParamSpan parameters() override { return own_model(); }
     aggregation::ParamSpan gradient() override { return gradient_; }
     aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const ClientStart& start) override;
-    void begin_epoch(std::span<const std::uint32_t>) override { looks_.begin_epoch(); }
+    void begin_epoch(std::span<const std::uint32_t> order) override;
     void compute_gradient(std::span<const std::uint32_t> batch) override;
     void apply_gradient() override;
     void step(std::span<const std::uint32_t> batch) override;
@@ -51,14 +53,18 @@ public:
 
 private:
     std::uint64_t next_dropout_key();
-    direct::Batch gather(std::span<const std::uint32_t> batch) { return batches_.gather(train_, batch, looks_.of(batch)); }
-    aggregation::ParamSpan trainable() const { return local_.span().first(gradient_.span().size); }
+    direct::Batch gather(std::span<const std::uint32_t> batch);
+    aggregation::ParamSpan own_model();
+    aggregation::ParamSpan trainable() { return own_model().first(gradient_.span().size); }
 
     direct::Network& network_;
     ExamplesView train_;
     DirectBatches batches_;
     EpochLooks looks_;
-    aggregation::ParamBuffer local_;     // [P]
+    std::span<const std::uint32_t>
+        coming_;                      // of the epoch's order, what has not been gathered yet; empty where nobody announced it
+    bool is_global_ = false;          // the local model is still that of start_
+    aggregation::ParamBuffer local_;  // [P]
     aggregation::ParamBuffer gradient_;  // [trainable]
     aggregation::ClientOptimizer optimizer_;
     ClientStart start_;

@@ -153,8 +153,8 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
                    .doc = "Examples per local step; a client with fewer uses all it has (B)."});
     visitor.field({.name = "clients_per_slot", .target = &training.clients_per_slot, .range = between(1, 1 << 20), .empty_word = "auto", .may_change = true,
                    .doc = "Consecutive cohort members whose updates one slot sums, a power of two; above 1 for strategies that average only. auto: on "
-                          "the CPU up to 16, fewer towards the end of the cohort, where its updates would not fit into 16 MiB; otherwise as many as "
-                          "clients_at_once, or, where a GPU trains a client by a thread block, a worker's share, up to 64. Never changes a result."});
+                          "the CPU up to 16, fewer towards the end of the cohort, where it has 32 clients or more, or its updates would not fit into 16 MiB; otherwise "
+                          "as many as clients_at_once, or, where a GPU trains a client by a thread block, a worker's share, up to 64. Never changes a result."});
     visitor.field({.name = "clients_at_once", .target = &training.clients_at_once, .range = between(1, 1 << 20),
                    .doc = "Clients of one slot that are trained in one batched step, a power of two, at most clients_per_slot where that is given; typically 16–64 for lr "
                           "and clients of tens of examples, 1 for other models on a CPU. Other values differ in the last bits and in dropout."});

@@ -18,6 +18,9 @@ constexpr std::uint64_t kMostShared = 16;
 /// What the caches of a processor hold, roughly: updates of fewer bytes are still there when they are summed after the barrier.
 constexpr std::uint64_t kCachedBytes = std::uint64_t{16} << 20;
 
+/// A cohort of so many costs its coordinator more, a client at a time, than a slot that is trained again: handing out, looking after, summing.
+constexpr std::int64_t kManyClients = 32;
+
 /// The cohort arrives as a whole, and nobody looks at single updates.
 bool may_share(const RunConfig& run) {
     return run.waits_for_all() && !aggregation::aggregator_spec(run.strategy.parts.aggregator.name).single_updates &&
@@ -53,7 +56,8 @@ SlotPlan plan_slots(const RunConfig& run, aggregation::MemorySpace space, std::u
         plan.parts = 1;
         return plan;
     }
-    if (space != aggregation::MemorySpace::Host || bytes <= kCachedBytes || !may_share(run)) return plan;
+    const bool worth_it = bytes > kCachedBytes || run.cohort_size() >= kManyClients;
+    if (space != aggregation::MemorySpace::Host || !worth_it || !may_share(run)) return plan;
     plan.most = std::max(plan.least, kMostShared);
     plan.workers = std::max<std::uint64_t>(1, workers);
     return plan;

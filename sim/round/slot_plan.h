@@ -34,7 +34,7 @@ struct SlotPlan {
 };
 
 /// That of a config: what training.clients_per_slot says. auto: as many as are trained at once, and on the host up to 16 where the updates
-/// of a cohort would not stay in the caches. `in_blocks`: where a GPU trains whole clients side by side, a worker's share, up to 64.
+/// of a cohort would not stay in the caches, or it has 32 clients or more. `in_blocks`: where a GPU trains whole clients side by side, a worker's share, up to 64.
 SlotPlan plan_slots(const RunConfig& run, aggregation::MemorySpace space, std::uint64_t num_floats, std::uint64_t workers,
                     bool in_blocks = false);
 

@@ -7,6 +7,7 @@
 #include "sim/run/fairness_table.h"
 #include "sim/run/run_files.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -65,16 +66,28 @@ RunLock write_first_files(RunLock lock, const RunConfig& config, const std::stri
 
 std::string optional_text(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
 
-std::string client_row(const RoundRecord& round, const ClientReport& client) {
-    std::string row =
-        fmt::format("{},{},{},{},{},", round.round, client.client_id, client.worker, client.slot, client.num_examples);
-    const std::string origin = fmt::format("{},{}", client.sent_round + 1, client.staleness);
-    if (client.failure) return row + fmt::format(",,,,,{},{},,,\n", to_string(*client.failure), origin);
-    const clients::ClientResult& result = client.result;
-    return row + fmt::format("{},{},{},{:016x},{:.6f},,{},{:.6f},{:.9f},{:.9f}\n", result.steps, result.train_loss,
-                             result.update_norm, result.update_hash, result.seconds, origin,
-                             seconds_between(round.origin_ns, result.start_ns), result.gather_s, result.update_s);
+using Rows = fmt::memory_buffer;
+
+template <class Format, class... Cells>
+void add_cells(Rows& rows, const Format& format, const Cells&... cells) {
+    fmt::format_to(fmt::appender(rows), format, cells...);
 }
+
+/// Formats are compiled: a round of many small clients takes hardly longer than its rows do.
+void add_client_row(Rows& rows, const RoundRecord& round, const ClientReport& client) {
+    const std::int64_t sent_round = client.sent_round + 1;
+    add_cells(rows, FMT_COMPILE("{},{},{},{},{},"), round.round, client.client_id, client.worker, client.slot,
+              client.num_examples);
+    if (client.failure)
+        return add_cells(rows, FMT_COMPILE(",,,,,{},{},{},,,\n"), to_string(*client.failure), sent_round, client.staleness);
+    const clients::ClientResult& result = client.result;
+    add_cells(rows, FMT_COMPILE("{},{},{},{:016x},{:.6f},,{},{},"), result.steps, result.train_loss, result.update_norm,
+              result.update_hash, result.seconds, sent_round, client.staleness);
+    add_cells(rows, FMT_COMPILE("{:.6f},{:.9f},{:.9f}\n"), seconds_between(round.origin_ns, result.start_ns), result.gather_s,
+              result.update_s);
+}
+
+std::string_view text_of(const Rows& rows) { return {rows.data(), rows.size()}; }
 
 /// The last of `size` bytes, from the beginning of a row on: as long as a row of a table may be.
 std::string last_row(InputFile& input, std::uint64_t size) {
@@ -161,13 +174,13 @@ void RunFolder::make_folders() const {
 }
 
 void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server) {
-    std::string rows;
-    for (const ClientReport& client : arrived.clients) rows += client_row(round, client);
-    clients_.append(rows);
+    Rows rows;
+    for (const ClientReport& client : arrived.clients) add_client_row(rows, round, client);
+    clients_.append(text_of(rows));
     if (!round.virtual_s) {  // there, the order needs no record
-        std::string order;
-        for (const std::uint32_t client : arrived.order) order += fmt::format("{},{}\n", round.round, client);
-        arrivals_.append(order);
+        Rows order;
+        for (const std::uint32_t client : arrived.order) add_cells(order, FMT_COMPILE("{},{}\n"), round.round, client);
+        arrivals_.append(text_of(order));
     }
     if (round.on_clients) add_clients_test(round.round, *round.on_clients);
     const std::size_t cohort = arrived.clients.size();

@@ -76,6 +76,16 @@ TEST_SUITE("SlotPlan") {
         CHECK(SlotPlan{1, 16, 2}.num_slots(1000) < 80);
     }
 
+    TEST_CASE("AutoSharesWhereTheCohortIsLarge") {
+        CHECK_FALSE(planned({"training.cohort=31"}, kSmall).shared());
+        CHECK(planned({"training.cohort=32"}, kSmall).most == 16);
+        CHECK(planned({"training.cohort=32"}, kSmall).least == 1);
+        CHECK(planned({"training.cohort=32"}, kSmall).workers == 2);
+        CHECK_FALSE(planned({"training.cohort=32"}, kSmall, MemorySpace::Cuda).shared());
+        CHECK_FALSE(planned({"training.cohort=32", "strategy.name=median"}, kSmall).shared());
+        CHECK_FALSE(planned({"training.cohort=32", "training.clients_per_slot=1"}, kSmall).shared());
+    }
+
     TEST_CASE("AutoSharesWhereUpdatesWouldNotStayInTheCaches") {
         CHECK(planned({}).most == 16);
         CHECK(planned({}).least == 1);

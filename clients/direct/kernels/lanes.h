@@ -38,6 +38,7 @@ FEDHIVE_INLINE Lanes add(Lanes a, Lanes b) { return _mm512_add_ps(a, b); }
 FEDHIVE_INLINE Lanes sub(Lanes a, Lanes b) { return _mm512_sub_ps(a, b); }
 FEDHIVE_INLINE Lanes mul(Lanes a, Lanes b) { return _mm512_mul_ps(a, b); }
 FEDHIVE_INLINE Lanes div(Lanes a, Lanes b) { return _mm512_div_ps(a, b); }
+FEDHIVE_INLINE Lanes larger(Lanes a, Lanes b) { return _mm512_max_ps(a, b); }  // b where either is a NaN
 FEDHIVE_INLINE Lanes round(Lanes a) { return _mm512_roundscale_ps(a, 0x08); }  // to nearest, even
 FEDHIVE_INLINE Mask greater(Lanes a, Lanes b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
 FEDHIVE_INLINE Mask not_above(Lanes a, Lanes b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
@@ -97,6 +98,7 @@ FEDHIVE_INLINE Lanes add(Lanes a, Lanes b) { return {_mm256_add_ps(a.low, b.low)
 FEDHIVE_INLINE Lanes sub(Lanes a, Lanes b) { return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)}; }
 FEDHIVE_INLINE Lanes mul(Lanes a, Lanes b) { return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)}; }
 FEDHIVE_INLINE Lanes div(Lanes a, Lanes b) { return {_mm256_div_ps(a.low, b.low), _mm256_div_ps(a.high, b.high)}; }
+FEDHIVE_INLINE Lanes larger(Lanes a, Lanes b) { return {_mm256_max_ps(a.low, b.low), _mm256_max_ps(a.high, b.high)}; }
 FEDHIVE_INLINE Lanes round(Lanes a) { return {_mm256_round_ps(a.low, 0x08), _mm256_round_ps(a.high, 0x08)}; }
 FEDHIVE_INLINE Mask greater(Lanes a, Lanes b) {
     return {_mm256_cmp_ps(a.low, b.low, _CMP_GT_OQ), _mm256_cmp_ps(a.high, b.high, _CMP_GT_OQ)};
@@ -187,6 +189,9 @@ FEDHIVE_INLINE Lanes mul(const Lanes& a, const Lanes& b) {
 FEDHIVE_INLINE Lanes div(const Lanes& a, const Lanes& b) {
     return each([&](std::size_t l) { return a.at[l] / b.at[l]; });
 }
+FEDHIVE_INLINE Lanes larger(const Lanes& a, const Lanes& b) {
+    return each([&](std::size_t l) { return a.at[l] > b.at[l] ? a.at[l] : b.at[l]; });
+}
 FEDHIVE_INLINE Lanes round(const Lanes& a) {
     return each([&](std::size_t l) { return __builtin_rintf(a.at[l]); });
 }
@@ -237,6 +242,22 @@ FEDHIVE_INLINE float sum(const Lanes& v) {
     float eight[8];
     for (std::size_t l = 0; l < 8; ++l) eight[l] = v.at[l] + v.at[l + 8];
     return ((eight[0] + eight[1]) + (eight[2] + eight[3])) + ((eight[4] + eight[5]) + (eight[6] + eight[7]));
+#endif
+}
+
+/// Of all lanes, none of which is a NaN.
+FEDHIVE_INLINE float largest(const Lanes& v) {
+#if defined(FEDHIVE_AVX512) || defined(FEDHIVE_AVX2)
+    __m256 low, high;
+    halves(v, low, high);
+    const __m256 eight = _mm256_max_ps(low, high);
+    const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+#else
+    float found = v.at[0];
+    for (std::size_t l = 1; l < kLanes; ++l) found = v.at[l] > found ? v.at[l] : found;
+    return found;
 #endif
 }
 

@@ -138,45 +138,94 @@ FEDHIVE_INLINE Lanes exponential(Lanes x) {
     return choose(tiny, zero(), mul(y, power_of_two(choose(tiny, zero(), n))));
 }
 
-/// ln(x) of a positive number, from its exponent and atanh's series of the mantissa, the same on every machine; NaN and infinity stay.
-static double logarithm(double x) {
-    if (!(x < __builtin_inf())) return x;
-    int exponent = 0;
-    double mantissa = __builtin_frexp(x, &exponent);  // in [0.5, 1)
-    if (mantissa < 0.70710678118654752) {
-        mantissa *= 2.0;
-        --exponent;
+/// ln(x) of normal positive numbers, from their exponents and atanh's series of the mantissas, the same on every machine; NaN and infinity stay.
+/// So many at once that they go through vectors, without a branch.
+FEDHIVE_INLINE void take_logarithms(double (&numbers)[kLanes]) {
+    for (double& number : numbers) {
+        const double x = number;
+        std::uint64_t bits = 0;
+        __builtin_memcpy(&bits, &x, sizeof bits);
+        const std::uint64_t of_mantissa = (bits & 0xFFFFFFFFFFFFFU) | (std::uint64_t{1022} << 52);
+        const std::uint64_t of_exponent = (bits >> 52) | (std::uint64_t{1023 + 52} << 52);  // of 2^52 and that many
+        double mantissa = 0.0, exponent = 0.0;
+        __builtin_memcpy(&mantissa, &of_mantissa, sizeof mantissa);  // in [0.5, 1)
+        __builtin_memcpy(&exponent, &of_exponent, sizeof exponent);
+        const bool small = mantissa < 0.70710678118654752;
+        exponent -= small ? 0x1p52 + 1023.0 : 0x1p52 + 1022.0;
+        mantissa = small ? mantissa * 2.0 : mantissa;
+        const double z = (mantissa - 1.0) / (mantissa + 1.0), square = z * z;
+        double series = 0.0;
+        FEDHIVE_UNROLL for (int k = 21; k >= 1; k -= 2) series = series * square + 1.0 / k;
+        const double found = 2.0 * z * series + exponent * 0.69314718055994531;
+        number = x < __builtin_inf() ? found : x;
     }
-    const double z = (mantissa - 1.0) / (mantissa + 1.0), square = z * z;
-    double series = 0.0;
-    for (int k = 21; k >= 1; k -= 2) series = series * square + 1.0 / k;
-    return 2.0 * z * series + exponent * 0.69314718055994531;
 }
 
-static double softmax_loss(const SoftmaxLoss& t) {
-    double losses = 0.0;
-    for (std::size_t r = 0; r < t.rows; ++r) {
-        float* scores = t.scores + r * t.classes;
-        const auto label = static_cast<std::size_t>(t.labels[r]);
-        float largest = scores[0];
-        for (std::size_t c = 1; c < t.classes; ++c)
-            if (scores[c] > largest || scores[c] != scores[c]) largest = scores[c];
-        const double of_label = static_cast<double>(scores[label]) - static_cast<double>(largest);
+FEDHIVE_INLINE std::size_t label_of(const SoftmaxLoss& t, std::size_t row) { return static_cast<std::size_t>(t.labels[row]); }
+
+/// Some columns of a row, -infinity where there are none.
+FEDHIVE_INLINE Lanes scores_at(const float* scores, Mask there) {
+    return choose(there, load(scores, there), all(-__builtin_inff()));
+}
+
+/// Rows of at most kLanes classes, [rows][classes], stay in `gradients` until all are there: a row's vector reaches over the next one, which
+/// would have to wait for it to be written.
+static void softmax_rows(const SoftmaxLoss& t, float* scores, std::size_t rows, double* totals, double* largest_of_row) {
+    float gradients[kLanes][kLanes];
+    const Mask there = first_lanes(t.classes);
+    for (std::size_t r = 0; r < rows; ++r) {
+        const Lanes row = scores_at(scores + r * t.classes, there);
+        const float most = largest(row);
+        const Lanes powers = choose(there, exponential(sub(row, all(most))), zero());
+        const float total = sum(powers);
+        store(gradients[r], mul(powers, all(t.weight / total)));
+        largest_of_row[r] = static_cast<double>(most);
+        totals[r] = static_cast<double>(total);
+    }
+    for (std::size_t r = 0; r < rows; ++r) store(scores + r * t.classes, load(gradients[r]), there);
+}
+
+/// The same of any number of classes.
+static void softmax_long_rows(const SoftmaxLoss& t, float* scores, std::size_t rows, double* totals, double* largest_of_row) {
+    for (std::size_t r = 0; r < rows; ++r, scores += t.classes) {
+        Lanes found = all(-__builtin_inff());
+        for (std::size_t c = 0; c < t.classes; c += kLanes)
+            found = larger(scores_at(scores + c, first_lanes(t.classes - c)), found);
+        const float most = largest(found);
         Lanes sums = zero();
         for (std::size_t c = 0; c < t.classes; c += kLanes) {
             const Mask there = first_lanes(t.classes - c);
-            const Lanes powers = exponential(sub(load(scores + c, there), all(largest)));
+            const Lanes powers = exponential(sub(load(scores + c, there), all(most)));
             store(scores + c, powers, there);
             sums = add(sums, choose(there, powers, zero()));
         }
         const float total = sum(sums);
-        losses += logarithm(static_cast<double>(total)) - of_label;
         const Lanes share = all(t.weight / total);
         for (std::size_t c = 0; c < t.classes; c += kLanes) {
             const Mask there = first_lanes(t.classes - c);
             store(scores + c, mul(load(scores + c, there), share), there);
         }
-        scores[label] -= t.weight;
+        largest_of_row[r] = static_cast<double>(most);
+        totals[r] = static_cast<double>(total);
+    }
+}
+
+/// Rows do not wait for each other: nothing branches on what they hold. What is largest in a row with a NaN does not matter, since its sum is one.
+static double softmax_loss(const SoftmaxLoss& t) {
+    double losses = 0.0;
+    for (std::size_t first = 0; first < t.rows; first += kLanes) {
+        const std::size_t rows = least(kLanes, t.rows - first);
+        float* scores = t.scores + first * t.classes;
+        double of_label[kLanes], logarithms[kLanes], largest_of_row[kLanes];
+        for (std::size_t r = 0; r < rows; ++r)
+            of_label[r] = static_cast<double>(scores[r * t.classes + label_of(t, first + r)]);
+        for (double& one : logarithms) one = 1.0;
+        (t.classes <= kLanes ? softmax_rows : softmax_long_rows)(t, scores, rows, logarithms, largest_of_row);
+        take_logarithms(logarithms);
+        for (std::size_t r = 0; r < rows; ++r) {
+            scores[r * t.classes + label_of(t, first + r)] -= t.weight;
+            losses += logarithms[r] - (of_label[r] - largest_of_row[r]);
+        }
     }
     return losses;
 }

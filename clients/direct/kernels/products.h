@@ -22,10 +22,12 @@ FEDHIVE_INLINE void in_parts(std::size_t all, std::size_t most, Take take) {
 template <std::size_t kRows, std::size_t kVectors, bool kTail>
 static void rank_block(const RankUpdate& t, const float* a, const float* m, float* out, Mask tail) {
     constexpr std::size_t kFours = (kRows + 3) / 4;
+    const float* before = t.from != nullptr ? t.from + (out - t.out) : out;  // what is stepped
     Lanes sums[kRows][kVectors];
     FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
         FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
             const float* from = out + static_cast<Stride>(r) * t.out_row + v * kLanes;
+            if (t.descend) __builtin_prefetch(before + static_cast<Stride>(r) * t.out_row + v * kLanes);
             if (!t.add)
                 sums[r][v] = zero();
             else
@@ -55,9 +57,10 @@ static void rank_block(const RankUpdate& t, const float* a, const float* m, floa
     if (t.descend) {
         FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
             FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-                const float* from = out + static_cast<Stride>(r) * t.out_row + v * kLanes;
+                const float* from = before + static_cast<Stride>(r) * t.out_row + v * kLanes;
                 const Lanes old = kTail && v + 1 == kVectors ? load(from, tail) : load(from);
-                sums[r][v] = sub(old, mul(all(t.rate), add(sums[r][v], mul(all(t.decay), old))));
+                const Lanes decayed = t.decay == 0.0F ? sums[r][v] : add(sums[r][v], mul(all(t.decay), old));
+                sums[r][v] = sub(old, mul(all(t.rate), decayed));
             }
         }
     }

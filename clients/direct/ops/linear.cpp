@@ -85,6 +85,7 @@ private:
             RankUpdate update =
                 weight_gradient(flow, rows, {0, outputs()}, {0, inputs()}, descent.parameters + place_.weight, inputs());
             update.descend = true;
+            update.from = descent.before() + place_.weight;
             update.rate = sgd->lr;
             update.decay = sgd->weight_decay;
             return pass.kernels->rank_update(update);

@@ -173,6 +173,24 @@ TEST_SUITE("BatchGather") {
                              doctest::Contains("on a device"), Fault);
     }
 
+    /// An index that nobody has checked yet is only refused when it is gathered.
+    TEST_CASE("WhatComesNextChangesNothing") {
+        const ExampleShape shape{1, 28, 28};
+        const Examples examples = random_examples(shape, 40);
+        const std::vector<std::uint32_t> order{30, 2, 2, 39, 0, 17, 5, 38, 11, 4, 29, 1000};
+        const BatchGather gather(shape, {});
+        gather.expect(view_of(examples), order);
+        for (const std::size_t size : {1U, 4U, 11U}) {
+            const auto batch = std::span(order).first(size), next = std::span(order).subspan(size);
+            std::vector<float> alone(size * shape.num_values()), told(alone);
+            std::vector<std::int64_t> labels(size), told_labels(size);
+            gather.gather(view_of(examples), batch, alone.data(), {.labels = labels.data()});
+            gather.gather(view_of(examples), batch, told.data(), {.labels = told_labels.data()}, {}, next);
+            CHECK(told == alone);
+            CHECK(told_labels == labels);
+        }
+    }
+
     TEST_CASE("NoIndicesWriteNothing") {
         const Examples examples = random_examples({1, 2, 2}, 3);
         float value = 7.0F;

@@ -20,7 +20,7 @@ TEST_SUITE("DirectKernels") {
     }
 
     TEST_CASE("RankUpdatesAreProductsInOneOrder") {
-        enum class Into { Place, Sum, Descent };
+        enum class Into { Place, Sum, Descent, DescentFromElsewhere };
         constexpr float kRate = 0.3F, kDecay = 0.1F;
         Draws draws(1);
         for (int i = 0; i < 60; ++i) {
@@ -31,9 +31,10 @@ TEST_SUITE("DirectKernels") {
             CAPTURE(columns);
             const Floats a = draws.floats(rows * outer * inner), m = draws.floats(outer * inner * columns),
                          before = draws.floats(rows * columns);
-            for (const Into into : {Into::Place, Into::Sum, Into::Descent}) {
+            for (const Into into : {Into::Place, Into::Sum, Into::Descent, Into::DescentFromElsewhere}) {
+                const bool descends = into == Into::Descent || into == Into::DescentFromElsewhere;
                 const Floats found = agreed([&](const Kernels& kernels) {
-                    Floats out = before;
+                    Floats out = into == Into::DescentFromElsewhere ? Floats(before.size(), NAN) : before;
                     kernels.rank_update({.a = a.data(),
                                          .a_row = stride(outer * inner),
                                          .a_outer = stride(inner),
@@ -48,9 +49,10 @@ TEST_SUITE("DirectKernels") {
                                          .outer = outer,
                                          .inner = inner,
                                          .add = into == Into::Sum,
-                                         .descend = into == Into::Descent,
+                                         .descend = descends,
                                          .rate = kRate,
-                                         .decay = kDecay});
+                                         .decay = kDecay,
+                                         .from = into == Into::DescentFromElsewhere ? before.data() : nullptr});
                     return out;
                 });
                 for (std::size_t r = 0; r < rows; ++r)
@@ -59,7 +61,7 @@ TEST_SUITE("DirectKernels") {
                         double sum = into == Into::Sum ? held : 0.0;
                         for (std::size_t k = 0; k < outer * inner; ++k)
                             sum += static_cast<double>(a[r * outer * inner + k]) * static_cast<double>(m[k * columns + c]);
-                        if (into == Into::Descent) sum = held - double{kRate} * (sum + double{kDecay} * held);
+                        if (descends) sum = held - double{kRate} * (sum + double{kDecay} * held);
                         REQUIRE(static_cast<double>(found[r * columns + c]) == doctest::Approx(sum).epsilon(1e-5).scale(1.0));
                     }
             }
