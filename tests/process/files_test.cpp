@@ -125,6 +125,7 @@ TEST_SUITE("Files") {
         };
         changed("rounds.csv", "changed", [](const fs::path& file) { fs::resize_file(file, 10); });
         changed("clients.csv", "removed", [](const fs::path& file) { fs::remove(file); });
+        changed("partition.csv", "removed", [](const fs::path& file) { fs::remove(file); });
         changed("events.jsonl", "replaced by another file", [](const fs::path& file) {
             fs::copy_file(file, file.string() + ".new");
             fs::rename(file.string() + ".new", file);
