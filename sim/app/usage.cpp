@@ -39,14 +39,11 @@ std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands) 
     return names;
 }
 
-std::string nearest_command(const std::string& typed, const std::vector<std::string>& names) {
+/// The command that is near, or goes by that word elsewhere; what is only near to such a word may be anything.
+std::string meant_command(const std::string& typed, const std::vector<std::string>& names) {
     if (std::string near = nearest_word(typed, names); !near.empty()) return near;
-    std::vector<std::string> others;
-    others.reserve(kOtherWords.size());
-    for (const auto& [word, command] : kOtherWords) others.emplace_back(word);
-    const std::string near = nearest_word(typed, others);
     const auto* const found =
-        std::find_if(kOtherWords.begin(), kOtherWords.end(), [&](const auto& one) { return one.first == near; });
+        std::find_if(kOtherWords.begin(), kOtherWords.end(), [&](const auto& one) { return one.first == typed; });
     return found == kOtherWords.end() ? "" : found->second;
 }
 
@@ -100,7 +97,7 @@ std::string command_problem(const CLI::App& app, const std::vector<std::string>&
     std::error_code ignored;
     if (std::filesystem::is_regular_file(typed, ignored))
         return fmt::format("{}: is a file, a command comes before it; did you mean 'fedhive run {}'? {}", typed, typed, list);
-    const std::string near = nearest_command(typed, names);
+    const std::string near = meant_command(typed, names);
     return fmt::format("{}: unknown command;{} {}", typed, near.empty() ? "" : fmt::format(" did you mean '{}'?", near), list);
 }
 

@@ -240,6 +240,11 @@ std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes) {
     return std::min({num_clients, kMostPartitioned, std::max<std::size_t>(1, fitting)});
 }
 
+void RunFolder::add_partition(const clients::SharedDataset& dataset) {
+    write_partition(path() / "partition.csv", dataset);
+    partition_.emplace(path() / "partition.csv");
+}
+
 TablePositions RunFolder::sync_tables() {
     clients_.sync();
     arrivals_.sync();
@@ -251,7 +256,8 @@ TablePositions RunFolder::sync_tables() {
 
 void RunFolder::expect_whole_tables() const {
     for (const AppendFile* table : {&rounds_, &clients_, &arrivals_, &events_}) table->expect_whole();
-    if (fairness_) fairness_->expect_whole();
+    for (const auto* table : {&partition_, &fairness_})
+        if (*table) (*table)->expect_whole();
 }
 
 void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds,

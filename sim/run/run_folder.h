@@ -59,6 +59,9 @@ public:
     void write_manifest(const nlohmann::ordered_json& manifest) const;
     void write_config(const RunConfig& config) const;
 
+    /// partition.csv, which is watched from here on as the other tables are.
+    void add_partition(const clients::SharedDataset& dataset);
+
     /// Where the tables end, once all of that is on the disk. Throws as expect_whole_tables().
     TablePositions sync_tables();
 
@@ -75,8 +78,9 @@ private:
     AppendFile rounds_;
     AppendFile clients_;
     AppendFile events_;
-    AppendFile arrivals_;                 // empty on the virtual clock, whose order needs no record
-    std::optional<AppendFile> fairness_;  // where clients are evaluated on their own examples
+    AppendFile arrivals_;                  // empty on the virtual clock, whose order needs no record
+    std::optional<AppendFile> partition_;  // from add_partition() on
+    std::optional<AppendFile> fairness_;   // where clients are evaluated on their own examples
 };
 
 /// Throws ConfigError where the tables in a folder cannot be cut back to `tables`: their columns, or the rows up to there, are not those

@@ -4,6 +4,7 @@
 #include "sim/record/table_cells.h"
 #include "sim/screen/screen_text.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -77,6 +78,8 @@ void RunView::read_manifest() {
     string_at("name", name_);
     if (manifest.contains("workers") && manifest["workers"].is_number_integer())
         workers_ = manifest["workers"].get<std::int64_t>();
+    if (manifest.contains("round") && manifest["round"].is_number_integer())
+        told_rounds_ = manifest["round"].get<std::int64_t>();
 }
 
 void RunView::read_config() {
@@ -119,6 +122,13 @@ void RunView::add_row(const std::string& line) {
     rows_.push_back(row);
     done_s_ += row.wall_s;
     if (row.quality) quality_ = row.quality;
+}
+
+std::string RunView::damage() const {
+    const std::int64_t told = std::max<std::int64_t>(1, told_rounds_);
+    if (state_ != RunState::Finished || round() >= told) return "";
+    return fmt::format("finished after {} round{}, says manifest.json, but rounds.csv {}", told, told == 1 ? "" : "s",
+                       rows_.empty() ? "holds no row" : fmt::format("ends with round {}", round()));
 }
 
 std::optional<double> RunView::rounds_per_s() const {

@@ -41,6 +41,9 @@ public:
     std::int64_t round() const { return rows_.empty() ? 0 : rows_.back().round; }  // done …
     std::int64_t rounds() const { return rounds_; }                                // … and planned; 0: not known
     const std::vector<Row>& rows() const { return rows_; }
+
+    /// What a finished run lacks: rows of rounds that its manifest tells of; empty where it lacks none, or has not finished.
+    std::string damage() const;
     std::uint64_t torn_lines() const { return torn_lines_ + (table_.unfinished_bytes() > 0 ? 1 : 0); }
 
     /// Of the last round that was evaluated, by metric().
@@ -76,6 +79,7 @@ private:
     std::string name_;
     std::int64_t workers_ = 0;
     std::int64_t rounds_ = 0;
+    std::int64_t told_rounds_ = 0;  // done, as the manifest has it
     LockHolder lock_;
     std::vector<std::string> columns_;  // of rounds.csv; empty: it has no head yet
     std::vector<Row> rows_;

@@ -81,6 +81,11 @@ public:
         terminal_.erase();
         if (const auto torn = run_.torn_lines(); torn > 0)
             terminal_.say(fmt::format("{} torn line{} of rounds.csv left out", torn, torn == 1 ? "" : "s"));
+        if (const std::string damage = run_.damage(); !damage.empty()) {
+            const std::string mend = "; put back the file that the run wrote, or run again in another folder";
+            terminal_.say(paint(Tone::Bad, "damaged: " + damage + mend, terminal_.colour()));
+            return 1;
+        }
         terminal_.say(paint(tone_of(run_.state()), end_of(run_), terminal_.colour()));
         return run_.state() == RunState::Finished ? 0 : 1;
     }

@@ -196,6 +196,25 @@ TEST_SUITE("Device") {
         CHECK(nlohmann::json::parse(judged.output())["test_loss"] == whole.manifest()["test_loss"]);
     }
 
+    TEST_CASE("Gpu: EvaluationThatTheDeviceHasNoRoomForIsRefusedBeforeItBegins") {
+        FEDHIVE_NEEDS_CUDA();
+        if (std::string(FEDHIVE_PROGRAM) != "fedhive_plain")
+            FEDHIVE_SKIP("only the emulated device has the memory that it is given");
+        const DeviceFolder run(Options{});
+        // Ever more of it: first the arena does not fit, then no worker beside it, until it is enough.
+        bool no_room_for_workers = false, enough = false;
+        for (int bytes = 3'000'000; !enough && bytes < 20'000'000; bytes += 200'000) {
+            DeviceFolder judged;
+            judged.start({"evaluate", run.out().string()}, {{"CUDA_ON_HOST_MEMORY", std::to_string(bytes)}});
+            const std::string end = judged.end();
+            enough = end == "exited with status 0";
+            CHECK_MESSAGE((enough || end == "exited with status 2"), judged.output());
+            no_room_for_workers = no_room_for_workers || judged.said("bytes of device memory (");
+        }
+        CHECK(enough);
+        CHECK(no_room_for_workers);
+    }
+
     TEST_CASE("Gpu: WhatNoBlockCanTrainIsRefusedInWords") {
         FEDHIVE_NEEDS_CUDA();
         const auto refused = [](const Options& overrides, const std::string& words, const Environment& environment = {}) {

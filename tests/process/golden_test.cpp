@@ -225,6 +225,18 @@ TEST_SUITE("Golden") {
     }
     TEST_CASE("ModelsOfOtherKeysAreThoseOfBefore") { give_the_bits_of_before(other_cases()); }
 
+    TEST_CASE("QuickstartsModelIsTheOneInItsPicture") {
+        const std::string picture = read_text(source_folder() / "docs/quickstart.svg");
+        const std::size_t at = picture.find("model_sha256 ");
+        REQUIRE(at != std::string::npos);
+        FedhiveRun run;
+        run.start({"run", (source_folder() / "configs/quickstart.yaml").string(), "--out", run.out().string()});
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        if (!Golden().knows_machine_of(run.manifest()))
+            FEDHIVE_SKIP("the picture is of another version of LibTorch, or of another engine");
+        CHECK(run.manifest()["model_sha256"] == picture.substr(at + 13, 64));
+    }
+
     TEST_CASE("EveryModeIsInOneOfThem") {
         std::set<std::string> covered{"synchronous"};
         covered.insert(kOneByOne.begin(), kOneByOne.end());

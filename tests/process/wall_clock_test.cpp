@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 
 using namespace fedhive;
@@ -49,6 +50,28 @@ TEST_SUITE("WallClock") {
         REQUIRE(lines.size() == 1 + 6 * 3);
         CHECK(lines[0] == "round,client_id");
         for (std::size_t i = 1; i < lines.size(); ++i) CHECK(lines[i].starts_with(std::to_string((i + 2) / 3) + ","));
+    }
+
+    TEST_CASE("SemiAsyncStepsByItsQuorumWhileTheOthersAreInFlightAndGrowStale") {
+        const std::vector<std::string> options = on_the_wall_clock("{name: semi_async, quorum: 3}", "3");
+        FedhiveRun run(small_config(), options + set({"faults=[{kind: slow, rate: 0.3, seconds: 0.05}]"}));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        const auto rounds = read_csv(run.out() / "rounds.csv");
+        REQUIRE(rounds.size() == 6);
+        double oldest = 0.0;
+        for (const auto& round : rounds) {
+            CHECK(round.at("accepted") == "3");
+            CHECK(round.at("version") == round.at("round"));
+            CHECK(round.at("virtual_s").empty());
+            CHECK(round.at("in_flight") == "10");  // two of the three were replaced at once, the third begins the next round
+            oldest = std::max(oldest, std::stod(round.at("staleness_mean")));
+        }
+        CHECK(rounds[0].at("staleness_mean") == "0");  // all of them began with the first model
+        CHECK(oldest > 0.0);
+        // A client's staleness is the versions since it was sent, and those of a round have the round's mean.
+        for (const auto& client : read_csv(run.out() / "clients.csv"))
+            if (client.at("failure").empty())
+                CHECK(std::stoi(client.at("staleness")) == std::stoi(client.at("round")) - std::stoi(client.at("sent_round")));
     }
 
     TEST_CASE("InterruptedRunHasWholeArrivals") {

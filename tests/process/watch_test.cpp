@@ -3,6 +3,7 @@
 #include "tests/process/finished_run.h"
 
 #include <pty.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -135,6 +136,30 @@ TEST_SUITE("Watch") {
         CHECK_MESSAGE(watch.says("finished after 3 of 3 rounds"), watch.output());
         CHECK(count(watch.output(), "     11/11 ") == 3);
         CHECK(run.fingerprint() == before);
+    }
+
+    TEST_CASE("FinishedRunWithoutAllItsRowsIsToldAsDamaged") {
+        const Finished run;
+        const fs::path table = run.out() / "rounds.csv";
+        const std::string whole = read_text(table);
+        const auto told = [&](const char* what) {
+            const Watch watch(run.out());
+            CHECK(watch.end(5.0) == "exited with status 1");
+            CHECK_MESSAGE(
+                watch.says(fmt::format("\ndamaged: finished after 3 rounds, says manifest.json, but rounds.csv {}; ", what)),
+                watch.output());
+            CHECK_FALSE(watch.says("\nfinished"));
+        };
+        replace_file(table, whole.substr(0, whole.rfind('\n', whole.size() - 2) + 1));
+        told("ends with round 2");
+        replace_file(table, whole.substr(0, whole.size() - 1));
+        told("ends with round 2");
+        replace_file(table, "");
+        told("holds no row");
+        fs::remove(table);
+        told("holds no row");
+        REQUIRE(mkfifo(table.c_str(), 0600) == 0);
+        told("holds no row");
     }
 
     TEST_CASE("KilledRunIsSeenWhileItIsWatchedAndAfterwards") {

@@ -1,14 +1,30 @@
 """What load() makes of folders: whole, torn, half-written, under way, given up."""
 import fcntl
 import json
+import os
 import shutil
+import signal
 import unittest
 
 import make_runs
 import yaml
 from report.load import LoadError, load, short_keys
+from report.page import config_text
 from report.run import ConfigLoader, lock_holder, read_run
 from support import TemporaryFolder
+
+
+def within(seconds, work):
+    """work(), which fails with TimeoutError where it waits for longer."""
+    def give_up(*_):
+        raise TimeoutError(f"waited for {seconds} s")
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(seconds)
+    try:
+        return work()
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class OneRun(TemporaryFolder):
@@ -93,6 +109,33 @@ class OneRun(TemporaryFolder):
         run = read_run(folder, "a")
         self.assertEqual(run.status, "damaged")
         self.assertIn("rounds.csv: no whole line", run.problems)
+
+    def test_finished_with_fewer_rows_than_the_manifest_says_is_damaged(self):
+        folder = self.make(rounds=3)
+        self.assertEqual(read_run(folder, "a").status, "finished")
+        lines = (folder / "rounds.csv").read_text().splitlines(keepends=True)
+        (folder / "rounds.csv").write_text("".join(lines[:-1]))
+        run = read_run(folder, "a")
+        self.assertEqual((run.status, run.reason),
+                         ("damaged", "finished after 3 rounds, says manifest.json, but rounds.csv ends with round 2"))
+
+    def test_what_is_no_regular_file_is_told_and_not_waited_for(self):
+        for name in ("rounds.csv", "clients.csv", "partition.csv", "events.jsonl", "manifest.json", "config.yaml"):
+            for kind, put in (("a pipe", os.mkfifo), ("a folder", os.mkdir), ("a device", lambda file: os.symlink("/dev/null", file))):
+                folder = self.make(f"{name}-{kind[2:]}", rounds=2)
+                (folder / name).unlink()
+                put(folder / name)
+                with self.subTest(name=name, kind=kind):
+                    run = within(10, lambda: read_run(folder, "a"))
+                    self.assertIn(f"{name} cannot be read: it is not a regular file but {kind}", run.problems)
+                    within(10, lambda: config_text(run))
+                    self.assertEqual(run.status, "damaged" if name in ("rounds.csv", "manifest.json") else "finished")
+
+    def test_file_that_is_too_large_is_told_before_it_is_read(self):
+        folder = self.make(rounds=2)
+        os.truncate(folder / "clients.csv", 1 << 40)
+        run = read_run(folder, "a")
+        self.assertEqual(run.problems, ["clients.csv cannot be read: it has 1099511627776 bytes, 1073741824 at most can be read"])
 
     def test_run_of_an_older_version_loads_without_what_it_lacks(self):
         run = read_run(self.make(bare=True), "a")

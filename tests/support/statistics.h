@@ -3,10 +3,12 @@
 #pragma once
 
 #include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace fedhive::testing {
@@ -32,6 +34,14 @@ double kolmogorov_distance(std::vector<double> samples, const Cdf& cdf, double g
 /// Source   Massart 1990, doi:10.1214/aop/1176990746 (the Dvoretzky-Kiefer-Wolfowitz inequality with its best constant).
 inline double kolmogorov_bound(std::size_t samples) {
     return std::sqrt(std::log(2.0 / kSignificance) / (2.0 * static_cast<double>(samples)));
+}
+
+/// kolmogorov_distance from the normal distribution. The uniform one of the same moments is 0.057 away, one of a tenth more deviation 0.023:
+/// to tell those apart takes 5,000 and 20,000 samples.
+inline double distance_from_normal(std::vector<double> samples, double mean, double deviation, double grain = 0.0) {
+    const boost::math::normal normal(mean, deviation);
+    return kolmogorov_distance(
+        std::move(samples), [&](double value) { return boost::math::cdf(normal, value); }, grain);
 }
 
 /// Of how often each of equally likely outcomes was seen.

@@ -21,6 +21,16 @@ void check_enough_examples(std::size_t num_examples, std::size_t clients) {
             fmt::format("{} clients, but only {} examples; give each client at least one", clients, num_examples));
 }
 
+void check_enough_examples(std::size_t num_examples, std::size_t clients, std::size_t least) {
+    check_sizes(num_examples, clients);
+    const std::size_t possible = num_examples / clients;
+    if (least <= possible) return;
+    throw ConfigError(fmt::format("{} clients with at least {} examples each, but only {} examples; {}", clients, least,
+                                  num_examples,
+                                  possible == 0 ? fmt::format("at most {} clients can have one each", num_examples)
+                                                : fmt::format("at most {} each are possible", possible)));
+}
+
 std::vector<std::uint32_t> all_indices(std::size_t num_examples) {
     std::vector<std::uint32_t> indices(num_examples);
     std::iota(indices.begin(), indices.end(), 0U);

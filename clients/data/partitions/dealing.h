@@ -21,6 +21,7 @@ inline KeySpec min_examples_key() {
 /// Throw ConfigError where there are no clients, or more examples than an index can count; and where clients would have none.
 void check_sizes(std::size_t num_examples, std::size_t clients);
 void check_enough_examples(std::size_t num_examples, std::size_t clients);
+void check_enough_examples(std::size_t num_examples, std::size_t clients, std::size_t least);  // of each client
 
 /// 0, 1, …, num_examples - 1.
 std::vector<std::uint32_t> all_indices(std::size_t num_examples);

@@ -45,13 +45,8 @@ void raise_to_minimum(Shards& shards, std::size_t min_examples, std::uint64_t se
 
 Partition partition_dirichlet(std::span<const std::int32_t> labels, std::int64_t num_classes, std::size_t clients, double alpha,
                               std::size_t min_examples, std::uint64_t seed) {
-    check_sizes(labels.size(), clients);
+    check_enough_examples(labels.size(), clients, min_examples);
     if (!(alpha > 0.0) || !std::isfinite(alpha)) throw ConfigError(fmt::format("alpha {} is not above 0 and finite", alpha));
-    if (min_examples > labels.size() / clients)
-        throw ConfigError(
-            fmt::format("{} clients with at least {} examples each, but only {} examples; at most {} each are "
-                        "possible",
-                        clients, min_examples, labels.size(), labels.size() / clients));
     std::vector<std::vector<std::uint32_t>> by_label(static_cast<std::size_t>(num_classes));
     for (std::size_t i = 0; i < labels.size(); ++i)
         by_label.at(static_cast<std::size_t>(labels[i])).push_back(static_cast<std::uint32_t>(i));

@@ -81,10 +81,7 @@ std::vector<std::size_t> largest_remainder(std::span<const double> shares, std::
 Partition deal_by_weights(const Deal& deal, std::vector<double> weights, std::size_t min_examples) {
     const std::size_t examples = deal.examples;
     check_enough_examples(examples, deal.clients);
-    if (min_examples > examples / deal.clients)
-        throw ConfigError(
-            fmt::format("{} clients with at least {} examples each, but only {} examples; at most {} each are possible",
-                        deal.clients, min_examples, examples, examples / deal.clients));
+    check_enough_examples(examples, deal.clients, min_examples);
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
     for (double& weight : weights) weight /= sum;
     std::vector<std::size_t> sizes = largest_remainder(weights, examples);

@@ -9,6 +9,7 @@ import yaml
 
 from report import frames, tables
 from report.figures import style
+from report.files import FileProblem, read_text
 from report.load import flat
 from report.run import STATUSES
 
@@ -166,8 +167,8 @@ def problems(report):
 
 def config_text(run):
     try:
-        return (run.path / "config.yaml").read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        return read_text(run.path / "config.yaml", errors="replace")
+    except (FileNotFoundError, FileProblem):
         return yaml.safe_dump(run.config, sort_keys=False) if run.config else ""
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
+from report.files import FileProblem, read_text
 from report.metric import metric_of_columns
 
 STATUSES = ("finished", "running", "paused", "interrupted", "failed", "killed", "stopped", "waiting", "damaged")
@@ -67,11 +68,11 @@ ConfigLoader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"^[-+]
 def read_config(file, problems):
     """The config as a nested dict; {} and a problem where it cannot be read."""
     try:
-        config = yaml.load(file.read_text(encoding="utf-8"), ConfigLoader)
+        config = yaml.load(read_text(file), ConfigLoader)
     except FileNotFoundError:
         problems.append(f"no {file.name}")
         return {}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (FileProblem, yaml.YAMLError) as error:
         problems.append(f"{file.name} cannot be read: {str(error).splitlines()[0]}")
         return {}
     if not isinstance(config, dict):
@@ -83,14 +84,14 @@ def read_config(file, problems):
 def read_json(file, problems):
     """(its object, whether it is whole); ({}, True) where there is no such file."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = json.loads(read_text(file))
         if isinstance(found, dict):
             return found, True
         problems.append(f"{file.name} is not a JSON object")
     except FileNotFoundError:
         problems.append(f"no {file.name}")
         return {}, True
-    except (OSError, ValueError) as error:
+    except (FileProblem, ValueError) as error:
         problems.append(f"{file.name} cannot be read: {error}")
     return {}, False
 
@@ -98,10 +99,11 @@ def read_json(file, problems):
 def read_table(file, columns, problems):
     """A CSV file by its header's names. Lines that are cut short or hold no numbers where numbers belong are skipped and counted."""
     try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        if not isinstance(error, FileNotFoundError):
-            problems.append(f"{file.name} cannot be read: {error.strerror}")
+        text = read_text(file, errors="replace")
+    except FileNotFoundError:
+        return pd.DataFrame(columns=columns)
+    except FileProblem as problem:
+        problems.append(f"{file.name} cannot be read: {problem}")
         return pd.DataFrame(columns=columns)
     lines = text.split("\n")
     torn = int(lines.pop() != "")  # what the last newline does not end was cut, even where it has all its commas
@@ -130,8 +132,11 @@ def read_table(file, columns, problems):
 def read_events(file, problems):
     """The events in their order; lines that are no JSON objects are skipped and counted."""
     try:
-        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
+        lines = read_text(file, errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    except FileProblem as problem:
+        problems.append(f"{file.name} cannot be read: {problem}")
         return []
     events = []
     for line in lines:
@@ -221,8 +226,10 @@ def read_run(folder, label):
     tables = {"fairness": "fairness", "on_clients": f"client_{metric_of_columns(rounds.columns).name}"}
     on_clients = {field_: read_table(folder / f"{name}.csv", [], problems) for field_, name in tables.items() if (folder / f"{name}.csv").exists()}
     status, reason = status_of(folder, manifest, whole, problems)
-    if status == "finished" and not len(rounds):
-        status, reason = "damaged", "the manifest says finished, but rounds.csv holds no row"
+    done, last = number(manifest.get("round")) or 1, int(rounds["round"].max()) if len(rounds) else 0
+    if status == "finished" and last < done:
+        status, reason = "damaged", f"finished after {done} round{'s' if done > 1 else ''}, says manifest.json, but rounds.csv " + (
+            f"ends with round {last}" if last else "holds no row")
     seed = number(manifest.get("seed"))
     return Run(path=folder, label=label, config=config, manifest=manifest, rounds=rounds, clients=clients,
                events=read_events(folder / "events.jsonl", problems), partition=partition, status=status,

@@ -65,6 +65,8 @@ TEST_SUITE("PartitionSizes") {
             CHECK_THROWS_WITH_AS(dealt(scheme, {}, labels, 2001), doctest::Contains("2001 clients, but only 2000 examples"),
                                  ConfigError);
         }
+        CHECK_THROWS_WITH_AS(dealt("dirichlet", {{"min_examples", std::int64_t{1}}}, labels, 2001),
+                             doctest::Contains("only 2000 examples; at most 2000 clients can have one each"), ConfigError);
     }
 
     TEST_CASE("MinimumIsTakenOneByOneFromTheLargestTheLowerOfEquals") {

@@ -1,5 +1,6 @@
 #include "clients/data/data_format.h"
 #include "tests/conformance/dataset_conformance.h"
+#include "tests/support/statistics.h"
 
 #include <doctest/doctest.h>
 
@@ -11,6 +12,11 @@
 namespace fedhive::clients {
 
 namespace {
+
+using testing::distance_from_normal;
+using testing::kolmogorov_bound;
+
+constexpr std::size_t kManyDevices = 2000;  // so many places tell a normal from a uniform of its variance
 
 Dataset draw(std::uint64_t seed, std::int64_t devices = 30, double place_spread = 1.0, bool alike = false) {
     const DataFormat& format = data_format("synthetic_devices");
@@ -24,16 +30,29 @@ float feature(const Examples& part, std::size_t example, std::size_t j) {
     return value;
 }
 
-/// [device]: mean of all features.
-std::vector<double> places_of(const Examples& part, std::size_t devices) {
-    std::vector<double> sums(devices), counts(devices);
+/// What a device's examples lie around.
+struct Place {
+    std::array<double, 60> means{};  // by feature
+    double mean = 0.0;               // of all features
+    double examples = 0.0;
+};
+
+std::vector<Place> places_of(const Examples& part, std::size_t devices) {
+    std::vector<Place> places(devices);
     for (std::size_t i = 0; i < part.size(); ++i) {
-        for (std::size_t j = 0; j < 60; ++j) sums[part.owners[i]] += static_cast<double>(feature(part, i, j));
-        counts[part.owners[i]] += 60;
+        Place& place = places[part.owners[i]];
+        for (std::size_t j = 0; j < 60; ++j) place.means[j] += static_cast<double>(feature(part, i, j));
+        ++place.examples;
     }
-    for (std::size_t k = 0; k < devices; ++k) sums[k] /= counts[k];
-    return sums;
+    for (Place& place : places) {
+        for (double& mean : place.means) mean /= place.examples;
+        place.mean = std::accumulate(place.means.begin(), place.means.end(), 0.0) / 60.0;
+    }
+    return places;
 }
+
+/// Of feature j, from 0, around its device's mean.
+double scatter_variance(std::size_t j) { return std::pow(static_cast<double>(j + 1), -1.2); }
 
 /// How alike the models are: the mean cosine, over pairs of devices and labels with ten examples or more in both, of the directions in which a
 /// device's examples of the label lie from all its examples.
@@ -70,13 +89,6 @@ double agreement_of(const Examples& part, std::size_t devices) {
     return cosines / pairs;
 }
 
-double variance_of(const std::vector<double>& values) {
-    double mean = 0.0, square = 0.0;
-    for (const double value : values) mean += value / static_cast<double>(values.size());
-    for (const double value : values) square += (value - mean) * (value - mean) / static_cast<double>(values.size());
-    return square;
-}
-
 }  // namespace
 
 TEST_SUITE("SyntheticDevices") {
@@ -101,26 +113,36 @@ TEST_SUITE("SyntheticDevices") {
         CHECK(drawn.test.size() <= tests + 30);
     }
 
-    TEST_CASE("DevicesAreMoreApartTheLargerTheirSpread") {
-        // A device's features have the mean B_k of N(0, beta) and, with 60 of N(B_k, 1), a variance of 1 / 60 around it.
-        const double near = variance_of(places_of(draw(3, 200, 0.0).train, 200));
-        const double far = variance_of(places_of(draw(3, 200, 4.0).train, 200));
-        CHECK(near > 0.6 / 60);
-        CHECK(near < 1.5 / 60);
-        CHECK(far > 4.0 * 0.7);
-        CHECK(far < 4.0 * 1.4);
-        CHECK(variance_of(places_of(draw(3, 50, 1.0, true).train, 50)) < 0.2 / 60);
+    TEST_CASE("PlacesOfDevicesAreNormalAndTheirSpreadIsAVariance") {
+        // A device's features lie around v_k of N(B_k, 1), their mean around B_k of N(0, beta).
+        std::vector<double> near, far;
+        for (const Place& place : places_of(draw(3, 200, 0.0).train, 200))
+            for (std::size_t j = 0; j < 60; ++j)
+                near.push_back(place.means[j] / std::sqrt(1.0 + scatter_variance(j) / place.examples));
+        for (const Place& place : places_of(draw(3, kManyDevices, 4.0).train, kManyDevices)) far.push_back(place.mean);
+        CHECK(distance_from_normal(near, 0.0, 1.0) < kolmogorov_bound(near.size()));
+        CHECK(distance_from_normal(near, 0.0, 1.1) > kolmogorov_bound(near.size()));
+        const double deviation = std::sqrt(4.0 + 1.0 / 60.0);
+        CHECK(distance_from_normal(far, 0.0, deviation) < kolmogorov_bound(far.size()));
+        CHECK(distance_from_normal(far, 0.0, 1.3 * deviation) > kolmogorov_bound(far.size()));
+        CHECK(distance_from_normal(far, 0.0, deviation / 1.3) > kolmogorov_bound(far.size()));
     }
 
-    TEST_CASE("FeaturesScatterByThePowerOfTheirNumber") {
-        const Examples train = draw(5, 20, 0.0, true).train;
+    TEST_CASE("FeaturesScatterByThePowerOfTheirNumberAndNothingElseTellsAlikeDevicesApart") {
+        const Examples train = draw(5, 60, 0.0, true).train;
         for (const std::size_t j : {0U, 9U, 59U}) {
+            CAPTURE(j);
             std::vector<double> values;
             for (std::size_t i = 0; i < train.size(); ++i) values.push_back(static_cast<double>(feature(train, i, j)));
-            const double expected = std::pow(static_cast<double>(j + 1), -1.2);
-            CHECK(variance_of(values) > 0.85 * expected);
-            CHECK(variance_of(values) < 1.15 * expected);
+            const double deviation = std::sqrt(scatter_variance(j)), bound = kolmogorov_bound(values.size());
+            CHECK(distance_from_normal(values, 0.0, deviation) < bound);
+            CHECK(distance_from_normal(values, 0.0, 1.1 * deviation) > bound);
         }
+        std::vector<double> places;
+        for (const Place& place : places_of(train, 60))
+            for (std::size_t j = 0; j < 60; ++j)
+                places.push_back(place.means[j] / std::sqrt(scatter_variance(j) / place.examples));
+        CHECK(distance_from_normal(places, 0.0, 1.0) < kolmogorov_bound(places.size()));
     }
 
     TEST_CASE("ModelsDifferBetweenDevicesUnlessTheyAreAlike") {

@@ -2,10 +2,13 @@
 
 #include "aggregation/base/error.h"
 #include "tests/conformance/dataset_conformance.h"
+#include "tests/support/statistics.h"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace fedhive::clients {
 
@@ -66,18 +69,29 @@ TEST_SUITE("Synthetic") {
         CHECK(counts == std::vector{8, 8, 7, 7});
     }
 
-    TEST_CASE("CentresAreSeparationApartOnAverageAndSharedByBothParts") {
+    TEST_CASE("CentresAndExamplesAroundThemAreNormalAndBothPartsShareThem") {
         const SyntheticOptions options{
-            .num_train = 20000, .num_test = 20000, .num_classes = 20, .num_features = 50, .separation = 5};
+            .num_train = 20000, .num_test = 20000, .num_classes = 100, .num_features = 50, .separation = 5};
         const Dataset data = draw_synthetic(options, 1);
-        const auto train = class_means(data.train, 20), test = class_means(data.test, 20);
-        double between = 0, same = 0;
-        for (std::size_t a = 0; a < 20; ++a) {
-            same = std::max(same, squared_distance(train[a], test[a]));
-            for (std::size_t b = 0; b < a; ++b) between += squared_distance(train[a], train[b]) / 190.0;
-        }
-        CHECK(std::sqrt(between) == doctest::Approx(5.0).epsilon(0.1));
-        CHECK(same < 0.3);  // 50 features, two means of 1,000 examples each: 0.1 expected
+        const auto train = class_means(data.train, 100), test = class_means(data.test, 100);
+        // A mean of 200 examples is its centre's coordinate, of variance 5^2 / (2 * 50), and 1 / 200 of theirs.
+        std::vector<double> coordinates, examples;
+        for (const auto& mean : train) coordinates.insert(coordinates.end(), mean.begin(), mean.end());
+        const double bound = testing::kolmogorov_bound(coordinates.size());
+        CHECK(testing::distance_from_normal(coordinates, 0.0, std::sqrt(0.255)) < bound);
+        CHECK(testing::distance_from_normal(coordinates, 0.0, 1.2 * std::sqrt(0.255)) > bound);
+        CHECK(testing::distance_from_normal(coordinates, 0.0, std::sqrt(0.255) / 1.2) > bound);
+        for (std::size_t i = 0; i < data.train.size(); i += 4)
+            for (std::size_t f = 0; f < 50; ++f)
+                examples.push_back((data.train.values[i * 50 + f] - 128.0) / 24.0 -
+                                   train[static_cast<std::size_t>(data.train.labels[i])][f]);
+        const double grain = 0.5 / 24.0, deviation = std::sqrt(199.0 / 200.0);
+        CHECK(testing::distance_from_normal(examples, 0.0, deviation, grain) < testing::kolmogorov_bound(examples.size()));
+        CHECK(testing::distance_from_normal(examples, 0.0, 1.1 * deviation, grain) >
+              testing::kolmogorov_bound(examples.size()));
+        double same = 0;
+        for (std::size_t label = 0; label < 100; ++label) same = std::max(same, squared_distance(train[label], test[label]));
+        CHECK(same < 1.5);  // 50 features, two means of 200 examples each: 0.5 expected, of two classes 25
     }
 
     TEST_CASE("MoreSeparationIsEasier") {

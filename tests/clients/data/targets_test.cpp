@@ -8,6 +8,7 @@
 #include "clients/data/partitions/schemes.h"
 #include "clients/data/shared_dataset.h"
 #include "tests/clients/data/npz_fixture.h"
+#include "tests/support/statistics.h"
 
 #include <doctest/doctest.h>
 
@@ -162,7 +163,7 @@ TEST_SUITE("Targets") {
         const DataFormat& format = data_format("synthetic_linear");
         const auto draw = [&](double noise, std::uint64_t seed) {
             return format.read(
-                completed({{"num_train", std::int64_t{4000}}, {"num_features", std::int64_t{1}}, {"noise", noise}},
+                completed({{"num_train", std::int64_t{20000}}, {"num_features", std::int64_t{1}}, {"noise", noise}},
                           format.keys),
                 seed, TargetKind::Numbers);
         };
@@ -175,14 +176,19 @@ TEST_SUITE("Targets") {
             return static_cast<double>(value);
         };
         const double slope = (exact.train.numbers[1] - exact.train.numbers[0]) / (x(exact, 1) - x(exact, 0));
-        double most = 0.0, squares = 0.0;
+        double most = 0.0;
+        std::vector<double> features, noise;
         const double origin = exact.train.numbers[0] - slope * x(exact, 0);
-        for (std::size_t i = 0; i < 4000; ++i) {
+        for (std::size_t i = 0; i < 20000; ++i) {
             most = std::max(most, std::abs(exact.train.numbers[i] - (origin + slope * x(exact, i))));
-            squares += std::pow(noisy.train.numbers[i] - (origin + slope * x(noisy, i)), 2) / 4000;
+            features.push_back(x(noisy, i));
+            noise.push_back(noisy.train.numbers[i] - (origin + slope * features.back()));
         }
         CHECK(most < 1e-4);
-        CHECK(squares == doctest::Approx(0.25).epsilon(0.1));  // by 2 / 4000 of it squared: four of its deviations
+        const double bound = testing::kolmogorov_bound(features.size());
+        CHECK(testing::distance_from_normal(features, 0.0, 1.0) < bound);
+        CHECK(testing::distance_from_normal(noise, 0.0, 0.5) < bound);
+        CHECK(testing::distance_from_normal(noise, 0.0, 0.55) > bound);
     }
 
     TEST_CASE("SegmentKeepsTargetsApart") {

@@ -6,6 +6,7 @@
 #include "tests/clients/training/batched_clients.h"
 
 #include "tests/support/small_model.h"
+#include "tests/support/statistics.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
@@ -15,8 +16,10 @@
 #include <ATen/ops/tensor.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
+#include <vector>
 
 using namespace fedhive;
 using namespace fedhive::clients;
@@ -76,6 +79,11 @@ at::Tensor some_examples(const ModelSpec& spec, std::int64_t count) {
     return at::randn({count, spec.input.channels, spec.input.height, spec.input.width});
 }
 
+std::vector<double> values_of(const at::Tensor& tensor) {
+    const at::Tensor values = tensor.detach().contiguous();
+    return {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()};
+}
+
 }  // namespace
 
 TEST_SUITE("Layers") {
@@ -130,17 +138,22 @@ TEST_SUITE("Layers") {
 
     TEST_CASE("EmbeddingsBeginAsNormalsAndLstmsWithinTheRootOfTheirUnits") {
         prepare_libtorch(1);
-        ModelSpec spec = listed(LayerList().add("embedding", {50, 100}).add("lstm", {64}).add("linear"));
+        ModelSpec spec = listed(LayerList().add("embedding", {200, 100}).add("lstm", {64}).add("linear"));
         Classifier model(spec);
         model.initialise();
-        const at::Tensor& table = *model.tensors()[0];
-        CHECK(std::abs(table.mean().item<double>()) < 0.06);
-        CHECK(std::abs(table.std().item<double>() - 1.0) < 0.06);
+        const std::vector<double> table = values_of(*model.tensors()[0]);
+        const double bound = kolmogorov_bound(table.size());
+        CHECK(distance_from_normal(table, 0.0, 1.0) < bound);
+        CHECK(distance_from_normal(table, 0.0, 0.9) > bound);
+        CHECK(distance_from_normal(table, 0.1, 1.0) > bound);
         for (std::size_t i = 1; i <= 4; ++i) {
-            const at::Tensor size = model.tensors()[i]->abs();
-            CHECK(size.max().item<double>() <= 1.000001 / 8.0);
-            CHECK(size.max().item<double>() > 0.95 / 8.0);
-            CHECK(std::abs(size.mean().item<double>() - 0.5 / 8.0) < 0.1 / 8.0);
+            CAPTURE(i);
+            const std::vector<double> values = values_of(*model.tensors()[i]);
+            const auto within = [](double root) {
+                return [root](double value) { return std::clamp((value * root + 1.0) / 2.0, 0.0, 1.0); };
+            };
+            CHECK(kolmogorov_distance(values, within(8.0)) < kolmogorov_bound(values.size()));
+            CHECK(kolmogorov_distance(values, within(std::sqrt(200.0))) > kolmogorov_bound(values.size()));  // of its inputs
         }
     }
 
