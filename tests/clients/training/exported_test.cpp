@@ -17,6 +17,7 @@
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/ones.h>
+#include <caffe2/serialize/versions.h>
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -259,6 +260,10 @@ TEST_SUITE("ExportedNetwork") {
                                  &file.model["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"]})
                 (*output)["as_tensor"]["name"] = "cut_off";
         });
+    }
+
+    TEST_CASE("VersionOfTheOperatorsIsLibtorchs") {
+        CHECK(exported::kAtenVersion == static_cast<int>(caffe2::serialize::kMaxSupportedFileFormatVersion));
     }
 
     TEST_CASE("EveryOperationOfTheListIsLibtorchsAndWritesWhatItsNameSays") {

@@ -140,6 +140,7 @@ def figures(network):
 def main(folder):
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
+    torch.jit.save(torch.jit.script(nn.Linear(2, 2)), folder / "script.pt")  # to be refused: TorchScript, with compressed members
     for name, make in NETWORKS.items():
         torch.manual_seed(1)
         network = make().train()
