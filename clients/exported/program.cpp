@@ -146,6 +146,7 @@ private:
         check_names();
         const GraphInput taken = read_input(module.at("graph").at("tensor_values").at(input), model.at("range_constraints"));
         program_.input = taken.sizes;
+        program_.takes_tokens = taken.tokens;
         program_.most_batch = taken.most_batch;
     }
 

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kFloat = 7;  // PyTorch's number in files
+constexpr int kFloat = 7, kInteger = 5;  // PyTorch's numbers in files
 
 /// s77 of "Symbol('s77', positive=True, integer=True)".
 std::string symbol_in(const std::string& expression) {
@@ -86,11 +86,13 @@ std::string input_name(const Json& graph_module) {
 
 GraphInput read_input(const Json& tensor, const Json& ranges) {
     const int dtype = tensor.at("dtype");
-    if (dtype != kFloat) refuse(fmt::format("takes {}; examples are F32", name_of_dtype(dtype)), kExport);
+    if (dtype != kFloat && dtype != kInteger)
+        refuse(fmt::format("takes {}; examples are F32, tokens I64", name_of_dtype(dtype)),
+               "x = x.float(), or for tokens x = x.long(), before it is exported");
     const Json& sizes = tensor.at("sizes");
     if (sizes.empty() || !sizes[0].contains("as_expr"))
         refuse("has a fixed batch: the size of its input's first dimension is not free", kExport);
-    GraphInput input;
+    GraphInput input{.sizes = {}, .tokens = dtype == kInteger};
     for (std::size_t i = 1; i < sizes.size(); ++i) {
         if (!sizes[i].contains("as_int"))
             refuse(fmt::format("leaves size {} of its input free; wanted: the batch alone", i), kExport);

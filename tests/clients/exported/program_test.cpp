@@ -241,7 +241,13 @@ TEST_SUITE("ExportedProgram") {
         check_refused("cnn", "has a fixed batch", [&](ExportedFile& file) { input_of(file)["sizes"][0] = as_int(2); });
         check_refused("cnn", "leaves size 2 of its input free",
                       [&](ExportedFile& file) { input_of(file)["sizes"][2] = input_of(file)["sizes"][0]; });
-        check_refused("cnn", "takes I64; examples are F32", [&](ExportedFile& file) { input_of(file)["dtype"] = 5; });
+        check_refused("cnn",
+                      "takes F64; examples are F32, tokens I64; mend it: x = x.float(), or for tokens x = x.long(), before",
+                      [&](ExportedFile& file) { input_of(file)["dtype"] = 8; });
+        check_refused("bag", "takes I32; examples are F32, tokens I64",
+                      [&](ExportedFile& file) { input_of(file)["dtype"] = 4; });
+        CHECK(read(ExportedFile("bag").bytes()).takes_tokens);
+        CHECK_FALSE(read(ExportedFile("cnn").bytes()).takes_tokens);
         check_refused("cnn", "takes batches of 8 examples and more", [&](ExportedFile& file) {
             for (Json& range : file.model["range_constraints"]) range["min_val"] = 8;
         });
