@@ -97,6 +97,12 @@ private:
     std::map<std::string, KeyValue> values_;
 };
 
+/// An entry of a catalog, by its name, with the values of its keys.
+struct Chosen {
+    std::string name;
+    Values values{};  // in a config complete once it is loaded
+};
+
 /// `given`, with the defaults of keys that it has not. Throws Fault for a key that is none of these, or of another type.
 Values completed(const Values& given, const std::vector<KeySpec>& keys);
 

@@ -23,9 +23,10 @@ std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule) {
 // Each in the file of its name.
 AggregatorSpec mean();
 AggregatorSpec median();
+AggregatorSpec krum();
 
 const std::vector<AggregatorSpec>& aggregator_catalog() {
-    static const std::vector<AggregatorSpec> catalog = {mean(), median()};
+    static const std::vector<AggregatorSpec> catalog = {mean(), median(), krum()};
     return catalog;
 }
 

@@ -43,6 +43,9 @@ public:
     /// None: the rule needs whole updates.
     virtual ColumnRule column_rule() const = 0;
 
+    /// With fewer updates than this there is to be no step.
+    virtual std::size_t least_updates() const { return 1; }
+
     virtual void zero_init(std::size_t num_floats, MemorySpace space) = 0;
     virtual void aggregate(const Update& update) = 0;
 

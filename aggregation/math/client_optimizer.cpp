@@ -48,6 +48,13 @@ const std::vector<OptimizerSpec>& optimizer_catalog() {
 
 const OptimizerSpec& optimizer_spec(const std::string& name) { return entry_of(optimizer_catalog(), name, "optimizer"); }
 
+std::vector<std::string> optimizers_with_sgd_steps() {
+    std::vector<std::string> names;
+    for (const OptimizerSpec& spec : optimizer_catalog())
+        if (spec.sgd_steps) names.push_back(spec.name);
+    return names;
+}
+
 std::size_t num_state_vectors(const OptimizerOptions& options) {
     return std::visit([](const auto& rule) { return vectors_of(rule); }, options);
 }

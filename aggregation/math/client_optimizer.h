@@ -22,6 +22,7 @@ struct OptimizerSpec {
     std::string name;
     std::string summary;  // what it does: half a line
     std::vector<KeySpec> keys;
+    bool sgd_steps = false;  // build() gives SgdOptions, with which others than a ClientOptimizer can step, too
     /// Of values that are right each by itself; null: nothing can be wrong.
     std::optional<KeyProblem> (*check)(const Values& values) = nullptr;
     /// `values`: of all its keys.
@@ -33,6 +34,9 @@ const std::vector<OptimizerSpec>& optimizer_catalog();
 
 /// The name must exist.
 const OptimizerSpec& optimizer_spec(const std::string& name);
+
+/// Names of those with sgd_steps.
+std::vector<std::string> optimizers_with_sgd_steps();
 
 /// Vectors as long as the parameters that it keeps from step to step: 0 for plain SGD, 1 with momentum, 2 for Adam.
 std::size_t num_state_vectors(const OptimizerOptions& options);

@@ -34,6 +34,7 @@ OptimizerSpec sgd() {
                   .range = at_least(0),
                   .doc = "L2 penalty added to the gradient, as torch.optim.SGD does; typically 0–0.001."},
                  {.name = "nesterov", .default_value = false, .doc = "Nesterov's form of momentum; needs momentum above 0."}},
+        .sgd_steps = true,
         .check = nesterov_without_momentum,
         .build = sgd_options};
 }

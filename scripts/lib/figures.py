@@ -270,6 +270,13 @@ def age_of(root, file, code):
     return f"{file}: measured at {commit}; since then {len(later)} commit{'s' if len(later) > 1 else ''} changed {', '.join(paths)}{again}" if later else ""
 
 
+def unmarked(root, files):
+    """The manifests of measurements from which no document takes a figure by a mark: their own tables may be as old."""
+    ran = subprocess.run(["git", "-C", root, "ls-files", "results/**/manifest.json"], capture_output=True, text=True, check=False)
+    folders = [name.removesuffix("manifest.json") for name in ran.stdout.split()]
+    return [f"{folder}manifest.json" for folder in folders if not any(file.startswith(folder) for file in files)]
+
+
 def check(root, documents, write=False):
     """Findings of scripts/check: figures that are not those of their files, marks that cannot be followed, and, as Warned, figures that are
     older than the code they speak of. `documents`: Markdown files, relative to the root; `write` renews the figures in them."""
@@ -291,5 +298,5 @@ def check(root, documents, write=False):
         code = code_of(root)
     except FigureError as error:
         return [*found, str(error)]
-    ages = (age_of(root, file, code) for file in dict.fromkeys(files))
+    ages = (age_of(root, file, code) for file in [*dict.fromkeys(files), *unmarked(root, files)])
     return [*found, *(Warned(age) for age in ages if age)]

@@ -107,7 +107,7 @@ std::optional<RunFolder> new_folder(const Experiment& run, const RunOptions& opt
     return std::optional<RunFolder>(
         std::in_place,
         claim_new_folder(options.out.empty() ? make_default_run_folder(run.config.name) : options.out, options.overwrite),
-        run.config, from_file ? checkpoint_of(run, {}, {}) : "");
+        run.config, from_file ? checkpoint_of(run, {}, {}).pieces.whole() : "");
 }
 
 int start_run(const RunOptions& options, Ranks& ranks) {

@@ -158,8 +158,9 @@ clients::ClientResult train_alone(const Experiment& run, clients::TrainingStep& 
 }
 
 /// Where clients are trained at once, with those of its cohort that it was trained with: they share a batched step's shape.
-clients::ClientResult train_told(const Experiment& run, const ReplayOptions& options, const std::vector<RecordedClient>& cohort,
-                                 const RecordedClient& recorded, const Say& say) {
+clients::ClientResult train_recorded(const Experiment& run, const ReplayOptions& options,
+                                     const std::vector<RecordedClient>& cohort, const RecordedClient& recorded,
+                                     const Say& say) {
     const auto trainer = clients::make_trainer(run.worker_plan, run.dataset, run.arena->frozen());
     const auto round = static_cast<std::uint32_t>(recorded.sent_round - 1);
     std::size_t place = 0;
@@ -172,15 +173,15 @@ clients::ClientResult train_told(const Experiment& run, const ReplayOptions& opt
     }
     if (together.size() > 1) {
         std::vector<clients::RowClient> rows;
-        std::size_t told = 0;
+        std::size_t its_row = 0;
         for (const std::size_t other : clients::places_of_rows(run.worker_plan.training, together)) {
-            if (first + other == place) told = rows.size();
+            if (first + other == place) its_row = rows.size();
             rows.push_back(together[other]);
         }
-        LoggedRow step(trainer->batched_step(), told, say);
+        LoggedRow step(trainer->batched_step(), its_row, say);
         clients::UploadChain upload(run.worker_plan.upload, run.layout);
         return clients::train_clients(step, run.worker_plan.training, run.strategy.objective_in(round), round, rows,
-                                      run.server.model(), &upload)[told];
+                                      run.server.model(), &upload)[its_row];
     }
     if (run.strategy.keeps_control_variates()) {
         clients::CorrectedStep corrected(trainer->step());
@@ -219,7 +220,7 @@ bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& 
                         : fmt::format(", rounds {} to {} run again", first + 1, recorded.sent_round - 1)));
     const std::string difference = run_recorded_rounds(run, record, recorded.sent_round - 1);
     const clients::ClientResult result =
-        train_told(run, options, record[static_cast<std::size_t>(options.round - 1)].clients, recorded, say);
+        train_recorded(run, options, record[static_cast<std::size_t>(options.round - 1)].clients, recorded, say);
     if (result.update_hash == recorded.update_hash) {
         say(fmt::format("update_hash {:016x}: the bits of the run", result.update_hash));
         return true;

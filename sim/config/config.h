@@ -50,11 +50,6 @@ struct ModelConfig {
     std::vector<std::string> frozen{};  // patterns of parameters that nobody trains
 };
 
-struct OptimizerConfig {
-    std::string name = "sgd";  // of aggregation/math/client_optimizer.h
-    Values values;             // of its keys; complete once loaded
-};
-
 struct LrScheduleConfig {
     std::string name = "constant";  // of sim/schedules
     Values values;                  // of its keys; complete once loaded
@@ -72,7 +67,7 @@ struct TrainingConfig {
     std::string engine = "auto";                   // auto | libtorch | direct
     std::string precision = "f32";                 // f32 | tf32 | bf16
     bool graph = false;
-    OptimizerConfig optimizer;
+    Chosen optimizer{"sgd"};          // of aggregation/math/client_optimizer.h
     std::optional<double> clip_norm;  // empty: gradients as they are
     LrScheduleConfig lr_schedule;
 
@@ -88,7 +83,7 @@ struct StrategyConfig {
     bool client_state() const { return local_rule_spec(parts_of(name, parts).local.name).client_state; }
     /// It follows from their steps by plain SGD.
     bool state_of_steps() const {
-        const PartChoice local = parts_of(name, parts).local;
+        const Chosen local = parts_of(name, parts).local;
         const LocalRuleSpec& rule = local_rule_spec(local.name);
         return rule.state_of_steps != nullptr && rule.state_of_steps(completed(local.values, rule.keys));
     }
@@ -132,12 +127,6 @@ struct FailuresConfig {
 struct CheckpointConfig {
     std::optional<std::int64_t> every;  // rounds; empty: auto
     std::int64_t keep = 2;              // newest checkpoints that stay
-};
-
-/// One line of `upload:`, a step of the chain (clients/uploads/upload.h).
-struct UploadConfig {
-    std::string name;
-    Values values;  // of its keys
 };
 
 /// One line of `faults:`: what is to go wrong, and where.
@@ -187,8 +176,8 @@ struct RunConfig {
     FailuresConfig failures;
     CheckpointConfig checkpoint;
     std::vector<FaultConfig> faults;
-    std::vector<UploadConfig> upload;
-    DevicesConfig devices;  // clock virtual
+    std::vector<Chosen> upload;  // steps of the chain (clients/uploads/upload.h)
+    DevicesConfig devices;       // clock virtual
 
     /// `seeds`, each as given, or else `seed`.
     Seeds all_seeds() const;

@@ -138,7 +138,7 @@ void describe_model(Visitor& visitor, ModelConfig& model) {
 }
 
 void describe_training(Visitor& visitor, TrainingConfig& training) {
-    OptimizerConfig& optimizer = training.optimizer;
+    Chosen& optimizer = training.optimizer;
     visitor.begin({.name = "training", .doc = "What a client does in a round."});
     visitor.field({.name = "cohort", .target = &training.cohort, .range = between(1, kMost), .default_note = "all clients",
                    .doc = "Clients asked to train in a round, at most partition.clients; give it or participation (|S|)."});
@@ -201,7 +201,7 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
                    .doc = "How much an update counts: examples, by its client's number of training examples (n_k); uniform, all alike."});
     strategy.weighting = weighting == "uniform" ? Weighting::Uniform : Weighting::Examples;
     strategy.parts = parts_of(strategy.name, std::move(strategy.parts));
-    const auto part = [&](const char* key, PartChoice& choice, const auto& catalog, const char* doc) {
+    const auto part = [&](const char* key, Chosen& choice, const auto& catalog, const char* doc) {
         visitor.field({.name = key, .target = &choice.name, .choices = names_of(catalog), .default_note = "the strategy's own",
                        .doc = doc + summaries_of(catalog)});
         describe_keys(visitor, key, choice.name, choice.values, choices_of(catalog));
@@ -212,7 +212,7 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
     visitor.end();
 }
 
-void describe_upload(Visitor& visitor, UploadConfig& step) {
+void describe_upload(Visitor& visitor, Chosen& step) {
     const auto& catalog = clients::upload_catalog();
     visitor.field({.name = "name", .target = &step.name, .choices = names_of(catalog), .required = true, .doc = summaries_of(catalog)});
     describe_keys(visitor, "name", step.name, step.values, choices_of(catalog));
@@ -376,7 +376,7 @@ void describe(Visitor& visitor, RunConfig& run) {
          .item = [&run](Visitor& each, std::size_t index) { describe_upload(each, run.upload[index]); },
          .example =
              [](Visitor& each) {
-                 UploadConfig step;
+                 Chosen step;
                  describe_upload(each, step);
              }});
     describe_loop(visitor, run);

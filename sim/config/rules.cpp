@@ -15,6 +15,7 @@
 #include <bit>
 #include <cctype>
 #include <cmath>
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -135,10 +136,10 @@ void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mod
                            fmt::format("{} is more than training.clients_per_slot, and clients trained at once share a slot; "
                                        "allowed: 1 to {}, or raise clients_per_slot",
                                        at_once, *training.clients_per_slot));
-    if (at_once > 1 && training.optimizer.name != "sgd")
-        throw source.error("training.optimizer.name", fmt::format("clients trained at once have only one; allowed with "
-                                                                  "clients_at_once above 1: sgd, not {}",
-                                                                  training.optimizer.name));
+    if (at_once > 1 && !aggregation::optimizer_spec(training.optimizer.name).sgd_steps)
+        throw source.error("training.optimizer.name",
+                           fmt::format("clients trained at once step by SGD; allowed with clients_at_once above 1: {}, not {}",
+                                       fmt::join(aggregation::optimizers_with_sgd_steps(), ", "), training.optimizer.name));
     if (at_once > 1 && training.clip_norm)
         throw source.error("training.clip_norm",
                            "gradients of clients trained at once are not clipped; leave it out, or "
@@ -154,14 +155,14 @@ void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mod
 
 /// Clients that keep something from round to round, each from its own training.
 void check_client_state(const RunConfig& run, const std::string& who, const ConfigSource& source) {
-    const OptimizerConfig& optimizer = run.training.optimizer;
+    const Chosen& optimizer = run.training.optimizer;
     const auto refuse = [&](const char* key, const std::string& problem) {
         throw source.error(key, fmt::format("{} {}", who, problem));
     };
-    if (run.strategy.state_of_steps() && optimizer.name != "sgd")
+    if (run.strategy.state_of_steps() && !aggregation::optimizer_spec(optimizer.name).sgd_steps)
         refuse("training.optimizer.name",
-               fmt::format("takes its clients' steps for plain SGD's; allowed: sgd, not {}, or strategy.option 1",
-                           optimizer.name));
+               fmt::format("takes its clients' steps for plain SGD's; allowed: {}, not {}, or strategy.option 1",
+                           fmt::join(aggregation::optimizers_with_sgd_steps(), ", "), optimizer.name));
     if (run.strategy.state_of_steps() && optimizer.values.number_or("momentum", 0.0) > 0.0)
         refuse("training.optimizer.momentum", "takes its clients' steps for plain SGD's; allowed: 0, or strategy.option 1");
     if (run.training.least_per_slot() > 1)
@@ -204,6 +205,11 @@ std::string who_keeps_state(const RunConfig& run, const StrategySpec& strategy) 
     return local == strategy.local ? fmt::format("strategy '{}'", strategy.name) : fmt::format("local rule '{}'", local);
 }
 
+/// Updates that one server step takes.
+std::int64_t most_arrivals(const RunConfig& run) {
+    return mode_spec(run.mode.name).steps_by_arrival ? 1 : run.mode.quorum().value_or(run.cohort_size());
+}
+
 void check_strategy(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
     check_parts_with_mode(run, strategy, source);
     if (run.strategy.client_state()) check_client_state(run, who_keeps_state(run, strategy), source);
@@ -211,6 +217,12 @@ void check_strategy(const RunConfig& run, const StrategySpec& strategy, const Co
     if (run.training.least_per_slot() > 1 && rule.single_updates)
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
                            fmt::format("aggregator '{}' looks at every client's own update; allowed: 1", rule.name));
+    const std::size_t least = rule.build(completed(run.strategy.parts.aggregator.values, rule.keys))->least_updates();
+    if (const std::int64_t most = most_arrivals(run); std::cmp_less(most, least))
+        throw source.error(
+            run.mode.quorum() ? "mode.quorum" : "training.cohort",
+            fmt::format("aggregator '{}' needs {} updates, {} arrive in a round; allowed with its keys here: {} or more",
+                        rule.name, least, most, least));
 }
 
 /// Keys of which the mode takes only some values.
@@ -228,7 +240,7 @@ void check_limits(const RunConfig& run, const ModeSpec& mode, const ConfigSource
 
 /// What takes the place of the strategy's own: the mode's rate, its weights.
 void check_server_part(const RunConfig& run, const ModeSpec& mode, const ConfigSource& source) {
-    const PartChoice& server = run.strategy.parts.server;
+    const Chosen& server = run.strategy.parts.server;
     const bool plain = aggregation::server_optimizer_spec(server.name).replaceable;  // any other is refused by its name
     if (!mode.rate_key.empty() && plain && server.values.number_or("server_lr", 1.0) != 1.0)
         throw source.error("strategy.server_lr",
@@ -295,7 +307,7 @@ void check_upload(const RunConfig& run, const StrategySpec& strategy, const Conf
 }
 
 void check_failures(const RunConfig& run, const ConfigSource& source) {
-    const std::int64_t most = mode_spec(run.mode.name).steps_by_arrival ? 1 : run.mode.quorum().value_or(run.cohort_size());
+    const std::int64_t most = most_arrivals(run);
     if (run.failures.min_updates > most)
         throw source.error("failures.min_updates",
                            fmt::format("{} is more than arrive in a round; allowed: 1 to {}", run.failures.min_updates, most));

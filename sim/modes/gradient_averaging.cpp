@@ -64,7 +64,8 @@ ModeSpec gradient_averaging() {
                    {"failures.policy", {"abort", "retry"}, "replicas cannot go on without one of them"},
                    {"training.clip_norm", {}, "each replica would clip a gradient of its own"},
                    {"training.local_steps", {}, "replicas go through their shares as a whole"},
-                   {"training.optimizer.name", {"sgd"}, "the run has one optimiser, whose momentum replicas hand on"}},
+                   {"training.optimizer.name", aggregation::optimizers_with_sgd_steps(),
+                    "the run has one optimiser, whose momentum replicas hand on"}},
         .any_workers = false,
         .gradient_vectors = 2,
         .velocity_vectors = 1,  // handed over at the end

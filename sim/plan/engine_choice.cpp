@@ -1,5 +1,6 @@
 #include "sim/plan/engine_choice.h"
 
+#include "aggregation/math/client_optimizer.h"
 #include "clients/direct/device/plan.h"
 #include "clients/direct/network.h"
 #include "clients/training/device_network.h"
@@ -39,7 +40,8 @@ std::string name_of(clients::Engine engine) { return engine == clients::Engine::
 
 bool trains_in_blocks(const RunConfig& run, aggregation::MemorySpace space, clients::Engine engine) {
     return engine == clients::Engine::Direct && space == aggregation::MemorySpace::Cuda &&
-           run.training.optimizer.name == "sgd" && !run.training.clip_norm && !run.strategy.client_state();
+           aggregation::optimizer_spec(run.training.optimizer.name).sgd_steps && !run.training.clip_norm &&
+           !run.strategy.client_state();
 }
 
 std::string direct_kernels(aggregation::MemorySpace space) {

@@ -3,6 +3,7 @@
 #include "aggregation/base/clock.h"
 #include "clients/training/engine.h"
 #include "sim/plan/experiment.h"
+#include "sim/plan/experiment_model.h"
 #include "sim/plan/memory_plan.h"
 
 #include <algorithm>
@@ -102,7 +103,8 @@ RunEstimate make_real(LoadedConfig loaded) {
     loaded.run.device = "cpu";
     const Experiment run = Experiment::to_inspect(loaded);
     const std::uint64_t workers = 1 + run.num_workers;  // with the coordinator, which holds LibTorch too
-    return {run.arena->geometry().total_bytes() + run.dataset.map().total_bytes() + workers * host_bytes_of_worker(run),
+    const std::uint64_t kept = client_state_bytes(run.config, run.layout, run.dataset.map().num_clients);
+    return {run.arena->geometry().total_bytes() + run.dataset.map().total_bytes() + kept + workers * host_bytes_of_worker(run),
             core_seconds(run)};
 }
 
@@ -126,7 +128,7 @@ std::string cost_key(RunConfig run) {
     run.faults.clear();
     for (const char* costs_nothing : {"lr", "weight_decay"}) run.training.optimizer.values.erase(costs_nothing);
     run.training.lr_schedule = {};
-    run.strategy = {};
+    if (!run.strategy.client_state()) run.strategy = {};
     run.stop = {};
     return to_yaml(run);
 }

@@ -149,7 +149,7 @@ clients::UploadPlan upload_plan(const RunConfig& run, std::uint64_t num_clients,
     plan.sampling_seed = run.all_seeds().sampling;
     plan.num_clients = num_clients;
     plan.num_together = num_together;
-    for (const UploadConfig& step : run.upload) plan.steps[plan.size++] = clients::upload_step(step.name, step.values);
+    for (const Chosen& step : run.upload) plan.steps[plan.size++] = clients::upload_step(step.name, step.values);
     return plan;
 }
 

@@ -89,6 +89,11 @@ struct Experiment {
     /// trains it.
     void keep_states(const Arrivals& arrived);
 
+    /// With fewer than this a round makes no server step.
+    std::uint64_t least_updates() const {
+        return std::max(static_cast<std::uint64_t>(config.failures.min_updates), strategy.aggregator->least_updates());
+    }
+
     /// Before a checkpoint: what clients keep comes to rank 0. To be called by all ranks. Throws as Ranks::exchange.
     void bring_states();
 

@@ -24,6 +24,11 @@ std::uint64_t exchange_floats(const clients::Cut& cut, const RunConfig& run) {
     return 2 * ((floats + 15) / 16 * 16);
 }
 
+/// In all rounds together, at most.
+std::uint64_t clients_seen(const RunConfig& run, std::uint64_t num_clients) {
+    return std::min(num_clients, static_cast<std::uint64_t>(run.rounds) * static_cast<std::uint64_t>(run.cohort_size()));
+}
+
 /// Before the model is built: filling billions of parameters takes a while, and the memory they need is known without.
 void require_model_memory(const LoadedConfig& loaded, const clients::ModelSpec& model, MemorySpace space,
                           std::uint32_t num_workers) {
@@ -65,19 +70,24 @@ aggregation::Layout what_travels(const RunConfig& run, const aggregation::Layout
     return travels;
 }
 
+std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Layout& layout, std::uint64_t num_clients) {
+    if (!run.strategy.client_state()) return 0;
+    return clients_seen(run, num_clients) * aggregation::ClientStates::bytes_each(layout.num_trainable());
+}
+
 aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const Strategy& strategy,
                                              const aggregation::Layout& layout, std::uint64_t num_clients) {
     if (!strategy.keeps_control_variates()) return {};
     const std::uint64_t each = aggregation::ClientStates::bytes_each(layout.num_trainable());
-    const std::uint64_t seen = std::min(
-        num_clients, static_cast<std::uint64_t>(loaded.run.rounds) * static_cast<std::uint64_t>(loaded.run.cohort_size()));
+    const std::uint64_t seen = clients_seen(loaded.run, num_clients);
     const std::uint64_t available = this_machine().available_memory;
-    if (seen > available / each)
+    if (seen > available / 2 / each)
         throw loaded.source->error(
             "strategy.name",
             fmt::format(
-                "strategy '{}' keeps {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({}); {} bytes "
-                "({}) are available; use fewer clients, a smaller model or another strategy",
+                "strategy '{}' keeps {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({}), and twice "
+                "that while a run is taken up again; {} bytes ({}) are available; use fewer clients or rounds, a smaller model "
+                "or another strategy",
                 strategy.name, each, human_bytes(each), seen, seen * each, human_bytes(seen * each), available,
                 human_bytes(available)));
     return aggregation::ClientStates::create(num_clients, layout.num_trainable());

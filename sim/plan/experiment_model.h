@@ -24,8 +24,11 @@ aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec
 /// The model's layout, and behind it what the strategy has travel with it: control variates, one value for each parameter.
 aggregation::Layout what_travels(const RunConfig& run, const aggregation::Layout& layout);
 
-/// For what clients keep; for nothing where the strategy has them keep nothing. Throws ConfigError where all whom the run may see would need
-/// more memory than there is.
+/// Of what clients keep, once all are seen that can be; 0: nothing.
+std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Layout& layout, std::uint64_t num_clients);
+
+/// For what clients keep; for nothing where the strategy has them keep nothing. Throws ConfigError where all that the run may come to does not
+/// fit twice: a run that is taken up again reads its checkpoint beside it.
 aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const Strategy& strategy,
                                              const aggregation::Layout& layout, std::uint64_t num_clients);
 

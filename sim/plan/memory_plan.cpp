@@ -17,15 +17,18 @@ namespace {
 constexpr std::uint64_t kProcessBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kRehearsedSteps = 8;
 
+bool has_whole_gradient(const RunConfig& run) {
+    return local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name).whole_gradient;
+}
+
 /// Vectors of [P] that a worker keeps for itself.
 std::uint64_t vectors_of_worker(const RunConfig& run, const ModeSpec& mode, std::uint64_t most_per_slot) {
     std::uint64_t vectors = 2;
     const std::uint64_t state_vectors = aggregation::num_state_vectors(optimizer_options(run.training.optimizer));
     vectors += state_vectors * (1 + mode.velocity_vectors);
-    const bool proximal = run.strategy.parts.local.values.number_or("proximal_mu", 0.0) > 0.0;
-    const std::uint64_t in_one_piece = run.training.clip_norm ? 2
-                                       : proximal             ? 1
-                                                              : 0;  // the gradient, zeros to take its norm with
+    const std::uint64_t in_one_piece = run.training.clip_norm    ? 2  // with zeros to take its norm
+                                       : has_whole_gradient(run) ? 1
+                                                                 : 0;
     const bool corrected = run.strategy.client_state();
     vectors += std::max({mode.gradient_vectors, in_one_piece, std::uint64_t{corrected}}) + (corrected ? 1 : 0);
     if (!run.upload.empty()) ++vectors;  // the update that a step looks at
@@ -58,11 +61,12 @@ std::uint64_t host_bytes_of_worker(const Experiment& run) {
 }
 
 std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
-    RunConfig rehearsed = run;
-    const bool proximal = rehearsed.strategy.parts.local.values.erase("proximal_mu") > 0;
+    RunConfig rehearsed = run;  // on the loss alone
+    const bool whole = has_whole_gradient(run);
+    if (whole) rehearsed.strategy.parts.local = {"plain"};
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     const std::uint64_t vectors = vectors_of_worker(run, mode_spec(run.mode.name), std::max(most_per_slot, at_once)) -
-                                  vectors_of_worker(rehearsed, ModeSpec{}, at_once) + (proximal && run.training.graph ? 1 : 0);
+                                  vectors_of_worker(rehearsed, ModeSpec{}, at_once) + (whole && run.training.graph ? 1 : 0);
     return vectors * num_floats * sizeof(float);
 }
 

@@ -18,7 +18,7 @@ ModeInput input_of(const RunConfig& run) {
 
 }  // namespace
 
-aggregation::OptimizerOptions optimizer_options(const OptimizerConfig& optimizer) {
+aggregation::OptimizerOptions optimizer_options(const Chosen& optimizer) {
     const aggregation::OptimizerSpec& spec = aggregation::optimizer_spec(optimizer.name);
     return spec.build(completed(optimizer.values, spec.keys));
 }

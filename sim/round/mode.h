@@ -13,7 +13,7 @@ namespace fedhive::sim {
 Mode make_mode(const RunConfig& run);
 
 /// The optimiser of the config: of each client, or of the server where that steps by gradients.
-aggregation::OptimizerOptions optimizer_options(const OptimizerConfig& optimizer);
+aggregation::OptimizerOptions optimizer_options(const Chosen& optimizer);
 
 /// The strategy of the config, with the server's part taken over by a mode that has its own. Where the strategy's stands, a model's buffers
 /// take the mean.

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <list>
 #include <set>
 
 namespace fedhive::sim {
@@ -38,7 +37,7 @@ BitsEnvironment environment_of(const Experiment& run) {
     return environment;
 }
 
-std::string checkpoint_of(const Experiment& run, const Progress& progress, const TablePositions& tables) {
+CheckpointOfRun checkpoint_of(const Experiment& run, const Progress& progress, const TablePositions& tables) {
     const Checkpoint checkpoint{.round = run.server.round,
                                 .version = run.server.version,
                                 .config = to_yaml(run.config),
@@ -49,10 +48,10 @@ std::string checkpoint_of(const Experiment& run, const Progress& progress, const
                                 .progress = progress,
                                 .now_s = run.server.now_s,
                                 .in_flight = run.server.in_flight};
-    std::list<aggregation::HostView> on_host;
+    CheckpointOfRun result;
     std::vector<NamedVector> vectors;
     const auto add = [&](const std::string& name, aggregation::ConstParamSpan values) {
-        vectors.push_back({name, on_host.emplace_back(values)});
+        vectors.push_back({name, result.on_host.emplace_back(values)});
     };
     add("model", run.server.region());
     for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.travels.num_floats(), run.space))
@@ -60,9 +59,10 @@ std::string checkpoint_of(const Experiment& run, const Progress& progress, const
     std::set<std::uint64_t> added{run.server.version};
     for (const InFlight& client : run.server.in_flight)
         if (added.insert(client.version).second) add(base_name(client.version), run.arena->global(client.global_index));
-    vectors.push_back({"frozen", on_host.emplace_back(run.arena->frozen()), &run.frozen});
+    vectors.push_back({"frozen", result.on_host.emplace_back(run.arena->frozen()), &run.frozen});
     aggregation::synchronize(run.space);
-    return encode_checkpoint(checkpoint, run.travels, vectors, run.client_states);
+    result.pieces = encode_checkpoint(checkpoint, run.travels, vectors, run.client_states);
+    return result;
 }
 
 Checkpointer::Checkpointer(Experiment& run, RunFolder* folder, const Reporter& reporter, std::optional<std::int64_t> newest)
@@ -93,7 +93,11 @@ void Checkpointer::write() {
     const std::int64_t start_ns = now_ns();
     // The tables first: a checkpoint never points beyond what is on the disk.
     const TablePositions tables = folder_->sync_tables();
-    write_file(checkpoint_path(folder_->path(), run_.server.round), checkpoint_of(run_, reporter_.progress(), tables));
+    const CheckpointOfRun checkpoint = checkpoint_of(run_, reporter_.progress(), tables);
+    write_file(checkpoint_path(folder_->path(), run_.server.round), [&](const WritePart& write_part) {
+        write_part(checkpoint.pieces.head);
+        for (const std::string_view piece : checkpoint.pieces.data) write_part(piece);
+    });
     newest_ = run_.server.round;
     remove_others();
     written_ns_ = now_ns();

@@ -5,16 +5,22 @@
 #include "sim/run/reporter.h"
 #include "sim/run/run_folder.h"
 
+#include <list>
 #include <optional>
-#include <string>
 
 namespace fedhive::sim {
 
 /// What decides last bits of `run` in this process.
 BitsEnvironment environment_of(const Experiment& run);
 
-/// What `run` is now, in host memory, as a checkpoint's bytes.
-std::string checkpoint_of(const Experiment& run, const Progress& progress, const TablePositions& tables);
+/// A checkpoint's bytes, and what of them lay on a GPU.
+struct CheckpointOfRun {
+    std::list<aggregation::HostView> on_host;
+    StatePieces pieces;  // look at `on_host`, and at the run
+};
+
+/// What `run` is now. Memory: in host memory no second time what lies there.
+CheckpointOfRun checkpoint_of(const Experiment& run, const Progress& progress, const TablePositions& tables);
 
 class Checkpointer {
 public:

@@ -37,7 +37,7 @@ void take_in(Experiment& run, Fleet& fleet, const Arrivals& arrived, RoundRecord
     Strategy& strategy = run.strategy;
     ServerState& server = run.server;
     if (run.mode.in_place()) return server.stepped_in_place();  // what was written stays, however little it is
-    if (arrived.num_arrived < static_cast<std::uint64_t>(run.config.failures.min_updates)) return;
+    if (arrived.num_arrived < run.least_updates()) return;
     aggregation::Aggregator& sum = fleet.with_workers(*strategy.aggregator, arrived);
     sum.zero_init(run.travels.num_floats(), run.space);
     for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);

@@ -2,6 +2,7 @@
 
 #include "sim/machine/machine.h"
 #include "sim/plan/engine_choice.h"
+#include "sim/plan/experiment_model.h"
 #include "sim/plan/memory_plan.h"
 #include "sim/run/rank_agreement.h"
 
@@ -129,7 +130,7 @@ std::string describe_clients_evaluation(const Experiment& run) {
 std::string describe_strategy(const StrategyConfig& strategy) {
     const StrategyParts own = parts_of(strategy.name);
     std::vector<std::string> others;
-    const auto look = [&](const PartChoice& part, const PartChoice& its_own) {
+    const auto look = [&](const Chosen& part, const Chosen& its_own) {
         if (part.name != its_own.name) others.push_back(part.name);
     };
     look(strategy.parts.local, own.local);
@@ -175,8 +176,10 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     const std::string on_gpu = run.space == aggregation::MemorySpace::Host
                                    ? ""
                                    : fmt::format(", {} of it on the GPU too", human_bytes(data.example_bytes()));
-    text += fmt::format("memory      arena {} in {} slots · data {}{}{}\n", human_bytes(run.arena->geometry().total_bytes()),
-                        run.arena->geometry().num_slots, human_bytes(data.total_bytes()), on_gpu, each);
+    const std::uint64_t kept = client_state_bytes(config, run.layout, data.num_clients);
+    const std::string kept_by_clients = kept == 0 ? "" : fmt::format(" · kept by clients up to {}", human_bytes(kept));
+    text += fmt::format("memory      arena {} in {} slots · data {}{}{}{}\n", human_bytes(run.arena->geometry().total_bytes()),
+                        run.arena->geometry().num_slots, human_bytes(data.total_bytes()), on_gpu, kept_by_clients, each);
     text += fmt::format("folder      {}\n", folder);
     return text;
 }

@@ -256,7 +256,7 @@ nlohmann::ordered_json seconds_to_json(const Progress& progress) {
 
 std::string base_name(std::uint64_t version) { return fmt::format("base.{}", version); }
 
-std::string encode_checkpoint(const Checkpoint& checkpoint, const Layout& layout, std::span<const NamedVector> vectors,
+StatePieces encode_checkpoint(const Checkpoint& checkpoint, const Layout& layout, std::span<const NamedVector> vectors,
                               const aggregation::ClientStates& states) {
     std::vector<Tensor> tensors = tensors_of(layout, vectors);
     for (const std::uint64_t client : states.keepers())
@@ -264,12 +264,14 @@ std::string encode_checkpoint(const Checkpoint& checkpoint, const Layout& layout
                            "F32",
                            {states.floats()},
                            {reinterpret_cast<const char*>(states.of(client).data), states.floats() * sizeof(float)}});
-    std::string content = encode_state(tensors, metadata_of(checkpoint));
-    const std::size_t key = content.find(kHashKey);
+    StatePieces pieces = state_pieces(tensors, metadata_of(checkpoint));
+    const std::size_t key = pieces.head.find(kHashKey);
     FEDHIVE_CHECK(key != std::string::npos, "a state file's header without the hash's key");
-    const std::size_t digits = key + kHashKey.size();
-    content.replace(digits, kHashDigits, hash_around(content, digits));
-    return content;
+    Sha256 hash;  // the digits' place holds zeros
+    hash.update(pieces.head.data(), pieces.head.size());
+    for (const std::string_view piece : pieces.data) hash.update(piece.data(), piece.size());
+    pieces.head.replace(key + kHashKey.size(), kHashDigits, hash.hex_digest());
+    return pieces;
 }
 
 CheckpointFile read_checkpoint(const std::filesystem::path& file) {

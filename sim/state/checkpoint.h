@@ -93,8 +93,8 @@ struct NamedVector {
     const aggregation::Layout* layout = nullptr;  // null: that of the model
 };
 
-/// The bytes of the file.
-std::string encode_checkpoint(const Checkpoint& checkpoint, const aggregation::Layout& layout,
+/// The bytes of the file; what clients keep and the vectors are looked at, not copied.
+StatePieces encode_checkpoint(const Checkpoint& checkpoint, const aggregation::Layout& layout,
                               std::span<const NamedVector> vectors, const aggregation::ClientStates& states = {});
 
 /// A checkpoint that cannot be used: torn, changed, unreadable. The one before may do.

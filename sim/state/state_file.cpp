@@ -184,24 +184,35 @@ const Tensor* StateFile::find(std::string_view name) const {
     return found == tensors.end() ? nullptr : &*found;
 }
 
-std::string encode_state(std::span<const Tensor> tensors, const std::map<std::string, std::string>& metadata) {
+std::string StatePieces::whole() const {
+    std::size_t size = head.size();
+    for (const std::string_view piece : data) size += piece.size();
+    std::string content;
+    content.reserve(size);
+    content += head;
+    for (const std::string_view piece : data) content += piece;
+    return content;
+}
+
+StatePieces state_pieces(std::span<const Tensor> tensors, const std::map<std::string, std::string>& metadata) {
     const std::string* twice = name_given_twice(tensors);
     FEDHIVE_CHECK(twice == nullptr, "two tensors have the name '{}'", shown(*twice));
-    std::uint64_t data_bytes = 0;
+    StatePieces pieces;
     for (const Tensor& tensor : tensors) {
         const std::string problem = problem_of(tensor);
         FEDHIVE_CHECK(problem.empty() && tensor.name != kMetadata, "{} {}", shown(tensor.name), problem);
-        data_bytes += tensor.data.size();
+        pieces.data.push_back(tensor.data);
     }
     const std::string header = header_of(tensors, metadata);
     const std::uint64_t length = header.size();
     FEDHIVE_CHECK(length <= kMaxHeaderBytes, "a header of {} bytes", length);
-    std::string content;
-    content.reserve(sizeof length + length + data_bytes);
-    content.append(reinterpret_cast<const char*>(&length), sizeof length);
-    content += header;
-    for (const Tensor& tensor : tensors) content += tensor.data;
-    return content;
+    pieces.head.assign(reinterpret_cast<const char*>(&length), sizeof length);
+    pieces.head += header;
+    return pieces;
+}
+
+std::string encode_state(std::span<const Tensor> tensors, const std::map<std::string, std::string>& metadata) {
+    return state_pieces(tensors, metadata).whole();
 }
 
 StateFile decode_state(std::string content, const std::string& what) {

@@ -32,8 +32,19 @@ struct StateFile {
     const Tensor* find(std::string_view name) const;
 };
 
-/// The bytes of a file with these tensors, data in the order given, the first at a multiple of 8 bytes. Throws Fault for what
-/// decode_state would refuse: a name given twice, data whose length does not fit dtype and shape, text that is not UTF-8.
+/// The bytes of a file in pieces, the tensors' data where they lie.
+struct StatePieces {
+    std::string head;                    // the header and, before it, its length
+    std::vector<std::string_view> data;  // of one tensor after the other
+
+    std::string whole() const;
+};
+
+/// A file with these tensors, data in the order given, the first at a multiple of 8 bytes. Throws Fault for what decode_state would
+/// refuse: a name given twice, data whose length does not fit dtype and shape, text that is not UTF-8.
+StatePieces state_pieces(std::span<const Tensor> tensors, const std::map<std::string, std::string>& metadata);
+
+/// The same, copied into one piece.
 std::string encode_state(std::span<const Tensor> tensors, const std::map<std::string, std::string>& metadata);
 
 /// Reads what encode_state or another writer of safetensors made, as strictly as the safetensors package: the tensors' ranges cover

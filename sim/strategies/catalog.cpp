@@ -11,6 +11,7 @@ StrategySpec fedyogi();
 StrategySpec fedadagrad();
 StrategySpec scaffold();
 StrategySpec median();
+StrategySpec krum();
 
 LocalRuleSpec local_plain();
 LocalRuleSpec local_prox();
@@ -18,7 +19,7 @@ LocalRuleSpec local_scaffold();
 
 const std::vector<StrategySpec>& strategy_catalog() {
     static const std::vector<StrategySpec> catalog = {
-        fedavg(), fedavgm(), fedprox(), fedadam(), fedyogi(), fedadagrad(), scaffold(), median(),
+        fedavg(), fedavgm(), fedprox(), fedadam(), fedyogi(), fedadagrad(), scaffold(), median(), krum(),
     };
     return catalog;
 }

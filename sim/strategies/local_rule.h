@@ -13,8 +13,9 @@ struct Strategy;
 
 struct LocalRuleSpec {
     std::string name;
-    std::string summary;        // what it does, and its source: half a line
-    std::vector<KeySpec> keys;  // flat in the `strategy:` section
+    std::string summary;          // what it does, and its source: half a line
+    std::vector<KeySpec> keys;    // flat in the `strategy:` section
+    bool whole_gradient = false;  // its term is added to a gradient in one piece, which a worker keeps for it
     // What it asks of a mode (modes_of, sim/modes/mode_spec.h).
     bool client_term = false;   // clients minimise more than their loss, so they have to take local steps of their own
     bool client_state = false;  // clients keep something from round to round, which changes when their update is accepted

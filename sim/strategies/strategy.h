@@ -63,16 +63,11 @@ const std::vector<StrategySpec>& strategy_catalog();
 /// The name must exist.
 const StrategySpec& strategy_spec(const std::string& name);
 
-/// A part by its name, with the values of its keys.
-struct PartChoice {
-    std::string name;  // empty: the strategy's own
-    Values values{};
-};
-
+/// An empty name: the strategy's own.
 struct StrategyParts {
-    PartChoice local{};
-    PartChoice aggregator{};
-    PartChoice server{};
+    Chosen local{};
+    Chosen aggregator{};
+    Chosen server{};
 };
 
 /// `given`, with the strategy's own parts where none is named. The name must exist.

@@ -62,8 +62,10 @@ void server_optimizers_conform(MemorySpace space) {
     for (const std::size_t size : {kSize, std::size_t{8193}, std::size_t{100003}}) references_are_followed(space, size);
 
     conformance::server_optimizer_conforms([] { return make_server_sgd({.lr = 0.7F, .momentum = 0.0F}); }, space);
-    conformance::server_optimizer_conforms([] { return make_server_sgd(kMomentum); }, space);
-    conformance::server_optimizer_conforms([] { return make_server_adaptive(kAdam); }, space);
+    for (const ServerOptimizerSpec& spec : server_optimizer_catalog()) {
+        CAPTURE(spec.name);
+        conformance::server_optimizer_conforms([&] { return spec.build(completed({}, spec.keys)); }, space);
+    }
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.dont_write_bytecode = True
+sys.dont_write_bytecode = sys.pycache_prefix is None  # never beside the sources
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = [str(ROOT / ".deps/python"), str(ROOT / ".deps/report")]
 # What a section's data have to give: classes, clients, a test accuracy that labels of other examples would not reach; of numbers to tell, clients
@@ -51,7 +51,7 @@ def main(fedhive, section):
         folder = Path(name)
         write_patients(folder)
         path = os.pathsep.join([*PACKAGES, os.environ.get("PYTHONPATH", "")])
-        ran = subprocess.run([sys.executable, "-B", "-c", program], cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+        ran = subprocess.run([sys.executable, "-c", program], cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
         missing = re.search(r"^ModuleNotFoundError: (.*)$", ran.stderr, re.M)
         if missing:
             print(f"[skipped] {missing.group(1)}; scripts/setup --tests installs what is small")

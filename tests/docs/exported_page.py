@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.dont_write_bytecode = True
+sys.dont_write_bytecode = sys.pycache_prefix is None  # never beside the sources
 from pytorch_page import ROOT, numpy, skip, torch, write_data  # noqa: E402  finds PyTorch, or skips
 
 SECTIONS = ["## Any network of PyTorch", "## Frozen parts"]

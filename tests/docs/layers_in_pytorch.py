@@ -13,7 +13,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import NamedTuple
 
-sys.dont_write_bytecode = True
+sys.dont_write_bytecode = sys.pycache_prefix is None  # never beside the sources
 from pytorch_page import COMPARED_BY_A_STEP, ROOT, numpy, torch, write_idx  # noqa: E402  finds PyTorch, or skips
 
 from safetensors.torch import load_file, save_file  # noqa: E402

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.dont_write_bytecode = True
+sys.dont_write_bytecode = sys.pycache_prefix is None  # never beside the sources
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / ".deps/python"))
 sys.path.append(str(ROOT / ".deps/torch"))

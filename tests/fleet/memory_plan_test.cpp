@@ -28,9 +28,9 @@ TEST_SUITE("MemoryPlan") {
     TEST_CASE("WorkerTakesItsProcessAndItsVectors") {
         RunConfig run;
         CHECK(host_bytes_of_worker(run, 1000, 1) == (64U << 20) + 2 * 4000);
-        run.strategy.parts.local.values.set("proximal_mu", 0.1);  // the gradient in one piece
+        run.strategy.parts.local = {"prox"};  // the gradient in one piece
         CHECK(host_bytes_of_worker(run, 1000, 1) == (64U << 20) + 3 * 4000);
-        run.strategy.parts.local.values.set("proximal_mu", 0.0);
+        run.strategy.parts.local = {"plain"};
         run.training.optimizer.values.set("momentum", 0.9);
         CHECK(host_bytes_of_worker(run, 1000, 1) == (64U << 20) + 3 * 4000);
         CHECK(host_bytes_of_worker(run, 1000, 8) == (64U << 20) + (3 + 3) * 4000);  // log2(8) partial sums
@@ -59,7 +59,7 @@ TEST_SUITE("MemoryPlan") {
         CHECK(device_bytes_beyond_rehearsal(run, 1000, 8) == 3 * 4000);  // partial sums
         run.training.clients_at_once = 4;
         CHECK(device_bytes_beyond_rehearsal(run, 1000, 8) == 1 * 4000);  // two of them are rehearsed, and the rows are
-        run.strategy.parts.local.values.set("proximal_mu", 0.1);         // the gradient in one piece …
+        run.strategy.parts.local = {"prox"};                             // the gradient in one piece …
         CHECK(device_bytes_beyond_rehearsal(run, 1000, 8) == 2 * 4000);
         run.training.graph = true;  // … and the model that recorded steps pull towards
         CHECK(device_bytes_beyond_rehearsal(run, 1000, 8) == 3 * 4000);

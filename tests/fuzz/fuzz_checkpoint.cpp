@@ -33,10 +33,11 @@ std::string with_right_hash(std::string content) {
 /// What is accepted can be written again, and is then read as the same.
 void expect_same_again(const sim::Checkpoint& checkpoint, std::span<const sim::NamedVector> vectors,
                        const aggregation::Layout& layout, const fuzz::MemoryFile& file) {
-    const std::string content = sim::encode_checkpoint(checkpoint, layout, vectors);
+    const std::string content = sim::encode_checkpoint(checkpoint, layout, vectors).whole();
     file.set(content);
     const sim::CheckpointFile again = sim::read_checkpoint(file.path());
-    fuzz::expect(sim::encode_checkpoint(again.checkpoint, layout, vectors) == content, "a checkpoint read again is the same");
+    fuzz::expect(sim::encode_checkpoint(again.checkpoint, layout, vectors).whole() == content,
+                 "a checkpoint read again is the same");
 }
 
 void read(std::string_view content, const fuzz::MemoryFile& file) {

@@ -139,6 +139,8 @@ TEST_SUITE("Ranks") {
         if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
         refused(set({"mode.name=parameter_server"}), {"mode.name: parameter_server works in one process only", "synchronous"});
         refused(set({"mode={name: semi_async, quorum: 4}", "clock=wall"}), {"on the wall clock mode semi_async"});
+        refused(set({"strategy={name: krum, byzantine: 0}"}),
+                {"strategy.aggregator: 'krum' looks at whole updates", "mean, median"});
         refused(set({"modle=1"}), {"modle: unknown key"});
         RankedRun sweep;
         sweep.start_ranks(2, {"sweep", "sweep.yaml"});

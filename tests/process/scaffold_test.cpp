@@ -1,4 +1,5 @@
 // SCAFFOLD in the real program: what clients keep is what the paper says, whoever trains them and whatever goes wrong meanwhile.
+#include "aggregation/memory/shared_segment.h"
 #include "sim/state/checkpoint.h"
 #include "tests/process/finished_run.h"
 
@@ -192,5 +193,19 @@ TEST_SUITE("Scaffold") {
         refused({"model={name: mlp, hidden: 3000}", "data.partition={scheme: iid, clients: 10000}", "data.num_train=10000",
                  "rounds=3000"},
                 "strategy.name: strategy 'scaffold' keeps ");
+    }
+
+    TEST_CASE("WhatClientsKeepHasToFitTwice") {
+        FedhiveRun planned(small_config(), set(plus({"rounds=2"})));
+        REQUIRE_MESSAGE(planned.end() == "exited with status 0", planned.output());
+        CHECK_MESSAGE(planned.output().find(" · kept by clients up to ") != std::string::npos, planned.output());
+        // Of 3000 x 64 weights and more; as many clients as fit once.
+        constexpr std::uint64_t kLeast = 3000 * 64 * sizeof(float);
+        const std::uint64_t clients = aggregation::available_memory_bytes() / 4 * 3 / kLeast;
+        FedhiveRun run(small_config(), set(plus({"model={name: mlp, hidden: 3000}", "data.num_features=64",
+                                                 fmt::format("data.partition={{scheme: iid, clients: {}}}", clients),
+                                                 fmt::format("data.num_train={}", clients), "rounds=1000000"})));
+        CHECK(run.end() == "exited with status 2");
+        CHECK_MESSAGE(run.output().find(", and twice that while a run is taken up again; ") != std::string::npos, run.output());
     }
 }

@@ -58,7 +58,7 @@ TEST_SUITE("Upload") {
         CHECK(*std::max_element(clipped.begin(), clipped.end()) < 0.1 * (1 + 1e-5));
     }
 
-    TEST_CASE("MedianStandsAnAttackThatRuinsTheMean") {
+    TEST_CASE("MedianAndKrumStandAnAttackThatRuinsTheMean") {
         const auto accuracy = [](const std::string& rule, const std::string& chain) {
             FedhiveRun run(small_config(),
                            set({"strategy={name: fedavg, aggregator: " + rule + "}", chain, "rounds=10",
@@ -71,6 +71,7 @@ TEST_SUITE("Upload") {
         const std::string attacked = "upload=[{name: random_update, share: 0.3, std: 1}]";
         CHECK(accuracy("mean", attacked) < honest - 0.3);
         CHECK(accuracy("median", attacked) > honest - 0.1);
+        CHECK(accuracy("krum, byzantine: 4, chosen: 7", attacked) > honest - 0.1);
     }
 
     TEST_CASE("ChainThatMakesNoSenseIsRefused") {

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 if __name__ == "__main__":
-    sys.dont_write_bytecode = True
+    sys.dont_write_bytecode = sys.pycache_prefix is None  # never beside the sources
     sys.path[:0] = [str(ROOT / ".deps/report"), str(ROOT / "scripts/lib"), str(ROOT / "tests/report")]
     try:
         import jinja2, matplotlib, pandas, pyarrow, scipy, tensorboardX, yaml  # noqa: E401, F401

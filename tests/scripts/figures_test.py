@@ -153,6 +153,17 @@ class Ages(Project):
         self.write("results/figures.yaml", "results/soak/ sim\n")
         self.assertIn("results/figures.yaml:1: 'results/soak/ sim': wants FILE: [PATH, PATH]", self.check(self.TEXT)[0])
 
+    def test_measurements_that_no_document_marks_have_an_age_too(self):
+        self.git("init", "-q")
+        commit = self.commit("sim/a.cpp")
+        self.write("results/soak/manifest.json", json.dumps({"commit": commit}))
+        self.write("results/modes/manifest.json", json.dumps({"commit": commit}))
+        self.write("results/runs/mine/manifest.json", json.dumps({"commit": commit}))
+        self.write(".gitignore", "results/runs\n")
+        self.write("results/figures.yaml", "results/: [sim]\n")
+        self.commit("sim/b.cpp")
+        self.assertEqual([warning.partition(":")[0] for warning in self.warnings()], ["results/soak/result.json", "results/modes/manifest.json"])
+
 
 class Command(Project):
     def test_the_check_fails_for_wrong_figures_and_not_for_old_ones(self):

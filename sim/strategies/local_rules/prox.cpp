@@ -11,6 +11,7 @@ LocalRuleSpec local_prox() {
                       .range = at_least(0),
                       .doc = "Proximal coefficient, dimensionless, typically 0.001–1; 0 is FedAvg (μ); too large holds "
                              "clients at the global model and slows training down."}},
+            .whole_gradient = true,
             .client_term = true,
             .apply = [](Strategy& strategy, const Values& values) {
                 strategy.objective.proximal_mu = static_cast<float>(values.number("proximal_mu"));

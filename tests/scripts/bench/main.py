@@ -9,6 +9,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 
 if __name__ == "__main__":
-    sys.dont_write_bytecode = True
+    sys.dont_write_bytecode = sys.pycache_prefix is None  # never beside the sources
     sys.path[:0] = [str(ROOT / "scripts/lib"), str(ROOT / "tests/scripts/bench")]
     unittest.main(module=sys.argv[1], argv=[sys.argv[0], *sys.argv[2:]])

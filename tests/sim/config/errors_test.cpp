@@ -296,7 +296,7 @@ TEST_CASE("KeysThatDoNotGoTogether") {
             {"training:\n  local_epochs: 1\n  local_steps: 5\n",
              "c.yaml:9: training.local_steps: local_epochs and local_steps are both given; keep one"},
             {"training: {clients_at_once: 2, optimizer: {name: adam}}\n",
-             "c.yaml:7: training.optimizer.name: clients trained at once have only one; allowed with clients_at_once above 1: "
+             "c.yaml:7: training.optimizer.name: clients trained at once step by SGD; allowed with clients_at_once above 1: "
              "sgd, "
              "not adam"},
             {"training: {clients_at_once: 2, clip_norm: 1}\n",
@@ -341,6 +341,13 @@ TEST_CASE("KeysThatDoNotGoTogether") {
             {"mode: {name: semi_async}\n",
              "c.yaml: mode.quorum: mode semi_async needs it: the arrivals that end a round; allowed: 1 to 4"},
             {"mode: {quorum: 5}\n", "c.yaml:7: mode.quorum: 5 is more than the cohort; allowed: 1 to 4"},
+            {"training: {cohort: 4}\nstrategy: {name: krum, byzantine: 1}\n",
+             "c.yaml:7: training.cohort: aggregator 'krum' needs 5 updates, 4 arrive in a round; allowed with its keys here: 5 "
+             "or "
+             "more"},
+            {"mode: {name: synchronous, quorum: 2}\nstrategy: {aggregator: krum}\n",
+             "c.yaml:7: mode.quorum: aggregator 'krum' needs 3 updates, 2 arrive in a round; allowed with its keys here: 3 or "
+             "more"},
             {"strategy: {name: median}\nmode: {name: semi_async, quorum: 2}\n",
              "c.yaml:8: mode.name: strategy 'median' does not run in mode 'semi_async'; allowed: synchronous, split"},
             {"training: {clients_per_slot: 2}\nmode: {quorum: 2}\n",

@@ -116,6 +116,9 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
     if (on_clients.sample) *on_clients.sample = 1 + *on_clients.sample % clients;
     const std::int64_t arrivals = mode.steps_by_arrival ? 1 : run.mode.quorum().value_or(run.cohort_size());
     run.failures.min_updates = std::min(run.failures.min_updates, arrivals);
+    Chosen& rule = run.strategy.parts.aggregator;
+    const aggregation::AggregatorSpec& spec = aggregation::aggregator_spec(rule.name);
+    if (spec.build(completed(rule.values, spec.keys))->least_updates() > static_cast<std::size_t>(arrivals)) rule = {"mean"};
 }
 
 /// Up to 12 layers of any kind with any arguments, which need not fit each other.
@@ -175,7 +178,7 @@ inline void reconcile(RunConfig& run, unsigned seed) {
         run.training.local_epochs = run.training.local_epochs.value_or(1);
     const bool client_state = run.strategy.client_state();
     if (client_state) run.training.optimizer = {"sgd", {}};
-    OptimizerConfig& optimizer = run.training.optimizer;
+    Chosen& optimizer = run.training.optimizer;
     optimizer.values = completed(optimizer.values, aggregation::optimizer_spec(optimizer.name).keys);
     if (client_state) {
         run.strategy.weighting = Weighting::Uniform;
@@ -189,7 +192,7 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     run.mode.values = completed(run.mode.values, mode_spec(run.mode.name).keys);
     fit_to_mode(run, mode_spec(run.mode.name), seed);
     if (client_state || !mode_spec(run.mode.name).build({.values = run.mode.values}).trains_alone()) run.upload.clear();
-    std::erase_if(run.upload, [](const UploadConfig& step) { return step.name == "clip"; });
+    std::erase_if(run.upload, [](const Chosen& step) { return step.name == "clip"; });
     const auto noise =
         std::find_if(run.upload.begin(), run.upload.end(), [](const auto& step) { return step.name == "gaussian_noise"; });
     if (noise != run.upload.end()) {

@@ -41,8 +41,8 @@ TEST_SUITE_BEGIN("Strategies");
 TEST_CASE("CatalogInOrder") {
     std::vector<std::string> names;
     for (const StrategySpec& spec : strategy_catalog()) names.push_back(spec.name);
-    CHECK(names ==
-          std::vector<std::string>{"fedavg", "fedavgm", "fedprox", "fedadam", "fedyogi", "fedadagrad", "scaffold", "median"});
+    CHECK(names == std::vector<std::string>{"fedavg", "fedavgm", "fedprox", "fedadam", "fedyogi", "fedadagrad", "scaffold",
+                                            "median", "krum"});
     CHECK(names_of(mode_catalog()) == std::vector<std::string>{"synchronous", "semi_async", "async", "gradient_averaging",
                                                                "parameter_server", "hogwild", "split"});
     CHECK(names_of(local_rule_catalog()) == std::vector<std::string>{"plain", "prox", "scaffold"});
@@ -78,10 +78,11 @@ TEST_CASE("EveryPartIsDescribed") {
             for (const KeySpec& key : spec.keys) {
                 CAPTURE(key.name);
                 CHECK(names.insert(key.name).second);
+                CHECK_FALSE(key.doc.empty());
+                if (std::holds_alternative<std::optional<std::int64_t>>(key.default_value)) continue;
                 const auto* real = std::get_if<double>(&key.default_value);
                 CHECK(key.range.contains(real != nullptr ? *real
                                                          : static_cast<double>(std::get<std::int64_t>(key.default_value))));
-                CHECK_FALSE(key.doc.empty());
             }
         }
     };
@@ -115,6 +116,7 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
         {"fedadam", "tau", 0.001, "above 0", "0.5", "0"},
         {"scaffold", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"median", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"krum", "server_lr", 1.0, "above 0", "0.5", "0"},
     };
     std::size_t in_catalog = 0;
     for (const StrategySpec& spec : strategy_catalog())
@@ -167,7 +169,7 @@ TEST_CASE("AggregatorIsTheStrategysOwnOrAnother") {
     CHECK_EQ(loaded(kMinimal).strategy.parts.aggregator.name, "mean");
     CHECK_EQ(loaded(kMinimal + "strategy: {name: median}\n").strategy.parts.aggregator.name, "median");
     CHECK_EQ(loaded(kMinimal + "strategy: {name: fedavgm, aggregator: median}\n").strategy.parts.aggregator.name, "median");
-    const auto middle_of = [](const PartChoice& aggregator) {
+    const auto middle_of = [](const Chosen& aggregator) {
         const Strategy strategy = make_strategy("fedavg", Weighting::Uniform, {.aggregator = aggregator});
         strategy.aggregator->zero_init(1, aggregation::MemorySpace::Host);
         const std::vector<std::vector<float>> updates = {{0.0F}, {1.0F}, {8.0F}};
@@ -176,6 +178,7 @@ TEST_CASE("AggregatorIsTheStrategysOwnOrAnother") {
     };
     CHECK_EQ(middle_of({}), 3.0F);
     CHECK_EQ(middle_of({"median"}), 1.0F);
+    CHECK_EQ(middle_of({"krum"}), 0.0F);
     CHECK_THROWS_AS(middle_of({"middle"}), Fault);
     CHECK_EQ(error_of(kMinimal + "strategy: {aggregator: meen}\n"),
              "c.yaml:7: strategy.aggregator: unknown value 'meen'; allowed: " + names_in(aggregation::aggregator_catalog()) +

@@ -52,6 +52,7 @@ TEST_SUITE("ModeCatalog") {
         CHECK(of("fedadam") == Names{"synchronous", "semi_async", "split"});
         CHECK(of("fedprox") == Names{"synchronous", "semi_async", "async", "split"});
         CHECK(of("median") == Names{"synchronous", "split"});
+        CHECK(of("krum") == Names{"synchronous", "split"});
         CHECK(of("scaffold") == Names{"synchronous"});
         CHECK(modes_of(StrategyParts{.local = {"prox"}, .aggregator = {"mean"}, .server = {"adam"}}) ==
               Names{"synchronous", "semi_async", "split"});

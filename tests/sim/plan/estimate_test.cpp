@@ -45,6 +45,24 @@ TEST_SUITE("Estimate") {
         CHECK(found.runs[2].host_bytes > found.runs[0].host_bytes);
     }
 
+    TEST_CASE("WhatClientsKeepIsCountedOnceForEachThatMayBeSeen") {
+        Configs runs;
+        const std::vector<std::string> scaffold{"strategy={name: scaffold}", "model.hidden=3000", "training.cohort=1",
+                                                "workers=1"};
+        for (const char* rounds : {"rounds=2", "rounds=7", "rounds=70"}) {
+            std::vector<std::string> overrides = scaffold;
+            overrides.emplace_back(rounds);
+            runs.add(overrides);
+        }
+        const Estimates found = estimate(runs.configs);
+        // Layers of 16 x 3000, 3000 x 3000 and 3000 x 5 with their biases, on whole pages; ten clients are all there are.
+        const std::uint64_t each = 36'278'272;
+        CHECK(found.runs[1].host_bytes - found.runs[0].host_bytes == 5 * each);
+        CHECK(found.runs[2].host_bytes - found.runs[1].host_bytes == 3 * each);
+        runs.add({"model.hidden=3000", "training.cohort=1", "workers=1", "rounds=2"});
+        CHECK(estimate(runs.configs).runs[3].host_bytes + 2 * each <= found.runs[0].host_bytes);
+    }
+
     TEST_CASE("TimeGrowsWithRoundsAndShrinksWithTheCohort") {
         Configs runs;
         runs.add({"rounds=200"});

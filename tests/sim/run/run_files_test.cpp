@@ -135,7 +135,8 @@ TEST_SUITE("RunFiles") {
         for (const std::int64_t round : {2, 4, 6, 8}) {
             Checkpoint checkpoint;
             checkpoint.round = round;
-            folder.put(fs::relative(checkpoint_path(folder.run, round), folder.run), encode_checkpoint(checkpoint, layout, {}));
+            folder.put(fs::relative(checkpoint_path(folder.run, round), folder.run),
+                       encode_checkpoint(checkpoint, layout, {}).whole());
         }
         std::vector<std::string> damaged;
         CHECK(newest_checkpoint(folder.run, 100, damaged)->checkpoint.round == 8);

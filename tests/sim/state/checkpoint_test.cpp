@@ -64,7 +64,7 @@ struct Written {
 
     explicit Written(const Checkpoint& checkpoint = some_checkpoint()) {
         const std::vector<NamedVector> vectors{{"model", model}, {"server.velocity", velocity}};
-        content = encode_checkpoint(checkpoint, layout, vectors);
+        content = encode_checkpoint(checkpoint, layout, vectors).whole();
         write_file(file, content);
     }
 

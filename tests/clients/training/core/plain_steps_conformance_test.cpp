@@ -3,6 +3,7 @@
 #include "clients/data/formats/glyphs.h"
 #include "clients/data/formats/synthetic.h"
 #include "clients/training/clipped_step.h"
+#include "clients/training/corrected_step.h"
 #include "clients/training/direct_step.h"
 #include "clients/training/supervised_batched_step.h"
 #include "clients/training/supervised_step.h"
@@ -14,6 +15,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <functional>
 #include <optional>
 
 using namespace fedhive;
@@ -109,21 +111,38 @@ StepUnderTest directly(const std::string& name, bool dropout = false, std::uint3
     return {make, DirectModel(name, dropout, {}, numbers).start()};
 }
 
+/// `wrap` around the direct engine's step of `mlp`.
+template <typename Step>
+StepUnderTest around(const std::function<std::unique_ptr<Step>(TrainingStep&)>& wrap) {
+    struct Held {
+        explicit Held(const aggregation::OptimizerOptions& optimizer) : model("mlp", false, optimizer) {}
+        DirectModel model;
+        std::unique_ptr<Step> step;
+    };
+    const auto make = [=](const aggregation::OptimizerOptions& optimizer) {
+        const auto held = std::make_shared<Held>(optimizer);
+        held->step = wrap(*held->model.step);
+        return std::shared_ptr<TrainingStep>(held, held->step.get());
+    };
+    return {make, DirectModel("mlp", false, {}).start()};
+}
+
 }  // namespace
 
-TEST_SUITE("ClippedStepConforms") {
+// Wrapped in such a way that nothing is changed, all has to be as without it.
+TEST_SUITE("WrappedStepsConform") {
     TEST_CASE("ClippedStepConforms") {
-        // A limit that no gradient reaches: all else has to be as without it.
-        struct Clipped {
-            explicit Clipped(const aggregation::OptimizerOptions& optimizer) : model("mlp", false, optimizer) {}
-            DirectModel model;
-            ClippedStep step{*model.step, 1e9};
-        };
-        const auto make = [](const aggregation::OptimizerOptions& optimizer) {
-            const auto held = std::make_shared<Clipped>(optimizer);
-            return std::shared_ptr<TrainingStep>(held, &held->step);
-        };
-        conformance::training_step_conforms({make, DirectModel("mlp", false, {}).start()});
+        conformance::training_step_conforms(
+            around<ClippedStep>([](TrainingStep& step) { return std::make_unique<ClippedStep>(step, 1e9); }));
+    }
+    TEST_CASE("CorrectedStepConforms") {
+        conformance::training_step_conforms(around<CorrectedStep>([](TrainingStep& step) {
+            // What the server keeps is what the client keeps.
+            const aggregation::testing::Floats kept(DirectModel("mlp", false, {}).network->layout().num_floats(), 0.25F);
+            auto corrected = std::make_unique<CorrectedStep>(step);
+            corrected->correct(aggregation::ConstParamSpan(kept), aggregation::ConstParamSpan(kept));
+            return corrected;
+        }));
     }
 }
 

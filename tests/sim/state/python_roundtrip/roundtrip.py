@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.dont_write_bytecode = True
+sys.dont_write_bytecode = sys.pycache_prefix is None  # never beside the sources
 sys.path.insert(0, str(Path(__file__).resolve().parents[4] / ".deps/python"))
 try:
     import numpy as np
