@@ -47,16 +47,22 @@ Archive::Archive(std::span<const std::byte> bytes) {
         const zip_stat_t member = stat_of(archive_.get(), static_cast<zip_uint64_t>(i));
         const std::string name = member.name;
         if (member.encryption_method != ZIP_EM_NONE) refuse(shown(name) + " is encrypted", kExport);
-        if (member.comp_method != ZIP_CM_STORE || member.comp_size != member.size)
-            refuse(shown(name) + " is compressed; torch.export.save stores members as they are", kExport);
-        if (member.size > bytes.size() - sum)
+        const bool stored = member.comp_method == ZIP_CM_STORE && member.comp_size == member.size;
+        if (!stored) compressed_.insert(name);
+        if (member.comp_size > bytes.size() - sum)
             refuse(fmt::format("promises more bytes in its members than the file has, {}", bytes.size()), kExport);
-        sum += member.size;
+        sum += member.comp_size;
         if (!members_.emplace(name, member.size).second) refuse("has two members of the name " + shown(name), kExport);
     }
 }
 
+void Archive::need_stored() const {
+    if (!compressed_.empty())
+        refuse(shown(*compressed_.begin()) + " is compressed; torch.export.save stores members as they are", kExport);
+}
+
 std::string Archive::read(const std::string& name) const {
+    need_stored();
     const auto found = members_.find(name);
     if (found == members_.end()) refuse("has no member " + shown(name), kExport);
     struct Close {

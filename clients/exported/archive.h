@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 
@@ -14,15 +15,18 @@ namespace fedhive::clients::exported {
 
 class Archive {
 public:
-    /// `bytes` must outlive it. Throws ConfigError, without the file's name: no archive, a member that is compressed, encrypted or there twice, members
-    /// that overlap.
+    /// `bytes` must outlive it. Throws ConfigError, without the file's name: no archive, a member that is encrypted or there twice, members that
+    /// overlap.
     explicit Archive(std::span<const std::byte> bytes);
 
     /// Name and size of all members.
     const std::map<std::string, std::uint64_t>& members() const { return members_; }
     bool has(const std::string& name) const { return members_.contains(name); }
 
-    /// A member's content; its checksum is right. Throws ConfigError where there is no such member.
+    /// Throws ConfigError where a member is compressed: other files are, such as TorchScript's, whose names are still to be seen.
+    void need_stored() const;
+
+    /// A member's content; its checksum is right. Throws ConfigError where there is no such member, and as need_stored().
     std::string read(const std::string& name) const;
 
 private:
@@ -31,6 +35,7 @@ private:
     };
     std::unique_ptr<zip, Discard> archive_;
     std::map<std::string, std::uint64_t> members_;
+    std::set<std::string> compressed_;
 };
 
 }  // namespace fedhive::clients::exported

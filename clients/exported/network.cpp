@@ -28,7 +28,8 @@ const c10::StorageImpl* storage_of(const at::Tensor& tensor) { return tensor.sto
 
 }  // namespace
 
-Network::Network(const Program& program, const ExampleShape& example, FrozenValues frozen) : input_(program.input) {
+Network::Network(const Program& program, const ExampleShape& example, FrozenValues frozen)
+    : input_(program.input), takes_tokens_(program.takes_tokens) {
     if (!takes(program, example)) refuse("takes other examples than the data has");  // told better by who asks before
     std::map<std::size_t, std::size_t> places;                                       // of the program's tensors in held_
     const auto hold = [&](Role role) {
@@ -56,7 +57,7 @@ Network::Network(const Program& program, const ExampleShape& example, FrozenValu
 at::Tensor Network::forward(const at::Tensor& examples, bool training) const {
     std::vector<std::int64_t> sizes{examples.size(0)};
     sizes.insert(sizes.end(), input_.begin(), input_.end());
-    const at::Tensor input = examples.reshape(sizes);
+    const at::Tensor values = examples.reshape(sizes), input = takes_tokens_ ? values.to(at::kLong) : values;
     Protected fixed{storage_of(input)};
     for (std::size_t i = 0; i < held_.size(); ++i) {
         const bool moved = i >= num_parameters_ && i < num_parameters_ + num_moved_;

@@ -19,7 +19,7 @@ public:
     /// where the graph does not fit its operations, or examples of that shape are not what it takes.
     Network(const Program& program, const ExampleShape& example, FrozenValues frozen);
 
-    /// examples: [B, channels, height, width] f32; returns what the graph gives, as f32. Nothing but the tensors of role Moved changes, and they in
+    /// examples: [B, channels, height, width] f32, also where they are tokens; returns what the graph gives, as f32. Nothing but the tensors of role Moved changes, and they in
     /// training only; dropout draws from LibTorch's generator of the host. Throws what LibTorch throws, and Fault for a write to what must stay.
     at::Tensor forward(const at::Tensor& examples, bool training) const;
 
@@ -36,6 +36,7 @@ private:
     std::size_t num_parameters_ = 0, num_moved_ = 0, num_frozen_ = 0;
     std::vector<std::size_t> order_;  // of the graph's inputs but the last: places in held_
     std::vector<std::int64_t> input_;
+    bool takes_tokens_ = false;
     std::unique_ptr<Plan> training_, evaluation_;
 };
 

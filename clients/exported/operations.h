@@ -15,6 +15,9 @@ namespace fedhive::clients::exported {
 inline constexpr std::string_view kAten = "torch.ops.aten.";
 inline constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
 
+/// The version of all of them, as files say: opset_version. It grows where an operator of that name comes to mean something else.
+inline constexpr int kAtenVersion = 10;
+
 /// Overloads of aten that may be called, "conv2d.default", sorted.
 std::span<const std::string_view> aten_operations();
 

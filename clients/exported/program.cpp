@@ -6,6 +6,8 @@
 #include "clients/exported/operations.h"
 #include "clients/exported/refusal.h"
 #include "clients/exported/roles.h"
+#include "clients/exported/signature.h"
+#include "clients/exported/unknown_operation.h"
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +22,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kSchema = 8;
+constexpr std::string_view kInstall = "python3 -m pip install torch==2.11.0, and export it once more";
 constexpr int kStrided = 7;  // layout, as files number it
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 30;
 constexpr std::size_t kMostDimensions = 16;
@@ -72,7 +75,11 @@ public:
         const Json model = json("models/" + model_ + ".json");
         check_version(model);
         const Json& module = model.at("graph_module");
-        check_operations(module.at("graph"));
+        program_.graph = graph_of(module.at("graph"));
+        for (const auto& [name, count] : program_.operations()) {
+            const std::string target = name.starts_with("aten.") ? "torch.ops." + name : name;
+            if (!is_allowed(target)) refuse_operation(target, module.at("graph"));
+        }
         weights_ = json("data/weights/" + model_ + "_weights_config.json").at("config");
         constants_ = json("data/constants/" + model_ + "_constants_config.json").at("config");
         read_inputs(model);
@@ -95,6 +102,7 @@ private:
             model_ = name.substr(at + kFolder.size(), name.size() - at - kFolder.size() - kEnd.size());
         }
         if (model_.empty()) refuse_other_file(archive());
+        archive().need_stored();
         if (archive().read(top_ + "archive_format") != "pt2") refuse("is an archive of another format than pt2", kExport);
         if (archive().read(top_ + "byteorder") != "little") refuse("is of a big-endian machine", kExport);
     }
@@ -112,44 +120,34 @@ private:
         if (version.at("major") != kSchema)
             refuse(fmt::format("has version {}.{} of the schema, of PyTorch {}; read are {}.x, which PyTorch 2.11 writes",
                                version.at("major").dump(), version.at("minor").dump(), shown(program_.torch_version), kSchema),
-                   "python3 -m pip install torch==2.11.0");
-    }
-
-    void check_operations(const Json& graph) {
-        program_.graph = graph_of(graph);
-        for (const auto& [name, count] : program_.operations()) {
-            if (is_allowed(name.starts_with("aten.") ? "torch.ops." + name : name)) continue;
-            if (name.starts_with("aten.native_") || name.starts_with("aten._native_"))
-                refuse(shown(name) + " is of a decomposed graph; export without run_decompositions()", kExport);
+                   kInstall);
+        const Json& operators = model.at("opset_version");
+        const Json aten = operators.value("aten", Json());
+        if (aten != kAtenVersion)
             refuse(
-                fmt::format("has the operation {}, which is not among those allowed (clients/exported/operations.cpp); write "
-                            "it with others",
-                            shown(name)));
-        }
+                fmt::format("has version {} of PyTorch's operators (opset_version), of PyTorch {}; read is {}, which PyTorch "
+                            "2.11 writes",
+                            shown(aten.dump()), shown(program_.torch_version), kAtenVersion),
+                kInstall);
     }
 
     void read_inputs(const Json& model) {
         const Json& module = model.at("graph_module");
-        std::vector<std::string> order, given;
+        const std::string input = input_name(module);
+        std::vector<std::string> order, inputs;
         for (const Json& spec : module.at("signature").at("input_specs")) {
             const std::string& kind = spec.begin().key();
-            const Json& value = spec.begin().value();
-            if (kind == "user_input") {
-                if (!value.at("arg").contains("as_tensor")) refuse("takes an input that is no tensor", kExport);
-                given.push_back(value.at("arg").at("as_tensor").at("name"));
-                order.push_back(given.back());
-                continue;
-            }
-            read_tensor(kind, value);
-            order.push_back(program_.tensors.back().value);
+            if (kind != "user_input") read_tensor(kind, spec.begin().value());
+            order.push_back(kind == "user_input" ? input : program_.tensors.back().value);
         }
-        if (given.size() != 1 || order.back() != given.front())
-            refuse(fmt::format("takes {} inputs; wanted: one, the examples", given.size()), kExport);
-        std::vector<std::string> inputs;
-        for (const Argument& input : program_.graph.inputs) inputs.push_back(input.text);
-        if (inputs != order) refuse("is damaged: the graph's inputs are not those of its signature", kExport);
+        for (const Argument& each : program_.graph.inputs) inputs.push_back(each.text);
+        if (inputs != order || order.back() != input)
+            refuse("is damaged: the graph's inputs are not those of its signature", kExport);
         check_names();
-        check_input(module.at("graph").at("tensor_values").at(given.front()), model.at("range_constraints"));
+        const GraphInput taken = read_input(module.at("graph").at("tensor_values").at(input), model.at("range_constraints"));
+        program_.input = taken.sizes;
+        program_.takes_tokens = taken.tokens;
+        program_.most_batch = taken.most_batch;
     }
 
     void check_names() const {
@@ -157,32 +155,6 @@ private:
         for (const StoredTensor& tensor : program_.tensors)
             if (tensor.name.empty() || !names.insert(tensor.name).second)
                 refuse(fmt::format("has two tensors of the name {}", shown(tensor.name)), kExport);
-    }
-
-    void check_input(const Json& tensor, const Json& ranges) {
-        if (tensor.at("dtype") != 7)
-            refuse(fmt::format("takes {}; examples are F32", name_of_dtype(tensor.at("dtype"))), kExport);
-        const Json& sizes = tensor.at("sizes");
-        if (sizes.empty() || !sizes[0].contains("as_expr"))
-            refuse("has a fixed batch: the size of its input's first dimension is not free", kExport);
-        for (std::size_t i = 1; i < sizes.size(); ++i) {
-            if (!sizes[i].contains("as_int"))
-                refuse(fmt::format("leaves size {} of its input free; wanted: the batch alone", i), kExport);
-            program_.input.push_back(sizes[i].at("as_int"));
-        }
-        const Json range = ranges.value(symbol_in(sizes[0].at("as_expr").at("expr_str")), Json::object());
-        const Json least = range.value("min_val", Json()), most = range.value("max_val", Json());
-        // 2 is what torch.export says where nobody says anything, and 1 is computed as well.
-        if (least.is_number() && least > 2)
-            refuse(fmt::format("takes batches of {} examples and more; the last batch of a client may have 1", least.dump()),
-                   kExport);
-        if (most.is_number()) program_.most_batch = most;
-    }
-
-    /// s77 of "Symbol('s77', positive=True, integer=True)".
-    static std::string symbol_in(const std::string& expression) {
-        const std::size_t begin = expression.find('\'') + 1, end = expression.find('\'', begin);
-        return end == std::string::npos ? expression : expression.substr(begin, end - begin);
     }
 
     void read_tensor(const std::string& kind, const Json& spec) {
@@ -236,23 +208,6 @@ private:
             if (count > have || last > have) damaged();
         }
         if (count > 0 && last >= have) damaged();
-    }
-
-    static void check_outputs(const Json& specs) {
-        std::size_t outputs = 0;
-        for (const Json& spec : specs) {
-            const std::string& kind = spec.begin().key();
-            if (kind.ends_with("_mutation"))
-                refuse("writes buffers by way of its outputs, as decomposed graphs do; export without run_decompositions()",
-                       kExport);
-            if (kind != "user_output") refuse(fmt::format("gives something of kind {}; allowed: scores", shown(kind)), kExport);
-            if (!spec.begin().value().at("arg").contains("as_tensor"))
-                refuse("gives something that is no tensor", "return scores");
-            ++outputs;
-        }
-        if (outputs != 1)
-            refuse(fmt::format("gives {} tensors; wanted: one, a score for each class of each example", outputs),
-                   "return scores");
     }
 
     Program program_;

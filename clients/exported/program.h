@@ -58,6 +58,7 @@ struct Program {
     Graph graph;                        // its last input is what the network takes
     std::vector<StoredTensor> tensors;  // its other inputs, in order
     std::vector<std::int64_t> input;    // shape of one example
+    bool takes_tokens = false;          // I64, not F32
     std::int64_t most_batch = std::numeric_limits<std::int64_t>::max();
     std::shared_ptr<const Archive> archive;
 

@@ -8,8 +8,11 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
 
 namespace fedhive::clients::exported {
 
@@ -43,7 +46,9 @@ public:
 private:
     at::Tensor scores_of(std::int64_t batch, bool training) const {
         const ExampleShape& example = data_.example;
-        at::Tensor scores = network_.forward(at::zeros({batch, example.channels, example.height, example.width}), training);
+        const auto last_token = static_cast<double>(std::max<std::int64_t>(example.vocabulary, 1) - 1);
+        at::Tensor scores =
+            network_.forward(at::full({batch, example.channels, example.height, example.width}, last_token), training);
         std::vector<std::int64_t> wanted = data_.answers();
         wanted.insert(wanted.begin(), batch);
         if (!scores.sizes().equals(wanted))
@@ -92,6 +97,12 @@ void rehearse(const Program& program, const DataShape& data, std::uint64_t most_
         throw;
     } catch (const c10::OutOfMemoryError&) {
         refuse(fmt::format("needs more than {} bytes for a step on two examples", most_bytes), "a smaller network");
+    } catch (const c10::IndexError& error) {
+        if (data.example.vocabulary == 0)
+            refuse(fmt::format("cannot be computed: {}", error.what_without_backtrace()), kExport);
+        refuse(fmt::format("has no place for the data's tokens, which are 0 to {}: {}", data.example.vocabulary - 1,
+                           error.what_without_backtrace()),
+               fmt::format("nn.Embedding({}, width)", data.example.vocabulary));
     } catch (const c10::Error& error) {
         refuse(fmt::format("cannot be computed: {}", error.what_without_backtrace()), kExport);
     } catch (const std::exception& error) {

@@ -8,7 +8,7 @@
 
 namespace fedhive::clients::exported {
 
-/// A local step and an evaluation on two examples of zeros, and on one, in this process. It ends where it takes more than `most_bytes` of memory for
+/// A local step and an evaluation on two examples of zeros, or of the data's last token, and on one, in this process. It ends where it takes more than `most_bytes` of memory for
 /// tensors. Reached by libtorch_engine() (clients/training/engine.h).
 ///
 /// Throws   ConfigError, without the file's name: an operation that fails, and which; other answers than the data ask for; scores that no

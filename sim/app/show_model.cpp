@@ -96,8 +96,8 @@ std::string graph_text(const clients::ModelSpec& model) {
     rows.push_back({"", "", "", ""});
     rows.push_back({"operation", "", "", "times"});
     for (const auto& [name, count] : program.operations()) rows.push_back({name, "", "", grouped(static_cast<double>(count))});
-    return fmt::format("{}, written by PyTorch {}\n{}FLOPs of a graph are not counted\n", model.name.get(),
-                       program.torch_version, graph_table(rows));
+    return fmt::format("{}, written by PyTorch {}, takes {}\n{}FLOPs of a graph are not counted\n", model.name.get(),
+                       program.torch_version, program.takes_tokens ? "tokens (I64)" : "numbers (F32)", graph_table(rows));
 }
 
 std::string table(const std::vector<Row>& rows) {

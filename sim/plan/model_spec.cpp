@@ -53,14 +53,24 @@ void check_layers_wanted(const LoadedConfig& loaded) {
 
 std::string text_of(const std::vector<std::int64_t>& sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
 
+/// The line of Python that makes them.
+std::string two_examples(const clients::ExampleShape& shape) {
+    if (shape.vocabulary > 0) return fmt::format("x = torch.zeros(2, {}, dtype=torch.int64)", shape.num_values());
+    return fmt::format("x = torch.zeros(2, {}, {}, {})", shape.channels, shape.height, shape.width);
+}
+
 /// Throws ConfigError, without key and file, where the graph does not fit the data or the config.
 void check_fit(const RunConfig& run, const clients::exported::Program& program, const clients::DataShape& data) {
     const clients::ExampleShape& example = data.example;
+    const std::string two = two_examples(example);
     if (!takes(program, example))
-        throw ConfigError(fmt::format(
-            "takes examples of {}, those of the data are {}; export it with two of these: x = torch.zeros(2, {}, {}, {})",
-            text_of(program.input), text_of({example.channels, example.height, example.width}), example.channels,
-            example.height, example.width));
+        throw ConfigError(fmt::format("takes examples of {}, those of the data are {}; export it with two of these: {}",
+                                      text_of(program.input), text_of({example.channels, example.height, example.width}), two));
+    if (program.takes_tokens && example.vocabulary == 0)
+        throw ConfigError(
+            fmt::format("takes I64, as tokens are, and the data's examples are numbers, F32; export it with two of "
+                        "these: {}; what forward wants as integers it makes itself: x = x.long()",
+                        two));
     for (const auto& [key, batch] : {std::pair("training.batch_size", run.training.batch_size),
                                      std::pair("evaluation.chunk_size", run.evaluation.chunk_size)})
         if (batch > program.most_batch)

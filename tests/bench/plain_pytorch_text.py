@@ -43,15 +43,15 @@ def load(args):
         name, *lines = block.strip("\n").split("\n")
         assert name.endswith(":"), name
         spoken[name] = spoken.get(name, "") + "".join(line + "\n" for line in lines)
-    characters = sorted(set("".join(spoken.values())))
+    parts = [(text, len(text) - int(0.2 * len(text))) for text in spoken.values()]
+    parts = [(text, trained) for text, trained in parts if trained > args.sequence]
+    characters = sorted(set("".join(text[:trained] for text, trained in parts)))
     number = {character: index for index, character in enumerate(characters)}
     clients, tests = [], []
-    for text in spoken.values():
+    for text, trained in parts:
         tokens = torch.tensor([number[character] for character in text], dtype=torch.long)
-        trained = len(text) - int(0.2 * len(text))
         examples = windows(tokens[:trained], args)
-        if len(examples[1]) > 0:
-            tests.append(windows(tokens[trained:], args))
+        tests.append(windows(tokens[trained:], args))
         if len(examples[1]) >= args.min_examples:
             clients.append(examples)
     return clients, [torch.cat(part) for part in zip(*tests)], len(characters)

@@ -16,6 +16,8 @@ sys.dont_write_bytecode = sys.pycache_prefix is None  # never beside the sources
 from pytorch_page import ROOT, numpy, skip, torch, write_data  # noqa: E402  finds PyTorch, or skips
 
 SECTIONS = ["## Any network of PyTorch", "## Frozen parts"]
+OF_TOKENS = "## Networks of tokens"
+BLOCK, LENGTH = 500, 20  # of its config
 
 
 def blocks(title):
@@ -24,11 +26,21 @@ def blocks(title):
     return re.findall(r"^```(python|yaml)\n(.*?)^```$", section, re.M | re.S)
 
 
-def run_section(title, fedhive, folder, pixels, labels):
-    """What the section's programs and config do, in a folder with data of MNIST's form."""
+def test_windows(file):
+    """Windows of the last fifth of each block, and the character behind each of their own."""
+    text = file.read_bytes()
+    numbers = {byte: number for number, byte in enumerate(sorted(set(text)))}
+    ends = [text[at:at + BLOCK][BLOCK - BLOCK // 5:] for at in range(0, len(text), BLOCK)]
+    rows = [[numbers[byte] for byte in end[at:at + LENGTH + 1]] for end in ends for at in range(0, len(end) - LENGTH, LENGTH)]
+    windows = torch.tensor(rows)
+    return windows[:, :-1], windows[:, 1:]
+
+
+def run_section(title, fedhive, data, examples, labels):
+    """What the section's programs and config do, with that data, if not its own."""
     def test_loss():
         with torch.no_grad():
-            return torch.nn.functional.cross_entropy(names["net"].eval()(pixels), labels).item()
+            return torch.nn.functional.cross_entropy(names["net"].eval()(examples).flatten(0, -2), labels.flatten()).item()
 
     names = {"__name__": "page"}
     before, out, kinds, first = 0.0, Path("results/runs/net"), [], {}
@@ -44,8 +56,8 @@ def run_section(title, fedhive, folder, pixels, labels):
         before = test_loss()
         first = {name: (tensor.requires_grad, tensor.detach().clone()) for name, tensor in names["net"].named_parameters()}
         Path("net.yaml").write_text(text)
-        data = f"data={{format: idx, root: {folder}, partition: {{scheme: iid, clients: 10}}}}"
-        ran = subprocess.run([fedhive, "run", "net.yaml", "--out", out, "--quiet", "--set", data, "--set", "device=cpu"], capture_output=True, text=True)
+        sets = [argument for option in [*data, "device=cpu"] for argument in ("--set", option)]
+        ran = subprocess.run([fedhive, "run", "net.yaml", "--out", out, "--quiet", *sets], capture_output=True, text=True)
         assert ran.returncode == 0, ran.stderr
     assert kinds == ["python", "yaml", "python"], kinds
     for name, tensor in names["net"].named_parameters():
@@ -69,8 +81,11 @@ def main(fedhive):
         write_data(folder)
         pixels = numpy.fromfile("t10k-images-idx3-ubyte", numpy.uint8, offset=16).astype("float32").reshape(-1, 1, 28, 28) / 255
         labels = numpy.fromfile("t10k-labels-idx1-ubyte", numpy.uint8, offset=8).astype("int64")
+        data = [f"data={{format: idx, root: {folder}, partition: {{scheme: iid, clients: 10}}}}"]
         for title in SECTIONS:
-            run_section(title, fedhive, folder, torch.from_numpy(pixels), torch.from_numpy(labels))
+            run_section(title, fedhive, data, torch.from_numpy(pixels), torch.from_numpy(labels))
+        Path("speech.txt").write_text("".join("to be, or not: that"[(i + i // 61) % 19] for i in range(4 * BLOCK)))
+        run_section(OF_TOKENS, fedhive, [], *test_windows(Path("speech.txt")))
 
 
 if __name__ == "__main__":

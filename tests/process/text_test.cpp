@@ -83,6 +83,25 @@ TEST_SUITE("TextRun") {
         refused({"data.sequence=600"}, "data.format: " + play.file() + ": nobody has 600 characters to train on");
     }
 
+    TEST_CASE("CharacterThatOnlyTestsShowIsRefusedOrCounted") {
+        const TemporaryFolder folder;
+        const std::string file = (folder.path() / "talk.txt").string();
+        clients::write_content(
+            file, "A:\n" + std::string(40, 'a') + std::string(40, 'b') + "\nzab\n");  // 85, the last 17 of them tests
+        const Options config{
+            fmt::format("data={{format: text, train: {}, sequence: 6, partition: {{scheme: natural, clients: 1}}}}", file),
+            "training.cohort=1", "model={name: char_lstm, units: 4}", "rounds=1"};
+        FedhiveRun refused(small_config(), set(config));
+        CHECK(refused.end() == "exited with status 2");
+        CHECK_MESSAGE(refused.output().find("data.format: " + file +
+                                            ": speaker 'A': character 80 of 85, which is tested on, has "
+                                            "byte 0x0A") != std::string::npos,
+                      refused.output());
+        FedhiveRun counted(small_config(), set(config + Options{"data.unseen=class"}));
+        REQUIRE_MESSAGE(counted.end() == "exited with status 0", counted.output());
+        CHECK_MESSAGE(counted.output().find("input 6 tokens of 3\n") != std::string::npos, counted.output());
+    }
+
     TEST_CASE("EveryPositionsTokenIsToldWithTheSameBitsForAnyNumberOfWorkers") {
         const Play play;
         const Options config = play.config() + Options{"task=next_token", "data.targets=every", "rounds=12"};

@@ -15,12 +15,18 @@ namespace fedhive::testing {
 
 inline std::filesystem::path golden_file(const std::string& name) { return source_folder() / "tests/golden/exported" / name; }
 
+inline std::string golden_bytes(const std::string& name) {
+    std::ifstream stream(golden_file(name), std::ios::binary);
+    if (!stream) throw std::runtime_error("cannot read " + golden_file(name).string());
+    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
 class ExportedFile {
 public:
     using Json = nlohmann::json;
 
     /// "cnn": of the golden files.
-    explicit ExportedFile(const std::string& name) : bytes_(content_of(golden_file(name + ".pt2"))) {
+    explicit ExportedFile(const std::string& name) : bytes_(golden_bytes(name + ".pt2")) {
         const clients::exported::Archive archive(std::as_bytes(std::span(bytes_)));
         for (const auto& [member, size] : archive.members()) members.emplace_back(member, archive.read(member));
         model = Json::parse(member("/models/model.json"));
@@ -90,12 +96,6 @@ public:
     std::string input() { return model["graph_module"]["graph"]["inputs"].back()["as_tensor"]["name"]; }
 
 private:
-    static std::string content_of(const std::filesystem::path& file) {
-        std::ifstream stream(file, std::ios::binary);
-        if (!stream) throw std::runtime_error("cannot read " + file.string());
-        return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    }
-
     std::string bytes_;
 };
 

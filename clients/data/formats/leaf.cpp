@@ -5,7 +5,6 @@
 #include "clients/data/formats/leaf_json.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string_view>
 
@@ -24,6 +23,8 @@ void check_alike(const LeafFiles& files, const LeafPart& train, const LeafPart& 
                                       files.train.string()));
     if (train.kind == LeafKind::Characters && files.shape)
         throw ConfigError(fmt::format("{}: examples are texts, which have no data.shape; leave it out", files.train.string()));
+    if (train.kind == LeafKind::Numbers && files.unseen == Unseen::Class)
+        throw ConfigError(fmt::format("{}: examples are numbers, data.unseen is of texts; leave it out", files.train.string()));
     if (!files.shape) return;
     if (files.shape->num_values() != train.width)
         throw ConfigError(fmt::format("{}: examples have {} numbers, data.shape {} x {} x {} has {}", files.train.string(),
@@ -31,22 +32,32 @@ void check_alike(const LeafFiles& files, const LeafPart& train, const LeafPart& 
                                       files.shape->num_values()));
 }
 
-/// Numbers from 0 for the bytes that there are, in their order; says how many.
-std::int64_t tokens_of(const LeafPart& train, const LeafPart& test, std::array<std::uint8_t, 256>& tokens) {
-    std::array<bool, 256> seen{};
-    for (const LeafPart* part : {&train, &test}) {
-        for (const std::uint8_t byte : part->values) seen[byte] = true;
-        for (const std::int32_t byte : part->labels) seen[static_cast<std::uint8_t>(byte)] = true;
-    }
-    std::int64_t size = 0;
-    for (std::size_t byte = 0; byte < seen.size(); ++byte)
-        if (seen[byte]) tokens[byte] = static_cast<std::uint8_t>(size++);
-    return size;
+/// The characters of what is trained on. Throws ConfigError for the first test example that has another one, where these are refused.
+Characters alphabet_of(const LeafFiles& files, const LeafPart& train, const LeafPart& test) {
+    Characters alphabet(files.unseen);
+    const auto bytes_at = [](const LeafPart& part, std::size_t example) {
+        std::string bytes(reinterpret_cast<const char*>(part.values.data()) + example * part.width, part.width);
+        return bytes + static_cast<char>(part.labels[example]);
+    };
+    for (std::size_t i = 0; i < train.labels.size(); ++i) alphabet.show(bytes_at(train, i));
+    alphabet.number();
+    std::size_t at = 0;
+    for (const LeafUser& user : test.users)
+        for (std::size_t i = 0; i < user.num_examples; ++i, ++at) {
+            const std::string bytes = bytes_at(test, at);
+            const auto unknown =
+                std::ranges::find_if(bytes, [&](char c) { return !alphabet.knows(static_cast<std::uint8_t>(c)); });
+            if (unknown == bytes.end()) continue;
+            const bool label = unknown + 1 == bytes.end();
+            throw ConfigError(fmt::format("{}: user '{}': {}[{}]: {}", test.files[user.file].string(), user.name.substr(0, 60),
+                                          label ? "y" : "x", i, unseen_problem(static_cast<std::uint8_t>(*unknown))));
+        }
+    return alphabet;
 }
 
-void make_tokens(LeafPart& part, const std::array<std::uint8_t, 256>& tokens) {
-    for (std::uint8_t& value : part.values) value = tokens[value];
-    for (std::int32_t& label : part.labels) label = tokens[static_cast<std::uint8_t>(label)];
+void make_tokens(LeafPart& part, const Characters& alphabet) {
+    for (std::uint8_t& value : part.values) value = alphabet.token(value);
+    for (std::int32_t& label : part.labels) label = alphabet.token(static_cast<std::uint8_t>(label));
 }
 
 /// The labels' file, user and number in it of the first one that is no class.
@@ -76,7 +87,8 @@ std::vector<std::uint32_t> owners_of(const LeafPart& part, std::uint32_t& left_o
 }
 
 LeafFiles leaf_files(const Values& values) {
-    return {values.path("train"), values.path("test"), given_shape(values), values.integer("classes")};
+    return {values.path("train"), values.path("test"), given_shape(values), values.integer("classes"),
+            unseen_of(values.word("unseen"))};
 }
 
 }  // namespace
@@ -87,9 +99,9 @@ Dataset read_leaf(const LeafFiles& files) {
     Dataset dataset;
     ExampleShape shape = files.shape.value_or(ExampleShape{static_cast<std::int64_t>(train.width), 1, 1});
     if (train.kind == LeafKind::Characters) {
-        std::array<std::uint8_t, 256> tokens{};
-        shape.vocabulary = dataset.num_classes = tokens_of(train, test, tokens);
-        for (LeafPart* part : {&train, &test}) make_tokens(*part, tokens);
+        const Characters alphabet = alphabet_of(files, train, test);
+        shape.vocabulary = dataset.num_classes = alphabet.size();
+        for (LeafPart* part : {&train, &test}) make_tokens(*part, alphabet);
     } else {
         dataset.num_classes =
             files.num_classes > 0 ? files.num_classes : 1 + std::int64_t{*std::ranges::max_element(train.labels)};
@@ -127,7 +139,8 @@ DataFormat leaf() {
               .range = between(0, kWide),
               .doc =
                   "Number of classes; 0: as many as the training labels show. FEMNIST has 62. Not for texts, whose classes are "
-                  "their characters."}},
+                  "their characters."},
+             unseen_key()},
         .check = shape_problem,
         .shape =
             [](const Values& values, TargetKind) {

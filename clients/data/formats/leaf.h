@@ -2,6 +2,7 @@
 #pragma once
 
 #include "clients/data/data_format.h"
+#include "clients/data/formats/characters.h"
 
 #include <filesystem>
 #include <optional>
@@ -13,15 +14,17 @@ struct LeafFiles {
     std::filesystem::path test;
     std::optional<ExampleShape> shape{};  // of numbers; none: {numbers, 1, 1}
     std::int64_t num_classes = 0;         // of numbers; 0: 1 + the largest training label
+    Unseen unseen = Unseen::Refuse;       // of texts
 };
 
-/// Numbers become f32. Characters become tokens, numbered as the text format does: the bytes that there are in both parts, in their order; an
+/// Numbers become f32. Characters become tokens, numbered as the text format does: the bytes that training shows, in their order; an
 /// example is {length, 1, 1, vocabulary}, its label the character behind it.
 ///
 /// Owners are the users with a training example, numbered in the order of their names, byte by byte, as LEAF sorts them. Users of the training
 /// part without one are counted (Dataset::owners_left_out). Those of the test part alone are tested on like all others.
 ///
-/// Throws   ConfigError: what read_leaf_part does; parts of different kinds or lengths; labels outside the classes; a shape of other values.
+/// Throws   ConfigError: what read_leaf_part does; parts of different kinds or lengths; labels outside the classes; a character in tests alone, where
+///          `unseen` does not count it; a shape of other values.
 /// Memory   that of read_leaf_part, for both parts.
 Dataset read_leaf(const LeafFiles& files);
 

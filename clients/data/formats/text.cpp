@@ -16,6 +16,7 @@ namespace fedhive::clients {
 
 namespace {
 
+constexpr std::size_t kShown = 40;  // bytes of a line in messages
 constexpr std::uint64_t kMostWindows = std::numeric_limits<std::uint32_t>::max();
 
 /// With \n at the ends of lines, whatever they have in the file.
@@ -31,9 +32,15 @@ std::string plain_text(const std::filesystem::path& file) {
     return text;
 }
 
+/// Somebody's text; the name is for messages: "speaker 'ROMEO'", "block 3".
+struct Owner {
+    std::string name;
+    std::string text;
+};
+
 /// The texts of speakers, as they first speak.
-std::vector<std::string> by_speaker(std::string_view text, const std::string& file) {
-    std::vector<std::string> texts;
+std::vector<Owner> by_speaker(std::string_view text, const std::string& file) {
+    std::vector<Owner> texts;
     std::map<std::string_view, std::size_t> known;
     std::string* speech = nullptr;
     bool begins = true;  // a block of lines
@@ -47,46 +54,32 @@ std::vector<std::string> by_speaker(std::string_view text, const std::string& fi
         }
         if (begins && line.size() > 1 && line.ends_with(':')) {
             const auto [place, is_new] = known.try_emplace(line, texts.size());
-            if (is_new) texts.emplace_back();
-            speech = &texts[place->second];
+            if (is_new) texts.push_back({fmt::format("speaker '{}'", line.substr(0, std::min(line.size() - 1, kShown))), ""});
+            speech = &texts[place->second].text;
         } else if (speech != nullptr) {
             speech->append(line).push_back('\n');
         } else {
             throw ConfigError(
                 fmt::format("{}:{}: '{}' is spoken by nobody; wanted: a line 'NAME:' before each speech, at the beginning and "
                             "after an empty line; for text without speakers set data.owners to blocks",
-                            file, number, line.substr(0, 40)));
+                            file, number, line.substr(0, kShown)));
         }
         begins = false;
     }
     return texts;
 }
 
-std::vector<std::string> by_block(std::string_view text, std::size_t block) {
-    std::vector<std::string> texts;
-    for (; !text.empty(); text.remove_prefix(std::min(block, text.size()))) texts.emplace_back(text.substr(0, block));
+std::vector<Owner> by_block(std::string_view text, std::size_t block) {
+    std::vector<Owner> texts;
+    for (; !text.empty(); text.remove_prefix(std::min(block, text.size())))
+        texts.push_back({fmt::format("block {}", texts.size()), std::string(text.substr(0, block))});
     return texts;
 }
 
-std::vector<std::string> texts_of(const TextFile& text) {
+std::vector<Owner> texts_of(const TextFile& text) {
     const std::string whole = plain_text(text.file);
     return text.block > 0 ? by_block(whole, text.block) : by_speaker(whole, text.file.string());
 }
-
-/// Numbers of the bytes that there are, from 0 in their order.
-struct Vocabulary {
-    explicit Vocabulary(const std::vector<std::string>& texts) {
-        std::array<bool, 256> seen{};
-        for (const std::string& text : texts)
-            for (const char c : text) seen[static_cast<unsigned char>(c)] = true;
-        for (std::size_t byte = 0; byte < seen.size(); ++byte)
-            if (seen[byte]) tokens[byte] = static_cast<std::uint8_t>(size++);
-    }
-    std::uint8_t of(char c) const { return tokens[static_cast<unsigned char>(c)]; }
-
-    std::array<std::uint8_t, 256> tokens{};
-    std::int64_t size = 0;
-};
 
 std::uint64_t num_windows(std::size_t characters, const TextFile& text) {
     return characters <= text.sequence ? 0 : (characters - text.sequence - 1) / text.step + 1;
@@ -99,20 +92,20 @@ std::array<std::string_view, 2> parts_of(std::string_view owner, const TextFile&
 }
 
 /// Windows of all texts, to train on and to test on.
-std::array<std::uint64_t, 2> windows_in(const std::vector<std::string>& texts, const TextFile& text) {
+std::array<std::uint64_t, 2> windows_in(const std::vector<Owner>& texts, const TextFile& text) {
     std::array<std::uint64_t, 2> windows{};
-    for (const std::string& owner : texts) {
-        const auto parts = parts_of(owner, text);
+    for (const Owner& owner : texts) {
+        const auto parts = parts_of(owner.text, text);
         for (std::size_t part = 0; part < parts.size(); ++part) windows[part] += num_windows(parts[part].size(), text);
     }
     return windows;
 }
 
 /// Takes out who has nothing to train on; says how many.
-std::uint32_t leave_out(std::vector<std::string>& texts, const TextFile& text) {
+std::uint32_t leave_out(std::vector<Owner>& texts, const TextFile& text) {
     std::size_t longest = 0;
-    const std::size_t left_out = std::erase_if(texts, [&](const std::string& owner) {
-        const std::size_t trained = parts_of(owner, text)[0].size();
+    const std::size_t left_out = std::erase_if(texts, [&](const Owner& owner) {
+        const std::size_t trained = parts_of(owner.text, text)[0].size();
         longest = std::max(longest, trained);
         return num_windows(trained, text) == 0;
     });
@@ -146,11 +139,30 @@ void check_windows(const std::array<std::uint64_t, 2>& windows, const TextFile& 
                                       kMostWindows));
 }
 
-void append_windows(std::string_view part, const TextFile& text, const Vocabulary& vocabulary, Examples& examples) {
+/// Of all owners' parts to train on.
+Characters alphabet_of(const std::vector<Owner>& texts, const TextFile& text) {
+    Characters alphabet(text.unseen);
+    for (const Owner& owner : texts) alphabet.show(parts_of(owner.text, text)[0]);
+    alphabet.number();
+    return alphabet;
+}
+
+/// Throws ConfigError for the first character of the owner's test part that has no token.
+void check_known(const Owner& owner, const TextFile& text, const Characters& alphabet) {
+    const auto [train, test] = parts_of(owner.text, text);
+    const auto unknown = std::ranges::find_if(test, [&](char c) { return !alphabet.knows(static_cast<std::uint8_t>(c)); });
+    if (unknown == test.end() || num_windows(test.size(), text) == 0) return;
+    throw ConfigError(fmt::format("{}: {}: character {} of {}, which is tested on, {}", text.file.string(), owner.name,
+                                  train.size() + static_cast<std::size_t>(unknown - test.begin()), owner.text.size(),
+                                  unseen_problem(static_cast<std::uint8_t>(*unknown))));
+}
+
+void append_windows(std::string_view part, const TextFile& text, const Characters& alphabet, Examples& examples) {
+    const auto token = [&](char c) { return alphabet.token(static_cast<std::uint8_t>(c)); };
     for (std::size_t at = 0; at + text.sequence < part.size(); at += text.step) {
-        for (const char c : part.substr(at, text.sequence)) examples.values.push_back(vocabulary.of(c));
+        for (const char c : part.substr(at, text.sequence)) examples.values.push_back(token(c));
         const std::size_t labels = examples.target.width;
-        for (const char c : part.substr(at + text.sequence + 1 - labels, labels)) examples.labels.push_back(vocabulary.of(c));
+        for (const char c : part.substr(at + text.sequence + 1 - labels, labels)) examples.labels.push_back(token(c));
     }
 }
 
@@ -164,38 +176,42 @@ TextFile text_file(const Values& values) {
                   .sequence = static_cast<std::size_t>(values.integer("sequence")),
                   .step = static_cast<std::size_t>(values.integer("step")),
                   .test_share = values.number("test_share"),
-                  .every = values.word("targets") == "every"};
+                  .every = values.word("targets") == "every",
+                  .unseen = unseen_of(values.word("unseen"))};
     if (values.word("owners") == "blocks") text.block = static_cast<std::size_t>(values.integer("block"));
     return text;
 }
 
 DataShape text_shape(const Values& values, TargetKind) {
     const TextFile text = text_file(values);
-    const Vocabulary vocabulary(texts_of(text));
-    return {{static_cast<std::int64_t>(text.sequence), 1, 1, vocabulary.size}, vocabulary.size, target_of(text)};
+    std::vector<Owner> texts = texts_of(text);
+    leave_out(texts, text);
+    const std::int64_t vocabulary = alphabet_of(texts, text).size();
+    return {{static_cast<std::int64_t>(text.sequence), 1, 1, vocabulary}, vocabulary, target_of(text)};
 }
 
 }  // namespace
 
 Dataset read_text(const TextFile& text) {
-    std::vector<std::string> texts = texts_of(text);
-    const Vocabulary vocabulary(texts);
+    std::vector<Owner> texts = texts_of(text);
     Dataset dataset;
-    dataset.num_classes = vocabulary.size;
     dataset.owners_left_out = leave_out(texts, text);
+    const Characters alphabet = alphabet_of(texts, text);
+    dataset.num_classes = alphabet.size();
     const std::array<std::uint64_t, 2> windows = windows_in(texts, text);
     check_windows(windows, text);
+    for (const Owner& owner : texts) check_known(owner, text, alphabet);
     for (std::size_t i = 0; i < windows.size(); ++i) {
         Examples& part = i == 0 ? dataset.train : dataset.test;
-        part.shape = {static_cast<std::int64_t>(text.sequence), 1, 1, vocabulary.size};
+        part.shape = {static_cast<std::int64_t>(text.sequence), 1, 1, alphabet.size()};
         part.values.reserve(windows[i] * text.sequence);
         part.target = target_of(text);
         part.labels.reserve(windows[i] * part.target.width);
     }
     for (std::size_t owner = 0; owner < texts.size(); ++owner) {
-        const auto [train, test] = parts_of(texts[owner], text);
-        append_windows(train, text, vocabulary, dataset.train);
-        append_windows(test, text, vocabulary, dataset.test);
+        const auto [train, test] = parts_of(texts[owner].text, text);
+        append_windows(train, text, alphabet, dataset.train);
+        append_windows(test, text, alphabet, dataset.test);
         dataset.train.owners.resize(dataset.train.size(), static_cast<std::uint32_t>(owner));
     }
     return dataset;
@@ -233,6 +249,7 @@ DataFormat text() {
               .default_value = 0.2,
               .range = {.low = 0, .high = 1, .low_excluded = true, .high_excluded = true},
               .doc = "Part of each owner's text that is tested on, its end; 0.2 in LEAF."},
+             unseen_key(),
              {.name = "owners",
               .default_value = "speakers",
               .choices = {"speakers", "blocks"},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "clients/data/data_format.h"
+#include "clients/data/formats/characters.h"
 
 #include <cstddef>
 #include <filesystem>
@@ -15,10 +16,11 @@ struct TextFile {
     double test_share = 0.2;    // of each owner's text, its end
     std::size_t block = 0;      // characters of each owner; 0: owners are speakers
     bool every = false;         // labels are the characters behind each position, not behind the last one alone
+    Unseen unseen = Unseen::Refuse;
 };
 
 /// A character is a byte: UTF-8's others are several. Line ends are \n, also where the file has \r\n; a byte-order mark is nothing. Tokens are
-/// the bytes of all owners' texts, in their order. An example is `sequence` characters of an owner's text, {sequence, 1, 1, vocabulary}, its
+/// the bytes of all owners' texts that are trained on, in their order (characters.h). An example is `sequence` characters of an owner's text, {sequence, 1, 1, vocabulary}, its
 /// label the character behind them, or, `every`, at each position the one behind it: width `sequence`. The last floor(share x length)
 /// characters of each owner are the test part; windows lie in one part.
 ///
@@ -27,7 +29,7 @@ struct TextFile {
 /// out, with the test part, and counted (Dataset::owners_left_out).
 ///
 /// Throws   ConfigError naming the file, where it can the line, what is wanted and what to do: no file, or more than 256 MB of it; no text; a
-///          line that nobody speaks; nobody with a window, or none to test on; more windows than memory or 32 bits hold.
+///          line that nobody speaks; a character in tests alone, where `unseen` does not count it; nobody with a window, or none to test on; more windows than memory or 32 bits hold.
 /// Memory   one copy of the text, and a byte for each character of each window. Windows are counted before any is made.
 Dataset read_text(const TextFile& text);
 

@@ -40,8 +40,9 @@ TEST_SUITE("DataFormat") {
         check_shape("csv", {{"train", table}, {"test", table}, {"target", "y"}});
         check_shape("synthetic_devices", {{"devices", std::int64_t{2}}});
         const std::filesystem::path play = archives.file("play");
-        write_content(play, "A:\nabcabcabc\n");
+        write_content(play, "A:\nabca\nabca\n");
         check_shape("text", {{"train", play}, {"sequence", 2}, {"test_share", 0.5}});
+        check_shape("text", {{"train", play}, {"sequence", 2}, {"test_share", 0.5}, {"unseen", "class"}});
         check_shape("text", {{"train", play}, {"sequence", 2}, {"test_share", 0.5}, {"targets", "every"}},
                     TargetKind::ClassEach);
         check_shape("csv", {{"train", table}, {"test", table}, {"target", "y, a"}}, TargetKind::Numbers);
@@ -52,6 +53,7 @@ TEST_SUITE("DataFormat") {
         check_shape("leaf", {{"train", users}, {"test", users}, {"classes", 17}});
         write_content(users, R"({"user_data": {"ann": {"x": ["abc"], "y": ["a"]}}})");
         check_shape("leaf", {{"train", users}, {"test", users}});
+        check_shape("leaf", {{"train", users}, {"test", users}, {"unseen", "class"}});
         const std::filesystem::path pictures = archives.file("pictures");
         std::filesystem::create_directories(pictures / "all");
         std::filesystem::copy(testing::source_folder() / "tests/clients/data/pictures/colour.png", pictures / "all/1.png");

@@ -95,6 +95,9 @@ TEST_SUITE("Leaf") {
         fixture.files.shape = {1, 2, 1};
         CHECK(fixture.read().train.shape == ExampleShape{1, 2, 1});
         CHECK(fixture.read().test.shape == ExampleShape{1, 2, 1});
+        fixture.files.unseen = Unseen::Class;
+        CHECK_THROWS_WITH_AS(fixture.read(), doctest::Contains("examples are numbers, data.unseen is of texts"), ConfigError);
+        fixture.files.unseen = Unseen::Refuse;
         fixture.files.shape = {1, 28, 28};
         CHECK_THROWS_WITH_AS(fixture.read(), doctest::Contains("examples have 2 numbers, data.shape 1 x 28 x 28 has 784"),
                              ConfigError);
@@ -103,13 +106,19 @@ TEST_SUITE("Leaf") {
     TEST_CASE("TextsBecomeTheTokensOfTheTextFormat") {
         const testing::TemporaryFolder play;
         write_content(play.path() / "play.txt", "ANN:\nhello there\n\nBO:\nwho is it\n");
-        const Dataset text = read_text({play.path() / "play.txt", 4, 1, 0.5});
+        const Dataset text =
+            read_text({.file = play.path() / "play.txt", .sequence = 4, .test_share = 0.5, .unseen = Unseen::Class});
         // What LEAF makes of the same lines: ann's 12 characters and bo's 10, the first halves to train on.
-        const LeafFixture fixture(
+        LeafFixture fixture(
             R"({"users": ["ann", "bo"], "hierarchies": ["PLAY", "PLAY"], "num_samples": [2, 1], "user_data": {
             "ann": {"raw": [["x"], {"y": 1}], "x": ["hell", "ello"], "y": ["o", " "]}, "bo": {"x": ["who "], "y": ["i"]}}})",
             R"({"user_data": {"ann": {"x": ["ther", "here"], "y": ["e", "\n"]}, "bo": {"x": ["s it"], "y": ["\n"]}}})");
+        CHECK_THROWS_WITH_AS(
+            fixture.read(), doctest::Contains("test/a.json: user 'ann': x[0]: has 't', which is in nothing that is trained on"),
+            ConfigError);
+        fixture.files.unseen = Unseen::Class;
         const Dataset leaf = fixture.read();
+        CHECK(leaf.num_classes == 7 + 1);
         CHECK(leaf.train.shape == text.train.shape);
         CHECK(leaf.train.values == text.train.values);
         CHECK(leaf.train.labels == text.train.labels);
@@ -118,6 +127,13 @@ TEST_SUITE("Leaf") {
         CHECK(leaf.test.labels == text.test.labels);
         CHECK(leaf.num_classes == text.num_classes);
         CHECK(leaf.train.type == ValueType::U8);
+    }
+
+    TEST_CASE("CharacterBehindATestTextThatTrainingDoesNotShowIsNamedToo") {
+        const LeafFixture fixture(R"({"user_data": {"ann": {"x": ["ab", "ba"], "y": ["a", "b"]}}})",
+                                  R"({"user_data": {"zoe": {"x": ["ab", "ba"], "y": ["a", "z"]}}})");
+        CHECK_THROWS_WITH_AS(fixture.read(), doctest::Contains("test/a.json: user 'zoe': y[1]: has 'z', which is in nothing"),
+                             ConfigError);
     }
 
     TEST_CASE("DamagedJsonIsNamedByItsByte") {

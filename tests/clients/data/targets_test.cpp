@@ -150,12 +150,12 @@ TEST_SUITE("Targets") {
         const testing::TemporaryFolder folder;
         const TextFile text{
             .file = folder.path() / "play.txt", .sequence = 3, .step = 2, .test_share = 0.4, .block = 10, .every = true};
-        write_content(text.file, "abcdefghij");
-        const Dataset dataset = read_text(text);  // "abcdef" and "ghij"
+        write_content(text.file, "abcdefdcba");
+        const Dataset dataset = read_text(text);  // "abcdef" and "dcba"
         CHECK(dataset.train.target == TargetShape{TargetKind::ClassEach, 3});
         CHECK(dataset.train.values == std::vector<std::uint8_t>{0, 1, 2, 2, 3, 4});
         CHECK(dataset.train.labels == std::vector<std::int32_t>{1, 2, 3, 3, 4, 5});
-        CHECK(dataset.test.labels == std::vector<std::int32_t>{7, 8, 9});
+        CHECK(dataset.test.labels == std::vector<std::int32_t>{2, 1, 0});
         CHECK(dataset.train.size() == 2);
     }
 

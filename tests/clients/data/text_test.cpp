@@ -65,7 +65,8 @@ TEST_SUITE("Text") {
     }
 
     TEST_CASE("OwnersAreNumberedAsTheyFirstSpeakWithoutThoseLeftOut") {
-        const TextFixture fixture("Zoe:\nabcdefgh\n\nshort:\na\n\nAmy:\nabcdefgh\n\nZoe:\nab\n");
+        TextFixture fixture("Zoe:\nabcdefgh\n\nshort:\na\n\nAmy:\nabcdefgh\n\nZoe:\nab\n");
+        fixture.text.unseen = Unseen::Class;
         const Dataset dataset = fixture.read();
         CHECK(dataset.train.owners == std::vector<std::uint32_t>{0, 0, 0, 0, 0, 0, 1, 1, 1, 1});
         CHECK(dataset.owners_left_out == 1);
@@ -74,7 +75,8 @@ TEST_SUITE("Text") {
     }
 
     TEST_CASE("LineOfASpeechMayEndInAColonAndASpeechMayHaveEmptyLines") {
-        const TextFixture fixture("A:\nab:\nB:\n\nabc\n");
+        TextFixture fixture("A:\nab:\nB:\n\nabc\n");
+        fixture.text.unseen = Unseen::Class;
         CHECK(fixture.read().num_classes == 6);
         CHECK(fixture.windows(fixture.read().train, "\n:Babc") == Texts{"ab>:", "b:>\n", ":\n>B", "\nB>:", "B:>\n"});
     }
@@ -83,6 +85,7 @@ TEST_SUITE("Text") {
         TextFixture fixture("A:\nabcab\n\ncab");
         fixture.text.block = 6;
         fixture.text.test_share = 0.5;
+        fixture.text.unseen = Unseen::Class;
         const Dataset dataset = fixture.read();
         CHECK(fixture.windows(dataset.train, "\n:Aabc") == Texts{"A:>\n", "ab>\n"});
         CHECK(dataset.train.owners == std::vector<std::uint32_t>{0, 1});
@@ -99,12 +102,33 @@ TEST_SUITE("Text") {
     }
 
     TEST_CASE("EveryByteIsACharacter") {
-        const TextFixture fixture("\xC3\x89:\nt\xC3\xA9t\xC3\xA9, r\xFFver\n");
+        TextFixture fixture("\xC3\x89:\nt\xC3\xA9t\xC3\xA9, r\xFFver\n");
+        CHECK_THROWS_WITH_AS(fixture.read(), doctest::Contains(": character 9 of 14, which is tested on, has byte 0xFF, which"),
+                             ConfigError);
+        fixture.text.unseen = Unseen::Class;
         const Dataset dataset = fixture.read();
-        CHECK(dataset.num_classes == 10);
-        CHECK(fixture.windows(dataset.train,
-                              "\n ,ertv\xA9\xC3"
-                              "\xFF")[0] == "t\xC3>\xA9");
+        CHECK(dataset.num_classes == 7);
+        CHECK(fixture.windows(dataset.train, " ,rt\xA9\xC3?")[0] == "t\xC3>\xA9");
+    }
+
+    TEST_CASE("CharactersOfTestsAloneAreRefusedOrOneClassMore") {
+        TextFixture fixture("A:\nabab\nxaby\n\nB:\nbaba\nbaba\n\nC:\n&\n");  // the last 4 of 10 are tested on; C has no window
+        expect_text_refused(
+            fixture,
+            ": speaker 'A': character 8 of 10, which is tested on, has 'y', which is in nothing that is trained on, "
+            "so that no model can tell it; set data.unseen to class to count all such characters as one class "
+            "more, or leave it out of the tests");
+        fixture.text.unseen = Unseen::Class;
+        const Dataset dataset = fixture.read();
+        CHECK(dataset.num_classes == 4 + 1);
+        CHECK(dataset.train.shape == ExampleShape{2, 1, 1, 5});
+        CHECK(fixture.windows(dataset.train, "\nabx?").front() == "ab>a");
+        CHECK(fixture.windows(dataset.test, "\nabx?") == Texts{"ab>?", "b?>\n", "ab>a", "ba>\n"});
+        // As many where the tests have no other: the model's size is not told by them.
+        TextFixture known("A:\nabab\nxaba\n\nB:\nbaba\nbaba\n");
+        CHECK(known.read().num_classes == 4);
+        known.text.unseen = Unseen::Class;
+        CHECK(known.read().num_classes == 5);
     }
 
     TEST_CASE("FilesThatGiveNoWindowsAreRefused") {

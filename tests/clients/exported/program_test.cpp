@@ -94,7 +94,8 @@ TEST_SUITE("ExportedProgram") {
                  {pickle, "is a pickle, which is code; mend it: torch.export.save(torch.export.export(net.train(), (x,), "},
                  {"\x10", "is no file of torch.export.save"},
                  {"PK\3\4 and so on", "is no whole archive of torch.export.save"},
-                 {testing::archive_of({{"net/data.pkl", ""}, {"net/code/__torch__.py", ""}}), "is TorchScript, which is code"},
+                 {testing::golden_bytes("script.pt"),
+                  "is TorchScript, which is code; mend it: torch.export.save(torch.export.export(net.train(), (x,), "},
                  {testing::archive_of({{"net/data.pkl", ""}, {"net/version", "3"}}),
                   "is a pickle of torch.save, which is code"},
                  {testing::archive_of({{"x.npy", ""}}), "has no models/*.json"}})
@@ -119,6 +120,14 @@ TEST_SUITE("ExportedProgram") {
         check_refused("cnn", "is damaged or of another version",
                       [](ExportedFile& other) { other.model["graph_module"] = nullptr; });
         check_refused("cnn", "has version 9.", [](ExportedFile& other) { other.model["schema_version"]["major"] = 9; });
+        const auto operators = [](const Json& version) {
+            check_refused("cnn",
+                          "has version '" + version.dump() +
+                              "' of PyTorch's operators (opset_version), of PyTorch '2.11.0+cu130'; read is 10, which PyTorch "
+                              "2.11 writes; mend it: python3 -m pip install torch==2.11.0, and export",
+                          [&](ExportedFile& other) { other.model["opset_version"]["aten"] = version; });
+        };
+        for (const Json& version : {Json(99), Json(9), Json("10"), Json(nullptr)}) operators(version);
     }
 
     TEST_CASE("CompressedMembersAreRefused") {
@@ -162,13 +171,25 @@ TEST_SUITE("ExportedProgram") {
     }
 
     TEST_CASE("OperationsThatAreNotInTheListAreRefusedByName") {
-        for (const char* target :
-             {"torch.ops.aten.from_file.default", "torch.ops.aten.relu.out", "torch.ops.mylib.twice.default",
-              "torch.ops.prim.Print.default", "builtins.eval", "torch.ops.higher_order.scan"})
-            check_refused("cnn",
-                          std::string(target).substr(std::string(target).find("aten.") == 10 ? 10 : 0) +
-                              "', which is not among those allowed",
-                          [&](ExportedFile& file) { file.node("relu.default")["target"] = target; });
+        for (const auto& [target, text] : std::map<std::string, std::string>{
+                 {"torch.ops.aten.from_file.default", "operation 'aten.from_file.default', which is not among those allowed"},
+                 {"torch.ops.aten.relu.out",
+                  "'aten.relu.out', which is not among those allowed; mend it: h = torch.relu(…) without"},
+                 {"torch.ops.aten.exp_.default", "; mend it: h = h.exp(…) in place of h.exp_(…)"},
+                 {"torch.ops.aten.mean.names_dim", "; allowed of that name: mean.default, mean.dim"},
+                 {"torch.ops.mylib.twice.default",
+                  "'torch.ops.mylib.twice.default', which is not among those allowed: only PyTorch's own"},
+                 {"torch.ops.prim.Print.default", "'torch.ops.prim.Print.default', which is not"},
+                 {"builtins.eval", "'builtins.eval', which is not"},
+                 {"torch.ops.higher_order.scan", "'torch.ops.higher_order.scan', which is not"}})
+            check_refused("cnn", text, [&](ExportedFile& file) { file.node("relu.default")["target"] = target; });
+        check_refused("cnn", "('net.py:12, return torch.special.erfcx(h)')", [](ExportedFile& file) {
+            Json& node = file.node("relu.default");
+            node["target"] = "torch.ops.aten.special_erfcx.default";
+            node["metadata"]["stack_trace"] =
+                "File \"/home/me/net.py\", line 12, in forward\n    return torch.special.erfcx(h)\n"
+                "  File \"/lib/torch/nn/modules/module.py\", line 3, in forward\n    return F.x(h)";
+        });
         check_refused("cnn", "export without run_decompositions()", [](ExportedFile& file) {
             file.node("relu.default")["target"] = "torch.ops.aten.native_dropout.default";
         });
@@ -220,7 +241,13 @@ TEST_SUITE("ExportedProgram") {
         check_refused("cnn", "has a fixed batch", [&](ExportedFile& file) { input_of(file)["sizes"][0] = as_int(2); });
         check_refused("cnn", "leaves size 2 of its input free",
                       [&](ExportedFile& file) { input_of(file)["sizes"][2] = input_of(file)["sizes"][0]; });
-        check_refused("cnn", "takes I64; examples are F32", [&](ExportedFile& file) { input_of(file)["dtype"] = 5; });
+        check_refused("cnn",
+                      "takes F64; examples are F32, tokens I64; mend it: x = x.float(), or for tokens x = x.long(), before",
+                      [&](ExportedFile& file) { input_of(file)["dtype"] = 8; });
+        check_refused("bag", "takes I32; examples are F32, tokens I64",
+                      [&](ExportedFile& file) { input_of(file)["dtype"] = 4; });
+        CHECK(read(ExportedFile("bag").bytes()).takes_tokens);
+        CHECK_FALSE(read(ExportedFile("cnn").bytes()).takes_tokens);
         check_refused("cnn", "takes batches of 8 examples and more", [&](ExportedFile& file) {
             for (Json& range : file.model["range_constraints"]) range["min_val"] = 8;
         });
@@ -237,10 +264,24 @@ TEST_SUITE("ExportedProgram") {
             Json& specs = file.model["graph_module"]["signature"]["output_specs"];
             specs.push_back(specs[0]);
         });
-        check_refused("cnn", "takes 2 inputs", [](ExportedFile& file) {
-            Json& module = file.model["graph_module"];
-            module["signature"]["input_specs"].push_back(module["signature"]["input_specs"].back());
-            module["graph"]["inputs"].push_back(module["graph"]["inputs"].back());
+        const auto two_inputs = [](const std::string& line, const Json& second) {
+            check_refused("cnn",
+                          "takes 2 inputs, x, mask; an example is one tensor, of which they can be parts; mend it: " + line,
+                          [&](ExportedFile& file) {
+                              Json& module = file.model["graph_module"];
+                              Json& specs = module["signature"]["input_specs"];
+                              specs.push_back(specs.back());
+                              specs.back()["user_input"]["arg"]["as_tensor"]["name"] = "mask";
+                              module["graph"]["tensor_values"]["mask"] = module["graph"]["tensor_values"]["x"];
+                              for (std::size_t i = 0; i < second.size(); ++i)
+                                  module["graph"]["tensor_values"]["mask"]["sizes"][i + 1] = as_int(second[i]);
+                          });
+        };
+        two_inputs("def forward(self, x): x, mask = x.split([1, 3], 1)", {3});
+        two_inputs("def forward(self, x): x, mask = x.flatten(1).split([144, 12], 1)", {1, 1});
+        check_refused("cnn", "takes an input that is no tensor, 'k', whose value is in the graph", [](ExportedFile& file) {
+            file.model["graph_module"]["signature"]["input_specs"].push_back(
+                {{"constant_input", {{"name", "k"}, {"value", as_int(4)}}}});
         });
         check_refused("cnn", "has no parameter that takes a gradient", [](ExportedFile& file) {
             for (Json& entry : file.weights["config"]) entry["tensor_meta"]["requires_grad"] = false;

@@ -17,6 +17,7 @@
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/ones.h>
+#include <caffe2/serialize/versions.h>
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -29,17 +30,29 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr ExampleShape kExample{1, 12, 12};
+constexpr ExampleShape kExample{1, 12, 12}, kTokens{6, 1, 1, 11};
 constexpr std::int64_t kClasses = 4;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
-constexpr std::array kNetworks{"cnn", "bn_cnn", "residual", "lstm", "transformer", "tied", "kept"};
+
+/// The golden files, and the data that each of them takes.
+const std::map<std::string, DataShape>& networks() {
+    static const DataShape image{kExample, kClasses}, tokens{kTokens, kClasses}, next{kTokens, kTokens.vocabulary},
+        each{kTokens, kTokens.vocabulary, {TargetKind::ClassEach, static_cast<std::uint32_t>(kTokens.channels)}};
+    static const std::map<std::string, DataShape> all{
+        {"cnn", image},         {"bn_cnn", image}, {"residual", image},  {"lstm", image},  {"transformer", image},
+        {"tied", image},        {"kept", image},   {"gru", image},       {"gated", image}, {"resnet18", image},
+        {"token_lstm", tokens}, {"causal", each},  {"token_tied", next}, {"bag", tokens}};
+    return all;
+}
 
 /// A model of a golden file.
 struct Exported {
     explicit Exported(const std::string& name) : file(testing::golden_file(name + ".pt2")) {
+        const DataShape& data = networks().at(name);
         spec.name.set(kExportedModel);
-        spec.input = kExample;
-        spec.num_classes = kClasses;
+        spec.input = data.example;
+        spec.num_classes = data.num_classes;
+        spec.target = data.target;
         spec.exported = file.handle();
         frozen.resize(frozen_layout(spec).num_floats());
         initial_parameters(spec, frozen_layout(spec), 1, frozen);
@@ -62,11 +75,17 @@ struct Figures {
     explicit Figures(const std::string& name) : state(sim::read_state(testing::golden_file(name + ".safetensors"))) {
         same_machine = state.metadata.at("cpu") == libtorch_info().cpu_capability;
     }
-    at::Tensor tensor(const std::string& name, at::ScalarType type = at::kFloat) const {
+    at::Tensor tensor(const std::string& name) const {
         const sim::Tensor& found = *state.find(name);
+        const at::ScalarType type = found.dtype == "I64" ? at::kLong : at::kFloat;
         const std::vector<std::int64_t> sizes(found.shape.begin(), found.shape.end());
         std::string bytes(found.data);
         return at::from_blob(bytes.data(), sizes, type).clone();
+    }
+    /// As batches have them: tokens are f32, too.
+    at::Tensor examples() const { return tensor("x").to(at::kFloat); }
+    at::Tensor loss(const at::Tensor& scores) const {
+        return at::cross_entropy_loss(scores.flatten(0, -2), tensor("y").flatten());
     }
     double number(const std::string& name) const { return std::strtod(state.metadata.at(name).c_str(), nullptr); }
 
@@ -89,10 +108,11 @@ aggregation::ConstParamSpan part(aggregation::ConstParamSpan whole, const aggreg
     return {whole.data + entry.offset, entry.size, whole.space};
 }
 
-std::string rehearsed(const std::string& bytes, std::uint64_t most_bytes = kMostBytes) {
+std::string rehearsed(const std::string& bytes, std::uint64_t most_bytes = kMostBytes,
+                      const DataShape& data = networks().at("cnn")) {
     try {
         const exported::Program program = exported::read_program(std::as_bytes(std::span(bytes)));
-        exported::rehearse(program, {kExample, kClasses}, most_bytes);
+        exported::rehearse(program, data, most_bytes);
     } catch (const ConfigError& error) {
         return error.what();
     }
@@ -102,7 +122,7 @@ std::string rehearsed(const std::string& bytes, std::uint64_t most_bytes = kMost
 void check_refused(const std::string& name, const std::string& text, const std::function<void(ExportedFile&)>& alter) {
     ExportedFile file(name);
     alter(file);
-    const std::string problem = rehearsed(file.archive());
+    const std::string problem = rehearsed(file.archive(), kMostBytes, networks().at(name));
     CHECK_MESSAGE(problem.find(text) != std::string::npos, text << "\n" << problem);
 }
 
@@ -114,15 +134,14 @@ Json ints(const std::vector<std::int64_t>& values) { return {{"as_ints", values}
 TEST_SUITE("ExportedNetwork") {
     TEST_CASE("LossGradientAndBuffersAreThoseOfPython") {
         at::set_num_threads(1);
-        for (const char* name : kNetworks) {
+        for (const auto& [name, data] : networks()) {
             CAPTURE(name);
             const Exported exported(name);
             const Figures figures(name);
             FlatModel model = exported.model();
             model.module().train();
             seed_generator(at::kCPU, 9);
-            const at::Tensor loss =
-                at::cross_entropy_loss(model.module().forward(figures.tensor("x")), figures.tensor("y", at::kLong));
+            const at::Tensor loss = figures.loss(model.module().forward(figures.examples()));
             loss.backward();
             model.take_gradient();
             figures.check_close(loss.item<double>(), figures.number("train"), "loss");
@@ -137,7 +156,7 @@ TEST_SUITE("ExportedNetwork") {
 
     TEST_CASE("EvaluationIsThatOfPythonAndChangesNothing") {
         at::set_num_threads(1);
-        for (const char* name : kNetworks) {
+        for (const auto& [name, data] : networks()) {
             CAPTURE(name);
             const Exported exported(name);
             const Figures figures(name);
@@ -146,8 +165,7 @@ TEST_SUITE("ExportedNetwork") {
             model.module().eval();
             const at::NoGradGuard no_grad;
             for (int pass = 0; pass < 2; ++pass) {
-                const at::Tensor scores = model.module().forward(figures.tensor("x"));
-                const at::Tensor loss = at::cross_entropy_loss(scores, figures.tensor("y", at::kLong));
+                const at::Tensor loss = figures.loss(model.module().forward(figures.examples()));
                 figures.check_close(loss.item<double>(), figures.number("eval"), "loss");
             }
             const auto ours = model.parameters().host(), first = before.parameters().host();
@@ -181,7 +199,8 @@ TEST_SUITE("ExportedNetwork") {
     }
 
     TEST_CASE("GoodFilesAreRehearsedAndLeaveNoMark") {
-        for (const char* name : kNetworks) CHECK_MESSAGE(rehearsed(ExportedFile(name).bytes()) == "none", name);
+        for (const auto& [name, data] : networks())
+            CHECK_MESSAGE(rehearsed(ExportedFile(name).bytes(), kMostBytes, data) == "none", name);
         CHECK(rehearsed(ExportedFile("cnn").archive()) == "none");  // what the tests below alter
     }
 
@@ -206,6 +225,22 @@ TEST_SUITE("ExportedNetwork") {
         });
         check_refused("cnn", "lacks the argument self",
                       [](ExportedFile& file) { file.node("relu.default")["inputs"] = Json::array(); });
+    }
+
+    TEST_CASE("TokensThatTheTableDoesNotHaveAreRefusedWithItsSize") {
+        DataShape data = networks().at("bag");
+        data.example.vocabulary = 12;
+        const std::string problem = rehearsed(ExportedFile("bag").bytes(), kMostBytes, data);
+        CHECK_MESSAGE(problem.starts_with("has no place for the data's tokens, which are 0 to 11: index out of range in self"),
+                      problem);
+    }
+
+    TEST_CASE("TokensAreNotWrittenTo") {
+        const std::string input = ExportedFile("bag").input();
+        check_refused("bag", "writes through a view", [&](ExportedFile& file) {
+            file.insert(0, "alias.default", input, Json::object(), "seen_otherwise");
+            file.insert(1, "zero_.default", "seen_otherwise", Json::object(), "written");
+        });
     }
 
     TEST_CASE("HugeResultsEndWithAnErrorAndNotWithTheMachinesMemory") {
@@ -259,6 +294,10 @@ TEST_SUITE("ExportedNetwork") {
                                  &file.model["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"]})
                 (*output)["as_tensor"]["name"] = "cut_off";
         });
+    }
+
+    TEST_CASE("VersionOfTheOperatorsIsLibtorchs") {
+        CHECK(exported::kAtenVersion == static_cast<int>(caffe2::serialize::kMaxSupportedFileFormatVersion));
     }
 
     TEST_CASE("EveryOperationOfTheListIsLibtorchsAndWritesWhatItsNameSays") {

@@ -7,6 +7,8 @@ import copy
 import json
 import struct
 import sys
+import tempfile
+import zipfile
 from pathlib import Path
 
 import torch
@@ -14,6 +16,7 @@ import torch.nn.functional as F
 from torch import nn
 
 SIDE, CLASSES, BATCH = 12, 4, 5
+TOKENS, LENGTH = 11, 6  # of networks that take tokens
 
 
 class Cnn(nn.Module):
@@ -100,7 +103,122 @@ class Kept(nn.Module):
         return self.head((h - self.seen) * self.frozen + torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
 
 
-NETWORKS = {"cnn": Cnn, "bn_cnn": bn_cnn, "residual": Residual, "lstm": Lstm, "transformer": Transformer, "tied": Tied, "kept": Kept}
+class Gru(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(SIDE, 5, batch_first=True, bidirectional=True)
+        self.head = nn.Linear(10, CLASSES)
+
+    def forward(self, x):
+        out, _ = self.rnn(x.squeeze(1))
+        return self.head(out.mean(1))
+
+
+class Gated(nn.Module):
+    """Gated convolutions (Dauphin et al. 2017, arXiv:1612.08083), then a gate of its own on each channel."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(1, 8, 3, padding=1), nn.Conv2d(4, 12, 3, stride=2)
+        self.gate, self.head = nn.Linear(6, 6), nn.Linear(6, CLASSES)
+
+    def forward(self, x):
+        x = F.glu(self.second(F.glu(self.first(x), 1)), 1)
+        x = x * torch.sigmoid(self.gate(x.mean((2, 3))))[:, :, None, None]
+        return self.head(x.amax((2, 3)))
+
+
+class Block(nn.Module):
+    def __init__(self, before, after, stride):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(before, after, 3, stride, 1, bias=False), nn.BatchNorm2d(after)
+        self.relu = nn.ReLU(inplace=True)
+        self.conv2, self.bn2 = nn.Conv2d(after, after, 3, 1, 1, bias=False), nn.BatchNorm2d(after)
+        self.downsample = nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after)) if stride > 1 or before != after else None
+
+    def forward(self, x):
+        identity = x if self.downsample is None else self.downsample(x)
+        x = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
+        x += identity
+        return self.relu(x)
+
+
+class ResNet18(nn.Module):
+    """torchvision's, layer by layer and by its names, with 4 to 8 channels in place of 64 to 512: its own file would have 45 MB."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(1, 4, 7, 2, 3, bias=False), nn.BatchNorm2d(4)
+        self.relu, self.maxpool = nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)
+        self.layer1 = nn.Sequential(Block(4, 4, 1), Block(4, 4, 1))
+        self.layer2 = nn.Sequential(Block(4, 4, 2), Block(4, 4, 1))
+        self.layer3 = nn.Sequential(Block(4, 8, 2), Block(8, 8, 1))
+        self.layer4 = nn.Sequential(Block(8, 8, 2), Block(8, 8, 1))
+        self.avgpool, self.fc = nn.AdaptiveAvgPool2d(1), nn.Linear(8, CLASSES)
+
+    def forward(self, x):
+        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return self.fc(torch.flatten(self.avgpool(x), 1))
+
+
+class TokenLstm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.rnn = nn.Embedding(TOKENS, 5), nn.LSTM(5, 6, num_layers=2, batch_first=True, dropout=0.1)
+        self.head = nn.Linear(6, CLASSES)
+
+    def forward(self, tokens):
+        out, (h, _) = self.rnn(self.table(tokens))
+        return self.head(h[-1] + out[:, -1])
+
+
+class Causal(nn.Module):
+    """What a token is told from are those before it; places are turned by angles; the table is the head, too. A score at each position."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.norm = nn.Embedding(TOKENS, 8), nn.RMSNorm(8)
+        self.qkv, self.out = nn.Linear(8, 24, bias=False), nn.Linear(8, 8)
+        self.register_buffer("angles", torch.cos(torch.arange(float(LENGTH))[:, None] * torch.arange(2.0)), persistent=False)
+
+    def forward(self, tokens):
+        b, t = tokens.shape
+        x = self.table(tokens)
+        q, k, v = self.qkv(self.norm(x)).view(b, t, 3, 2, 4).unbind(2)
+
+        def turned(z):
+            return torch.cat((z[..., ::2] * self.angles[:t, None], -z[..., 1::2] * self.angles[:t, None]), -1).transpose(1, 2)
+
+        h = F.scaled_dot_product_attention(turned(q), turned(k), v.transpose(1, 2), dropout_p=0.1 if self.training else 0.0, is_causal=True)
+        return (x + self.out(h.transpose(1, 2).flatten(2))) @ self.table.weight.T
+
+
+class TokenTied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.middle, self.head = nn.Embedding(TOKENS, 5), nn.Linear(5, 5), nn.Linear(5, TOKENS, bias=False)
+        self.head.weight = self.table.weight
+
+    def forward(self, tokens):
+        return self.head(torch.tanh(self.middle(self.table(tokens).mean(1))))
+
+
+class Bag(nn.Module):
+    """A mean over tokens but 0, which pads."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.head = nn.Embedding(TOKENS, 5, padding_idx=0), nn.Linear(5, CLASSES)
+
+    def forward(self, tokens):
+        there = (tokens != 0).unsqueeze(-1).float()
+        return self.head((self.table(tokens) * there).sum(1) / there.sum(1).clamp(min=1))
+
+
+NETWORKS = {"cnn": Cnn, "bn_cnn": bn_cnn, "residual": Residual, "lstm": Lstm, "transformer": Transformer, "tied": Tied, "kept": Kept,
+            "gru": Gru, "gated": Gated, "resnet18": ResNet18}
+OF_TOKENS = {"token_lstm": TokenLstm, "causal": Causal, "token_tied": TokenTied, "bag": Bag}
 
 
 def save_tensors(file, tensors, metadata):
@@ -116,14 +234,23 @@ def save_tensors(file, tensors, metadata):
     file.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
+def examples(network, batch):
+    """Examples and what is to be told of them: for each a class, or a token at each position."""
+    if type(network) not in OF_TOKENS.values():
+        return torch.randn(batch, 1, SIDE, SIDE), torch.randint(0, CLASSES, (batch,))
+    x = torch.randint(0, TOKENS, (batch, LENGTH))
+    answer = network(x).shape[1:]
+    return x, torch.randint(0, answer[-1], (batch, *answer[:-1]))
+
+
 def figures(network):
     torch.manual_seed(5)
-    x, y = torch.randn(BATCH, 1, SIDE, SIDE), torch.randint(0, CLASSES, (BATCH,))
+    x, y = examples(network, BATCH)
     tensors, losses = {"x": x, "y": y}, {}
     for mode in ("train", "eval"):
         module = copy.deepcopy(network).train(mode == "train")
         torch.manual_seed(9)
-        loss = F.cross_entropy(module(x), y)
+        loss = F.cross_entropy(module(x).flatten(0, -2), y.flatten())
         losses[mode] = loss.item().hex()
         if mode == "eval":
             continue
@@ -137,14 +264,27 @@ def figures(network):
     return tensors, {**losses, "torch": torch.__version__, "cpu": torch.backends.cpu.get_cpu_capability()}
 
 
+def write_script(file):
+    """TorchScript, which is to be refused: some of its members are compressed. Without those that say where on this machine PyTorch lies."""
+    torch.manual_seed(1)
+    with tempfile.TemporaryDirectory() as folder:
+        torch.jit.save(torch.jit.script(nn.Linear(2, 2)), f"{folder}/script.pt")
+        with zipfile.ZipFile(f"{folder}/script.pt") as whole, zipfile.ZipFile(file, "w") as kept:
+            for member in whole.infolist():
+                if not member.filename.endswith(".debug_pkl"):
+                    kept.writestr(member, whole.read(member))
+
+
 def main(folder):
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, make in NETWORKS.items():
+    write_script(folder / "script.pt")
+    for name, make in (NETWORKS | OF_TOKENS).items():
         torch.manual_seed(1)
         network = make().train()
         save_tensors(folder / f"{name}.safetensors", *figures(network))
-        program = torch.export.export(network, (torch.zeros(2, 1, SIDE, SIDE),), dynamic_shapes=({0: torch.export.Dim("batch", min=1)},))
+        two = torch.zeros(2, LENGTH, dtype=torch.int64) if name in OF_TOKENS else torch.zeros(2, 1, SIDE, SIDE)
+        program = torch.export.export(network, (two,), dynamic_shapes=({0: torch.export.Dim("batch", min=1)},))
         for node in program.graph.nodes:  # where in this file it stands, several times the size of all else
             for key in ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn"):
                 node.meta.pop(key, None)
