@@ -57,7 +57,7 @@ std::uint64_t activation_bytes_of_worker(const RunConfig& run, const clients::Mo
 std::uint64_t host_bytes_of_worker(const Experiment& run) {
     const std::uint64_t activations =
         run.space == aggregation::MemorySpace::Host ? activation_bytes_of_worker(run.config, run.model, run.engine) : 0;
-    return host_bytes_of_worker(run.config, run.layout.num_floats(), run.slots.most) + activations;
+    return host_bytes_of_worker(run.config, run.layout.num_floats(), run.slots.largest(run.config.cohort_size())) + activations;
 }
 
 std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {

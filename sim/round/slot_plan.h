@@ -27,6 +27,9 @@ struct SlotPlan {
     /// Of the next slot, with `left` > 0 clients still to be placed.
     std::uint64_t clients_of_next(std::uint64_t left) const;
 
+    /// Of the largest slot of a cohort of so many, the first.
+    std::uint64_t largest(std::int64_t cohort) const { return clients_of_next(static_cast<std::uint64_t>(cohort)); }
+
     /// The most that any cohort of up to so many clients needs.
     std::uint64_t num_slots(std::uint64_t clients) const;
     /// The arena's.

@@ -74,6 +74,10 @@ TEST_SUITE("SlotPlan") {
                     CHECK(lengths(plan, clients).size() <= plan.num_slots(most));
         CHECK(SlotPlan::even(8).num_slots(20) == 3);
         CHECK(SlotPlan{1, 16, 2}.num_slots(1000) < 80);
+        CHECK(SlotPlan{1, 16, 2}.largest(1000) == 16);
+        CHECK(SlotPlan{1, 16, 2}.largest(50) == 8);
+        CHECK(SlotPlan{1, 16, 2}.largest(3) == 1);
+        CHECK(SlotPlan::even(4).largest(3) == 3);
     }
 
     TEST_CASE("AutoSharesWhereTheCohortIsLarge") {
