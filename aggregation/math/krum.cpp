@@ -111,8 +111,7 @@ AggregatorSpec krum() {
                   .range = between(0, 1 << 20),
                   .default_note = "as many as a round bears",
                   .doc = "How many updates of a round may be arbitrarily wrong (f); 2 f + 3 have to arrive at least. Left out: "
-                         "(n - 3) / 2 "
-                         "of the n that do."},
+                         "(n - 3) / 2 of the n that do."},
                  {.name = "chosen",
                   .default_value = std::int64_t{1},
                   .range = between(1, 1 << 20),
