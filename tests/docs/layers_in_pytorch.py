@@ -138,9 +138,9 @@ def images(folder):
 
 
 def text(folder):
-    """Every window of a text of one speaker, four fifths to train on."""
+    """Every window of a text of one speaker, four fifths to train on, which show all characters."""
     draw = random.Random(2)
-    spoken = "".join(draw.choice(CHARACTERS) for _ in range(99)) + "\n"
+    spoken = "".join("".join(draw.choice(CHARACTERS) for _ in range(49)) + "\n" for _ in range(2))
     (folder / "play.txt").write_text(f"SPEAKER:\n{spoken}")
     tokens = torch.tensor([sorted(set(spoken)).index(character) for character in spoken])
 
