@@ -47,7 +47,7 @@ TEST_SUITE("Estimate") {
 
     TEST_CASE("WhatClientsKeepIsCountedOnceForEachThatMayBeSeen") {
         Configs runs;
-        const std::vector<std::string> scaffold{"strategy={name: scaffold}", "model.hidden=3000", "training.cohort=1",
+        const std::vector<std::string> scaffold{"strategy={name: scaffold}", "model.hidden=300", "training.cohort=1",
                                                 "workers=1"};
         for (const char* rounds : {"rounds=2", "rounds=7", "rounds=70"}) {
             std::vector<std::string> overrides = scaffold;
@@ -55,11 +55,11 @@ TEST_SUITE("Estimate") {
             runs.add(overrides);
         }
         const Estimates found = estimate(runs.configs);
-        // Layers of 16 x 3000, 3000 x 3000 and 3000 x 5 with their biases, on whole pages; ten clients are all there are.
-        const std::uint64_t each = 36'278'272;
+        // Layers of 16 x 300, 300 x 300 and 300 x 5 with their biases, on whole pages; ten clients are all there are.
+        const std::uint64_t each = 389'120;
         CHECK(found.runs[1].host_bytes - found.runs[0].host_bytes == 5 * each);
         CHECK(found.runs[2].host_bytes - found.runs[1].host_bytes == 3 * each);
-        runs.add({"model.hidden=3000", "training.cohort=1", "workers=1", "rounds=2"});
+        runs.add({"model.hidden=300", "training.cohort=1", "workers=1", "rounds=2"});
         CHECK(estimate(runs.configs).runs[3].host_bytes + 2 * each <= found.runs[0].host_bytes);
     }
 
