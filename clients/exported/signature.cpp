@@ -41,12 +41,14 @@ std::string line_of_parts(const std::vector<std::string>& names, const std::vect
     };
     if (std::ranges::all_of(inputs, alike)) {
         std::vector<std::int64_t> firsts;
+        firsts.reserve(inputs.size());
         for (const auto& sizes : inputs) firsts.push_back(sizes[0]);
         return fmt::format("{} = x.split([{}], 1)", fmt::join(names, ", "), fmt::join(firsts, ", "));
     }
     std::vector<std::uint64_t> counts;  // unsigned: a file may say anything
+    counts.reserve(inputs.size());
     for (const auto& sizes : inputs)
-        counts.push_back(std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{1}, std::multiplies<std::uint64_t>()));
+        counts.push_back(std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{1}, std::multiplies<>()));
     return fmt::format("{} = x.flatten(1).split([{}], 1)", fmt::join(names, ", "), fmt::join(counts, ", "));
 }
 

@@ -37,13 +37,12 @@ std::string place_of(const std::string& target, const Json& graph) {
     for (const Json& node : graph.at("nodes")) {
         if (node.at("target") == target) {
             const Json about = node.value("metadata", Json::object());
-            const std::string place = about.is_object() ? place_in(about.value("stack_trace", "")) : "";
+            std::string place = about.is_object() ? place_in(about.value("stack_trace", "")) : "";
             if (!place.empty()) return place;
         }
         for (const Json& input : node.at("inputs")) {
             const Json& argument = input.at("arg");
-            const std::string place =
-                argument.contains("as_graph") ? place_of(target, argument.at("as_graph").at("graph")) : "";
+            std::string place = argument.contains("as_graph") ? place_of(target, argument.at("as_graph").at("graph")) : "";
             if (!place.empty()) return place;
         }
     }
