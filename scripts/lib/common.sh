@@ -76,7 +76,7 @@ ticking() {
     set_every
     (
         # What is in the background does not see Ctrl-C: it ends with the script.
-        while sleep "$every" && kill -0 $$ 2>/dev/null; do
+        while sleep "$every" >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
             show_line "$label · $(clock $((SECONDS - started)))${folder:+ · $(du -sm "$folder" 2>/dev/null | cut -f 1) MB here}"
         done
     ) &

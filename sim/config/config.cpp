@@ -115,12 +115,17 @@ RunConfig from_yaml(const std::string& text, const std::string& origin) { return
 
 LoadedConfig load_tree(Node root) {
     LoadedConfig loaded;
-    read_described(root, [&](Visitor& reader) { describe(reader, loaded.run); });
+    std::string missing;
+    try {
+        read_described(root, [&](Visitor& reader) { describe(reader, loaded.run); });
+    } catch (const ModeKeysMissing& error) {
+        missing = error.what();  // told together with what the rules find
+    }
     const std::string origin = root.origin;
     const auto source = std::make_shared<TreeSource>(std::move(root));
     const StrategySpec& strategy = strategy_spec(loaded.run.strategy.name);
     complete(loaded.run, strategy, *source, origin);
-    check_rules(loaded.run, strategy, *source);
+    check_rules(loaded.run, strategy, *source, missing);
     loaded.source = source;
     return loaded;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 namespace fedhive::sim {
 
@@ -21,6 +22,11 @@ void Mistakes::add(const std::string& text) {
         mistake.text.begin(), mistake.text.end(), [](char c) { return c == '\n' || c == '\r'; }, '?');
     const auto same = [&](const Mistake& other) { return other.text == mistake.text; };
     if (std::none_of(all_.begin(), all_.end(), same)) all_.push_back(std::move(mistake));
+}
+
+void Mistakes::add_lines(const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) add(line);
 }
 
 std::string Mistakes::text() const {

@@ -15,6 +15,9 @@ public:
     /// One line of text. Where it begins with "file:line: ", it goes among the mistakes of that file by its line; what has no line comes last.
     void add(const std::string& text);
 
+    /// Each line of a text that was made of mistakes; none where it is empty.
+    void add_lines(const std::string& text);
+
     bool none() const { return all_.empty(); }
 
     /// A line for each, then "and 3 more".

@@ -25,8 +25,7 @@ std::string joined(const std::vector<std::string>& words, const std::string& sep
 
 std::string printable(std::string text) {
     if (text.size() > 60) text.replace(57, std::string::npos, "...");
-    std::replace_if(
-        text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }, '?');
+    for (char& c : text) c = c >= 0 && c < ' ' ? '?' : c;
     return text;
 }
 
@@ -117,14 +116,16 @@ public:
         close_level();
         for (const Unknown& unknown : unknown_) report_unknown(unknown);
         Mistakes mistakes;
-        bool in_keys_alone = true;
+        bool in_keys_alone = true, only_mode_lacks = true;
         for (const Problem& problem : problems_) {
             if (is_explained(problem)) continue;
             mistakes.add(problem.text);
             in_keys_alone = in_keys_alone && (problem.rank == kUnknown || problem.rank == kValue);
+            only_mode_lacks = only_mode_lacks && problem.rank == kMissing && lies_in(problem.path, "mode");
         }
         if (mistakes.none()) return;
         if (in_keys_alone) throw KeyError(mistakes.text());
+        if (only_mode_lacks) throw ModeKeysMissing(mistakes.text());
         throw ConfigError(mistakes.text());
     }
 

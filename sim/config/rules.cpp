@@ -289,8 +289,9 @@ void check_failures(const RunConfig& run, const ConfigSource& source) {
 
 }  // namespace
 
-void check_rules(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
+void check_rules(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source, const std::string& so_far) {
     Mistakes mistakes;
+    mistakes.add_lines(so_far);
     const auto collect = [&](const auto& check) {
         try {
             check();

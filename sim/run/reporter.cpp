@@ -54,6 +54,20 @@ nlohmann::ordered_json ranks_to_json(const Ranks& ranks) {
     return all;
 }
 
+/// "from the beginning: there is no checkpoint; 3 rounds of rounds.csv are done again"
+std::string where_it_goes_on(const ResumePoint& point, std::int64_t rounds) {
+    std::string text;
+    if (!point.checkpoint.empty())
+        text = fmt::format("after round {} of {}, from {}", point.round, rounds, point.checkpoint);
+    else if (!point.damaged.empty())
+        text = "from the beginning: no checkpoint can be used";
+    else
+        text = fmt::format("from the beginning: there is no checkpoint{}", point.done_again == 0 ? " yet" : "");
+    if (point.done_again == 0) return text;
+    return text + fmt::format("; {} {} rounds.csv {} done again", point.done_again,
+                              point.done_again == 1 ? "round of" : "rounds of", point.done_again == 1 ? "is" : "are");
+}
+
 }  // namespace
 
 Reporter::Reporter(const Experiment& run, RunFolder* folder, bool quiet, Past past)
@@ -84,14 +98,11 @@ void Reporter::resume(const ResumePoint& point) {
                         {"checkpoint", point.checkpoint.empty() ? nlohmann::json(nullptr) : nlohmann::json(point.checkpoint)},
                         {"rounds", run_.config.rounds},
                         {"workers", run_.num_workers},
+                        {"done_again", point.done_again},
                         {"changed", point.changed}});
     for (const std::string& message : point.damaged) console_.say("damaged     " + message);
     for (const std::string& change : point.changed) console_.say("changed     " + change);
-    console_.say(
-        point.checkpoint.empty()
-            ? fmt::format("resumed     from the beginning: {}",
-                          point.damaged.empty() ? "there is no checkpoint yet" : "no checkpoint can be used")
-            : fmt::format("resumed     after round {} of {}, from {}", point.round, run_.config.rounds, point.checkpoint));
+    console_.say("resumed     " + where_it_goes_on(point, run_.config.rounds));
     console_.say(describe_plan(run_, folder_->path().string()));
 }
 

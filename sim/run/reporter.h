@@ -23,6 +23,7 @@ struct ResumePoint {
     std::int64_t round = 0;            // rounds done
     TablePositions tables;             // where the tables end then
     std::string checkpoint;            // its file's name; empty: from the beginning
+    std::int64_t done_again = 0;       // rounds behind it that stand in rounds.csv
     std::vector<std::string> damaged;  // why newer checkpoints cannot be used
     std::vector<std::string> changed;  // "rounds: 3 -> 6"
 };

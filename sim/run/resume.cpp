@@ -218,6 +218,7 @@ Resumption find_resumption(const ResumeOptions& options) {
         found.point.tables = checkpoint.tables;
         found.point.checkpoint = fs::relative(checkpoint_path(folder, checkpoint.round), folder).string();
     }
+    found.point.done_again = std::max<std::int64_t>(0, rounds_in_table(folder) - found.point.round);
     if (so_far.exit_status == "finished" && (found.over || !asks_for_more(differing)))
         found.finished = how_it_finished(so_far.round, wanted, folder);
     return found;

@@ -271,4 +271,9 @@ void check_tables(const fs::path& folder, const TablePositions& tables, std::int
         check_table(folder / "fairness.csv", tables.fairness, fairness_columns(task.main_metric()), rounds, false);
 }
 
+std::int64_t rounds_in_table(const fs::path& folder) {
+    const std::string text = read_file_or_nothing(folder / "rounds.csv", aggregation::available_memory_bytes());
+    return std::max<std::int64_t>(0, std::ranges::count(text, '\n') - 1);  // without the columns' names
+}
+
 }  // namespace fedhive::sim

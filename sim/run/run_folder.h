@@ -88,4 +88,7 @@ private:
 void check_tables(const std::filesystem::path& folder, const TablePositions& tables, std::int64_t rounds,
                   const clients::LearningTask& task);
 
+/// Rounds that have a whole row in the folder's rounds.csv; 0 where there is no table.
+std::int64_t rounds_in_table(const std::filesystem::path& folder);
+
 }  // namespace fedhive::sim

@@ -50,6 +50,30 @@ TEST_SUITE("ResumeDamaged") {
         CHECK(std::count(events.begin(), events.end(), "damaged_checkpoint") == 2);
     }
 
+    TEST_CASE("WithoutItsCheckpointsTheRunBeginsAgainAndSaysWhichRoundsAreDoneAgain") {
+        const std::string wanted = sha_of({"--set", "rounds=4"});
+        Finished run;
+        const auto resumed = [&] {
+            for (const std::string& line : read_lines(run.out() / "events.jsonl"))
+                if (auto event = nlohmann::json::parse(line); event["event"] == "resumed") return event;
+            return nlohmann::json();
+        };
+        const auto loses = [&](std::vector<std::int64_t> rounds) {
+            for (const std::int64_t round : rounds) fs::remove(sim::checkpoint_path(run.out(), round));
+        };
+        loses({2, 3});
+        CHECK(run.resume({"--set", "rounds=4"}) == "exited with status 0");
+        CHECK(run.said("resumed     from the beginning: there is no checkpoint; 3 rounds of rounds.csv are done again"));
+        CHECK(resumed()["done_again"] == 3);
+        CHECK(resumed()["checkpoint"].is_null());
+        CHECK(run.manifest()["model_sha256"] == wanted);
+        CHECK(run.rounds() == 4);
+        loses({4});
+        CHECK(run.resume({"--set", "rounds=5"}) == "exited with status 0");
+        CHECK(run.said("from checkpoints/round-00000003.safetensors; 1 round of rounds.csv is done again"));
+        CHECK(run.manifest()["model_sha256"] == sha_of({"--set", "rounds=5"}));
+    }
+
     TEST_CASE("ModelOfAFileWhoseCopyIsDamagedCannotBeginAgain") {
         FedhiveRun first(small_config());
         REQUIRE(first.end() == "exited with status 0");

@@ -101,8 +101,11 @@ ProgressMovesOnATerminalAndSaysWhatIsLeft() {
     source "$root/scripts/lib/common.sh"
     [ "$(progress_line release 2 40 65)" = "Building release: 2 of 40 steps · 1:05" ] || fail "$(progress_line release 2 40 65)"
     [ "$(progress_line release 10 40 65)" = "Building release: 10 of 40 steps · 1:05 · about 3:15 to go" ] || fail "$(progress_line release 10 40 65)"
+    # Who reads what it writes sees its end at once, not when the next line would have been due.
+    local began=$SECONDS
     expect 0 ticking Waiting "" true
     expect 3 ticking Waiting "" bash -c 'exit 3'
+    [ $((SECONDS - began)) -lt 12 ] || fail "the end was seen after $((SECONDS - began)) s"
     # A build whose only step takes long, seen on a terminal: the line moves without a word from ninja.
     cat >"$scratch/slow" <<END
 source "$root/scripts/lib/common.sh"

@@ -64,4 +64,13 @@ TEST_CASE("MistakesBeyondTwentyAreCounted") {
     CHECK_NE(broken.find("a?b: unknown key"), std::string::npos);
 }
 
+TEST_CASE("WhatTheModeLacksHidesNothingElse") {
+    const std::string missing = "c.yaml: mode.cut: is missing; mode 'split' needs it";
+    CHECK_EQ(error_of(kMinimal + "mode: {name: split}\n"), missing);
+    CHECK_EQ(error_of(kMinimal + "strategy: {name: scaffold}\nmode: {name: split}\ntraining: {graph: true}\n"),
+             "c.yaml:8: mode.name: strategy 'scaffold' does not run in mode 'split'; allowed: synchronous\n"
+             "c.yaml:9: training.graph: a step that two processes share cannot be recorded; allowed in mode split: false\n" +
+                 missing);
+}
+
 TEST_SUITE_END();

@@ -17,7 +17,7 @@ nlohmann::ordered_json run_of(const std::string& id, const std::string& status, 
             {"rounds", 10},     {"peak_bytes", 1000}};
 }
 
-nlohmann::ordered_json sweep_of(const std::vector<nlohmann::ordered_json>& runs) {
+nlohmann::ordered_json record_of_sweep(const std::vector<nlohmann::ordered_json>& runs) {
     return {{"name", "two_rates"},
             {"keys", {"training.optimizer.lr", "data.partition.sizes"}},
             {"target_accuracy", 0.9},
@@ -59,7 +59,7 @@ bool holds(const std::string& text, const std::string& part) { return text.find(
 TEST_SUITE("Summary") {
     TEST_CASE("CsvHasARowForEachRunWithWhatDependsOnTimeAtItsEnd") {
         const auto sweep =
-            sweep_of({run_of("a", "finished", "0.1", 1), run_of("b", "failed", "0.2", 1, "worker 0 died, \"oom\"")});
+            record_of_sweep({run_of("a", "finished", "0.1", 1), run_of("b", "failed", "0.2", 1, "worker 0 died, \"oom\"")});
         const std::string text = summary_csv(sweep, {result_of(0.95, 3), RunResult{}});
         CHECK(line(text, 0) ==
               "run,status,training.optimizer.lr,data.partition.sizes,seed,rounds_done,version,final_test_loss,final_test_"
@@ -74,8 +74,8 @@ TEST_SUITE("Summary") {
     }
 
     TEST_CASE("MarkdownGivesMeanAndIntervalOverTheSeedsOfASetting") {
-        const auto sweep =
-            sweep_of({run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.1", 2), run_of("c", "finished", "0.2", 1)});
+        const auto sweep = record_of_sweep(
+            {run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.1", 2), run_of("c", "finished", "0.2", 1)});
         const std::string text = markdown(sweep, {result_of(0.90, 3), result_of(0.92), result_of(0.5)});
         // 0.91 ± 12.7062 · 0.01
         CHECK(holds(text, "| 0.1 | [0.5, 0.5] | 2 | 0.91 ± 0.13 | 0.91 ± 0.13 | 0.09 ± 0.13 | 3.0 (1 of 2) | 2.0 ± 0 |"));
@@ -85,7 +85,7 @@ TEST_SUITE("Summary") {
     }
 
     TEST_CASE("ClientsOwnAccuraciesHaveColumnsWhereSomebodyEvaluatedThem") {
-        const auto sweep = sweep_of({run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.2", 1)});
+        const auto sweep = record_of_sweep({run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.2", 1)});
         RunResult evaluated = result_of(0.9);
         evaluated.global = {0.75, 0.125, 0.25};
         CHECK_FALSE(holds(markdown(sweep, {result_of(0.9), result_of(0.5)}), "worst 10 %"));
@@ -100,7 +100,7 @@ TEST_SUITE("Summary") {
     }
 
     TEST_CASE("CaseIsToldByItsName") {
-        auto sweep = sweep_of({run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.2", 1)});
+        auto sweep = record_of_sweep({run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.2", 1)});
         CHECK_FALSE(holds(markdown(sweep, {result_of(0.9), result_of(0.5)}), "case"));
         sweep["runs"][0]["case"] = "slow, but | sure";
         const std::string csv = summary_csv(sweep, {result_of(0.95, 3), result_of(0.5)});
@@ -113,8 +113,9 @@ TEST_SUITE("Summary") {
     }
 
     TEST_CASE("WhatHasNotFinishedIsNamedAndNotAveraged") {
-        const auto sweep = sweep_of({run_of("a", "finished", "0.1", 1), run_of("b", "failed", "0.1", 2, "client 3 | exploded"),
-                                     run_of("c", "waiting", "0.2", 1)});
+        const auto sweep =
+            record_of_sweep({run_of("a", "finished", "0.1", 1), run_of("b", "failed", "0.1", 2, "client 3 | exploded"),
+                             run_of("c", "waiting", "0.2", 1)});
         const std::string text = markdown(sweep, {result_of(0.9), result_of(0.1), RunResult{}});
         CHECK(holds(text, "| 0.1 | [0.5, 0.5] | 1 of 2 | 0.9000 |"));
         CHECK(holds(text, "| 0.2 | [0.5, 0.5] | 0 of 1 | – |"));
@@ -123,8 +124,8 @@ TEST_SUITE("Summary") {
     }
 
     TEST_CASE("InterruptedSweepSaysWhatIsDoneAndHowItGoesOn") {
-        auto sweep =
-            sweep_of({run_of("a", "finished", "0.1", 1), run_of("b", "waiting", "0.1", 2), run_of("c", "waiting", "0.2", 1)});
+        auto sweep = record_of_sweep(
+            {run_of("a", "finished", "0.1", 1), run_of("b", "waiting", "0.1", 2), run_of("c", "waiting", "0.2", 1)});
         RunResult whole = result_of(0.9);
         whole.rounds = 10;
         const std::vector<RunResult> results{whole, result_of(0.5), RunResult{}};
@@ -139,7 +140,7 @@ TEST_SUITE("Summary") {
     }
 
     TEST_CASE("WallTimesOfRunsSideBySideCompareNothing") {
-        auto sweep = sweep_of({run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.1", 2)});
+        auto sweep = record_of_sweep({run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.1", 2)});
         CHECK(holds(markdown(sweep, {result_of(0.9), result_of(0.9)}), "wall s does not compare them"));
         sweep["jobs"] = 1;
         CHECK_FALSE(holds(markdown(sweep, {result_of(0.9), result_of(0.9)}), "wall s does not compare them"));
@@ -147,10 +148,10 @@ TEST_SUITE("Summary") {
 
     TEST_CASE("RunsThatShareTheirSeedsAreComparedInPairs") {
         // Seeds differ by more than the rates do: differences 0.0625, 0.0625 and 0.125.
-        auto sweep = sweep_of({run_of("a1", "finished", "0.1", 1), run_of("a2", "finished", "0.1", 2),
-                               run_of("a3", "finished", "0.1", 3), run_of("b3", "finished", "0.2", 3),
-                               run_of("b1", "finished", "0.2", 1), run_of("b2", "finished", "0.2", 2),
-                               run_of("b4", "finished", "0.2", 4), run_of("c1", "finished", "0.3", 1)});
+        auto sweep = record_of_sweep({run_of("a1", "finished", "0.1", 1), run_of("a2", "finished", "0.1", 2),
+                                      run_of("a3", "finished", "0.1", 3), run_of("b3", "finished", "0.2", 3),
+                                      run_of("b1", "finished", "0.2", 1), run_of("b2", "finished", "0.2", 2),
+                                      run_of("b4", "finished", "0.2", 4), run_of("c1", "finished", "0.3", 1)});
         const std::vector<RunResult> results{result_of(0.25),   result_of(0.5),    result_of(0.75), result_of(0.875),
                                              result_of(0.3125), result_of(0.5625), result_of(0.0),  result_of(0.5)};
         const std::string text = markdown(sweep, results);
@@ -165,8 +166,8 @@ TEST_SUITE("Summary") {
     }
 
     TEST_CASE("SeedsThatVaryMakeNoGroupsAndPartPairs") {
-        auto sweep = sweep_of({run_of("a1", "finished", "0.1", 1), run_of("a2", "finished", "0.1", 1),
-                               run_of("b1", "finished", "0.2", 1), run_of("b2", "finished", "0.2", 1)});
+        auto sweep = record_of_sweep({run_of("a1", "finished", "0.1", 1), run_of("a2", "finished", "0.1", 1),
+                                      run_of("b1", "finished", "0.2", 1), run_of("b2", "finished", "0.2", 1)});
         sweep["keys"].push_back("seeds.model");
         for (int run = 0; run < 4; ++run) sweep["runs"][run]["settings"]["seeds.model"] = run % 2 == 0 ? "7" : "8";
         const std::string text = markdown(sweep, {result_of(0.5), result_of(0.75), result_of(0.625), result_of(0.875)});
@@ -181,7 +182,7 @@ TEST_SUITE("Summary") {
             runs.push_back(run_of(id, "finished", id[0] == 'a' ? "0.1" : "0.2", id[1] - '0'));
         for (const std::size_t run : {2, 3}) runs[run]["settings"]["data.partition.sizes"] = "";     // does not apply
         for (const std::size_t run : {4, 5}) runs[run]["settings"]["data.partition.sizes"] = "[1]";  // differs as well
-        const std::string text = markdown(sweep_of(runs), std::vector<RunResult>(6, result_of(0.5)));
+        const std::string text = markdown(record_of_sweep(runs), std::vector<RunResult>(6, result_of(0.5)));
         const std::string differences = text.substr(text.find("## Differences"));
         CHECK_MESSAGE(holds(differences, "| 0.2 |  | 2 | 0.0000 ± 0 |"), text);
         CHECK_FALSE(holds(differences, "[1]"));
