@@ -107,8 +107,8 @@ struct FinishRow {
 /// The gradient of a line of a convolution, [pixels][channels], 0 where the output was cut off; what it sums to is added to `bias_sums`.
 struct SpreadRow {
     const float* gradient = nullptr;
-    const float* y = nullptr;  // null: nothing was cut off
-    float* to = nullptr;
+    const float* y = nullptr;    // null: nothing was cut off
+    float* to = nullptr;         // null: nobody asks for it
     float* bias_sums = nullptr;  // [channels]
     std::size_t pixels = 0, channels = 0;
 };

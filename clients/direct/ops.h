@@ -53,6 +53,8 @@ struct ConvolutionTerms {
 std::unique_ptr<Op> make_convolution(const ConvolutionTerms& terms);
 
 std::unique_ptr<Op> make_linear(std::size_t inputs, std::size_t outputs, bool relu, Place place);
+/// Tokens, whole numbers below `tokens`, to [positions][dim]; the first operation of a network.
+std::unique_ptr<Op> make_embedding(std::size_t positions, std::size_t tokens, std::size_t dim, Place place);
 std::unique_ptr<Op> make_relu(std::size_t size);
 std::unique_ptr<Op> make_tanh(std::size_t size);
 

@@ -35,6 +35,9 @@ std::size_t pool_size(const PlannedLayer& layer) {
     return size > 0 ? size : image_of(layer.in).height;
 }
 
+/// [positions, features]
+bool is_sequence(const PlannedLayer& layer) { return layer.in.size() == 2; }
+
 class Planner;
 
 /// A layer that is done by itself. Convolutions, linear layers, group norms and residuals look at what stands behind them.
@@ -153,7 +156,13 @@ const std::map<std::string_view, Append>& alone() {
                         bool) { chain.add(make_average_pool(image_of(layer.in), pool_size(layer))); }},
         {"layer_norm", [](Planner& planner, Chain& chain, const PlannedLayer& layer,
                           bool) { chain.add(make_layer_norm(size_of(layer.in), planner.place_of(layer))); }},
+        {"embedding",
+         [](Planner& planner, Chain& chain, const PlannedLayer& layer, bool) {
+             chain.add(make_embedding(size_of(layer.in), static_cast<std::size_t>(*layer.arguments.optional_integer("tokens")),
+                                      argument(layer, "dim"), planner.place_of(layer)));
+         }},
         {"flatten", [](Planner&, Chain& chain, const PlannedLayer& layer, bool pixels) {
+             if (is_sequence(layer)) return;  // its positions lie one after the other
              const Image in = image_of(layer.in);
              if (pixels && in.pixels() > 1 && in.channels > 1) chain.add(make_transpose(in.pixels(), in.channels));
          }}};
@@ -169,7 +178,8 @@ std::string misfit_of(const Layers& layers) {
             return found("conv2d with padding as wide as its kernel");
         if (kind == "avg_pool" && argument(layer, "size") == 0 && layer.in[1] != layer.in[2])
             return found("avg_pool of a whole image that is not square");
-        if (kind == "layer_norm" && layer.in.size() != 1) return found("layer_norm of images");
+        if (kind == "layer_norm" && layer.in.size() == 3) return found("layer_norm of images");
+        if (kind == "linear" && is_sequence(layer)) return found("linear at each position");
         const bool looks_behind = kind == "conv2d" || kind == "linear" || kind == "group_norm" || kind == "residual";
         if (!looks_behind && !alone().contains(kind)) return found(kind);
         if (kind == "residual" && layer.in.size() != layer.fit.out.size()) return found("residual that makes rows of images");

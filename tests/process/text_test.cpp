@@ -50,6 +50,19 @@ TEST_SUITE("TextRun") {
             CHECK(sha_with(play.config() + Options{"rounds=12", workers}) == two);
     }
 
+    TEST_CASE("EmbeddingBeforeLinearLayersIsTheDirectEngines") {
+        const Play play;
+        const Options config = play.config("model={layers: [{embedding: 4}, flatten, {linear: 12}, relu, linear]}") +
+                               Options{"rounds=6", "training.optimizer.lr=0.5"};
+        FedhiveRun run(small_config(), set(config));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        CHECK(run.manifest()["engine"] == "direct");
+        CHECK(std::stod(read_csv(run.out() / "rounds.csv").back().at("test_accuracy")) > 0.5);  // by chance 0.1
+        for (const char* workers : {"workers=0", "workers=3"})
+            CHECK(sha_with(config + Options{workers}) == run.manifest()["model_sha256"]);
+        CHECK(sha_with(config + Options{"training.engine=libtorch"}) != run.manifest()["model_sha256"]);
+    }
+
     TEST_CASE("SequencesAreTrainedInEveryModeByManyClientsAtOnceAndInBf16") {
         const Play play;
         const Options config =
@@ -74,7 +87,7 @@ TEST_SUITE("TextRun") {
         refused({"data.normalize={mean: [0.5], std: [1]}"},
                 "data.normalize: mean is given, but the data's examples are tokens");
         refused({"training.engine=direct"},
-                "training.engine: the direct engine has no embedding (layer 0); allowed here: auto, libtorch");
+                "training.engine: the direct engine has no lstm (layer 1); allowed here: auto, libtorch");
         refused({"model={name: mlp}"},
                 "model.name: mlp takes numbers, the data's examples are tokens; for such data use char_lstm");
         refused({"model={layers: [flatten, linear]}"},

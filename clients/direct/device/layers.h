@@ -41,6 +41,34 @@ FEDHIVE_HOST_DEVICE void for_each_of_rows(const Threads& threads, const Group& g
     });
 }
 
+// --- embedding --------------------------------------------------------------------------------------------------------------------
+
+/// Where the row of the token at position `at` begins.
+FEDHIVE_HOST_DEVICE std::uint32_t row_of_token(const Layer& layer, const float* values, std::uint32_t at, std::uint32_t dim) {
+    return layer.weight + static_cast<std::uint32_t>(values[layer.in_at + at]) * dim;
+}
+
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void embedding_forward(const Threads& threads, const Layer& layer, const Group& group,
+                                           const float* parameters) {
+    const std::uint32_t dim = layer.out.size() / layer.in.size();
+    for_each_of_rows(threads, group, layer.out.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
+        values[layer.out_at + i] = parameters[row_of_token(layer, values, i / dim, dim) + i % dim];
+    });
+}
+
+/// A thread takes a feature of all tokens: whichever row it adds to, nobody else does.
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void embedding_gradient(const Threads& threads, const Layer& layer, const Group& group, float* sums) {
+    const std::uint32_t positions = layer.in.size(), dim = layer.out.size() / positions;
+    for_each(threads, dim, [&](std::uint32_t feature) {
+        const float* values = group.values;
+        for (std::uint32_t r = 0; r < group.rows; ++r, values += group.row)
+            for (std::uint32_t at = 0; at < positions; ++at)
+                sums[row_of_token(layer, values, at, dim) + feature] += values[layer.out_at + at * dim + feature];
+    });
+}
+
 // --- linear -----------------------------------------------------------------------------------------------------------------------
 
 /// Outputs that a thread makes side by side, where there are enough for all: what they have in common is read once. Each has its own sum, so

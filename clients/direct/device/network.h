@@ -18,6 +18,7 @@ namespace fedhive::clients::direct::device {
 inline constexpr unsigned kThreads = 256;
 
 enum class Kind : std::uint32_t {
+    Embedding,  // of tokens, which come first
     Linear,
     Convolution,
     Relu,

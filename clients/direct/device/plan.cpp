@@ -19,7 +19,8 @@ using Layers = std::vector<PlannedLayer>;
 
 Extent extent_of(const Shape& shape) {
     const auto side = [&](std::size_t i) { return static_cast<std::uint32_t>(shape[i]); };
-    return shape.size() == 1 ? Extent{side(0), 1, 1} : Extent{side(0), side(1), side(2)};
+    if (shape.size() == 3) return {side(0), side(1), side(2)};
+    return {static_cast<std::uint32_t>(num_values(shape)), 1, 1};  // a sequence: position by position
 }
 
 std::uint32_t argument(const PlannedLayer& layer, const std::string& key) {
@@ -31,7 +32,7 @@ const std::map<std::string_view, Kind>& kinds() {
         {"linear", Kind::Linear},    {"conv2d", Kind::Convolution},   {"relu", Kind::Relu},
         {"tanh", Kind::Tanh},        {"dropout", Kind::Dropout},      {"dropout2d", Kind::ChannelDropout},
         {"max_pool", Kind::MaxPool}, {"avg_pool", Kind::AveragePool}, {"group_norm", Kind::Norm},
-        {"layer_norm", Kind::Norm},  {"residual", Kind::ResidualSum}};
+        {"layer_norm", Kind::Norm},  {"residual", Kind::ResidualSum}, {"embedding", Kind::Embedding}};
     return table;
 }
 
@@ -76,6 +77,7 @@ private:
             layer.biased = bias == offsets_.end() ? 0 : 1;
             layer.bias = layer.biased == 0 ? 0 : bias->second;
         }
+        if (layer.kind == Kind::Embedding) layer.weight = offsets_.at(planned.name + ".weight");
         if (layer.kind == Kind::Convolution) {
             layer.kernel = argument(planned, "kernel");
             layer.stride = argument(planned, "stride");

@@ -51,6 +51,9 @@ FEDHIVE_HOST_DEVICE void forward(const Threads& threads, const Network& network,
     for (std::uint32_t l = 0; l < network.num_layers; ++l) {
         const Layer layer = network.layers[l];
         switch (layer.kind) {
+            case Kind::Embedding:
+                embedding_forward(threads, layer, group, parameters);
+                break;
             case Kind::Linear:
                 linear_forward(threads, layer, group, parameters);
                 break;
@@ -84,6 +87,7 @@ template <typename Threads>
 FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const Network& network, const Group& group, const Gradients& to) {
     for (std::uint32_t l = network.num_layers; l-- > 0;) {
         const Layer layer = network.layers[l];
+        if (layer.kind == Kind::Embedding) embedding_gradient(threads, layer, group, to.sums);
         if (layer.kind == Kind::Linear) linear_gradient(threads, layer, group, to.sums);
         if (layer.kind == Kind::Convolution) convolution_gradient(threads, layer, group, to.sums);
         if (layer.kind == Kind::Norm) norm_gradient(threads, layer, group, to);

@@ -62,6 +62,7 @@ inline constexpr bool kMasksAreFree = true;
 inline constexpr std::size_t kMostVectors = 2, kMostRows = 12;  // of a rank update's block: 24 of 32 registers
 inline constexpr std::size_t kDotRows = 5, kDotOutputs = 4;     // 20 sums
 inline constexpr std::size_t kSparseVectors = 4, kSparseRegisters = 24;
+inline constexpr std::size_t kMostHeld = 18;  // of what a step's examples brought in
 
 #elif defined(FEDHIVE_AVX2)
 
@@ -132,6 +133,7 @@ inline constexpr bool kMasksAreFree = false;
 inline constexpr std::size_t kMostVectors = 1, kMostRows = 6;  // 12 of 16 registers
 inline constexpr std::size_t kDotRows = 2, kDotOutputs = 3;    // 12
 inline constexpr std::size_t kSparseVectors = 3, kSparseRegisters = 6;
+inline constexpr std::size_t kMostHeld = 0;  // no room
 
 #else
 
@@ -226,6 +228,7 @@ inline constexpr bool kMasksAreFree = true;
 inline constexpr std::size_t kMostVectors = 1, kMostRows = 2;
 inline constexpr std::size_t kDotRows = 1, kDotOutputs = 1;
 inline constexpr std::size_t kSparseVectors = 1, kSparseRegisters = 4;
+inline constexpr std::size_t kMostHeld = 0;  // no room
 
 #endif
 
@@ -265,7 +268,6 @@ FEDHIVE_INLINE float largest(const Lanes& v) {
 template <std::size_t kCount>
 FEDHIVE_INLINE void write_sums(const Lanes (&v)[kCount], const float* what, float* to) {
     static_assert(kCount <= 4);
-    float sums[4] = {};
 #if defined(FEDHIVE_AVX512) || defined(FEDHIVE_AVX2)
     __m256 eights[4];
     FEDHIVE_UNROLL for (std::size_t i = 0; i < 4; ++i) {
@@ -274,11 +276,14 @@ FEDHIVE_INLINE void write_sums(const Lanes (&v)[kCount], const float* what, floa
         eights[i] = _mm256_add_ps(low, high);
     }
     const __m256 fours = _mm256_hadd_ps(_mm256_hadd_ps(eights[0], eights[1]), _mm256_hadd_ps(eights[2], eights[3]));
-    _mm_storeu_ps(sums, _mm_add_ps(_mm256_castps256_ps128(fours), _mm256_extractf128_ps(fours, 1)));
-#else
-    for (std::size_t i = 0; i < kCount; ++i) sums[i] = sum(v[i]);
-#endif
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(fours), _mm256_extractf128_ps(fours, 1));
+    if constexpr (kCount == 4) return _mm_storeu_ps(to, _mm_add_ps(four, _mm_loadu_ps(what)));
+    float sums[4];
+    _mm_storeu_ps(sums, four);
     for (std::size_t i = 0; i < kCount; ++i) to[i] = sums[i] + what[i];
+#else
+    for (std::size_t i = 0; i < kCount; ++i) to[i] = sum(v[i]) + what[i];
+#endif
 }
 
 }  // namespace FEDHIVE_LANES

@@ -93,7 +93,7 @@ static void spread_row(const SpreadRow& t) {
         for (std::size_t p = 0; p < t.pixels; ++p) {
             Lanes value = load(t.gradient + p * t.channels + c, there);
             if (t.y != nullptr) value = choose(not_above(load(t.y + p * t.channels + c, there), zero()), zero(), value);
-            store(t.to + p * t.channels + c, value, there);
+            if (t.to != nullptr) store(t.to + p * t.channels + c, value, there);
             sum = add(sum, value);
         }
         store(t.bias_sums + c, sum, there);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "clients/direct/kernels.h"
+#include "clients/direct/kernels/descent.h"
 #include "clients/direct/kernels/lanes.h"
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
@@ -22,18 +23,25 @@ FEDHIVE_INLINE void in_parts(std::size_t all, std::size_t most, Take take) {
 template <std::size_t kRows, std::size_t kVectors, bool kTail>
 static void rank_block(const RankUpdate& t, const float* a, const float* m, float* out, Mask tail) {
     constexpr std::size_t kFours = (kRows + 3) / 4;
+    const auto each = [](auto of) __attribute__((always_inline)) {
+        FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+            FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) of(r, v);
+        }
+    };
+    const auto place = [&](std::size_t r, std::size_t v) __attribute__((always_inline)) {
+        return static_cast<Stride>(r) * t.out_row + static_cast<Stride>(v * kLanes);
+    };
+    const auto read = [&](const float* from, std::size_t v) __attribute__((always_inline)) {
+        return kTail && v + 1 == kVectors ? load(from, tail) : load(from);
+    };
     const float* before = t.from != nullptr ? t.from + (out - t.out) : out;  // what is stepped
     Lanes sums[kRows][kVectors];
-    FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-        FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-            const float* from = out + static_cast<Stride>(r) * t.out_row + v * kLanes;
-            if (t.descend) __builtin_prefetch(before + static_cast<Stride>(r) * t.out_row + v * kLanes);
-            if (!t.add)
-                sums[r][v] = zero();
-            else
-                sums[r][v] = kTail && v + 1 == kVectors ? load(from, tail) : load(from);
-        }
-    }
+    if (t.descend)
+        each([&](std::size_t r, std::size_t v) __attribute__((always_inline)) { __builtin_prefetch(before + place(r, v)); });
+    if (t.add)
+        each([&](std::size_t r, std::size_t v) __attribute__((always_inline)) { sums[r][v] = read(out + place(r, v), v); });
+    else
+        each([&](std::size_t r, std::size_t v) __attribute__((always_inline)) { sums[r][v] = zero(); });
     for (std::size_t k1 = 0; k1 < t.outer; ++k1) {
         const float* of_four[kFours];
         FEDHIVE_UNROLL for (std::size_t f = 0; f < kFours; ++f) {
@@ -42,9 +50,7 @@ static void rank_block(const RankUpdate& t, const float* a, const float* m, floa
         const float* m_at = m + static_cast<Stride>(k1) * t.m_outer;
         for (std::size_t k2 = 0; k2 < t.inner; ++k2, m_at += t.m_inner) {
             Lanes from[kVectors];
-            FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-                from[v] = kTail && v + 1 == kVectors ? load(m_at + v * kLanes, tail) : load(m_at + v * kLanes);
-            }
+            FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) from[v] = read(m_at + v * kLanes, v);
             // Four rows by one pointer and its strides: with an offset for each row there are too few registers, and what is loaded from the
             // stack costs as much as what is multiplied.
             FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
@@ -54,24 +60,22 @@ static void rank_block(const RankUpdate& t, const float* a, const float* m, floa
             FEDHIVE_UNROLL for (std::size_t f = 0; f < kFours; ++f) of_four[f] += t.a_inner;
         }
     }
-    if (t.descend) {
-        FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-            FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-                const float* from = before + static_cast<Stride>(r) * t.out_row + v * kLanes;
-                const Lanes old = kTail && v + 1 == kVectors ? load(from, tail) : load(from);
-                const Lanes decayed = t.decay == 0.0F ? sums[r][v] : add(sums[r][v], mul(all(t.decay), old));
-                sums[r][v] = sub(old, mul(all(t.rate), decayed));
-            }
-        }
-    }
-    FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-        FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-            float* to = out + static_cast<Stride>(r) * t.out_row + v * kLanes;
-            if (kTail && v + 1 == kVectors)
-                store(to, sums[r][v], tail);
-            else
-                store(to, sums[r][v]);
-        }
+    const auto write = [&](std::size_t r, std::size_t v, Lanes value) __attribute__((always_inline)) {
+        if (kTail && v + 1 == kVectors)
+            store(out + place(r, v), value, tail);
+        else
+            store(out + place(r, v), value);
+    };
+    if (!t.descend) {
+        each([&](std::size_t r, std::size_t v) __attribute__((always_inline)) { write(r, v, sums[r][v]); });
+    } else {
+        if (t.decay != 0.0F)
+            each([&](std::size_t r, std::size_t v) __attribute__((always_inline)) {
+                sums[r][v] = add(sums[r][v], mul(all(t.decay), read(before + place(r, v), v)));
+            });
+        each([&](std::size_t r, std::size_t v) __attribute__((always_inline)) {
+            write(r, v, sub(read(before + place(r, v), v), mul(all(t.rate), sums[r][v])));
+        });
     }
 }
 
@@ -114,6 +118,7 @@ static void rank_rows(const RankUpdate& t, std::size_t row, std::size_t rows, st
 
 /// Columns in tiles, of which all that is read of `m` stays in the nearest cache; of a tile the rows, in blocks.
 static void rank_update(const RankUpdate& t) {
+    if (descends_by_rows(t)) return descend_by_rows(t);
     constexpr std::size_t kNear = 8192;  // floats
     const std::size_t vectors = kNear / (2 * kLanes * (t.outer * t.inner + 1)) + 1, tile = 2 * kLanes * vectors;
     for (std::size_t column = 0; column < t.columns;) {

@@ -27,7 +27,14 @@ public:
     }
 
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
-        if (relu_) pass.kernels->relu_gradient(flow.y, flow.y_gradient, flow.y_gradient, rows.count * outputs());
+        float* bias_gradient = pass.gradient + place_.bias;
+        std::fill_n(bias_gradient, outputs(), 0.0F);
+        pass.kernels->spread_row({.gradient = flow.y_gradient,
+                                  .y = relu_ ? flow.y : nullptr,
+                                  .to = relu_ ? flow.y_gradient : nullptr,
+                                  .bias_sums = bias_gradient,
+                                  .pixels = rows.count,
+                                  .channels = outputs()});
         const auto in = static_cast<Stride>(inputs()), out = static_cast<Stride>(outputs());
         if (flow.x_gradient != nullptr)
             pass.kernels->rank_update({.a = flow.y_gradient,
@@ -49,11 +56,6 @@ public:
         else
             pass.kernels->rank_update(
                 weight_gradient(flow, rows, {0, outputs()}, {0, inputs()}, pass.gradient + place_.weight, inputs()));
-        for (std::size_t o = 0; o < outputs(); ++o) {
-            float sum = 0.0F;
-            for (std::size_t r = 0; r < rows.count; ++r) sum += flow.y_gradient[r * outputs() + o];
-            pass.gradient[place_.bias + o] = sum;
-        }
     }
 
     void steps_itself(std::vector<Range>& ranges) const override { ranges.push_back({place_.weight, inputs() * outputs()}); }

@@ -6,6 +6,7 @@
 #include "clients/direct/device/plan.h"
 #include "clients/direct/device/run.h"
 #include "clients/direct/network.h"
+#include "tests/clients/direct/networks.h"
 
 #include <cmath>
 #include <memory>
@@ -36,7 +37,7 @@ struct DeviceRun {
                 global[entry.offset + i] = static_cast<float>(stream.normal() / std::sqrt(fan_in + 1.0));
         }
         data.resize(std::size_t{examples} * network.inputs);
-        for (float& value : data) value = static_cast<float>(stream.normal());
+        for (float& value : data) value = draw_value(spec.input, stream);
         for (std::uint32_t i = 0; i < examples; ++i) {
             if (spec.target.kind != clients::TargetKind::Numbers)
                 labels.push_back(static_cast<std::int32_t>(i * 7 % network.outputs));

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -37,7 +38,7 @@ struct Case {
                 parameters[entry.offset + i] = static_cast<float>(0.4 * stream.normal());
         gradient.assign(network.layout().num_trainable(), 7.0F);  // what was there is written over
         examples.resize(kBatch * network.inputs());
-        for (float& value : examples) value = static_cast<float>(stream.normal());
+        for (float& value : examples) value = fedhive::testing::draw_value(spec.input, stream);
         if (spec.target.kind == TargetKind::Numbers)
             for (std::size_t i = 0; i < kBatch * network.outputs(); ++i) numbers.push_back(static_cast<float>(stream.normal()));
         else
@@ -166,6 +167,32 @@ TEST_SUITE("DirectNetwork") {
         CHECK(quality.correct == 0);
     }
 
+    TEST_CASE("EmbeddingGivesATokensRowAndAddsUpWhatItsTokensGot") {
+        LayerList layers;
+        layers.add("embedding", {1, 4}).add("flatten").add("linear");
+        direct::Network network(listed_model(layers, {2, 1, 1, 3}, 0, {TargetKind::Numbers, 1}));
+        // Rows of (10, 20, 30, 40), of which the data know three, and weights of (1, 2).
+        const std::size_t weight = network.layout().entries()[1].offset, bias = network.layout().entries()[2].offset;
+        Floats parameters(network.layout().num_floats()), gradient(network.layout().num_trainable(), 7.0F);
+        std::ranges::copy(Floats{10, 20, 30, 40}, parameters.begin());
+        parameters[weight] = 1;
+        parameters[weight + 1] = 2;
+        Floats examples{2, 1, 0, 0};  // 30 + 2 * 20 = 70, of which 50 are told; 10 + 2 * 10 = 30, of which none
+        const Floats numbers{50, 0};
+        const direct::Batch batch{examples.data(), nullptr, 2, numbers.data()};
+        CHECK(network.train(parameters.data(), gradient.data(), batch, 0) == (20 * 20 + 30 * 30) / 2.0);
+        // The answers' gradients are 20 and 30: token 0 stands in both places of the second example, token 3 nowhere.
+        CHECK(Floats(gradient.begin(), gradient.begin() + 4) == Floats{30 * (1 + 2), 20 * 2, 20 * 1, 0});
+        CHECK(gradient[weight] == 20 * 30 + 30 * 10);
+        CHECK(gradient[weight + 1] == 20 * 20 + 30 * 10);
+        CHECK(gradient[bias] == 20 + 30);
+        for (const float none : {4.0F, -1.0F, NAN}) {
+            examples[3] = none;
+            CHECK_THROWS_WITH_AS(network.train(parameters.data(), gradient.data(), batch, 0), doctest::Contains(" of 4"),
+                                 Fault);
+        }
+    }
+
     TEST_CASE("DropoutFollowsItsKeyAndActsInTrainingOnly") {
         const ModelSpec spec = networks()[4];
         Case one(spec), same(spec);
@@ -205,6 +232,11 @@ TEST_SUITE("DirectNetwork") {
         CHECK(direct::misfit(listed_model(gelu, kInput, 5)) == "gelu (layer 2)");
         CHECK(direct::misfit(listed_model(norm, kInput, 5)) == "layer_norm of images (layer 0)");
         CHECK(direct::misfit(listed_model(within, kInput, 5)) == "gelu (layer 1.0)");
+        LayerList each, lstm;
+        each.add("embedding", {3, 0}).add("linear", {4}).add("flatten").add("linear");
+        lstm.add("embedding", {3, 0}).add("lstm", {4}).add("linear");
+        CHECK(direct::misfit(listed_model(each, fedhive::testing::kTokens, 5)) == "linear at each position (layer 1)");
+        CHECK(direct::misfit(listed_model(lstm, fedhive::testing::kTokens, 5)) == "lstm (layer 1)");
         CHECK_THROWS_WITH_AS(direct::Network{listed_model(gelu, kInput, 5)}, "the direct engine has no gelu (layer 2)",
                              ConfigError);
     }

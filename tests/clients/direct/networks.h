@@ -1,6 +1,7 @@
 // Networks that suites of the direct engine train: on the host, and by one block of threads.
 #pragma once
 
+#include "aggregation/base/random.h"
 #include "tests/support/small_model.h"
 
 #include <vector>
@@ -8,6 +9,13 @@
 namespace fedhive::testing {
 
 inline constexpr clients::ExampleShape kInput{2, 9, 8};
+inline constexpr clients::ExampleShape kTokens{6, 1, 1, 9};  // some more than once in a batch
+
+/// A value of an example: a token where they are tokens.
+inline float draw_value(const clients::ExampleShape& shape, Stream& stream) {
+    return shape.vocabulary > 0 ? static_cast<float>(stream.below(static_cast<std::uint64_t>(shape.vocabulary)))
+                                : static_cast<float>(stream.normal());
+}
 
 /// Every operation and both losses, in the orders that are done as one and in others. Smooth where a difference is taken, but for pools and cuts.
 inline std::vector<clients::ModelSpec> networks() {
@@ -31,10 +39,12 @@ inline std::vector<clients::ModelSpec> networks() {
     beside.add("residual").add("conv2d", {5, 3, 1, 1, 1, 0}).add("max_pool", {2}).shortcut();
     beside.add("max_pool", {2}).add("residual").add("conv2d", {5, 1}).shortcut().add("conv2d", {5, 3, 1, 1}).add("tanh");
     beside.end().end().add("flatten").add("linear");
+    clients::LayerList tokens;
+    tokens.add("embedding", {5, 0}).add("tanh").add("layer_norm").add("flatten").add("linear", {12}).add("relu").add("linear");
     return {listed_model(pooled, kInput, 5),       listed_model(strided, kInput, 5), listed_model(residual, kInput, 5),
             listed_model(rows, kInput, 5),         listed_model(dropped, kInput, 5), listed_model(plain_pool, kInput, 5),
             listed_model(shortcuts, {3, 8, 8}, 5), listed_model(beside, kInput, 5),  listed_regression(pooled, kInput, 3),
-            listed_regression(strided, kInput, 1)};
+            listed_regression(strided, kInput, 1), listed_model(tokens, kTokens, 5)};
 }
 
 }  // namespace fedhive::testing

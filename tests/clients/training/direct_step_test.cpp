@@ -61,6 +61,9 @@ std::vector<ModelSpec> models() {
     for (int i = 0; i < 12; ++i)
         specs.push_back(
             testing::listed_model(random_layers(stream), i % 2 == 0 ? ExampleShape{1, 28, 28} : ExampleShape{3, 17, 20}));
+    LayerList tokens;
+    tokens.add("embedding", {8, 12}).add("dropout", {0}).add("flatten").add("linear", {16}).add("relu").add("linear");
+    specs.push_back(testing::listed_model(tokens, {20, 1, 1, 11}));
     for (std::uint32_t numbers : {1U, 3U, 20U})
         specs.push_back(testing::listed_regression(random_layers(stream), {3, 17, 20}, numbers));
     return specs;
@@ -70,7 +73,8 @@ std::vector<ModelSpec> models() {
 struct Drawn {
     explicit Drawn(const ModelSpec& spec) : values(64 * spec.input.num_values()) {
         Stream stream(9, Purpose::TrainData);
-        for (std::uint8_t& value : values) value = static_cast<std::uint8_t>(stream.below(256));
+        const auto values_of = static_cast<std::uint64_t>(spec.input.vocabulary > 0 ? spec.input.vocabulary : 256);
+        for (std::uint8_t& value : values) value = static_cast<std::uint8_t>(stream.below(values_of));
         const bool tells_numbers = spec.target.kind == TargetKind::Numbers;
         labels.resize(tells_numbers ? 0 : 64);
         for (auto& label : labels) label = static_cast<std::int32_t>(stream.below(10));
@@ -102,7 +106,7 @@ TEST_SUITE("DirectStep") {
         for (const ModelSpec& spec : models()) {
             CAPTURE(number++);
             const Drawn examples(spec);
-            const Normalization normalization{{0.4}, {0.25}};
+            const Normalization normalization = spec.input.vocabulary > 0 ? Normalization{} : Normalization{{0.4}, {0.25}};
             const aggregation::SgdOptions optimizer{0.02F, 0.9F, 0.01F, false};
             FlatModel model(spec, aggregation::MemorySpace::Host);
             direct::Network network(spec);

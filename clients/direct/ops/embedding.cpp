@@ -1,0 +1,49 @@
+// Of each token its row of a table, and back: a row's gradient is the sum of what its tokens got, in the order of examples and positions.
+#include "aggregation/base/error.h"
+#include "clients/direct/ops.h"
+
+#include <algorithm>
+
+namespace fedhive::clients::direct {
+
+namespace {
+
+class Embedding final : public Op {
+public:
+    Embedding(std::size_t positions, std::size_t tokens, std::size_t dim, std::size_t weight)
+        : Op(positions, positions * dim), tokens_(tokens), dim_(dim), weight_(weight) {}
+
+    bool has_parameters() const override { return true; }
+
+    /// Throws Fault for a token that the table has no row of.
+    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+        for (std::size_t i = 0; i < rows.count * inputs(); ++i) {
+            FEDHIVE_CHECK(x[i] >= 0.0F && x[i] < static_cast<float>(tokens_), "token {} of {}", x[i], tokens_);
+            std::copy_n(pass.parameters + weight_ + row(x[i]), dim_, y + i * dim_);
+        }
+    }
+
+    /// Tokens have no gradient: nothing stands before this.
+    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+        const Section section(pass, this, Part::WeightGradient);
+        float* table = pass.gradient + weight_;
+        std::fill_n(table, tokens_ * dim_, 0.0F);
+        for (std::size_t i = 0; i < rows.count * inputs(); ++i) {
+            float* to = table + row(flow.x[i]);
+            pass.kernels->add(to, flow.y_gradient + i * dim_, to, dim_, false);
+        }
+    }
+
+private:
+    std::size_t row(float token) const { return static_cast<std::size_t>(token) * dim_; }
+
+    std::size_t tokens_, dim_, weight_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_embedding(std::size_t positions, std::size_t tokens, std::size_t dim, Place place) {
+    return std::make_unique<Embedding>(positions, tokens, dim, place.weight);
+}
+
+}  // namespace fedhive::clients::direct

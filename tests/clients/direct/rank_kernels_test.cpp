@@ -1,0 +1,103 @@
+// Rank updates against plain loops, of all instruction sets bit by bit.
+#include "tests/clients/direct/kernel_sets.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace fedhive;
+using namespace fedhive::clients::direct;
+using namespace fedhive::testing;
+
+TEST_SUITE("DirectRankKernels") {
+    TEST_CASE("RankUpdatesAreProductsInOneOrder") {
+        enum class Into { Place, Sum, Descent, DescentFromElsewhere };
+        constexpr float kRate = 0.3F, kDecay = 0.1F;
+        Draws draws(1);
+        for (int i = 0; i < 60; ++i) {
+            // Every tenth is as wide as several tiles of columns.
+            const std::size_t rows = draws.size(1, 30), columns = i % 10 == 0 ? draws.size(300, 700) : draws.size(1, 70),
+                              outer = draws.size(1, 3), inner = i % 10 == 0 ? draws.size(20, 60) : draws.size(1, 9);
+            CAPTURE(rows);
+            CAPTURE(columns);
+            const Floats a = draws.floats(rows * outer * inner), m = draws.floats(outer * inner * columns),
+                         before = draws.floats(rows * columns);
+            for (const Into into : {Into::Place, Into::Sum, Into::Descent, Into::DescentFromElsewhere}) {
+                const bool descends = into == Into::Descent || into == Into::DescentFromElsewhere;
+                const Floats found = agreed([&](const Kernels& kernels) {
+                    Floats out = into == Into::DescentFromElsewhere ? Floats(before.size(), NAN) : before;
+                    kernels.rank_update({.a = a.data(),
+                                         .a_row = stride(outer * inner),
+                                         .a_outer = stride(inner),
+                                         .a_inner = 1,
+                                         .m = m.data(),
+                                         .m_outer = stride(inner * columns),
+                                         .m_inner = stride(columns),
+                                         .out = out.data(),
+                                         .out_row = stride(columns),
+                                         .rows = rows,
+                                         .columns = columns,
+                                         .outer = outer,
+                                         .inner = inner,
+                                         .add = into == Into::Sum,
+                                         .descend = descends,
+                                         .rate = kRate,
+                                         .decay = kDecay,
+                                         .from = into == Into::DescentFromElsewhere ? before.data() : nullptr});
+                    return out;
+                });
+                for (std::size_t r = 0; r < rows; ++r)
+                    for (std::size_t c = 0; c < columns; ++c) {
+                        const auto held = static_cast<double>(before[r * columns + c]);
+                        double sum = into == Into::Sum ? held : 0.0;
+                        for (std::size_t k = 0; k < outer * inner; ++k)
+                            sum += static_cast<double>(a[r * outer * inner + k]) * static_cast<double>(m[k * columns + c]);
+                        if (descends) sum = held - double{kRate} * (sum + double{kDecay} * held);
+                        REQUIRE(static_cast<double>(found[r * columns + c]) == doctest::Approx(sum).epsilon(1e-5).scale(1.0));
+                    }
+            }
+        }
+    }
+
+    // As a linear layer steps its weights: the gradients of outputs lie side by side, and what a batch brought in is short enough to stay where
+    // it is while rows go by, or is not.
+    TEST_CASE("SmallBatchesDescendWithTheBitsOfLargeOnes") {
+        constexpr float kRate = 0.3F;
+        Draws draws(22);
+        for (std::size_t batch = 1; batch <= 12; ++batch)
+            for (const std::size_t columns : {1U, 16U, 23U, 40U, 64U, 70U, 200U})
+                for (const bool elsewhere : {false, true}) {
+                    const std::size_t rows = draws.size(1, 150);
+                    CAPTURE(batch);
+                    CAPTURE(rows);
+                    CAPTURE(columns);
+                    const Floats gradients = draws.floats(batch * rows), x = draws.floats(batch * columns),
+                                 before = draws.floats(rows * columns);
+                    const Floats found = agreed([&](const Kernels& kernels) {
+                        Floats out = elsewhere ? Floats(before.size(), NAN) : before;
+                        kernels.rank_update({.a = gradients.data(),
+                                             .a_row = 1,
+                                             .a_inner = stride(rows),
+                                             .m = x.data(),
+                                             .m_inner = stride(columns),
+                                             .out = out.data(),
+                                             .out_row = stride(columns),
+                                             .rows = rows,
+                                             .columns = columns,
+                                             .outer = 1,
+                                             .inner = batch,
+                                             .descend = true,
+                                             .rate = kRate,
+                                             .from = elsewhere ? before.data() : nullptr});
+                        return out;
+                    });
+                    for (std::size_t r = 0; r < rows; ++r)
+                        for (std::size_t c = 0; c < columns; ++c) {
+                            float sum = 0.0F;
+                            for (std::size_t k = 0; k < batch; ++k)
+                                sum = std::fma(gradients[k * rows + r], x[k * columns + c], sum);
+                            REQUIRE(found[r * columns + c] == before[r * columns + c] - kRate * sum);
+                        }
+                }
+    }
+}
