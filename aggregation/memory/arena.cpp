@@ -16,8 +16,14 @@ ParamSpan Arena::slot(std::size_t index) const {
 
 ParamSpan Arena::exchange(std::size_t index) const {
     FEDHIVE_CHECK(index < geometry_.num_slots, "exchange {} of {}", index, geometry_.num_slots);
-    const std::size_t before = (geometry_.num_globals + geometry_.num_slots) * geometry_.stride_bytes();
-    return {reinterpret_cast<float*>(base_ + before + index * geometry_.exchange_bytes()), geometry_.exchange_floats, space_};
+    const std::size_t offset = geometry_.exchange_offset() + index * geometry_.exchange_bytes();
+    return {reinterpret_cast<float*>(base_ + offset), geometry_.exchange_floats, space_};
+}
+
+ParamSpan Arena::kept(std::size_t index) const {
+    FEDHIVE_CHECK(index < geometry_.num_slots, "kept {} of {}", index, geometry_.num_slots);
+    const std::size_t offset = geometry_.kept_offset() + index * geometry_.kept_bytes();
+    return {reinterpret_cast<float*>(base_ + offset), geometry_.kept_floats, space_};
 }
 
 ParamSpan Arena::aggregate() const {

@@ -1,6 +1,6 @@
 // The arena: one allocation that all processes of a run share, cut into spans of [P] f32 at fixed offsets.
 //
-//   [ global 0 | … | global G-1 | slot 0 | … | slot S-1 | exchange 0 | … | exchange S-1 | aggregate | frozen ]
+//   [ global 0 | … | global G-1 | slot 0 | … | slot S-1 | exchange 0 | … | exchange S-1 | kept 0 | … | kept S-1 | aggregate | frozen ]
 //
 //   offsets only, each a multiple of 256 bytes; frozen begins on a page, of whatever size a machine has
 //
@@ -8,6 +8,7 @@
 //   global g      coordinator only (server_step writes one that nobody reads any more, then publishes it); hogwild: everybody
 //   slot s        the worker that runs the slot's task; the coordinator only reads it, between barrier and release
 //   exchange s    the two workers that share the slot's task in mode split, in turns
+//   kept s        the worker that runs the slot's task: what the slot's client keeps to itself; the coordinator takes it when the update is accepted
 //   aggregate     workers, each the range of its task; there only where they aggregate (num_aggregates is 1)
 //   frozen        parameters that nobody trains: the coordinator, before the first worker starts; a worker's host arena maps it read-only
 //
@@ -30,10 +31,14 @@ struct ArenaGeometry {
     std::uint64_t exchange_floats = 0;  // of one slot's exchange
     std::uint64_t num_aggregates = 0;   // 0 or 1
     std::uint64_t frozen_floats = 0;    // F
+    std::uint64_t kept_floats = 0;      // of one slot's client
 
     std::size_t stride_bytes() const { return padded(num_floats); }
     std::size_t exchange_bytes() const { return padded(exchange_floats); }
-    std::size_t aggregate_offset() const { return (num_globals + num_slots) * stride_bytes() + num_slots * exchange_bytes(); }
+    std::size_t kept_bytes() const { return padded(kept_floats); }
+    std::size_t exchange_offset() const { return (num_globals + num_slots) * stride_bytes(); }
+    std::size_t kept_offset() const { return exchange_offset() + num_slots * exchange_bytes(); }
+    std::size_t aggregate_offset() const { return kept_offset() + num_slots * kept_bytes(); }
     std::size_t frozen_offset() const {
         constexpr std::size_t kPage = 65536;
         return (aggregate_offset() + num_aggregates * stride_bytes() + kPage - 1) / kPage * kPage;
@@ -57,6 +62,7 @@ public:
     ParamSpan global(std::size_t index) const;    // index < num_globals; throws Fault beyond
     ParamSpan slot(std::size_t index) const;      // index < num_slots; throws Fault beyond
     ParamSpan exchange(std::size_t index) const;  // index < num_slots, [exchange_floats]; throws Fault beyond
+    ParamSpan kept(std::size_t index) const;      // index < num_slots, [kept_floats]; throws Fault beyond
     ParamSpan aggregate() const;                  // [P]; throws Fault where the arena has none
     ParamSpan frozen() const;                     // [F]; empty where nothing is frozen
 

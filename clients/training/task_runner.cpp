@@ -48,7 +48,7 @@ TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const ag
       self_(block.worker(worker)),
       corrected_(plan.control_floats > 0 ? std::make_unique<CorrectedStep>(trainer.step()) : nullptr),
       states_(plan.states_descriptor >= 0
-                  ? aggregation::ClientStates::open(plan.states_descriptor, dataset.map().num_clients, plan.control_floats)
+                  ? aggregation::ClientStates::open(plan.states_descriptor, dataset.map().num_clients, plan.state_floats)
                   : aggregation::ClientStates()),
       upload_(plan.upload.size > 0 ? UploadChain(plan.upload, model_layout(plan.model)) : UploadChain()),
       step_(corrected_ ? *corrected_ : trainer.step(), self_, stopping_, own_process),
@@ -175,7 +175,7 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member) {
     const LocalTraining training = plan_.training.of_repeat(task.repeat);
     result = enqueue_client(step_, training, task.objective, task.round, client_id, dataset_.shard(client_id), global, figures);
     const std::int64_t trained_ns = now_ns();
-    upload_.apply(step_.parameters(), global, training.seed, task.round, client_id);
+    upload_.apply(step_.parameters(), global, training.seed, task.round, client_id, rest_of(task, client_id));
     if (task.count > 1)
         slot_sum_.add_update(step_.parameters(), global, block_.members()[member].weight, figures.update);
     else
@@ -188,6 +188,12 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member) {
     }
     if (task.payload == Payload::Model) aggregation::copy(slot, step_.parameters());
     step_.update_written();
+}
+
+/// Where an upload chain keeps one, the client has the slot for itself.
+Rest TaskRunner::rest_of(const Task& task, std::uint32_t client_id) const {
+    if (plan_.arena.kept_floats == 0) return {};
+    return {states_.of(client_id), arena_.kept(task.slot)};
 }
 
 /// c_k^+ - c_k, behind the update in the slot.

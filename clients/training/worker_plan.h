@@ -47,7 +47,8 @@ struct WorkerPlan {
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
     std::uint64_t control_floats = 0;  // behind the model in every region (control variates)
     aggregation::ControlVariates control_variates = aggregation::ControlVariates::None;
-    int states_descriptor = -1;             // what clients keep; -1: nothing
+    int states_descriptor = -1;  // what clients keep, [state_floats] each; -1: nothing
+    std::uint64_t state_floats = 0;
     int arena_descriptor = -1;              // host arena
     aggregation::IpcHandle arena_handle{};  // CUDA arena
     int data_descriptor = -1;

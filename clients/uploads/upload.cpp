@@ -51,9 +51,15 @@ UploadSpec clip();
 UploadSpec gaussian_noise();
 UploadSpec sign_flip();
 UploadSpec random_update();
+UploadSpec top_k();
+UploadSpec random_k();
+UploadSpec quantize();
+UploadSpec sign();
+UploadSpec error_feedback();
 
 const std::vector<UploadSpec>& upload_catalog() {
-    static const std::vector<UploadSpec> catalog = {clip(), gaussian_noise(), sign_flip(), random_update()};
+    static const std::vector<UploadSpec> catalog = {clip(),     gaussian_noise(), sign_flip(), random_update(), top_k(),
+                                                    random_k(), quantize(),       sign(),      error_feedback()};
     return catalog;
 }
 
@@ -62,12 +68,26 @@ UploadStep upload_step(const std::string& name, const Values& values) {
     const Values complete = completed(values, spec.keys);
     UploadStep step{.kind = static_cast<std::uint32_t>(&spec - upload_catalog().data())};
     FEDHIVE_CHECK(spec.keys.size() <= UploadStep::kMostKeys, "'{}' has {} keys", name, spec.keys.size());
-    for (std::size_t i = 0; i < spec.keys.size(); ++i) step.numbers[i] = complete.number(spec.keys[i].name);
+    for (std::size_t i = 0; i < spec.keys.size(); ++i) {
+        const std::string& key = spec.keys[i].name;
+        const bool whole = std::holds_alternative<std::int64_t>(spec.keys[i].default_value);
+        step.numbers[i] = whole ? static_cast<double>(complete.integer(key)) : complete.number(key);
+    }
     return step;
 }
 
+UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& layout) {
+    UploadSize size{.parameters = layout.num_parameters(),
+                    .other_bytes = (layout.num_values() - layout.num_parameters()) * sizeof(float)};
+    for (const aggregation::LayoutEntry& entry : layout.entries())
+        if (entry.kind == aggregation::TensorKind::Parameter) ++size.tensors;
+    for (std::uint32_t i = 0; i < plan.size; ++i)
+        if (const auto shrink = upload_catalog().at(plan.steps[i].kind).shrink) shrink(size, plan.steps[i]);
+    return size;
+}
+
 void UploadChain::apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed,
-                        std::uint32_t round, std::uint32_t client_id) {
+                        std::uint32_t round, std::uint32_t client_id, const Rest& rest) {
     if (plan_.size == 0) return;
     if (scratch_.span().size == 0) scratch_ = aggregation::ParamBuffer(local.size, local.space);
     Stream keys(seed, Purpose::Upload, round, client_id);
@@ -75,9 +95,34 @@ void UploadChain::apply(aggregation::ParamSpan local, aggregation::ConstParamSpa
     for (std::uint32_t i = 0; i < plan_.size; ++i) {
         upload.key = keys.next_u64();
         const UploadSpec& spec = upload_catalog().at(plan_.steps[i].kind);
-        spec.apply(upload, plan_.steps[i]);
+        if (spec.keeps_rest)
+            add_rest(upload, rest.before);
+        else
+            spec.apply(upload, plan_.steps[i]);
         if (spec.bounds) upload.norm_bound = plan_.steps[i].numbers[0];
+        upload.has_left_out = upload.has_left_out || spec.leaves_out;
+        upload.keeps_rest = upload.keeps_rest || spec.keeps_rest;
     }
+    if (upload.keeps_rest && rest.after.size > 0) write_rest(upload, rest.after);
+}
+
+void UploadChain::add_rest(const Upload& upload, aggregation::ConstParamSpan before) {
+    const std::size_t trainable = layout_.num_trainable();
+    const aggregation::ParamSpan local = upload.local.first(trainable);
+    if (wanted_.span().size == 0) wanted_ = aggregation::ParamBuffer(trainable, local.space);
+    aggregation::write_update(wanted_, local, upload.global.part(0, trainable));
+    if (before.size == 0) return;
+    aggregation::copy(upload.scratch.first(trainable), before);
+    aggregation::add(wanted_, upload.scratch.first(trainable));
+    aggregation::copy(local, upload.global.part(0, trainable));
+    aggregation::add(local, wanted_);
+}
+
+void UploadChain::write_rest(const Upload& upload, aggregation::ParamSpan after) const {
+    const aggregation::ParamSpan sent = upload.scratch.first(after.size);
+    aggregation::write_update(sent, upload.local.first(after.size), upload.global.part(0, after.size));
+    aggregation::copy(after, wanted_.span());
+    aggregation::add_scaled(after, sent, -1.0);
 }
 
 void scale_upload(Upload& upload, double factor) {

@@ -2,6 +2,8 @@
 // kind of step lies in a file of this folder, with its keys; to add one, write its file and add its line to upload.cpp.
 //
 //   local steps  ->  clip  ->  gaussian_noise  ->  slot         what leaves is  local - global
+//   local steps  ->  error_feedback  ->  top_k  ->  slot        a real server would get fewer bytes (UploadSize); what it does not get now
+//                                                               stays with the client, and is added to its next update
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -33,6 +35,12 @@ struct UploadPlan {
     std::uint64_t num_together = 1;   // updates that one server step takes
 };
 
+/// What a client keeps of one update for its next one.
+struct Rest {
+    aggregation::ConstParamSpan before;  // [trainable], in host memory; empty: nothing, as before a client's first update
+    aggregation::ParamSpan after;        // [trainable], anywhere; empty: nobody wants to know
+};
+
 /// One client's update on its way.
 struct Upload {
     aggregation::ParamSpan local;        // [P], what a step changes
@@ -42,7 +50,19 @@ struct Upload {
     const UploadPlan& plan;
     std::uint64_t key = 0;  // of this client in this round and this step of the chain: what is drawn depends on nothing else
     std::uint32_t client_id = 0;
-    double norm_bound = 0.0;  // no update of this experiment is longer here; 0: there is no bound
+    double norm_bound = 0.0;    // no update of this experiment is longer here; 0: there is no bound
+    bool has_left_out = false;  // a step before has; a zero is what it left out
+    bool keeps_rest = false;    // a step before has seen to it
+};
+
+/// What an update is on its way to the server. A run moves it as floats whatever its size; the size is told, and counts on the virtual clock.
+struct UploadSize {
+    std::uint64_t parameters = 0;   // of which something is sent, with …
+    std::uint64_t bits_each = 32;   // … so many each
+    std::uint64_t tensors = 0;      // they lie in
+    std::uint64_t other_bytes = 0;  // which parameters they are, scales, the model's buffers
+
+    std::uint64_t bytes() const { return (parameters * bits_each + 7) / 8 + other_bytes; }
 };
 
 struct UploadSpec {
@@ -52,7 +72,11 @@ struct UploadSpec {
     bool bounds = false;        // the first key is the norm that no update exceeds behind it
     bool needs_bound = false;   // the draws are as long as that norm, so a step that bounds comes before, and none behind
     bool weighs_alike = false;  // what is said of it holds where all updates weigh the same
-    void (*apply)(Upload& upload, const UploadStep& step) = nullptr;
+    bool leaves_out = false;    // most parameters, so it comes before what rounds those that are left
+    bool keeps_rest = false;  // what steps behind it take off an update the client keeps for its next one; all of them compress
+    void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself sees to it
+    /// What it makes of a size; null: it compresses nothing.
+    void (*shrink)(UploadSize& size, const UploadStep& step) = nullptr;
 };
 
 /// All kinds of steps, in the order of REFERENCE.md.
@@ -61,26 +85,34 @@ const std::vector<UploadSpec>& upload_catalog();
 /// A step by its name, with the values of its keys. The name must exist.
 UploadStep upload_step(const std::string& name, const Values& values);
 
+/// Of every client's update of a model: it follows from the chain alone.
+UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& layout);
+
 /// The chain at work.
 class UploadChain {
 public:
     UploadChain() = default;  // none: every update leaves as it is
-    /// Memory: a vector of [P] in the spans' space, from the first apply() on.
+    /// Memory: a vector of [P] in the spans' space, from the first apply() on, and another one where a rest is kept.
     UploadChain(const UploadPlan& plan, aggregation::Layout layout) : plan_(plan), layout_(std::move(layout)) {}
 
     bool empty() const { return plan_.size == 0; }
 
-    /// local <- global + what leaves of local - global. Nothing waits for a device but what has to know a norm, or draws.
+    /// local <- global + what leaves of local - global. Nothing waits for a device but what has to know a norm, draws, or compresses.
+    /// rest: looked at, and written, by a chain that keeps one.
     ///
     /// Shapes   both [P], in one memory space.
     /// Order    keyed by (seed of the client's training, round, client, step of the chain): same bits in any worker, at any time.
     void apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed, std::uint32_t round,
-               std::uint32_t client_id);
+               std::uint32_t client_id, const Rest& rest = {});
 
 private:
+    void add_rest(const Upload& upload, aggregation::ConstParamSpan before);
+    void write_rest(const Upload& upload, aggregation::ParamSpan after) const;
+
     UploadPlan plan_;
     aggregation::Layout layout_;
     aggregation::ParamBuffer scratch_;
+    aggregation::ParamBuffer wanted_;  // [trainable]: the update with the rest of the one before, of a chain that keeps one
 };
 
 // For steps' files.

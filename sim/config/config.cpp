@@ -1,5 +1,6 @@
 #include "sim/config/config.h"
 
+#include "clients/uploads/upload.h"
 #include "sim/config/fields.h"
 #include "sim/config/load_tree.h"
 #include "sim/config/reader.h"
@@ -74,6 +75,12 @@ std::int64_t RunConfig::cohort_size() const {
     if (training.cohort) return *training.cohort;
     if (!training.participation) return clients;
     return std::clamp<std::int64_t>(std::llround(*training.participation * static_cast<double>(clients)), 1, clients);
+}
+
+bool RunConfig::keeps_rest() const {
+    return std::any_of(upload.begin(), upload.end(), [](const Chosen& step) {
+        return entry_of(clients::upload_catalog(), step.name, "step of an upload").keeps_rest;
+    });
 }
 
 bool RunConfig::waits_for_all() const {

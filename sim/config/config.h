@@ -199,6 +199,12 @@ struct RunConfig {
     /// `seeds`, each as given, or else `seed`.
     Seeds all_seeds() const;
 
+    /// Clients keep what their upload chain takes off an update for the next one.
+    bool keeps_rest() const;
+
+    /// Clients keep something from round to round, by the strategy or the upload chain.
+    bool client_state() const { return strategy.client_state() || keeps_rest(); }
+
     /// Clients asked to train in a round.
     std::int64_t cohort_size() const;
 

@@ -15,6 +15,7 @@
 #include <bit>
 #include <cctype>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace fedhive::sim {
@@ -271,6 +272,46 @@ void check_mode(const RunConfig& run, const ConfigSource& source) {
     check_limits(run, mode, source);
 }
 
+/// What makes an update smaller comes last; what leaves values out before what rounds those that are left.
+void check_compression(const RunConfig& run, const std::function<void(const std::string&)>& refuse) {
+    std::string compressed, rounded;
+    bool waits = false;  // for a step to keep the rest of
+    for (std::size_t i = 0; i < run.upload.size(); ++i) {
+        const auto& spec = entry_of(clients::upload_catalog(), run.upload[i].name, "step of an upload");
+        const bool compresses = spec.shrink != nullptr;
+        if (waits && !compresses)
+            refuse(fmt::format(
+                "item {}: '{}' behind 'error_feedback', which keeps what is left out or rounded off; write it before", i,
+                spec.name));
+        if (!compressed.empty() && !compresses)
+            refuse(fmt::format("item {}: '{}' behind '{}' would change what is compressed already; write it before", i,
+                               spec.name, compressed));
+        if (!compressed.empty() && spec.leaves_out)
+            refuse(fmt::format(
+                "item {}: '{}' leaves values out, so nothing is compressed before; leave '{}' out, or write it behind", i,
+                spec.name, compressed));
+        if (!rounded.empty() && compresses)
+            refuse(fmt::format("item {}: what '{}' sends is rounded already; leave '{}' out", i, rounded, spec.name));
+        if (compresses) compressed = spec.name;
+        if (compresses && !spec.leaves_out) rounded = spec.name;
+        waits = spec.keeps_rest;
+    }
+    if (waits)
+        refuse("'error_feedback' keeps what steps behind it leave out or round off, and there are none; write one behind it");
+}
+
+/// Each client's own rest, which the round in which it is made is the last to change.
+void check_rest(const RunConfig& run, const ConfigSource& source) {
+    if (!run.keeps_rest()) return;
+    if (!mode_spec(run.mode.name).whole_cohort)
+        throw source.error("upload", fmt::format("in mode '{}' a client is sent again before what it keeps is settled, so "
+                                                 "'error_feedback' does not go with it; allowed: synchronous",
+                                                 run.mode.name));
+    if (run.training.least_per_slot() > 1)
+        throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
+                           "'error_feedback' keeps what is left of every client's own update; allowed: 1");
+}
+
 /// A chain of steps that go with the experiment and with each other.
 void check_upload(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
     if (run.upload.empty()) return;
@@ -286,6 +327,8 @@ void check_upload(const RunConfig& run, const StrategySpec& strategy, const Conf
                            who_keeps_state(run, strategy)));
     if (run.upload.size() > clients::UploadPlan::kMostSteps)
         refuse(fmt::format("{} steps; allowed: up to {}", run.upload.size(), clients::UploadPlan::kMostSteps));
+    check_rest(run, source);
+    check_compression(run, refuse);
     std::string bound, noise;
     for (std::size_t i = 0; i < run.upload.size(); ++i) {
         const auto& spec = entry_of(clients::upload_catalog(), run.upload[i].name, "step of an upload");

@@ -26,6 +26,7 @@ struct FleetOptions {
     std::vector<std::uint32_t> evaluated_clients{};  // on whose held-out examples models are evaluated, too
     bool personalized = false;                       // each model of theirs as well
     std::uint64_t model_bytes = 0;                   // of its parameters, without padding
+    std::uint64_t update_bytes = 0;                  // of an update on its way up, after the upload chain
     std::uint64_t activation_bytes = 0;              // of an example, at the cut of a split model
     /// Simulated seconds; empty: the wall clock decides.
     std::function<double(std::uint32_t client_id, std::uint64_t examples, const Traffic& traffic)> round_trip_s;

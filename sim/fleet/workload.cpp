@@ -45,6 +45,7 @@ Traffic Workload::traffic_of(const Flight& flight, std::uint32_t client_id) cons
     return options_.mode.traffic({.examples = examples,
                                   .steps = divide_up(examples, plan_.training.batch_size),
                                   .model_bytes = options_.model_bytes,
+                                  .update_bytes = options_.update_bytes,
                                   .activation_bytes = options_.activation_bytes,
                                   .in_flight = options_.mode.in_flight});
 }

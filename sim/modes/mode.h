@@ -38,7 +38,8 @@ enum class Pass {
 struct Trip {
     std::uint64_t examples = 0;
     std::uint64_t steps = 0;
-    std::uint64_t model_bytes = 0;       // of its parameters
+    std::uint64_t model_bytes = 0;       // of its parameters, down
+    std::uint64_t update_bytes = 0;      // of a client's own update, up: as many unless it is compressed
     std::uint64_t activation_bytes = 0;  // of an example, at the cut of a split model
     std::uint64_t in_flight = 1;
 };
@@ -55,7 +56,7 @@ struct Traffic {
 };
 
 /// One model down, one update or gradient up.
-inline Traffic model_and_update(const Trip& trip) { return {trip.model_bytes, trip.model_bytes}; }
+inline Traffic model_and_update(const Trip& trip) { return {trip.model_bytes, trip.update_bytes}; }
 
 struct Mode {
     std::size_t in_flight = 1;  // clients asked to train at a time

@@ -71,9 +71,10 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       slots(plan_slots(config, space, travels.num_floats(), workers_of_all_ranks(loaded),
                        trains_in_blocks(config, space, engine))),
       evaluated_clients(sim::evaluated_clients(loaded, dataset)),
-      arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut, frozen.num_floats())),
+      arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut, frozen.num_floats(),
+                       config.keeps_rest() ? layout.num_trainable() : 0)),
       strategy(make_mode_strategy(config, *arena, layout, dataset.map().num_clients)),
-      client_states(make_client_states(loaded, strategy, layout, dataset.map().num_clients)),
+      client_states(make_client_states(loaded, layout, dataset.map().num_clients)),
       server(*arena, mode.velocity_index, travels.num_floats() - layout.num_floats()),
       worker_plan(plan_workers()) {
     // What is stored with the run names the device that was used, so that running it again asks for the same.
@@ -173,6 +174,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
     plan.control_floats = travels.num_floats() - layout.num_floats();
     plan.control_variates = strategy.control_variates;
     plan.states_descriptor = client_states.descriptor();
+    plan.state_floats = client_states.floats();
     plan.arena = arena->geometry();
     plan.space = space;
     plan.arena_descriptor = arena->descriptor();
@@ -197,7 +199,7 @@ FleetOptions Experiment::fleet_options() const {
     FleetOptions options;
     options.workers = num_workers;
     options.ranks = &ranks;
-    options.by_client = strategy.keeps_control_variates();
+    options.by_client = config.client_state();
     options.slots = slots;
     options.mode = mode;
     if (config.clock == "virtual")
@@ -206,6 +208,7 @@ FleetOptions Experiment::fleet_options() const {
         };
     options.recorded_arrivals = recorded_arrivals;
     options.model_bytes = travels.num_values() * sizeof(float);
+    options.update_bytes = clients::upload_size(worker_plan.upload, travels).bytes();
     options.activation_bytes = cut.activation_floats * sizeof(float);
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     options.evaluated_clients = evaluated_clients;
@@ -217,9 +220,13 @@ FleetOptions Experiment::fleet_options() const {
 }
 
 void Experiment::keep_states(const Arrivals& arrived) {
-    if (!strategy.keeps_control_variates()) return;
+    if (!config.client_state()) return;
     for (const ClientReport& client : arrived.clients) {
         if (client.failure || client.elsewhere) continue;
+        if (config.keeps_rest()) {
+            client_states.set(client.client_id, aggregation::HostView(arena->kept(client.slot)));
+            continue;
+        }
         const aggregation::ParamSpan slot = arena->slot(client.slot);
         const aggregation::HostView change(slot.part(layout.num_floats(), client_states.floats()));
         client_states.add(client.client_id, change);

@@ -71,25 +71,26 @@ aggregation::Layout what_travels(const RunConfig& run, const aggregation::Layout
 }
 
 std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Layout& layout, std::uint64_t num_clients) {
-    if (!run.strategy.client_state()) return 0;
+    if (!run.client_state()) return 0;
     return clients_seen(run, num_clients) * aggregation::ClientStates::bytes_each(layout.num_trainable());
 }
 
-aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const Strategy& strategy,
-                                             const aggregation::Layout& layout, std::uint64_t num_clients) {
-    if (!strategy.keeps_control_variates()) return {};
+aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Layout& layout,
+                                             std::uint64_t num_clients) {
+    if (!loaded.run.client_state()) return {};
     const std::uint64_t each = aggregation::ClientStates::bytes_each(layout.num_trainable());
     const std::uint64_t seen = clients_seen(loaded.run, num_clients);
     const std::uint64_t available = this_machine().available_memory;
     if (seen > available / 2 / each)
         throw loaded.source->error(
-            "strategy.name",
+            loaded.run.keeps_rest() ? "upload" : "strategy.name",
             fmt::format(
-                "strategy '{}' keeps {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({}), and twice "
+                "{} keeps {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({}), and twice "
                 "that while a run is taken up again; {} bytes ({}) are available; use fewer clients or rounds, a smaller model "
-                "or another strategy",
-                strategy.name, each, human_bytes(each), seen, seen * each, human_bytes(seen * each), available,
-                human_bytes(available)));
+                "or {}",
+                loaded.run.keeps_rest() ? "'error_feedback'" : fmt::format("strategy '{}'", loaded.run.strategy.name), each,
+                human_bytes(each), seen, seen * each, human_bytes(seen * each), available, human_bytes(available),
+                loaded.run.keeps_rest() ? "leave it out" : "another strategy"));
     return aggregation::ClientStates::create(num_clients, layout.num_trainable());
 }
 
@@ -112,13 +113,15 @@ clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& mode
 
 std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, MemorySpace space, std::uint32_t num_workers,
                                                const Mode& mode, const SlotPlan& slots, const aggregation::Layout& layout,
-                                               const clients::Cut& cut, std::uint64_t frozen_floats) {
+                                               const clients::Cut& cut, std::uint64_t frozen_floats,
+                                               std::uint64_t kept_floats) {
     const std::uint64_t num_slots = slots.num_slots(mode);
     // For workers who have nothing else to do after the barrier, and slots that take long enough to sum.
     const bool shared = space == MemorySpace::Host && num_workers > 1 && mode.workers_may_sum() &&
                         num_slots * aggregation::ArenaGeometry::padded(layout.num_floats()) >= kSharedBytes;
     const aggregation::ArenaGeometry geometry{
-        layout.num_floats(), num_slots, mode.num_globals(), exchange_floats(cut, loaded.run), shared ? 1U : 0U, frozen_floats};
+        layout.num_floats(), num_slots,     mode.num_globals(), exchange_floats(cut, loaded.run),
+        shared ? 1U : 0U,    frozen_floats, kept_floats};
     if (space == MemorySpace::Cuda) {
         try {
             return std::make_unique<aggregation::CudaArena>(aggregation::cuda_driver(), geometry);

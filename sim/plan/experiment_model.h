@@ -29,8 +29,8 @@ std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Layout
 
 /// For what clients keep; for nothing where the strategy has them keep nothing. Throws ConfigError where all that the run may come to does not
 /// fit twice: a run that is taken up again reads its checkpoint beside it.
-aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const Strategy& strategy,
-                                             const aggregation::Layout& layout, std::uint64_t num_clients);
+aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Layout& layout,
+                                             std::uint64_t num_clients);
 
 /// Where the mode cuts the model; nowhere in the others. Throws ConfigError for a layer that it has not.
 clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& model, const aggregation::Layout& layout);
@@ -39,7 +39,7 @@ clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& mode
 std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, aggregation::MemorySpace space,
                                                std::uint32_t num_workers, const Mode& mode, const SlotPlan& slots,
                                                const aggregation::Layout& layout, const clients::Cut& cut,
-                                               std::uint64_t frozen_floats);
+                                               std::uint64_t frozen_floats, std::uint64_t kept_floats);
 
 /// What an experiment begins with: [P], and what stays as it is, [F].
 struct FirstModel {

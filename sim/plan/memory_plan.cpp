@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "clients/models/model_plan.h"
+#include "clients/uploads/upload.h"
 #include "sim/machine/machine.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/plan/experiment.h"
@@ -32,6 +33,10 @@ std::uint64_t vectors_of_worker(const RunConfig& run, const ModeSpec& mode, std:
     const bool corrected = run.strategy.client_state();
     vectors += std::max({mode.gradient_vectors, in_one_piece, std::uint64_t{corrected}}) + (corrected ? 1 : 0);
     if (!run.upload.empty()) ++vectors;  // the update that a step looks at
+    if (run.keeps_rest()) ++vectors;
+    for (const Chosen& step : run.upload)
+        if (entry_of(clients::upload_catalog(), step.name, "step of an upload").leaves_out)
+            vectors += 2;  // by what values are chosen
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     if (at_once > 1) vectors += at_once * (2 + state_vectors);
     if (most_per_slot > 1) vectors += static_cast<std::uint64_t>(std::bit_width(most_per_slot)) - 1;  // partial sums

@@ -118,6 +118,16 @@ std::string describe_steps(const Experiment& run) {
 }
 
 /// On whose own examples models are evaluated, and when.
+/// What an update passes on its way to the server, and what is left of its bytes.
+std::string describe_upload(const Experiment& run) {
+    if (run.config.upload.empty()) return "";
+    std::vector<std::string> steps;
+    for (const Chosen& step : run.config.upload) steps.push_back(step.name);
+    const std::uint64_t bytes = run.fleet_options().update_bytes, whole = run.travels.num_values() * sizeof(float);
+    return fmt::format("updates     {} · {}{} each\n", fmt::join(steps, ", "), human_bytes(bytes),
+                       bytes == whole ? "" : fmt::format(" of {}", human_bytes(whole)));
+}
+
 std::string describe_clients_evaluation(const Experiment& run) {
     const ClientsEvaluationConfig& config = run.config.evaluation.clients;
     if (!config.every) return "";
@@ -170,6 +180,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
                         shard_sizes(run.dataset), held_out, run.mode.in_flight);
     const std::string histogram = histogram_rows(run.dataset);
     if (!histogram.empty()) text += fmt::format("partition   {}", histogram);
+    text += describe_upload(run);
     text += describe_clients_evaluation(run);
     const std::string each =
         run.num_workers == 0 ? "" : fmt::format(" · about {} per worker", human_bytes(host_bytes_of_worker(run)));

@@ -18,7 +18,7 @@ TEST_SUITE("Arena") {
             conformance::arena_conforms(owner, view);
         }
         for (const std::uint64_t num_aggregates : {0U, 1U}) {
-            const HostArena owner({100, 3, 5, 70, num_aggregates});
+            const HostArena owner({100, 3, 5, 70, num_aggregates, 0, 33});
             const HostArenaView view(owner.descriptor(), owner.geometry());
             conformance::arena_conforms(owner, view);
         }
@@ -31,6 +31,7 @@ TEST_SUITE("Arena") {
         CHECK(ArenaGeometry{65, 3}.total_bytes() == 5 * 512);
         CHECK(ArenaGeometry{65, 3, 4, 65}.total_bytes() == (4 + 3 + 3) * 512);
         CHECK(ArenaGeometry{65, 3, 4, 65, 1}.total_bytes() == (4 + 3 + 3 + 1) * 512);
+        CHECK(ArenaGeometry{65, 3, 4, 65, 1, 0, 65}.total_bytes() == (4 + 3 + 3 + 3 + 1) * 512);
     }
 
     TEST_CASE("HostArenaAnotherProcessWritesItsSlot") {

@@ -143,6 +143,8 @@ TEST_SUITE("CudaArena") {
         if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
         const CudaArena arena(cuda_driver(), kGeometry);
         conformance::arena_conforms(arena, arena);
+        const CudaArena with_more(cuda_driver(), {100, 3, 2, 70, 1, 0, 33});
+        conformance::arena_conforms(with_more, with_more);
     }
 
     TEST_CASE("Gpu: CudaArenaAnotherProcessWritesItsSlot") {

@@ -45,6 +45,17 @@ inline void arena_conforms(const Arena& owner, const Arena& other) {
         synchronize(owner.space());
         CHECK(testing::same_bits(testing::download(other.exchange(i)), testing::Floats(size, -static_cast<float>(i + 1))));
     }
+    for (std::size_t i = 0; i < num_slots; ++i) {
+        const std::size_t size = owner.geometry().kept_floats;
+        CHECK(owner.kept(i).size == size);
+        if (size == 0) continue;
+        CHECK(reinterpret_cast<std::uintptr_t>(owner.kept(i).data) % 256 == 0);
+        copy(other.kept(i), ConstParamSpan(testing::Floats(size, -static_cast<float>(i + 100))));
+        synchronize(owner.space());
+        CHECK(testing::same_bits(testing::download(owner.kept(i)), testing::Floats(size, -static_cast<float>(i + 100))));
+        const std::size_t exchanged = owner.geometry().exchange_floats;
+        CHECK(testing::same_bits(testing::download(other.exchange(i)), testing::Floats(exchanged, -static_cast<float>(i + 1))));
+    }
     CHECK(testing::same_bits(testing::download(region(other, num_slots + num_globals - 1)),
                              testing::Floats(num_floats, static_cast<float>(num_slots + num_globals))));
     for (std::size_t i = 0; i < num_slots; ++i) CHECK(other.slot_index(other.slot(i)) == i);
@@ -62,6 +73,7 @@ inline void arena_conforms(const Arena& owner, const Arena& other) {
     CHECK_THROWS_AS(owner.global(num_globals), Fault);
     CHECK_THROWS_AS(owner.slot(num_slots), Fault);
     CHECK_THROWS_AS(owner.exchange(num_slots), Fault);
+    CHECK_THROWS_AS(owner.kept(num_slots), Fault);
 }
 
 }  // namespace fedhive::aggregation::conformance

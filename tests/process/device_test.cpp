@@ -116,6 +116,8 @@ TEST_SUITE("Device") {
         const DeviceFolder noisy(chain);
         CHECK(DeviceFolder(chain + Options{"training.clip_norm=1000000", "workers=3"}).found() == noisy.found());
         CHECK(noisy.found() != DeviceFolder({"strategy={name: fedavg, weighting: uniform}"}).found());
+        const Options small{"upload=[{name: error_feedback}, {name: top_k, kept: 0.1}, {name: quantize, bits: 4}]"};
+        CHECK(DeviceFolder(small + Options{"training.clip_norm=1000000", "workers=3"}).found() == DeviceFolder(small).found());
     }
 
     TEST_CASE("Gpu: EveryModeAndWhatLooksAtGradientsRunsInBlocks") {

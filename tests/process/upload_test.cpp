@@ -1,8 +1,12 @@
 // Upload chains in the real program: the same bits whoever trains, what a norm promises in the tables, and what goes with what.
+#include "sim/state/checkpoint.h"
 #include "tests/process/csv_rows.h"
 #include "tests/process/finished_run.h"
 
 #include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
 
 using namespace fedhive;
 using namespace fedhive::testing;
@@ -74,6 +78,76 @@ TEST_SUITE("Upload") {
         CHECK(accuracy("krum, byzantine: 4, chosen: 7", attacked) > honest - 0.1);
     }
 
+    TEST_CASE("BytesUpAreThoseOfTheCompressedUpdateAndArrivalsComeSooner") {
+        const auto last = [](const Options& more) {
+            FedhiveRun run(small_config(),
+                           set(more + Options{"clock=virtual", "devices.link={upload: 1000, download: 1000000}"}));
+            REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+            return read_csv(run.out() / "rounds.csv").back();
+        };
+        // 16 · 32 + 32, 32 · 32 + 32, 32 · 5 + 5 parameters, 11 clients a round.
+        constexpr std::uint64_t kParameters = 544 + 1056 + 165;
+        const auto bare = last({}), few = last({"upload=[{name: top_k, kept: 0.01}]"});
+        CHECK(bare.at("bytes_up") == std::to_string(11 * 4 * kParameters));
+        CHECK(few.at("bytes_down") == bare.at("bytes_down"));
+        CHECK(few.at("bytes_up") == std::to_string(11 * 18 * 8));
+        CHECK(std::stod(few.at("virtual_s")) == doctest::Approx(std::stod(bare.at("virtual_s")) - 3 * (7.060 - 0.144)));
+        CHECK(last({"upload=[{name: sign}]", "mode={name: semi_async, quorum: 4}"}).at("bytes_up") ==
+              std::to_string(4 * (221 + 6 * 4)));
+    }
+
+    TEST_CASE("ClientsKeepWhatWasLeftOutWhateverGoesWrong") {
+        const std::string feedback = "upload=[{name: error_feedback}, {name: top_k, kept: 0.05}]";
+        for (const char* engine : {"direct", "libtorch"}) {
+            CAPTURE(engine);
+            const Options chain{feedback, std::string("training.engine=") + engine};
+            Finished run(set(chain + Options{"workers=3"}));
+            const std::string of_five = sha_with(chain + Options{"workers=0", "rounds=5"});
+            REQUIRE_MESSAGE(run.resume(set({"rounds=5", "workers=1"})) == "exited with status 0", run.output());
+            CHECK(run.manifest()["model_sha256"] == of_five);
+            CHECK(sha_with(chain + Options{"rounds=5", "faults=[{kind: kill, rate: 0.2}]",
+                                           "failures={policy: retry, attempts: 9}"}) == of_five);
+            CHECK(sha_with(chain + Options{"rounds=5", "upload=[{name: top_k, kept: 0.05}]"}) != of_five);
+            const auto last = read_csv(run.out() / "clients.csv").back();
+            FedhiveRun again;
+            again.start({"replay", run.out().string(), "--round", "5", "--client", last.at("client_id")});
+            CHECK_MESSAGE(again.end() == "exited with status 0", again.output());
+            CHECK_MESSAGE(again.output().find(": the bits of the run\n") != std::string::npos, again.output());
+        }
+    }
+
+    TEST_CASE("WhoIsNotAcceptedKeepsWhatItHad") {
+        // One client alone, lost in its second round: its third update is the one that its second would have been.
+        const Options one{"upload=[{name: error_feedback}, {name: sign}]",
+                          "training.cohort=1",
+                          "data.partition={scheme: iid, clients: 1}",
+                          "training.local_steps=1",
+                          "training.local_epochs=null",
+                          "training.batch_size=600",
+                          "failures={policy: drop}"};
+        const auto states = [&](const Options& more, std::int64_t rounds) {
+            FedhiveRun run(small_config(), set(one + more + Options{"rounds=" + std::to_string(rounds), "checkpoint.every=1"}));
+            REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+            const sim::CheckpointFile file = sim::read_checkpoint(sim::checkpoint_path(run.out(), rounds));
+            const sim::Tensor* kept = file.state.find("client.0");
+            REQUIRE(kept != nullptr);
+            std::vector<float> values(kept->data.size() / sizeof(float));
+            std::memcpy(values.data(), kept->data.data(), kept->data.size());
+            return values;
+        };
+        const std::string fault = "faults=[{kind: drop, round: 2, client: 0}]";
+        CHECK(states({fault}, 2) == states({}, 1));
+        // In another order of its examples, so but for the last bits.
+        const std::vector<float> later = states({fault}, 3), second = states({}, 2), first = states({}, 1);
+        double apart = 0.0, moved = 0.0;
+        for (std::size_t i = 0; i < later.size(); ++i) {
+            apart = std::max(apart, static_cast<double>(std::abs(later[i] - second[i])));
+            moved = std::max(moved, static_cast<double>(std::abs(second[i] - first[i])));
+        }
+        CHECK(moved > 0.0);
+        CHECK(apart < 1e-3 * moved);
+    }
+
     TEST_CASE("ChainThatMakesNoSenseIsRefused") {
         const auto refused = [](const Options& more, const std::string& text) {
             FedhiveRun run(small_config(), set(more));
@@ -96,6 +170,26 @@ TEST_SUITE("Upload") {
                 "upload: in mode 'gradient_averaging' no client sends an update of its own; leave it out, or use mode "
                 "synchronous or "
                 "semi_async or async");
+        refused({"upload=[{name: top_k}, {name: clip}]"},
+                "upload: item 1: 'clip' behind 'top_k' would change what is compressed already; write it before");
+        refused({"upload=[{name: quantize}, {name: top_k}]"},
+                "upload: item 1: 'top_k' leaves values out, so nothing is compressed before; leave 'quantize' out, or write it "
+                "behind");
+        refused({"upload=[{name: top_k}, {name: quantize}, {name: sign}]"},
+                "upload: item 2: what 'quantize' sends is rounded already; leave 'sign' out");
+        refused({"upload=[{name: error_feedback}]"},
+                "upload: 'error_feedback' keeps what steps behind it leave out or round off");
+        refused({"upload=[{name: error_feedback}, {name: clip}, {name: top_k}]"},
+                "upload: item 1: 'clip' behind 'error_feedback', which keeps what is left out or rounded off; write it before");
+        refused({"upload=[{name: error_feedback}, {name: sign}]", "mode={name: semi_async, quorum: 3}"},
+                "upload: in mode 'semi_async' a client is sent again before what it keeps is settled");
+        refused({"upload=[{name: error_feedback}, {name: sign}]", "training.clients_per_slot=4"},
+                "training.clients_per_slot: 'error_feedback' keeps what is left of every client's own update; allowed: 1");
+        refused({"upload=[{name: error_feedback}, {name: sign}]", "model={name: mlp, hidden: 3000}",
+                 "data.partition={scheme: iid, clients: 10000}", "data.num_train=10000", "rounds=3000"},
+                "upload: 'error_feedback' keeps ");
+        refused({"upload=[{name: top_k, kept: 0}]"}, "upload[0].kept: ");
+        refused({"upload=[{name: quantize, bits: 1}]"}, "upload[0].bits: ");
         refused({"upload=[{name: clop}]"}, "upload[0].name: unknown value 'clop'");
         refused({"upload=[{name: clip, norm: 0}]"}, "upload[0].norm: ");
         refused(

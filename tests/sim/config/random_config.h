@@ -4,6 +4,7 @@
 #include "clients/data/data_format.h"
 #include "clients/models/layer_kind.h"
 #include "clients/tasks/learning_task.h"
+#include "clients/uploads/upload.h"
 #include "sim/config/fields.h"
 #include "sim/modes/mode_spec.h"
 
@@ -196,7 +197,16 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     run.mode.values = completed(run.mode.values, mode_spec(run.mode.name).keys);
     fit_to_mode(run, mode_spec(run.mode.name), seed);
     if (client_state || !mode_spec(run.mode.name).build({.values = run.mode.values}).trains_alone()) run.upload.clear();
-    std::erase_if(run.upload, [](const Chosen& step) { return step.name == "clip"; });
+    std::erase_if(run.upload, [](const Chosen& step) { return step.name == "clip" || step.name == "error_feedback"; });
+    const auto compresses = [](const Chosen& step) {
+        return entry_of(clients::upload_catalog(), step.name, "step of an upload").shrink != nullptr;
+    };
+    std::stable_partition(run.upload.begin(), run.upload.end(), [&](const Chosen& step) { return !compresses(step); });
+    while (std::count_if(run.upload.begin(), run.upload.end(), compresses) > 1) run.upload.pop_back();
+    if (!run.upload.empty() && compresses(run.upload.back()) && seed % 2 == 0 && run.mode.name == "synchronous") {
+        run.upload.insert(run.upload.end() - 1, {"error_feedback"});
+        run.training.clients_per_slot = run.training.clients_at_once = 1;
+    }
     const auto noise =
         std::find_if(run.upload.begin(), run.upload.end(), [](const auto& step) { return step.name == "gaussian_noise"; });
     if (noise != run.upload.end()) {

@@ -18,6 +18,7 @@ struct FourClients {
         plan.training = {1, 2, 4};
         options.mode.in_flight = options.mode.quorum = 3;
         options.model_bytes = 1000;
+        options.update_bytes = 600;
         options.activation_bytes = 7;
         flight.clients.push_back({.client_id = 1});
     }
@@ -57,7 +58,7 @@ TEST_SUITE("Workload") {
     TEST_CASE("TrafficIsTheModes") {
         FourClients four;
         CHECK(four.workload.traffic_of(four.flight, 1).down == 1000);
-        CHECK(four.workload.traffic_of(four.flight, 1).up == 1000);
+        CHECK(four.workload.traffic_of(four.flight, 1).up == 600);
         four.options.mode.traffic = [](const Trip& trip) {
             return Traffic{trip.steps * trip.model_bytes, trip.examples * trip.activation_bytes + trip.in_flight};
         };
@@ -72,7 +73,7 @@ TEST_SUITE("Workload") {
         four.options.round_trip_s = [](std::uint32_t client, std::uint64_t examples, const Traffic& traffic) {
             return client == 3 ? static_cast<double>(examples + traffic.up) : 1.0;
         };
-        CHECK(four.workload.longest_trip_s(four.flight) == 1020.0);
+        CHECK(four.workload.longest_trip_s(four.flight) == 620.0);
     }
 
     TEST_CASE("ThoseWithTheMostExamplesBeginUnlessTheOrderOfArrivalHasAMeaning") {

@@ -96,15 +96,16 @@ TEST_SUITE("ModeCatalog") {
     }
 
     TEST_CASE("TrafficIsThatOfThePage") {
-        // Two steps of ten examples, a model of 100 bytes, 3 bytes of activations an example.
-        const Trip trip{.examples = 20, .steps = 2, .model_bytes = 100, .activation_bytes = 3, .in_flight = 4};
+        // Two steps of ten examples, a model of 100 bytes, updates of 60, 3 bytes of activations an example.
+        const Trip trip{
+            .examples = 20, .steps = 2, .model_bytes = 100, .update_bytes = 60, .activation_bytes = 3, .in_flight = 4};
         const auto traffic = [&](const char* name) {
             const Traffic bytes = four_in(mode_spec(name)).traffic(trip);
             return std::pair(bytes.down, bytes.up);
         };
         using Bytes = std::pair<std::uint64_t, std::uint64_t>;
         for (const char* name : {"synchronous", "semi_async", "async", "parameter_server"})
-            CHECK(traffic(name) == Bytes(100, 100));
+            CHECK(traffic(name) == Bytes(100, 60));
         CHECK(traffic("hogwild") == Bytes(200, 200));
         CHECK(traffic("split") == Bytes(160, 160));
         CHECK(traffic("gradient_averaging") == Bytes(100, 300));

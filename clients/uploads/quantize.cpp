@@ -1,0 +1,50 @@
+#include "aggregation/base/random.h"
+#include "clients/uploads/compressed.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedhive::clients {
+
+namespace {
+
+/// To one of the two levels beside it, so that its mean over the draws is the value; 0 stays 0. What is not finite stays, and is found where the
+/// update is accepted.
+void round_to_levels(Upload& upload, const UploadStep& step) {
+    const double levels = std::exp2(step.numbers[0] - 1) - 1;  // one bit is the sign
+    ParametersOfUpload parameters(upload);
+    for (TensorUpload& tensor : parameters.tensors()) {
+        double largest = 0.0;
+        for (std::size_t i = 0; i < tensor.local.size(); ++i)
+            largest = std::max(largest, static_cast<double>(std::fabs(tensor.update(i))));
+        if (largest == 0.0 || !std::isfinite(largest)) continue;
+        Stream draws(upload.key, Purpose::Upload, 0, tensor.place);
+        for (std::size_t i = 0; i < tensor.local.size(); ++i) {
+            const double value = tensor.update(i), place = std::fabs(value) / largest * levels;
+            const double level = std::floor(place) + (draws() * 0x1.0p-32 < place - std::floor(place) ? 1.0 : 0.0);
+            if (std::isfinite(value)) tensor.set_update(i, std::copysign(level / levels * largest, value));
+        }
+    }
+    parameters.put_back();
+}
+
+}  // namespace
+
+UploadSpec quantize() {
+    return {
+        .name = "quantize",
+        .summary =
+            "each value rounded, up or down by chance so that its mean stays, to a level between 0 and the largest of its "
+            "tensor (QSGD, Alistarh et al. 2017, arXiv:1610.02132)",
+        .keys = {{.name = "bits",
+                  .default_value = std::int64_t{8},
+                  .range = between(2, 16),
+                  .doc = "Of each value, its sign one of them: 2^(bits−1) − 1 levels above 0; typically 4 or 8 (log₂ s + 1)."}},
+        .apply = round_to_levels,
+        .shrink = [](UploadSize& size, const UploadStep& step) {
+            size.bits_each = static_cast<std::uint64_t>(step.numbers[0]);
+            size.other_bytes += size.tensors * sizeof(float);  // the largest of each
+        }};
+}
+
+}  // namespace fedhive::clients

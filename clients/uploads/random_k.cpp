@@ -1,0 +1,40 @@
+#include "aggregation/base/random.h"
+#include "clients/uploads/compressed.h"
+
+namespace fedhive::clients {
+
+namespace {
+
+/// So much longer that its mean over the draws is the update, but where the rest is sent later.
+void keep_drawn_ones(Upload& upload, const UploadStep& step) {
+    ParametersOfUpload parameters(upload);
+    Stream draws(upload.key, Purpose::Upload);
+    std::vector<std::uint32_t> keys(parameters.count());
+    for (std::uint32_t& key : keys) key = draws();
+    const std::uint64_t count = count_of_share(step.numbers[0], parameters.count());
+    keep_largest(parameters, keys, count);
+    const double longer = upload.keeps_rest ? 1.0 : static_cast<double>(parameters.count()) / static_cast<double>(count);
+    for (TensorUpload& tensor : parameters.tensors())
+        for (std::size_t i = 0; i < tensor.local.size(); ++i)
+            if (tensor.local[i] != tensor.global[i]) tensor.set_update(i, longer * static_cast<double>(tensor.update(i)));
+    parameters.put_back();
+}
+
+}  // namespace
+
+UploadSpec random_k() {
+    return {.name = "random_k",
+            .summary =
+                "of an update values at places that are drawn, 1 / `kept` times as long unless the rest is sent later, the "
+                "others are "
+                "0; the server knows the places by their seed (Konečný et al. 2016, arXiv:1610.05492, section 2)",
+            .keys = {key_of_kept_share()},
+            .leaves_out = true,
+            .apply = keep_drawn_ones,
+            .shrink = [](UploadSize& size, const UploadStep& step) {
+                size.parameters = count_of_share(step.numbers[0], size.parameters);
+                size.other_bytes += sizeof(std::uint64_t);  // the seed
+            }};
+}
+
+}  // namespace fedhive::clients
