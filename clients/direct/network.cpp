@@ -86,7 +86,8 @@ void Network::judge(float* answers, const Batch& part, Quality& quality) const {
             if (row[c] > row[best] || std::isnan(row[c])) best = c;
         const auto label = static_cast<std::uint32_t>(part.labels[r]);
         quality.correct += best == label ? 1 : 0;
-        quality.among_five += is_among_five(row, static_cast<std::uint32_t>(size), label) ? 1 : 0;
+        const bool is_first = best == label && !std::isnan(row[best]);  // then nobody has to count
+        quality.among_five += is_first || is_among_five(row, static_cast<std::uint32_t>(size), label) ? 1 : 0;
     }
     if (part.numbers == nullptr)
         quality.loss_sum += kernels_->softmax_loss(
