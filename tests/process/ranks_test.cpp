@@ -68,7 +68,8 @@ TEST_SUITE("Ranks") {
         if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
         const Options devices = set({"rounds=12", "devices={compute: {distribution: lognormal, sigma: 1.0}}"});
         same_in_ranks({3}, devices + set({"mode={name: semi_async, quorum: 4}"}));
-        same_in_ranks({2}, devices + set({"mode={name: synchronous, quorum: 7}"}));
+        same_in_ranks({2}, devices + set({"mode={name: synchronous, quorum: 7}",
+                                          "upload=[{name: error_feedback}, {name: top_k, kept: 0.1}]"}));
     }
 
     TEST_CASE("GiveThatOfOneWhereClientsFail") {

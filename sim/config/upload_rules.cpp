@@ -1,0 +1,93 @@
+#include "sim/config/upload_rules.h"
+
+#include "clients/uploads/upload.h"
+#include "sim/modes/mode_spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// What makes an update smaller comes last; what leaves values out before what rounds those that are left.
+void check_compression(const RunConfig& run, const std::function<void(const std::string&)>& refuse) {
+    std::string compressed, rounded;
+    bool waits = false;  // for a step to keep the rest of
+    for (std::size_t i = 0; i < run.upload.size(); ++i) {
+        const auto& spec = entry_of(clients::upload_catalog(), run.upload[i].name, "step of an upload");
+        const bool compresses = spec.shrink != nullptr;
+        if (waits && !compresses)
+            refuse(fmt::format(
+                "item {}: '{}' behind 'error_feedback', which keeps what is left out or rounded off; write it before", i,
+                spec.name));
+        if (!compressed.empty() && !compresses)
+            refuse(fmt::format("item {}: '{}' behind '{}' would change what is compressed already; write it before", i,
+                               spec.name, compressed));
+        if (!compressed.empty() && spec.leaves_out)
+            refuse(fmt::format(
+                "item {}: '{}' leaves values out, so nothing is compressed before; leave '{}' out, or write it behind", i,
+                spec.name, compressed));
+        if (!rounded.empty() && compresses)
+            refuse(fmt::format("item {}: what '{}' sends is rounded already; leave '{}' out", i, rounded, spec.name));
+        if (compresses) compressed = spec.name;
+        if (compresses && !spec.leaves_out) rounded = spec.name;
+        waits = spec.keeps_rest;
+    }
+    if (waits)
+        refuse("'error_feedback' keeps what steps behind it leave out or round off, and there are none; write one behind it");
+}
+
+/// Each client's own rest, which the round in which it is made is the last to change.
+void check_rest(const RunConfig& run, const ConfigSource& source) {
+    if (!run.keeps_rest()) return;
+    if (!mode_spec(run.mode.name).whole_cohort)
+        throw source.error("upload", fmt::format("in mode '{}' a client is sent again before what it keeps is settled, so "
+                                                 "'error_feedback' does not go with it; allowed: synchronous",
+                                                 run.mode.name));
+    if (run.training.least_per_slot() > 1)
+        throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
+                           "'error_feedback' keeps what is left of every client's own update; allowed: 1");
+}
+
+}  // namespace
+
+void check_upload(const RunConfig& run, const std::string& keeps_state, const ConfigSource& source) {
+    if (run.upload.empty()) return;
+    const auto refuse = [&](const std::string& problem) { throw source.error("upload", problem); };
+    std::vector<std::string> modes;
+    for (const ModeSpec& mode : mode_catalog())
+        if (mode.build({.values = completed({}, mode.keys)}).trains_alone()) modes.push_back(mode.name);
+    if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end())
+        refuse(fmt::format("in mode '{}' no client sends an update of its own; leave it out, or use mode {}", run.mode.name,
+                           fmt::join(modes, " or ")));
+    if (run.strategy.client_state())
+        refuse(fmt::format("{} sends what follows from its update as it is, so it does not go with a chain; leave one out",
+                           keeps_state));
+    if (run.upload.size() > clients::UploadPlan::kMostSteps)
+        refuse(fmt::format("{} steps; allowed: up to {}", run.upload.size(), clients::UploadPlan::kMostSteps));
+    check_rest(run, source);
+    check_compression(run, refuse);
+    std::string bound, noise;
+    for (std::size_t i = 0; i < run.upload.size(); ++i) {
+        const auto& spec = entry_of(clients::upload_catalog(), run.upload[i].name, "step of an upload");
+        if (spec.bounds && !noise.empty())
+            refuse(fmt::format("item {}: '{}' behind '{}' would cut the noise down as well; write it before", i, spec.name,
+                               noise));
+        if (spec.needs_bound && bound.empty())
+            refuse(fmt::format(
+                "item {}: '{}' is as large as the norm that updates are clipped to; write {{name: clip, norm: ...}} "
+                "before it",
+                i, spec.name));
+        if (spec.weighs_alike && run.strategy.weighting != Weighting::Uniform)
+            throw source.error(
+                "strategy.weighting",
+                fmt::format("upload step '{}' is measured by updates that weigh alike; allowed with it: uniform", spec.name));
+        if (spec.bounds) bound = spec.name;
+        if (spec.needs_bound) noise = spec.name;
+    }
+}
+
+}  // namespace fedhive::sim
