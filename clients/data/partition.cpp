@@ -12,6 +12,7 @@ PartitionScheme contiguous();
 PartitionScheme iid();
 PartitionScheme shards();
 PartitionScheme dirichlet();
+PartitionScheme dirichlet_groups();
 PartitionScheme label_quota();
 PartitionScheme dirichlet_sizes();
 PartitionScheme lognormal_sizes();
@@ -21,8 +22,8 @@ PartitionScheme natural();
 
 const std::vector<PartitionScheme>& partition_catalog() {
     static const std::vector<PartitionScheme> catalog = {
-        contiguous(),      iid(),       shards(), dirichlet(), label_quota(), dirichlet_sizes(), lognormal_sizes(),
-        power_law_sizes(), from_file(), natural()};
+        contiguous(),      iid(),       shards(),  dirichlet(),       label_quota(), dirichlet_sizes(), lognormal_sizes(),
+        power_law_sizes(), from_file(), natural(), dirichlet_groups()};
     return catalog;
 }
 

@@ -1,6 +1,7 @@
 #include "clients/direct/network.h"
 
 #include "aggregation/base/error.h"
+#include "clients/direct/among_five.h"
 #include "clients/direct/plan.h"
 #include "clients/direct/squared_error.h"
 
@@ -83,7 +84,10 @@ void Network::judge(float* answers, const Batch& part, Quality& quality) const {
         std::size_t best = 0;
         for (std::size_t c = 1; c < size; ++c)
             if (row[c] > row[best] || std::isnan(row[c])) best = c;
-        quality.correct += best == static_cast<std::size_t>(part.labels[r]) ? 1 : 0;
+        const auto label = static_cast<std::uint32_t>(part.labels[r]);
+        quality.correct += best == label ? 1 : 0;
+        const bool is_first = best == label && !std::isnan(row[best]);  // then nobody has to count
+        quality.among_five += is_first || is_among_five(row, static_cast<std::uint32_t>(size), label) ? 1 : 0;
     }
     if (part.numbers == nullptr)
         quality.loss_sum += kernels_->softmax_loss(

@@ -52,7 +52,8 @@ public:
     struct Quality {
         double loss_sum = 0.0;
         double absolute_sum = 0.0;  // of numbers alone: over the examples, of the mean absolute error
-        std::size_t correct = 0;    // of classes alone
+        std::size_t correct = 0;    // of classes alone, as the next
+        std::size_t among_five = 0;
     };
     /// Without dropout, in parts of `at_once` examples, which change nothing.
     Quality evaluate(const float* parameters, const Batch& batch, std::size_t at_once = 64);

@@ -103,13 +103,15 @@ struct ClientResult {
 /// Sums over evaluated examples; of what is a mean over an example's positions or numbers, those means.
 struct EvaluationResult {
     double loss_sum = 0.0;
-    std::uint64_t correct = 0;  // classes that are told right, each position's by itself
-    double absolute_sum = 0.0;  // absolute errors of numbers
+    std::uint64_t correct = 0;     // classes that are told right, each position's by itself
+    double absolute_sum = 0.0;     // absolute errors of numbers
+    std::uint64_t among_five = 0;  // classes that are among the five with the largest scores
 
     EvaluationResult& operator+=(const EvaluationResult& part) {
         loss_sum += part.loss_sum;
         correct += part.correct;
         absolute_sum += part.absolute_sum;
+        among_five += part.among_five;
         return *this;
     }
 };

@@ -1,4 +1,4 @@
-// The share of classes that are told right: of all tasks whose targets are classes.
+// The share of classes that are told right, or are among the five that the model finds likeliest: of all tasks whose targets are classes.
 #pragma once
 
 #include "clients/tasks/learning_task.h"
@@ -6,8 +6,24 @@
 namespace fedhive::clients {
 
 inline Metric accuracy() {
-    return {.name = "accuracy", .title = "accuracy", .of = [](const EvaluationResult& sums, double examples, double targets) {
+    return {.name = "accuracy",
+            .title = "accuracy",
+            .meaning = "accuracy",
+            .range = fraction(),
+            .of = [](const EvaluationResult& sums, double examples, double targets) {
                 return static_cast<double>(sums.correct) / (examples * targets);
+            }};
+}
+
+/// Of five classes or fewer it would always be 1.
+inline Metric top5_accuracy() {
+    return {.name = "top5_accuracy",
+            .title = "top-5 acc.",
+            .meaning = "top-5 accuracy",
+            .range = fraction(),
+            .over_classes = 5,
+            .of = [](const EvaluationResult& sums, double examples, double targets) {
+                return static_cast<double>(sums.among_five) / (examples * targets);
             }};
 }
 

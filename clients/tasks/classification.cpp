@@ -8,7 +8,7 @@ LearningTask classification() {
             .summary = "a class for each example, by cross-entropy",
             .source = "nn.CrossEntropyLoss",
             .targets = {TargetKind::Class},
-            .metrics = {accuracy()}};
+            .metrics = {accuracy(), top5_accuracy()}};
 }
 
 }  // namespace fedhive::clients

@@ -1,7 +1,5 @@
 #include "clients/tasks/learning_task.h"
 
-#include "aggregation/base/keys.h"
-
 #include <algorithm>
 
 namespace fedhive::clients {
@@ -10,6 +8,17 @@ namespace fedhive::clients {
 LearningTask classification();
 LearningTask next_token();
 LearningTask regression();
+
+namespace {
+
+const Metric* named(const std::vector<Metric>& metrics, std::string_view name) {
+    const auto found = std::ranges::find(metrics, name, &Metric::name);
+    return found == metrics.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const Metric* LearningTask::metric(std::string_view metric_name) const { return named(metrics, metric_name); }
 
 bool LearningTask::takes(TargetKind kind) const { return std::ranges::find(targets, kind) != targets.end(); }
 
@@ -20,13 +29,20 @@ const std::vector<LearningTask>& task_catalog() {
 
 const LearningTask& learning_task(const std::string& name) { return entry_of(task_catalog(), name, "task"); }
 
+const std::vector<Metric>& metric_catalog() {
+    static const std::vector<Metric> catalog = [] {
+        std::vector<Metric> all;
+        for (const LearningTask& task : task_catalog())
+            for (const Metric& metric : task.metrics)
+                if (named(all, metric.name) == nullptr) all.push_back(metric);
+        return all;
+    }();
+    return catalog;
+}
+
 const Metric* metric_of_column(std::string_view column) {
     constexpr std::string_view kBegins = "test_";
-    if (!column.starts_with(kBegins)) return nullptr;
-    for (const LearningTask& task : task_catalog())
-        for (const Metric& metric : task.metrics)
-            if (metric.name == column.substr(kBegins.size())) return &metric;
-    return nullptr;
+    return column.starts_with(kBegins) ? named(metric_catalog(), column.substr(kBegins.size())) : nullptr;
 }
 
 }  // namespace fedhive::clients

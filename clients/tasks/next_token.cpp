@@ -14,10 +14,13 @@ LearningTask next_token() {
             .metrics = {accuracy(),
                         {.name = "perplexity",
                          .title = "perplexity",
+                         .meaning = "perplexity",
+                         .range = at_least(1),
                          .higher_is_better = false,
-                         .of = [](const EvaluationResult& sums, double examples, double) {
-                             return std::exp(sums.loss_sum / examples);
-                         }}}};
+                         .of = [](const EvaluationResult& sums, double examples,
+                                  double) { return std::exp(sums.loss_sum / examples); }},
+                        top5_accuracy()},
+            .of_tokens = true};
 }
 
 }  // namespace fedhive::clients

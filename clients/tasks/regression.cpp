@@ -11,10 +11,14 @@ LearningTask regression() {
             .metrics = {
                 {.name = "mse",
                  .title = "MSE",
+                 .meaning = "mean squared error",
+                 .range = above(0),
                  .higher_is_better = false,
                  .of = [](const EvaluationResult& sums, double examples, double) { return sums.loss_sum / examples; }},
                 {.name = "mae",
                  .title = "MAE",
+                 .meaning = "mean absolute error",
+                 .range = above(0),
                  .higher_is_better = false,
                  .of = [](const EvaluationResult& sums, double examples, double) { return sums.absolute_sum / examples; }}}};
 }

@@ -91,6 +91,7 @@ EvaluationResult DeviceEvaluation::evaluate(const ExamplesView& from, std::span<
     for (std::size_t i = 0; i < indices.size(); ++i) {
         result.loss_sum += verdicts_[i].loss;
         result.correct += verdicts_[i].correct;
+        result.among_five += verdicts_[i].among_five;
         result.absolute_sum += static_cast<double>(verdicts_[i].absolute);
     }
     return result;

@@ -108,6 +108,7 @@ EvaluationResult DirectEvaluation::evaluate(const ExamplesView& from, std::span<
     result.loss_sum = quality.loss_sum;
     result.absolute_sum = quality.absolute_sum;
     result.correct = quality.correct;
+    result.among_five = quality.among_five;
     return result;
 }
 

@@ -3,10 +3,12 @@
 #include "aggregation/base/error.h"
 
 #include <ATen/ops/_log_softmax.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/nll_loss_forward.h>
+#include <ATen/ops/where.h>
 
 namespace fedhive::clients {
 
@@ -17,11 +19,21 @@ at::Tensor mean_cross_entropy(const at::Tensor& scores, const at::Tensor& classe
     return std::get<0>(at::nll_loss_forward(at::_log_softmax(scores, 1, false), classes, {}, at::Reduction::Mean, -100));
 }
 
+/// How many classes have fewer than five others ahead of them, as clients/direct/among_five.h has it.
+std::uint64_t among_five(const at::Tensor& scores, const at::Tensor& classes) {
+    const at::Tensor label = classes.unsqueeze(1), own = scores.gather(1, label);
+    const at::Tensor before = at::arange(scores.size(1), classes.options()).unsqueeze(0).lt(label);
+    const at::Tensor behind = at::where(before, scores.lt(own), scores.le(own));  // the class itself is behind
+    return static_cast<std::uint64_t>(
+        behind.logical_not().sum(1).lt(5).logical_and(own.squeeze(1).isnan().logical_not()).sum().item<std::int64_t>());
+}
+
 /// scores: [B, classes]; classes: [B]; each example of them, or each position, counts by itself.
 EvaluationResult judge_classes(const at::Tensor& scores, const at::Tensor& classes) {
     EvaluationResult result;
     result.loss_sum = at::cross_entropy_loss(scores, classes, {}, at::Reduction::None).to(at::kDouble).sum().item<double>();
     result.correct = static_cast<std::uint64_t>(scores.argmax(1).eq(classes).sum().item<std::int64_t>());
+    result.among_five = among_five(scores, classes);
     return result;
 }
 

@@ -258,7 +258,7 @@ int partition_command(const PartitionOptions& options) {
     if (table.empty() && !options.plot.empty()) table = std::filesystem::path(options.plot).replace_extension(".csv");
     if (table.empty()) return 0;
     try {
-        write_partition(table, data.dataset);
+        write_partition(table, data.dataset, loaded.run.data.skew.resolved());
     } catch (const Fault& problem) {
         throw ConfigError(fmt::format("{}; name a file in a folder that can be written", problem.what()));
     }

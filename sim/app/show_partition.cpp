@@ -38,21 +38,32 @@ std::string held_out_cell(const clients::DatasetMap& map, const Value& value) {
     return map.num_held_out == 0 ? "" : fmt::format(" {:>9}", value);
 }
 
+/// Of a client, where features are skewed: by how much its images are turned, and the standard deviation of its noise.
+std::string skew_cells(const clients::FeatureSkew& skew, std::size_t client, std::size_t clients) {
+    return skew.any() ? fmt::format(" {:>6}° {:>7.3f}", skew.degrees(client), skew.noise_std(client, clients)) : "";
+}
+
+std::string skew_head(const clients::FeatureSkew& skew) {
+    return skew.any() ? fmt::format(" {:>7} {:>7}", "turned", "noise") : "";
+}
+
 /// Every example has one.
 bool has_labels(const clients::DatasetMap& map) { return map.target.kind == clients::TargetKind::Class; }
 
-std::string partition_head(const clients::DatasetMap& map) {
+/// `skew`: its cells.
+std::string partition_head(const clients::DatasetMap& map, const std::string& skew) {
     const auto classes = static_cast<std::size_t>(map.num_classes);
-    if (!has_labels(map)) return fmt::format("{:>8} {:>9}{}\n", "client", "examples", held_out_cell(map, "held out"));
-    std::string text = fmt::format("{:>8} {:>9}{} {:>7}", "client", "examples", held_out_cell(map, "held out"), "labels");
+    if (!has_labels(map)) return fmt::format("{:>8} {:>9}{}{}\n", "client", "examples", held_out_cell(map, "held out"), skew);
+    std::string text =
+        fmt::format("{:>8} {:>9}{}{} {:>7}", "client", "examples", held_out_cell(map, "held out"), skew, "labels");
     if (classes > kMostLabels) return text + "  most frequent label\n";
     for (std::size_t label = 0; label < classes; ++label) text += fmt::format(" {:>7}", fmt::format("label_{}", label));
     return text + "\n";
 }
 
 std::string partition_row(const clients::DatasetMap& map, const std::string& name, std::uint64_t examples, const Counts& counts,
-                          std::uint64_t held_out) {
-    std::string text = fmt::format("{:>8} {:>9}{}", name, examples, held_out_cell(map, held_out));
+                          std::uint64_t held_out, const std::string& skew) {
+    std::string text = fmt::format("{:>8} {:>9}{}{}", name, examples, held_out_cell(map, held_out), skew);
     if (!has_labels(map)) return text + "\n";
     text += fmt::format(" {:>7}", num_labels_of(counts));
     if (counts.size() > kMostLabels) return text + "  " + most_frequent(counts) + "\n";
@@ -82,6 +93,7 @@ std::string range_of(std::vector<std::uint64_t> numbers) {
 std::string partition_table(const RunConfig& run, const ExperimentData& data) {
     const clients::DatasetMap& map = data.dataset.map();
     const auto classes = has_labels(map) ? static_cast<std::size_t>(map.num_classes) : 0;
+    const clients::FeatureSkew features = run.data.skew.resolved();
     const std::size_t shown = map.num_clients <= kMostRows ? map.num_clients : kFirstRows;
     const auto counts_of = [&](std::size_t client) {
         return clients::label_counts(data.dataset.shard(client), data.dataset.train(), map.num_classes);
@@ -98,7 +110,8 @@ std::string partition_table(const RunConfig& run, const ExperimentData& data) {
         const Counts counts = counts_of(client);
         const std::size_t examples = data.dataset.shard(client).size();
         if (client < shown)
-            rows += partition_row(map, std::to_string(client), examples, counts, data.dataset.held_out(client).size());
+            rows += partition_row(map, std::to_string(client), examples, counts, data.dataset.held_out(client).size(),
+                                  skew_cells(features, client, map.num_clients));
         sizes.push_back(examples);
         labels.push_back(num_labels_of(counts));
         skew += label_distance(counts, all) / static_cast<double>(map.num_clients);
@@ -117,7 +130,8 @@ std::string partition_table(const RunConfig& run, const ExperimentData& data) {
         "examples of a client: {}{}"
         "partition fingerprint {:016x}, data fingerprint {:016x}\n",
         run.name, map.num_indices, map.num_train, map.num_clients, run.data.partition.scheme, held_out,
-        run.all_seeds().partition, partition_head(map), rows, partition_row(map, "all", map.num_indices, all, map.num_held_out),
+        run.all_seeds().partition, partition_head(map, skew_head(features)), rows,
+        partition_row(map, "all", map.num_indices, all, map.num_held_out, std::string(skew_head(features).size(), ' ')),
         range_of(sizes), of_labels, data.partition_fingerprint, data.fingerprint);
 }
 

@@ -4,6 +4,7 @@
 
 #include "aggregation/base/error.h"
 #include "clients/data/dataset.h"
+#include "clients/data/feature_skew.h"
 #include "clients/models/layer_list.h"
 #include "sim/devices/devices_config.h"
 #include "sim/strategies/strategy.h"
@@ -32,11 +33,20 @@ struct AugmentConfig {
     clients::Augmentation resolved() const { return {static_cast<std::uint32_t>(crop_padding), flip == "horizontal"}; }
 };
 
+/// How each client's examples look.
+struct SkewConfig {
+    std::string rotation = "none";  // none | half_turns | quarter_turns
+    double noise = 0.0;             // variance of the last client's
+
+    clients::FeatureSkew resolved() const { return {rotation == "none" ? 1U : rotation == "half_turns" ? 2U : 4U, noise}; }
+};
+
 struct DataConfig {
     std::string format;  // of clients/data/data_format.h
     Values values;       // of the format's keys; complete once loaded, paths absolute
     clients::Normalization normalize;
     AugmentConfig augment;
+    SkewConfig skew;
     PartitionConfig partition;
 };
 
@@ -110,10 +120,17 @@ struct EvaluationConfig {
     ClientsEvaluationConfig clients;
 };
 
-/// Stop after a round that reaches it. Each of a task's main metric.
+/// What metrics are to reach, by their names (clients/tasks/learning_task.h); empty: nothing, as where there is no such name.
+struct MetricTargets : std::map<std::string, std::optional<double>> {
+    std::optional<double> of(const std::string& metric) const {
+        const auto found = find(metric);
+        return found == end() ? std::nullopt : found->second;
+    }
+};
+
+/// Stop after a round that reaches one of them.
 struct StopConfig {
-    std::optional<double> test_accuracy;
-    std::optional<double> test_mse;
+    MetricTargets test;
 };
 
 struct FailuresConfig {

@@ -75,12 +75,23 @@ void describe_partition(Visitor& visitor, PartitionConfig& partition) {
     visitor.end();
 }
 
-/// Those whose runs are compared by that metric.
+/// Those that have it.
 std::vector<std::string> tasks_with(const std::string& metric) {
     std::vector<std::string> names;
     for (const clients::LearningTask& task : clients::task_catalog())
-        if (task.main_metric().name == metric) names.push_back(task.name);
+        if (task.metric(metric) != nullptr) names.push_back(task.name);
     return names;
+}
+
+void describe_stop(Visitor& visitor, RunConfig& run) {
+    visitor.begin({.name = "stop", .flow = true, .doc = "Ends a run before its last round."});
+    for (const clients::Metric& metric : clients::metric_catalog())
+        visitor.field({.name = "test_" + metric.name, .target = &run.stop.test[metric.name], .range = metric.range,
+                       .when = Condition{run.task, "task", tasks_with(metric.name)}, .default_note = "–", .may_change = true,
+                       .doc = fmt::format("Stop after an evaluated round whose {} on the test examples{} is at {} this.{}", metric.meaning,
+                                          metric.range.high == 1.0 ? ", a fraction," : "", metric.higher_is_better ? "least" : "most",
+                                          metric.over_classes == 0 ? "" : fmt::format(" Only with more than {} classes.", metric.over_classes))});
+    visitor.end();
 }
 
 void describe_task(Visitor& visitor, RunConfig& run) {
@@ -107,6 +118,13 @@ void describe_data(Visitor& visitor, DataConfig& data) {
                           "CIFAR-10 (arXiv:1512.03385)."});
     visitor.field({.name = "flip", .target = &data.augment.flip, .choices = {"none", "horizontal"},
                    .doc = "horizontal: an image is mirrored, left to right, with probability 1/2."});
+    visitor.end();
+    visitor.begin({.name = "skew", .flow = true, .doc = "How each client's training examples look, those that it holds out among them; test examples are as they are. docs/data.md."});
+    visitor.field({.name = "rotation", .target = &data.skew.rotation, .choices = {"none", "half_turns", "quarter_turns"},
+                   .doc = "Images of client k are turned counter-clockwise: by (k mod 2) · 180° or (k mod 4) · 90°, which takes square ones (arXiv:2006.04088)."});
+    visitor.field({.name = "noise", .target = &data.skew.noise, .range = between(0, 1000),
+                   .doc = "Values of client k of N get normal noise of variance noise · (k + 1) / N, drawn once, before they are normalised; bytes become floats "
+                          "from 0 to 1 (σ in arXiv:2102.02079, which has 0.1)."});
     visitor.end();
     describe_partition(visitor, data.partition);
     visitor.end();
@@ -285,14 +303,7 @@ void describe_loop(Visitor& visitor, RunConfig& run) {
                    .doc = "Examples per forward pass; smaller takes less memory. Can change the last bit of a metric."});
     describe_clients_evaluation(visitor, run.evaluation.clients);
     visitor.end();
-    visitor.begin({.name = "stop", .flow = true, .doc = "Ends a run before its last round."});
-    visitor.field({.name = "test_accuracy", .target = &run.stop.test_accuracy, .range = fraction(), .when = Condition{run.task, "task", tasks_with("accuracy")},
-                   .default_note = "–", .may_change = true,
-                   .doc = "Stop after an evaluated round whose test accuracy, a fraction, is at least this."});
-    visitor.field({.name = "test_mse", .target = &run.stop.test_mse, .range = above(0), .when = Condition{run.task, "task", tasks_with("mse")},
-                   .default_note = "–", .may_change = true,
-                   .doc = "Stop after an evaluated round whose mean squared error on the test examples is at most this."});
-    visitor.end();
+    describe_stop(visitor, run);
     describe_failures(visitor, run.failures);
     visitor.begin({.name = "checkpoint", .flow = true, .doc = "What `fedhive run --resume` and `fedhive replay` start from."});
     visitor.field({.name = "every", .target = &run.checkpoint.every, .range = between(1, kMost), .empty_word = "auto", .may_change = true,

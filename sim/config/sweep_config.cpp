@@ -223,8 +223,7 @@ SweepConfig load_sweep(const std::filesystem::path& file, const std::vector<std:
     config.name = sweep.name;
     config.file = std::filesystem::absolute(file).lexically_normal();
     config.overrides = overrides;
-    config.target_accuracy = sweep.target_accuracy;
-    config.target_mse = sweep.target_mse;
+    config.targets = sweep.targets;
     config.early_stopping = sweep.early_stopping;
     Expansion(axes, std::move(base)).expand(count, config);
     check_targets(config, sweep.root);

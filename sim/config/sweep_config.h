@@ -43,8 +43,7 @@ struct SweepConfig {
     std::filesystem::path file;          // absolute
     std::vector<std::string> overrides;  // as given
     std::vector<std::string> keys;       // varied keys, in file order, sections as their keys; not `seed`
-    std::optional<double> target_accuracy;
-    std::optional<double> target_mse;
+    MetricTargets targets;               // at most one
     EarlyStoppingConfig early_stopping;
     std::vector<SweepRun> runs;  // the first axis of the file varies slowest, seeds fastest
 };

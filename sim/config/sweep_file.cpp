@@ -1,5 +1,6 @@
 #include "sim/config/sweep_file.h"
 
+#include "clients/tasks/learning_task.h"
 #include "sim/config/fields.h"
 #include "sim/config/load_tree.h"
 #include "sim/config/reader.h"
@@ -29,8 +30,9 @@ void describe_sweep(Visitor& visitor, SweepFile& sweep) {
     }
     visitor.other("seeds");
     visitor.field({.name = "max_runs", .target = &sweep.max_runs, .range = between(1, kMost), .doc = ""});
-    visitor.field({.name = "target_accuracy", .target = &sweep.target_accuracy, .range = fraction(), .doc = ""});
-    visitor.field({.name = "target_mse", .target = &sweep.target_mse, .range = above(0), .doc = ""});
+    for (const clients::Metric& metric : clients::metric_catalog())
+        visitor.field(
+            {.name = "target_" + metric.name, .target = &sweep.targets[metric.name], .range = metric.range, .doc = ""});
     EarlyStoppingConfig& stopping = sweep.early_stopping;
     visitor.begin({.name = "early_stopping", .doc = ""});
     visitor.field({.name = "rule", .target = &stopping.rule, .choices = {"halving", "median", "none"}, .doc = ""});

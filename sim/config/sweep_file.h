@@ -11,8 +11,7 @@ struct SweepFile {
     std::string name;
     std::filesystem::path base;
     std::int64_t max_runs = 1000;
-    std::optional<double> target_accuracy;
-    std::optional<double> target_mse;
+    MetricTargets targets;
     EarlyStoppingConfig early_stopping;
     std::int64_t draws = 0;       // random.runs
     std::uint64_t draw_seed = 1;  // random.seed

@@ -4,9 +4,7 @@
 #include "sim/config/sweep_file.h"
 #include "sim/modes/mode_spec.h"
 
-#include <fmt/format.h>
-
-#include <utility>
+#include <fmt/ranges.h>
 
 namespace fedhive::sim {
 
@@ -45,14 +43,20 @@ void check_run(const SweepRun& run, std::int64_t first_round, const Node& sectio
 }  // namespace
 
 void check_targets(const SweepConfig& sweep, const Node& root) {
-    for (const auto& [metric, target] : {std::pair("accuracy", sweep.target_accuracy), {"mse", sweep.target_mse}}) {
+    std::string first;
+    for (const auto& [metric, target] : sweep.targets) {
+        if (!target) continue;
         const std::string key = fmt::format("target_{}", metric);
-        for (const SweepRun& run : sweep.runs) {
-            const std::string& compared_by = clients::learning_task(run.config.task).main_metric().name;
-            if (!target || compared_by == metric) continue;
+        if (!first.empty())
             throw sweep_error(*root.find(key), key,
-                              fmt::format("runs of task '{}' are compared by their {} (run '{}'); allowed: target_{}",
-                                          run.config.task, compared_by, run.id, compared_by));
+                              fmt::format("a sweep has one target, and there is {}, too; leave one of them", first));
+        first = key;
+        for (const SweepRun& run : sweep.runs) {
+            const clients::LearningTask& task = clients::learning_task(run.config.task);
+            if (task.metric(metric) != nullptr) continue;
+            throw sweep_error(*root.find(key), key,
+                              fmt::format("runs of task '{}' have no {} (run '{}'); allowed: target_{}", task.name, metric,
+                                          run.id, fmt::join(names_of(task.metrics), ", target_")));
         }
     }
 }

@@ -10,7 +10,7 @@ namespace fedhive::sim {
 /// something else when it is paused and resumed. Nothing is asked where the rule is none.
 void check_early_stopping(const SweepConfig& sweep, const Node& root);
 
-/// Throws ConfigError: a target of another metric than a run's task is compared by.
+/// Throws ConfigError: a target of a metric that a run's task has not, or a second one.
 void check_targets(const SweepConfig& sweep, const Node& root);
 
 }  // namespace fedhive::sim

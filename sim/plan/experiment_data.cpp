@@ -38,7 +38,7 @@ clients::Dataset read_dataset(const RunConfig& run) {
 void check_target(const LoadedConfig& loaded, const clients::Dataset& dataset) {
     const RunConfig& run = loaded.run;
     const clients::TargetKind kind = dataset.train.target.kind;
-    check_target_of_task(loaded, kind);
+    check_data_of_task(loaded, {dataset.train.shape, dataset.num_classes, dataset.train.target});
     if (kind == clients::TargetKind::Class || !clients::partition_scheme(run.data.partition.scheme).by_label) return;
     std::vector<std::string> others;
     for (const clients::PartitionScheme& scheme : clients::partition_catalog())
@@ -71,7 +71,7 @@ aggregation::IpcHandle upload_examples(clients::SharedDataset& dataset) {
 ExperimentData load_data(const LoadedConfig& loaded, aggregation::MemorySpace space) {
     const RunConfig& config = loaded.run;
     const std::string blamed = clients::data_format(config.data.format).blamed;
-    const clients::Dataset read =
+    clients::Dataset read =
         blame(loaded, blamed.empty() ? "data.format" : "data." + blamed, [&] { return read_dataset(config); });
     clients::throw_if_interrupted();
     check_target(loaded, read);
@@ -84,9 +84,12 @@ ExperimentData load_data(const LoadedConfig& loaded, aggregation::MemorySpace sp
         clients::NormalizationPlan::of(config.data.normalize);
         return clients::BatchGather(read.train.shape, config.data.normalize);
     });
+    const std::uint64_t fingerprint = read.fingerprint();
+    blame(loaded, "data.skew",
+          [&] { clients::skew_features(read, partition, config.data.skew.resolved(), config.all_seeds().partition); });
     const clients::Split split = hold_out(partition, config.data.partition.holdout, config.all_seeds().partition);
     ExperimentData data{.dataset = clients::SharedDataset::create(read, split),
-                        .fingerprint = read.fingerprint(),
+                        .fingerprint = fingerprint,
                         .partition_fingerprint = split.fingerprint()};
     blame(loaded, "data.augment", [&] { data.dataset.augment(config.data.augment.resolved()); });
     if (space == aggregation::MemorySpace::Cuda)

@@ -11,7 +11,7 @@ namespace fedhive::sim {
 
 struct ExperimentData {
     clients::SharedDataset dataset;
-    std::uint64_t fingerprint = 0;  // of the examples, however they are dealt
+    std::uint64_t fingerprint = 0;  // of the examples, however they are dealt and skewed
     std::uint64_t partition_fingerprint = 0;
     aggregation::IpcHandle handle{};  // CUDA: the examples in device memory
 };

@@ -141,15 +141,34 @@ clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataSha
 /// Who asks for another kind of answer than most.
 std::string for_task(const RunConfig& run) { return run.task == RunConfig{}.task ? "" : fmt::format(" (task '{}')", run.task); }
 
+/// A metric that is there only with more classes would never be reached.
+void check_stop(const LoadedConfig& loaded, std::int64_t num_classes) {
+    for (const clients::Metric& metric : clients::learning_task(loaded.run.task).metrics)
+        if (loaded.run.stop.test.of(metric.name) && metric.over_classes >= num_classes && metric.over_classes > 0)
+            throw loaded.source->error(
+                "stop.test_" + metric.name,
+                fmt::format("is there only with more than {} classes, the data have {}; allowed here: stop.test_{}",
+                            metric.over_classes, num_classes, clients::learning_task(loaded.run.task).main_metric().name));
+}
+
 }  // namespace
 
-void check_target_of_task(const LoadedConfig& loaded, clients::TargetKind kind) {
+void check_data_of_task(const LoadedConfig& loaded, const clients::DataShape& data) {
     const RunConfig& run = loaded.run;
     const clients::LearningTask& task = clients::learning_task(run.task);
-    if (task.takes(kind)) return;
+    const clients::TargetKind kind = data.target.kind;
+    const bool has_tokens = data.example.vocabulary > 0;
+    if (task.takes(kind) && (has_tokens || !task.of_tokens)) return check_stop(loaded, data.num_classes);
     std::vector<std::string> tasks;
     for (const clients::LearningTask& one : clients::task_catalog())
-        if (one.takes(kind)) tasks.push_back(one.name);
+        if (one.takes(kind) && (has_tokens || !one.of_tokens)) tasks.push_back(one.name);
+    if (tasks.empty()) tasks.push_back("none");
+    if (task.takes(kind))
+        throw loaded.source->error(
+            "task",
+            fmt::format("task '{}' reads tokens, and the examples of data.format '{}' are none here; allowed with it: {}; or "
+                        "data.format: text, leaf, or npz with values: tokens",
+                        task.name, run.data.format, fmt::join(tasks, ", ")));
     throw loaded.source->error(
         "task", fmt::format("task '{}' tells {} of each example, and the data of format '{}' have {} as they are read here; "
                             "allowed with it: {}",
@@ -165,7 +184,7 @@ clients::DataShape data_shape(const LoadedConfig& loaded) {
     } catch (const ConfigError& error) {
         throw loaded.source->error("data." + (format.blamed.empty() ? "format" : format.blamed), error.what());
     }
-    check_target_of_task(loaded, shape.target.kind);
+    check_data_of_task(loaded, shape);
     return shape;
 }
 

@@ -11,8 +11,8 @@ namespace fedhive::sim {
 /// Shape and classes of the examples, without drawing or reading more than it takes. Throws ConfigError for what cannot be read.
 clients::DataShape data_shape(const LoadedConfig& loaded);
 
-/// Throws ConfigError where the task does not take such targets, with both names.
-void check_target_of_task(const LoadedConfig& loaded, clients::TargetKind kind);
+/// Throws ConfigError where the task does not take such targets or examples, with both names, or is to stop by a metric that such data have not.
+void check_data_of_task(const LoadedConfig& loaded, const clients::DataShape& data);
 
 /// The key that says which model it is: "model.name", "model.layers" or "model.file".
 std::string model_key(const RunConfig& run);

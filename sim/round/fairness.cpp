@@ -57,6 +57,7 @@ Fairness fairness_of(std::span<const ClientQuality> clients, bool higher_is_bett
     fairness.std = std::sqrt(squares / count);
     for (std::size_t i = 0; i < kFairnessPercentiles.size(); ++i)
         fairness.percentiles[i] = percentile(values, kFairnessPercentiles[i]);
+    for (std::size_t i = 0; i < kFairnessDeciles.size(); ++i) fairness.deciles[i] = percentile(values, kFairnessDeciles[i]);
     const std::size_t tenth = (values.size() + 9) / 10;
     const double lowest = mean_of(std::span(values).first(tenth)), highest = mean_of(std::span(values).last(tenth));
     fairness.worst_10 = higher_is_better ? lowest : highest;

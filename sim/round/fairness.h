@@ -22,7 +22,9 @@ struct ClientsTest {
     std::vector<ClientQuality> personalized;
 };
 
+/// The second list has the deciles that the first one lacks, in columns of their own.
 inline constexpr std::array<int, 5> kFairnessPercentiles{10, 25, 50, 75, 90};
+inline constexpr std::array<int, 6> kFairnessDeciles{20, 30, 40, 60, 70, 80};
 
 /// Of accuracies, as fractions, or of another main metric. Clients count alike, whatever they hold; but where it says so, examples do.
 struct Fairness {
@@ -37,6 +39,7 @@ struct Fairness {
     double mean_by_examples = 0.0;
     double loss_mean = 0.0;
     double loss_by_examples = 0.0;
+    std::array<double, kFairnessDeciles.size()> deciles{};  // as the percentiles
 };
 
 /// Shapes   at least one client.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aggregation/base/clock.h"
+#include "clients/tasks/learning_task.h"
 #include "sim/config/config.h"
 #include "sim/round/fairness.h"
 #include "sim/round/flight.h"
@@ -30,7 +31,15 @@ struct Metrics {
     double main() const { return of_task.front().value; }
     /// Good enough to stop.
     bool reaches(const StopConfig& stop) const {
-        return (stop.test_accuracy && main() >= *stop.test_accuracy) || (stop.test_mse && main() <= *stop.test_mse);
+        return std::ranges::any_of(of_task, [&](const NamedMetric& metric) {
+            const std::optional<double> target = stop.test.of(metric.name);
+            return target && entry_of(clients::metric_catalog(), metric.name, "metric").reaches(metric.value, *target);
+        });
+    }
+    /// Empty: there is none of that name.
+    std::optional<double> value(const std::string& name) const {
+        const auto found = std::ranges::find(of_task, name, &NamedMetric::name);
+        return found == of_task.end() ? std::nullopt : std::optional(found->value);
     }
 };
 

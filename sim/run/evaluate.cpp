@@ -10,7 +10,7 @@ std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<cl
     for (std::size_t i = 0; i < results.size(); ++i) {
         const std::uint32_t client = run.evaluated_clients[i];
         const std::size_t examples = run.dataset.held_out(client).size();
-        const Metrics metrics = metrics_of(results[i], task, examples, run.dataset.map().target.width);
+        const Metrics metrics = metrics_of(results[i], task, examples, run.dataset.map());
         clients.push_back({client, examples, metrics.test_loss, metrics.main()});
     }
     return clients;
@@ -19,11 +19,12 @@ std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<cl
 }  // namespace
 
 Metrics metrics_of(const clients::EvaluationResult& sums, const clients::LearningTask& task, std::uint64_t examples,
-                   std::uint32_t targets) {
+                   const clients::DatasetMap& data) {
     const auto count = static_cast<double>(examples);
     Metrics metrics{.test_loss = sums.loss_sum / count};
     for (const clients::Metric& metric : task.metrics)
-        metrics.of_task.push_back({metric.name, metric.of(sums, count, static_cast<double>(targets))});
+        if (metric.over_classes == 0 || data.num_classes > metric.over_classes)
+            metrics.of_task.push_back({metric.name, metric.of(sums, count, static_cast<double>(data.target.width))});
     return metrics;
 }
 
@@ -31,7 +32,7 @@ Metrics evaluate(Fleet& fleet, const Experiment& run) {
     clients::EvaluationResult sums;
     for (const clients::EvaluationResult& chunk : fleet.evaluate(run.server)) sums += chunk;
     const clients::DatasetMap& data = run.dataset.map();
-    return metrics_of(sums, clients::learning_task(run.config.task), data.num_test, data.target.width);
+    return metrics_of(sums, clients::learning_task(run.config.task), data.num_test, data);
 }
 
 ClientsTest evaluate_clients(Fleet& fleet, const Experiment& run) {

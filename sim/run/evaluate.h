@@ -11,9 +11,9 @@ namespace fedhive::sim {
 /// Evaluated by the workers in chunks of fixed size; sums are taken over chunks in order, so no metric depends on the number of workers.
 Metrics evaluate(Fleet& fleet, const Experiment& run);
 
-/// What sums over so many examples, each with as many targets, come to.
+/// What sums over so many examples of such data come to.
 Metrics metrics_of(const clients::EvaluationResult& sums, const clients::LearningTask& task, std::uint64_t examples,
-                   std::uint32_t targets);
+                   const clients::DatasetMap& data);
 
 /// Of each of the run's evaluated clients, of which there is one at least; by the workers, a range of clients after the other. A client's sums
 /// are its own, so neither here does the number of workers show.

@@ -24,7 +24,9 @@ void each_model(const ClientsTest& test, const Use& use) {
 std::string fairness_columns(const clients::Metric& metric) {
     std::string text = fmt::format("round,model,clients,examples,{0}_mean,{0}_std", metric.name);
     for (const int percent : kFairnessPercentiles) text += fmt::format(",{}_p{}", metric.name, percent);
-    return text + fmt::format(",{0}_worst_10,{0}_best_10,{0}_gini,{0}_by_examples,loss_mean,loss_by_examples\n", metric.name);
+    text += fmt::format(",{0}_worst_10,{0}_best_10,{0}_gini,{0}_by_examples,loss_mean,loss_by_examples", metric.name);
+    for (const int percent : kFairnessDeciles) text += fmt::format(",{}_p{}", metric.name, percent);
+    return text + "\n";
 }
 
 std::string fairness_rows(std::int64_t round, const ClientsTest& test, const clients::Metric& metric) {
@@ -33,8 +35,10 @@ std::string fairness_rows(std::int64_t round, const ClientsTest& test, const cli
         const Fairness of = fairness_of(clients, metric.higher_is_better);
         rows += fmt::format("{},{},{},{},{},{}", round, model, of.clients, of.examples, of.mean, of.std);
         for (const double percentile : of.percentiles) rows += fmt::format(",{}", percentile);
-        rows += fmt::format(",{},{},{},{},{},{}\n", of.worst_10, of.best_10, of.gini, of.mean_by_examples, of.loss_mean,
+        rows += fmt::format(",{},{},{},{},{},{}", of.worst_10, of.best_10, of.gini, of.mean_by_examples, of.loss_mean,
                             of.loss_by_examples);
+        for (const double decile : of.deciles) rows += fmt::format(",{}", decile);
+        rows += "\n";
     });
     return rows;
 }

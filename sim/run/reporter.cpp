@@ -82,7 +82,7 @@ Reporter::Reporter(const Experiment& run, RunFolder* folder, bool quiet, Past pa
 void Reporter::start() {
     if (folder_ == nullptr) return;
     write_manifest("running");
-    folder_->add_partition(run_.dataset);
+    folder_->add_partition(run_.dataset, run_.config.data.skew.resolved());
     folder_->add_event("started", {{"rounds", run_.config.rounds}, {"workers", run_.num_workers}});
     console_.say(describe_plan(run_, folder_->path().string()));
 }
@@ -91,7 +91,7 @@ void Reporter::resume(const ResumePoint& point) {
     if (folder_ == nullptr) return;
     write_manifest("running");
     folder_->go_back_to(point.tables, point.round);
-    folder_->add_partition(run_.dataset);  // whoever was killed at the start has not
+    folder_->add_partition(run_.dataset, run_.config.data.skew.resolved());  // whoever was killed at the start has not
     for (const std::string& message : point.damaged) folder_->add_event("damaged_checkpoint", {{"message", message}});
     folder_->add_event("resumed",
                        {{"round", point.round},

@@ -108,8 +108,15 @@ bool asks_for_more(const std::vector<ConfigChange>& found) {
 
 std::string how_it_finished(const std::optional<std::int64_t>& round, const RunConfig& config, const fs::path& folder) {
     const std::int64_t rounds = round.value_or(config.rounds);
-    const std::string key = fmt::format("stop.test_{}", clients::learning_task(config.task).main_metric().name);
-    const std::string early = rounds < config.rounds ? fmt::format(" by {0}, which --set {0}=null takes away", key) : "";
+    std::vector<std::string> keys, sets;
+    for (const auto& [metric, target] : config.stop.test)
+        if (target) {
+            keys.push_back("stop.test_" + metric);
+            sets.push_back(fmt::format("--set {}=null", keys.back()));
+        }
+    const std::string early = rounds < config.rounds ? fmt::format(" by {}, which {} take{} away", fmt::join(keys, " or "),
+                                                                   fmt::join(sets, " "), keys.size() == 1 ? "s" : "")
+                                                     : "";
     return fmt::format("{}: the run has finished after {} rounds{}; for more: fedhive run --resume {} --set rounds=N",
                        folder.string(), rounds, early, folder.string());
 }

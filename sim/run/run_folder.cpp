@@ -25,10 +25,16 @@ namespace {
 
 std::string round_columns(const clients::LearningTask& task) {
     std::string text = "round,version,cohort,accepted,failed,train_loss,test_loss,";
-    for (const clients::Metric& metric : task.metrics) text += fmt::format("test_{},", metric.name);
+    std::string later;
+    for (const clients::Metric& metric : task.metrics)
+        if (metric.over_classes == 0)
+            text += fmt::format("test_{},", metric.name);
+        else
+            later += fmt::format(",test_{}", metric.name);
     return text +
            "bytes_down,bytes_up,staleness_mean,wall_s,"
-           "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s,left_behind,in_flight,virtual_s,started_s\n";
+           "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s,left_behind,in_flight,virtual_s,started_s" +
+           later + "\n";
 }
 
 constexpr std::string_view kClientColumns =
@@ -185,17 +191,18 @@ void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, con
     if (round.on_clients) add_clients_test(round.round, *round.on_clients);
     const std::size_t cohort = arrived.clients.size();
     const std::size_t accepted = arrived.accepted();
-    std::string test = round.test ? fmt::format("{}", round.test->test_loss) : "";
-    for (std::size_t i = 0; i < task_.metrics.size(); ++i)
-        test += round.test ? fmt::format(",{}", round.test->of_task[i].value) : ",";
+    std::string test = round.test ? fmt::format("{}", round.test->test_loss) : "", later;
+    for (const clients::Metric& metric : task_.metrics)
+        (metric.over_classes == 0 ? test : later) +=
+            "," + optional_text(round.test ? round.test->value(metric.name) : std::nullopt);
     const std::size_t left_behind = arrived.left_behind();
     std::string row =
         fmt::format("{},{},{},{},{},{},{},{},{},{},{:.6f}", round.round, server.version, cohort, accepted,
                     cohort - accepted - left_behind, optional_text(arrived.train_loss()), test, arrived.traffic.down,
                     arrived.traffic.up, arrived.staleness_mean(), seconds_between(round.start_ns, round.lap_ns));
     for (const double seconds : round.seconds) row += fmt::format(",{:.6f}", seconds);
-    rounds_.append(fmt::format("{},{},{},{},{:.6f}\n", row, left_behind, server.in_flight.size(),
-                               optional_text(round.virtual_s), seconds_between(round.origin_ns, round.start_ns)));
+    rounds_.append(fmt::format("{},{},{},{},{:.6f}{}\n", row, left_behind, server.in_flight.size(),
+                               optional_text(round.virtual_s), seconds_between(round.origin_ns, round.start_ns), later));
 }
 
 void RunFolder::add_clients_test(std::int64_t round, const ClientsTest& test) {
@@ -216,7 +223,7 @@ void RunFolder::write_manifest(const nlohmann::ordered_json& manifest) const {
 
 void RunFolder::write_config(const RunConfig& config) const { write_file(path() / "config.yaml", to_yaml(config)); }
 
-void write_partition(const fs::path& file, const clients::SharedDataset& dataset) {
+void write_partition(const fs::path& file, const clients::SharedDataset& dataset, const clients::FeatureSkew& skew) {
     // Where an example has no one class, there are none to count.
     const bool labelled = dataset.map().target.kind == clients::TargetKind::Class;
     const std::size_t num_classes = labelled ? static_cast<std::size_t>(dataset.map().num_classes) : 0;
@@ -224,13 +231,16 @@ void write_partition(const fs::path& file, const clients::SharedDataset& dataset
     write_file(file, [&](const WritePart& write) {
         std::string row = "client_id,num_examples";
         for (std::size_t label = 0; label < num_classes; ++label) row += fmt::format(",label_{}", label);
-        write(row + ",held_out\n");
+        write(row + ",held_out" + (skew.any() ? ",turned_deg,noise_std\n" : "\n"));
         for (std::size_t client = 0; client < clients; ++client) {
             const auto shard = dataset.shard(client);
             row = fmt::format("{},{}", client, shard.size());
             for (const std::uint64_t count : clients::label_counts(shard, dataset.train(), dataset.map().num_classes))
                 row += fmt::format(",{}", count);
-            write(fmt::format("{},{}\n", row, dataset.held_out(client).size()));
+            row += fmt::format(",{}", dataset.held_out(client).size());
+            if (skew.any())
+                row += fmt::format(",{},{}", skew.degrees(client), skew.noise_std(client, dataset.map().num_clients));
+            write(row + "\n");
         }
     });
 }
@@ -240,8 +250,8 @@ std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes) {
     return std::min({num_clients, kMostPartitioned, std::max<std::size_t>(1, fitting)});
 }
 
-void RunFolder::add_partition(const clients::SharedDataset& dataset) {
-    write_partition(path() / "partition.csv", dataset);
+void RunFolder::add_partition(const clients::SharedDataset& dataset, const clients::FeatureSkew& skew) {
+    write_partition(path() / "partition.csv", dataset, skew);
     partition_.emplace(path() / "partition.csv");
 }
 

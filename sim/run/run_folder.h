@@ -31,8 +31,10 @@ inline constexpr std::size_t kMostPartitionCounts = 10'000'000;
 /// How many clients partition.csv lists: the first of them.
 std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes);
 
-/// partition.csv: how many examples of each label the first num_partitioned() clients train on, and how many more they hold out.
-void write_partition(const std::filesystem::path& file, const clients::SharedDataset& dataset);
+/// partition.csv: how many examples of each label the first num_partitioned() clients train on, how many more they hold out, and, where features
+/// are skewed, how.
+void write_partition(const std::filesystem::path& file, const clients::SharedDataset& dataset,
+                     const clients::FeatureSkew& skew);
 
 class RunFolder {
 public:
@@ -60,7 +62,7 @@ public:
     void write_config(const RunConfig& config) const;
 
     /// partition.csv, which is watched from here on as the other tables are.
-    void add_partition(const clients::SharedDataset& dataset);
+    void add_partition(const clients::SharedDataset& dataset, const clients::FeatureSkew& skew);
 
     /// Where the tables end, once all of that is on the disk. Throws as expect_whole_tables().
     TablePositions sync_tables();

@@ -18,6 +18,7 @@ struct RoundRow {
     std::optional<double> train_loss;
     std::optional<double> test_loss;
     std::optional<double> quality;  // by the main metric of the run's task
+    std::optional<double> other{};  // of the column that a RunView was asked for besides
     double wall_s = 0.0;
     std::optional<double> virtual_s;
     std::uint64_t bytes_down = 0;

@@ -40,8 +40,9 @@ RunState state_without_process(const std::string& exit_status) {
     return exit_status == "running" ? RunState::Killed : RunState::Failed;
 }
 
-RunView::RunView(std::filesystem::path folder)
+RunView::RunView(std::filesystem::path folder, std::string other)
     : folder_(std::move(folder)),
+      other_(std::move(other)),
       manifest_(folder_ / "manifest.json"),
       config_(folder_ / "config.yaml"),
       table_(folder_ / "rounds.csv"),
@@ -113,8 +114,10 @@ void RunView::add_row(const std::string& line) {
     const std::vector<std::string> cells = cells_of(line);
     bool whole = cells.size() == columns_.size();
     const std::string main = metric_ == nullptr ? "" : "test_" + metric_->name;
-    for (std::size_t i = 0; whole && i < cells.size(); ++i)
+    for (std::size_t i = 0; whole && i < cells.size(); ++i) {
         whole = columns_[i] == main ? parse_cell(cells[i], row.quality) : set_cell(row, columns_[i], cells[i]);
+        if (whole && columns_[i] == other_) whole = parse_cell(cells[i], row.other);
+    }
     if (!whole) {
         ++torn_lines_;
         return;

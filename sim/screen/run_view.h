@@ -26,7 +26,8 @@ class RunView {
 public:
     using Row = RoundRow;
 
-    explicit RunView(std::filesystem::path folder);
+    /// `other`: a column of rounds.csv whose values are wanted besides; empty: none.
+    explicit RunView(std::filesystem::path folder, std::string other = "");
 
     /// Never throws for torn, missing, half-written files. Cost of a run at work without a new round: a few system calls.
     void refresh();
@@ -71,6 +72,7 @@ private:
     void add_row(const std::string& line);
 
     std::filesystem::path folder_;
+    std::string other_;
     WatchedFile manifest_;
     WatchedFile config_;
     GrowingTable table_;

@@ -41,14 +41,17 @@ const clients::Metric& metric_of(const std::vector<RunResult>& results) {
     return shown_metric(known == results.end() ? nullptr : known->metric);
 }
 
-std::optional<double> target_of(const Json& sweep) {
-    for (const char* key : {"target_accuracy", "target_mse"})
-        if (sweep.contains(key) && sweep[key].is_number()) return sweep[key].get<double>();
+std::optional<Target> target_of(const Json& sweep) {
+    for (const clients::Metric& metric : clients::metric_catalog()) {
+        const auto found = sweep.find("target_" + metric.name);
+        if (found != sweep.end() && found->is_number()) return Target{&metric, found->get<double>()};
+    }
     return std::nullopt;
 }
 
 std::vector<Outcome> outcomes(const nlohmann::ordered_json& sweep, const std::vector<RunResult>& results) {
-    const std::string& metric = metric_of(results).title;
+    const clients::Metric& main = metric_of(results);
+    const std::string& metric = main.title;
     std::vector<Outcome> found{
         {"final " + metric, [](const RunResult& result) { return result.final_quality; }, 4},
         {"best " + metric, [](const RunResult& result) { return result.best_quality; }, 4},
@@ -57,7 +60,10 @@ std::vector<Outcome> outcomes(const nlohmann::ordered_json& sweep, const std::ve
     const auto to_target = [](const RunResult& result) {
         return result.rounds_to_target ? std::optional(static_cast<double>(*result.rounds_to_target)) : std::nullopt;
     };
-    if (const auto target = target_of(sweep)) found.push_back({fmt::format("rounds to {}", *target), to_target, 1});
+    if (const auto target = target_of(sweep)) {
+        const std::string of_other = target->metric->name == main.name ? "" : target->metric->title + " ";
+        found.push_back({fmt::format("rounds to {}{}", of_other, target->value), to_target, 1});
+    }
     const std::vector<Outcome> on_clients{
         {"clients' " + metric, [](const RunResult& result) { return result.global.mean; }, 4},
         {"worst 10 % of clients", [](const RunResult& result) { return result.global.worst_10; }, 4},

@@ -34,8 +34,8 @@ struct Outcome {
 /// By which the runs of a sweep are compared: that of the first one that has any.
 const clients::Metric& metric_of(const std::vector<RunResult>& results);
 
-/// What that metric is to reach; empty: nothing.
-std::optional<double> target_of(const nlohmann::ordered_json& sweep);
+/// What the sweep's runs are to reach; empty: nothing.
+std::optional<Target> target_of(const nlohmann::ordered_json& sweep);
 
 /// Values of the metric, and loss; where the sweep has a target, rounds to it; where runs evaluated clients on their own examples, what came of that.
 std::vector<Outcome> outcomes(const nlohmann::ordered_json& sweep, const std::vector<RunResult>& results);

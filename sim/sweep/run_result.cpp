@@ -10,7 +10,7 @@ namespace fedhive::sim {
 
 namespace {
 
-void add_row(RunResult& result, const RunView::Row& row, const std::optional<double>& target) {
+void add_row(RunResult& result, const RunView::Row& row, const std::optional<Target>& target) {
     result.rounds = row.round;
     result.version = row.version;
     result.failed += row.failed;
@@ -24,7 +24,7 @@ void add_row(RunResult& result, const RunView::Row& row, const std::optional<dou
         result.best_quality = row.quality;
         result.best_round = row.round;
     }
-    if (target && !result.rounds_to_target && !result.metric->is_better(*target, *row.quality))
+    if (target && row.other && !result.rounds_to_target && target->metric->reaches(*row.other, target->value))
         result.rounds_to_target = row.round;
 }
 
@@ -46,9 +46,9 @@ void add_fairness(RunResult& result, const std::filesystem::path& file) {
 
 }  // namespace
 
-RunResult read_result(const std::filesystem::path& run, const std::optional<double>& target) {
+RunResult read_result(const std::filesystem::path& run, const std::optional<Target>& target) {
     RunResult result;
-    RunView view(run);
+    RunView view(run, target ? "test_" + target->metric->name : "");
     view.refresh();
     result.metric = view.metric();
     for (const RunView::Row& row : view.rows()) add_row(result, row, target);

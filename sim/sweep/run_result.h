@@ -38,8 +38,13 @@ struct RunResult {
     OnClients personalized;
 };
 
+/// What a metric is to reach.
+struct Target {
+    const clients::Metric* metric;
+    double value;
+};
+
 /// Reads the folder of a run, whatever state it is in; lines that are torn are left out.
-/// `target`: what the metric is to reach.
-RunResult read_result(const std::filesystem::path& run, const std::optional<double>& target);
+RunResult read_result(const std::filesystem::path& run, const std::optional<Target>& target);
 
 }  // namespace fedhive::sim

@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
 #include "aggregation/base/sha256.h"
+#include "clients/tasks/learning_task.h"
 #include "sim/config/suggest.h"
 #include "sim/record/durable_file.h"
 #include "sim/record/json_value.h"
@@ -95,8 +96,9 @@ SweepRecord from_json(const ordered_json& json) {
     sweep.finished = optional_value<std::string>(json, "finished").value_or("");
     sweep.exit_status = value_at<std::string>(json, "exit_status");
     sweep.keys = value_at<Texts>(json, "keys");
-    sweep.target_accuracy = optional_value<double>(json, "target_accuracy");
-    sweep.target_mse = optional_value<double>(json, "target_mse");
+    for (const clients::Metric& metric : clients::metric_catalog())
+        if (const std::string key = "target_" + metric.name; json.contains(key))  // an earlier fedhive knew fewer
+            sweep.targets[metric.name] = optional_value<double>(json, key.c_str());
     const ordered_json& early = json.at("early_stopping");
     sweep.early_stopping = {value_at<std::string>(early, "rule"), value_at<std::int64_t>(early, "first_round"),
                             value_at<std::int64_t>(early, "factor")};
@@ -157,8 +159,7 @@ SweepRecord plan_sweep(const SweepConfig& sweep, const std::vector<RunEstimate>&
                        .commit = kCommit,
                        .started = utc_time(),
                        .keys = sweep.keys,
-                       .target_accuracy = sweep.target_accuracy,
-                       .target_mse = sweep.target_mse,
+                       .targets = sweep.targets,
                        .early_stopping = sweep.early_stopping};
     for (std::size_t i = 0; i < sweep.runs.size(); ++i) {
         const SweepRun& run = sweep.runs[i];
@@ -177,26 +178,28 @@ ordered_json to_json(const SweepRecord& sweep) {
     ordered_json runs = ordered_json::array();
     for (const RunRecord& run : sweep.runs) runs.push_back(run_to_json(run));
     const EarlyStoppingConfig& early = sweep.early_stopping;
-    return {{"schema", kSweepSchema},
-            {"kind", "sweep"},
-            {"name", sweep.name},
-            {"file", sweep.file.string()},
-            {"set", sweep.overrides},
-            {"fedhive", sweep.fedhive},
-            {"commit", sweep.commit},
-            {"started", sweep.started},
-            {"finished", sweep.finished.empty() ? ordered_json(nullptr) : ordered_json(sweep.finished)},
-            {"exit_status", sweep.exit_status},
-            {"keys", sweep.keys},
-            {"target_accuracy", optional_json(sweep.target_accuracy)},
-            {"target_mse", optional_json(sweep.target_mse)},
-            {"early_stopping",
-             {{"rule", early.rule}, {"first_round", early.first_round}, {"factor", early.factor}, {"decided", sweep.decided}}},
-            {"jobs", sweep.jobs},
-            {"cores", sweep.cores},
-            {"wall_s", sweep.wall_s},
-            {"runs", runs},
-            {"gone", sweep.gone}};
+    ordered_json json{{"schema", kSweepSchema},
+                      {"kind", "sweep"},
+                      {"name", sweep.name},
+                      {"file", sweep.file.string()},
+                      {"set", sweep.overrides},
+                      {"fedhive", sweep.fedhive},
+                      {"commit", sweep.commit},
+                      {"started", sweep.started},
+                      {"finished", sweep.finished.empty() ? ordered_json(nullptr) : ordered_json(sweep.finished)},
+                      {"exit_status", sweep.exit_status},
+                      {"keys", sweep.keys}};
+    for (const clients::Metric& metric : clients::metric_catalog())
+        json["target_" + metric.name] = optional_json(sweep.targets.of(metric.name));
+    json.update(ordered_json{
+        {"early_stopping",
+         {{"rule", early.rule}, {"first_round", early.first_round}, {"factor", early.factor}, {"decided", sweep.decided}}},
+        {"jobs", sweep.jobs},
+        {"cores", sweep.cores},
+        {"wall_s", sweep.wall_s},
+        {"runs", runs},
+        {"gone", sweep.gone}});
+    return json;
 }
 
 SweepRecord read_sweep(const fs::path& folder) {

@@ -60,8 +60,7 @@ struct SweepRecord {
     std::string finished{};  // empty: going on
     std::string exit_status = "running";
     std::vector<std::string> keys;
-    std::optional<double> target_accuracy;
-    std::optional<double> target_mse;
+    MetricTargets targets{};
     EarlyStoppingConfig early_stopping;
     std::int64_t decided = 0;  // the last rung at which runs were compared
     std::int64_t jobs = 0;

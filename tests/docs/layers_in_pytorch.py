@@ -1,6 +1,5 @@
 """Draws lists of layers, and compares a step of fedhive along each with one of PyTorch: the same shapes and names of parameters, the same loss,
-gradient and running statistics from the same parameters, and the same test loss after it. So are the named models that no other test compares,
-with docs/pytorch.md's.
+gradient and running statistics from the same parameters, and the same test loss after it. So are the named models, with docs/pytorch.md's.
 
 usage: layers_in_pytorch.py FEDHIVE     PyTorch as for tests/docs/pytorch_page.py
 """
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 sys.dont_write_bytecode = sys.pycache_prefix is None  # never beside the sources
-from pytorch_page import COMPARED_BY_A_STEP, ROOT, numpy, torch, write_idx  # noqa: E402  finds PyTorch, or skips
+from pytorch_page import COMPARED_BY_A_STEP, MODELS, ROOT, numpy, torch, write_idx  # noqa: E402  finds PyTorch, or skips
 
 from safetensors.torch import load_file, save_file  # noqa: E402
 from torch import nn  # noqa: E402
@@ -126,14 +125,15 @@ class Data(NamedTuple):
     test: tuple
 
 
-def images(folder):
+def images(folder, side=SIDE):
+    folder.mkdir(exist_ok=True)
     draw = numpy.random.default_rng(1)
     parts = []
     for part in ("train", "t10k"):
-        pixels, labels = draw.integers(0, 256, (EXAMPLES, SIDE, SIDE)), numpy.arange(EXAMPLES) % CLASSES
+        pixels, labels = draw.integers(0, 256, (EXAMPLES, side, side)), numpy.arange(EXAMPLES) % CLASSES
         write_idx(folder / f"{part}-images-idx3-ubyte", pixels)
         write_idx(folder / f"{part}-labels-idx1-ubyte", labels)
-        parts.append((torch.from_numpy(pixels.astype("float32") / 255).reshape(-1, 1, SIDE, SIDE), torch.from_numpy(labels)))
+        parts.append((torch.from_numpy(pixels.astype("float32") / 255).reshape(-1, 1, side, side), torch.from_numpy(labels)))
     return Data(f"format: idx, root: {folder}", *parts)
 
 
@@ -150,17 +150,22 @@ def text(folder):
     return Data(f"format: text, train: {folder / 'play.txt'}, sequence: {WINDOW}", windows(tokens[:80]), windows(tokens[80:]))
 
 
-def named(model, norm="group"):
-    """As the page defines it, with the defaults of its keys."""
+def named(model, norm="group", side=SIDE):
+    """As the page defines it, with the defaults of its keys, but without dropout."""
     text = re.search(rf"^def {model}\(\):\n(?: .*\n)+", (ROOT / "docs/pytorch.md").read_text(), re.M).group()
-    names = {"nn": nn, "OrderedDict": OrderedDict, "channels": 1, "height": SIDE, "width": SIDE, "classes": CLASSES}
+    names = {"nn": nn, "OrderedDict": OrderedDict, "channels": 1, "height": side, "width": side, "values": side * side, "classes": CLASSES,
+             "about": {"model.hidden": "200"}}
     if model == "char_lstm":
         names |= {"classes": VOCABULARY, "about": {"vocabulary": VOCABULARY, "model.dim": "8", "model.units": "256", "model.lstm_layers": "2"}}
     if model.startswith("resnet"):
         text = re.search(r"^def resnet\(.*\n(?: .*\n|\n(?= ))+", (ROOT / "docs/pytorch.md").read_text(), re.M).group() + text
         names |= {"about": {"model.norm": norm, "model.groups": "2"}}
     exec(compile(text, "docs/pytorch.md", "exec"), names)
-    return names[model]()
+    module = names[model]()
+    for part in module.modules():
+        if isinstance(part, (nn.Dropout, nn.Dropout2d)):
+            part.p = 0.0
+    return module
 
 
 def compare(fedhive, folder, number, layers, module, data):
@@ -229,6 +234,10 @@ def main(fedhive):
         for model in COMPARED_BY_A_STEP:
             compare(fedhive, folder, model, f"name: {model}", named(model), characters if model == "char_lstm" else pixels)
         compare(fedhive, folder, "resnet20-batch", "name: resnet20, norm: batch", named("resnet20", "batch"), pixels)
+        digits = images(folder / "digits", 28)
+        for model in MODELS:
+            key = ", dropout: false" if model in ("mnist_cnn", "cnn_m") else ""
+            compare(fedhive, folder, model, f"name: {model}{key}", named(model, side=28), digits)
 
 
 if __name__ == "__main__":

@@ -139,16 +139,18 @@ TEST_SUITE("RegressionRun") {
         std::filesystem::remove(sweep.folder() / "output");
         sweep.start({"sweep", (sweep.folder() / "sweep.yaml").string(), "--dry-run"});
         CHECK(sweep.end() == "exited with status 2");
-        CHECK_MESSAGE(
-            sweep.output().find("sweep.yaml:2: target_accuracy: runs of task 'regression' are compared by their mse") !=
-                std::string::npos,
-            sweep.output());
+        CHECK_MESSAGE(sweep.output().find("sweep.yaml:2: target_accuracy: runs of task 'regression' have no accuracy (run "
+                                          "'lr-0.1'); allowed: target_mse, target_mae") != std::string::npos,
+                      sweep.output());
     }
 
     TEST_CASE("WhatDoesNotGoTogetherIsRefusedWithBothNames") {
         refused({"task=regression"},
                 "task: task 'regression' tells numbers of each example, data.format 'synthetic' has a class; allowed with it: "
                 "classification, next_token; or data.format: npz, csv, synthetic_linear");
+        refused({"task=next_token"},
+                "task: task 'next_token' reads tokens, and the examples of data.format 'synthetic' are none here; allowed "
+                "with it: classification; or data.format: text, leaf, or npz with values: tokens");
         refused(kLinear + Options{"task=classification", "model={name: lr}"},
                 "task: task 'classification' tells a class of each example, data.format 'synthetic_linear' has numbers");
         refused(

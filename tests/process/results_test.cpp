@@ -14,7 +14,7 @@ TEST_SUITE("Results") {
             read_lines(run.out() / "rounds.csv")[0] ==
             "round,version,cohort,accepted,failed,train_loss,test_loss,test_accuracy,bytes_down,bytes_up,staleness_mean,wall_s,"
             "pull_down_s,train_s,barrier_s,aggregate_s,server_step_s,evaluate_s,left_behind,in_flight,virtual_s,"
-            "started_s");
+            "started_s,test_top5_accuracy");
         CHECK(read_lines(run.out() / "clients.csv")[0] ==
               "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure,sent_round,"
               "staleness,started_s,gather_s,update_s");
@@ -35,6 +35,29 @@ TEST_SUITE("Results") {
             CHECK(client.at("failure").empty());
             CHECK(std::stoi(client.at("worker")) < 2);
         }
+    }
+
+    TEST_CASE("TopFiveIsThereOfMoreThanFiveClassesAlone") {
+        FedhiveRun run(small_config(), {"--set", "data.num_classes=8"});
+        REQUIRE(run.end() == "exited with status 0");
+        CHECK(read_csv(run.out() / "rounds.csv").front().at("test_top5_accuracy") != "");
+        const auto last = read_csv(run.out() / "rounds.csv").back();
+        const double top5 = std::stod(last.at("test_top5_accuracy"));
+        CHECK(top5 >= std::stod(last.at("test_accuracy")));
+        CHECK(run.manifest()["test_top5_accuracy"] == top5);
+        std::filesystem::remove(run.folder() / "output");
+        run.start({"evaluate", run.out().string()});
+        CHECK(run.end() == "exited with status 0");
+        CHECK_MESSAGE(run.output().find(fmt::format("test_top5_accuracy {}\n", top5)) != std::string::npos, run.output());
+        FedhiveRun five(small_config());
+        REQUIRE_MESSAGE(five.end() == "exited with status 0", five.output());
+        CHECK(read_csv(five.out() / "rounds.csv").back().at("test_top5_accuracy").empty());
+        CHECK_FALSE(five.manifest().contains("test_top5_accuracy"));
+        FedhiveRun never(small_config(), {"--set", "stop.test_top5_accuracy=0.9"});
+        CHECK(never.end() == "exited with status 2");
+        CHECK_MESSAGE(never.output().find("stop.test_top5_accuracy: is there only with more than 5 classes, the data have 5; "
+                                          "allowed here: stop.test_accuracy") != std::string::npos,
+                      never.output());
     }
 
     TEST_CASE("PhasesAddUpToTheRound") {

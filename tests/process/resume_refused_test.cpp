@@ -65,7 +65,8 @@ TEST_SUITE("ResumeRefused") {
             "A resumed run may change: rounds, workers, mps, data.root, data.train, data.test, model.file, "
             "training.clients_per_slot, "
             "training.graph, "
-            "stop.test_accuracy, stop.test_mse, failures.policy, failures.attempts, failures.deadline_s, checkpoint.every, "
+            "stop.test_accuracy, stop.test_top5_accuracy, stop.test_mse, stop.test_mae, stop.test_perplexity, failures.policy, "
+            "failures.attempts, failures.deadline_s, checkpoint.every, "
             "checkpoint.keep";
         run.refuses({"--set", "seed=2", "--set", "training.batch_size=8", "--set", "rounds=9"},
                     {"  seed: 1 -> 2\n", "  training.batch_size: 16 -> 8\n", list});

@@ -128,6 +128,7 @@ TEST_SUITE("TextRun") {
               doctest::Approx(std::exp(std::stod(last.at("test_loss")))).epsilon(1e-12));
         CHECK(std::stod(last.at("test_perplexity")) < 6.0);  // it begins with 12
         CHECK(std::stod(last.at("test_accuracy")) > 0.4);
+        CHECK(std::stod(last.at("test_top5_accuracy")) > std::stod(last.at("test_accuracy")));
         const std::string two = run.manifest()["model_sha256"];
         for (const char* workers : {"workers=0", "workers=3"}) CHECK(sha_with(config + Options{workers}) == two);
         CHECK(sha_with(config + Options{"training.clients_at_once=4", "rounds=1"}).size() == 64);
@@ -142,6 +143,30 @@ TEST_SUITE("TextRun") {
         CHECK(std::stod(last.at("test_perplexity")) ==
               doctest::Approx(std::exp(std::stod(last.at("test_loss")))).epsilon(1e-12));
         CHECK(run.manifest()["model_sha256"] == sha_with(config));
+    }
+
+    TEST_CASE("StopsAtAPerplexityAndASweepSaysWhenItWasReached") {
+        const Play play;
+        const Options config = play.config() + Options{"task=next_token", "data.targets=every", "rounds=12"};
+        FedhiveRun run(small_config(), set(config + Options{"stop={test_perplexity: 8, test_accuracy: 1}"}));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        const auto rounds = read_csv(run.out() / "rounds.csv");
+        REQUIRE(rounds.size() > 1);
+        CHECK(rounds.size() < 12);
+        CHECK(std::stod(rounds.back().at("test_perplexity")) <= 8.0);
+        CHECK(std::stod(rounds[rounds.size() - 2].at("test_perplexity")) > 8.0);
+        FedhiveRun sweep;
+        std::ofstream(sweep.folder() / "sweep.yaml") << fmt::format(
+            "base: {}\nset: {{stop.test_perplexity: null, stop.test_accuracy: null}}\n"
+            "target_perplexity: 8\ngrid: {{training.batch_size: [8]}}\n",
+            (run.out() / "config.yaml").string());
+        sweep.start({"sweep", (sweep.folder() / "sweep.yaml").string(), "--out", sweep.out().string()});
+        REQUIRE_MESSAGE(sweep.end() == "exited with status 0", sweep.output());
+        const auto row = read_csv(sweep.out() / "summary.csv").front();
+        CHECK(row.at("rounds_done") == "12");
+        CHECK(row.at("rounds_to_target") == rounds.back().at("round"));
+        const std::string summary = read_text(sweep.out() / "summary.md");
+        CHECK_MESSAGE(summary.find("| rounds to perplexity 8 |") != std::string::npos, summary);
     }
 
     TEST_CASE("WhatDoesNotGoWithATokenAtEveryPositionIsRefusedByName") {

@@ -38,6 +38,18 @@ class Metric(unittest.TestCase):
         lines = page.best_lines(of, frame, None)
         self.assertEqual([(what, whose) for what, _, whose in lines], [("lowest test MSE of any round", "g,seed=1"), ("lowest test MSE after the last round", "g,seed=1")])
 
+    def test_a_target_is_of_the_metric_that_it_names(self):
+        of = report(regression([0.5, 0.125, 0.25]))
+        of.sweep = {"target_mse": None, "target_mae": 0.07}
+        self.assertEqual(frames.run_frame(of)["rounds_to_target"][0], 2)  # half of it
+        words = run()
+        words.rounds = rounds_table([0.25, 0.5, 0.75]).assign(test_perplexity=[9.0, 6.0, 4.0], test_top5_accuracy=[0.5, 0.75, 1.0])
+        of = report(words)
+        for key, value, expected in (("perplexity", 6.5, 2), ("top5_accuracy", 0.9, 3)):
+            of.sweep = {f"target_{key}": value}
+            self.assertEqual(frames.run_frame(of)["rounds_to_target"][0], expected, key)
+        self.assertEqual(frames.run_frame(of)["final_test_top5_accuracy"][0], 1.0)
+
     def test_figures_are_of_the_error(self):
         runs = [regression([0.5, value], seed, f"lr={lr}", settings={"lr": lr}) for lr, value in (("0.1", 0.25), ("0.2", 0.125)) for seed in (1, 2)]
         of = report(*runs, axes=["lr"])

@@ -5,10 +5,11 @@
 
 namespace fedhive::clients {
 
-/// What a stream of a partition is for, as its `round` key: who gets which examples; who gives some away; how many each has.
+/// What a stream of a partition is for, as its `round` key: who gets which examples; who gives some away; how many each has …
 inline constexpr std::uint32_t kDeal = 0;
 inline constexpr std::uint32_t kRepair = 1;
 inline constexpr std::uint32_t kSizes = 2;
+inline constexpr std::uint32_t kGroups = 3;  // what a group's clients are dealt by
 
 /// `min_examples`, a key of schemes whose clients may come off with few.
 inline KeySpec min_examples_key() {

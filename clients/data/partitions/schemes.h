@@ -27,4 +27,9 @@ Partition partition_shards(std::span<const std::int32_t> labels, std::size_t cli
 Partition partition_dirichlet(std::span<const std::int32_t> labels, std::int64_t num_classes, std::size_t clients, double alpha,
                               std::size_t min_examples, std::uint64_t seed);
 
+/// Examples are dealt to groups as partition_dirichlet with `group_alpha` deals them to clients, and what a group has to its clients, again so, with
+/// `alpha`. Group g of G has the clients from floor(g * clients / G) to before floor((g + 1) * clients / G). 1 <= groups <= clients.
+Partition partition_dirichlet_groups(const Deal& deal, std::size_t groups, double group_alpha, double alpha,
+                                     std::size_t min_examples);
+
 }  // namespace fedhive::clients

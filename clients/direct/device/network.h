@@ -59,8 +59,9 @@ struct Layer {
 /// What is known of an example at its end.
 struct Verdict {
     double loss = 0.0;
-    std::uint32_t correct = 0;  // of a class alone
-    float absolute = 0.0F;      // of numbers alone: their mean absolute error
+    float absolute = 0.0F;         // of numbers alone: their mean absolute error
+    std::uint16_t correct = 0;     // of a class alone, as the next
+    std::uint16_t among_five = 0;  // the label is one of the five largest scores'
 };
 
 struct Network {

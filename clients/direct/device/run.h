@@ -5,6 +5,7 @@
 #pragma once
 
 #include "clients/data/gather_element.h"
+#include "clients/direct/among_five.h"
 #include "clients/direct/device/norm.h"
 #include "clients/direct/squared_error.h"
 
@@ -130,6 +131,9 @@ FEDHIVE_HOST_DEVICE Verdict judge(float* scores, std::uint32_t classes, std::uin
         largest = scores[c];
         best = c;
     }
+    Verdict verdict;
+    verdict.correct = best == label ? 1 : 0;
+    verdict.among_five = is_among_five(scores, classes, label) ? 1 : 0;
     const double of_label = static_cast<double>(scores[label]) - static_cast<double>(largest);
     float total = 0.0F;
     for (std::uint32_t c = 0; c < classes; ++c) {
@@ -139,9 +143,7 @@ FEDHIVE_HOST_DEVICE Verdict judge(float* scores, std::uint32_t classes, std::uin
     const float share = weight / total;
     for (std::uint32_t c = 0; c < classes; ++c) scores[c] *= share;
     scores[label] -= weight;
-    Verdict verdict;
     verdict.loss = logarithm(static_cast<double>(total)) - of_label;
-    verdict.correct = best == label ? 1 : 0;
     return verdict;
 }
 

@@ -9,7 +9,8 @@ from tensorboardX.summary import hparams
 from report.figures.groups import column, final_value
 
 # Tag in TensorBoard, column of rounds.csv.
-SCALARS = [("test/accuracy", "test_accuracy"), ("test/perplexity", "test_perplexity"), ("test/mse", "test_mse"), ("test/mae", "test_mae"), ("test/loss", "test_loss"), ("train/loss", "train_loss"), ("clients/accepted", "accepted"),
+SCALARS = [("test/accuracy", "test_accuracy"), ("test/top5_accuracy", "test_top5_accuracy"),
+           ("test/perplexity", "test_perplexity"), ("test/mse", "test_mse"), ("test/mae", "test_mae"), ("test/loss", "test_loss"), ("train/loss", "train_loss"), ("clients/accepted", "accepted"),
            ("clients/failed", "failed"), ("clients/staleness_mean", "staleness_mean"), ("bytes/down", "bytes_down"), ("bytes/up", "bytes_up"),
            ("time/round_s", "wall_s"), ("time/train_s", "train_s"), ("time/virtual_s", "virtual_s")]
 

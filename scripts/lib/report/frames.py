@@ -39,6 +39,8 @@ MEASURES = (
             "lowest of all evaluated rounds; chosen on the test examples, so it favours noise", -1, True),
     Measure("final_test_mae", "Final MAE", digits.four_decimals, "mean absolute error on the test examples in the last evaluated round", -1, True),
     Measure("final_test_perplexity", "Perplexity", digits.four_decimals, "exp of the test loss of the last evaluated round", -1, True),
+    Measure("final_test_top5_accuracy", "Top-5 acc.", digits.four_decimals,
+            "fraction of the test examples whose class is among the five likeliest, in the last evaluated round", 1, True),
     Measure("client_mse_mean", "Clients' MSE", digits.four_decimals,
             "mean squared error on what each client holds out, mean over the clients, in the last round in which they were evaluated", -1, True),
     Measure("client_mse_worst_10", "Worst 10 %", digits.four_decimals, "the same over the tenth of the clients with the highest ones", -1, True),
@@ -50,6 +52,7 @@ MEASURES = (
     Measure("bytes_up", "Up, MB", digits.significant, "megabytes that clients would send", -1, False, 1e-6),
     Measure("failed", "Failed", digits.whole, "client trainings that failed, over all rounds", 0, False),
 )
+TARGETS = {"accuracy": 1, "top5_accuracy": 1, "mse": -1, "mae": -1, "perplexity": -1}
 IN_PRINT = ("final_test_accuracy", "best_test_accuracy", "final_test_mse", "best_test_mse", "final_test_loss", "rounds_to_target")
 
 
@@ -113,15 +116,17 @@ def last_of_clients(run, model, name):
 
 
 def target_of(report):
-    """What the metric of the sweep's runs is to reach."""
+    """(column, 1 where more is better and -1 where less is, value) of what the sweep's runs are to reach; None: nothing."""
     sweep = report.sweep or {}
-    return next((sweep[key] for key in ("target_accuracy", "target_mse") if sweep.get(key) is not None), None)
+    return next(((f"test_{name}", better, sweep[f"target_{name}"]) for name, better in TARGETS.items()
+                 if sweep.get(f"target_{name}") is not None), None)
 
 
 def rounds_to(target, run):
     if target is None:
         return np.nan
-    reached = run.rounds["round"][run.metric.better * (column(run.rounds, run.metric.column) - target) >= 0]
+    name, better, value = target
+    reached = run.rounds["round"][better * (column(run.rounds, name) - value) >= 0]
     return reached.min() if len(reached) else np.nan
 
 
@@ -140,7 +145,7 @@ def run_frame(report):
                      "rounds_done": len(run.rounds), "planned_rounds": run.planned_rounds,
                      **{f"final_{metric.column}": final_value(run, metric) for metric in METRICS},
                      **{f"best_{metric.column}": best_value(run, metric) for metric in METRICS},
-                     **{f"final_{name}": last(column(run.rounds, name)) for name in ("test_mae", "test_perplexity")},
+                     **{f"final_{name}": last(column(run.rounds, name)) for name in ("test_mae", "test_perplexity", "test_top5_accuracy")},
                      "final_test_loss": last(column(run.rounds, "test_loss")), "final_train_loss": last(column(run.rounds, "train_loss")),
                      "rounds_to_target": rounds_to(target_of(report), run),
                      **{f"client_{metric.name}_{what}": last_of_clients(run, "global", f"{metric.name}_{what}")

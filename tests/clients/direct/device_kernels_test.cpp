@@ -163,6 +163,7 @@ TEST_SUITE("DeviceKernels") {
             for (std::size_t i = 0; i < 40; ++i) {
                 CHECK(verdicts[i].loss == run.verdicts[i].loss);
                 CHECK(verdicts[i].correct == run.verdicts[i].correct);
+                CHECK(verdicts[i].among_five == run.verdicts[i].among_five);
                 CHECK(verdicts[i].absolute == run.verdicts[i].absolute);
             }
         }

@@ -111,14 +111,16 @@ TEST_SUITE("DeviceArithmetic") {
             device::evaluate(kThread, run.network, run.work(), run.global.data(), run.from(), 0, 40);
             const auto expected = run.host.evaluate(run.global.data(), run.batch({0, 40, 0}));
             double loss = 0.0, absolute = 0.0;
-            std::size_t correct = 0;
+            std::size_t correct = 0, among_five = 0;
             for (const device::Verdict& verdict : run.verdicts) {
                 loss += verdict.loss;
                 absolute += static_cast<double>(verdict.absolute);
                 correct += verdict.correct;
+                among_five += verdict.among_five;
             }
             CHECK(loss == doctest::Approx(expected.loss_sum).epsilon(1e-6));
             CHECK(correct == expected.correct);
+            CHECK(among_five == expected.among_five);
             CHECK(absolute == doctest::Approx(expected.absolute_sum).epsilon(1e-6));
         }
     }

@@ -1,6 +1,8 @@
 // Networks of the direct engine: gradients against finite differences, bits against other kernels and other batches, and what it cannot do.
 #include "clients/direct/network.h"
 
+#include "clients/direct/among_five.h"
+
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "tests/clients/direct/networks.h"
@@ -96,6 +98,7 @@ TEST_SUITE("DirectNetwork") {
             const auto expected = plain.network.evaluate(plain.parameters.data(), plain.batch());
             CHECK(found.loss_sum == expected.loss_sum);
             CHECK(found.correct == expected.correct);
+            CHECK(found.among_five == expected.among_five);
             CHECK(found.absolute_sum == expected.absolute_sum);
             CHECK((found.absolute_sum > 0.0) == (spec.target.kind == TargetKind::Numbers));
         }
@@ -107,6 +110,7 @@ TEST_SUITE("DirectNetwork") {
             const auto whole = one.network.evaluate(one.parameters.data(), one.batch(), 7);
             const auto parts = one.network.evaluate(one.parameters.data(), one.batch(), 2);
             CHECK(whole.correct == parts.correct);
+            CHECK(whole.among_five == parts.among_five);
             CHECK(whole.absolute_sum == parts.absolute_sum);
             CHECK(whole.loss_sum == doctest::Approx(parts.loss_sum).epsilon(1e-12));
             one.loss();  // what training leaves in the buffers
@@ -191,6 +195,20 @@ TEST_SUITE("DirectNetwork") {
             CHECK_THROWS_WITH_AS(network.train(parameters.data(), gradient.data(), batch, 0), doctest::Contains(" of 4"),
                                  Fault);
         }
+    }
+
+    TEST_CASE("AClassIsAmongTheFiveWhereFewerThanFiveOthersAreAhead") {
+        const Floats scores{0, 5, 1, 4, 3, 2, 5};
+        const bool expected[]{false, true, false, true, true, true, true};
+        for (std::uint32_t label = 0; label < 7; ++label)
+            CHECK(direct::is_among_five(scores.data(), 7, label) == expected[label]);
+        // Of equal scores the first are ahead; what is no number is ahead, and never among them.
+        const Floats equal(7, 1.0F);
+        for (std::uint32_t label = 0; label < 7; ++label) CHECK(direct::is_among_five(equal.data(), 7, label) == (label < 5));
+        const Floats lost{NAN, 6, 5, 4, 3, 2, 1};
+        for (std::uint32_t label = 0; label < 7; ++label)
+            CHECK(direct::is_among_five(lost.data(), 7, label) == (label >= 1 && label <= 4));
+        for (std::uint32_t label = 0; label < 3; ++label) CHECK(direct::is_among_five(equal.data(), 3, label));
     }
 
     TEST_CASE("DropoutFollowsItsKeyAndActsInTrainingOnly") {

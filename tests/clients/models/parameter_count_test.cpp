@@ -13,6 +13,8 @@ TEST_SUITE("ParameterCount") {
         CHECK(count("net62k", cifar) == 62'006);
         CHECK(count("net62k", mnist) == 44'426);
         CHECK(count("mcmahan_cnn", mnist) == 1'663'370);
+        CHECK(count("cnn_m", mnist) == 1'199'882);
+        CHECK(count("cnn_m", cifar) == 1'626'442);  // also pfl-research's CNN for CIFAR-10
         // He et al. 2016: "0.27M" with shortcuts that have no parameters; these are two convolutions of 1 x 1 and their norms.
         const double projections = 16 * 32 + 2 * 32 + 32 * 64 + 2 * 64;
         CHECK(count("resnet20", cifar) == 269'722 + projections);

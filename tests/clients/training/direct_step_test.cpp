@@ -141,6 +141,7 @@ TEST_SUITE("DirectStep") {
             const EvaluationResult found = direct_evaluation.evaluate_range(global, examples.view, 3, 60);
             CHECK(found.loss_sum == doctest::Approx(wanted.loss_sum).epsilon(1e-5));
             CHECK(found.correct == wanted.correct);
+            CHECK(found.among_five == wanted.among_five);
             CHECK(found.absolute_sum == doctest::Approx(wanted.absolute_sum).epsilon(1e-5));
         }
     }

@@ -1,5 +1,7 @@
 // Losses and what evaluations sum, against numbers worked out by hand.
 #include "clients/training/losses.h"
+
+#include "clients/direct/among_five.h"
 #include "clients/models/flat_model.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/training/libtorch_batched_step.h"
@@ -126,6 +128,25 @@ TEST_SUITE("Losses") {
         const std::vector<Metric>& metrics = learning_task("next_token").metrics;
         CHECK(metrics[0].of(found, 2.0, 2.0) == 0.25);
         CHECK(metrics[1].of(found, 2.0, 2.0) == doctest::Approx(std::pow(2.0, 1.75)));
+    }
+
+    TEST_CASE("AmongTheFiveAreWhomTheDirectEngineCountsEqualScoresAndLostOnesToo") {
+        // Scores from 0 to 3, so that many are equal; of seven classes, each in turn is the label.
+        at::Tensor scores = at::arange(30 * 7, at::kFloat).square().remainder(11).remainder(4).view({30, 7}).contiguous();
+        scores[28][6] = NAN;
+        scores[29][1] = NAN;  // the label's own
+        std::uint64_t expected = 0;
+        const at::Tensor classes = at::arange(30, at::kLong).remainder(7);
+        for (std::int64_t row = 0; row < 30; ++row)
+            expected +=
+                direct::is_among_five(scores.data_ptr<float>() + 7 * row, 7, static_cast<std::uint32_t>(row % 7)) ? 1 : 0;
+        const EvaluationResult found = evaluation_of(scores, classes, TargetKind::Class);
+        CHECK(found.among_five == expected);
+        CHECK(expected > 15);
+        CHECK(expected < 29);
+        CHECK(evaluation_of(scores.view({3, 10, 7}), classes.view({3, 10}), TargetKind::ClassEach).among_five == expected);
+        const Metric& metric = *learning_task("classification").metric("top5_accuracy");
+        CHECK(metric.of(found, 30.0, 1.0) == static_cast<double>(expected) / 30.0);
     }
 
     TEST_CASE("RowsLossesAreThoseOfEachAlone") {

@@ -53,6 +53,8 @@ TEST_SUITE("PlainStep") {
             const EvaluationResult found = plain_evaluation.evaluate_range(global, test, 10, 50);
             CHECK(found.loss_sum == doctest::Approx(wanted.loss_sum).epsilon(1e-5));
             CHECK(found.correct == wanted.correct);
+            CHECK(found.among_five == wanted.among_five);
+            CHECK(wanted.among_five > wanted.correct);
         }
     }
 }

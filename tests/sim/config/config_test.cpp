@@ -129,7 +129,7 @@ TEST_CASE("EveryKeyIsRead") {
              "seeds {\ndata 0\npartition 18446744073709551615\nmodel 3\nsampling 4\ntraining 5\n}\n"
              "data {\nformat idx\nroot /r\nclasses 7\nnormalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n"
              "}\n"
-             "augment {\ncrop_padding 4\nflip horizontal\n}\n"
+             "augment {\ncrop_padding 4\nflip horizontal\n}\nskew {\nrotation none\nnoise 0x0p+0\n}\n"
              "partition {\nscheme dirichlet\nclients 9\nholdout 0x1p-2\nalpha 0x1p-3\nmin_examples 5\n}\n"
              "}\n"
              "model {\nname cnn_m\ndropout false\ninit \nfrozen conv* fc1.bias \n}\n"
@@ -144,7 +144,7 @@ TEST_CASE("EveryKeyIsRead") {
              "beta2 0x1p-1\ntau 0x1p+2\n}\n"
              "mode {\nname synchronous\nquorum none\n}\n"
              "evaluation {\nevery 3\nchunk_size 50\nclients {\nevery 6\nsample 7\npersonalized true\n}\n}\n"
-             "stop {\ntest_accuracy 0x1p-1\n}\n"
+             "stop {\ntest_accuracy 0x1p-1\ntest_top5_accuracy none\n}\n"
              "failures {\npolicy retry\nattempts 4\nmin_updates 2\ndeadline_s none\nmax_update_norm 0x1p+3\n"
              "}\n"
              "checkpoint {\nevery 5\nkeep 3\n}\n"
@@ -196,7 +196,7 @@ TEST_CASE("EveryKeyIsRead") {
     CHECK_EQ(numbers.task, "regression");
     CHECK_EQ(numbers.data.values.integer("num_targets"), 3);
     CHECK_EQ(numbers.data.values.number("noise"), 0.5);
-    CHECK_EQ(numbers.stop.test_mse.value_or(0.0), 0.25);
+    CHECK_EQ(numbers.stop.test.of("mse").value_or(0.0), 0.25);
 }
 
 TEST_CASE("NameDefaultsToTheFilesName") {
@@ -248,6 +248,7 @@ TEST_CASE("ResolvedFormToTheLetter") {
         "name: c\nseed: 1\nrounds: 10\ndevice: auto\nworkers: auto\nmps: auto\nthreads: 1\nclock: virtual\ntask: "
         "classification\n\n"
         "data:\n    format: glyphs\n    num_train: 6000\n    num_test: 1000\n    augment: {crop_padding: 0, flip: none}\n    "
+        "skew: {rotation: none, noise: 0}\n    "
         "partition: {scheme: iid, clients: 4, holdout: "
         "0}\n\n"
         "model: {name: lr}\n\n"
@@ -310,7 +311,7 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
                 "training.local_steps", "training.clip_norm",       "data.partition.sizes", "model.init",
                 "model.frozen",         "failures.max_update_norm", "devices.trace",        "mode.quorum",
                 "seeds.data",           "seeds.partition",          "seeds.model",          "seeds.sampling",
-                "seeds.training"};
+                "seeds.training",       "stop.test_top5_accuracy"};
             const bool alternative = alternatives.contains(path);
             if ((field.when && !field.when->holds()) || alternative) return;
             const std::string text = source_.error(path, "x").what();  // "FILE:LINE: path: x", or no line where it is left out

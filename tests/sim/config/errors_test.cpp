@@ -21,7 +21,7 @@ TEST_CASE("UnknownKeys") {
             {"training:\n  epochs: 3\n", "c.yaml:8: training.epochs: unknown key; did you mean 'local_epochs'?"},
             {"Rounds: 3\n", "c.yaml:7: Rounds: unknown key; did you mean 'rounds'?"},
             {"batch_size: 3\n", "c.yaml:7: batch_size: unknown key; did you mean 'training.batch_size'?"},
-            {"stop: {zzz: 3}\n", "c.yaml:7: stop.zzz: unknown key; known keys: test_accuracy"},
+            {"stop: {zzz: 3}\n", "c.yaml:7: stop.zzz: unknown key; known keys: test_accuracy, test_top5_accuracy"},
             {"zzz: 3\n",
              "c.yaml:7: zzz: unknown key; known keys: name, seed, rounds, device, workers, mps, threads, clock, task, seeds, "
              "data, "
@@ -244,12 +244,12 @@ TEST_CASE("KeysOfAnotherChoice") {
           "c.yaml:1: data.root: 'root' belongs to format " + formats_with("root") +
               "; the format here is 'glyphs'; known keys: format, num_train, "
               "num_test, "
-              "normalize, augment, partition"},
+              "normalize, augment, skew, partition"},
          {"data: {format: idx, root: x, num_train: 3}\nmodel: {name: lr}\n",
           "c.yaml:1: data.num_train: 'num_train' belongs to format 'glyphs' or 'synthetic' or 'synthetic_linear'; the format "
           "here is 'idx'; known "
           "keys: format, "
-          "root, classes, normalize, augment, partition"},
+          "root, classes, normalize, augment, skew, partition"},
          {"data:\n  format: glyphs\n  partition: {alpha: 1}\nmodel: {name: lr}\n",
           "c.yaml:3: data.partition.alpha: 'alpha' belongs to scheme 'dirichlet' or 'dirichlet_sizes'; the scheme here is "
           "'iid'; known keys: "

@@ -3,6 +3,7 @@
 
 #include "clients/data/data_format.h"
 #include "clients/models/layer_kind.h"
+#include "clients/tasks/learning_task.h"
 #include "clients/uploads/upload.h"
 #include "sim/config/fields.h"
 #include "sim/modes/mode_spec.h"
@@ -155,7 +156,8 @@ inline clients::LayerList random_layers(unsigned seed) {
 inline void fit_task(RunConfig& run) {
     const bool numbers = clients::data_format(run.data.format).targets.front() == clients::TargetKind::Numbers;
     if (numbers != (run.task == "regression")) run.task = numbers ? "regression" : "next_token";
-    (numbers ? run.stop.test_accuracy : run.stop.test_mse).reset();
+    for (auto& [metric, target] : run.stop.test)
+        if (clients::learning_task(run.task).metric(metric) == nullptr) target.reset();
 }
 
 /// Values that depend on each other, made to fit.
@@ -163,6 +165,8 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     fit_task(run);
     if (seed % 2 == 0) run.data.partition.clients = 1 + seed % 7;
     const std::int64_t clients = run.data.partition.clients;
+    if (run.data.partition.values.find("groups") != nullptr)
+        run.data.partition.values.set("groups", std::min(run.data.partition.values.integer("groups"), clients));
     if (seed % 4 == 0) run.model = {.name = "", .values = {}, .layers = random_layers(seed), .init = run.model.init};
     if (run.data.partition.scheme == "iid" && seed % 2 == 0)
         run.data.partition.values.set(

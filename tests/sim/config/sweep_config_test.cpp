@@ -39,7 +39,7 @@ TEST_CASE("GridVariesItsLastKeyFastestAndSeedsFastestOfAll") {
     CHECK_EQ(run.config.seed, 1);
     CHECK_EQ(run.config.name, "c");
     CHECK_EQ(values_of(run), Texts{"0.01", "10"});
-    CHECK_FALSE(sweep.target_accuracy.has_value());
+    CHECK_FALSE(sweep.targets.of("accuracy").has_value());
     CHECK_EQ(sweep.early_stopping.rule, "none");
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("AllBlocksAreMultipliedInFileOrder") {
         "grid: {model.name: [lr, mlp]}\n"
         "set: {rounds: 5}\ntarget_accuracy: 0.75\nearly_stopping: {rule: halving, first_round: 2, factor: 4}\n");
     CHECK_EQ(sweep.name, "all");
-    CHECK_EQ(sweep.target_accuracy, 0.75);
+    CHECK_EQ(sweep.targets.of("accuracy"), 0.75);
     CHECK_EQ(sweep.early_stopping.rule, "halving");
     CHECK_EQ(sweep.early_stopping.first_round, 2);
     CHECK_EQ(sweep.early_stopping.factor, 4);
@@ -148,7 +148,7 @@ TEST_CASE("SetChangesTheBaseByKeysAndOverridesWinOverIt") {
         CHECK_EQ(run.config.training.optimizer.values.number("momentum"), 0.5);
         CHECK_EQ(run.config.training.local_epochs, 3);
         CHECK_EQ(run.config.training.cohort, 2);
-        CHECK_FALSE(run.config.stop.test_accuracy.has_value());
+        CHECK_FALSE(run.config.stop.test.of("accuracy").has_value());
         CHECK_EQ(run.config.rounds, 8);
     }
     CHECK_EQ(ids_of(folder.load(text)), Texts{"lr-1", "lr-2"});

@@ -35,7 +35,7 @@ TEST_CASE("KeysOfTheSweepFile") {
         {"random: {run: 2, draw: {}}\n", "s.yaml:2: random.run: unknown key; did you mean 'runs'?"},
         {"zzz: 3\n",
          "s.yaml:2: zzz: unknown key; known keys: name, base, set, grid, zip, cases, random, seeds, max_runs, target_accuracy, "
-         "target_mse, "
+         "target_top5_accuracy, target_mse, target_mae, target_perplexity, "
          "early_stopping"},
         {"rounds: 3\nseeds: 2\n",
          "s.yaml:2: rounds: is a key of a run, not of a sweep; write it below `set`, or below an axis such as `grid`"},
@@ -55,6 +55,13 @@ TEST_CASE("KeysOfTheSweepFile") {
         {"seeds: 2\nseeds: 3\n", "s.yaml:3: seeds: given twice, first on line 2; keep one"},
         {"seeds: 2\nname: a/b\n",
          "s.yaml:3: name: 'a/b' cannot name a folder; allowed: 1 to 100 of A-Z a-z 0-9 . _ -, not beginning with . or -"},
+        {"seeds: 2\ntarget_perplexity: 0.5\n", "s.yaml:3: target_perplexity: 0.5 is out of range; allowed: 1 or more"},
+        {"seeds: 2\ntarget_perplexity: 5\n",
+         "s.yaml:3: target_perplexity: runs of task 'classification' have no perplexity (run 'seed-1'); allowed: "
+         "target_accuracy, "
+         "target_top5_accuracy"},
+        {"seeds: 2\ntarget_top5_accuracy: 0.5\ntarget_accuracy: 0.5\n",
+         "s.yaml:3: target_top5_accuracy: a sweep has one target, and there is target_accuracy, too; leave one of them"},
         {"seeds: 2\ntarget_accuracy: 90\n", "s.yaml:3: target_accuracy: 90 is out of range; allowed: above 0, at most 1"},
         {"seeds: 2\nmax_runs: 0\n", "s.yaml:3: max_runs: 0 is out of range; allowed: 1 to 1e9"},
     });

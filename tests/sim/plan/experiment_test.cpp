@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <type_traits>
 
@@ -40,6 +41,27 @@ TEST_SUITE("Experiment") {
         CHECK(model_of(Experiment::to_evaluate(loaded, begin)) == given);
         CHECK(model_of(Experiment::to_replay(loaded, begin)) == given);
         CHECK(model_of(Experiment::to_resume(loaded, begin, 10, std::nullopt)) == given);
+    }
+
+    TEST_CASE("SkewIsOfWhatClientsTrainOnAndHoldOutAndNotOfTheTests") {
+        const testing::TemporaryFolder folder;
+        const auto file = folder.path() / "skewed.yaml";
+        std::ofstream(file) << "data: {format: glyphs, num_train: 40, num_test: 8, partition: {clients: 2, holdout: 0.3}}\n"
+                               "model: {name: lr}\nrounds: 1\ndevice: cpu\nworkers: 0\n";
+        const Experiment plain = Experiment::to_inspect(load_config(file));
+        const Experiment skewed = Experiment::to_inspect(load_config(file, {"data.skew.rotation=half_turns"}));
+        const auto values = [](const Experiment& run, std::uint32_t example, bool turned) {
+            const auto bytes = run.dataset.train().example(example);
+            return turned ? std::vector(bytes.rbegin(), bytes.rend()) : std::vector(bytes.begin(), bytes.end());
+        };
+        for (std::uint32_t client = 0; client < 2; ++client)
+            for (const auto& examples : {plain.dataset.shard(client), plain.dataset.held_out(client)}) {
+                REQUIRE(examples.size() > 5);
+                for (const std::uint32_t example : examples)
+                    CHECK(values(skewed, example, client == 1) == values(plain, example, false));
+            }
+        CHECK(std::ranges::equal(skewed.dataset.test().values, plain.dataset.test().values));
+        CHECK(skewed.data_fingerprint == plain.data_fingerprint);
     }
 
     TEST_CASE("HowManyWorkersThereAreIsSettledForThoseWhoStartThem") {

@@ -45,6 +45,9 @@ TEST_SUITE("Fairness") {
         CHECK(found.percentiles[2] == 0.5);
         CHECK(found.percentiles[3] == 0.75);
         CHECK(found.percentiles[4] == doctest::Approx(0.9));
+        // 0.8, 1.2, 1.6, 2.4, 2.8 and 3.2.
+        for (std::size_t i = 0; i < 6; ++i)
+            CHECK(found.deciles[i] == doctest::Approx((i < 3 ? 0.2 : 0.3) + 0.1 * static_cast<double>(i)));
         CHECK(found.worst_10 == 0.0);
         CHECK(found.best_10 == 1.0);
         CHECK(found.gini == doctest::Approx(0.4));

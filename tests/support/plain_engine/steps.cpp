@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace fedhive::testing {
 
@@ -14,7 +15,7 @@ namespace {
 
 struct Loss {
     double sum = 0.0;  // over the rows
-    std::uint64_t correct = 0;
+    std::uint64_t correct = 0, among_five = 0;
     Values of_scores;  // gradient of the mean
 };
 
@@ -25,6 +26,11 @@ Loss cross_entropy(const Values& scores, const std::vector<std::int64_t>& labels
         const float* score = scores.data() + row * classes;
         const auto label = static_cast<std::size_t>(labels[row]);
         const float* best = std::max_element(score, score + classes);
+        std::vector<std::size_t> order(classes);
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return score[a] > score[b]; });
+        const auto first_five = order.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(5, classes));
+        loss.among_five += std::find(order.begin(), first_five, label) != first_five ? 1 : 0;
         double total = 0.0;
         for (std::size_t k = 0; k < classes; ++k) total += std::exp(static_cast<double>(score[k] - *best));
         loss.sum += std::log(total) - static_cast<double>(score[label] - *best);
@@ -116,7 +122,7 @@ clients::EvaluationResult PlainEvaluation::evaluate(const clients::ExamplesView&
     Examples::Batch batch = Examples{from, gather_}.batch(indices);
     const Loss loss =
         cross_entropy(network_.forward(model_.data, std::move(batch.x), 0, network_.names().size()), batch.labels);
-    return {loss.sum, loss.correct};
+    return {.loss_sum = loss.sum, .correct = loss.correct, .among_five = loss.among_five};
 }
 
 PlainHalf::PlainHalf(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer,

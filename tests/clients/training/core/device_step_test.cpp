@@ -136,9 +136,12 @@ TEST_SUITE("DeviceSteps") {
             const EvaluationResult part = evaluation.evaluate_range(global, examples, first, count);
             parts.loss_sum += part.loss_sum;
             parts.correct += part.correct;
+            parts.among_five += part.among_five;
         }
         CHECK(parts.correct == all.correct);
         CHECK(all.correct > 0);
+        CHECK(parts.among_five == all.among_five);
+        CHECK(all.among_five > all.correct);
         CHECK(parts.loss_sum == doctest::Approx(all.loss_sum).epsilon(1e-12));
         CHECK_THROWS_AS(evaluation.evaluate_range(global, examples, kBlockExamples, 1), Fault);
         BlockModel numbers("mlp", false, {}, 2);
