@@ -17,7 +17,7 @@ struct TensorUpload {
     std::uint32_t place = 0;  // among the parameters' tensors
 
     float update(std::size_t i) const { return local[i] - global[i]; }
-    void set_update(std::size_t i, double value) { local[i] = static_cast<float>(global[i] + value); }
+    void set_update(std::size_t i, double value) const { local[i] = static_cast<float>(global[i] + value); }
 };
 
 class ParametersOfUpload {

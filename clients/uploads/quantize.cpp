@@ -13,7 +13,7 @@ namespace {
 void round_to_levels(Upload& upload, const UploadStep& step) {
     const double levels = std::exp2(step.numbers[0] - 1) - 1;  // one bit is the sign
     ParametersOfUpload parameters(upload);
-    for (TensorUpload& tensor : parameters.tensors()) {
+    for (const TensorUpload& tensor : parameters.tensors()) {
         double largest = 0.0;
         for (std::size_t i = 0; i < tensor.local.size(); ++i)
             largest = std::max(largest, static_cast<double>(std::fabs(tensor.update(i))));

@@ -14,7 +14,7 @@ void keep_drawn_ones(Upload& upload, const UploadStep& step) {
     const std::uint64_t count = count_of_share(step.numbers[0], parameters.count());
     keep_largest(parameters, keys, count);
     const double longer = upload.keeps_rest ? 1.0 : static_cast<double>(parameters.count()) / static_cast<double>(count);
-    for (TensorUpload& tensor : parameters.tensors())
+    for (const TensorUpload& tensor : parameters.tensors())
         for (std::size_t i = 0; i < tensor.local.size(); ++i)
             if (tensor.local[i] != tensor.global[i]) tensor.set_update(i, longer * static_cast<double>(tensor.update(i)));
     parameters.put_back();

@@ -9,7 +9,7 @@ namespace {
 /// A bit has no third value, so 0 leaves as +, but for what was left out before. What is not finite makes the scale so.
 void keep_signs(Upload& upload, const UploadStep&) {
     ParametersOfUpload parameters(upload);
-    for (TensorUpload& tensor : parameters.tensors()) {
+    for (const TensorUpload& tensor : parameters.tensors()) {
         double sum = 0.0, count = 0.0;
         for (std::size_t i = 0; i < tensor.local.size(); ++i) {
             sum += static_cast<double>(std::fabs(tensor.update(i)));

@@ -162,7 +162,7 @@ void check_data_of_task(const LoadedConfig& loaded, const clients::DataShape& da
     std::vector<std::string> tasks;
     for (const clients::LearningTask& one : clients::task_catalog())
         if (one.takes(kind) && (has_tokens || !one.of_tokens)) tasks.push_back(one.name);
-    if (tasks.empty()) tasks.push_back("none");
+    if (tasks.empty()) tasks.emplace_back("none");
     if (task.takes(kind))
         throw loaded.source->error(
             "task",

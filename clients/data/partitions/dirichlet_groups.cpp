@@ -24,6 +24,7 @@ Partition partition_dirichlet_groups(const Deal& deal, std::size_t groups, doubl
         std::vector<std::uint32_t> examples(dealt.shard(group).begin(), dealt.shard(group).end());
         std::ranges::sort(examples);
         std::vector<std::int32_t> labels;
+        labels.reserve(examples.size());
         for (const std::uint32_t example : examples) labels.push_back(deal.labels[example]);
         const std::uint64_t seed = Stream(deal.seed, Purpose::Partition, kGroups, static_cast<std::uint32_t>(group)).next_u64();
         const Partition within = partition_dirichlet(labels, deal.num_classes, first_client(group + 1) - first_client(group),
