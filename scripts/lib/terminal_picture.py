@@ -1,8 +1,7 @@
 """A terminal as a picture: what a command printed, read from standard input, as an SVG on standard output.
 
-usage: COMMAND | terminal_picture.py TITLE 'COMMAND'
+usage: COMMAND | python3 scripts/lib/terminal_picture.py TITLE 'COMMAND'
 
-docs/quickstart.svg is made so: scripts/run configs/quickstart.yaml | scripts/lib/terminal_picture.py 'A terminal after …' 'scripts/run configs/quickstart.yaml'
 Every run of words keeps its column whatever font a reader has; bars (▁ to █) are drawn.
 """
 import html
