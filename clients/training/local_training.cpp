@@ -78,12 +78,12 @@ ClientResult finished(ClientResult result, const ClientFigures& figures) {
 
 ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                           std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
-                          aggregation::ParamSpan update, UploadChain* upload, const Rest& rest) {
+                          aggregation::ParamSpan update, UploadChain* upload, const Residual& residual) {
     aggregation::PinnedArray<ClientFigures> figures(update.space);
     figures.reserve(1);
     ClientResult result = enqueue_client(step, plan, objective, round, client_id, shard, global, figures[0]);
     const std::int64_t trained_ns = now_ns();
-    if (upload != nullptr) upload->apply(step.parameters(), global, plan.seed, round, client_id, rest);
+    if (upload != nullptr) upload->apply(step.parameters(), global, plan.seed, round, client_id, residual);
     aggregation::write_update(update, step.parameters(), global, figures[0].update);
     if (update.space == aggregation::MemorySpace::Host) result.update_s = seconds_between(trained_ns, now_ns());
     aggregation::synchronize(update.space);

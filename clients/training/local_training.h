@@ -75,7 +75,7 @@ ClientResult finished(ClientResult result, const ClientFigures& figures);
 /// All of it, with update = local - global of what leaves by the upload chain, where there is one, and the wait.
 ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                           std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
-                          aggregation::ParamSpan update, UploadChain* upload = nullptr, const Rest& rest = {});
+                          aggregation::ParamSpan update, UploadChain* upload = nullptr, const Residual& residual = {});
 
 /// Trains client `client_id` on its shard in the model that all workers share (racy_model.h), with the draws and in the order of
 /// train_client; the momentum is the worker's own and begins at 0. No update is written: its norm and hash are 0, and the result is finite

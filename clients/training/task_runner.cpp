@@ -175,7 +175,7 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member) {
     const LocalTraining training = plan_.training.of_repeat(task.repeat);
     result = enqueue_client(step_, training, task.objective, task.round, client_id, dataset_.shard(client_id), global, figures);
     const std::int64_t trained_ns = now_ns();
-    upload_.apply(step_.parameters(), global, training.seed, task.round, client_id, rest_of(task, client_id));
+    upload_.apply(step_.parameters(), global, training.seed, task.round, client_id, residual_of(task, client_id));
     if (task.count > 1)
         slot_sum_.add_update(step_.parameters(), global, block_.members()[member].weight, figures.update);
     else
@@ -191,7 +191,7 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member) {
 }
 
 /// Where an upload chain keeps one, the client has the slot for itself.
-Rest TaskRunner::rest_of(const Task& task, std::uint32_t client_id) const {
+Residual TaskRunner::residual_of(const Task& task, std::uint32_t client_id) const {
     if (plan_.arena.kept_floats == 0) return {};
     return {states_.of(client_id), arena_.kept(task.slot)};
 }

@@ -71,7 +71,7 @@ private:
     Span control_of(Span region) const {
         return region.part(region.size - plan_.control_floats, plan_.control_floats);
     }
-    Rest rest_of(const Task& task, std::uint32_t client_id) const;
+    Residual residual_of(const Task& task, std::uint32_t client_id) const;
     void write_control_change(const Task& task, const LocalTraining& training, std::uint32_t client_id, std::uint64_t steps);
     float client_rate(const Task& task) const;
     std::uint32_t client_of(std::uint64_t member) const;

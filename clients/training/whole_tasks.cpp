@@ -34,7 +34,7 @@ void TaskRunner::train_whole(TaskCell& cell, WholeClients& whole, std::uint64_t 
         }
         const aggregation::ParamSpan local = whole.parameters(row++);
         if (member.fault.at_update == 0) supervision.fire(member.fault, local);
-        upload_.apply(local, global, plan.seed, task.round, member.client_id, rest_of(task, member.client_id));
+        upload_.apply(local, global, plan.seed, task.round, member.client_id, residual_of(task, member.client_id));
         if (task.count > 1)
             slot_sum_.add_update(local, global, member.weight, figures_[place].update);
         else

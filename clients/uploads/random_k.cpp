@@ -1,3 +1,6 @@
+// J. Konečný et al. 2016, arXiv:1610.05492, section 3, subsampling: the mean of what is sent over the draws is the update.
+//
+// Differs   with error feedback values are not made longer: what is left out is sent later.
 #include "aggregation/base/random.h"
 #include "clients/uploads/compressed.h"
 
@@ -5,7 +8,6 @@ namespace fedhive::clients {
 
 namespace {
 
-/// So much longer that its mean over the draws is the update, but where the rest is sent later.
 void keep_drawn_ones(Upload& upload, const UploadStep& step) {
     ParametersOfUpload parameters(upload);
     Stream draws(upload.key, Purpose::Upload);
@@ -13,7 +15,7 @@ void keep_drawn_ones(Upload& upload, const UploadStep& step) {
     for (std::uint32_t& key : keys) key = draws();
     const std::uint64_t count = count_of_share(step.numbers[0], parameters.count());
     keep_largest(parameters, keys, count);
-    const double longer = upload.keeps_rest ? 1.0 : static_cast<double>(parameters.count()) / static_cast<double>(count);
+    const double longer = upload.keeps_residual ? 1.0 : static_cast<double>(parameters.count()) / static_cast<double>(count);
     for (const TensorUpload& tensor : parameters.tensors())
         for (std::size_t i = 0; i < tensor.local.size(); ++i)
             if (tensor.local[i] != tensor.global[i]) tensor.set_update(i, longer * static_cast<double>(tensor.update(i)));
@@ -25,9 +27,9 @@ void keep_drawn_ones(Upload& upload, const UploadStep& step) {
 UploadSpec random_k() {
     return {.name = "random_k",
             .summary =
-                "of an update values at places that are drawn, 1 / `kept` times as long unless the rest is sent later, the "
-                "others are "
-                "0; the server knows the places by their seed (Konečný et al. 2016, arXiv:1610.05492, section 2)",
+                "of an update values at places that are drawn, 1 / `kept` times as long but behind error_feedback, the others "
+                "are 0; the "
+                "server knows the places by their seed (Konečný et al. 2016, arXiv:1610.05492, section 3, subsampling)",
             .keys = {key_of_kept_share()},
             .leaves_out = true,
             .apply = keep_drawn_ones,

@@ -1,3 +1,7 @@
+// signSGD: J. Bernstein et al. 2018, arXiv:1802.04434; with the scale of S. P. Karimireddy et al. 2019, arXiv:1901.09847.
+//
+// Differs   of a client's update after its local steps, not of a gradient; the server takes its mean of them, not their majority; a scale for
+//           each tensor.
 #include "clients/uploads/compressed.h"
 
 #include <cmath>

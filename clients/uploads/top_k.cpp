@@ -1,3 +1,7 @@
+// A. F. Aji and K. Heafield 2017, arXiv:1704.05021: one threshold for the whole vector.
+//
+// Differs   of a client's update after its local steps, not of a gradient; the threshold is exact; what is left out is kept where error_feedback
+//           stands before, and lost otherwise.
 #include "clients/uploads/compressed.h"
 
 #include <bit>

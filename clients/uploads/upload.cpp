@@ -87,7 +87,7 @@ UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& layout
 }
 
 void UploadChain::apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed,
-                        std::uint32_t round, std::uint32_t client_id, const Rest& rest) {
+                        std::uint32_t round, std::uint32_t client_id, const Residual& residual) {
     if (plan_.size == 0) return;
     if (scratch_.span().size == 0) scratch_ = aggregation::ParamBuffer(local.size, local.space);
     Stream keys(seed, Purpose::Upload, round, client_id);
@@ -95,18 +95,18 @@ void UploadChain::apply(aggregation::ParamSpan local, aggregation::ConstParamSpa
     for (std::uint32_t i = 0; i < plan_.size; ++i) {
         upload.key = keys.next_u64();
         const UploadSpec& spec = upload_catalog().at(plan_.steps[i].kind);
-        if (spec.keeps_rest)
-            add_rest(upload, rest.before);
+        if (spec.keeps_residual)
+            add_residual(upload, residual.before);
         else
             spec.apply(upload, plan_.steps[i]);
         if (spec.bounds) upload.norm_bound = plan_.steps[i].numbers[0];
         upload.has_left_out = upload.has_left_out || spec.leaves_out;
-        upload.keeps_rest = upload.keeps_rest || spec.keeps_rest;
+        upload.keeps_residual = upload.keeps_residual || spec.keeps_residual;
     }
-    if (upload.keeps_rest && rest.after.size > 0) write_rest(upload, rest.after);
+    if (upload.keeps_residual && residual.after.size > 0) write_residual(upload, residual.after);
 }
 
-void UploadChain::add_rest(const Upload& upload, aggregation::ConstParamSpan before) {
+void UploadChain::add_residual(const Upload& upload, aggregation::ConstParamSpan before) {
     const std::size_t trainable = layout_.num_trainable();
     const aggregation::ParamSpan local = upload.local.first(trainable);
     if (wanted_.span().size == 0) wanted_ = aggregation::ParamBuffer(trainable, local.space);
@@ -118,7 +118,7 @@ void UploadChain::add_rest(const Upload& upload, aggregation::ConstParamSpan bef
     aggregation::add(local, wanted_);
 }
 
-void UploadChain::write_rest(const Upload& upload, aggregation::ParamSpan after) const {
+void UploadChain::write_residual(const Upload& upload, aggregation::ParamSpan after) const {
     const aggregation::ParamSpan sent = upload.scratch.first(after.size);
     aggregation::write_update(sent, upload.local.first(after.size), upload.global.part(0, after.size));
     aggregation::copy(after, wanted_.span());

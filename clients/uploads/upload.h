@@ -36,7 +36,7 @@ struct UploadPlan {
 };
 
 /// What a client keeps of one update for its next one.
-struct Rest {
+struct Residual {
     aggregation::ConstParamSpan before;  // [trainable], in host memory; empty: nothing, as before a client's first update
     aggregation::ParamSpan after;        // [trainable], anywhere; empty: nobody wants to know
 };
@@ -50,9 +50,9 @@ struct Upload {
     const UploadPlan& plan;
     std::uint64_t key = 0;  // of this client in this round and this step of the chain: what is drawn depends on nothing else
     std::uint32_t client_id = 0;
-    double norm_bound = 0.0;    // no update of this experiment is longer here; 0: there is no bound
-    bool has_left_out = false;  // a step before has; a zero is what it left out
-    bool keeps_rest = false;    // a step before has seen to it
+    double norm_bound = 0.0;      // no update of this experiment is longer here; 0: there is no bound
+    bool has_left_out = false;    // a step before has; a zero is what it left out
+    bool keeps_residual = false;  // a step before has seen to it
 };
 
 /// What an update is on its way to the server. A run moves it as floats whatever its size; the size is told, and counts on the virtual clock.
@@ -73,7 +73,8 @@ struct UploadSpec {
     bool needs_bound = false;   // the draws are as long as that norm, so a step that bounds comes before, and none behind
     bool weighs_alike = false;  // what is said of it holds where all updates weigh the same
     bool leaves_out = false;    // most parameters, so it comes before what rounds those that are left
-    bool keeps_rest = false;  // what steps behind it take off an update the client keeps for its next one; all of them compress
+    bool keeps_residual =
+        false;  // what steps behind it take off an update the client keeps for its next one; all of them compress
     void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself sees to it
     /// What it makes of a size; null: it compresses nothing.
     void (*shrink)(UploadSize& size, const UploadStep& step) = nullptr;
@@ -98,16 +99,16 @@ public:
     bool empty() const { return plan_.size == 0; }
 
     /// local <- global + what leaves of local - global. Nothing waits for a device but what has to know a norm, draws, or compresses.
-    /// rest: looked at, and written, by a chain that keeps one.
+    /// residual: looked at, and written, by a chain that keeps one.
     ///
     /// Shapes   both [P], in one memory space.
     /// Order    keyed by (seed of the client's training, round, client, step of the chain): same bits in any worker, at any time.
     void apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed, std::uint32_t round,
-               std::uint32_t client_id, const Rest& rest = {});
+               std::uint32_t client_id, const Residual& residual = {});
 
 private:
-    void add_rest(const Upload& upload, aggregation::ConstParamSpan before);
-    void write_rest(const Upload& upload, aggregation::ParamSpan after) const;
+    void add_residual(const Upload& upload, aggregation::ConstParamSpan before);
+    void write_residual(const Upload& upload, aggregation::ParamSpan after) const;
 
     UploadPlan plan_;
     aggregation::Layout layout_;

@@ -152,11 +152,11 @@ clients::ClientResult train_alone(const Experiment& run, clients::TrainingStep& 
                                   std::uint32_t round, const clients::RowClient& client, const Say& say) {
     LoggedStep step(of, say);
     clients::UploadChain upload(run.worker_plan.upload, run.layout);
-    const clients::Rest rest{run.config.keeps_rest() ? run.client_states.of(client.client_id) : aggregation::ConstParamSpan(),
-                             {}};
+    const clients::Residual residual{
+        run.config.keeps_residual() ? run.client_states.of(client.client_id) : aggregation::ConstParamSpan(), {}};
     return clients::train_client(step, run.worker_plan.training.of_repeat(recorded.repeat), run.strategy.objective_in(round),
                                  round, client.client_id, client.shard, run.server.model(),
-                                 run.arena->slot(0).first(run.layout.num_floats()), &upload, rest);
+                                 run.arena->slot(0).first(run.layout.num_floats()), &upload, residual);
 }
 
 /// Where clients are trained at once, with those of its cohort that it was trained with: they share a batched step's shape.

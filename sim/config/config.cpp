@@ -77,9 +77,9 @@ std::int64_t RunConfig::cohort_size() const {
     return std::clamp<std::int64_t>(std::llround(*training.participation * static_cast<double>(clients)), 1, clients);
 }
 
-bool RunConfig::keeps_rest() const {
+bool RunConfig::keeps_residual() const {
     return std::any_of(upload.begin(), upload.end(), [](const Chosen& step) {
-        return entry_of(clients::upload_catalog(), step.name, "step of an upload").keeps_rest;
+        return entry_of(clients::upload_catalog(), step.name, "step of an upload").keeps_residual;
     });
 }
 

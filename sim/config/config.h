@@ -200,10 +200,10 @@ struct RunConfig {
     Seeds all_seeds() const;
 
     /// Clients keep what their upload chain takes off an update for the next one.
-    bool keeps_rest() const;
+    bool keeps_residual() const;
 
     /// Clients keep something from round to round, by the strategy or the upload chain.
-    bool client_state() const { return strategy.client_state() || keeps_rest(); }
+    bool client_state() const { return strategy.client_state() || keeps_residual(); }
 
     /// Clients asked to train in a round.
     std::int64_t cohort_size() const;

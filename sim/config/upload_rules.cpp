@@ -34,15 +34,15 @@ void check_compression(const RunConfig& run, const std::function<void(const std:
             refuse(fmt::format("item {}: what '{}' sends is rounded already; leave '{}' out", i, rounded, spec.name));
         if (compresses) compressed = spec.name;
         if (compresses && !spec.leaves_out) rounded = spec.name;
-        waits = spec.keeps_rest;
+        waits = spec.keeps_residual;
     }
     if (waits)
         refuse("'error_feedback' keeps what steps behind it leave out or round off, and there are none; write one behind it");
 }
 
-/// Each client's own rest, which the round in which it is made is the last to change.
-void check_rest(const RunConfig& run, const ConfigSource& source) {
-    if (!run.keeps_rest()) return;
+/// A residual is a client's own, and is settled when the round ends in which its update arrives.
+void check_residual(const RunConfig& run, const ConfigSource& source) {
+    if (!run.keeps_residual()) return;
     if (!mode_spec(run.mode.name).whole_cohort)
         throw source.error("upload", fmt::format("in mode '{}' a client is sent again before what it keeps is settled, so "
                                                  "'error_feedback' does not go with it; allowed: synchronous",
@@ -68,7 +68,7 @@ void check_upload(const RunConfig& run, const std::string& keeps_state, const Co
                            keeps_state));
     if (run.upload.size() > clients::UploadPlan::kMostSteps)
         refuse(fmt::format("{} steps; allowed: up to {}", run.upload.size(), clients::UploadPlan::kMostSteps));
-    check_rest(run, source);
+    check_residual(run, source);
     check_compression(run, refuse);
     std::string bound, noise;
     for (std::size_t i = 0; i < run.upload.size(); ++i) {

@@ -72,7 +72,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
                        trains_in_blocks(config, space, engine))),
       evaluated_clients(sim::evaluated_clients(loaded, dataset)),
       arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut, frozen.num_floats(),
-                       config.keeps_rest() ? layout.num_trainable() : 0)),
+                       config.keeps_residual() ? layout.num_trainable() : 0)),
       strategy(make_mode_strategy(config, *arena, layout, dataset.map().num_clients)),
       client_states(make_client_states(loaded, layout, dataset.map().num_clients)),
       server(*arena, mode.velocity_index, travels.num_floats() - layout.num_floats()),
@@ -220,10 +220,11 @@ FleetOptions Experiment::fleet_options() const {
 }
 
 void Experiment::keep_states(const Arrivals& arrived) {
-    if (!config.client_state()) return;
+    if (client_states.floats() == 0) return;
+    const bool residuals = arena->geometry().kept_floats > 0;
     for (const ClientReport& client : arrived.clients) {
         if (client.failure || client.elsewhere) continue;
-        if (config.keeps_rest()) {
+        if (residuals) {
             client_states.set(client.client_id, aggregation::HostView(arena->kept(client.slot)));
             continue;
         }

@@ -83,14 +83,14 @@ aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const a
     const std::uint64_t available = this_machine().available_memory;
     if (seen > available / 2 / each)
         throw loaded.source->error(
-            loaded.run.keeps_rest() ? "upload" : "strategy.name",
+            loaded.run.keeps_residual() ? "upload" : "strategy.name",
             fmt::format(
                 "{} keeps {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({}), and twice "
                 "that while a run is taken up again; {} bytes ({}) are available; use fewer clients or rounds, a smaller model "
                 "or {}",
-                loaded.run.keeps_rest() ? "'error_feedback'" : fmt::format("strategy '{}'", loaded.run.strategy.name), each,
+                loaded.run.keeps_residual() ? "'error_feedback'" : fmt::format("strategy '{}'", loaded.run.strategy.name), each,
                 human_bytes(each), seen, seen * each, human_bytes(seen * each), available, human_bytes(available),
-                loaded.run.keeps_rest() ? "leave it out" : "another strategy"));
+                loaded.run.keeps_residual() ? "leave it out" : "another strategy"));
     return aggregation::ClientStates::create(num_clients, layout.num_trainable());
 }
 

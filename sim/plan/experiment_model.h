@@ -27,7 +27,7 @@ aggregation::Layout what_travels(const RunConfig& run, const aggregation::Layout
 /// Of what clients keep, once all are seen that can be; 0: nothing.
 std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Layout& layout, std::uint64_t num_clients);
 
-/// For what clients keep; for nothing where the strategy has them keep nothing. Throws ConfigError where all that the run may come to does not
+/// For what clients keep; for nothing where they keep nothing. Throws ConfigError where all that the run may come to does not
 /// fit twice: a run that is taken up again reads its checkpoint beside it.
 aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Layout& layout,
                                              std::uint64_t num_clients);

@@ -33,7 +33,7 @@ std::uint64_t vectors_of_worker(const RunConfig& run, const ModeSpec& mode, std:
     const bool corrected = run.strategy.client_state();
     vectors += std::max({mode.gradient_vectors, in_one_piece, std::uint64_t{corrected}}) + (corrected ? 1 : 0);
     if (!run.upload.empty()) ++vectors;  // the update that a step looks at
-    if (run.keeps_rest()) ++vectors;
+    if (run.keeps_residual()) ++vectors;
     for (const Chosen& step : run.upload)
         if (entry_of(clients::upload_catalog(), step.name, "step of an upload").leaves_out)
             vectors += 2;  // by what values are chosen

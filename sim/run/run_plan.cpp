@@ -117,7 +117,6 @@ std::string describe_steps(const Experiment& run) {
     return text;
 }
 
-/// On whose own examples models are evaluated, and when.
 /// What an update passes on its way to the server, and what is left of its bytes.
 std::string describe_upload(const Experiment& run) {
     if (run.config.upload.empty()) return "";
@@ -128,6 +127,7 @@ std::string describe_upload(const Experiment& run) {
                        bytes == whole ? "" : fmt::format(" of {}", human_bytes(whole)));
 }
 
+/// On whose own examples models are evaluated, and when.
 std::string describe_clients_evaluation(const Experiment& run) {
     const ClientsEvaluationConfig& config = run.config.evaluation.clients;
     if (!config.every) return "";
