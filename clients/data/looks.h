@@ -22,35 +22,23 @@ struct LookKey {
 void append_looks(const Augmentation& augmentation, const LookKey& key, std::span<const std::uint32_t> examples,
                   std::vector<std::uint32_t>& looks);
 
-/// The looks of a client's epochs, one after the other.
-class EpochLooks {
+/// The looks of batches, one after the other.
+class Looks {
 public:
-    explicit EpochLooks(const Augmentation& augmentation) : augmentation_(augmentation) {}
-
-    /// A client begins; whoever announces no epoch is in the first.
-    void begin(std::uint64_t seed) {
-        key_ = {seed, 0};
-        announced_ = false;
-    }
-    void begin_epoch() {
-        key_.epoch += announced_ ? 1 : 0;
-        announced_ = true;
-    }
+    explicit Looks(const Augmentation& augmentation) : augmentation_(augmentation) {}
 
     /// Whether examples are seen in another way than they are.
     bool any() const { return augmentation_.any(); }
 
     /// One for each example, valid until the next call; empty where examples are seen as they are.
-    std::span<const std::uint32_t> of(std::span<const std::uint32_t> examples) {
+    std::span<const std::uint32_t> of(const LookKey& key, std::span<const std::uint32_t> examples) {
         looks_.clear();
-        if (augmentation_.any()) append_looks(augmentation_, key_, examples, looks_);
+        if (augmentation_.any()) append_looks(augmentation_, key, examples, looks_);
         return looks_;
     }
 
 private:
     Augmentation augmentation_;
-    LookKey key_;
-    bool announced_ = false;
     std::vector<std::uint32_t> looks_;
 };
 

@@ -57,28 +57,31 @@ element::TargetsTo targets_to(const at::Tensor& targets) {
 BatchTensors::BatchTensors(ExampleShape shape, const Normalization& normalization, at::Device device)
     : gather_(shape, normalization), shape_(shape), device_(device) {}
 
-void BatchTensors::begin(const ExamplesView& from, std::uint64_t look_seed) {
-    looks_ = EpochLooks(from.augmentation);
-    looks_.begin(look_seed);
-    expected_ = {};
+void BatchTensors::begin(const ExamplesView& from) {
+    looks_ = Looks(from.augmentation);
+    pass_.begin();
 }
 
-void BatchTensors::expect(const ExamplesView& from, std::span<const std::uint32_t> order) {
-    looks_.begin_epoch();
-    if (from.space == MemorySpace::Host) return;
-    upload(from, order);
-    expected_ = order;
+bool BatchTensors::expect(const ExamplesView& from, const RowBatch& batch) {
+    const std::span<const std::uint32_t> announced = pass_.announced_by(batch);
+    if (announced.empty()) return false;
+    if (from.space == MemorySpace::Host) return true;
+    upload(from, announced, batch.look);
+    expected_ = announced;
+    return true;
 }
 
-BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, std::span<const std::uint32_t> indices) {
-    if (from.space == MemorySpace::Cuda) return gather_on_device(from, indices);
+BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, const RowBatch& batch) {
+    if (from.space == MemorySpace::Cuda) return gather_on_device(from, batch);
+    const std::span<const std::uint32_t> indices = batch.examples;
     reserve(static_cast<std::int64_t>(indices.size()), from.target, at::TensorOptions().pinned_memory(device_.is_cuda()));
-    gathering_.time(
-        [&] { gather_.gather(from, indices, examples_.data_ptr<float>(), targets_to(targets_), looks_.of(indices)); });
-    const Batch& batch = batch_of(indices.size());
-    if (device_.is_cpu()) return batch;
+    gathering_.time([&] {
+        gather_.gather(from, indices, examples_.data_ptr<float>(), targets_to(targets_), looks_.of(batch.look, indices));
+    });
+    const Batch& gathered = batch_of(indices.size());
+    if (device_.is_cpu()) return gathered;
     // The copies wait, or the next gather would overwrite what is still being read.
-    return {batch.examples.to(device_), batch.targets.to(device_)};
+    return {gathered.examples.to(device_), gathered.targets.to(device_)};
 }
 
 void BatchTensors::follow(const ExamplesView& from, std::size_t rows, const std::int64_t* cursor) {
@@ -106,11 +109,11 @@ const BatchTensors::Batch& BatchTensors::batch_of(std::size_t rows) {
 }
 
 /// Through pinned memory that LibTorch keeps until the copy has been made.
-void BatchTensors::upload(const ExamplesView& from, std::span<const std::uint32_t> order) {
+void BatchTensors::upload(const ExamplesView& from, std::span<const std::uint32_t> order, const LookKey& look) {
     for (const std::uint32_t index : order) FEDHIVE_CHECK(index < from.size(), "example {} of {}", index, from.size());
     FEDHIVE_CHECK(order.size() <= from.size(), "{} indices of {} examples", order.size(), from.size());
     upload(order, from.size(), order_);
-    if (const std::span<const std::uint32_t> looks = looks_.of(order); !looks.empty()) upload(looks, from.size(), order_looks_);
+    if (looks_.any()) upload(looks_.of(look, order), from.size(), order_looks_);
 }
 
 void BatchTensors::upload(std::span<const std::uint32_t> words, std::size_t most, at::Tensor& to) {
@@ -123,23 +126,17 @@ void BatchTensors::upload(std::span<const std::uint32_t> words, std::size_t most
     to.narrow(0, 0, size).copy_(pinned, /*non_blocking=*/true);
 }
 
-BatchTensors::Batch BatchTensors::gather_on_device(const ExamplesView& from, std::span<const std::uint32_t> indices) {
+BatchTensors::Batch BatchTensors::gather_on_device(const ExamplesView& from, const RowBatch& batch) {
+    const std::span<const std::uint32_t> indices = batch.examples;
+    FEDHIVE_CHECK(is_part(indices, expected_), "a batch that was not expected");
     const auto rows = static_cast<std::int64_t>(indices.size());
     reserve(rows, from.target, at::TensorOptions().device(device_));
     if (!scale_.defined()) {
         scale_ = to_device(gather_.scale(from.type), device_);
         shift_ = to_device(gather_.shift(), device_);
     }
-    std::ptrdiff_t first = 0;
-    if (is_part(indices, expected_)) {
-        first = indices.data() - expected_.data();
-    } else {
-        upload(from, indices);
-        expected_ = {};
-    }
-    const auto words = [&](const at::Tensor& tensor) {
-        return static_cast<const std::uint32_t*>(tensor.data_ptr()) + (cursor_ == nullptr ? first : 0);
-    };
+    const std::ptrdiff_t first = cursor_ == nullptr ? indices.data() - expected_.data() : 0;
+    const auto words = [&](const at::Tensor& tensor) { return static_cast<const std::uint32_t*>(tensor.data_ptr()) + first; };
     const std::uint32_t* looks = looks_.any() ? words(order_looks_) : nullptr;
     clients::gather_on_device(terms_of(from, words(order_), cursor_, scale_, shift_, looks), indices.size(),
                               examples_.data_ptr<float>(), targets_to(targets_));

@@ -7,6 +7,7 @@
 #include "clients/data/batches.h"
 #include "clients/data/looks.h"
 #include "clients/models/tensor.h"
+#include "clients/training/training_step.h"
 
 #include <map>
 
@@ -22,18 +23,17 @@ public:
         at::Tensor targets;   // on the device: classes, [B] or [B, positions] i64, or numbers, [B, width] f32
     };
 
-    /// The batches that follow are a client's, training examples of `from`, which are seen as this number says where they are seen in a way of
-    /// their own (ExamplesView::augmentation); nothing is known of their order.
-    void begin(const ExamplesView& from, std::uint64_t look_seed);
+    /// The batches that follow are a client's, training examples of `from`, seen by their looks where they are augmented (ExamplesView::augmentation).
+    void begin(const ExamplesView& from);
 
-    /// Those that follow are parts of `order`, which stays as it is until the last of them: another epoch. Throws Fault for an index outside
-    /// `from`.
-    void expect(const ExamplesView& from, std::span<const std::uint32_t> order);
+    /// To be called for each batch before it is gathered: what it announces goes up to the device, where the data set is there. True where that
+    /// is anything. Throws Fault for an index outside `from`.
+    bool expect(const ExamplesView& from, const RowBatch& batch);
 
-    /// Valid until the next call. Throws Fault for an index outside `from`.
-    Batch gather(const ExamplesView& from, std::span<const std::uint32_t> indices);
+    /// Of a batch that is expected; valid until the next call. Throws Fault for an index outside `from`.
+    Batch gather(const ExamplesView& from, const RowBatch& batch);
 
-    /// For a data set on the device: batches of at most `rows` always come in the same tensors, and begin in the expected order where `cursor`
+    /// For a data set on the device: batches of at most `rows` always come in the same tensors, and begin in what was announced where `cursor`
     /// says when the device comes to it. So a gather can be recorded once and run again.
     void follow(const ExamplesView& from, std::size_t rows, const std::int64_t* cursor);
 
@@ -42,14 +42,15 @@ public:
 
 private:
     void reserve(std::int64_t rows, TargetShape target, const at::TensorOptions& where);
-    void upload(const ExamplesView& from, std::span<const std::uint32_t> order);
+    void upload(const ExamplesView& from, std::span<const std::uint32_t> order, const LookKey& look);
     void upload(std::span<const std::uint32_t> words, std::size_t most, at::Tensor& to);
-    Batch gather_on_device(const ExamplesView& from, std::span<const std::uint32_t> indices);
+    Batch gather_on_device(const ExamplesView& from, const RowBatch& batch);
     const Batch& batch_of(std::size_t rows);
 
     BatchGather gather_;
     Stopwatch gathering_;
-    EpochLooks looks_{Augmentation{}};  // before a client begins: as they are
+    Looks looks_{Augmentation{}};  // before a client begins: as they are
+    PassFollower pass_;
     ExampleShape shape_;
     at::Device device_;
     at::Tensor examples_;  // where they are gathered, at least as many rows as the largest batch so far
@@ -57,7 +58,7 @@ private:
     std::map<std::size_t, Batch> parts_;  // by their number: the first rows of them, once such a batch has come
 
     // Only for a data set on the device.
-    std::span<const std::uint32_t> expected_;
+    std::span<const std::uint32_t> expected_;  // what has gone up
     at::Tensor
         order_;  // [n] 32-bit indices on the device, n: the examples there are, so that it does not move while they are the same
     at::Tensor order_looks_;    // [n] likewise, beside order_, where examples are augmented

@@ -1,5 +1,6 @@
 #include "clients/training/device_clients.h"
 
+#include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 #include "aggregation/math/client_optimizer.h"
 #include "clients/training/local_batches.h"
@@ -30,34 +31,39 @@ void DeviceClients::reserve(std::size_t rows) {
         velocity_ = aggregation::ParamBuffer(rows_ * stride_, MemorySpace::Cuda);
 }
 
-/// The draws of train_client(): its shuffles, and a key of its dropout for each step.
-void DeviceClients::append(const LocalTraining& plan, std::uint32_t round, const WholeClient& client) {
+/// The draws of enqueue_clients(): its shuffles, and a key of its dropout for each step.
+void DeviceClients::append(const LocalTraining& plan, std::uint32_t round, const RowClient& client) {
     device::kernels::Client& one = clients_.emplace_back();
     one.first_step = static_cast<std::uint32_t>(steps_.size());
-    one.loss_sum = client.loss_sum;
+    one.loss_sum = &client.figures->loss_sum;
     LocalBatches batches(plan, round, client.client_id, client.shard);
-    const std::uint64_t dropout = Stream(plan.seed, Purpose::Dropout, round, client.client_id).next_u64();
-    for (auto batch = batches.next(); !batch.empty(); batch = batches.next()) {
-        const std::uint64_t key = Stream(dropout, Purpose::Dropout, one.num_steps++).next_u64();
-        steps_.push_back({static_cast<std::uint32_t>(order_.size()), static_cast<std::uint32_t>(batch.size()), key});
-        order_.insert(order_.end(), batch.begin(), batch.end());
-        if (train_.augmentation.any()) append_looks(train_.augmentation, {dropout, batches.epoch_index()}, batch, looks_);
+    for (RowBatch batch = batches.next(); !batch.examples.empty(); batch = batches.next()) {
+        const std::uint64_t key = Stream(batches.dropout_seed(), Purpose::Dropout, one.num_steps++).next_u64();
+        steps_.push_back({static_cast<std::uint32_t>(order_.size()), static_cast<std::uint32_t>(batch.examples.size()), key});
+        order_.insert(order_.end(), batch.examples.begin(), batch.examples.end());
+        if (train_.augmentation.any()) append_looks(train_.augmentation, batch.look, batch.examples, looks_);
         FEDHIVE_CHECK(order_.size() <= std::numeric_limits<std::uint32_t>::max(), "{} examples in one launch", order_.size());
     }
 }
 
 void DeviceClients::train(const LocalTraining& plan, const Objective& objective, std::uint32_t round,
-                          std::span<const WholeClient> clients, aggregation::ConstParamSpan global) {
+                          std::span<const RowClient> clients, aggregation::ConstParamSpan global,
+                          std::span<ClientResult> results) {
     FEDHIVE_CHECK(clients.size() <= num_rows(), "{} clients at once, of at most {}", clients.size(), num_rows());
+    FEDHIVE_CHECK_EQ(results.size(), clients.size());
     FEDHIVE_CHECK_EQ(global.size, network_.num_floats());
+    const std::int64_t start_ns = now_ns();
     reserve(clients.size());
     order_.clear();
     looks_.clear();
     steps_.clear();
     clients_.clear();
-    for (const WholeClient& client : clients) {
-        check_examples(train_, client.shard);
-        append(plan, round, client);
+    for (std::size_t row = 0; row < clients.size(); ++row) {
+        const std::span<const std::uint32_t> shard = clients[row].shard;
+        check_examples(train_, shard);
+        append(plan, round, clients[row]);
+        clients[row].figures->examples = static_cast<double>(plan.examples_of(shard.size()));
+        results[row] = {.steps = plan.steps_of(shard.size()), .start_ns = start_ns};
     }
     device_order_.write(order_);
     if (!looks_.empty()) device_looks_.write(looks_);

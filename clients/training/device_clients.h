@@ -19,14 +19,14 @@ public:
                   std::uint64_t batch);
 
     std::size_t num_rows() const override { return rows_at_once(stride_); }
-    void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round, std::span<const WholeClient> clients,
-               aggregation::ConstParamSpan global) override;
-    aggregation::ParamSpan parameters(std::size_t row) override {
+    void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round, std::span<const RowClient> clients,
+               aggregation::ConstParamSpan global, std::span<ClientResult> results) override;
+    aggregation::ParamSpan parameters_of(std::size_t row) override {
         return local_.span().part(row * stride_, network_.num_floats());
     }
 
 private:
-    void append(const LocalTraining& plan, std::uint32_t round, const WholeClient& client);
+    void append(const LocalTraining& plan, std::uint32_t round, const RowClient& client);
     void reserve(std::size_t rows);
 
     const DeviceNetwork& network_;

@@ -38,40 +38,37 @@ void DeviceStep::begin(const ClientStart& start) {
     start_ = start;
     aggregation::copy(local_, start.global);
     optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
-    looks_.begin(start.dropout_seed);
     steps_ = 0;
     const double none = 0.0;
     loss_.write({&none, 1});
 }
 
-void DeviceStep::compute_gradient(std::span<const std::uint32_t> batch) {
+void DeviceStep::compute_gradients(std::span<const RowBatch> batches) {
+    const RowBatch& batch = only_batch(batches);
     if (start_.shared) start_.shared.read(trainable());
-    check_examples(train_, batch);
-    order_.write(batch);
-    if (looks_.any()) device_looks_.write(looks_.of(batch));
-    const device::Step step{0, static_cast<std::uint32_t>(batch.size()),
+    check_examples(train_, batch.examples);
+    order_.write(batch.examples);
+    if (looks_.any()) device_looks_.write(looks_.of(batch.look, batch.examples));
+    const device::Step step{0, static_cast<std::uint32_t>(batch.examples.size()),
                             Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64()};
     enqueue([&] {
         return device::kernels::compute_gradient(network_.launch(train_, order_.data(), placement_, device_looks_.data()),
                                                  local_.span().data, step, gradient_.span().data, loss_.data());
     });
-    if (start_.objective.proximal_mu != 0.0F)
-        aggregation::add_proximal_gradient(gradient_, trainable(), start_.global.part(0, gradient_.span().size),
-                                           start_.objective.proximal_mu);
 }
 
-void DeviceStep::apply_gradient() {
+void DeviceStep::apply_gradients() {
     optimizer_.begin_step();
     if (start_.shared) return start_.shared.step(gradient_, optimizer_);
     optimizer_.step(trainable(), gradient_);
 }
 
-void DeviceStep::loss_sum_into(double& to) {
+void DeviceStep::loss_into(double& to, std::size_t) {
     enqueue([&] { return device::kernels::copy_bytes(&to, loss_.data(), sizeof to); });
 }
 
-double DeviceStep::loss_sum() {
-    loss_sum_into(told_loss_[0]);
+double DeviceStep::loss_of(std::size_t row) {
+    loss_into(told_loss_[0], row);
     aggregation::synchronize(MemorySpace::Cuda);
     return told_loss_[0];
 }

@@ -17,22 +17,21 @@ public:
     DeviceStep(const DeviceNetwork& network, const ExamplesView& train, const aggregation::OptimizerOptions& optimizer,
                std::uint64_t batch);
 
-    aggregation::ParamSpan parameters() override { return local_; }
+    aggregation::ParamSpan parameters_of(std::size_t) override { return local_; }
     aggregation::ParamSpan gradient() override { return gradient_; }
     aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const ClientStart& start) override;
-    void begin_epoch(std::span<const std::uint32_t>) override { looks_.begin_epoch(); }
-    void compute_gradient(std::span<const std::uint32_t> batch) override;
-    void apply_gradient() override;
-    double loss_sum() override;
-    void loss_sum_into(double& to) override;
+    void compute_gradients(std::span<const RowBatch> batches) override;
+    void apply_gradients() override;
+    double loss_of(std::size_t row) override;
+    void loss_into(double& to, std::size_t row) override;
 
 private:
     aggregation::ParamSpan trainable() const { return local_.span().first(gradient_.span().size); }
 
     const DeviceNetwork& network_;
     ExamplesView train_;
-    EpochLooks looks_;
+    Looks looks_;
     direct::device::Placement placement_;
     aggregation::ParamBuffer local_;     // [P]
     aggregation::ParamBuffer gradient_;  // [trainable]

@@ -45,8 +45,7 @@ void DirectStep::begin(const ClientStart& start) {
     start_ = start;
     is_global_ = true;
     optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
-    looks_.begin(start.dropout_seed);
-    coming_ = {};
+    pass_.begin();
     steps_ = 0;
     loss_ = 0.0;
 }
@@ -58,45 +57,35 @@ aggregation::ParamSpan DirectStep::own_model() {
     return local_;
 }
 
-void DirectStep::begin_epoch(std::span<const std::uint32_t> order) {
-    looks_.begin_epoch();
-    coming_ = order;
-    batches_.expect(train_, order);
-}
-
-direct::Batch DirectStep::gather(std::span<const std::uint32_t> batch) {
-    const bool announced = batch.size() <= coming_.size() && batch.data() == coming_.data();
-    coming_ = announced ? coming_.subspan(batch.size()) : std::span<const std::uint32_t>();
-    return batches_.gather(train_, batch, looks_.of(batch), coming_);
+direct::Batch DirectStep::gather(const RowBatch& batch) {
+    if (const auto announced = pass_.announced_by(batch); !announced.empty()) batches_.expect(train_, announced);
+    return batches_.gather(train_, batch.examples, looks_.of(batch.look, batch.examples), batch.coming);
 }
 
 std::uint64_t DirectStep::next_dropout_key() { return Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64(); }
 
-void DirectStep::compute_gradient(std::span<const std::uint32_t> batch) {
+void DirectStep::compute_gradients(std::span<const RowBatch> batches) {
+    const RowBatch& batch = only_batch(batches);
     if (start_.shared) start_.shared.read(trainable());
     const double mean = network_.train(own_model().data, gradient_.span().data, gather(batch), next_dropout_key());
-    loss_ += mean * static_cast<double>(batch.size());
-    if (start_.objective.proximal_mu != 0.0F)
-        aggregation::add_proximal_gradient(gradient_, trainable(),
-                                           {start_.global.data, gradient_.span().size, start_.global.space},
-                                           start_.objective.proximal_mu);
+    loss_ += mean * static_cast<double>(batch.examples.size());
 }
 
-void DirectStep::apply_gradient() {
+void DirectStep::apply_gradients() {
     optimizer_.begin_step();
     if (start_.shared) return start_.shared.step(gradient_, optimizer_);
     optimizer_.step(trainable(), gradient_);
 }
 
-/// As one where nothing else has to see the gradient in between.
-void DirectStep::step(std::span<const std::uint32_t> batch) {
-    if (start_.shared || start_.objective.proximal_mu != 0.0F) return TrainingStep::step(batch);
+void DirectStep::step_rows(std::span<const RowBatch> batches) {
+    if (start_.shared) return TrainingStep::step_rows(batches);
+    const RowBatch& batch = only_batch(batches);
     optimizer_.begin_step();
     // The first step goes from the global model to the local one: a pass over all parameters less than by a copy of it.
     const direct::Descent descent{local_.span().data, &optimizer_, is_global_ ? start_.global.data : nullptr};
     const double mean = network_.descend(descent, gradient_.span().data, gather(batch), next_dropout_key());
     is_global_ = false;
-    loss_ += mean * static_cast<double>(batch.size());
+    loss_ += mean * static_cast<double>(batch.examples.size());
 }
 
 DirectEvaluation::DirectEvaluation(direct::Network& network, ExampleShape shape, const Normalization& normalization)

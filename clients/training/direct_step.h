@@ -40,31 +40,29 @@ public:
     DirectStep(direct::Network& network, const ExamplesView& train, const Normalization& normalization,
                const aggregation::OptimizerOptions& optimizer);
 
-    aggregation::ParamSpan parameters() override { return own_model(); }
+    aggregation::ParamSpan parameters_of(std::size_t) override { return own_model(); }
     aggregation::ParamSpan gradient() override { return gradient_; }
     aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const ClientStart& start) override;
-    void begin_epoch(std::span<const std::uint32_t> order) override;
-    void compute_gradient(std::span<const std::uint32_t> batch) override;
-    void apply_gradient() override;
-    void step(std::span<const std::uint32_t> batch) override;
-    double loss_sum() override { return loss_; }
+    void compute_gradients(std::span<const RowBatch> batches) override;
+    void apply_gradients() override;
+    void step_rows(std::span<const RowBatch> batches) override;
+    double loss_of(std::size_t) override { return loss_; }
     double gather_s() const override { return batches_.gather_s(); }
 
 private:
     std::uint64_t next_dropout_key();
-    direct::Batch gather(std::span<const std::uint32_t> batch);
+    direct::Batch gather(const RowBatch& batch);
     aggregation::ParamSpan own_model();
     aggregation::ParamSpan trainable() { return own_model().first(gradient_.span().size); }
 
     direct::Network& network_;
     ExamplesView train_;
     DirectBatches batches_;
-    EpochLooks looks_;
-    std::span<const std::uint32_t>
-        coming_;                      // of the epoch's order, what has not been gathered yet; empty where nobody announced it
-    bool is_global_ = false;          // the local model is still that of start_
-    aggregation::ParamBuffer local_;  // [P]
+    Looks looks_;
+    PassFollower pass_;
+    bool is_global_ = false;             // the local model is still that of start_
+    aggregation::ParamBuffer local_;     // [P]
     aggregation::ParamBuffer gradient_;  // [trainable]
     aggregation::ClientOptimizer optimizer_;
     ClientStart start_;

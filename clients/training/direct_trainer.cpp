@@ -1,7 +1,6 @@
 #include "clients/training/direct_trainer.h"
 
 #include "aggregation/base/error.h"
-#include "clients/training/clipped_step.h"
 #include "clients/training/device_clients.h"
 #include "clients/training/device_step.h"
 #include "clients/training/direct_step.h"
@@ -26,15 +25,13 @@ public:
           step_(network_, dataset.train(), plan.normalization.get(), plan.optimizer),
           evaluation_(network_, plan.data.shape, plan.normalization.get()) {
         require_layout(network_.layout(), plan);
-        if (plan.clip_norm > 0.0) clipped_.emplace(step_, plan.clip_norm);
     }
-    TrainingStep& step() override { return clipped_ ? *clipped_ : static_cast<TrainingStep&>(step_); }
+    TrainingStep& step() override { return step_; }
     Evaluation& evaluation() override { return evaluation_; }
 
 private:
     direct::Network network_;
     DirectStep step_;
-    std::optional<ClippedStep> clipped_;  // where the plan asks for it
     DirectEvaluation evaluation_;
 };
 
@@ -45,20 +42,18 @@ public:
           step_(network_, dataset.train(MemorySpace::Cuda), plan.optimizer, plan.training.batch_size),
           evaluation_(network_) {
         require_layout(network_.layout(), plan);
-        if (plan.clip_norm > 0.0) clipped_.emplace(step_, plan.clip_norm);
         // Who looks at each gradient, and any other rule, takes the step.
         const auto* sgd = std::get_if<aggregation::SgdOptions>(&plan.optimizer);
-        if (sgd != nullptr && !clipped_ && plan.control_floats == 0)
+        if (sgd != nullptr && plan.clip_norm == 0.0 && plan.control_floats == 0)
             clients_.emplace(network_, dataset.train(MemorySpace::Cuda), *sgd, plan.training.batch_size);
     }
-    TrainingStep& step() override { return clipped_ ? *clipped_ : static_cast<TrainingStep&>(step_); }
+    TrainingStep& step() override { return step_; }
     Evaluation& evaluation() override { return evaluation_; }
     WholeClients* whole_clients() override { return clients_ ? &*clients_ : nullptr; }
 
 private:
     DeviceNetwork network_;
     DeviceStep step_;
-    std::optional<ClippedStep> clipped_;  // where the plan asks for it
     DeviceEvaluation evaluation_;
     std::optional<DeviceClients> clients_;
 };

@@ -31,14 +31,16 @@ void TaskRunner::evaluate_clients(const Task& task, bool personalized) {
     require(task.first <= all.size() && task.count <= all.size() - task.first, "last evaluated client");
     const aggregation::ConstParamSpan global = model_of(aggregation::ConstParamSpan(arena_.global(task.global_index)));
     Evaluation& evaluation = trainer_.evaluation();
-    SupervisedStep step(trainer_.step(), self_, stopping_, own_process_);
+    LocalStep local(trainer_.step(), plan_.clip_norm);
+    SupervisedStep step(local, self_, stopping_, own_process_);
     if (!personalized) evaluation.begin(global);
     for (EvaluatedClient& client : all.subspan(task.first, task.count)) {
         require(client.client_id < dataset_.map().num_clients, "evaluated client");
         if (personalized) {
             figures_.reserve(1);
-            enqueue_client(step, one_epoch(plan_.training), task.objective, task.round, client.client_id,
-                           dataset_.shard(client.client_id), global, figures_[0]);
+            const RowClient row{client.client_id, dataset_.shard(client.client_id), &figures_[0]};
+            ClientResult of_nobody;
+            enqueue_clients(step, one_epoch(plan_.training), task.objective, task.round, {&row, 1}, global, {&of_nobody, 1});
             evaluation.begin(step.parameters());
         }
         client.result = evaluate_held_out(evaluation, client.client_id);

@@ -78,7 +78,8 @@ void TaskRunner::train_half(TaskCell& cell, Half half) {
     pair.begin("split");
     ArenaChannel channel(pair, arena_.exchange(task.slot));
     const std::unique_ptr<TrainingStep> inner = trainer_.half(half, channel);
-    SupervisedStep step(*inner, self_, stopping_, own_process_);
+    LocalStep local(*inner);
+    SupervisedStep step(local, self_, stopping_, own_process_);
     const aggregation::ParamSpan slot = arena_.slot(task.slot);
     if (!upper) step.expect(block_.members()[task.first].fault);
     ClientResult result = train_client(step, plan_.training, task.objective, task.round, client_id, dataset_.shard(client_id),
@@ -86,10 +87,7 @@ void TaskRunner::train_half(TaskCell& cell, Half half) {
     aggregation::synchronize(slot.space);
     if (upper) return channel.send_loss(result.train_loss);
     result.train_loss = channel.receive_loss();
-    const aggregation::UpdateSummary summary = summary_of(slot);  // of both parts
-    result.finite = summary.finite ? 1 : 0;
-    result.update_norm = summary.norm;
-    result.update_hash = summary.hash;
+    tell_update(result, summary_of(slot));  // of both parts
     accept(task.first, result);
     step.update_written();
 }

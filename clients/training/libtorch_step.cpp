@@ -54,38 +54,41 @@ void LibtorchStep::begin_untranslated(const ClientStart& start) {
     model_.drop_gradient();
     losses_.reset();
     seed_generator(model_.device(), start.dropout_seed);
-    batches_.begin(train_, start.dropout_seed);
+    batches_.begin(train_);
 }
 
-void LibtorchStep::begin_epoch(std::span<const std::uint32_t> order) {
-    translated([&] { batches_.expect(train_, order); });
+void LibtorchStep::fix_places(std::size_t largest_batch) {
+    cursor_ = at::zeros({1}, at::TensorOptions().dtype(at::kLong).device(model_.device()));
+    batches_.follow(train_, largest_batch, cursor_.data_ptr<std::int64_t>());
 }
 
-void LibtorchStep::compute_gradient(std::span<const std::uint32_t> batch) {
-    translated([&] {
-        read_shared();
-        compute_untranslated(batch);
-    });
-}
-
-void LibtorchStep::read_shared() const {
+std::size_t LibtorchStep::prepare(std::span<const RowBatch> batches) {
+    batch_ = only_batch(batches);
+    if (batches_.expect(train_, batch_) && cursor_.defined()) cursor_.zero_();
     if (start_.shared) start_.shared.read(model_.trainable());
+    return batch_.examples.size();
 }
 
-void LibtorchStep::compute_untranslated(std::span<const std::uint32_t> batch) {
+void LibtorchStep::compute_prepared() {
     const Tf32Scope tf32(precision_);
-    const BatchTensors::Batch examples = batches_.gather(train_, batch);
-    const at::Tensor loss = loss_of(examples);
+    const auto size = batch_.examples.size();
+    const at::Tensor loss = loss_of_batch(batches_.gather(train_, batch_));
     loss.backward(one_);
     model_.take_gradient();
-    if (start_.objective.proximal_mu != 0.0F)
-        aggregation::add_proximal_gradient(model_.gradient(), model_.trainable(),
-                                           {start_.global.data, model_.trainable().size, start_.global.space},
-                                           start_.objective.proximal_mu);
-    losses_.add(loss, batch.size());
+    losses_.add(loss, size);
+    if (!cursor_.defined()) return;
+    model_.gradient();  // in one piece, whose place is always the same
+    cursor_.add_(static_cast<std::int64_t>(size));
 }
 
-at::Tensor LibtorchStep::loss_of(const BatchTensors::Batch& batch) const {
+std::vector<at::Tensor> LibtorchStep::what_computing_changes() {
+    const aggregation::ParamSpan local = model_.parameters();  // of which a forward pass moves the buffers
+    return {cursor_, losses_.on_device(),
+            at::from_blob(local.data, {static_cast<std::int64_t>(local.size)},
+                          at::TensorOptions().dtype(at::kFloat).device(model_.device()))};
+}
+
+at::Tensor LibtorchStep::loss_of_batch(const BatchTensors::Batch& batch) const {
     at::Tensor answers;
     {
         const AutocastScope autocast(precision_, model_.device());
@@ -95,19 +98,19 @@ at::Tensor LibtorchStep::loss_of(const BatchTensors::Batch& batch) const {
     return mean_loss(answers, batch.targets, train_.target.kind);
 }
 
-void LibtorchStep::apply_gradient() {
+void LibtorchStep::apply_gradients() {
     optimizer_.begin_step();
     if (start_.shared) return start_.shared.step(model_.gradient(), optimizer_);
     model_.descend(optimizer_);
 }
 
-double LibtorchStep::loss_sum() {
+double LibtorchStep::loss_of(std::size_t) {
     return translated([&] { return losses_.sum(); });
 }
 
-void LibtorchStep::loss_sum_into(double& to) {
+void LibtorchStep::loss_into(double& to, std::size_t row) {
     if (model_.device().is_cpu()) {
-        to = loss_sum();
+        to = loss_of(row);
         return;
     }
     translated([&] { at::from_blob(&to, {}, at::kDouble).copy_(losses_.on_device(), /*non_blocking=*/true); });
@@ -130,7 +133,8 @@ EvaluationResult LibtorchEvaluation::evaluate(const ExamplesView& from, std::spa
 
 EvaluationResult LibtorchEvaluation::evaluate_untranslated(const ExamplesView& from, std::span<const std::uint32_t> indices) {
     const at::NoGradGuard no_grad;
-    const auto [examples, targets] = batches_.gather(from, indices);
+    batches_.expect(from, {indices});
+    const auto [examples, targets] = batches_.gather(from, {indices});
     return evaluation_of(model_.module().forward(examples), targets, from.target.kind);
 }
 

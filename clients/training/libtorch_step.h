@@ -5,7 +5,7 @@
 #include "clients/models/flat_model.h"
 #include "clients/training/batch_tensors.h"
 #include "clients/training/precision.h"
-#include "clients/training/training_step.h"
+#include "clients/training/recorded_step.h"
 
 namespace fedhive::clients {
 
@@ -29,30 +29,30 @@ private:
     at::Tensor on_device_;
 };
 
-class LibtorchStep final : public TrainingStep {
+class LibtorchStep final : public RecordableStep {
 public:
     /// The model and the examples must outlive the step.
     LibtorchStep(FlatModel& model, const ExamplesView& train, const Normalization& normalization,
                  const aggregation::OptimizerOptions& optimizer, Precision precision = Precision::F32);
 
-    aggregation::ParamSpan parameters() override { return model_.parameters(); }
+    aggregation::ParamSpan parameters_of(std::size_t) override { return model_.parameters(); }
     aggregation::ParamSpan gradient() override { return model_.gradient(); }
     aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const ClientStart& start) override;
-    void begin_epoch(std::span<const std::uint32_t> order) override;
-    void compute_gradient(std::span<const std::uint32_t> batch) override;
-    void apply_gradient() override;
-    double loss_sum() override;
-    void loss_sum_into(double& to) override;
+    void apply_gradients() override;
+    double loss_of(std::size_t row) override;
+    void loss_into(double& to, std::size_t row) override;
     double gather_s() const override { return batches_.gather_s(); }
 
-private:
-    friend class GraphStep;  // records compute_untranslated()
+    /// Of a model on CUDA, whose examples are there.
+    void fix_places(std::size_t largest_batch) override;
+    std::size_t prepare(std::span<const RowBatch> batches) override;
+    void compute_prepared() override;
+    std::vector<at::Tensor> what_computing_changes() override;
 
+private:
     void begin_untranslated(const ClientStart& start);
-    void read_shared() const;
-    void compute_untranslated(std::span<const std::uint32_t> batch);
-    at::Tensor loss_of(const BatchTensors::Batch& batch) const;
+    at::Tensor loss_of_batch(const BatchTensors::Batch& batch) const;
 
     FlatModel& model_;
     ExamplesView train_;
@@ -60,7 +60,9 @@ private:
     BatchTensors batches_;
     aggregation::ClientOptimizer optimizer_;
     ClientStart start_;
-    at::Tensor one_;  // the loss's gradient of itself
+    RowBatch batch_;     // of the step that is prepared
+    at::Tensor cursor_;  // where places are fixed, [1] i64: where in what was announced the next batch begins
+    at::Tensor one_;     // the loss's gradient of itself
     LossSum losses_;
 };
 

@@ -3,18 +3,15 @@
 #include "aggregation/base/error.h"
 #include "clients/exported/rehearsal.h"
 #include "clients/models/flat_model.h"
-#include "clients/training/clipped_step.h"
-#include "clients/training/graph_batched_step.h"
-#include "clients/training/graph_step.h"
-#include "clients/training/libtorch_batched_step.h"
 #include "clients/training/libtorch_guard.h"
 #include "clients/training/libtorch_step.h"
+#include "clients/training/recorded_step.h"
 #include "clients/training/split_step.h"
+#include "clients/training/vmap_step.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>
 
 #include <algorithm>
-#include <optional>
 
 namespace fedhive::clients {
 
@@ -31,19 +28,18 @@ public:
           evaluation_(model_, plan.data.shape, plan.normalization.get()) {
         if (model_.layout().fingerprint() != plan.layout_fingerprint)
             throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
-        if (plan.graph) graph_step_ = make_graph_step(step_, plan.training.batch_size);
-        if (plan.clip_norm > 0.0) clipped_.emplace(whole_step(), plan.clip_norm);
+        if (plan.graph) recorded_ = make_recorded_step(step_, plan.training.batch_size);
     }
-    TrainingStep& step() override { return clipped_ ? *clipped_ : whole_step(); }
+    TrainingStep& step() override { return recorded_ ? *recorded_ : static_cast<TrainingStep&>(step_); }
     Evaluation& evaluation() override { return evaluation_; }
-    BatchedStep& batched_step() override {
-        if (!batched_step_) {
-            batched_step_ = std::make_unique<LibtorchBatchedStep>(plan_.model, plan_.clients_at_once, plan_.space,
-                                                                  dataset_.train(plan_.space), plan_.normalization.get(),
-                                                                  std::get<aggregation::SgdOptions>(plan_.optimizer), frozen_);
-            if (plan_.graph) graph_batched_step_ = make_graph_batched_step(*batched_step_, largest_batch());
+    TrainingStep& step_at_once() override {
+        if (!at_once_) {
+            at_once_ = std::make_unique<VmapStep>(plan_.model, plan_.clients_at_once, plan_.space, dataset_.train(plan_.space),
+                                                  plan_.normalization.get(), std::get<aggregation::SgdOptions>(plan_.optimizer),
+                                                  frozen_);
+            if (plan_.graph) recorded_at_once_ = make_recorded_step(*at_once_, largest_batch());
         }
-        return graph_batched_step_ ? *graph_batched_step_ : static_cast<BatchedStep&>(*batched_step_);
+        return recorded_at_once_ ? *recorded_at_once_ : static_cast<TrainingStep&>(*at_once_);
     }
     std::unique_ptr<TrainingStep> half(Half half, SplitChannel& channel) override {
         if (half == Half::Upper)
@@ -53,8 +49,6 @@ public:
     }
 
 private:
-    TrainingStep& whole_step() { return graph_step_ ? *graph_step_ : static_cast<TrainingStep&>(step_); }
-
     /// Of any client, so that the shape of a padded step depends on the experiment alone.
     std::size_t largest_batch() const {
         std::size_t largest = 0;
@@ -68,11 +62,9 @@ private:
     aggregation::ConstParamSpan frozen_;
     FlatModel model_;
     LibtorchStep step_;
-    std::unique_ptr<TrainingStep> graph_step_;  // where the plan asks for it …
-    std::optional<ClippedStep> clipped_;        // … and this around either
     LibtorchEvaluation evaluation_;
-    std::unique_ptr<LibtorchBatchedStep> batched_step_;  // once it is asked for
-    std::unique_ptr<BatchedStep> graph_batched_step_;    // where the plan asks for it
+    std::unique_ptr<VmapStep> at_once_;                          // once it is asked for
+    std::unique_ptr<TrainingStep> recorded_, recorded_at_once_;  // where the plan asks for it
 };
 
 std::unique_ptr<Trainer> make_libtorch_trainer(const WorkerPlan& plan, const SharedDataset& dataset,

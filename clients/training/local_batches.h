@@ -13,44 +13,50 @@ namespace fedhive::clients {
 
 class LocalBatches {
 public:
-    /// shard: indices of the client's training examples, at least one.
+    /// shard: indices of the client's training examples, at least one; stays as it is.
     LocalBatches(const LocalTraining& plan, std::uint32_t round, std::uint32_t client_id, std::span<const std::uint32_t> shard)
-        : shuffling_(plan.seed, Purpose::Shuffle, round, client_id),
+        : shard_(shard),
+          beginning_(plan.seed, Purpose::Shuffle, round, client_id),
+          shuffling_(beginning_),
           order_(shard.begin(), shard.end()),
           batch_size_(plan.batch_size),
-          steps_left_(plan.steps_of(shard.size())) {}
+          per_epoch_(plan.steps_of_epoch(shard.size())),
+          num_steps_(plan.steps_of(shard.size())),
+          dropout_seed_(Stream(plan.seed, Purpose::Dropout, round, client_id).next_u64()) {}
 
-    /// Of the next local step, empty after the last one; valid until the next call. Each pass over the shard is shuffled anew.
-    std::span<const std::uint32_t> next() {
-        if (steps_left_ == 0) return {};
-        --steps_left_;
-        begins_epoch_ = first_ == 0;
-        if (begins_epoch_) {
-            shuffle(std::span(order_), shuffling_);
-            ++num_epochs_;
-        }
-        const auto batch = epoch().subspan(first_, std::min<std::size_t>(batch_size_, order_.size() - first_));
-        first_ = first_ + batch.size() < order_.size() ? first_ + batch.size() : 0;
-        return batch;
+    std::uint64_t num_steps() const { return num_steps_; }
+
+    /// Of everything that the client draws in its steps, but its order.
+    std::uint64_t dropout_seed() const { return dropout_seed_; }
+
+    /// Of the next local step, empty after the last one; valid until the next call.
+    RowBatch next() { return next_ < num_steps_ ? at(next_++) : RowBatch{}; }
+
+    /// Of that local step, from 0. Each pass over the shard is shuffled anew, so going on costs less than going back.
+    RowBatch at(std::uint64_t step) {
+        go_to_epoch(step / per_epoch_);
+        const std::span<const std::uint32_t> from_here = std::span(order_).subspan(step % per_epoch_ * batch_size_);
+        const std::size_t size = std::min<std::size_t>(batch_size_, from_here.size());
+        return {from_here.first(size), {dropout_seed_, num_epochs_ - 1}, from_here.subspan(size)};
     }
 
-    /// Which pass that batch is of, from 0.
-    std::uint32_t epoch_index() const { return num_epochs_ - 1; }
-
-    /// Whether the batch that next() gave is the first of a pass.
-    bool begins_epoch() const { return begins_epoch_; }
-
-    /// The whole of that pass, of which batches are consecutive parts.
-    std::span<const std::uint32_t> epoch() const { return order_; }
-
 private:
-    Stream shuffling_;
+    void go_to_epoch(std::uint64_t epoch) {
+        if (num_epochs_ > epoch + 1) {
+            shuffling_ = beginning_;
+            std::copy(shard_.begin(), shard_.end(), order_.begin());
+            num_epochs_ = 0;
+        }
+        for (; num_epochs_ <= epoch; ++num_epochs_) shuffle(std::span(order_), shuffling_);
+    }
+
+    std::span<const std::uint32_t> shard_;
+    Stream beginning_, shuffling_;
     std::vector<std::uint32_t> order_;
-    std::uint64_t batch_size_;
-    std::uint64_t steps_left_;
-    std::size_t first_ = 0;         // of the next batch
+    std::uint64_t batch_size_, per_epoch_, num_steps_;
+    std::uint64_t dropout_seed_;
+    std::uint64_t next_ = 0;
     std::uint32_t num_epochs_ = 0;  // begun
-    bool begins_epoch_ = false;
 };
 
 }  // namespace fedhive::clients

@@ -8,44 +8,62 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace fedhive::clients {
 
 namespace {
 
-/// All local steps. Returns their number, and what their batches took.
-ClientResult run_steps(TrainingStep& step, const LocalTraining& plan, ClientStart start, std::uint32_t round,
-                       std::uint32_t client_id, std::span<const std::uint32_t> shard) {
-    ClientResult result;
-    const double gather_s = step.gather_s();
-    LocalBatches batches(plan, round, client_id, shard);
-    Stream dropout(plan.seed, Purpose::Dropout, round, client_id);
-
-    start.dropout_seed = dropout.next_u64();
-    step.begin(start);
-    for (auto batch = batches.next(); !batch.empty(); batch = batches.next()) {
-        if (batches.begins_epoch()) step.begin_epoch(batches.epoch());
-        step.step(batch);
-        ++result.steps;
+/// All steps of all clients; who has none left rests. Tells their number and what their batches took.
+void run_steps(TrainingStep& step, const LocalTraining& plan, ClientStart start, std::uint32_t round,
+               std::span<const RowClient> clients, std::span<ClientResult> results) {
+    const std::int64_t start_ns = now_ns();
+    const double gathered_s = step.gather_s();
+    std::vector<LocalBatches> of_client;
+    of_client.reserve(clients.size());
+    std::uint64_t longest = 0, all = 0;
+    for (const RowClient& client : clients) {
+        of_client.emplace_back(plan, round, client.client_id, client.shard);
+        longest = std::max(longest, of_client.back().num_steps());
+        all += of_client.back().num_steps();
     }
-    result.gather_s = step.gather_s() - gather_s;
-    return result;
+    start.rows = clients.size();
+    start.dropout_seed = of_client.front().dropout_seed();
+    step.begin(start);
+    std::vector<RowBatch> batches(clients.size());
+    for (std::uint64_t turn = 0; turn < longest; ++turn) {
+        for (std::size_t row = 0; row < batches.size(); ++row) batches[row] = of_client[row].next();
+        step.step_rows(batches);
+    }
+    const double gather_s = step.gather_s() - gathered_s;
+    for (std::size_t row = 0; row < clients.size(); ++row) {
+        const std::uint64_t steps = of_client[row].num_steps();
+        results[row] = {
+            .steps = steps, .gather_s = static_cast<double>(steps) / static_cast<double>(all) * gather_s, .start_ns = start_ns};
+    }
 }
 
 }  // namespace
 
-ClientResult enqueue_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
-                            std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
-                            ClientFigures& figures) {
-    const std::int64_t start_ns = now_ns();
+std::vector<std::size_t> places_of_rows(const LocalTraining& plan, std::span<const RowClient> clients) {
+    std::vector<std::size_t> places(clients.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+        return plan.steps_of(clients[a].shard.size()) > plan.steps_of(clients[b].shard.size());
+    });
+    return places;
+}
+
+void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+                     std::span<const RowClient> clients, aggregation::ConstParamSpan global, std::span<ClientResult> results) {
     ClientStart start;
     start.global = global;
     start.objective = objective;
-    ClientResult result = run_steps(step, plan, start, round, client_id, shard);
-    result.start_ns = start_ns;
-    step.loss_sum_into(figures.loss_sum);
-    figures.examples = static_cast<double>(plan.examples_of(shard.size()));
-    return result;
+    run_steps(step, plan, start, round, clients, results);
+    for (std::size_t row = 0; row < clients.size(); ++row) {
+        step.loss_into(clients[row].figures->loss_sum, row);
+        clients[row].figures->examples = static_cast<double>(plan.examples_of(clients[row].shard.size()));
+    }
 }
 
 void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
@@ -60,49 +78,67 @@ void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objectiv
     step.begin(start);
     aggregation::set_zero(mean);
     for (std::size_t first = 0; first < shard.size(); first += plan.batch_size) {
-        const auto batch = shard.subspan(first, std::min<std::size_t>(plan.batch_size, shard.size() - first));
-        step.compute_gradient(batch);
-        aggregation::add_scaled(mean, step.gradient(), static_cast<double>(batch.size()) / static_cast<double>(shard.size()));
+        const std::size_t size = std::min<std::size_t>(plan.batch_size, shard.size() - first);
+        const RowBatch batch{shard.subspan(first, size), {start.dropout_seed, 0}, shard.subspan(first + size)};
+        step.compute_gradients({&batch, 1});
+        aggregation::add_scaled(mean, step.gradient(), static_cast<double>(size) / static_cast<double>(shard.size()));
     }
 }
 
-ClientResult finished(ClientResult result, const ClientFigures& figures) {
-    const aggregation::UpdateSummary summary = aggregation::summary_of(figures.update);
-    result.finite = summary.finite ? 1 : 0;
-    result.update_norm = summary.norm;
-    result.update_hash = summary.hash;
+void tell_update(ClientResult& result, const aggregation::UpdateSummary& update) {
+    result.finite = update.finite ? 1 : 0;
+    result.update_norm = update.norm;
+    result.update_hash = update.hash;
+}
+
+void finish(ClientResult& result, const ClientFigures& figures) {
+    tell_update(result, aggregation::summary_of(figures.update));
     result.train_loss = figures.loss_sum / figures.examples;
-    result.seconds = seconds_between(result.start_ns, now_ns());
-    return result;
+}
+
+void deal_out_time(std::span<ClientResult> results, double update_s) {
+    std::uint64_t steps = 0;
+    for (const ClientResult& result : results) steps += result.steps;
+    std::int64_t begun_ns = results.front().start_ns;
+    const std::int64_t all_ns = now_ns() - begun_ns;
+    for (ClientResult& result : results) {
+        const double share = static_cast<double>(result.steps) / static_cast<double>(steps);
+        result.start_ns = begun_ns;
+        result.seconds = share * seconds_between(0, all_ns);
+        result.update_s = share * update_s;
+        begun_ns += static_cast<std::int64_t>(share * static_cast<double>(all_ns));
+    }
 }
 
 ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                           std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
-                          aggregation::ParamSpan update, UploadChain* upload, const Residual& residual) {
+                          aggregation::ParamSpan update) {
     aggregation::PinnedArray<ClientFigures> figures(update.space);
     figures.reserve(1);
-    ClientResult result = enqueue_client(step, plan, objective, round, client_id, shard, global, figures[0]);
+    const RowClient client{client_id, shard, &figures[0]};
+    ClientResult result;
+    enqueue_clients(step, plan, objective, round, {&client, 1}, global, {&result, 1});
     const std::int64_t trained_ns = now_ns();
-    if (upload != nullptr) upload->apply(step.parameters(), global, plan.seed, round, client_id, residual);
     aggregation::write_update(update, step.parameters(), global, figures[0].update);
-    if (update.space == aggregation::MemorySpace::Host) result.update_s = seconds_between(trained_ns, now_ns());
+    const double update_s = update.space == aggregation::MemorySpace::Host ? seconds_between(trained_ns, now_ns()) : 0.0;
     aggregation::synchronize(update.space);
-    return finished(result, figures[0]);
+    finish(result, figures[0]);
+    deal_out_time({&result, 1}, update_s);
+    return result;
 }
 
 ClientResult train_hogwild(TrainingStep& step, const LocalTraining& plan, std::uint32_t round, std::uint32_t client_id,
                            std::span<const std::uint32_t> shard, aggregation::ParamSpan shared, float lr_factor) {
-    const std::int64_t start_ns = now_ns();
     ClientStart start;
     start.global = shared;
     start.shared = RacyModel(shared);
     start.objective.lr_factor = lr_factor;
-    ClientResult result = run_steps(step, plan, start, round, client_id, shard);
-
+    const RowClient client{client_id, shard};
+    ClientResult result;
+    run_steps(step, plan, start, round, {&client, 1}, {&result, 1});
     result.train_loss = step.loss_sum() / static_cast<double>(plan.examples_of(shard.size()));
     result.finite = std::isfinite(result.train_loss) ? 1 : 0;
-    result.start_ns = start_ns;
-    result.seconds = seconds_between(start_ns, now_ns());
+    deal_out_time({&result, 1});
     return result;
 }
 

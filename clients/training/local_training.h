@@ -1,15 +1,16 @@
-// THE CLIENT'S SCREEN: what one client does in one round. It knows the training step only by its interface.
+// THE CLIENT'S SCREEN: what a client does in one round, alone or in a row beside others. It knows the training step only by its interface.
 #pragma once
 
 #include "aggregation/base/random.h"
 #include "aggregation/math/element_ops.h"
+#include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/param_span.h"
 #include "clients/protocol/task.h"
 #include "clients/training/training_step.h"
-#include "clients/uploads/upload.h"
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace fedhive::clients {
 
@@ -50,32 +51,50 @@ struct ClientFigures {
     double examples = 0.0;  // seen, written by the host
 };
 
-/// Trains client `client_id` on its shard: step.parameters() is the local model then, whose update, and figures.update with it, the caller
-/// writes or adds to a sum. Nothing waits for a device: steps and start of the result are there, finished() adds the rest.
-///
-/// Shapes   shard: indices of the client's training examples, at least one; global: [P], in the step's memory space.
-/// Order    every random draw is keyed by (seed, purpose, round, client_id): same bits in any worker, at any time.
-/// Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, ClientUpdate.
-ClientResult enqueue_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
-                            std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
-                            ClientFigures& figures);
+/// One of the clients trained at once.
+struct RowClient {
+    std::uint32_t client_id = 0;
+    std::span<const std::uint32_t> shard;  // indices of its training examples, at least one
+    ClientFigures* figures = nullptr;      // written: what comes of its training, and of its update
+};
 
-/// mean = the gradient over all of a client's examples at the global model, with the objective and whatever the step adds to a gradient: one
-/// pass in batches, each weighed by its size; step.parameters() is the global model afterwards.
+/// For each row, the place of its client among those given. Who has the most steps comes first, equal ones in the order given: who has none
+/// left is then in the last rows, which a step leaves out.
+std::vector<std::size_t> places_of_rows(const LocalTraining& plan, std::span<const RowClient> clients);
+
+/// Trains the clients, each on its shard, a step of each of them in every turn: step.parameters_of(k) is client k's local model then, whose update,
+/// and figures.update with it, the caller writes or adds to a sum. Nothing waits for a device: results have steps, the time of gathering and the
+/// start of all; finish() and deal_out_time() add the rest.
 ///
-/// Shapes   as enqueue_client; mean: [trainable].
+/// Shapes   clients: from one to step.num_rows(); results: one each; global: [P], in the step's memory space.
+/// Order    every random draw is keyed by (seed, purpose, round, client_id): same bits in any worker, at any time. Of many clients, dropout follows
+///          the first, and last bits may differ from those of a client alone.
+/// Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, ClientUpdate.
+void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+                     std::span<const RowClient> clients, aggregation::ConstParamSpan global, std::span<ClientResult> results);
+
+/// mean = the gradient over all of a client's examples at the global model, with whatever the step makes of a gradient: one pass in batches, each
+/// weighed by its size; step.parameters() is the global model afterwards.
+///
+/// Shapes   shard: at least one; global: [P], in the step's memory space; mean: [trainable].
 /// Order    the shard's; dropout by (seed, round, client_id), apart from that of the local steps.
 void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                    std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
                    aggregation::ParamSpan mean);
 
-/// The result with its figures, once they are there.
-ClientResult finished(ClientResult result, const ClientFigures& figures);
+/// Finite, norm, hash.
+void tell_update(ClientResult& result, const aggregation::UpdateSummary& update);
 
-/// All of it, with update = local - global of what leaves by the upload chain, where there is one, and the wait.
+/// The result with its figures, once they are there.
+void finish(ClientResult& result, const ClientFigures& figures);
+
+/// The time from the first one's start to now, and that of writing updates, are dealt out by the clients' steps, one after the other.
+void deal_out_time(std::span<ClientResult> results, double update_s = 0.0);
+
+/// All of it for one client, with update = local - global and the wait.
 ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                           std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
-                          aggregation::ParamSpan update, UploadChain* upload = nullptr, const Residual& residual = {});
+                          aggregation::ParamSpan update);
 
 /// Trains client `client_id` on its shard in the model that all workers share (racy_model.h), with the draws and in the order of
 /// train_client; the momentum is the worker's own and begins at 0. No update is written: its norm and hash are 0, and the result is finite

@@ -26,13 +26,15 @@ ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_rank
     for (std::uint64_t pass = 0; pass < plan.local_epochs; ++pass) {
         const auto epoch = static_cast<std::uint32_t>(round * plan.local_epochs + pass);
         const std::vector<std::uint32_t> sample = distributed_sample(num_examples, plan.seed, epoch, rank);
-        step.begin_epoch(sample);
         for (std::size_t first = 0; first < sample.size(); first += plan.batch_size) {
-            step.compute_gradient(
-                std::span(sample).subspan(first, std::min<std::size_t>(plan.batch_size, sample.size() - first)));
+            const std::span<const std::uint32_t> from_here = std::span(sample).subspan(first);
+            const std::size_t size = std::min<std::size_t>(plan.batch_size, from_here.size());
+            const RowBatch batch{
+                from_here.first(size), {start.dropout_seed, static_cast<std::uint32_t>(pass)}, from_here.subspan(size)};
+            step.compute_gradients({&batch, 1});
             sum_over_ranks(step.gradient());
             aggregation::scale(step.gradient(), step.gradient(), 1.0 / rank.size);
-            step.apply_gradient();
+            step.apply_gradients();
             ++result.steps;
         }
         seen += sample.size();
@@ -44,14 +46,10 @@ ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_rank
     aggregation::copy(velocity, step.optimizer_state());
     aggregation::copy(model, step.parameters());
     // The local model is not needed any more: it takes the difference.
-    const aggregation::UpdateSummary summary = aggregation::write_update(step.parameters(), model, global);
-    result.finite = summary.finite ? 1 : 0;
-    result.update_norm = summary.norm;
-    result.update_hash = summary.hash;
+    tell_update(result, aggregation::write_update(step.parameters(), model, global));
+    const bool on_host = model.space == aggregation::MemorySpace::Host;
     result.start_ns = start_ns;
-    const std::int64_t written_ns = now_ns();
-    if (model.space == aggregation::MemorySpace::Host) result.update_s = seconds_between(trained_ns, written_ns);
-    result.seconds = seconds_between(start_ns, written_ns);
+    deal_out_time({&result, 1}, on_host ? seconds_between(trained_ns, now_ns()) : 0.0);
     return result;
 }
 

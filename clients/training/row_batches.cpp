@@ -78,6 +78,10 @@ void RowBatches::list(std::span<const RowBatch> batches, std::size_t size) {
         write_list(batches, size, words_to);
         write_looks(batches, static_cast<std::uint32_t*>(words_to) + looks_at());
     };
+    const auto places = static_cast<std::int64_t>(rows_ * size_);
+    const at::Tensor floats = list_.view(at::kFloat);
+    weights = floats.narrow(0, places, places).view({static_cast<std::int64_t>(rows_), static_cast<std::int64_t>(size_)});
+    counts = floats.narrow(0, 2 * places, static_cast<std::int64_t>(rows_));
     if (device_.is_cpu()) return write(list_.data_ptr());
     // Pinned memory of its own for each step: the device may still be reading the list of a step before, and LibTorch gives that memory out
     // again only when the copy has been made.
@@ -107,9 +111,6 @@ void RowBatches::gather() {
     std::vector<std::int64_t> places{rows, size};
     if (from_.target.kind != TargetKind::Class) places.push_back(from_.target.width);
     targets = all_targets_.narrow(0, 0, rows * size).view(places);
-    const at::Tensor floats = list_.view(at::kFloat);
-    weights = floats.narrow(0, rows * size, rows * size).view({rows, size});
-    counts = floats.narrow(0, 2 * rows * size, rows);
 }
 
 }  // namespace fedhive::clients

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "clients/training/batch_tensors.h"
-#include "clients/training/batched_step.h"
 
 namespace fedhive::clients {
 

@@ -27,14 +27,8 @@ ModelHalf::ModelHalf(aggregation::ParamSpan parameters, aggregation::ParamSpan g
     : parameters_(parameters), gradient_(gradient), optimizer_(optimizer, parameters.size, parameters.space) {}
 
 void ModelHalf::begin(const ClientStart& start) {
-    start_ = start;
     aggregation::copy(parameters_, start.global);
     optimizer_.begin({}, start.objective.lr_factor);
-}
-
-void ModelHalf::add_objective() const {
-    if (start_.objective.proximal_mu != 0.0F)
-        aggregation::add_proximal_gradient(gradient_, parameters_, start_.global, start_.objective.proximal_mu);
 }
 
 void ModelHalf::descend() {
@@ -57,21 +51,22 @@ void SplitClientStep::begin(const ClientStart& start) {
     model_.drop_gradient();
     half_.begin(start);
     seed_generator(model_.device(), start.dropout_seed);
-    batches_.begin(train_, start.dropout_seed);
+    batches_.begin(train_);
 }
 
-void SplitClientStep::compute_gradient(std::span<const std::uint32_t> batch) {
+void SplitClientStep::compute_gradients(std::span<const RowBatch> batches) {
     translated([&] {
+        const RowBatch& batch = only_batch(batches);
+        batches_.expect(train_, batch);
         const at::Tensor examples = batches_.gather(train_, batch).examples;
         const at::Tensor activations = model_.module().forward_layers(examples, 0, cut_.num_layers);
         view_of(channel_.activations(), activations.sizes(), model_).copy_(activations.detach());
         aggregation::synchronize(half_.parameters().space);
-        channel_.send_activations(batch.size());
-        FEDHIVE_CHECK_EQ(channel_.receive_gradient(), batch.size());
+        channel_.send_activations(batch.examples.size());
+        FEDHIVE_CHECK_EQ(channel_.receive_gradient(), batch.examples.size());
         activations.backward(view_of(channel_.gradient(), activations.sizes(), model_));
         model_.take_gradient();
         model_.gradient();  // in one piece, part of which is the half's
-        half_.add_objective();
     });
 }
 
@@ -94,8 +89,9 @@ void SplitServerStep::begin(const ClientStart& start) {
     seed_generator(model_.device(), Stream(start.dropout_seed, Purpose::ServerDropout).next_u64());
 }
 
-void SplitServerStep::compute_gradient(std::span<const std::uint32_t> batch) {
+void SplitServerStep::compute_gradients(std::span<const RowBatch> batches) {
     translated([&] {
+        const std::span<const std::uint32_t> batch = only_batch(batches).examples;
         std::vector<std::int64_t> sizes{static_cast<std::int64_t>(batch.size())};
         sizes.insert(sizes.end(), activation_shape_.begin(), activation_shape_.end());
         const at::Tensor labels = labels_of(batch);
@@ -112,12 +108,11 @@ void SplitServerStep::compute_gradient(std::span<const std::uint32_t> batch) {
         aggregation::synchronize(half_.parameters().space);
         channel_.send_gradient(batch.size());
 
-        half_.add_objective();
         losses_.add(loss, batch.size());
     });
 }
 
-double SplitServerStep::loss_sum() {
+double SplitServerStep::loss_of(std::size_t) {
     return translated([&] { return losses_.sum(); });
 }
 

@@ -26,14 +26,12 @@ public:
     void begin(const ClientStart& start);
     aggregation::ParamSpan gradient() const { return gradient_; }
     aggregation::ParamSpan optimizer_state() { return optimizer_.state(); }
-    void add_objective() const;
     void descend();
 
 private:
     aggregation::ParamSpan parameters_;
     aggregation::ParamSpan gradient_;
     aggregation::ClientOptimizer optimizer_;
-    ClientStart start_;
 };
 
 /// The layers below the cut. parameters() and ClientStart::global are the client's part; the other part of the model is never touched.
@@ -46,14 +44,13 @@ public:
     SplitClientStep(FlatModel& model, const Cut& cut, const ExamplesView& train, const Normalization& normalization,
                     const aggregation::OptimizerOptions& optimizer, SplitChannel& channel);
 
-    aggregation::ParamSpan parameters() override { return half_.parameters(); }
+    aggregation::ParamSpan parameters_of(std::size_t) override { return half_.parameters(); }
     aggregation::ParamSpan gradient() override { return half_.gradient(); }
     aggregation::ParamSpan optimizer_state() override { return half_.optimizer_state(); }
     void begin(const ClientStart& start) override;
-    void begin_epoch(std::span<const std::uint32_t> order) override { batches_.expect(train_, order); }
-    void compute_gradient(std::span<const std::uint32_t> batch) override;
-    void apply_gradient() override { half_.descend(); }
-    double loss_sum() override { return 0.0; }  // the server's half knows it
+    void compute_gradients(std::span<const RowBatch> batches) override;
+    void apply_gradients() override { half_.descend(); }
+    double loss_of(std::size_t) override { return 0.0; }  // the server's half knows it
     double gather_s() const override { return batches_.gather_s(); }
 
 private:
@@ -73,13 +70,13 @@ public:
     SplitServerStep(FlatModel& model, const Cut& cut, const ExamplesView& train, const aggregation::OptimizerOptions& optimizer,
                     SplitChannel& channel);
 
-    aggregation::ParamSpan parameters() override { return half_.parameters(); }
+    aggregation::ParamSpan parameters_of(std::size_t) override { return half_.parameters(); }
     aggregation::ParamSpan gradient() override { return half_.gradient(); }
     aggregation::ParamSpan optimizer_state() override { return half_.optimizer_state(); }
     void begin(const ClientStart& start) override;
-    void compute_gradient(std::span<const std::uint32_t> batch) override;
-    void apply_gradient() override { half_.descend(); }
-    double loss_sum() override;
+    void compute_gradients(std::span<const RowBatch> batches) override;
+    void apply_gradients() override { half_.descend(); }
+    double loss_of(std::size_t row) override;
 
 private:
     at::Tensor labels_of(std::span<const std::uint32_t> batch) const;

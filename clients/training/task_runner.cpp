@@ -4,8 +4,6 @@
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "aggregation/math/vector_ops.h"
-#include "clients/training/batched_training.h"
-#include "clients/training/supervised_batched_step.h"
 
 #include <algorithm>
 #include <numeric>
@@ -20,11 +18,6 @@ FailureKind kind_of(const std::exception& error) {
         return FailureKind::OutOfMemory;
     if (dynamic_cast<const DeviceFault*>(&error) != nullptr) return FailureKind::DeviceError;
     return FailureKind::Exception;
-}
-
-std::size_t first_wanted(std::span<const Member> members) {
-    const auto wanted = std::find_if(members.begin(), members.end(), [](const Member& one) { return one.left_out == 0; });
-    return static_cast<std::size_t>(wanted - members.begin());
 }
 
 }  // namespace
@@ -46,12 +39,14 @@ TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const ag
       own_process_(own_process),
       wait_for_device_(wait_for_device ? std::move(wait_for_device) : [this] { aggregation::synchronize(arena_.space()); }),
       self_(block.worker(worker)),
-      corrected_(plan.control_floats > 0 ? std::make_unique<CorrectedStep>(trainer.step()) : nullptr),
+      supervision_(self_, stopping_, own_process),
       states_(plan.states_descriptor >= 0
                   ? aggregation::ClientStates::open(plan.states_descriptor, dataset.map().num_clients, plan.state_floats)
                   : aggregation::ClientStates()),
       upload_(plan.upload.size > 0 ? UploadChain(plan.upload, model_layout(plan.model)) : UploadChain()),
-      step_(corrected_ ? *corrected_ : trainer.step(), self_, stopping_, own_process),
+      local_step_(trainer.step(), plan.clip_norm),
+      correction_(plan.control_floats > 0 ? &local_step_.add<GradientCorrection>() : nullptr),
+      step_(local_step_, self_, stopping_, own_process),
       slot_sum_(arena.geometry().num_floats - plan.control_floats, arena.space()),
       figures_(arena.space()) {}
 
@@ -124,163 +119,6 @@ void TaskRunner::run(TaskCell& cell) {
     throw Fault(fmt::format("unknown task kind {}", static_cast<std::uint32_t>(cell.task.kind)));
 }
 
-void TaskRunner::train(TaskCell& cell) {
-    const Task task = cell.task;
-    require(task.count >= 1 && task.first < block_.members().size() && task.count <= block_.members().size() - task.first,
-            "last member");
-    const aggregation::ParamSpan slot = arena_.slot(task.slot);
-    const bool several = task.count > 1;
-    figures_.reserve(task.count);
-    const std::int64_t start_ns = now_ns();
-    if (several) slot_sum_.zero_init();
-    WholeClients* const whole = trainer_.whole_clients();
-    const std::uint64_t at_once = std::max<std::uint64_t>(1, whole != nullptr ? whole->num_rows() : plan_.clients_at_once);
-    for (std::uint64_t done = 0; done < task.count; done += at_once) {
-        cell.started_ns.store(now_ns(), std::memory_order_relaxed);  // the deadline is one client's, not the slot's
-        const std::uint64_t count = std::min(at_once, task.count - done);
-        if (whole != nullptr)
-            train_whole(cell, *whole, done, count);
-        else if (count > 1)
-            train_at_once(cell, done, count);
-        else
-            train_one(cell, done);
-    }
-    if (several) slot_sum_.finish(slot);
-    if (one_wait())
-        accept_all(cell, start_ns);
-    else
-        aggregation::synchronize(slot.space);
-}
-
-/// Clients that are trained at once are waited for together, before.
-bool TaskRunner::one_wait() const { return arena_.space() == aggregation::MemorySpace::Cuda && plan_.clients_at_once <= 1; }
-
-void TaskRunner::train_one(TaskCell& cell, std::uint64_t place) {
-    if (block_.members()[cell.task.first + place].left_out != 0)
-        slot_sum_.skip();
-    else
-        train_member(cell.task, cell.task.first + place);
-    cell.members_done.store(place + 1, std::memory_order_relaxed);
-}
-
-void TaskRunner::train_member(const Task& task, std::uint64_t member) {
-    const std::uint32_t client_id = client_of(member);
-    const aggregation::ConstParamSpan region = arena_.global(task.global_index), global = model_of(region);
-    const aggregation::ParamSpan slot = model_of(arena_.slot(task.slot));
-    ClientFigures& figures = figures_[member - task.first];
-    ClientResult& result = block_.results()[member];
-    step_.expect(block_.members()[member].fault);
-    if (corrected_)
-        corrected_->correct(control_of(region), states_.clients() > 0 ? states_.of(client_id) : aggregation::ConstParamSpan());
-    const LocalTraining training = plan_.training.of_repeat(task.repeat);
-    result = enqueue_client(step_, training, task.objective, task.round, client_id, dataset_.shard(client_id), global, figures);
-    const std::int64_t trained_ns = now_ns();
-    upload_.apply(step_.parameters(), global, training.seed, task.round, client_id, residual_of(task, client_id));
-    if (task.count > 1)
-        slot_sum_.add_update(step_.parameters(), global, block_.members()[member].weight, figures.update);
-    else
-        aggregation::write_update(slot, step_.parameters(), global, figures.update);
-    if (corrected_) write_control_change(task, training, client_id, result.steps);
-    if (slot.space == aggregation::MemorySpace::Host) result.update_s = seconds_between(trained_ns, now_ns());
-    if (!one_wait()) {
-        aggregation::synchronize(slot.space);
-        accept(member, finished(result, figures));
-    }
-    if (task.payload == Payload::Model) aggregation::copy(slot, step_.parameters());
-    step_.update_written();
-}
-
-/// Where an upload chain keeps one, the client has the slot for itself.
-Residual TaskRunner::residual_of(const Task& task, std::uint32_t client_id) const {
-    if (plan_.arena.kept_floats == 0) return {};
-    return {states_.of(client_id), arena_.kept(task.slot)};
-}
-
-/// c_k^+ - c_k, behind the update in the slot.
-void TaskRunner::write_control_change(const Task& task, const LocalTraining& training, std::uint32_t client_id,
-                                      std::uint64_t steps) {
-    const aggregation::ConstParamSpan region = arena_.global(task.global_index), control = control_of(region);
-    const aggregation::ParamSpan change = control_of(arena_.slot(task.slot));
-    if (plan_.control_variates == aggregation::ControlVariates::BySteps) {
-        const aggregation::ConstParamSpan update = model_of(arena_.slot(task.slot)).first(plan_.control_floats);
-        return aggregation::write_control_change(change, update, control, steps, client_rate(task));
-    }
-    // The step's gradients are corrected: their mean is g + c - c_k, and g is what the client keeps.
-    mean_gradient(step_, training, task.objective, task.round, client_id, dataset_.shard(client_id), model_of(region), change);
-    aggregation::add_scaled(change, control, -1.0);
-}
-
-/// Of plain SGD, whose steps alone tell of gradients.
-float TaskRunner::client_rate(const Task& task) const {
-    return std::get<aggregation::SgdOptions>(plan_.optimizer).lr * task.objective.lr_factor;
-}
-
-/// Who is left out keeps its row, and is trained for nobody, so that the others' bits stay.
-void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count) {
-    const Task task = cell.task;
-    const std::span<const Member> members = block_.members().subspan(task.first + first, count);
-    if (first_wanted(members) == count) {
-        for (std::uint64_t place = 0; place < count; ++place) slot_sum_.skip();
-        return cell.members_done.store(first + count, std::memory_order_relaxed);
-    }
-    std::vector<RowClient> clients;
-    for (std::uint64_t place = 0; place < count; ++place) {
-        const std::uint32_t client_id = client_of(task.first + first + place);
-        clients.push_back({client_id, dataset_.shard(client_id)});
-    }
-    const std::vector<std::size_t> place_of = places_of_rows(plan_.training, clients);
-    std::vector<std::size_t> row_of(count);
-    std::vector<RowClient> rows;
-    std::vector<InjectedFault> faults;
-    for (const std::size_t place : place_of) {
-        row_of[place] = rows.size();
-        rows.push_back(clients[place]);
-        faults.push_back(members[place].left_out != 0 ? InjectedFault{} : members[place].fault);
-    }
-    const auto blame = [&](std::size_t row) { cell.members_done.store(first + place_of[row], std::memory_order_relaxed); };
-    const std::size_t blamed_row = row_of[first_wanted(members)];
-    blame(blamed_row);
-    SupervisedBatchedStep step(trainer_.batched_step(), self_, stopping_, own_process_);
-    step.expect(std::move(faults), blamed_row, blame);
-    const std::vector<ClientResult> results =
-        train_clients(step, plan_.training, task.objective, task.round, rows, arena_.global(task.global_index), &upload_);
-    for (std::uint64_t place = 0; place < count; ++place) {
-        const std::size_t row = row_of[place];
-        blame(row);
-        if (members[place].left_out != 0) {
-            slot_sum_.skip();
-            continue;
-        }
-        accept(task.first + first + place, results[row]);
-        slot_sum_.add(step.parameters(row), members[place].weight);
-        step.update_written(row);
-    }
-    cell.members_done.store(first + count, std::memory_order_relaxed);
-}
-
-/// On a device the figures of all members come at once, when the task's work is done: the one wait of the task. Only its time is known then;
-/// each member's is its share of the local steps.
-void TaskRunner::accept_all(TaskCell& cell, std::int64_t start_ns) {
-    const Task task = cell.task;
-    cell.started_ns.store(now_ns(), std::memory_order_relaxed);
-    aggregation::synchronize(arena_.space());
-    const double seconds = seconds_between(start_ns, now_ns());
-    std::vector<std::uint64_t> members;
-    std::uint64_t steps = 0;
-    for (std::uint64_t i = task.first; i < task.first + task.count; ++i) {
-        if (block_.members()[i].left_out != 0) continue;
-        members.push_back(i);
-        steps += block_.results()[i].steps;
-    }
-    for (const std::uint64_t i : members) {
-        cell.members_done.store(i - task.first, std::memory_order_relaxed);  // should it be to blame
-        ClientResult result = finished(block_.results()[i], figures_[i - task.first]);
-        result.seconds = seconds * static_cast<double>(result.steps) / static_cast<double>(steps);
-        accept(i, result);
-    }
-    cell.members_done.store(task.count, std::memory_order_relaxed);
-}
-
 std::uint32_t TaskRunner::client_of(std::uint64_t member) const {
     require(member < block_.members().size(), "member");
     const std::uint32_t client_id = block_.members()[member].client_id;
@@ -308,54 +146,44 @@ aggregation::UpdateSummary TaskRunner::summary_of(aggregation::ParamSpan slot) {
     return aggregation::write_update(slot, slot, zeros_.span().first(slot.size));
 }
 
-/// The batch of one of the client's local steps, in the order that train_client would take them.
-std::span<const std::uint32_t> TaskRunner::batch_of(const Task& task, std::uint32_t client_id) {
-    const std::span<const std::uint32_t> shard = dataset_.shard(client_id);
-    const std::uint64_t per_epoch = plan_.training.steps_of_epoch(shard.size());
-    const std::uint64_t epoch = task.step / per_epoch;
-    EpochOrder& order = orders_[client_id];
-    if (order.examples.empty() || order.round != task.round || order.epoch != epoch) {
-        order = {task.round, epoch, {shard.begin(), shard.end()}};
-        Stream shuffling(plan_.training.seed, Purpose::Shuffle, task.round, client_id);
-        for (std::uint64_t i = 0; i <= epoch; ++i) shuffle(std::span(order.examples), shuffling);
+/// The batch of one of the client's local steps, in the order that enqueue_clients would take them.
+RowBatch TaskRunner::batch_of(const Task& task, std::uint32_t client_id) {
+    auto found = batches_.find(client_id);
+    if (found == batches_.end() || found->second.round != task.round) {
+        const LocalBatches of_round(plan_.training, task.round, client_id, dataset_.shard(client_id));
+        found = batches_.insert_or_assign(client_id, RoundBatches{task.round, of_round}).first;
     }
-    const std::size_t first = task.step % per_epoch * plan_.training.batch_size;
-    return std::span<const std::uint32_t>(order.examples)
-        .subspan(first, std::min<std::size_t>(plan_.training.batch_size, shard.size() - first));
+    return found->second.batches.at(task.step);
 }
 
 /// Dropout is keyed by the step too: whoever computes it, whatever was computed before.
 void TaskRunner::compute_gradient(const Task& task) {
     const std::int64_t start_ns = now_ns();
     const std::uint32_t client_id = client_of(task.first);
-    const std::span<const std::uint32_t> batch = batch_of(task, client_id);
+    RowBatch batch = batch_of(task, client_id);
     ClientStart start;
     start.global = arena_.global(task.global_index);
     start.objective = task.objective;
-    const std::uint64_t of_client = Stream(plan_.training.seed, Purpose::Dropout, task.round, client_id).next_u64();
-    start.dropout_seed = Stream(of_client, Purpose::Dropout, static_cast<std::uint32_t>(task.step)).next_u64();
+    start.dropout_seed = Stream(batch.look.seed, Purpose::Dropout, static_cast<std::uint32_t>(task.step)).next_u64();
+    batch.look = {start.dropout_seed, 0};
+    batch.coming = {};  // the next step is anybody's
     step_.expect(block_.members()[task.first].fault);
     const double gather_s = step_.gather_s();
     step_.begin(start);
-    step_.compute_gradient(batch);
+    step_.compute_gradients({&batch, 1});
 
     const std::int64_t computed_ns = now_ns();
     const aggregation::ParamSpan slot = arena_.slot(task.slot);
     const aggregation::ParamSpan gradient = step_.gradient();
     aggregation::set_zero(slot);
     aggregation::copy(slot.first(gradient.size), gradient);
-    const aggregation::UpdateSummary summary = summary_of(slot);
-    const std::int64_t written_ns = now_ns();
-    const bool on_host = slot.space == aggregation::MemorySpace::Host;
-    accept(task.first, {.steps = 1,
-                        .train_loss = step_.loss_sum() / static_cast<double>(batch.size()),
-                        .update_norm = summary.norm,
-                        .update_hash = summary.hash,
-                        .finite = summary.finite ? 1U : 0U,
-                        .seconds = seconds_between(start_ns, now_ns()),
+    ClientResult result{.steps = 1,
+                        .train_loss = step_.loss_sum() / static_cast<double>(batch.examples.size()),
                         .gather_s = step_.gather_s() - gather_s,
-                        .update_s = on_host ? seconds_between(computed_ns, written_ns) : 0.0,
-                        .start_ns = start_ns});
+                        .start_ns = start_ns};
+    tell_update(result, summary_of(slot));
+    deal_out_time({&result, 1}, on_device() ? 0.0 : seconds_between(computed_ns, now_ns()));
+    accept(task.first, result);
     step_.update_written();
 }
 

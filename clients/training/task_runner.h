@@ -8,24 +8,51 @@
 #include "clients/data/shared_dataset.h"
 #include "clients/protocol/control_block.h"
 #include "clients/protocol/round_barrier.h"
-#include "clients/training/corrected_step.h"
+#include "clients/training/local_batches.h"
+#include "clients/training/local_step.h"
 #include "clients/training/local_training.h"
 #include "clients/training/supervised_step.h"
 #include "clients/training/trainer.h"
 #include "clients/training/worker_plan.h"
+#include "clients/uploads/upload.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace fedhive::clients {
 
-/// A client's examples in the order of one local epoch.
-struct EpochOrder {
+/// Members of a slot that are trained at once.
+struct Rows {
+    std::vector<RowClient> clients;
+    std::vector<std::uint64_t> places;  // of each row's client among the task's members
+    std::vector<InjectedFault> faults;
+    std::vector<ClientResult> results;
+
+    void clear() {
+        clients.clear();
+        places.clear();
+        faults.clear();
+        results.clear();
+    }
+    void add(std::uint64_t place, const RowClient& client, const InjectedFault& fault) {
+        clients.push_back(client);
+        places.push_back(place);
+        faults.push_back(fault);
+        results.emplace_back();
+    }
+    std::size_t row_of(std::uint64_t place) const {
+        return static_cast<std::size_t>(std::find(places.begin(), places.end(), place) - places.begin());
+    }
+};
+
+/// The batches of one of the clients whose steps come one by one.
+struct RoundBatches {
     std::uint32_t round = 0;
-    std::uint64_t epoch = 0;
-    std::vector<std::uint32_t> examples;
+    LocalBatches batches;
 };
 
 class TaskRunner {
@@ -46,12 +73,16 @@ private:
     bool withdrawn() const;
     void run(TaskCell& cell);
     void train(TaskCell& cell);
-    void train_one(TaskCell& cell, std::uint64_t place);
-    bool one_wait() const;
-    void accept_all(TaskCell& cell, std::int64_t start_ns);
-    void train_member(const Task& task, std::uint64_t member);
+    std::uint64_t members_at_once() const;
     void train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count);
-    void train_whole(TaskCell& cell, WholeClients& whole, std::uint64_t first, std::uint64_t count);
+    void seat(const Task& task, std::uint64_t first, std::uint64_t count);
+    void train_rows(TaskCell& cell, SupervisedStep& step, const LocalTraining& training);
+    void train_whole(const Task& task, WholeClients& whole, const LocalTraining& training);
+    void leave(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training);
+    void accept_rows(TaskCell& cell, double update_s);
+    void accept_all(TaskCell& cell);
+    SupervisedStep& step_at_once();
+    bool on_device() const { return arena_.space() == aggregation::MemorySpace::Cuda; }
     void compute_gradient(const Task& task);
     void train_in_place(const Task& task);
     std::function<bool()> stopping_or_gathering(TaskCell& cell, const bool& gathered) const;
@@ -75,7 +106,7 @@ private:
     void write_control_change(const Task& task, const LocalTraining& training, std::uint32_t client_id, std::uint64_t steps);
     float client_rate(const Task& task) const;
     std::uint32_t client_of(std::uint64_t member) const;
-    std::span<const std::uint32_t> batch_of(const Task& task, std::uint32_t client_id);
+    RowBatch batch_of(const Task& task, std::uint32_t client_id);
     void accept(std::uint64_t member, const ClientResult& result);
     TaskFailed not_finite(const char* what, std::uint64_t member) const;
     aggregation::UpdateSummary summary_of(aggregation::ParamSpan slot);
@@ -91,16 +122,21 @@ private:
     bool own_process_;
     std::function<void()> wait_for_device_;
     WorkerCell& self_;
-    std::unique_ptr<CorrectedStep> corrected_;  // where control variates travel
+    Supervision supervision_;
     aggregation::ClientStates states_;
     UploadChain upload_;
+    LocalStep local_step_;
+    GradientCorrection* correction_;  // where control variates travel
     SupervisedStep step_;
+    std::optional<LocalStep> local_step_at_once_;  // once it is asked for …
+    std::optional<SupervisedStep> step_at_once_;   // … and around it
+    Rows rows_;
     aggregation::SlotSum slot_sum_;
     aggregation::PinnedArray<ClientFigures> figures_;  // of the members of the slot
     aggregation::ParamBuffer zeros_;                   // what a slot differs from where it holds no update
     aggregation::ParamBuffer velocity_;                // a replica's momentum, until it is handed over
     std::unique_ptr<aggregation::Aggregator> rule_;    // of the last range
-    std::map<std::uint32_t, EpochOrder> orders_;       // by client, of those whose steps come one by one
+    std::map<std::uint32_t, RoundBatches> batches_;    // by client, of those whose steps come one by one
 };
 
 }  // namespace fedhive::clients

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "aggregation/base/error.h"
-#include "clients/training/batched_step.h"
 #include "clients/training/split_channel.h"
 #include "clients/training/training_step.h"
 #include "clients/training/whole_clients.h"
@@ -20,11 +19,13 @@ struct Trainer {
     Trainer(const Trainer&) = delete;
     Trainer& operator=(const Trainer&) = delete;
     virtual ~Trainer() = default;
+    /// Of one client at a time.
     virtual TrainingStep& step() = 0;
-    virtual Evaluation& evaluation() = 0;
 
     /// Of as many clients at once as the plan says.
-    virtual BatchedStep& batched_step() { throw Fault("this trainer trains one client at a time"); }
+    virtual TrainingStep& step_at_once() { throw Fault("this trainer trains one client at a time"); }
+
+    virtual Evaluation& evaluation() = 0;
 
     /// For whole clients at once; null where they are trained step by step.
     virtual WholeClients* whole_clients() { return nullptr; }

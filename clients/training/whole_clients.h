@@ -22,12 +22,6 @@ constexpr std::size_t rows_at_once(std::size_t num_floats) {
     return std::bit_floor(std::clamp<std::size_t>(rows, 1, kBlocksAtOnce));
 }
 
-struct WholeClient {
-    std::uint32_t client_id = 0;
-    std::span<const std::uint32_t> shard;  // indices of its training examples, at least one
-    double* loss_sum = nullptr;  // written: the sum over its steps of mean loss times size; read once the device is done
-};
-
 class WholeClients {
 public:
     WholeClients() = default;
@@ -38,15 +32,16 @@ public:
     /// The most clients at once.
     virtual std::size_t num_rows() const = 0;
 
-    /// Enqueues all local steps of all of them; parameters(k) is then client k's local model.
+    /// enqueue_clients() without a step: parameters_of(k) is then client k's local model.
     ///
-    /// Shapes   clients: at most num_rows(); global: [P], in the device's memory.
-    /// Order    a client's bits are those of train_client() with the trainer's step, whoever is trained beside it.
+    /// Shapes   clients: at most num_rows(); results: one each; global: [P], in the device's memory.
+    /// Order    a client's bits are those of the trainer's step, whoever is trained beside it.
     virtual void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round,
-                       std::span<const WholeClient> clients, aggregation::ConstParamSpan global) = 0;
+                       std::span<const RowClient> clients, aggregation::ConstParamSpan global,
+                       std::span<ClientResult> results) = 0;
 
     /// A row's local model, [P]; written over by the next train().
-    virtual aggregation::ParamSpan parameters(std::size_t row) = 0;
+    virtual aggregation::ParamSpan parameters_of(std::size_t row) = 0;
 };
 
 }  // namespace fedhive::clients

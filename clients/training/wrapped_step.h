@@ -10,15 +10,16 @@ public:
     /// The other step must outlive it.
     explicit WrappedStep(TrainingStep& step) : step_(step) {}
 
-    aggregation::ParamSpan parameters() override { return step_.parameters(); }
+    std::size_t num_rows() const override { return step_.num_rows(); }
+    aggregation::ParamSpan parameters_of(std::size_t row) override { return step_.parameters_of(row); }
     aggregation::ParamSpan gradient() override { return step_.gradient(); }
     aggregation::ParamSpan optimizer_state() override { return step_.optimizer_state(); }
+    void for_each_piece(const std::function<void(const GradientPiece&)>& work) override { step_.for_each_piece(work); }
     void begin(const ClientStart& start) override { step_.begin(start); }
-    void begin_epoch(std::span<const std::uint32_t> order) override { step_.begin_epoch(order); }
-    void compute_gradient(std::span<const std::uint32_t> batch) override { step_.compute_gradient(batch); }
-    void apply_gradient() override { step_.apply_gradient(); }
-    double loss_sum() override { return step_.loss_sum(); }
-    void loss_sum_into(double& to) override { step_.loss_sum_into(to); }
+    void compute_gradients(std::span<const RowBatch> batches) override { step_.compute_gradients(batches); }
+    void apply_gradients() override { step_.apply_gradients(); }
+    double loss_of(std::size_t row) override { return step_.loss_of(row); }
+    void loss_into(double& to, std::size_t row) override { step_.loss_into(to, row); }
     double gather_s() const override { return step_.gather_s(); }
 
 protected:

@@ -82,7 +82,7 @@ def sources(tree, name):
     return [os.path.relpath(target, tree.root) for target in re.findall(r'^#include "(.*)"', (tree.root / name).read_text(), flags=re.MULTILINE)]
 
 
-CUDA_ONLY = ("clients/training/step_graphs.cpp", "clients/training/graph_step.cpp", "clients/training/graph_batched_step.cpp",
+CUDA_ONLY = ("clients/training/recorded_step.cpp",
              "tests/bench/ideal_gpu.cpp")
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
 

@@ -1,11 +1,11 @@
 #include "sim/app/replay.h"
 
 #include "aggregation/base/error.h"
-#include "clients/training/batched_training.h"
-#include "clients/training/corrected_step.h"
+#include "aggregation/math/vector_ops.h"
+#include "aggregation/memory/pinned_array.h"
 #include "clients/training/engine.h"
+#include "clients/training/local_step.h"
 #include "clients/training/local_training.h"
-#include "clients/training/wrapped_step.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/record/run_record.h"
 #include "sim/run/resume.h"
@@ -20,48 +20,22 @@ namespace {
 
 using Say = std::function<void(const std::string&)>;
 
-/// Tells the loss of every step; between steps it can be interrupted.
+/// Tells the loss of every step of a row; between steps it can be interrupted.
 class LoggedStep final : public clients::WrappedStep {
 public:
-    LoggedStep(clients::TrainingStep& step, const Say& say) : WrappedStep(step), say_(say) {}
+    LoggedStep(clients::TrainingStep& step, std::size_t row, const Say& say) : WrappedStep(step), row_(row), say_(say) {}
 
-    void compute_gradient(std::span<const std::uint32_t> batch) override {
-        clients::throw_if_interrupted();
-        const double before = loss_sum();
-        inner().compute_gradient(batch);
-        const double loss = (loss_sum() - before) / static_cast<double>(batch.size());
-        say_(fmt::format("step {:>6}  batch {:>5}  loss {:.6f}", ++count_, batch.size(), loss));
-    }
-
-private:
-    const Say& say_;
-    std::uint64_t count_ = 0;
-};
-
-/// The same of one row, where many clients are trained at once.
-class LoggedRow final : public clients::BatchedStep {
-public:
-    LoggedRow(clients::BatchedStep& step, std::size_t row, const Say& say) : step_(step), row_(row), say_(say) {}
-
-    std::size_t num_rows() const override { return step_.num_rows(); }
-    aggregation::ParamSpan parameters(std::size_t row) override { return step_.parameters(row); }
-    void begin(const clients::BatchedStart& start) override { step_.begin(start); }
-    void apply_gradients() override { step_.apply_gradients(); }
-    void loss_sums(std::span<double> sums) override { step_.loss_sums(sums); }
     void compute_gradients(std::span<const clients::RowBatch> batches) override {
         clients::throw_if_interrupted();
-        std::vector<double> before(batches.size()), after(batches.size());
-        step_.loss_sums(before);
-        step_.compute_gradients(batches);
-        step_.loss_sums(after);
+        const double before = loss_of(row_);
+        inner().compute_gradients(batches);
         const std::size_t size = batches[row_].examples.size();
         if (size == 0) return;
-        say_(fmt::format("step {:>6}  batch {:>5}  loss {:.6f}", ++count_, size,
-                         (after[row_] - before[row_]) / static_cast<double>(size)));
+        const double loss = (loss_of(row_) - before) / static_cast<double>(size);
+        say_(fmt::format("step {:>6}  batch {:>5}  loss {:.6f}", ++count_, size, loss));
     }
 
 private:
-    clients::BatchedStep& step_;
     std::size_t row_;
     const Say& say_;
     std::uint64_t count_ = 0;
@@ -148,50 +122,50 @@ std::string run_recorded_rounds(Experiment& run, const std::vector<RecordedRound
     return difference;
 }
 
-clients::ClientResult train_alone(const Experiment& run, clients::TrainingStep& of, const RecordedClient& recorded,
-                                  std::uint32_t round, const clients::RowClient& client, const Say& say) {
-    LoggedStep step(of, say);
-    clients::UploadChain upload(run.worker_plan.upload, run.layout);
-    const clients::Residual residual{
-        run.config.keeps_residual() ? run.client_states.of(client.client_id) : aggregation::ConstParamSpan(), {}};
-    return clients::train_client(step, run.worker_plan.training.of_repeat(recorded.repeat), run.strategy.objective_in(round),
-                                 round, client.client_id, client.shard, run.server.model(),
-                                 run.arena->slot(0).first(run.layout.num_floats()), &upload, residual);
+/// The client, with those of its cohort that it was trained at once with: they share a step's shape.
+std::vector<clients::RowClient> rows_with(const Experiment& run, const std::vector<RecordedClient>& cohort,
+                                          std::uint32_t client_id) {
+    std::size_t place = 0;
+    while (cohort[place].client_id != client_id) ++place;
+    const std::size_t at_once = run.worker_plan.clients_at_once, first = place - place % at_once;
+    std::vector<clients::RowClient> together, rows;
+    for (std::size_t i = first; i < std::min(cohort.size(), first + at_once); ++i)
+        together.push_back({cohort[i].client_id, run.dataset.shard(cohort[i].client_id)});
+    for (const std::size_t other : clients::places_of_rows(run.worker_plan.training, together)) rows.push_back(together[other]);
+    return rows;
 }
 
-/// Where clients are trained at once, with those of its cohort that it was trained with: they share a batched step's shape.
-clients::ClientResult train_recorded(const Experiment& run, const ReplayOptions& options,
-                                     const std::vector<RecordedClient>& cohort, const RecordedClient& recorded,
-                                     const Say& say) {
-    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset, run.arena->frozen());
+clients::ClientResult train_recorded(const Experiment& run, const std::vector<RecordedClient>& cohort,
+                                     const RecordedClient& recorded, const Say& say) {
+    const std::uint32_t id = recorded.client_id;
     const auto round = static_cast<std::uint32_t>(recorded.sent_round - 1);
-    std::size_t place = 0;
-    while (cohort[place].client_id != options.client) ++place;
-    const std::size_t first = place - place % run.worker_plan.clients_at_once;
-    std::vector<clients::RowClient> together;
-    for (std::size_t i = first; i < std::min<std::size_t>(cohort.size(), first + run.worker_plan.clients_at_once); ++i) {
-        const std::uint32_t id = cohort[i].client_id;
-        together.push_back({id, run.dataset.shard(id)});
-    }
-    if (together.size() > 1) {
-        std::vector<clients::RowClient> rows;
-        std::size_t its_row = 0;
-        for (const std::size_t other : clients::places_of_rows(run.worker_plan.training, together)) {
-            if (first + other == place) its_row = rows.size();
-            rows.push_back(together[other]);
-        }
-        LoggedRow step(trainer->batched_step(), its_row, say);
-        clients::UploadChain upload(run.worker_plan.upload, run.layout);
-        return clients::train_clients(step, run.worker_plan.training, run.strategy.objective_in(round), round, rows,
-                                      run.server.model(), &upload)[its_row];
-    }
-    if (run.strategy.keeps_control_variates()) {
-        clients::CorrectedStep corrected(trainer->step());
-        corrected.correct(run.server.region().part(run.layout.num_floats(), run.client_states.floats()),
-                          run.client_states.of(together[0].client_id));
-        return train_alone(run, corrected, recorded, round, together[0], say);
-    }
-    return train_alone(run, trainer->step(), recorded, round, together[0], say);
+    const clients::LocalTraining training = run.worker_plan.training.of_repeat(recorded.repeat);
+    const aggregation::ConstParamSpan global = run.server.model();
+    std::vector<clients::RowClient> rows = rows_with(run, cohort, id);
+    const auto its = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.client_id == id; });
+    const auto row = static_cast<std::size_t>(its - rows.begin());
+
+    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset, run.arena->frozen());
+    clients::LocalStep local(rows.size() > 1 ? trainer->step_at_once() : trainer->step(), run.worker_plan.clip_norm);
+    if (run.strategy.keeps_control_variates())
+        local.add<clients::GradientCorrection>().set(
+            run.server.region().part(run.layout.num_floats(), run.client_states.floats()), run.client_states.of(id));
+    LoggedStep step(local, row, say);
+
+    aggregation::PinnedArray<clients::ClientFigures> figures(global.space);
+    figures.reserve(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].figures = &figures[i];
+    std::vector<clients::ClientResult> results(rows.size());
+    clients::enqueue_clients(step, training, run.strategy.objective_in(round), round, rows, global, results);
+    const aggregation::ParamSpan trained = step.parameters_of(row);
+    const bool keeps = run.config.keeps_residual();
+    clients::UploadChain(run.worker_plan.upload, run.layout)
+        .apply(trained, global, training.seed, round, id,
+               {keeps ? run.client_states.of(id) : aggregation::ConstParamSpan(), {}});
+    aggregation::write_update(trained, trained, global, figures[row].update);
+    aggregation::synchronize(global.space);
+    clients::finish(results[row], figures[row]);
+    return results[row];
 }
 
 std::vector<std::string> replayed_modes() {
@@ -222,7 +196,7 @@ bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& 
                         : fmt::format(", rounds {} to {} run again", first + 1, recorded.sent_round - 1)));
     const std::string difference = run_recorded_rounds(run, record, recorded.sent_round - 1);
     const clients::ClientResult result =
-        train_recorded(run, options, record[static_cast<std::size_t>(options.round - 1)].clients, recorded, say);
+        train_recorded(run, record[static_cast<std::size_t>(options.round - 1)].clients, recorded, say);
     if (result.update_hash == recorded.update_hash) {
         say(fmt::format("update_hash {:016x}: the bits of the run", result.update_hash));
         return true;

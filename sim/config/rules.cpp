@@ -140,14 +140,6 @@ void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mod
         throw source.error("training.optimizer.name",
                            fmt::format("clients trained at once step by SGD; allowed with clients_at_once above 1: {}, not {}",
                                        fmt::join(aggregation::optimizers_with_sgd_steps(), ", "), training.optimizer.name));
-    if (at_once > 1 && training.clip_norm)
-        throw source.error("training.clip_norm",
-                           "gradients of clients trained at once are not clipped; leave it out, or "
-                           "allowed with it: clients_at_once 1");
-    if (at_once > 1 && training.graph && (training.lr_schedule.name != "constant" || training.lr_schedule.warmup_rounds > 0))
-        throw source.error("training.lr_schedule",
-                           "with clients_at_once above 1 and graph the rate is recorded once; allowed: "
-                           "constant without a warm-up, or graph false");
     if (at_once > 1 && training.precision != "f32")
         throw source.error("training.precision",
                            "clients trained at once have only one; allowed with clients_at_once above 1: f32");

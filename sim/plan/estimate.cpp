@@ -2,6 +2,7 @@
 
 #include "aggregation/base/clock.h"
 #include "clients/training/engine.h"
+#include "clients/training/local_step.h"
 #include "sim/plan/experiment.h"
 #include "sim/plan/experiment_model.h"
 #include "sim/plan/memory_plan.h"
@@ -42,33 +43,19 @@ std::span<const std::uint32_t> first_batch(const Experiment& run, std::size_t cl
 /// A local step of the first clients, as many as are trained at once, ready to be taken.
 struct FirstStep {
     FirstStep(const Experiment& run, clients::Trainer& trainer)
-        : clients(std::min<std::size_t>(run.worker_plan.clients_at_once, static_cast<std::size_t>(run.config.cohort_size()))) {
-        if (clients > 1)
-            take = of_many(run, trainer.batched_step(), clients);
-        else
-            take = of_one(run, trainer.step());
+        : clients(std::min<std::size_t>(run.worker_plan.clients_at_once, static_cast<std::size_t>(run.config.cohort_size()))),
+          step(clients > 1 ? trainer.step_at_once() : trainer.step(), run.worker_plan.clip_norm) {
+        clients::ClientStart start;
+        start.rows = clients;
+        start.global = run.server.model();
+        step.begin(start);
+        for (std::size_t row = 0; row < clients; ++row) batches.push_back({first_batch(run, row)});
     }
+    void take() { step.step_rows(batches); }
 
     std::size_t clients;
-    std::function<void()> take;
-
-private:
-    static std::function<void()> of_one(const Experiment& run, clients::TrainingStep& step) {
-        clients::ClientStart start;
-        start.global = run.server.model();
-        step.begin(start);
-        return [&step, batch = first_batch(run, 0)] { step.step(batch); };
-    }
-
-    static std::function<void()> of_many(const Experiment& run, clients::BatchedStep& step, std::size_t rows) {
-        clients::BatchedStart start;
-        start.rows = rows;
-        start.global = run.server.model();
-        step.begin(start);
-        std::vector<clients::RowBatch> batches;
-        for (std::size_t row = 0; row < rows; ++row) batches.push_back({first_batch(run, row)});
-        return [&step, batches] { step.step(batches); };
-    }
+    clients::LocalStep step;
+    std::vector<clients::RowBatch> batches;
 };
 
 /// On the clients' own examples, in all rounds.
@@ -86,8 +73,8 @@ double clients_evaluation_s(const Experiment& run, double one_step_s, double one
 
 double core_seconds(const Experiment& run) {
     const auto trainer = clients::make_trainer(run.worker_plan, run.dataset, run.arena->frozen());
-    const FirstStep step(run, *trainer);
-    const double one_step = seconds_each(step.take) / static_cast<double>(step.clients);
+    FirstStep step(run, *trainer);
+    const double one_step = seconds_each([&] { step.take(); }) / static_cast<double>(step.clients);
     const aggregation::ConstParamSpan global = run.server.model();
     const std::uint64_t num_test = run.dataset.map().num_test;
     const std::uint64_t chunk = std::min(num_test, static_cast<std::uint64_t>(run.config.evaluation.chunk_size));
@@ -146,7 +133,7 @@ double steps_per_round(const Experiment& run) {
 
 StepTime time_of_step(const Experiment& run, double short_s) {
     const auto trainer = clients::make_trainer(run.worker_plan, run.dataset, run.arena->frozen());
-    const FirstStep step(run, *trainer);
+    FirstStep step(run, *trainer);
     const auto clients = static_cast<double>(step.clients);
     const std::int64_t start_ns = now_ns();
     step.take();
@@ -154,7 +141,7 @@ StepTime time_of_step(const Experiment& run, double short_s) {
     if (first_s < short_s) return {first_s, false};
     const std::int64_t timed_ns = now_ns();
     const std::clock_t cpu = std::clock();
-    const double seconds = seconds_each(step.take) / clients;
+    const double seconds = seconds_each([&] { step.take(); }) / clients;
     const double cpu_s = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
     return {seconds, cpu_s < 0.8 * seconds_between(timed_ns, now_ns())};
 }

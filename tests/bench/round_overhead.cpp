@@ -23,13 +23,13 @@ namespace {
 /// Trains nothing: the round itself is what is measured.
 struct NoTrainer final : clients::Trainer {
     struct Step final : clients::TrainingStep {
-        aggregation::ParamSpan parameters() override { return {}; }
+        aggregation::ParamSpan parameters_of(std::size_t) override { return {}; }
         void begin(const clients::ClientStart&) override {}
         aggregation::ParamSpan gradient() override { return {}; }
         aggregation::ParamSpan optimizer_state() override { return {}; }
-        void compute_gradient(std::span<const std::uint32_t>) override {}
-        void apply_gradient() override {}
-        double loss_sum() override { return 0.0; }
+        void compute_gradients(std::span<const clients::RowBatch>) override {}
+        void apply_gradients() override {}
+        double loss_of(std::size_t) override { return 0.0; }
     } nothing;
     struct Never final : clients::Evaluation {
         void begin(aggregation::ConstParamSpan) override {}

@@ -1,6 +1,7 @@
 // What every local step promises (clients/training/training_step.h), whoever computes it, for whatever model, in either memory.
 #pragma once
 
+#include "clients/training/local_step.h"
 #include "clients/training/training_step.h"
 #include "tests/aggregation/spans.h"
 
@@ -26,6 +27,7 @@ using aggregation::testing::upload;
 struct StepUnderTest {
     std::function<std::shared_ptr<clients::TrainingStep>(const OptimizerOptions&)> make;  // for batches of 16 at most
     aggregation::ParamBuffer start;                                                       // [P], from where clients start
+    bool with_rules = false;                                                              // it is a LocalStep already
 
     aggregation::MemorySpace space() const { return start.span().space; }
     Floats global() const { return download(start); }
@@ -84,9 +86,10 @@ struct Epoch {
 
     explicit Epoch(clients::TrainingStep& step) {
         const auto order = examples(3, 39);
-        step.begin_epoch(order);
-        for (const auto& [first, count] : {std::pair<std::size_t, std::size_t>{0, 16}, {16, 16}, {32, 7}})
-            step.step(std::span(order).subspan(first, count));
+        for (const auto& [first, count] : {std::pair<std::size_t, std::size_t>{0, 16}, {16, 16}, {32, 7}}) {
+            const clients::RowBatch batch{std::span(order).subspan(first, count), {}, std::span(order).subspan(first + count)};
+            step.step_rows({&batch, 1});
+        }
         parameters = download(step.parameters());
         state = download(step.optimizer_state());
         loss_sum = step.loss_sum();
@@ -165,7 +168,7 @@ inline void step_is_that_of_the_optimizer(const StepUnderTest& way) {
             halves->compute_gradient(batch);
             flat.begin_step();
             flat.step(expected.span().first(halves->gradient().size), halves->gradient());
-            halves->apply_gradient();
+            halves->apply_gradients();
             whole->step(batch);
             CHECK(same_bits(download(expected), download(halves->parameters())));
             CHECK(same_bits(download(flat.state()), download(halves->optimizer_state())));
@@ -196,14 +199,36 @@ inline void gradient_that_is_changed_is_followed(const StepUnderTest& way) {
     const auto step = way.begun();
     step->compute_gradient(examples(0, 16));
     aggregation::set_zero(step->gradient());
-    step->apply_gradient();
+    step->apply_gradients();
     CHECK(same_bits(download(step->parameters()), way.global()));
 }
 
-/// mu * (local - global), read anew for each client.
+/// What a gradient is, piece by piece: all of it, each parameter once; what is changed there is followed.
+inline void pieces_are_the_gradient(const StepUnderTest& way) {
+    const auto step = way.begun();
+    step->compute_gradient(examples(0, 16));
+    const Floats whole = download(step->gradient());
+    step->compute_gradient(examples(0, 16));
+    Floats found(whole.size(), -1.0F);
+    step->for_each_piece([&](const clients::GradientPiece& piece) {
+        CHECK(piece.gradients.rows == 1);
+        CHECK(piece.parameters.width == piece.gradients.width);
+        CHECK(piece.parameters.data == step->parameters().data + piece.first);
+        const Floats part = download(piece.gradients.row(0));
+        std::copy(part.begin(), part.end(), found.begin() + static_cast<std::ptrdiff_t>(piece.first));
+        aggregation::set_zero(piece.gradients.row(0));
+    });
+    CHECK(same_bits(found, whole));
+    step->apply_gradients();
+    CHECK(same_bits(download(step->parameters()), way.global()));
+}
+
+/// mu * (local - global), read anew for each client, by the rule around any engine.
 inline void proximal_term_pulls_towards_the_global_model(const StepUnderTest& way) {
     const Floats global = way.global();
-    const auto step = way.make(SgdOptions{0.125F, 0.0F, 0.0F, false});
+    const auto engine = way.make(SgdOptions{0.125F, 0.0F, 0.0F, false});
+    clients::LocalStep around(*engine);
+    clients::TrainingStep* const step = way.with_rules ? engine.get() : &around;
     std::vector<Floats> gradients, distances;
     for (const float mu : {0.0F, 0.5F, 2.0F, 0.0F}) {
         StepUnderTest::begin(*step, way.start, mu);
@@ -245,8 +270,9 @@ inline void nothing_of_the_client_before_remains(const StepUnderTest& way) {
     for (const OptimizerOptions& optimizer : kOptimizers) {
         const auto step = way.begun(optimizer);
         const Epoch first(*step);
-        StepUnderTest::begin(*step, way.start, 2.0F, 6);
-        const Epoch other(*step);
+        clients::LocalStep local(*step);
+        StepUnderTest::begin(local, way.start, 2.0F, 6);
+        const Epoch other(local);
         CHECK_FALSE(same_bits(other.parameters, first.parameters));
         step->compute_gradient(examples(0, 5));  // which nobody follows
         StepUnderTest::begin(*step, way.start);
@@ -299,6 +325,7 @@ inline void training_step_conforms(const StepUnderTest& way) {
     step_is_that_of_the_optimizer(way);
     rate_is_the_starts_part_of_the_optimizers(way);
     gradient_that_is_changed_is_followed(way);
+    pieces_are_the_gradient(way);
     proximal_term_pulls_towards_the_global_model(way);
     momentum_goes_on_from_what_a_start_gives(way);
     nothing_of_the_client_before_remains(way);

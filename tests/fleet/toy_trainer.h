@@ -26,14 +26,15 @@ public:
     explicit ToyStep(std::size_t num_floats)
         : local_(num_floats, aggregation::MemorySpace::Host), gradient_(num_floats, aggregation::MemorySpace::Host) {}
 
-    aggregation::ParamSpan parameters() override { return local_; }
+    aggregation::ParamSpan parameters_of(std::size_t) override { return local_; }
     aggregation::ParamSpan gradient() override { return gradient_; }
     aggregation::ParamSpan optimizer_state() override { return {}; }
     void begin(const clients::ClientStart& start) override {
         aggregation::copy(local_, start.global);
         loss_ = 0.0;
     }
-    void compute_gradient(std::span<const std::uint32_t> batch) override {
+    void compute_gradients(std::span<const clients::RowBatch> batches) override {
+        const std::span<const std::uint32_t> batch = clients::only_batch(batches).examples;
         // Contiguous shards of ten: the first example names the client.
         const bool chosen = std::to_string(batch.front() / 10) == environment("TOY_CLIENT");
         const std::string fault = chosen ? environment("TOY_FAULT") : "";
@@ -43,8 +44,8 @@ public:
         for (float& value : gradient_.span().host()) value = fault == "nan" ? std::numeric_limits<float>::quiet_NaN() : 1.0F;
         loss_ += static_cast<double>(batch.size());
     }
-    void apply_gradient() override { aggregation::add(local_, gradient_); }
-    double loss_sum() override { return loss_; }
+    void apply_gradients() override { aggregation::add(local_, gradient_); }
+    double loss_of(std::size_t) override { return loss_; }
 
 private:
     aggregation::ParamBuffer local_;

@@ -50,6 +50,24 @@ TEST_SUITE("LocalWork") {
         }
     }
 
+    TEST_CASE("ClientsTrainedAtOnceAreClippedEachByItself") {
+        const auto norms = [](const Options& more) {
+            Finished run(set(Options{"model={name: mlp}", "training.clients_per_slot=4"} + more));
+            std::vector<double> of_clients;
+            for (const auto& row : read_csv(run.out() / "clients.csv")) of_clients.push_back(std::stod(row.at("update_norm")));
+            return of_clients;
+        };
+        const Options clipped{"training.clip_norm=0.1", "training.engine=libtorch"}, at_once{"training.clients_at_once=4"};
+        const auto alone = norms(clipped), together = norms(clipped + at_once), free = norms(at_once);
+        REQUIRE(together.size() == alone.size());
+        for (std::size_t i = 0; i < alone.size(); ++i) {
+            CHECK(together[i] == doctest::Approx(alone[i]).epsilon(1e-3));
+            CHECK(together[i] < 0.9 * free[i]);
+        }
+        CHECK(sha_with(clipped + at_once + Options{"training.clients_per_slot=4", "workers=0"}) ==
+              sha_with(clipped + at_once + Options{"training.clients_per_slot=4", "workers=3"}));
+    }
+
     TEST_CASE("EveryModeThatTakesAScheduleFollowsIt") {
         for (const char* mode : {"{name: semi_async, quorum: 2}", "{name: async}", "{name: gradient_averaging}",
                                  "{name: hogwild}", "{name: split, cut: fc1}"}) {

@@ -36,7 +36,7 @@ std::vector<float> accumulated(const Options& assignments) {
             }
             sum.finish(step.gradient());
             aggregation::scale(step.gradient(), step.gradient(), 1.0 / ranks);
-            step.apply_gradient();
+            step.apply_gradients();
         }
     }
     return rehearsal.parameters();

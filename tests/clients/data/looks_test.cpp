@@ -160,31 +160,20 @@ TEST_SUITE("Looks") {
         CHECK(some == std::vector<std::uint32_t>{all[40], all[2], all[7]});
     }
 
-    TEST_CASE("EpochsCountFromTheirClientsBeginning") {
+    TEST_CASE("LooksOfABatchAreThoseOfItsKey") {
         const Augmentation augmentation{4, true};
         const std::vector<std::uint32_t> examples{1, 2, 3, 4, 5, 6};
-        const auto expected = [&](const LookKey& key) {
-            std::vector<std::uint32_t> looks;
-            append_looks(augmentation, key, examples, looks);
-            return looks;
-        };
-        EpochLooks looks(augmentation);
-        const auto found = [&] {
-            const auto of = looks.of(examples);
-            return std::vector<std::uint32_t>(of.begin(), of.end());
-        };
-        looks.begin(9);
-        CHECK(found() == expected({9, 0}));
-        looks.begin_epoch();
-        CHECK(found() == expected({9, 0}));
-        looks.begin_epoch();
-        CHECK(found() == expected({9, 1}));
-        looks.begin(10);
-        looks.begin_epoch();
-        CHECK(found() == expected({10, 0}));
-        EpochLooks none{Augmentation{}};
-        none.begin(9);
-        CHECK(none.of(examples).empty());
+        Looks looks(augmentation);
+        for (const LookKey& key : {LookKey{9, 0}, LookKey{9, 1}, LookKey{10, 0}}) {
+            std::vector<std::uint32_t> expected;
+            append_looks(augmentation, key, examples, expected);
+            const auto found = looks.of(key, examples);
+            CHECK(std::vector<std::uint32_t>(found.begin(), found.end()) == expected);
+        }
+        CHECK(looks.any());
+        Looks none{Augmentation{}};
+        CHECK_FALSE(none.any());
+        CHECK(none.of({9, 0}, examples).empty());
     }
 
     TEST_CASE("ImagesAreSeenAsCutOutOfAFrameAndMirrored") {

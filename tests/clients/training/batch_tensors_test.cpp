@@ -31,10 +31,13 @@ TEST_SUITE("BatchTensors") {
         const ExamplesView train{glyphs.train.shape, glyphs.train.values, glyphs.train.labels};
         BatchTensors batches(train.shape, kNormalization, at::kCPU);
         const std::vector<std::uint32_t> order{7, 3, 11, 19};
-        const auto plain = batches.gather(train, order);
+        const auto plain = batches.gather(train, {order});
         const at::Tensor examples = plain.examples.clone(), labels = plain.targets.clone();
-        batches.expect(train, order);
-        const auto part = batches.gather(train, std::span(order).subspan(1, 2));
+        const RowBatch begun{std::span(order).first(1), {}, std::span(order).subspan(1)};
+        CHECK(batches.expect(train, begun));
+        const RowBatch going_on{std::span(order).subspan(1, 2), {}, std::span(order).subspan(3)};
+        CHECK_FALSE(batches.expect(train, going_on));
+        const auto part = batches.gather(train, going_on);
         CHECK(same(part.examples, examples.narrow(0, 1, 2)));
         CHECK(same(part.targets, labels.narrow(0, 1, 2)));
         CHECK_THROWS_AS(batches.follow(train, 4, nullptr), Fault);
@@ -48,9 +51,9 @@ TEST_SUITE("BatchTensors") {
         std::size_t first = 0;
         for (const std::size_t size : {3U, 5U, 3U, 8U, 3U, 5U}) {
             const auto part = std::span(order).subspan(first++ % (order.size() - size + 1), size);
-            const auto batch = batches.gather(train, part);
+            const auto batch = batches.gather(train, {part});
             BatchTensors fresh(train.shape, kNormalization, at::kCPU);
-            const auto expected = fresh.gather(train, part);
+            const auto expected = fresh.gather(train, {part});
             CHECK(same(batch.examples, expected.examples));
             CHECK(same(batch.targets, expected.targets));
         }
@@ -66,20 +69,24 @@ TEST_SUITE("BatchTensors") {
         BatchTensors on_device(dataset.map().shape, kNormalization, device);
         std::vector<std::uint32_t> order(150);
         std::iota(order.rbegin(), order.rend(), 0U);
-        const auto check = [&](std::span<const std::uint32_t> batch) {
+        const auto check = [&](const RowBatch& batch, bool announces = true) {
+            CHECK(on_device.expect(dataset.train(MemorySpace::Cuda), batch) == announces);
             const auto expected = on_host.gather(dataset.train(), batch);
             const auto gathered = on_device.gather(dataset.train(MemorySpace::Cuda), batch);
             CHECK(gathered.examples.is_cuda());
             CHECK(same(gathered.examples, expected.examples));
             CHECK(same(gathered.targets, expected.targets));
         };
-        check(order);  // nothing was announced
-        on_device.expect(dataset.train(MemorySpace::Cuda), order);
-        for (std::size_t first = 0; first < order.size(); first += 32)
-            check(std::span(order).subspan(first, std::min<std::size_t>(32, order.size() - first)));
-        check(std::vector<std::uint32_t>{5, 5, 199});  // of another list
-        check(std::span(order).first(10));             // which is no longer on the device
-        CHECK_THROWS_WITH_AS(on_device.expect(dataset.train(MemorySpace::Cuda), std::vector<std::uint32_t>{200}),
+        check({order});
+        for (std::size_t first = 0; first < order.size(); first += 32) {
+            const std::span<const std::uint32_t> from_here = std::span(order).subspan(first);
+            const std::size_t size = std::min<std::size_t>(32, from_here.size());
+            check({from_here.first(size), {}, from_here.subspan(size)}, first == 0);
+        }
+        const std::vector<std::uint32_t> others{5, 5, 199}, beyond{200};
+        check({others});
+        check({std::span(order).first(10)});  // which is no longer on the device
+        CHECK_THROWS_WITH_AS(on_device.expect(dataset.train(MemorySpace::Cuda), {beyond}),
                              doctest::Contains("example 200 of 200"), Fault);
     }
 }

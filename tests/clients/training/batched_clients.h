@@ -1,13 +1,16 @@
 // Clients of unequal shards, trained one at a time or at once, on the host or on a GPU.
 #pragma once
 
+#include "aggregation/math/vector_ops.h"
+#include "aggregation/memory/pinned_array.h"
 #include "clients/data/formats/glyphs.h"
 #include "clients/data/partitions/schemes.h"
 #include "clients/data/shared_dataset.h"
-#include "clients/training/batched_training.h"
 #include "clients/training/engine.h"
-#include "clients/training/libtorch_batched_step.h"
 #include "clients/training/libtorch_step.h"
+#include "clients/training/local_step.h"
+#include "clients/training/local_training.h"
+#include "clients/training/vmap_step.h"
 #include "tests/aggregation/spans.h"
 #include "tests/support/small_model.h"
 
@@ -22,6 +25,26 @@ using aggregation::MemorySpace;
 using aggregation::OptimizerOptions;
 using aggregation::SgdOptions;
 using aggregation::testing::Floats;
+
+/// Trains clients at once; row k of the step then holds client k's update.
+inline std::vector<clients::ClientResult> train_rows(clients::TrainingStep& step, const clients::LocalTraining& plan,
+                                                     const clients::Objective& objective, std::uint32_t round,
+                                                     std::vector<clients::RowClient> clients,
+                                                     aggregation::ConstParamSpan global) {
+    aggregation::PinnedArray<clients::ClientFigures> figures(global.space);
+    figures.reserve(clients.size());
+    for (std::size_t row = 0; row < clients.size(); ++row) clients[row].figures = &figures[row];
+    std::vector<clients::ClientResult> results(clients.size());
+    clients::enqueue_clients(step, plan, objective, round, clients, global, results);
+    for (std::size_t row = 0; row < clients.size(); ++row) {
+        const aggregation::ParamSpan local = step.parameters_of(row);
+        aggregation::write_update(local, local, global, figures[row].update);
+    }
+    aggregation::synchronize(global.space);
+    for (std::size_t row = 0; row < clients.size(); ++row) clients::finish(results[row], figures[row]);
+    clients::deal_out_time(results);
+    return results;
+}
 
 struct Clients {
     explicit Clients(std::string_view name, const OptimizerOptions& options = SgdOptions{0.05F, 0.0F, 0.0F, false},
@@ -84,21 +107,23 @@ struct Clients {
 
     clients::ClientResult alone(const clients::RowClient& client, Floats& update, clients::Objective objective = {}) {
         const aggregation::ParamBuffer slot(global.span().size, global.span().space);
-        const auto result = train_client(step, plan, objective, round, client.client_id, client.shard, global, slot);
+        clients::LocalStep local(step);
+        const auto result = train_client(local, plan, objective, round, client.client_id, client.shard, global, slot);
         update = aggregation::testing::download(slot);
         return result;
     }
     std::vector<clients::ClientResult> at_once(std::span<const clients::RowClient> clients, clients::Objective objective = {}) {
-        return train_clients(batched, plan, objective, round, clients, global);
+        clients::LocalStep local(batched);
+        return train_rows(local, plan, objective, round, {clients.begin(), clients.end()}, global);
     }
-    Floats update(std::size_t row) { return aggregation::testing::download(batched.parameters(row)); }
+    Floats update(std::size_t row) { return aggregation::testing::download(batched.parameters_of(row)); }
 
     clients::SharedDataset dataset;
     clients::ExamplesView train;
     clients::ModelSpec spec;
     clients::FlatModel model;
     clients::LibtorchStep step;
-    clients::LibtorchBatchedStep batched;
+    clients::VmapStep batched;
     aggregation::ParamBuffer global;
     std::vector<std::uint32_t> indices;
     clients::LocalTraining plan{5, 2, 4};

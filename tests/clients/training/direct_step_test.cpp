@@ -129,7 +129,7 @@ TEST_SUITE("DirectStep") {
                 direct.compute_gradient(batch);
                 CHECK(difference(direct.gradient(), libtorch.gradient(), trainable) < 1e-5);
                 for (TrainingStep* step : std::initializer_list<TrainingStep*>{&libtorch, &direct}) {
-                    step->apply_gradient();
+                    step->apply_gradients();
                     step->step(batch);
                 }
                 CHECK(difference(direct.parameters(), libtorch.parameters(), trainable) < 1e-5);

@@ -78,13 +78,13 @@ TEST_SUITE("Frozen") {
             const auto clients = whole.clients({9, 6});
             FlatModel model(part.spec, MemorySpace::Host, part.frozen);
             LibtorchStep step(model, whole.train, {}, kSgd);
-            LibtorchBatchedStep rows(part.spec, 2, MemorySpace::Host, whole.train, {}, kSgd, part.frozen);
-            train_clients(rows, whole.plan, {}, whole.round, clients, part.global);
+            VmapStep rows(part.spec, 2, MemorySpace::Host, whole.train, {}, kSgd, part.frozen);
+            train_rows(rows, whole.plan, {}, whole.round, clients, part.global);
             for (std::size_t row = 0; row < clients.size(); ++row) {
                 Floats update(part.global.size());
                 train_client(step, whole.plan, {}, whole.round, clients[row].client_id, clients[row].shard, part.global,
                              update);
-                const Floats at_once = aggregation::testing::download(rows.parameters(row));
+                const Floats at_once = aggregation::testing::download(rows.parameters_of(row));
                 CHECK(testing::largest_difference(at_once, update) < 1e-5);
                 CHECK(testing::largest_difference(at_once, Floats(update.size())) > 1e-4);
             }

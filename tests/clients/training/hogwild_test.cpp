@@ -66,8 +66,8 @@ TEST_SUITE("Hogwild") {
         first.step.compute_gradient(std::span(setting.all).first(16));
         second.step.compute_gradient(std::span(setting.all).last(16));
         CHECK(setting.shared == before);
-        first.step.apply_gradient();
-        second.step.apply_gradient();
+        first.step.apply_gradients();
+        second.step.apply_gradients();
         const auto mine = first.step.gradient().host(), others = second.step.gradient().host();
         for (std::size_t i = 0; i < mine.size(); ++i)
             REQUIRE(setting.shared[i] == (before[i] - 0.25F * mine[i]) - 0.25F * others[i]);

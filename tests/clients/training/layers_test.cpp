@@ -1,8 +1,7 @@
 // Lists of layers by LibTorch: each kind under vmap against one client at a time, and cut in two against whole.
 #include "clients/models/cut.h"
-#include "clients/training/batched_training.h"
 #include "clients/training/engine.h"
-#include "clients/training/libtorch_batched_step.h"
+#include "clients/training/vmap_step.h"
 #include "tests/clients/training/batched_clients.h"
 
 #include "tests/support/small_model.h"

@@ -9,6 +9,7 @@
 #include "clients/data/formats/synthetic.h"
 #include "clients/data/partition.h"
 #include "clients/training/libtorch_step.h"
+#include "clients/training/local_step.h"
 #include "tests/support/small_model.h"
 
 #include <ATen/ops/cross_entropy_loss.h>
@@ -31,7 +32,8 @@ struct Bench {
           spec(testing::small_model(name, dataset.train.shape, dataset.num_classes)),
           model(spec, MemorySpace::Host),
           train{dataset.train.shape, dataset.train.values, dataset.train.labels},
-          step(model, train, {}, optimizer),
+          engine(model, train, {}, optimizer),
+          step(engine),
           global(model.layout().num_floats(), 0.0F),
           update(model.layout().num_floats(), 0.0F) {
         initial_parameters(spec, model.layout(), 3, global);
@@ -52,7 +54,8 @@ struct Bench {
     ModelSpec spec;
     FlatModel model;
     ExamplesView train;
-    LibtorchStep step;
+    LibtorchStep engine;
+    LocalStep step;
     std::vector<float> global;
     std::vector<float> update;
 };
@@ -77,8 +80,8 @@ std::vector<float> reference_update(const Bench& bench, const LocalTraining& pla
     for (std::uint64_t epoch = 0; epoch < plan.local_epochs; ++epoch) {
         shuffle(std::span(order), shuffling);
         for (std::size_t first = 0; first < order.size(); first += plan.batch_size) {
-            const auto [x, y] = batches.gather(
-                bench.train, std::span(order).subspan(first, std::min<std::size_t>(plan.batch_size, order.size() - first)));
+            const std::size_t size = std::min<std::size_t>(plan.batch_size, order.size() - first);
+            const auto [x, y] = batches.gather(bench.train, {std::span(order).subspan(first, size)});
             optimizer.zero_grad();
             at::cross_entropy_loss(module.forward(x), y).backward();
             optimizer.step();

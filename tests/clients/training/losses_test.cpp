@@ -4,8 +4,8 @@
 #include "clients/direct/among_five.h"
 #include "clients/models/flat_model.h"
 #include "clients/tasks/learning_task.h"
-#include "clients/training/libtorch_batched_step.h"
 #include "clients/training/libtorch_step.h"
+#include "clients/training/vmap_step.h"
 
 #include <ATen/Functions.h>
 #include <doctest/doctest.h>

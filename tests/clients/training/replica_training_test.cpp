@@ -95,7 +95,7 @@ TEST_SUITE("ReplicaTraining") {
                     sum.finish(step.gradient());
                     for (float& value : step.gradient().host())
                         value = static_cast<float>(static_cast<double>(value) * (1.0 / ranks));
-                    step.apply_gradient();
+                    step.apply_gradients();
                 });
                 for (const ReplicaState& state : setting.run(ranks, 2)) CHECK(state.model == accumulated);
             }

@@ -28,7 +28,7 @@ void check_filled_up(const RowBatches& batches, const ExamplesView& on_host) {
     REQUIRE(batches.examples.sizes() == at::IntArrayRef({3, 4, 1, 28, 28}));
     REQUIRE(batches.targets.sizes() == at::IntArrayRef({3, 4}));
     for (std::int64_t row = 0; row < 3; ++row) {
-        const auto expected = one.gather(on_host, kFilledUp[static_cast<std::size_t>(row)]);
+        const auto expected = one.gather(on_host, {kFilledUp[static_cast<std::size_t>(row)]});
         CHECK(at::equal(batches.examples[row].cpu(), expected.examples));
         CHECK(at::equal(batches.targets[row].cpu(), expected.targets));
     }

@@ -4,6 +4,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "clients/data/formats/glyphs.h"
+#include "clients/training/local_step.h"
 #include "clients/training/local_training.h"
 
 #include <ATen/ATen.h>
@@ -128,7 +129,8 @@ struct Round {
 
     ClientResult run(TrainingStep& step, aggregation::ConstParamSpan from, ParamSpan update) const {
         at::set_num_threads(1);  // each thread has a number of its own
-        return train_client(step, plan, objective, 4, 9, shard, from, update);
+        LocalStep local(step);
+        return train_client(local, plan, objective, 4, 9, shard, from, update);
     }
 
     Outcome uncut() const {
@@ -219,11 +221,11 @@ TEST_SUITE("SplitStep") {
         aggregation::copy(model.parameters(), from);
 
         BatchTensors tensors(train().shape, {}, at::kCPU);
-        const auto [examples, labels] = tensors.gather(train(), batch);
+        const auto [examples, labels] = tensors.gather(train(), {batch});
         at::manual_seed(seed);
         const at::Tensor expected = model.module().forward_layers(examples, 0, at.num_layers).detach();
         SplitClientStep client(model, at, train(), {}, {}, channel);
-        client.begin({at.client_part(from), {}, seed, {}, {}});
+        client.begin({1, at.client_part(from), {}, seed, {}, {}});
         client.step(batch);
         CHECK(channel.sent == 3);
         const at::Tensor sent = at::from_blob(channel.up.span().data, {3, 320});
@@ -240,7 +242,7 @@ TEST_SUITE("SplitStep") {
         const at::Tensor own = gradient_of(Stream(seed, Purpose::ServerDropout).next_u64());
         const at::Tensor clients = gradient_of(seed);
         SplitServerStep server(model, at, train(), {}, channel);
-        server.begin({at.server_part(from), {}, seed, {}, {}});
+        server.begin({1, at.server_part(from), {}, seed, {}, {}});
         server.step(batch);
         const at::Tensor gradient = at::from_blob(channel.down.span().data, {3, 320});
         CHECK(at::equal(gradient, own));

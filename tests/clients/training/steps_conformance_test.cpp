@@ -1,10 +1,8 @@
 // LibTorch's steps, of one client and of many, eager, padded and recorded, against what every step promises.
-#include "clients/training/graph_batched_step.h"
-#include "clients/training/graph_step.h"
-#include "clients/training/supervised_batched_step.h"
+#include "clients/training/recorded_step.h"
 #include "clients/training/supervised_step.h"
 #include "tests/clients/training/batched_clients.h"
-#include "tests/conformance/batched_step_conformance.h"
+#include "tests/conformance/rows_conformance.h"
 #include "tests/support/skip.h"
 
 #include <ATen/Context.h>
@@ -12,73 +10,69 @@
 
 using namespace fedhive;
 using namespace fedhive::clients;
-using conformance::BatchedStepUnderTest;
+using conformance::RowsUnderTest;
 using conformance::StepUnderTest;
 using fedhive::testing::Clients;
 using fedhive::testing::kTrainedModels;
 using fedhive::testing::MemorySpace;
 using fedhive::testing::OptimizerOptions;
+using fedhive::testing::SgdOptions;
 
 namespace {
 
 constexpr std::size_t kLargestBatch = 16;
 
 /// What is tested, with all that it refers to.
-template <typename Step>
 struct Held {
     Held(std::string_view name, const OptimizerOptions& optimizer, bool dropout, MemorySpace space)
         : clients(name, optimizer, dropout, space) {}
     Clients clients;
-    std::unique_ptr<Step> own;  // over one of the clients' steps
+    std::unique_ptr<TrainingStep> own;  // over one of the clients' steps
     WorkerCell cell;
 };
 
-template <typename Step>
-using Wrap = std::function<Step&(Held<Step>&)>;
+using Wrap = std::function<TrainingStep&(Held&)>;
 
-template <typename Step>
-std::function<std::shared_ptr<Step>(const OptimizerOptions&)> maker(std::string_view name, bool dropout, MemorySpace space,
-                                                                    Wrap<Step> wrap) {
-    return [=](const OptimizerOptions& optimizer) {
-        const auto held = std::make_shared<Held<Step>>(name, optimizer, dropout, space);
-        return std::shared_ptr<Step>(held, &wrap(*held));
+template <typename Options>
+std::function<std::shared_ptr<TrainingStep>(const Options&)> maker(std::string_view name, bool dropout, MemorySpace space,
+                                                                   Wrap wrap) {
+    return [=](const Options& optimizer) {
+        const auto held = std::make_shared<Held>(name, optimizer, dropout, space);
+        return std::shared_ptr<TrainingStep>(held, &wrap(*held));
     };
 }
 
-using One = Held<TrainingStep>;
-using Many = Held<BatchedStep>;
-
-TrainingStep& eager(One& held) { return held.clients.step; }
-TrainingStep& recorded(One& held) { return *(held.own = make_graph_step(held.clients.step, kLargestBatch)); }
-TrainingStep& supervised(One& held) {
+TrainingStep& eager(Held& held) { return held.clients.step; }
+TrainingStep& recorded(Held& held) { return *(held.own = make_recorded_step(held.clients.step, kLargestBatch)); }
+TrainingStep& supervised(Held& held) {
     return *(held.own = std::make_unique<SupervisedStep>(
                  held.clients.step, held.cell, [] { return false; }, false));
 }
 
-BatchedStep& eager_rows(Many& held) { return held.clients.batched; }
-BatchedStep& padded_rows(Many& held) {
-    held.clients.batched.pad(kLargestBatch);
+TrainingStep& eager_rows(Held& held) { return held.clients.batched; }
+TrainingStep& padded_rows(Held& held) {
+    held.clients.batched.fix_places(kLargestBatch);
     return held.clients.batched;
 }
-BatchedStep& recorded_rows(Many& held) { return *(held.own = make_graph_batched_step(held.clients.batched, kLargestBatch)); }
-BatchedStep& supervised_rows(Many& held) {
-    auto step = std::make_unique<SupervisedBatchedStep>(
+TrainingStep& recorded_rows(Held& held) { return *(held.own = make_recorded_step(held.clients.batched, kLargestBatch)); }
+TrainingStep& supervised_rows(Held& held) {
+    auto step = std::make_unique<SupervisedStep>(
         held.clients.batched, held.cell, [] { return false; }, false);
     step->expect(std::vector<InjectedFault>(4), 0, [](std::size_t) {});
     return *(held.own = std::move(step));
 }
 
-StepUnderTest one(std::string_view name, Wrap<TrainingStep> wrap, bool dropout = false, MemorySpace space = MemorySpace::Host) {
-    return {maker(name, dropout, space, std::move(wrap)), std::move(Clients(name, {}, dropout, space).global)};
+StepUnderTest one(std::string_view name, Wrap wrap, bool dropout = false, MemorySpace space = MemorySpace::Host) {
+    return {maker<OptimizerOptions>(name, dropout, space, std::move(wrap)),
+            std::move(Clients(name, {}, dropout, space).global)};
 }
-BatchedStepUnderTest many(std::string_view name, Wrap<BatchedStep> wrap, bool dropout = false,
-                          MemorySpace space = MemorySpace::Host) {
-    return {maker(name, dropout, space, std::move(wrap)), one(name, eager, dropout, space)};
+RowsUnderTest many(std::string_view name, Wrap wrap, bool dropout = false, MemorySpace space = MemorySpace::Host) {
+    return {maker<SgdOptions>(name, dropout, space, std::move(wrap)), one(name, eager, dropout, space)};
 }
 
 constexpr std::string_view kWithDropout[] = {"mnist_cnn", "cnn_m"};
 
-void steps_conform(const Wrap<TrainingStep>& wrap, MemorySpace space) {
+void steps_conform(const Wrap& wrap, MemorySpace space) {
     for (const std::string name : kTrainedModels) {
         CAPTURE(name);
         conformance::training_step_conforms(one(name, wrap, false, space));
@@ -89,10 +83,10 @@ void steps_conform(const Wrap<TrainingStep>& wrap, MemorySpace space) {
     }
 }
 
-void rows_conform(const Wrap<BatchedStep>& wrap, MemorySpace space) {
+void check_rows(const Wrap& wrap, MemorySpace space) {
     for (const std::string name : kTrainedModels) {
         CAPTURE(name);
-        conformance::batched_step_conforms(many(name, wrap, false, space));
+        conformance::rows_conform(many(name, wrap, false, space));
     }
     for (const std::string_view name : kWithDropout) {
         CAPTURE(name);
@@ -120,15 +114,15 @@ TEST_SUITE("StepsConform") {
         steps_conform(recorded, MemorySpace::Cuda);
     }
 
-    TEST_CASE("BatchedStepsConform") { rows_conform(eager_rows, MemorySpace::Host); }
-    TEST_CASE("PaddedStepsConform") { rows_conform(padded_rows, MemorySpace::Host); }
-    TEST_CASE("SupervisedBatchedStepsConform") { conformance::batched_step_conforms(many("mlp", supervised_rows)); }
+    TEST_CASE("BatchedStepsConform") { check_rows(eager_rows, MemorySpace::Host); }
+    TEST_CASE("PaddedStepsConform") { check_rows(padded_rows, MemorySpace::Host); }
+    TEST_CASE("SupervisedBatchedStepsConform") { conformance::rows_conform(many("mlp", supervised_rows)); }
     TEST_CASE("Gpu: BatchedStepsConform") {
         if (const std::string reason = no_training_on_gpu(); !reason.empty()) FEDHIVE_SKIP(reason);
-        rows_conform(eager_rows, MemorySpace::Cuda);
+        check_rows(eager_rows, MemorySpace::Cuda);
     }
     TEST_CASE("Gpu: RecordedBatchedStepsConform") {
         if (const std::string reason = no_training_on_gpu(); !reason.empty()) FEDHIVE_SKIP(reason);
-        rows_conform(recorded_rows, MemorySpace::Cuda);
+        check_rows(recorded_rows, MemorySpace::Cuda);
     }
 }

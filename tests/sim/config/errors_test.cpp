@@ -299,14 +299,6 @@ TEST_CASE("KeysThatDoNotGoTogether") {
              "c.yaml:7: training.optimizer.name: clients trained at once step by SGD; allowed with clients_at_once above 1: "
              "sgd, "
              "not adam"},
-            {"training: {clients_at_once: 2, clip_norm: 1}\n",
-             "c.yaml:7: training.clip_norm: gradients of clients trained at once are not clipped; leave it out, or allowed "
-             "with "
-             "it: clients_at_once 1"},
-            {"training: {clients_at_once: 2, graph: true, lr_schedule: {name: step}}\n",
-             "c.yaml:7: training.lr_schedule: with clients_at_once above 1 and graph the rate is recorded once; allowed: "
-             "constant "
-             "without a warm-up, or graph false"},
             {"training: {optimizer: {name: adam}}\nmode: {name: parameter_server}\n",
              "c.yaml:7: training.optimizer.name: the server takes the steps, along clients' gradients; allowed in mode "
              "parameter_server: sgd"},

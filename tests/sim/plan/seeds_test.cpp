@@ -23,15 +23,16 @@ using Draws = std::map<std::string, Numbers>;  // by what a key of `seeds` names
 class OrderOnly : public clients::TrainingStep {
 public:
     explicit OrderOnly(std::size_t num_floats) : parameters_(num_floats) {}
-    aggregation::ParamSpan parameters() override { return parameters_; }
+    aggregation::ParamSpan parameters_of(std::size_t) override { return parameters_; }
     aggregation::ParamSpan gradient() override { return {}; }
     aggregation::ParamSpan optimizer_state() override { return {}; }
     void begin(const clients::ClientStart& start) override { seen.push_back(start.dropout_seed); }
-    void compute_gradient(std::span<const std::uint32_t> batch) override {
+    void compute_gradients(std::span<const clients::RowBatch> batches) override {
+        const std::span<const std::uint32_t> batch = clients::only_batch(batches).examples;
         seen.insert(seen.end(), batch.begin(), batch.end());
     }
-    void apply_gradient() override {}
-    double loss_sum() override { return 0.0; }
+    void apply_gradients() override {}
+    double loss_of(std::size_t) override { return 0.0; }
 
     Numbers seen;
 

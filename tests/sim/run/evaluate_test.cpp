@@ -4,6 +4,7 @@
 #include "aggregation/base/random.h"
 #include "clients/protocol/watcher.h"
 #include "clients/training/engine.h"
+#include "clients/training/local_step.h"
 #include "clients/training/local_training.h"
 #include "tests/support/temporary_folder.h"
 
@@ -73,7 +74,8 @@ TEST_SUITE("EvaluateClients") {
         for (std::uint32_t client = 0; client < 3; ++client) {
             CHECK(run.dataset.held_out(client).size() == 9);
             check_same(found.global[client], by_hand(run, *trainer, run.server.model(), client));
-            clients::train_client(trainer->step(), epoch, run.strategy.objective_in(1), 1, client, run.dataset.shard(client),
+            clients::LocalStep step(trainer->step());
+            clients::train_client(step, epoch, run.strategy.objective_in(1), 1, client, run.dataset.shard(client),
                                   run.server.model(), update);
             const aggregation::ConstParamSpan local(trainer->step().parameters());
             const std::vector<float> own(local.host().begin(), local.host().end());

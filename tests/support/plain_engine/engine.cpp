@@ -21,11 +21,10 @@ public:
     }
     TrainingStep& step() override { return step_; }
     Evaluation& evaluation() override { return evaluation_; }
-    BatchedStep& batched_step() override {
-        if (!batched_step_)
-            batched_step_ =
-                std::make_unique<testing::PlainBatchedStep>(network_, train_, plan_.optimizer, plan_.clients_at_once);
-        return *batched_step_;
+    TrainingStep& step_at_once() override {
+        if (!at_once_)
+            at_once_ = std::make_unique<testing::PlainRows>(network_, train_, plan_.optimizer, plan_.clients_at_once);
+        return *at_once_;
     }
     std::unique_ptr<TrainingStep> half(Half half, SplitChannel& channel) override {
         return std::make_unique<testing::PlainHalf>(network_, train_, plan_.optimizer, plan_.cut, half == Half::Lower, channel);
@@ -37,7 +36,7 @@ private:
     testing::Examples train_;
     testing::PlainStep step_;
     testing::PlainEvaluation evaluation_;
-    std::unique_ptr<BatchedStep> batched_step_;  // once it is asked for
+    std::unique_ptr<TrainingStep> at_once_;  // once it is asked for
 };
 
 std::unique_ptr<Trainer> make_plain_trainer(const WorkerPlan& plan, const SharedDataset& dataset,

@@ -51,71 +51,80 @@ Examples::Batch Examples::batch(std::span<const std::uint32_t> indices, std::spa
     return batch;
 }
 
-PlainStep::PlainStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer)
+PlainStep::PlainStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer,
+                     aggregation::ParamSpan local, aggregation::ParamSpan gradient)
     : network_(network),
       train_(train),
       looks_(train.view.augmentation),
-      local_(network.layout().num_floats(), MemorySpace::Host),
-      gradient_(network.layout().num_floats(), MemorySpace::Host),
+      local_(local),
+      gradient_(gradient),
       optimizer_(optimizer, network.layout().num_floats(), MemorySpace::Host) {}
+
+PlainStep::PlainStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer)
+    : PlainStep(network, train, optimizer, {}, {}) {
+    own_local_ = ParamBuffer(network.layout().num_floats(), MemorySpace::Host);
+    own_gradient_ = ParamBuffer(network.layout().num_floats(), MemorySpace::Host);
+    local_ = own_local_;
+    gradient_ = own_gradient_;
+}
 
 void PlainStep::begin(const clients::ClientStart& start) {
     start_ = start;
     aggregation::copy(local_, start.global);
     optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
-    looks_.begin(start.dropout_seed);
     loss_ = 0.0;
 }
 
-void PlainStep::compute_seen(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> looks) {
+void PlainStep::compute_gradients(std::span<const clients::RowBatch> batches) {
+    const clients::RowBatch& seen = clients::only_batch(batches);
     if (start_.shared) start_.shared.read(local_);
-    Examples::Batch batch = train_.batch(indices, looks);
-    const float* parameters = local_.span().data;
+    Examples::Batch batch = train_.batch(seen.examples, looks_.of(seen.look, seen.examples));
+    const float* parameters = local_.data;
     const Loss loss = cross_entropy(network_.forward(parameters, std::move(batch.x), 0, network_.names().size()), batch.labels);
-    network_.backward(parameters, gradient_.span().data, loss.of_scores);
-    if (start_.objective.proximal_mu != 0.0F)
-        aggregation::add_proximal_gradient(gradient_, local_, start_.global, start_.objective.proximal_mu);
+    network_.backward(parameters, gradient_.data, loss.of_scores);
     loss_ += loss.sum;
 }
 
-void PlainStep::apply_gradient() {
+void PlainStep::apply_gradients() {
     optimizer_.begin_step();
     if (start_.shared) return start_.shared.step(gradient_, optimizer_);
     optimizer_.step(local_, gradient_);
 }
 
-PlainBatchedStep::PlainBatchedStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer,
-                                   std::size_t rows)
-    : train_(train) {
-    for (std::size_t row = 0; row < rows; ++row) rows_.push_back(std::make_unique<PlainStep>(network, train, optimizer));
+PlainRows::PlainRows(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer, std::size_t rows)
+    : local_(rows * network.layout().num_floats(), MemorySpace::Host), gradient_(local_.span().size, MemorySpace::Host) {
+    const std::size_t stride = network.layout().num_floats();
+    for (std::size_t row = 0; row < rows; ++row)
+        rows_.push_back(std::make_unique<PlainStep>(network, train, optimizer, local_.span().part(row * stride, stride),
+                                                    gradient_.span().part(row * stride, stride)));
 }
 
-void PlainBatchedStep::begin(const clients::BatchedStart& start) {
+aggregation::ParamSpan PlainRows::gradient() { throw Fault("gradients of many rows lie in pieces"); }
+
+aggregation::ParamSpan PlainRows::optimizer_state() { throw Fault("many rows' optimisers begin at 0"); }
+
+void PlainRows::for_each_piece(const std::function<void(const clients::GradientPiece&)>& work) {
+    const std::size_t stride = rows_.front()->parameters().size, rows = stepped_.size();
+    work({0,
+          {local_.span().data, rows, stride, stride, MemorySpace::Host},
+          {gradient_.span().data, rows, stride, stride, MemorySpace::Host}});
+}
+
+void PlainRows::begin(const clients::ClientStart& start) {
     stepped_.assign(start.rows, false);
-    clients::ClientStart one;
-    one.global = start.global;
-    one.objective = start.objective;
-    for (std::size_t row = 0; row < start.rows; ++row) rows_[row]->begin(one);
+    for (std::size_t row = 0; row < start.rows; ++row) rows_[row]->begin(start);
 }
 
-void PlainBatchedStep::compute_gradients(std::span<const clients::RowBatch> batches) {
+void PlainRows::compute_gradients(std::span<const clients::RowBatch> batches) {
     for (std::size_t row = 0; row < batches.size(); ++row) {
         stepped_[row] = !batches[row].examples.empty();
-        if (!stepped_[row]) continue;
-        std::vector<std::uint32_t> looks;
-        const clients::Augmentation& augmentation = train_.view.augmentation;
-        if (augmentation.any()) clients::append_looks(augmentation, batches[row].look, batches[row].examples, looks);
-        rows_[row]->compute_seen(batches[row].examples, looks);
+        if (stepped_[row]) rows_[row]->compute_gradients(batches.subspan(row, 1));
     }
 }
 
-void PlainBatchedStep::apply_gradients() {
+void PlainRows::apply_gradients() {
     for (std::size_t row = 0; row < stepped_.size(); ++row)
-        if (stepped_[row]) rows_[row]->apply_gradient();
-}
-
-void PlainBatchedStep::loss_sums(std::span<double> sums) {
-    for (std::size_t row = 0; row < sums.size(); ++row) sums[row] = rows_[row]->loss_sum();
+        if (stepped_[row]) rows_[row]->apply_gradients();
 }
 
 clients::EvaluationResult PlainEvaluation::evaluate(const clients::ExamplesView& from, std::span<const std::uint32_t> indices) {
@@ -138,25 +147,23 @@ PlainHalf::PlainHalf(Network& network, const Examples& train, const aggregation:
       optimizer_(optimizer, part(local_).size, MemorySpace::Host) {}
 
 void PlainHalf::begin(const clients::ClientStart& start) {
-    start_ = start;
     aggregation::copy(parameters(), start.global);
     optimizer_.begin({}, start.objective.lr_factor);
-    looks_.begin(start.dropout_seed);
     loss_ = 0.0;
 }
 
-void PlainHalf::compute_gradient(std::span<const std::uint32_t> batch) {
-    lower_ ? pass_below(batch) : pass_above(batch);
-    if (start_.objective.proximal_mu != 0.0F)
-        aggregation::add_proximal_gradient(gradient(), parameters(), start_.global, start_.objective.proximal_mu);
+void PlainHalf::compute_gradients(std::span<const clients::RowBatch> batches) {
+    const clients::RowBatch& batch = clients::only_batch(batches);
+    lower_ ? pass_below(batch) : pass_above(batch.examples);
 }
 
-void PlainHalf::pass_below(std::span<const std::uint32_t> batch) {
+void PlainHalf::pass_below(const clients::RowBatch& batch) {
     const float* whole = local_.span().data;
-    const Values activations = network_.forward(whole, train_.batch(batch, looks_.of(batch)).x, 0, cut_.num_layers);
+    const Values activations =
+        network_.forward(whole, train_.batch(batch.examples, looks_.of(batch.look, batch.examples)).x, 0, cut_.num_layers);
     std::copy(activations.begin(), activations.end(), channel_.activations().data);
-    channel_.send_activations(batch.size());
-    FEDHIVE_CHECK_EQ(channel_.receive_gradient(), batch.size());
+    channel_.send_activations(batch.examples.size());
+    FEDHIVE_CHECK_EQ(channel_.receive_gradient(), batch.examples.size());
     const float* back = channel_.gradient().data;
     network_.backward(whole, gradient_.span().data, Values(back, back + activations.size()));
 }
@@ -175,7 +182,7 @@ void PlainHalf::pass_above(std::span<const std::uint32_t> batch) {
     loss_ += loss.sum;
 }
 
-void PlainHalf::apply_gradient() {
+void PlainHalf::apply_gradients() {
     optimizer_.begin_step();
     optimizer_.step(parameters(), gradient());
 }

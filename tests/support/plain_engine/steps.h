@@ -6,7 +6,6 @@
 #include "clients/data/batches.h"
 #include "clients/data/looks.h"
 #include "clients/models/cut.h"
-#include "clients/training/batched_step.h"
 #include "clients/training/split_channel.h"
 #include "clients/training/training_step.h"
 #include "tests/support/plain_engine/network.h"
@@ -31,40 +30,46 @@ class PlainStep : public clients::TrainingStep {
 public:
     PlainStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer);
 
-    aggregation::ParamSpan parameters() override { return local_; }
+    /// Over [P] each of somebody else's.
+    PlainStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer,
+              aggregation::ParamSpan local, aggregation::ParamSpan gradient);
+
+    aggregation::ParamSpan parameters_of(std::size_t) override { return local_; }
     aggregation::ParamSpan gradient() override { return gradient_; }
     aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const clients::ClientStart& start) override;
-    void begin_epoch(std::span<const std::uint32_t>) override { looks_.begin_epoch(); }
-    void compute_gradient(std::span<const std::uint32_t> batch) override { compute_seen(batch, looks_.of(batch)); }
-    void compute_seen(std::span<const std::uint32_t> batch, std::span<const std::uint32_t> looks);
-    void apply_gradient() override;
-    double loss_sum() override { return loss_; }
+    void compute_gradients(std::span<const clients::RowBatch> batches) override;
+    void apply_gradients() override;
+    double loss_of(std::size_t) override { return loss_; }
 
 private:
     Network& network_;
     const Examples& train_;
-    clients::EpochLooks looks_;
-    aggregation::ParamBuffer local_, gradient_;
+    clients::Looks looks_;
+    aggregation::ParamBuffer own_local_, own_gradient_;
+    aggregation::ParamSpan local_, gradient_;
     aggregation::ClientOptimizer optimizer_;
     clients::ClientStart start_;
     double loss_ = 0.0;
 };
 
 /// Its rows are trained one after the other.
-class PlainBatchedStep final : public clients::BatchedStep {
+class PlainRows final : public clients::TrainingStep {
 public:
-    PlainBatchedStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer, std::size_t rows);
+    PlainRows(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer, std::size_t rows);
 
     std::size_t num_rows() const override { return rows_.size(); }
-    aggregation::ParamSpan parameters(std::size_t row) override { return rows_[row]->parameters(); }
-    void begin(const clients::BatchedStart& start) override;
+    aggregation::ParamSpan parameters_of(std::size_t row) override { return rows_[row]->parameters(); }
+    aggregation::ParamSpan gradient() override;
+    aggregation::ParamSpan optimizer_state() override;
+    void for_each_piece(const std::function<void(const clients::GradientPiece&)>& work) override;
+    void begin(const clients::ClientStart& start) override;
     void compute_gradients(std::span<const clients::RowBatch> batches) override;
     void apply_gradients() override;
-    void loss_sums(std::span<double> sums) override;
+    double loss_of(std::size_t row) override { return rows_[row]->loss_sum(); }
 
 private:
-    const Examples& train_;
+    aggregation::ParamBuffer local_, gradient_;  // [K, P]
     std::vector<std::unique_ptr<PlainStep>> rows_;
     std::vector<bool> stepped_;
 };
@@ -87,20 +92,19 @@ public:
     PlainHalf(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer, const clients::Cut& cut,
               bool lower, clients::SplitChannel& channel);
 
-    aggregation::ParamSpan parameters() override { return part(local_); }
+    aggregation::ParamSpan parameters_of(std::size_t) override { return part(local_); }
     aggregation::ParamSpan gradient() override { return part(gradient_); }
     aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
     void begin(const clients::ClientStart& start) override;
-    void begin_epoch(std::span<const std::uint32_t>) override { looks_.begin_epoch(); }
-    void compute_gradient(std::span<const std::uint32_t> batch) override;
-    void apply_gradient() override;
-    double loss_sum() override { return loss_; }
+    void compute_gradients(std::span<const clients::RowBatch> batches) override;
+    void apply_gradients() override;
+    double loss_of(std::size_t) override { return loss_; }
 
 private:
     aggregation::ParamSpan part(aggregation::ParamSpan whole) const {
         return lower_ ? cut_.client_part(whole) : cut_.server_part(whole);
     }
-    void pass_below(std::span<const std::uint32_t> batch);
+    void pass_below(const clients::RowBatch& batch);
     void pass_above(std::span<const std::uint32_t> batch);
 
     Network& network_;
@@ -108,10 +112,9 @@ private:
     clients::Cut cut_;
     bool lower_;
     clients::SplitChannel& channel_;
-    clients::EpochLooks looks_;
+    clients::Looks looks_;
     aggregation::ParamBuffer local_, gradient_;
     aggregation::ClientOptimizer optimizer_;
-    clients::ClientStart start_;
     double loss_ = 0.0;
 };
 

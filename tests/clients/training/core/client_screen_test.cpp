@@ -2,8 +2,8 @@
 #include "aggregation/base/random.h"
 #include "aggregation/math/vector_ops.h"
 #include "clients/data/formats/synthetic.h"
-#include "clients/training/batched_training.h"
-#include "clients/training/clipped_step.h"
+#include "clients/training/local_batches.h"
+#include "clients/training/local_step.h"
 #include "clients/training/local_training.h"
 #include "tests/support/plain_engine/steps.h"
 
@@ -23,24 +23,31 @@ using Indices = std::vector<std::uint32_t>;
 
 /// Adds 1 to each of four parameters, and remembers what it was asked for.
 struct RecordingStep final : TrainingStep {
-    aggregation::ParamSpan parameters() override { return local; }
+    aggregation::ParamSpan parameters_of(std::size_t) override { return local; }
     aggregation::ParamSpan gradient() override { return {}; }
     aggregation::ParamSpan optimizer_state() override { return {}; }
     void begin(const ClientStart& start) override {
         aggregation::copy(local, start.global);
         dropout_seeds.push_back(start.dropout_seed);
     }
-    void begin_epoch(std::span<const std::uint32_t> order) override { epochs.emplace_back(order.begin(), order.end()); }
-    void compute_gradient(std::span<const std::uint32_t> batch) override { batches.emplace_back(batch.begin(), batch.end()); }
-    void apply_gradient() override {
+    void compute_gradients(std::span<const RowBatch> rows) override {
+        const RowBatch& batch = only_batch(rows);
+        batches.emplace_back(batch.examples.begin(), batch.examples.end());
+        looks.push_back(batch.look);
+        if (const auto announced = pass.announced_by(batch); !announced.empty())
+            epochs.emplace_back(announced.begin(), announced.end());
+    }
+    void apply_gradients() override {
         for (float& value : local) value += slope;
     }
-    double loss_sum() override { return 30.0; }
+    double loss_of(std::size_t) override { return 30.0; }
 
     std::vector<float> local = std::vector<float>(4);
     float slope = 1.0F;
     std::vector<std::uint64_t> dropout_seeds;
     std::vector<Indices> epochs, batches;
+    std::vector<LookKey> looks;
+    PassFollower pass;
 };
 
 struct Trained {
@@ -94,7 +101,22 @@ TEST_SUITE("ClientScreen") {
         CHECK(trained.step.epochs[0] != trained.step.epochs[1]);
         CHECK(trained.step.epochs[0] != Trained(1.0F, 3, 3).step.epochs[0]);
         CHECK(trained.step.epochs[0] != Trained(1.0F, 2, 4).step.epochs[0]);
-        CHECK(trained.step.dropout_seeds == std::vector{Stream(9, Purpose::Dropout, 2, 3).next_u64()});
+        const std::uint64_t seed = Stream(9, Purpose::Dropout, 2, 3).next_u64();
+        CHECK(trained.step.dropout_seeds == std::vector{seed});
+        for (std::size_t i = 0; i < trained.step.looks.size(); ++i) {
+            CHECK(trained.step.looks[i].seed == seed);
+            CHECK(trained.step.looks[i].epoch == i / 3);
+        }
+    }
+
+    TEST_CASE("StepsThatAreAskedForInAnyOrderHaveTheBatchesOfTheirPlace") {
+        const Trained trained;
+        LocalBatches batches({.seed = 9, .local_epochs = 2, .batch_size = 4}, 2, 3, trained.shard);
+        for (const std::size_t step : {4U, 0U, 5U, 3U, 1U, 2U}) {
+            const RowBatch batch = batches.at(step);
+            CHECK(Indices(batch.examples.begin(), batch.examples.end()) == trained.step.batches[step]);
+            CHECK(batch.look.epoch == step / 3);
+        }
     }
 
     TEST_CASE("StepsThatAreGivenTakeTheirBatchesFromAsManyEpochsAsTheyNeed") {
@@ -135,11 +157,11 @@ TEST_SUITE("ClientScreen") {
         for (const float value : whole) squares += static_cast<double>(value) * static_cast<double>(value);
         const double norm = std::sqrt(squares);
         REQUIRE(norm > 0.1);
-        ClippedStep longer(step, 1.01 * norm), shorter(step, 0.25 * norm);
+        LocalStep longer(step, 1.01 * norm), shorter(step, 0.25 * norm);
         CHECK(gradient_of(longer) == whole);
         const std::vector<float> cut = gradient_of(shorter);
         for (std::size_t i = 0; i < whole.size(); ++i) CHECK(cut[i] == doctest::Approx(0.25F * whole[i]).epsilon(1e-6));
-        shorter.apply_gradient();
+        shorter.apply_gradients();
         const auto stepped = shorter.parameters().host();
         for (std::size_t i = 0; i < whole.size(); ++i)
             CHECK(stepped[i] == doctest::Approx(plain.global[i] - 0.1F * (cut[i] + 0.01F * plain.global[i])).epsilon(1e-5));
@@ -184,20 +206,27 @@ TEST_SUITE("ClientScreen") {
         Plain plain;
         Indices all(200);
         std::iota(all.begin(), all.end(), 0U);
-        const std::vector<RowClient> clients{
+        std::vector<RowClient> clients{
             {7, std::span(all).first(50)}, {8, std::span(all).subspan(50, 20)}, {9, std::span(all).subspan(70, 3)}};
         const Objective objective{0.2F, 0.5F};
         for (const std::uint64_t local_steps : {0U, 5U}) {
             const LocalTraining plan{.seed = 5, .local_epochs = 3, .batch_size = 16, .local_steps = local_steps};
-            testing::PlainBatchedStep batched(*plain.network, plain.train, plain.optimizer, 4);
-            const auto together = train_clients(batched, plan, objective, 1, clients, plain.global);
+            testing::PlainRows engine(*plain.network, plain.train, plain.optimizer, 4);
+            LocalStep rows(engine);
+            std::vector<ClientFigures> figures(clients.size());
+            std::vector<ClientResult> together(clients.size());
+            for (std::size_t row = 0; row < clients.size(); ++row) clients[row].figures = &figures[row];
+            enqueue_clients(rows, plan, objective, 1, clients, plain.global, together);
             for (std::size_t row = 0; row < clients.size(); ++row) {
-                testing::PlainStep step(*plain.network, plain.train, plain.optimizer);
+                const aggregation::ParamSpan local = rows.parameters_of(row);
+                aggregation::write_update(local, local, plain.global, figures[row].update);
+                finish(together[row], figures[row]);
+                testing::PlainStep engine_alone(*plain.network, plain.train, plain.optimizer);
+                LocalStep step(engine_alone);
                 std::vector<float> update(plain.global.size());
                 const ClientResult alone =
                     train_client(step, plan, objective, 1, clients[row].client_id, clients[row].shard, plain.global, update);
-                const auto of_row = batched.parameters(row).host();
-                CHECK(std::vector<float>(of_row.begin(), of_row.end()) == update);
+                CHECK(std::vector<float>(local.host().begin(), local.host().end()) == update);
                 CHECK(together[row].steps == alone.steps);
                 CHECK(together[row].train_loss == alone.train_loss);
                 CHECK(together[row].update_hash == alone.update_hash);

@@ -6,9 +6,9 @@
 #include "clients/data/formats/synthetic.h"
 #include "clients/data/partitions/schemes.h"
 #include "clients/data/shared_dataset.h"
-#include "clients/training/clipped_step.h"
 #include "clients/training/device_clients.h"
 #include "clients/training/direct_step.h"
+#include "clients/training/local_step.h"
 #include "tests/conformance/training_step_conformance.h"
 #include "tests/support/drawn_numbers.h"
 #include "tests/support/skip.h"
@@ -109,16 +109,21 @@ TEST_SUITE("DeviceSteps") {
             figures.reserve(4);
             // Twice: the second launch finds rows, lists and velocities of the first.
             for (const std::uint32_t round : {0U, 1U}) {
-                std::vector<WholeClient> clients;
+                std::vector<RowClient> clients;
                 for (const std::uint32_t id : {0U, 2U})
-                    clients.push_back({id, on.dataset.shard(id).first(13 + id), &figures[id].loss_sum});
-                whole.train(plan, objective, round, clients, global);
+                    clients.push_back({id, on.dataset.shard(id).first(13 + id), &figures[id]});
+                std::vector<ClientResult> results(2);
+                whole.train(plan, objective, round, clients, global, results);
                 for (std::size_t row = 0; row < 2; ++row) {
-                    const WholeClient& client = clients[row];
-                    enqueue_client(on.step, plan, objective, round, client.client_id, client.shard, global, figures[3]);
-                    CHECK(conformance::same_bits(conformance::download(whole.parameters(row)),
-                                                 conformance::download(on.step.parameters())));
-                    CHECK(*client.loss_sum == figures[3].loss_sum);
+                    LocalStep step(on.step);
+                    const RowClient alone{clients[row].client_id, clients[row].shard, &figures[3]};
+                    ClientResult expected;
+                    enqueue_clients(step, plan, objective, round, {&alone, 1}, global, {&expected, 1});
+                    CHECK(conformance::same_bits(conformance::download(whole.parameters_of(row)),
+                                                 conformance::download(step.parameters())));
+                    CHECK(clients[row].figures->loss_sum == figures[3].loss_sum);
+                    CHECK(clients[row].figures->examples == figures[3].examples);
+                    CHECK(results[row].steps == expected.steps);
                 }
             }
         }

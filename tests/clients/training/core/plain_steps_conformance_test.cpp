@@ -2,12 +2,10 @@
 #include "aggregation/base/random.h"
 #include "clients/data/formats/glyphs.h"
 #include "clients/data/formats/synthetic.h"
-#include "clients/training/clipped_step.h"
-#include "clients/training/corrected_step.h"
 #include "clients/training/direct_step.h"
-#include "clients/training/supervised_batched_step.h"
+#include "clients/training/local_step.h"
 #include "clients/training/supervised_step.h"
-#include "tests/conformance/batched_step_conformance.h"
+#include "tests/conformance/rows_conformance.h"
 #include "tests/support/drawn_numbers.h"
 #include "tests/support/plain_engine/steps.h"
 #include "tests/support/small_model.h"
@@ -20,7 +18,7 @@
 
 using namespace fedhive;
 using namespace fedhive::clients;
-using conformance::BatchedStepUnderTest;
+using conformance::RowsUnderTest;
 using conformance::StepUnderTest;
 
 namespace {
@@ -44,7 +42,6 @@ struct Model {
     std::unique_ptr<fedhive::testing::Network> network;
     WorkerCell cell;
     std::unique_ptr<TrainingStep> step, supervised;
-    std::unique_ptr<BatchedStep> rows, supervised_rows;
 };
 
 StepUnderTest one(const std::string& name, bool supervised) {
@@ -58,15 +55,15 @@ StepUnderTest one(const std::string& name, bool supervised) {
     return {make, Model(name).start()};
 }
 
-BatchedStepUnderTest many(const std::string& name, bool supervised) {
+RowsUnderTest many(const std::string& name, bool supervised) {
     const auto make = [=](const aggregation::SgdOptions& optimizer) {
         const auto model = std::make_shared<Model>(name);
-        model->rows = std::make_unique<fedhive::testing::PlainBatchedStep>(*model->network, model->train, optimizer, 5);
-        auto over = std::make_unique<SupervisedBatchedStep>(
-            *model->rows, model->cell, [] { return false; }, false);
+        model->step = std::make_unique<fedhive::testing::PlainRows>(*model->network, model->train, optimizer, 5);
+        auto over = std::make_unique<SupervisedStep>(
+            *model->step, model->cell, [] { return false; }, false);
         over->expect(std::vector<InjectedFault>(4), 0, [](std::size_t) {});
-        model->supervised_rows = std::move(over);
-        return std::shared_ptr<BatchedStep>(model, supervised ? model->supervised_rows.get() : model->rows.get());
+        model->supervised = std::move(over);
+        return std::shared_ptr<TrainingStep>(model, supervised ? model->supervised.get() : model->step.get());
     };
     return {make, one(name, false)};
 }
@@ -124,23 +121,23 @@ StepUnderTest around(const std::function<std::unique_ptr<Step>(TrainingStep&)>& 
         held->step = wrap(*held->model.step);
         return std::shared_ptr<TrainingStep>(held, held->step.get());
     };
-    return {make, DirectModel("mlp", false, {}).start()};
+    return {make, DirectModel("mlp", false, {}).start(), true};
 }
 
 }  // namespace
 
 // Wrapped in such a way that nothing is changed, all has to be as without it.
 TEST_SUITE("WrappedStepsConform") {
-    TEST_CASE("ClippedStepConforms") {
+    TEST_CASE("StepWithALimitThatIsFarConforms") {
         conformance::training_step_conforms(
-            around<ClippedStep>([](TrainingStep& step) { return std::make_unique<ClippedStep>(step, 1e9); }));
+            around<LocalStep>([](TrainingStep& step) { return std::make_unique<LocalStep>(step, 1e9); }));
     }
-    TEST_CASE("CorrectedStepConforms") {
-        conformance::training_step_conforms(around<CorrectedStep>([](TrainingStep& step) {
+    TEST_CASE("StepWithACorrectionOfNothingConforms") {
+        conformance::training_step_conforms(around<LocalStep>([](TrainingStep& step) {
             // What the server keeps is what the client keeps.
             const aggregation::testing::Floats kept(DirectModel("mlp", false, {}).network->layout().num_floats(), 0.25F);
-            auto corrected = std::make_unique<CorrectedStep>(step);
-            corrected->correct(aggregation::ConstParamSpan(kept), aggregation::ConstParamSpan(kept));
+            auto corrected = std::make_unique<LocalStep>(step);
+            corrected->add<GradientCorrection>().set(aggregation::ConstParamSpan(kept), aggregation::ConstParamSpan(kept));
             return corrected;
         }));
     }
@@ -172,6 +169,6 @@ TEST_SUITE("PlainStepsConform") {
     }
     TEST_CASE("PlainBatchedStepsConform") {
         for (const char* name : {"lr", "mlp"})
-            for (const bool supervised : {false, true}) conformance::batched_step_conforms(many(name, supervised));
+            for (const bool supervised : {false, true}) conformance::rows_conform(many(name, supervised));
     }
 }

@@ -14,13 +14,13 @@ namespace {
 
 /// Counts its halves.
 struct CountingStep final : TrainingStep {
-    aggregation::ParamSpan parameters() override { return local; }
+    aggregation::ParamSpan parameters_of(std::size_t) override { return local; }
     aggregation::ParamSpan gradient() override { return ++in_one_piece, slope; }
     aggregation::ParamSpan optimizer_state() override { return {}; }
     void begin(const ClientStart&) override {}
-    void compute_gradient(std::span<const std::uint32_t>) override { ++computed; }
-    void apply_gradient() override { ++applied; }
-    double loss_sum() override { return 0.0; }
+    void compute_gradients(std::span<const RowBatch>) override { ++computed; }
+    void apply_gradients() override { ++applied; }
+    double loss_of(std::size_t) override { return 0.0; }
 
     std::vector<float> local = std::vector<float>(4);
     std::vector<float> slope = std::vector<float>(4);

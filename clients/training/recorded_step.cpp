@@ -1,17 +1,32 @@
-#ifdef FEDHIVE_TORCH_CUDA
+#include "clients/training/recorded_step.h"
 
-#include "clients/training/step_graphs.h"
-
-#include "aggregation/math/kernels.h"
-#include "aggregation/math/vector_ops.h"
+#include "aggregation/base/error.h"
 #include "clients/training/libtorch_guard.h"
 
+#ifdef FEDHIVE_TORCH_CUDA
+#include "aggregation/math/kernels.h"
+#include "aggregation/math/vector_ops.h"
+#include "clients/training/wrapped_step.h"
+
+#include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <map>
+#endif
 
 namespace fedhive::clients {
+
+void RecordableStep::compute_gradients(std::span<const RowBatch> batches) {
+    translated([&] {
+        prepare(batches);
+        compute_prepared();
+    });
+}
+
+#ifdef FEDHIVE_TORCH_CUDA
 
 namespace {
 
@@ -48,34 +63,44 @@ DeviceFault recording_failed(const char* why) {
                     why));
 }
 
-}  // namespace
-
-StepGraphs::StepGraphs() : side_(c10::cuda::getStreamFromPool()), pool_(at::cuda::graph_pool_handle()) {}
-
-aggregation::ConstParamSpan StepGraphs::begin(aggregation::ConstParamSpan global, const Objective& objective,
-                                              std::uint64_t dropout_seed) {
-    if (objective.proximal_mu != recorded_mu_) {
-        graphs_.clear();
-        pool_ = at::cuda::graph_pool_handle();  // the allocator takes none that has lost all its graphs
+class RecordedStep final : public WrappedStep {
+public:
+    RecordedStep(RecordableStep& step, std::size_t largest_batch)
+        : WrappedStep(step), step_(step), side_(c10::cuda::getStreamFromPool()), pool_(at::cuda::graph_pool_handle()) {
+        step.fix_places(largest_batch);
     }
-    recorded_mu_ = objective.proximal_mu;
-    dropout_seed_ = dropout_seed;
-    if (objective.proximal_mu == 0.0F) return global;
-    if (global_.span().size != global.size) global_ = aggregation::ParamBuffer(global.size, global.space);
-    aggregation::copy(global_, global);
-    return global_;
-}
 
-const std::vector<StepGraphs::Graph>& StepGraphs::of(std::size_t size, const std::function<std::vector<Graph>()>& record) {
-    auto found = graphs_.find(size);
-    if (found == graphs_.end()) found = graphs_.emplace(size, record()).first;
-    return found->second;
-}
+    void begin(const ClientStart& start) override {
+        dropout_seed_ = start.dropout_seed;
+        step_.begin(start);
+    }
 
-/// Libraries make their handles and choose their ways in the first steps, which must not be recorded; on the same stream, or autograd would go
-/// back to the other.
-StepGraphs::Graph StepGraphs::record(const std::function<void()>& work, const std::vector<at::Tensor>& changes) const {
+    void compute_gradients(std::span<const RowBatch> batches) override {
+        translated([&] {
+            Graph& graph = graphs_[step_.prepare(batches)];
+            if (!graph) graph = record();
+            graph->replay();
+        });
+    }
+
+private:
+    using Graph = std::unique_ptr<at::cuda::CUDAGraph>;
+
+    Graph record() const;
+
+    RecordableStep& step_;
+    c10::cuda::CUDAStream side_;
+    c10::MempoolId_t pool_;  // the graphs never run at the same time, and nothing in it but gradients outlives a step
+    std::map<std::size_t, Graph> graphs_;  // by the shape of a step
+    std::uint64_t dropout_seed_ = 0;
+};
+
+/// Runs the prepared step a few times and records it: libraries make their handles and choose their ways in the first steps, which must not be
+/// recorded; on the same stream, or autograd would go back to the other. What a step changes is put back, and so is how much of the generator was
+/// drawn. Throws DeviceFault where the recording itself fails: a worker ends with it, and its successor has whole libraries again.
+RecordedStep::Graph RecordedStep::record() const {
     constexpr int kTimesBefore = 3;
+    const std::vector<at::Tensor> changes = step_.what_computing_changes();
     std::vector<at::Tensor> before(changes.size());
     std::transform(changes.begin(), changes.end(), before.begin(), [](const at::Tensor& one) { return one.clone(); });
     const at::Device device(at::kCUDA, 0);
@@ -87,13 +112,13 @@ StepGraphs::Graph StepGraphs::record(const std::function<void()>& work, const st
     {
         const OnStream here(side_);
         for (int time = 0; time < kTimesBefore; ++time) {
-            work();
+            step_.compute_prepared();
             for (std::size_t i = 0; i < changes.size(); ++i) changes[i].copy_(before[i]);
         }
         aggregation::synchronize(aggregation::MemorySpace::Cuda);
         try {
             graph->capture_begin(pool_);  // which registers the default generator
-            work();
+            step_.compute_prepared();
             graph->capture_end();
         } catch (const c10::Error& error) {
             abandon_recording(side_);
@@ -108,11 +133,18 @@ StepGraphs::Graph StepGraphs::record(const std::function<void()>& work, const st
     return graph;
 }
 
-at::Tensor tensor_of(aggregation::ParamSpan span) {
-    return at::from_blob(span.data, {static_cast<std::int64_t>(span.size)},
-                         at::TensorOptions().dtype(at::kFloat).device(at::kCUDA, 0));
+}  // namespace
+
+std::unique_ptr<TrainingStep> make_recorded_step(RecordableStep& step, std::size_t largest_batch) {
+    return translated([&] { return std::make_unique<RecordedStep>(step, largest_batch); });
 }
 
-}  // namespace fedhive::clients
+#else
+
+std::unique_ptr<TrainingStep> make_recorded_step(RecordableStep&, std::size_t) {
+    throw Fault("this binary was built without training on CUDA");
+}
 
 #endif
+
+}  // namespace fedhive::clients

@@ -1,5 +1,5 @@
 // Padded steps against those that leave out who rests, on the host; batched steps on a GPU against the host's, recorded ones against padded ones.
-#include "clients/training/graph_batched_step.h"
+#include "clients/training/recorded_step.h"
 
 #include "aggregation/base/error.h"
 #include "tests/clients/training/batched_clients.h"
@@ -31,15 +31,16 @@ const Setting kSettings[] = {
     {}, {{0.05F, 0.9F, 0.01F, true}, {}}, {{0.05F, 0.0F, 0.1F, false}, {0.5F}}, {{0.05F, 0.9F, 0.0F, false}, {0.5F}}};
 
 /// Clients that end one after the other, the last one first, as workers order them: the last bits may differ, nothing else.
-void check_near(Clients& all, BatchedStep& step, Clients& expected, Objective objective) {
+void check_near(Clients& all, TrainingStep& engine, Clients& expected, Objective objective) {
     const auto clients = all.clients({30, 13, 8, 5, 1});
     const auto wanted = expected.at_once(clients, objective);
-    const auto results = train_clients(step, all.plan, objective, all.round, clients, all.global);
+    LocalStep step(engine);
+    const auto results = train_rows(step, all.plan, objective, all.round, clients, all.global);
     for (std::size_t k = 0; k < clients.size(); ++k) {
         CAPTURE(k);
         CHECK(results[k].finite == 1);
         CHECK(results[k].train_loss == doctest::Approx(wanted[k].train_loss).epsilon(1e-4));
-        const Floats update = aggregation::testing::download(step.parameters(k));
+        const Floats update = aggregation::testing::download(step.parameters_of(k));
         CHECK(largest_difference(update, expected.update(k)) < 1e-3 * wanted[k].update_norm + 1e-6);
     }
 }
@@ -58,17 +59,17 @@ void add_bits(std::vector<std::uint64_t>& bits, std::span<const ClientResult> re
 /// without, and the first group again at the end.
 std::vector<std::uint64_t> bits_of_groups(bool dropout, const SgdOptions& optimizer, bool graph) {
     Clients all("mnist_cnn", optimizer, dropout, MemorySpace::Cuda);
-    std::unique_ptr<BatchedStep> recorded;
+    std::unique_ptr<TrainingStep> recorded;
     if (graph)
-        recorded = make_graph_batched_step(all.batched, all.plan.batch_size);
+        recorded = make_recorded_step(all.batched, all.plan.batch_size);
     else
-        all.batched.pad(all.plan.batch_size);
-    BatchedStep& step = graph ? *recorded : all.batched;
+        all.batched.fix_places(all.plan.batch_size);
+    LocalStep step(graph ? *recorded : static_cast<TrainingStep&>(all.batched));
     const std::vector<std::pair<std::vector<std::size_t>, float>> groups{{kUnequal, 0.0F}, {{9, 4, 2}, 0.0F}, {{9, 4, 2}, 0.5F},
                                                                          {kUnequal, 0.5F}, {{1}, 0.0F},       {kUnequal, 0.0F}};
     std::vector<std::uint64_t> bits;
     for (const auto& [sizes, mu] : groups)
-        add_bits(bits, train_clients(step, all.plan, {mu}, all.round, all.clients(sizes), all.global));
+        add_bits(bits, train_rows(step, all.plan, {mu}, all.round, all.clients(sizes), all.global));
     const auto first = std::span(bits).first(2 * kUnequal.size()), last = std::span(bits).last(2 * kUnequal.size());
     CHECK(std::equal(first.begin(), first.end(), last.begin()));
     return bits;
@@ -83,7 +84,7 @@ TEST_SUITE("PaddedStep") {
                 if (&setting != kSettings && name != "mlp") continue;
                 CAPTURE(name);
                 Clients plain(name, setting.optimizer), padded(name, setting.optimizer);
-                padded.batched.pad(padded.plan.batch_size);
+                padded.batched.fix_places(padded.plan.batch_size);
                 check_near(padded, padded.batched, plain, setting.objective);
             }
         }
@@ -91,7 +92,7 @@ TEST_SUITE("PaddedStep") {
 
     TEST_CASE("PaddedRowsBitsDoNotDependOnWhenOthersEnd") {
         Clients all("mnist_cnn", SgdOptions{0.05F, 0.9F, 0.01F, false}, true);  // dropout is drawn for the whole shape
-        all.batched.pad(all.plan.batch_size);
+        all.batched.fix_places(all.plan.batch_size);
         const auto before = all.at_once(all.clients(kUnequal));
         const auto after = all.at_once(all.clients({13, 7, 2, 30, 1}));  // the first has the same examples
         CHECK(after[0].update_hash == before[0].update_hash);
@@ -101,17 +102,17 @@ TEST_SUITE("PaddedStep") {
 
     TEST_CASE("BatchLargerThanWasSaidIsAFault") {
         Clients all("lr");
-        all.batched.pad(3);
+        all.batched.fix_places(3);
         CHECK_THROWS_WITH_AS(all.at_once(all.clients({2, 4})), doctest::Contains("a batch of 4 is larger than was said, 3"),
                              Fault);
     }
 }
 
-TEST_SUITE("GraphBatchedStep") {
-    TEST_CASE("GraphBatchedStepOfABuildWithoutTrainingOnCudaIsAFault") {
+TEST_SUITE("RecordedRows") {
+    TEST_CASE("RecordedRowsOfABuildWithoutTrainingOnCudaIsAFault") {
 #ifndef FEDHIVE_TORCH_CUDA
         Clients all("lr");
-        CHECK_THROWS_WITH_AS(make_graph_batched_step(all.batched, 4), doctest::Contains("without training on CUDA"), Fault);
+        CHECK_THROWS_WITH_AS(make_recorded_step(all.batched, 4), doctest::Contains("without training on CUDA"), Fault);
 #endif
     }
 
@@ -133,7 +134,7 @@ TEST_SUITE("GraphBatchedStep") {
                 CAPTURE(name);
                 Clients eager(name, setting.optimizer, false, MemorySpace::Cuda);
                 Clients padded(name, setting.optimizer, false, MemorySpace::Cuda);
-                const auto recorded = make_graph_batched_step(padded.batched, padded.plan.batch_size);
+                const auto recorded = make_recorded_step(padded.batched, padded.plan.batch_size);
                 check_near(padded, *recorded, eager, setting.objective);
             }
         }

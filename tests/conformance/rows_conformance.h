@@ -1,7 +1,6 @@
-// What every step of many clients at once promises (clients/training/batched_step.h), beside the step of one client that each row stands for.
+// What every step of many clients at once promises (clients/training/training_step.h), beside the step of one client that each row stands for.
 #pragma once
 
-#include "clients/training/batched_step.h"
 #include "tests/conformance/training_step_conformance.h"
 
 #include <algorithm>
@@ -9,18 +8,18 @@
 namespace fedhive::conformance {
 
 /// A way of training several clients, at least four, at once.
-struct BatchedStepUnderTest {
-    std::function<std::shared_ptr<clients::BatchedStep>(const SgdOptions&)> make;  // for batches of 16 at most
-    StepUnderTest alone;                                                           // what a row comes to, up to rounding
+struct RowsUnderTest {
+    std::function<std::shared_ptr<clients::TrainingStep>(const SgdOptions&)> make;  // for batches of 16 at most
+    StepUnderTest alone;                                                            // what a row comes to, up to rounding
 
-    std::shared_ptr<clients::BatchedStep> begun(const SgdOptions& optimizer, float proximal_mu = 0.0F) const {
+    std::shared_ptr<clients::TrainingStep> begun(const SgdOptions& optimizer) const {
         const auto step = make(optimizer);
-        begin(*step, 4, proximal_mu);
+        begin(*step);
         return step;
     }
-    void begin(clients::BatchedStep& step, std::size_t rows = 4, float proximal_mu = 0.0F,
+    void begin(clients::TrainingStep& step, std::size_t rows = 4, float proximal_mu = 0.0F,
                std::uint64_t dropout_seed = 5) const {
-        clients::BatchedStart start;
+        clients::ClientStart start;
         start.rows = rows;
         start.global = alone.start;
         start.objective.proximal_mu = proximal_mu;
@@ -38,12 +37,12 @@ using Schedule = std::vector<std::vector<RangeOfExamples>>;
 inline const Schedule kRagged{
     {{0, 16}, {16, 16}, {32, 9}, {48, 1}}, {{5, 16}, {20, 16}, {40, 4}, {}}, {{8, 16}, {30, 3}, {}, {}}, {{11, 2}, {}, {}, {}}};
 
-inline void take(clients::BatchedStep& step, const std::vector<RangeOfExamples>& ranges) {
+inline void take(clients::TrainingStep& step, const std::vector<RangeOfExamples>& ranges) {
     std::vector<std::vector<std::uint32_t>> indices;
     for (const RangeOfExamples& range : ranges) indices.push_back(examples(range.first, range.count));
     std::vector<clients::RowBatch> batches;
     for (const std::vector<std::uint32_t>& of_row : indices) batches.push_back({of_row});
-    step.step(batches);
+    step.step_rows(batches);
 }
 
 /// Of all rows, after a schedule.
@@ -51,33 +50,31 @@ struct Rows {
     std::vector<Floats> parameters;
     std::vector<double> losses;
 
-    Rows(clients::BatchedStep& step, const Schedule& schedule) {
+    Rows(clients::TrainingStep& step, const Schedule& schedule) {
         const std::size_t rows = schedule.front().size();
         for (const auto& ranges : schedule) take(step, ranges);
-        for (std::size_t row = 0; row < rows; ++row) parameters.push_back(download(step.parameters(row)));
-        losses.resize(rows);
-        step.loss_sums(losses);
+        for (std::size_t row = 0; row < rows; ++row) parameters.push_back(download(step.parameters_of(row)));
+        for (std::size_t row = 0; row < rows; ++row) losses.push_back(step.loss_of(row));
     }
     bool same(const Rows& other, std::size_t row) const {
         return same_bits(parameters[row], other.parameters[row]) && losses[row] == other.losses[row];
     }
 };
 
-inline void rows_begin_at_the_global_model(const BatchedStepUnderTest& way) {
+inline void rows_begin_at_the_global_model(const RowsUnderTest& way) {
     const auto step = way.begun({0.125F, 0.5F, 0.0F, false});
     REQUIRE(step->num_rows() >= 4);
-    for (std::size_t row = 0; row < 4; ++row) CHECK(same_bits(download(step->parameters(row)), way.alone.global()));
-    std::vector<double> losses(4, 1.0);
-    step->loss_sums(losses);
-    CHECK(losses == std::vector<double>(4, 0.0));
+    for (std::size_t row = 0; row < 4; ++row) CHECK(same_bits(download(step->parameters_of(row)), way.alone.global()));
+    for (std::size_t row = 0; row < 4; ++row) CHECK(step->loss_of(row) == 0.0);
     CHECK(step->gather_s() >= 0.0);
 }
 
 /// For every setting of the optimiser, with a proximal term and without: by the same step, so with what the ones before left behind.
-inline void rows_are_clients_trained_alone(const BatchedStepUnderTest& way) {
+inline void rows_are_clients_trained_alone(const RowsUnderTest& way) {
     for (const SgdOptions& optimizer : kSgd) {
-        const auto step = way.make(optimizer);
-        const auto alone = way.alone.make(optimizer);
+        const auto engine = way.make(optimizer), engine_alone = way.alone.make(optimizer);
+        clients::LocalStep rows(*engine), one(*engine_alone);
+        clients::LocalStep *const step = &rows, *const alone = &one;
         for (const float mu : {0.0F, 0.5F}) {
             way.begin(*step, 4, mu);
             const Rows found(*step, kRagged);
@@ -94,8 +91,11 @@ inline void rows_are_clients_trained_alone(const BatchedStepUnderTest& way) {
 }
 
 /// Also where its momentum, a proximal term and weight decay would move it.
-inline void row_at_rest_stays_as_it_is(const BatchedStepUnderTest& way) {
-    const auto step = way.begun({0.125F, 0.5F, 0.25F, true}, 0.5F);
+inline void row_at_rest_stays_as_it_is(const RowsUnderTest& way) {
+    const auto engine = way.make({0.125F, 0.5F, 0.25F, true});
+    clients::LocalStep local(*engine);
+    clients::LocalStep* const step = &local;
+    way.begin(*step, 4, 0.5F);
     const Rows before(*step, {kRagged.front()});
     const Rows after(*step, {{{5, 16}, {}, {40, 4}, {}}});
     for (const std::size_t row : {1U, 3U}) CHECK(after.same(before, row));
@@ -108,7 +108,7 @@ inline void row_at_rest_stays_as_it_is(const BatchedStepUnderTest& way) {
     CHECK_FALSE(same_bits(later.parameters[1], after.parameters[1]));
 }
 
-inline void rows_bits_do_not_depend_on_the_others_values(const BatchedStepUnderTest& way) {
+inline void rows_bits_do_not_depend_on_the_others_values(const RowsUnderTest& way) {
     const SgdOptions optimizer{0.125F, 0.5F, 0.25F, false};
     Schedule others = kRagged;
     for (auto& ranges : others)
@@ -121,7 +121,26 @@ inline void rows_bits_do_not_depend_on_the_others_values(const BatchedStepUnderT
     for (std::size_t row = 0; row < 4; ++row) CHECK(after.same(before, row) == (row == 2));
 }
 
-inline void nothing_of_the_clients_before_remains(const BatchedStepUnderTest& way) {
+/// Each row by its own length, as far as that of a client alone goes.
+inline void rows_are_clipped_each_by_itself(const RowsUnderTest& way) {
+    const SgdOptions optimizer{0.125F, 0.0F, 0.0F, false};
+    const auto engine = way.make(optimizer), engine_alone = way.alone.make(optimizer);
+    StepUnderTest::begin(*engine_alone, way.alone.start);
+    engine_alone->compute_gradient(examples(16, 16));
+    const double most = 0.5 * norm(download(engine_alone->gradient()));
+    clients::LocalStep rows(*engine, most), alone(*engine_alone, most);
+    way.begin(rows);
+    const Rows found(rows, kRagged);
+    for (std::size_t row = 0; row < 4; ++row) {
+        CAPTURE(row);
+        StepUnderTest::begin(alone, way.alone.start);
+        for (const auto& ranges : kRagged)
+            if (ranges[row].count > 0) alone.step(examples(ranges[row].first, ranges[row].count));
+        check_close(download(alone.parameters()), found.parameters[row], 1e-5);
+    }
+}
+
+inline void nothing_of_the_clients_before_remains(const RowsUnderTest& way) {
     const SgdOptions optimizer{0.125F, 0.5F, 0.25F, true};
     const auto step = way.begun(optimizer);
     const Rows first(*step, kRagged);
@@ -137,29 +156,30 @@ inline void nothing_of_the_clients_before_remains(const BatchedStepUnderTest& wa
     }
 }
 
-inline void what_is_not_finite_stays_in_its_row(const BatchedStepUnderTest& way) {
+inline void what_is_not_finite_stays_in_its_row(const RowsUnderTest& way) {
     const auto step = way.begun({0.125F, 0.5F, 0.0F, false});
     const Rows before(*step, kRagged);
     way.begin(*step);
     const Floats broken(way.alone.start.span().size, std::numeric_limits<float>::quiet_NaN());
-    aggregation::copy(step->parameters(1), aggregation::ConstParamSpan(upload(broken, way.alone.space())));
+    aggregation::copy(step->parameters_of(1), aggregation::ConstParamSpan(upload(broken, way.alone.space())));
     const Rows after(*step, kRagged);
     for (const std::size_t row : {0U, 2U, 3U}) CHECK(after.same(before, row));
     CHECK_FALSE(std::isfinite(after.losses[1]));
     CHECK(std::isnan(after.parameters[1].front()));
 }
 
-inline void batched_step_conforms(const BatchedStepUnderTest& way) {
+inline void rows_conform(const RowsUnderTest& way) {
     rows_begin_at_the_global_model(way);
     rows_are_clients_trained_alone(way);
     row_at_rest_stays_as_it_is(way);
     rows_bits_do_not_depend_on_the_others_values(way);
+    rows_are_clipped_each_by_itself(way);
     nothing_of_the_clients_before_remains(way);
     what_is_not_finite_stays_in_its_row(way);
 }
 
 /// For a model with dropout: rows with the same examples draw for themselves, and all follow the start's seed.
-inline void rows_draw_their_own_dropout(const BatchedStepUnderTest& way) {
+inline void rows_draw_their_own_dropout(const RowsUnderTest& way) {
     const Schedule same_examples{{{0, 16}, {0, 16}, {0, 16}, {0, 16}}};
     const SgdOptions optimizer{0.125F, 0.0F, 0.0F, false};
     const auto step = way.begun(optimizer);

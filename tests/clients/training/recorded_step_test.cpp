@@ -1,11 +1,13 @@
 // The recorded step against the eager one, on a GPU.
-#include "clients/training/graph_step.h"
+#include "clients/training/recorded_step.h"
 #include "clients/training/engine.h"
 
 #include "aggregation/base/error.h"
 #include "clients/data/formats/glyphs.h"
 #include "clients/data/partitions/schemes.h"
 #include "clients/data/shared_dataset.h"
+#include "clients/training/libtorch_step.h"
+#include "clients/training/local_step.h"
 #include "clients/training/local_training.h"
 #include "tests/aggregation/spans.h"
 #include "tests/support/skip.h"
@@ -46,8 +48,8 @@ std::vector<std::uint64_t> hashes(const Setting& setting, bool graph) {
     FlatModel model(spec, MemorySpace::Cuda);
     LibtorchStep eager(model, dataset.train(MemorySpace::Cuda), {}, setting.optimizer, setting.precision);
     std::unique_ptr<TrainingStep> recorded;
-    if (graph) recorded = make_graph_step(eager, 16);
-    TrainingStep& step = graph ? *recorded : eager;
+    if (graph) recorded = make_recorded_step(eager, 16);
+    LocalStep step(graph ? *recorded : eager);
     aggregation::testing::Floats first(model.layout().num_floats(), 0.0F);
     initial_parameters(spec, model.layout(), 3, first);
     const aggregation::ParamBuffer global = aggregation::testing::upload(first, MemorySpace::Cuda);
@@ -70,18 +72,18 @@ std::vector<std::uint64_t> hashes(const Setting& setting, bool graph) {
 
 }  // namespace
 
-TEST_SUITE("GraphStep") {
-    TEST_CASE("GraphStepOfABuildWithoutTrainingOnCudaIsAFault") {
+TEST_SUITE("RecordedStep") {
+    TEST_CASE("RecordedStepOfABuildWithoutTrainingOnCudaIsAFault") {
 #ifndef FEDHIVE_TORCH_CUDA
         const Dataset glyphs = draw_glyphs(10, 10, 1);
         const ModelSpec spec = named_model("lr", glyphs.train.shape, 10);
         FlatModel model(spec, MemorySpace::Host);
         LibtorchStep eager(model, {glyphs.train.shape, glyphs.train.values, glyphs.train.labels}, {}, {});
-        CHECK_THROWS_WITH_AS(make_graph_step(eager, 4), doctest::Contains("without training on CUDA"), Fault);
+        CHECK_THROWS_WITH_AS(make_recorded_step(eager, 4), doctest::Contains("without training on CUDA"), Fault);
 #endif
     }
 
-    TEST_CASE("Gpu: GraphAndEagerGiveTheSameBits") {
+    TEST_CASE("Gpu: RecordedAndEagerGiveTheSameBits") {
         if (const std::string reason = no_training_on_gpu(); !reason.empty()) FEDHIVE_SKIP(reason);
         for (const bool dropout : {false, true}) {
             CAPTURE(dropout);
@@ -94,7 +96,7 @@ TEST_SUITE("GraphStep") {
         }
     }
 
-    TEST_CASE("Gpu: GraphAndEagerGiveTheSameBitsInEveryPrecision") {
+    TEST_CASE("Gpu: RecordedAndEagerGiveTheSameBitsInEveryPrecision") {
         if (const std::string reason = no_training_on_gpu(); !reason.empty()) FEDHIVE_SKIP(reason);
         for (const Precision precision : {Precision::TF32, Precision::BF16}) {
             const Setting setting{.dropout = true, .precision = precision};
@@ -111,7 +113,7 @@ TEST_SUITE("GraphStep") {
         const ModelSpec spec = named_model("lr", dataset.map().shape, 10);
         FlatModel model(spec, MemorySpace::Cuda);
         LibtorchStep eager(model, dataset.train(MemorySpace::Cuda), {}, {});
-        const auto recorded = make_graph_step(eager, 8);
+        const auto recorded = make_recorded_step(eager, 8);
         FlatModel plain_model(spec, MemorySpace::Cuda);
         LibtorchStep plain(plain_model, dataset.train(MemorySpace::Cuda), {}, {});
         aggregation::testing::Floats first(model.layout().num_floats(), 0.0F);
@@ -122,12 +124,11 @@ TEST_SUITE("GraphStep") {
         std::vector<std::uint32_t> order(40);
         std::iota(order.begin(), order.end(), 3U);
         recorded->begin(start);
-        recorded->begin_epoch(order);
         plain.begin(start);
         for (const std::size_t at : {0UL, 8UL, 24UL, 0UL}) {  // the second follows the first; the others do not
-            const auto batch = std::span(order).subspan(at, 8);
-            recorded->compute_gradient(batch);
-            plain.compute_gradient(batch);
+            const RowBatch batch{std::span(order).subspan(at, 8), {}, std::span(order).subspan(at + 8)};
+            recorded->compute_gradients({&batch, 1});
+            plain.compute_gradients({&batch, 1});
             CHECK(aggregation::testing::download(recorded->gradient()) == aggregation::testing::download(plain.gradient()));
         }
         CHECK(recorded->loss_sum() == plain.loss_sum());

@@ -1,0 +1,101 @@
+// An engine's step with what a client's algorithm makes of gradients between its two halves: rules of flat vectors, which know no layer. So a
+// rule is written once for every engine, and for many clients at once.
+#pragma once
+
+#include "aggregation/math/control_variates.h"
+#include "aggregation/memory/param_buffer.h"
+#include "clients/training/wrapped_step.h"
+
+#include <memory>
+#include <vector>
+
+namespace fedhive::clients {
+
+class GradientRule {
+public:
+    GradientRule() = default;
+    GradientRule(const GradientRule&) = delete;
+    GradientRule& operator=(const GradientRule&) = delete;
+    virtual ~GradientRule() = default;
+
+    virtual void begin([[maybe_unused]] const ClientStart& start) {}
+
+    /// Whether it does anything to the clients that have begun. Where no rule does, a step is the engine's own, in one piece.
+    virtual bool acts() const = 0;
+
+    /// Changes the gradients of the batches that the step has just computed. A row at rest may be changed as well: nobody follows it.
+    virtual void change(TrainingStep& step, std::span<const RowBatch> batches) = 0;
+};
+
+class LocalStep final : public WrappedStep {
+public:
+    /// With the proximal term of each start, and gradients no longer than clip_norm, where that is not 0.
+    explicit LocalStep(TrainingStep& engine, double clip_norm = 0.0);
+
+    /// Behind the rules that are there already.
+    template <typename Rule, typename... Arguments>
+    Rule& add(const Arguments&... arguments) {
+        auto rule = std::make_unique<Rule>(arguments...);
+        Rule& added = *rule;
+        rules_.push_back(std::move(rule));
+        return added;
+    }
+
+    void begin(const ClientStart& start) override;
+    void compute_gradients(std::span<const RowBatch> batches) override;
+    void step_rows(std::span<const RowBatch> batches) override;
+
+private:
+    std::vector<std::unique_ptr<GradientRule>> rules_;
+};
+
+/// g becomes g + mu * (local - global), as the start's objective says.
+///
+/// Source   Li et al. 2020 (arXiv:1812.06127), the gradient of mu/2 * |local - global|^2.
+class ProximalTerm final : public GradientRule {
+public:
+    void begin(const ClientStart& start) override;
+    bool acts() const override { return mu_ != 0.0F; }
+    void change(TrainingStep& step, std::span<const RowBatch> batches) override;
+
+private:
+    float mu_ = 0.0F;
+    aggregation::ConstParamSpan global_;
+};
+
+/// A gradient g of a batch becomes g * min(1, most / |g|), the Euclidean norm over all parameters.
+///
+/// Order    the norm is summed as an update's is (vector_ops.h): same bits anywhere.
+/// Memory   a gradient in one piece, and as many zeros.
+/// Stream   waits for the device in every step.
+/// Source   Pascanu et al. 2013 (arXiv:1211.5063), Algorithm 1; torch.nn.utils.clip_grad_norm_, without its 1e-6 beside the norm.
+class GradientLimit final : public GradientRule {
+public:
+    explicit GradientLimit(double most) : most_(most) {}
+    bool acts() const override { return true; }
+    void change(TrainingStep& step, std::span<const RowBatch> batches) override;
+
+private:
+    aggregation::ParamSpan in_one_piece(TrainingStep& step, std::size_t row);
+
+    double most_;
+    aggregation::ParamBuffer zeros_;      // as long as a gradient, once that is known
+    aggregation::ParamBuffer one_piece_;  // the same, of an engine with many rows
+};
+
+/// g becomes g + c - c_k, what the server and the client keep of earlier rounds (SCAFFOLD). Of one row.
+///
+/// Memory   the correction.
+/// Source   Karimireddy et al. 2020 (arXiv:1910.06378), Algorithm 1, line 10.
+class GradientCorrection final : public GradientRule {
+public:
+    /// Before a client begins. control: c; state: c_k, in host memory, empty: 0. Both [trainable].
+    void set(aggregation::ConstParamSpan control, aggregation::ConstParamSpan state);
+    bool acts() const override { return true; }
+    void change(TrainingStep& step, std::span<const RowBatch> batches) override;
+
+private:
+    aggregation::ParamBuffer correction_;  // [trainable], once it is known
+};
+
+}  // namespace fedhive::clients

@@ -1,0 +1,205 @@
+// The runner's main task: members of a slot are trained, one at a time or at once, and their updates leave for it.
+#include "aggregation/base/clock.h"
+#include "aggregation/math/vector_ops.h"
+#include "clients/training/task_runner.h"
+
+#include <algorithm>
+
+namespace fedhive::clients {
+
+namespace {
+
+/// Whom the coordinator finds to blame, should anything happen now.
+void blame(TaskCell& cell, std::uint64_t place) { cell.members_done.store(place, std::memory_order_relaxed); }
+
+}  // namespace
+
+void TaskRunner::train(TaskCell& cell) {
+    const Task task = cell.task;
+    require(task.count >= 1 && task.first < block_.members().size() && task.count <= block_.members().size() - task.first,
+            "last member");
+    figures_.reserve(task.count);
+    if (task.count > 1) slot_sum_.zero_init();
+    for (std::uint64_t first = 0; first < task.count; first += members_at_once()) {
+        cell.started_ns.store(now_ns(), std::memory_order_relaxed);  // the deadline is one client's, not the slot's
+        train_at_once(cell, first, std::min(members_at_once(), task.count - first));
+    }
+    if (task.count > 1) slot_sum_.finish(arena_.slot(task.slot));
+    if (on_device()) accept_all(cell);
+}
+
+std::uint64_t TaskRunner::members_at_once() const {
+    const WholeClients* const whole = trainer_.whole_clients();
+    return std::max<std::uint64_t>(1, whole != nullptr ? whole->num_rows() : plan_.clients_at_once);
+}
+
+void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count) {
+    const Task task = cell.task;
+    const LocalTraining training = plan_.training.of_repeat(task.repeat);
+    WholeClients* const whole = trainer_.whole_clients();
+    SupervisedStep& step = whole == nullptr && count > 1 ? step_at_once() : step_;
+    seat(task, first, count);
+    if (whole != nullptr && !rows_.clients.empty()) train_whole(task, *whole, training);
+    if (whole == nullptr && !rows_.clients.empty()) train_rows(cell, step, training);
+
+    const std::int64_t trained_ns = now_ns();
+    for (std::uint64_t place = first; place < first + count; ++place) {
+        const Member& member = block_.members()[task.first + place];
+        blame(cell, place);
+        if (member.left_out != 0) {
+            slot_sum_.skip();
+            continue;
+        }
+        const std::size_t row = rows_.row_of(place);
+        const aggregation::ParamSpan local = whole != nullptr ? whole->parameters_of(row) : step.parameters_of(row);
+        if (whole != nullptr && member.fault.at_update == 0) supervision_.fire(member.fault, local);
+        leave(task, place, local, training);
+        block_.results()[task.first + place] = rows_.results[row];
+    }
+    if (!on_device() && !rows_.clients.empty()) accept_rows(cell, seconds_between(trained_ns, now_ns()));
+    for (std::size_t row = 0; row < rows_.places.size(); ++row) {
+        blame(cell, rows_.places[row]);
+        supervision_.beat();
+        if (rows_.faults[row].at_update != 0)
+            supervision_.fire(rows_.faults[row], whole != nullptr ? whole->parameters_of(row) : step.parameters_of(row));
+    }
+    blame(cell, first + count);
+}
+
+/// Who is left out trains for nobody where rows share a step, so that the others' bits stay; else not at all.
+void TaskRunner::seat(const Task& task, std::uint64_t first, std::uint64_t count) {
+    rows_.clear();
+    const std::span<const Member> members = block_.members().subspan(task.first, task.count);
+    const auto is_wanted = [&](std::uint64_t place) { return members[place].left_out == 0; };
+    const auto client_at = [&](std::uint64_t place) -> RowClient {
+        const std::uint32_t client_id = client_of(task.first + place);
+        return {client_id, dataset_.shard(client_id), &figures_[place]};
+    };
+    if (count == 1) {
+        if (is_wanted(first)) rows_.add(first, client_at(first), members[first].fault);
+        return;
+    }
+    std::vector<RowClient> clients;
+    bool anybody = false;
+    for (std::uint64_t place = first; place < first + count; ++place) {
+        anybody = anybody || is_wanted(place);
+        clients.push_back(client_at(place));
+    }
+    if (!anybody) return;
+    const bool share_a_step = trainer_.whole_clients() == nullptr;
+    for (const std::size_t seat : places_of_rows(plan_.training, clients)) {
+        const std::uint64_t place = first + seat;
+        if (is_wanted(place))
+            rows_.add(place, clients[seat], members[place].fault);
+        else if (share_a_step)
+            rows_.add(place, clients[seat], {});
+    }
+}
+
+void TaskRunner::train_rows(TaskCell& cell, SupervisedStep& step, const LocalTraining& training) {
+    const Task task = cell.task;
+    const aggregation::ConstParamSpan region = arena_.global(task.global_index);
+    if (correction_ != nullptr) {
+        const std::uint32_t client_id = rows_.clients.front().client_id;
+        correction_->set(control_of(region), states_.clients() > 0 ? states_.of(client_id) : aggregation::ConstParamSpan());
+    }
+    // Everything but a fault is blamed on the first of those who are wanted.
+    std::uint64_t first_wanted = rows_.places.front();
+    for (const std::uint64_t place : rows_.places)
+        if (block_.members()[task.first + place].left_out == 0) first_wanted = std::min(first_wanted, place);
+    blame(cell, first_wanted);
+    step.expect(rows_.faults, rows_.row_of(first_wanted), [&](std::size_t row) { blame(cell, rows_.places[row]); });
+    enqueue_clients(step, training, task.objective, task.round, rows_.clients, model_of(region), rows_.results);
+}
+
+/// Enqueued as one launch. What goes wrong on purpose goes wrong behind it: a worker dies in the middle of it, a NaN is one of its results.
+void TaskRunner::train_whole(const Task& task, WholeClients& whole, const LocalTraining& training) {
+    supervision_.beat();
+    supervision_.throw_if_stopping();
+    whole.train(training, task.objective, task.round, rows_.clients,
+                model_of(aggregation::ConstParamSpan(arena_.global(task.global_index))), rows_.results);
+}
+
+/// The one place where a client's update leaves for the server: by the upload chain, then into the slot or into the sum that it holds.
+void TaskRunner::leave(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training) {
+    const std::uint64_t member = task.first + place;
+    const std::uint32_t client_id = block_.members()[member].client_id;
+    const aggregation::ConstParamSpan global = model_of(aggregation::ConstParamSpan(arena_.global(task.global_index)));
+    const aggregation::ParamSpan slot = model_of(arena_.slot(task.slot));
+    upload_.apply(local, global, training.seed, task.round, client_id, residual_of(task, client_id));
+    if (task.count > 1)
+        slot_sum_.add_update(local, global, block_.members()[member].weight, figures_[place].update);
+    else
+        aggregation::write_update(slot, local, global, figures_[place].update);
+    if (task.payload == Payload::Model) aggregation::copy(slot, local);
+    if (correction_ != nullptr) write_control_change(task, training, client_id, rows_.results.front().steps);
+}
+
+/// Where an upload chain keeps one, the client has the slot for itself.
+Residual TaskRunner::residual_of(const Task& task, std::uint32_t client_id) const {
+    if (plan_.arena.kept_floats == 0) return {};
+    return {states_.of(client_id), arena_.kept(task.slot)};
+}
+
+/// c_k^+ - c_k, behind the update in the slot.
+void TaskRunner::write_control_change(const Task& task, const LocalTraining& training, std::uint32_t client_id,
+                                      std::uint64_t steps) {
+    const aggregation::ConstParamSpan region = arena_.global(task.global_index), control = control_of(region);
+    const aggregation::ParamSpan change = control_of(arena_.slot(task.slot));
+    if (plan_.control_variates == aggregation::ControlVariates::BySteps) {
+        const aggregation::ConstParamSpan update = model_of(arena_.slot(task.slot)).first(plan_.control_floats);
+        return aggregation::write_control_change(change, update, control, steps, client_rate(task));
+    }
+    // The step's gradients are corrected: their mean is g + c - c_k, and g is what the client keeps.
+    mean_gradient(step_, training, task.objective, task.round, client_id, dataset_.shard(client_id), model_of(region), change);
+    aggregation::add_scaled(change, control, -1.0);
+}
+
+/// Of plain SGD, whose steps alone tell of gradients.
+float TaskRunner::client_rate(const Task& task) const {
+    return std::get<aggregation::SgdOptions>(plan_.optimizer).lr * task.objective.lr_factor;
+}
+
+void TaskRunner::accept_rows(TaskCell& cell, double update_s) {
+    deal_out_time(rows_.results, update_s);
+    for (std::size_t row = 0; row < rows_.places.size(); ++row) finish(rows_.results[row], figures_[rows_.places[row]]);
+    // In the members' order: the first of them that is not finite is to blame.
+    const auto [first, last] = std::minmax_element(rows_.places.begin(), rows_.places.end());
+    for (std::uint64_t place = *first; place <= *last; ++place) {
+        if (block_.members()[cell.task.first + place].left_out != 0) continue;
+        blame(cell, place);
+        accept(cell.task.first + place, rows_.results[rows_.row_of(place)]);
+    }
+}
+
+/// On a device the figures of all members come at once, when the task's work is done: the one wait of the task. Only its time is known then;
+/// each member's is its share of the local steps.
+void TaskRunner::accept_all(TaskCell& cell) {
+    const Task task = cell.task;
+    cell.started_ns.store(now_ns(), std::memory_order_relaxed);
+    aggregation::synchronize(arena_.space());
+    std::vector<std::uint64_t> places;
+    std::vector<ClientResult> results;
+    for (std::uint64_t place = 0; place < task.count; ++place) {
+        if (block_.members()[task.first + place].left_out != 0) continue;
+        places.push_back(place);
+        results.push_back(block_.results()[task.first + place]);
+    }
+    if (!results.empty()) deal_out_time(results);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        blame(cell, places[i]);
+        finish(results[i], figures_[places[i]]);
+        accept(task.first + places[i], results[i]);
+    }
+    blame(cell, task.count);
+}
+
+SupervisedStep& TaskRunner::step_at_once() {
+    if (!step_at_once_) {
+        local_step_at_once_.emplace(trainer_.step_at_once(), plan_.clip_norm);
+        step_at_once_.emplace(*local_step_at_once_, self_, stopping_, own_process_);
+    }
+    return *step_at_once_;
+}
+
+}  // namespace fedhive::clients

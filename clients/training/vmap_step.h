@@ -1,0 +1,56 @@
+// A local step of many clients at once by LibTorch's vmap: any model of the catalog, on the CPU or on a CUDA device.
+#pragma once
+
+#include "aggregation/math/row_ops.h"
+#include "clients/models/batched_model.h"
+#include "clients/training/recorded_step.h"
+#include "clients/training/row_batches.h"
+
+#include <map>
+#include <vector>
+
+namespace fedhive::clients {
+
+class VmapStep final : public RecordableStep {
+public:
+    /// Memory   [K, P] parameters, gradients, and momentum if there is one.
+    /// The examples and what is frozen, [F], must outlive the step.
+    VmapStep(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space, const ExamplesView& train,
+             const Normalization& normalization, const aggregation::SgdOptions& optimizer,
+             aggregation::ConstParamSpan frozen = {});
+
+    std::size_t num_rows() const override { return model_.num_rows(); }
+    aggregation::ParamSpan parameters_of(std::size_t row) override { return model_.parameters(row); }
+    aggregation::ParamSpan gradient() override;
+    aggregation::ParamSpan optimizer_state() override;
+    void for_each_piece(const std::function<void(const GradientPiece&)>& work) override;
+    void begin(const ClientStart& start) override;
+    void apply_gradients() override;
+    double loss_of(std::size_t row) override;
+    void loss_into(double& to, std::size_t row) override;
+    double gather_s() const override { return batches_.gather_s(); }
+
+    /// All steps of a start have one shape: all of its rows, those at rest, too, and batches filled up to the largest. The last bits and dropout
+    /// are those of that shape.
+    void fix_places(std::size_t largest_batch) override;
+    std::size_t prepare(std::span<const RowBatch> batches) override;
+    void compute_prepared() override;
+    std::vector<at::Tensor> what_computing_changes() override { return {loss_sums_}; }
+
+private:
+    aggregation::RowsSpan columns_of(aggregation::ParamSpan rows, std::size_t tensor) const;
+
+    BatchedModel model_;
+    aggregation::SgdOptions optimizer_;
+    RowBatches batches_;
+    std::size_t padded_size_ = 0;        // where places are fixed; 0: as large as the largest batch
+    bool somebody_rests_ = false;        // in this step
+    aggregation::ParamBuffer velocity_;  // [K, P], empty when momentum is 0
+    ClientStart start_;
+    std::size_t rows_ = 0;  // of the step that is prepared
+    /// [rows, shape…] for each entry of the layout, as they came from the backward pass; by rows, of which there are more where places are fixed.
+    std::map<std::size_t, std::vector<at::Tensor>> gradients_;
+    at::Tensor loss_sums_;  // [K] f64 on the device, so that no step waits for it
+};
+
+}  // namespace fedhive::clients
