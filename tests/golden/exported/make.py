@@ -261,7 +261,13 @@ def figures(network):
         for name, buffer in module.named_buffers():
             if buffer.dtype == torch.float32 and name in module.state_dict():
                 tensors[f"buffer.{name}"] = buffer
-    return tensors, {**losses, "torch": torch.__version__, "cpu": torch.backends.cpu.get_cpu_capability()}
+    return tensors, {**losses, "torch": torch.__version__, "cpu": torch.backends.cpu.get_cpu_capability(), "vendor": vendor_of_processor()}
+
+
+def vendor_of_processor():
+    """Of two processors with the same instructions, MKL computes another way on one that Intel did not make."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        return next((line.split(":")[1].strip() for line in file if line.startswith("vendor_id")), "")
 
 
 def write_script(file):
