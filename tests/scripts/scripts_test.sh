@@ -264,6 +264,22 @@ LinksFindWhatWasPlanted() {
     says "docs/c.md:2: b.md#gone: no such heading"
 }
 
+# A stand-in for scripts/setup tells whether it was called.
+ChecksInstallNothingThatTheyDoNotNeed() {
+    scripts_elsewhere
+    local project=$scratch/project
+    printf '#!/bin/sh\necho "installs $*"\nexit 1\n' >"$project/scripts/setup"
+    expect 0 "$project/scripts/check" figures links words length floors
+    does_not_say "installs"
+    says "5 passed, 0 failed"
+    expect 1 "$project/scripts/check" links shell
+    says "installs --dev --quiet"
+    expect 1 "$project/scripts/check" reference
+    says "installs --quiet"
+    expect 1 "$project/scripts/check"
+    says "installs --dev --quiet"
+}
+
 SummaryCountsAndNamesTests() {
     cat >"$scratch/junit.xml" <<'XML'
 <?xml version="1.0"?>
@@ -287,6 +303,7 @@ XML
 case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
         LinksFindWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | DataSaysWhoReadsWhat | \
-        GpuDayWithoutAGpuTriesWhatNeedsNone | LinkPutsTheProgramWhereTheShellFindsIt | ArchivesDaySaysWhatItNeeds) "$1" ;;
+        GpuDayWithoutAGpuTriesWhatNeedsNone | LinkPutsTheProgramWhereTheShellFindsIt | ArchivesDaySaysWhatItNeeds | \
+        ChecksInstallNothingThatTheyDoNotNeed) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac
