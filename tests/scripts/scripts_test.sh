@@ -284,15 +284,20 @@ SummaryCountsAndNamesTests() {
     cat >"$scratch/junit.xml" <<'XML'
 <?xml version="1.0"?>
 <testsuite name="x" tests="4">
-  <testcase name="good" status="run"><system-out>fine</system-out></testcase>
-  <testcase name="bad" status="fail"><failure message=""/><system-out>oh</system-out></testcase>
+  <testcase name="unit: good" status="run" time="1.25"><system-out>fine</system-out></testcase>
+  <testcase name="unit: bad" status="fail" time="30.5"><failure message=""/><system-out>oh</system-out></testcase>
   <testcase name="away" status="notrun"><skipped message="SKIP"/><system-out>[skipped] no GPU here</system-out></testcase>
   <testcase name="lost" status="notrun"><skipped message="Unable to find executable"/><system-out/></testcase>
 </testsuite>
 XML
-    expect 1 python3 "$root/scripts/lib/test_summary.py" "release=$scratch/junit.xml"
+    printf 'release build 61\nrelease tests 32\nasan build 40\n' >"$scratch/seconds"
+    expect 1 python3 "$root/scripts/lib/test_summary.py" --seconds "$scratch/seconds" "release=$scratch/junit.xml"
     says "skipped: release: away (no GPU here)"
-    says "failed: release: bad"
+    says "failed: release: unit: bad"
+    says "Seconds by the clock: release: build 61, tests 32; asan: build 40"
+    says "Seconds of cases, release: unit 32"
+    says "30.5 s  release: unit: bad
+     1.2 s  release: unit: good"
     says "failed: release: lost"
     [ "$(tail -n 1 <<<"$output")" = "1 passed, 2 failed, 1 skipped" ] || fail "the last line is not the counts: $output"
     echo '<testsuite name="x" tests="0"/>' >"$scratch/junit.xml"
