@@ -142,6 +142,22 @@ class Ages(Project):
         self.write("results/soak/manifest.json", json.dumps({"commit": commit, "paths": ["clients"]}))
         self.assertEqual(self.warnings(), [])
 
+    def test_what_was_verified_later_is_as_old_as_that(self):
+        self.git("init", "-q")
+        self.write("results/figures.yaml", "results/: [sim]\n")
+        commit, later = self.commit("sim/a.cpp"), self.commit("sim/b.cpp")
+
+        def verified_at(measured, verified):
+            self.write("results/soak/manifest.json", json.dumps({"commit": measured, "verified": {"commit": verified, "date": "", "command": ""}}))
+            return self.warnings()
+
+        self.assertEqual(verified_at(commit, later), [])
+        self.assertEqual(verified_at(later, commit), [])  # measured anew since
+        self.commit("sim/c.cpp")
+        self.assertEqual(verified_at(commit, later), [f"results/soak/result.json: a part of it was last the same at {later}; since then 1 commit "
+                                                      "changed sim"])
+        self.assertEqual(verified_at(commit, "0123456789ab"), [f"results/soak/result.json: measured at {commit}; since then 2 commits changed sim"])
+
     def test_what_is_not_known_is_warned_of_too(self):
         self.git("init", "-q")
         self.commit("sim/a.cpp")
