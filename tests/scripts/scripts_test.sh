@@ -264,6 +264,37 @@ LinksFindWhatWasPlanted() {
     says "docs/c.md:2: b.md#gone: no such heading"
 }
 
+# A stand-in for clang-tidy finds fault with each file in which, or in what it includes, stands "bad".
+TidyLooksAtALibraryAtOnceAndByHalvesWhereItFindsSomething() {
+    local unity=build/release/sim/CMakeFiles/x.dir/Unity/unity_0_cxx.cxx name
+    plant .clang-tidy ""
+    for name in a b c d; do plant sim/run/$name.cpp "int $name;"; done
+    plant $unity "$(for name in a b c d; do printf '#include "%s"\\n' "$scratch/tree/sim/run/$name.cpp"; done)"
+    plant build/release/compile_commands.json "[{\"directory\": \"$scratch/tree\", \"file\": \"$unity\", \"command\": \"c++ -c $unity\"}]"
+    mkdir "$scratch/bin"
+    cat >"$scratch/bin/clang-tidy-14" <<'STAND_IN'
+#!/bin/bash
+for word in "$@"; do case $word in --version) exit 0 ;; *.cpp | *.cxx) file=$word ;; --) break ;; esac; done
+mapfile -t files < <(sed -n 's/^#include "\(.*\)"/\1/p' "$file")
+[ ${#files[@]} -gt 0 ] || files=("$file")
+echo "${files[*]##*/}" >>calls
+! grep -l bad "${files[@]}" | sed 's/$/:1:1: warning: it is bad [check]/' | grep .
+STAND_IN
+    chmod +x "$scratch/bin/clang-tidy-14"
+    PATH=$scratch/bin:$PATH expect 0 checks tidy
+    [ "$(cat "$scratch/tree/calls")" = "a.cpp b.cpp c.cpp d.cpp" ] || fail "looked at: $(cat "$scratch/tree/calls")"
+    rm "$scratch/tree/calls"
+    plant sim/run/a.cpp "int changed;"
+    plant sim/run/b.cpp "int changed;"
+    plant sim/run/c.cpp "int bad;"
+    PATH=$scratch/bin:$PATH expect 1 checks tidy
+    says "sim/run/c.cpp:1:1: warning: it is bad"
+    [ "$(paste -sd / "$scratch/tree/calls")" = "a.cpp b.cpp c.cpp/a.cpp/b.cpp c.cpp/b.cpp/c.cpp" ] || fail "looked at: $(cat "$scratch/tree/calls")"
+    rm "$scratch/tree/calls"
+    PATH=$scratch/bin:$PATH expect 1 checks tidy
+    [ "$(cat "$scratch/tree/calls")" = c.cpp ] || fail "looked at again: $(cat "$scratch/tree/calls")"
+}
+
 # A stand-in for scripts/setup tells whether it was called.
 ChecksInstallNothingThatTheyDoNotNeed() {
     scripts_elsewhere
@@ -309,6 +340,6 @@ case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
         LinksFindWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | DataSaysWhoReadsWhat | \
         GpuDayWithoutAGpuTriesWhatNeedsNone | LinkPutsTheProgramWhereTheShellFindsIt | ArchivesDaySaysWhatItNeeds | \
-        ChecksInstallNothingThatTheyDoNotNeed) "$1" ;;
+        ChecksInstallNothingThatTheyDoNotNeed | TidyLooksAtALibraryAtOnceAndByHalvesWhereItFindsSomething) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac
