@@ -1,10 +1,11 @@
 """Adds up CTest's JUnit reports: the skipped tests with their reasons, the failed ones by name, where the seconds went, and the counts as the
 last line.
 
-usage: test_summary.py [--no-skips] [--seconds FILE] LABEL=REPORT…    exit status 1 when a test failed or none ran
+usage: test_summary.py [--no-skips] [--seconds FILE] [--failed NAME]… LABEL=REPORT…    exit status 1 when a test failed or none ran
 
-With --no-skips a skipped test is a failed one. FILE has a line `LABEL PART SECONDS` for what was done by the clock, such as `asan build 95`. The
-seconds of cases are by the clock too, and cases run side by side, so that those of a suite add up to more than its tests took.
+With --no-skips a skipped test is a failed one; NAME is one that no report has, such as what a sanitizer wrote. FILE has a line
+`LABEL PART SECONDS` for what was done by the clock, such as `asan build 95`. The seconds of cases are by the clock too, and cases run side by
+side, so that those of a suite add up to more than its tests took.
 """
 import argparse
 import collections
@@ -64,9 +65,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--no-skips", action="store_true")
     parser.add_argument("--seconds", metavar="FILE")
+    parser.add_argument("--failed", metavar="NAME", action="append", default=[])
     parser.add_argument("reports", nargs="*", metavar="LABEL=REPORT")
     given = parser.parse_args()
-    names, cases = {"passed": [], "failed": [], "skipped": []}, []
+    names, cases = {"passed": [], "failed": given.failed, "skipped": []}, []
     for argument in given.reports:
         label, report = argument.split("=", 1)
         for case in xml.parse(report).getroot().iter("testcase"):
