@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -272,15 +273,17 @@ def main():
     failed = 0
     chosen = [name for name in CHECKS if name in (options.checks or CHECKS)]
     for name in chosen:
+        started = time.monotonic()
         findings = CHECKS[name](tree, options)
+        took = f" ({time.monotonic() - started:.0f} s)" if time.monotonic() - started >= 1.0 else ""
         warnings = [finding for finding in findings if isinstance(finding, figures.Warned)]
         findings = [finding for finding in findings if finding not in warnings]
         print(*(f"warning {warning}\n" for warning in warnings), sep="", end="")
         if findings:
             failed += 1
-            print(f"failed {name}", *("  " + line for finding in findings for line in finding.splitlines()), sep="\n", flush=True)
+            print(f"failed {name}{took}", *("  " + line for finding in findings for line in finding.splitlines()), sep="\n", flush=True)
         else:
-            print(f"ok {name}", flush=True)
+            print(f"ok {name}{took}", flush=True)
     print(f"{len(chosen) - failed} passed, {failed} failed")
     return 1 if failed else 0
 

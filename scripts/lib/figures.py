@@ -255,24 +255,35 @@ def manifest_of(root, file):
     return {}
 
 
+def git(root, *words):
+    return subprocess.run(["git", "-C", root, *words], capture_output=True, text=True, check=False)
+
+
+def commit_of(manifest):
+    return str(manifest.get("commit", "")).removesuffix("-dirty")
+
+
 def age_of(root, file, code):
-    """What there is to warn of: code that changed since the file was measured; "" where none did."""
+    """What there is to warn of: code that changed since the file was measured, or a part of it was found to be the same; "" where none did."""
     manifest = manifest_of(root, file)
-    commit = str(manifest.get("commit", "")).removesuffix("-dirty")
+    commit, told = commit_of(manifest), "measured"
+    verified = commit_of(manifest.get("verified", {}))
+    if verified and git(root, "merge-base", "--is-ancestor", commit, verified).returncode == 0:
+        commit, told = verified, "a part of it was last the same"
     paths = manifest.get("paths") or next((paths for start, paths in code.items() if file.startswith(start)), None)
     if not commit or not paths:
         return f"{file}: no manifest says at which commit it was measured" if not commit else f"{file}: {AGES} does not say of which code it speaks"
-    ran = subprocess.run(["git", "-C", root, "log", "--format=%h", f"{commit}..HEAD", "--", *paths], capture_output=True, text=True, check=False)
+    ran = git(root, "log", "--format=%h", f"{commit}..HEAD", "--", *paths)
     if ran.returncode:
-        return f"{file}: measured at {commit}, which is not in this history"
+        return f"{file}: {told} at {commit}, which is not in this history"
     later = ran.stdout.split()
     again = f"; again with: {' && '.join(manifest['commands'])}" if len(manifest.get("commands", [])) in (1, 2) else ""
-    return f"{file}: measured at {commit}; since then {len(later)} commit{'s' if len(later) > 1 else ''} changed {', '.join(paths)}{again}" if later else ""
+    return f"{file}: {told} at {commit}; since then {len(later)} commit{'s' if len(later) > 1 else ''} changed {', '.join(paths)}{again}" if later else ""
 
 
 def unmarked(root, files):
     """The manifests of measurements from which no document takes a figure by a mark: their own tables may be as old."""
-    ran = subprocess.run(["git", "-C", root, "ls-files", "results/**/manifest.json"], capture_output=True, text=True, check=False)
+    ran = git(root, "ls-files", "results/**/manifest.json")
     folders = [name.removesuffix("manifest.json") for name in ran.stdout.split()]
     return [f"{folder}manifest.json" for folder in folders if not any(file.startswith(folder) for file in files)]
 

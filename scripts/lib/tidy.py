@@ -1,8 +1,9 @@
 """clang-tidy over the code of the floors, on all cores, with results kept by content: a file is looked at again only when it, a header of
 ours that it includes, its compiler flags or .clang-tidy changed.
 
-Most of the time goes into headers, so files that a unity build puts together are looked at together, which is five times as fast, and one by
-one where something is found. Files that include LibTorch take a minute each; without `everything` only those that changed are looked at.
+Most of the time goes into headers, so the files of a library are looked at together, as a unity build would compile them, and by halves where
+something is found or two of them do not go together. Of files that include LibTorch, whose headers take a minute, without `everything` only those
+that changed are looked at.
 """
 import hashlib
 import json
@@ -11,11 +12,14 @@ import re
 import shlex
 import shutil
 import subprocess
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 FLOORS = ("aggregation/", "clients/", "sim/")
+UNITY = re.compile(r"/Unity/unity_\d+_cxx\.cxx$")
+MOST_TOGETHER = 32
 LIBTORCH = re.compile(r"^(torch|ATen|c10)/")
 
 
@@ -60,7 +64,8 @@ class Includes:
 
 
 def compile_flags(tree):
-    """File -> flags that clang understands, from the release build, and file -> the unity file that includes it, where there is one."""
+    """File -> flags that clang understands, from the release build, and file -> what it may be compiled with: its library, where a unity build
+    has it together with others, else only itself."""
     flags, together = {}, {}
     database = tree.root / "build/release/compile_commands.json"
     for entry in json.loads(database.read_text()):
@@ -71,13 +76,13 @@ def compile_flags(tree):
             if word.startswith(("-I", "-D", "-std=")) or before in ("-I", "-isystem"):
                 kept += ["-isystem", word] if before == "-isystem" else [word]
         flags.update(dict.fromkeys([name, *sources(tree, name)], kept))
-        together.update(dict.fromkeys(sources(tree, name), name))
+        together.update(dict.fromkeys(sources(tree, name), os.path.dirname(name) if UNITY.search(name) else name))
     return flags, together
 
 
 def sources(tree, name):
     """What is compiled when this file is: itself, or what a unity build put together in it."""
-    if not re.search(r"/Unity/unity_\d+_cxx\.cxx$", name):
+    if not UNITY.search(name):
         return [name]
     return [os.path.relpath(target, tree.root) for target in re.findall(r'^#include "(.*)"', (tree.root / name).read_text(), flags=re.MULTILINE)]
 
@@ -154,8 +159,8 @@ def findings(tree, everything):
     seconds = float(os.environ.get("FEDHIVE_TIDY_S", "inf"))
     deadline, left_out, done = time.monotonic() + seconds, [], []
 
-    def lint(name, *options):
-        command = ["clang-tidy-14", "--quiet", *options, name, "--", "-x", "c++", "-Wno-unknown-pragmas", *flags[name]]
+    def lint(name, *options, flags_of=None):
+        command = ["clang-tidy-14", "--quiet", *options, name, "--", "-x", "c++", "-Wno-unknown-pragmas", *flags[flags_of or name]]
         ran = subprocess.run(command, cwd=tree.root, capture_output=True, text=True, check=False)
         return ran, ran.returncode == 0 and "warning:" not in ran.stdout
 
@@ -168,26 +173,35 @@ def findings(tree, everything):
         found.append("\n".join(errors).replace(str(tree.root) + "/", "") or ran.stdout.replace(str(tree.root) + "/", "").strip() or ran.stderr.strip())
         return False
 
-    def look_at(group):
-        unity, files = group
+    def clean_together(names):
+        ours = f"{re.escape(str(tree.root))}/({'|'.join(FLOORS)})"
+        with tempfile.NamedTemporaryFile("w", suffix=".cxx", dir=kept) as file:
+            file.writelines(f'#include "{tree.root / name}"\n' for name in names)
+            file.flush()
+            return lint(file.name, "--checks=-bugprone-suspicious-include", f"--header-filter={ours}", flags_of=names[0])[1]
+
+    def look_at(files):
         if files[0] in slow and time.monotonic() > deadline:
             left_out.extend(name for name, _ in files)
             return
-        started = time.monotonic()
-        ours = f"{re.escape(str(tree.root))}/({'|'.join(FLOORS)})"
-        clean = len(files) > 1 and lint(unity, "--checks=-bugprone-suspicious-include", f"--header-filter={ours}")[1]
-        for name, mark in files:
-            if clean or look(name):
-                mark.touch()
-            done.append(name)
-        told = files[0][0] + (f" and {len(files) - 1} beside it" if len(files) > 1 else "")
-        print(f"  {len(done)} of {len(quick) + len(slow)}: {told} ({time.monotonic() - started:.0f} s)", flush=True)
+        started, names = time.monotonic(), [name for name, _ in files]
+        clean = look(names[0]) if len(files) == 1 else clean_together(names)
+        for _, mark in files if clean else []:
+            mark.touch()
+        if clean or len(files) == 1:
+            done.extend(names)
+            told = names[0] + (f" and {len(files) - 1} beside it" if len(files) > 1 else "")
+            print(f"  {len(done)} of {len(quick) + len(slow)}: {told} ({time.monotonic() - started:.0f} s)", flush=True)
+        else:
+            look_at(files[:len(files) // 2])
+            look_at(files[len(files) // 2:])
 
     groups = {}
     for job in quick + slow:
         groups.setdefault((together[job[0]], job in slow), []).append(job)
+    parts = [files[first:first + MOST_TOGETHER] for files in groups.values() for first in range(0, len(files), MOST_TOGETHER)]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        list(pool.map(look_at, [(unity, files) for (unity, _), files in groups.items()]))
+        list(pool.map(look_at, sorted(parts, key=lambda files: (files[0] in slow, -len(files)))))
     if left_out:
         print(f"clang-tidy: no time left for {', '.join(sorted(left_out))}; scripts/check tidy looks at them", flush=True)
     return sorted(found)

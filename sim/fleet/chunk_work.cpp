@@ -2,6 +2,7 @@
 
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
+#include "sim/fleet/divide_up.h"
 #include "sim/ranks/bytes.h"
 
 #include <algorithm>
@@ -15,8 +16,6 @@ namespace {
 
 /// A run that has not begun counts as its first round.
 std::uint32_t told_round(std::int64_t round) { return static_cast<std::uint32_t>(std::max<std::int64_t>(0, round)); }
-
-std::uint64_t divide_up(std::uint64_t total, std::uint64_t size) { return (total + size - 1) / size; }
 
 /// Clients with about as many held-out examples together as there are test examples in a chunk.
 std::uint64_t clients_per_chunk(const FleetOptions& options, const clients::DatasetMap& data) {

@@ -1,16 +1,11 @@
 #include "sim/fleet/workload.h"
 
 #include "clients/training/whole_clients.h"
+#include "sim/fleet/divide_up.h"
 
 #include <algorithm>
 
 namespace fedhive::sim {
-
-namespace {
-
-std::uint64_t divide_up(std::uint64_t total, std::uint64_t size) { return (total + size - 1) / size; }
-
-}  // namespace
 
 std::uint64_t Workload::examples_per_epoch(std::uint32_t client_id) const {
     switch (options_.mode.pass) {

@@ -18,7 +18,7 @@ namespace fedhive::sim {
 namespace {
 
 /// `checkpoint.every: auto`: a fiftieth of the time, and not every moment where they cost little: rounds may take milliseconds.
-constexpr std::int64_t kPatience = 50;
+constexpr std::int64_t kCostsApart = 50;
 constexpr std::int64_t kShortest_ns = 1'000'000'000;
 
 }  // namespace
@@ -86,7 +86,7 @@ void Checkpointer::write_if_agreed(bool wanted) {
 
 bool Checkpointer::due(std::int64_t round) const {
     if (run_.config.checkpoint.every) return round % *run_.config.checkpoint.every == 0;
-    return written_ns_ == 0 || now_ns() - written_ns_ >= std::max(kShortest_ns, kPatience * cost_ns_);
+    return written_ns_ == 0 || now_ns() - written_ns_ >= std::max(kShortest_ns, kCostsApart * cost_ns_);
 }
 
 void Checkpointer::write() {

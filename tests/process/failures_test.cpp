@@ -70,8 +70,8 @@ TEST_SUITE("Failures") {
     }
 
     TEST_CASE("NonFiniteUpdateEndsTheRunAndNamesTheClient") {
-        // The first clients take about a second each, so that the run does not end before anybody has seen its workers.
-        FedhiveRun run(small_config(), set({"training.optimizer.lr=1e30", "training.local_epochs=20000"}));
+        // Clients wait for two seconds, so that the run does not end before anybody has seen its workers.
+        FedhiveRun run(small_config(), set({"training.optimizer.lr=1e30", "faults=[{kind: slow, seconds: 2}]"}));
         const AtWork before = at_work(run, 2);
         check_aborted(run, before, "non_finite");
         CHECK(run.output().find("client ") != std::string::npos);

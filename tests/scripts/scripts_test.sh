@@ -264,21 +264,76 @@ LinksFindWhatWasPlanted() {
     says "docs/c.md:2: b.md#gone: no such heading"
 }
 
+# A stand-in for clang-tidy finds fault with each file in which, or in what it includes, stands "bad".
+TidyLooksAtALibraryAtOnceAndByHalvesWhereItFindsSomething() {
+    local unity=build/release/sim/CMakeFiles/x.dir/Unity/unity_0_cxx.cxx name
+    plant .clang-tidy ""
+    for name in a b c d; do plant sim/run/$name.cpp "int $name;"; done
+    plant $unity "$(for name in a b c d; do printf '#include "%s"\\n' "$scratch/tree/sim/run/$name.cpp"; done)"
+    plant build/release/compile_commands.json "[{\"directory\": \"$scratch/tree\", \"file\": \"$unity\", \"command\": \"c++ -c $unity\"}]"
+    mkdir "$scratch/bin"
+    cat >"$scratch/bin/clang-tidy-14" <<'STAND_IN'
+#!/bin/bash
+for word in "$@"; do case $word in --version) exit 0 ;; *.cpp | *.cxx) file=$word ;; --) break ;; esac; done
+mapfile -t files < <(sed -n 's/^#include "\(.*\)"/\1/p' "$file")
+[ ${#files[@]} -gt 0 ] || files=("$file")
+echo "${files[*]##*/}" >>calls
+! grep -l bad "${files[@]}" | sed 's/$/:1:1: warning: it is bad [check]/' | grep .
+STAND_IN
+    chmod +x "$scratch/bin/clang-tidy-14"
+    PATH=$scratch/bin:$PATH expect 0 checks tidy
+    [ "$(cat "$scratch/tree/calls")" = "a.cpp b.cpp c.cpp d.cpp" ] || fail "looked at: $(cat "$scratch/tree/calls")"
+    rm "$scratch/tree/calls"
+    plant sim/run/a.cpp "int changed;"
+    plant sim/run/b.cpp "int changed;"
+    plant sim/run/c.cpp "int bad;"
+    PATH=$scratch/bin:$PATH expect 1 checks tidy
+    says "sim/run/c.cpp:1:1: warning: it is bad"
+    [ "$(paste -sd / "$scratch/tree/calls")" = "a.cpp b.cpp c.cpp/a.cpp/b.cpp c.cpp/b.cpp/c.cpp" ] || fail "looked at: $(cat "$scratch/tree/calls")"
+    rm "$scratch/tree/calls"
+    PATH=$scratch/bin:$PATH expect 1 checks tidy
+    [ "$(cat "$scratch/tree/calls")" = c.cpp ] || fail "looked at again: $(cat "$scratch/tree/calls")"
+}
+
+# A stand-in for scripts/setup tells whether it was called.
+ChecksInstallNothingThatTheyDoNotNeed() {
+    scripts_elsewhere
+    local project=$scratch/project
+    printf '#!/bin/sh\necho "installs $*"\nexit 1\n' >"$project/scripts/setup"
+    expect 0 "$project/scripts/check" figures links words length floors
+    does_not_say "installs"
+    says "5 passed, 0 failed"
+    expect 1 "$project/scripts/check" links shell
+    says "installs --dev --quiet"
+    expect 1 "$project/scripts/check" reference
+    says "installs --quiet"
+    expect 1 "$project/scripts/check"
+    says "installs --dev --quiet"
+}
+
 SummaryCountsAndNamesTests() {
     cat >"$scratch/junit.xml" <<'XML'
 <?xml version="1.0"?>
 <testsuite name="x" tests="4">
-  <testcase name="good" status="run"><system-out>fine</system-out></testcase>
-  <testcase name="bad" status="fail"><failure message=""/><system-out>oh</system-out></testcase>
+  <testcase name="unit: good" status="run" time="1.25"><system-out>fine</system-out></testcase>
+  <testcase name="unit: bad" status="fail" time="30.5"><failure message=""/><system-out>oh</system-out></testcase>
   <testcase name="away" status="notrun"><skipped message="SKIP"/><system-out>[skipped] no GPU here</system-out></testcase>
   <testcase name="lost" status="notrun"><skipped message="Unable to find executable"/><system-out/></testcase>
 </testsuite>
 XML
-    expect 1 python3 "$root/scripts/lib/test_summary.py" "release=$scratch/junit.xml"
+    printf 'release build 61\nrelease tests 32\nasan build 40\n' >"$scratch/seconds"
+    expect 1 python3 "$root/scripts/lib/test_summary.py" --seconds "$scratch/seconds" "release=$scratch/junit.xml"
     says "skipped: release: away (no GPU here)"
-    says "failed: release: bad"
+    says "failed: release: unit: bad"
+    says "Seconds by the clock: release: build 61, tests 32; asan: build 40"
+    says "Seconds of cases, release: unit 32"
+    says "30.5 s  release: unit: bad
+     1.2 s  release: unit: good"
     says "failed: release: lost"
     [ "$(tail -n 1 <<<"$output")" = "1 passed, 2 failed, 1 skipped" ] || fail "the last line is not the counts: $output"
+    expect 1 python3 "$root/scripts/lib/test_summary.py" --failed "tsan: race.log.7" "release=$scratch/junit.xml"
+    says "failed: tsan: race.log.7"
+    [ "$(tail -n 1 <<<"$output")" = "1 passed, 3 failed, 1 skipped" ] || fail "what a sanitizer found is not counted: $output"
     echo '<testsuite name="x" tests="0"/>' >"$scratch/junit.xml"
     expect 1 python3 "$root/scripts/lib/test_summary.py" "release=$scratch/junit.xml"
     says "0 passed, 0 failed"
@@ -287,6 +342,7 @@ XML
 case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
         LinksFindWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | DataSaysWhoReadsWhat | \
-        GpuDayWithoutAGpuTriesWhatNeedsNone | LinkPutsTheProgramWhereTheShellFindsIt | ArchivesDaySaysWhatItNeeds) "$1" ;;
+        GpuDayWithoutAGpuTriesWhatNeedsNone | LinkPutsTheProgramWhereTheShellFindsIt | ArchivesDaySaysWhatItNeeds | \
+        ChecksInstallNothingThatTheyDoNotNeed | TidyLooksAtALibraryAtOnceAndByHalvesWhereItFindsSomething) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac
