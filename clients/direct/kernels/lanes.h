@@ -62,7 +62,7 @@ inline constexpr bool kMasksAreFree = true;
 inline constexpr std::size_t kMostVectors = 2, kMostRows = 12;  // of a rank update's block: 24 of 32 registers
 inline constexpr std::size_t kDotRows = 5, kDotOutputs = 4;     // 20 sums
 inline constexpr std::size_t kSparseVectors = 4, kSparseRegisters = 24;
-inline constexpr std::size_t kMostHeld = 18;  // of what a step's examples brought in
+inline constexpr std::size_t kMostHeld = 24;  // of what a step's examples brought in; sums, a factor and the rate besides
 
 #elif defined(FEDHIVE_AVX2)
 
