@@ -95,6 +95,21 @@ struct ListPixel {
     std::size_t counts[kClosed] = {};  // written
 };
 
+/// What a kernel's taps saw of a grey image, times the gradient behind such a pool: sums[k1][k2][c] += Σ_i Σ_p values[i, p, c] · x[2i + k1, 2p + k2]
+/// of the square's first pixel or which other one it was, and bias_sums[c] += Σ_i Σ_p values[i, p, c]; in this order, without what is 0 or was cut
+/// off.
+struct GreySums {
+    const float* x = nullptr;
+    Stride x_line = 0;
+    const float* values = nullptr;        // [lines][pixels][channels]
+    const std::uint8_t* which = nullptr;  // likewise
+    std::size_t lines = 0, pixels = 0, channels = 0, padded = 0;
+    std::size_t kernel = 0;      // 1 to kMostGreyTaps
+    float* sums = nullptr;       // [kernel][kernel][padded]
+    float* bias_sums = nullptr;  // [channels]
+};
+inline constexpr std::size_t kMostGreyTaps = 5;
+
 /// x [pixels][padded] with bias, cut off at 0 where `relu`: y [pixels][channels].
 struct FinishRow {
     const float* x = nullptr;
@@ -164,6 +179,8 @@ struct Kernels {
     void (*pool_rows)(const PoolRows&);
     std::size_t (*list_channel)(const ListChannel&);
     void (*list_pixel)(ListPixel&);
+    void (*grey_sums)(const GreySums&);
+    bool looks_up;  // grey_sums take less time than lists and their sums
     void (*finish_row)(const FinishRow&);
     void (*spread_row)(const SpreadRow&);
     void (*channel_sums)(const ChannelSums&);

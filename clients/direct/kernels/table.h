@@ -4,6 +4,7 @@
 #include "clients/direct/kernels/norm.h"
 #include "clients/direct/kernels/pointwise.h"
 #include "clients/direct/kernels/products.h"
+#include "clients/direct/kernels/squares.h"
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
@@ -15,6 +16,8 @@ static constexpr Kernels table(std::string_view name) {
             .pool_rows = pool_rows,
             .list_channel = list_channel,
             .list_pixel = list_pixel,
+            .grey_sums = grey_sums,
+            .looks_up = kLooksUp,
             .finish_row = finish_row,
             .spread_row = spread_row,
             .channel_sums = channel_sums,

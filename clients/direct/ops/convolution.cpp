@@ -44,6 +44,8 @@ public:
           weight_sums_(t.channels * weights_of_output_),
           bias_sums_(t.channels),
           no_bias_(t.place.bias == Place::kNone ? t.channels : 0, 0.0F) {
+        if (t.pool && t.in.channels == 1 && t.stride == 1 && t.kernel <= kMostGreyTaps)
+            grey_sums_.resize(weights_of_output_ * out_lanes_);
         if (t.pool) {
             output_weights_.resize(weight_sums_.size());
             of_square_.reserve(kClosed, t.channels);
@@ -92,6 +94,7 @@ public:
 
     void begin_backward(const Pass& pass) override {
         std::fill(weight_sums_.begin(), weight_sums_.end(), 0.0F);
+        std::fill(grey_sums_.begin(), grey_sums_.end(), 0.0F);
         std::fill(bias_sums_.begin(), bias_sums_.end(), 0.0F);
         if (!t_.pool) return back_->turn(pass.parameters + t_.place.weight);
         for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
@@ -107,10 +110,13 @@ public:
     }
 
     void end_backward(const Pass& pass) override {
+        const bool grey = looks_up(pass);
+        const float* sums = grey ? grey_sums_.data() : weight_sums_.data();
         for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
-            const std::size_t from =
-                back_ ? back_->place_of_sum(tap, in, out) : out * weights_of_output_ + tap * t_.in.channels + in;
-            pass.gradient[t_.place.weight + place] = weight_sums_[from];
+            const std::size_t from = grey    ? tap * out_lanes_ + out
+                                     : back_ ? back_->place_of_sum(tap, in, out)
+                                             : out * weights_of_output_ + tap * t_.in.channels + in;
+            pass.gradient[t_.place.weight + place] = sums[from];
         });
         if (no_bias_.empty()) std::copy(bias_sums_.begin(), bias_sums_.end(), pass.gradient + t_.place.bias);
     }
@@ -204,6 +210,7 @@ private:
         of_channel_.clear();
         for (std::size_t r = 0; r < rows.count; ++r) {
             float* gradient = flow.y_gradient + r * outputs();
+            const std::uint8_t* which = which_.data() + (rows.first + r) * out_.size();
             if (scaled) {
                 const float* scale = scale_.data() + (rows.first + r) * t_.channels;
                 for (std::size_t p = 0; p < out_.pixels(); ++p)
@@ -211,12 +218,15 @@ private:
             }
             {
                 const Section section(pass, this, Part::WeightGradient);
-                padded(flow.x + r * inputs(), r);
-                list_by_channel(pass, gradient, which_.data() + (rows.first + r) * out_.size(), r);
+                const float* x = padded(flow.x + r * inputs(), r);
+                if (looks_up(pass))
+                    add_grey_sums(pass, x, gradient, which);
+                else
+                    list_by_channel(pass, gradient, which, r);
             }
-            if (flow.x_gradient != nullptr)
-                input_gradient(pass, gradient, which_.data() + (rows.first + r) * out_.size(), flow.x_gradient + r * inputs());
+            if (flow.x_gradient != nullptr) input_gradient(pass, gradient, which, flow.x_gradient + r * inputs());
         }
+        if (looks_up(pass)) return;
         const Section section(pass, this, Part::WeightGradient);
         const float* x = t_.padding == 0 ? flow.x : padded_x_.data();
         for (std::size_t c = 0; c < t_.channels; ++c) {
@@ -232,6 +242,23 @@ private:
                                          .values = values,
                                          .count = of_channel_.counts[c]});
         }
+    }
+
+    /// Whether the weights' gradient is not made of lists.
+    bool looks_up(const Pass& pass) const { return pass.kernels->looks_up && !grey_sums_.empty(); }
+
+    void add_grey_sums(const Pass& pass, const float* x, const float* gradient, const std::uint8_t* which) {
+        pass.kernels->grey_sums({.x = x,
+                                 .x_line = stride_of(pitch()),
+                                 .values = gradient,
+                                 .which = which,
+                                 .lines = out_.height,
+                                 .pixels = out_.width,
+                                 .channels = t_.channels,
+                                 .padded = out_lanes_,
+                                 .kernel = t_.kernel,
+                                 .sums = grey_sums_.data(),
+                                 .bias_sums = bias_sums_.data()});
     }
 
     /// Where in the padded image the square's value comes from, floats.
@@ -308,6 +335,7 @@ private:
     std::optional<ConvolutionBack> back_;  // where it does not
     Floats line_;                          // two lines of the convolution
     Floats weight_sums_;                   // [out][kernel][kernel][in], or as back_ has them
+    Floats grey_sums_;                     // [kernel][kernel][out_lanes_], of a grey image before a pool; else empty
     Floats bias_sums_;                     // [out]
     Floats no_bias_;                       // [out] zeros, where there is none; else empty
     Floats padded_x_;                      // [group][padded_]
