@@ -71,6 +71,22 @@ struct PoolRows {
 };
 inline constexpr std::uint8_t kClosed = 4;
 
+/// A convolution of an image that lies plane by plane, with such a pool behind it, as PoolRows has it: lanes over pixels, eight of a line and
+/// the eight below them, where channels would fill fewer. Terms in the order of `at`.
+struct ConvolveSquares {
+    const float* x = nullptr;  // kPixelsAtOnce floats before the image and behind it must be there, whatever they hold
+    Stride x_line = 0;
+    const std::int32_t* at = nullptr;  // [taps]: what each tap sees, from a pixel on
+    const float* weights = nullptr;    // [taps][padded]
+    std::size_t taps = 0;
+    const float *bias = nullptr, *scale = nullptr;
+    float* y = nullptr;             // [lines][pixels][channels]
+    std::uint8_t* which = nullptr;  // likewise
+    std::size_t lines = 0, pixels = 0, channels = 0, padded = 0;
+    bool relu = false;
+};
+inline constexpr std::size_t kPixelsAtOnce = 8;
+
 /// What is not 0 in one channel of a gradient behind such a pool: values[p·stride], of the square's place which[p·stride], appended in the order
 /// of pixels. Returns how many there are; the lists have room for one more than all.
 struct ListChannel {
@@ -177,10 +193,11 @@ struct Kernels {
     void (*dot)(const Dot&);
     void (*sparse_update)(const SparseUpdate&);
     void (*pool_rows)(const PoolRows&);
+    void (*convolve_squares)(const ConvolveSquares&);
     std::size_t (*list_channel)(const ListChannel&);
     void (*list_pixel)(ListPixel&);
     void (*grey_sums)(const GreySums&);
-    bool looks_up;  // grey_sums take less time than lists and their sums
+    bool by_squares;  // convolve_squares and grey_sums take less time than what else there is
     void (*finish_row)(const FinishRow&);
     void (*spread_row)(const SpreadRow&);
     void (*channel_sums)(const ChannelSums&);

@@ -63,7 +63,7 @@ inline constexpr std::size_t kMostVectors = 2, kMostRows = 12;  // of a rank upd
 inline constexpr std::size_t kDotRows = 5, kDotOutputs = 4;     // 20 sums
 inline constexpr std::size_t kSparseVectors = 4, kSparseRegisters = 24;
 inline constexpr std::size_t kMostHeld = 24;  // of what a step's examples brought in; sums, a factor and the rate besides
-inline constexpr bool kLooksUp = true;
+inline constexpr bool kBySquares = true;
 
 #elif defined(FEDHIVE_AVX2)
 
@@ -135,7 +135,7 @@ inline constexpr std::size_t kMostVectors = 1, kMostRows = 6;  // 12 of 16 regis
 inline constexpr std::size_t kDotRows = 2, kDotOutputs = 3;    // 12
 inline constexpr std::size_t kSparseVectors = 3, kSparseRegisters = 6;
 inline constexpr std::size_t kMostHeld = 0;  // no room
-inline constexpr bool kLooksUp = false;
+inline constexpr bool kBySquares = false;
 
 #else
 
@@ -231,7 +231,7 @@ inline constexpr std::size_t kMostVectors = 1, kMostRows = 2;
 inline constexpr std::size_t kDotRows = 1, kDotOutputs = 1;
 inline constexpr std::size_t kSparseVectors = 1, kSparseRegisters = 4;
 inline constexpr std::size_t kMostHeld = 0;  // no room
-inline constexpr bool kLooksUp = true;
+inline constexpr bool kBySquares = true;
 
 #endif
 
