@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace fedhive::clients::direct {
@@ -222,5 +223,10 @@ const Kernels& kernels();
 
 /// By name: avx512, avx2, plain; null where this processor or this build has none.
 const Kernels* kernels_by_name(std::string_view name);
+
+/// What a plan says behind the name of kernels: of plain ones, at what share of AVX2's speed they run here; of others nothing.
+std::string remark_on(std::string_view name);
+/// Of plain ones, on an x86 processor with AVX2 and fused multiply-adds or without.
+std::string remark_on_plain(bool has_avx2, bool has_fma);
 
 }  // namespace fedhive::clients::direct
