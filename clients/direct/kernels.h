@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace fedhive::clients::direct {
@@ -71,6 +72,22 @@ struct PoolRows {
 };
 inline constexpr std::uint8_t kClosed = 4;
 
+/// A convolution of an image that lies plane by plane, with such a pool behind it, as PoolRows has it: lanes over pixels, eight of a line and
+/// the eight below them, where channels would fill fewer. Terms in the order of `at`.
+struct ConvolveSquares {
+    const float* x = nullptr;  // kPixelsAtOnce floats before the image and behind it must be there, whatever they hold
+    Stride x_line = 0;
+    const std::int32_t* at = nullptr;  // [taps]: what each tap sees, from a pixel on
+    const float* weights = nullptr;    // [taps][padded]
+    std::size_t taps = 0;
+    const float *bias = nullptr, *scale = nullptr;
+    float* y = nullptr;             // [lines][pixels][channels]
+    std::uint8_t* which = nullptr;  // likewise
+    std::size_t lines = 0, pixels = 0, channels = 0, padded = 0;
+    bool relu = false;
+};
+inline constexpr std::size_t kPixelsAtOnce = 8;
+
 /// What is not 0 in one channel of a gradient behind such a pool: values[p·stride], of the square's place which[p·stride], appended in the order
 /// of pixels. Returns how many there are; the lists have room for one more than all.
 struct ListChannel {
@@ -94,6 +111,21 @@ struct ListPixel {
     float* listed[kClosed] = {};
     std::size_t counts[kClosed] = {};  // written
 };
+
+/// What a kernel's taps saw of a grey image, times the gradient behind such a pool: sums[k1][k2][c] += Σ_i Σ_p values[i, p, c] · x[2i + k1, 2p + k2]
+/// of the square's first pixel or which other one it was, and bias_sums[c] += Σ_i Σ_p values[i, p, c]; in this order, without what is 0 or was cut
+/// off.
+struct GreySums {
+    const float* x = nullptr;
+    Stride x_line = 0;
+    const float* values = nullptr;        // [lines][pixels][channels]
+    const std::uint8_t* which = nullptr;  // likewise
+    std::size_t lines = 0, pixels = 0, channels = 0, padded = 0;
+    std::size_t kernel = 0;      // 1 to kMostGreyTaps
+    float* sums = nullptr;       // [kernel][kernel][padded]
+    float* bias_sums = nullptr;  // [channels]
+};
+inline constexpr std::size_t kMostGreyTaps = 5;
 
 /// x [pixels][padded] with bias, cut off at 0 where `relu`: y [pixels][channels].
 struct FinishRow {
@@ -162,8 +194,11 @@ struct Kernels {
     void (*dot)(const Dot&);
     void (*sparse_update)(const SparseUpdate&);
     void (*pool_rows)(const PoolRows&);
+    void (*convolve_squares)(const ConvolveSquares&);
     std::size_t (*list_channel)(const ListChannel&);
     void (*list_pixel)(ListPixel&);
+    void (*grey_sums)(const GreySums&);
+    bool by_squares;  // convolve_squares and grey_sums take less time than what else there is
     void (*finish_row)(const FinishRow&);
     void (*spread_row)(const SpreadRow&);
     void (*channel_sums)(const ChannelSums&);
@@ -188,5 +223,10 @@ const Kernels& kernels();
 
 /// By name: avx512, avx2, plain; null where this processor or this build has none.
 const Kernels* kernels_by_name(std::string_view name);
+
+/// What a plan says behind the name of kernels: of plain ones, at what share of AVX2's speed they run here; of others nothing.
+std::string remark_on(std::string_view name);
+/// Of plain ones, on an x86 processor with AVX2 and fused multiply-adds or without.
+std::string remark_on_plain(bool has_avx2, bool has_fma);
 
 }  // namespace fedhive::clients::direct

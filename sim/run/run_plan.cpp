@@ -1,5 +1,6 @@
 #include "sim/run/run_plan.h"
 
+#include "clients/direct/kernels.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/engine_choice.h"
 #include "sim/plan/experiment_model.h"
@@ -105,9 +106,7 @@ std::string describe_steps(const Experiment& run) {
     const bool on_host = run.space == aggregation::MemorySpace::Host;
     if (run.engine == clients::Engine::Direct) {
         const std::string kernels = direct_kernels(run.space);
-        text += fmt::format(
-            "steps       by the direct engine, {} kernels{}\n", kernels,
-            kernels == "plain" ? ": slow, this processor has no AVX2; training.engine: libtorch may be faster" : "");
+        text += fmt::format("steps       by the direct engine, {} kernels{}\n", kernels, clients::direct::remark_on(kernels));
     }
     if (training.precision == "tf32" && on_host) text += "steps       tf32 is f32 on the CPU\n";
     if (training.precision != "f32" && !(training.precision == "tf32" && on_host))

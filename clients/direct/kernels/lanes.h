@@ -62,7 +62,8 @@ inline constexpr bool kMasksAreFree = true;
 inline constexpr std::size_t kMostVectors = 2, kMostRows = 12;  // of a rank update's block: 24 of 32 registers
 inline constexpr std::size_t kDotRows = 5, kDotOutputs = 4;     // 20 sums
 inline constexpr std::size_t kSparseVectors = 4, kSparseRegisters = 24;
-inline constexpr std::size_t kMostHeld = 18;  // of what a step's examples brought in
+inline constexpr std::size_t kMostHeld = 24;  // of what a step's examples brought in; sums, a factor and the rate besides
+inline constexpr bool kBySquares = true;
 
 #elif defined(FEDHIVE_AVX2)
 
@@ -134,6 +135,7 @@ inline constexpr std::size_t kMostVectors = 1, kMostRows = 6;  // 12 of 16 regis
 inline constexpr std::size_t kDotRows = 2, kDotOutputs = 3;    // 12
 inline constexpr std::size_t kSparseVectors = 3, kSparseRegisters = 6;
 inline constexpr std::size_t kMostHeld = 0;  // no room
+inline constexpr bool kBySquares = false;
 
 #else
 
@@ -229,6 +231,7 @@ inline constexpr std::size_t kMostVectors = 1, kMostRows = 2;
 inline constexpr std::size_t kDotRows = 1, kDotOutputs = 1;
 inline constexpr std::size_t kSparseVectors = 1, kSparseRegisters = 4;
 inline constexpr std::size_t kMostHeld = 0;  // no room
+inline constexpr bool kBySquares = true;
 
 #endif
 

@@ -4,6 +4,7 @@
 #include "clients/direct/kernels/norm.h"
 #include "clients/direct/kernels/pointwise.h"
 #include "clients/direct/kernels/products.h"
+#include "clients/direct/kernels/squares.h"
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
@@ -13,8 +14,11 @@ static constexpr Kernels table(std::string_view name) {
             .dot = dot,
             .sparse_update = sparse_update,
             .pool_rows = pool_rows,
+            .convolve_squares = convolve_squares,
             .list_channel = list_channel,
             .list_pixel = list_pixel,
+            .grey_sums = grey_sums,
+            .by_squares = kBySquares,
             .finish_row = finish_row,
             .spread_row = spread_row,
             .channel_sums = channel_sums,

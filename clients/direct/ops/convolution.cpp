@@ -1,5 +1,6 @@
-// A convolution as products of rows: lanes over its output channels forward, over a kernel row's inputs for its weights, over the input
-// channels for what comes in. Behind a 2 x 2 pool at most one gradient in four is not 0, of which lists are made.
+// A convolution as products of rows: lanes over its output channels forward, or over pixels before a pool where fewer stay empty, over a kernel
+// row's inputs for its weights, over the input channels for what comes in. Behind a 2 x 2 pool at most one gradient in four is not 0, of which
+// lists are made.
 #include "clients/direct/ops/convolution_back.h"
 
 #include <algorithm>
@@ -44,6 +45,8 @@ public:
           weight_sums_(t.channels * weights_of_output_),
           bias_sums_(t.channels),
           no_bias_(t.place.bias == Place::kNone ? t.channels : 0, 0.0F) {
+        if (t.pool && t.in.channels == 1 && t.stride == 1 && t.kernel <= kMostGreyTaps)
+            grey_sums_.resize(weights_of_output_ * out_lanes_);
         if (t.pool) {
             output_weights_.resize(weight_sums_.size());
             of_square_.reserve(kClosed, t.channels);
@@ -53,6 +56,13 @@ public:
                 at_pixel_.push_back(static_cast<std::int32_t>(from_square(p / out_.width, p % out_.width, 0)));
             for (std::size_t q = 0; q < kClosed; ++q) at_square_[q] = static_cast<std::int32_t>(from_square(0, 0, q));
             if (t.padding > 0) padded_gradient_.resize(padded_.size());
+            if (fills_pixels()) {
+                planes_.assign(padded_.size() + 2 * kPixelsAtOnce, 0.0F);
+                for (std::size_t k1 = 0; k1 < t.kernel; ++k1)
+                    for (std::size_t k2 = 0; k2 < t.kernel; ++k2)
+                        for (std::size_t c = 0; c < t.in.channels; ++c)
+                            at_tap_.push_back(static_cast<std::int32_t>(c * padded_.pixels() + k1 * padded_.width + k2));
+            }
         } else {
             back_.emplace(t);
         }
@@ -92,6 +102,7 @@ public:
 
     void begin_backward(const Pass& pass) override {
         std::fill(weight_sums_.begin(), weight_sums_.end(), 0.0F);
+        std::fill(grey_sums_.begin(), grey_sums_.end(), 0.0F);
         std::fill(bias_sums_.begin(), bias_sums_.end(), 0.0F);
         if (!t_.pool) return back_->turn(pass.parameters + t_.place.weight);
         for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
@@ -107,10 +118,13 @@ public:
     }
 
     void end_backward(const Pass& pass) override {
+        const bool grey = looks_up(pass);
+        const float* sums = grey ? grey_sums_.data() : weight_sums_.data();
         for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
-            const std::size_t from =
-                back_ ? back_->place_of_sum(tap, in, out) : out * weights_of_output_ + tap * t_.in.channels + in;
-            pass.gradient[t_.place.weight + place] = weight_sums_[from];
+            const std::size_t from = grey    ? tap * out_lanes_ + out
+                                     : back_ ? back_->place_of_sum(tap, in, out)
+                                             : out * weights_of_output_ + tap * t_.in.channels + in;
+            pass.gradient[t_.place.weight + place] = sums[from];
         });
         if (no_bias_.empty()) std::copy(bias_sums_.begin(), bias_sums_.end(), pass.gradient + t_.place.bias);
     }
@@ -174,6 +188,39 @@ private:
         }
     }
 
+    /// Whether lanes over pixels leave fewer empty than lanes over channels, by more than bringing the image into planes costs.
+    bool fills_pixels() const {
+        const std::size_t places = out_.height * ((out_.width + kPixelsAtOnce / 2 - 1) / (kPixelsAtOnce / 2));
+        return t_.pool && t_.stride == 1 && 5 * places * t_.channels <= 4 * 4 * out_.pixels() * (out_lanes_ / kLaneCount);
+    }
+
+    /// The padded image, plane by plane.
+    const float* in_planes(const float* x) {
+        const std::size_t channels = padded_.channels, pixels = padded_.pixels();
+        float* to = planes_.data() + kPixelsAtOnce;
+        if (channels == 1) std::copy_n(x, pixels, to);
+        for (std::size_t c = 0; c < channels && channels > 1; ++c)
+            for (std::size_t p = 0; p < pixels; ++p) to[c * pixels + p] = x[p * channels + c];
+        return to;
+    }
+
+    void forward_squares(const Pass& pass, const float* x, const float* scale, float* y, std::uint8_t* which) {
+        pass.kernels->convolve_squares({.x = in_planes(x),
+                                        .x_line = stride_of(padded_.width),
+                                        .at = at_tap_.data(),
+                                        .weights = forward_weights_.data(),
+                                        .taps = weights_of_output_,
+                                        .bias = bias(pass),
+                                        .scale = scale,
+                                        .y = y,
+                                        .which = which,
+                                        .lines = out_.height,
+                                        .pixels = out_.width,
+                                        .channels = t_.channels,
+                                        .padded = out_lanes_,
+                                        .relu = t_.relu});
+    }
+
     void forward_pooled(const Pass& pass, const float* x, float* y, std::size_t row) {
         const float* scale = nullptr;
         if (t_.drop.p > 0.0 && pass.training) {
@@ -181,6 +228,8 @@ private:
             drop_values(pass, ones_.data(), of_row, t_.channels, t_.drop, row * t_.channels);
             scale = of_row;
         }
+        if (pass.kernels->by_squares && !planes_.empty())
+            return forward_squares(pass, x, scale, y, which_.data() + row * out_.size());
         float* lower = line_.data() + 2 * out_.width * out_lanes_;
         for (std::size_t i = 0; i < out_.height; ++i) {
             convolve(pass, x, 2 * i, 2 * out_.width, line_.data());
@@ -204,6 +253,7 @@ private:
         of_channel_.clear();
         for (std::size_t r = 0; r < rows.count; ++r) {
             float* gradient = flow.y_gradient + r * outputs();
+            const std::uint8_t* which = which_.data() + (rows.first + r) * out_.size();
             if (scaled) {
                 const float* scale = scale_.data() + (rows.first + r) * t_.channels;
                 for (std::size_t p = 0; p < out_.pixels(); ++p)
@@ -211,12 +261,15 @@ private:
             }
             {
                 const Section section(pass, this, Part::WeightGradient);
-                padded(flow.x + r * inputs(), r);
-                list_by_channel(pass, gradient, which_.data() + (rows.first + r) * out_.size(), r);
+                const float* x = padded(flow.x + r * inputs(), r);
+                if (looks_up(pass))
+                    add_grey_sums(pass, x, gradient, which);
+                else
+                    list_by_channel(pass, gradient, which, r);
             }
-            if (flow.x_gradient != nullptr)
-                input_gradient(pass, gradient, which_.data() + (rows.first + r) * out_.size(), flow.x_gradient + r * inputs());
+            if (flow.x_gradient != nullptr) input_gradient(pass, gradient, which, flow.x_gradient + r * inputs());
         }
+        if (looks_up(pass)) return;
         const Section section(pass, this, Part::WeightGradient);
         const float* x = t_.padding == 0 ? flow.x : padded_x_.data();
         for (std::size_t c = 0; c < t_.channels; ++c) {
@@ -232,6 +285,23 @@ private:
                                          .values = values,
                                          .count = of_channel_.counts[c]});
         }
+    }
+
+    /// Whether the weights' gradient is not made of lists.
+    bool looks_up(const Pass& pass) const { return pass.kernels->by_squares && !grey_sums_.empty(); }
+
+    void add_grey_sums(const Pass& pass, const float* x, const float* gradient, const std::uint8_t* which) {
+        pass.kernels->grey_sums({.x = x,
+                                 .x_line = stride_of(pitch()),
+                                 .values = gradient,
+                                 .which = which,
+                                 .lines = out_.height,
+                                 .pixels = out_.width,
+                                 .channels = t_.channels,
+                                 .padded = out_lanes_,
+                                 .kernel = t_.kernel,
+                                 .sums = grey_sums_.data(),
+                                 .bias_sums = bias_sums_.data()});
     }
 
     /// Where in the padded image the square's value comes from, floats.
@@ -308,14 +378,17 @@ private:
     std::optional<ConvolutionBack> back_;  // where it does not
     Floats line_;                          // two lines of the convolution
     Floats weight_sums_;                   // [out][kernel][kernel][in], or as back_ has them
+    Floats grey_sums_;                     // [kernel][kernel][out_lanes_], of a grey image before a pool; else empty
     Floats bias_sums_;                     // [out]
     Floats no_bias_;                       // [out] zeros, where there is none; else empty
     Floats padded_x_;                      // [group][padded_]
-    Floats padded_gradient_;               // [padded_], where it pools
-    Floats scale_, ones_;                  // [examples][channels], [channels]
-    std::vector<std::uint8_t> which_;      // [examples][out_]
+    Floats planes_;           // [in][padded height][padded width] and room around, where lanes lie over pixels; else empty
+    Floats padded_gradient_;  // [padded_], where it pools
+    Floats scale_, ones_;     // [examples][channels], [channels]
+    std::vector<std::uint8_t> which_;  // [examples][out_]
     Lists of_channel_, of_square_;
     std::vector<std::int32_t> at_pixel_, at_channel_;  // where a pooled pixel's square begins, and an output's weights
+    std::vector<std::int32_t> at_tap_;                 // where in planes_ each tap of the kernel sees
     std::array<std::int32_t, kClosed + 1> at_square_{};
 };
 

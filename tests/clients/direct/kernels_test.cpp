@@ -19,6 +19,17 @@ TEST_SUITE("DirectKernels") {
         CHECK(kernels_by_name(kernels().name) == &kernels());
     }
 
+    TEST_CASE("PlainOnesSayHowSlowTheyAre") {
+        for (const char* fast : {"avx512", "avx2"}) CHECK(remark_on(fast).empty());
+        CHECK(remark_on("plain").starts_with(": slow, "));
+        CHECK((remark_on("plain") == remark_on_plain(true, true)) == (kernels_by_name("avx2") != nullptr));
+        CHECK(remark_on_plain(true, true) == ": slow, 1/40 to 1/72 of the speed of avx2");
+        CHECK(remark_on_plain(false, false) ==
+              ": slow, 1/560 to 1/1,000 of the speed with AVX2, which this processor has not; training.engine: libtorch may be "
+              "faster");
+        CHECK(remark_on_plain(false, true).starts_with(": slow, 1/40 to 1/72 of the speed with AVX2, which"));
+    }
+
     TEST_CASE("SumsAreCutOffWhereTheyAreAskedToBe") {
         Draws draws(21);
         for (const std::size_t size : {1U, 15U, 16U, 100U})

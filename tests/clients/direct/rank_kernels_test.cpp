@@ -64,7 +64,7 @@ TEST_SUITE("DirectRankKernels") {
     TEST_CASE("SmallBatchesDescendWithTheBitsOfLargeOnes") {
         constexpr float kRate = 0.3F;
         Draws draws(22);
-        for (std::size_t batch = 1; batch <= 12; ++batch)
+        for (std::size_t batch = 1; batch <= 14; ++batch)
             for (const std::size_t columns : {1U, 16U, 23U, 40U, 64U, 70U, 200U})
                 for (const bool elsewhere : {false, true}) {
                     const std::size_t rows = draws.size(1, 150);
