@@ -51,6 +51,13 @@ public:
         start(Options{"-n", std::to_string(ranks), fedhive_program()} + arguments, rank_environment(), mpirun());
     }
 
+    /// Two ranks that are not asked the same; `through`: what the second one is started by.
+    void start_two(const Options& first, const Options& second, const Options& through = {}) {
+        const Options one{"-n", "1"};
+        start(one + Options{fedhive_program()} + first + Options{":"} + one + through + Options{fedhive_program()} + second,
+              rank_environment(), mpirun());
+    }
+
     bool said(const std::string& text) const { return output().find(text) != std::string::npos; }
     std::size_t times_said(const std::string& text) const {
         const std::string all = output();

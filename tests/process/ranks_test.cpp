@@ -154,14 +154,48 @@ TEST_SUITE("Ranks") {
         RankedRun run;
         const std::string config = (run.folder() / "test.yaml").string();
         std::ofstream(config) << small_config();
-        const Options one{"-n", "1", fedhive_program(), "run", config, "--out", run.out().string(), "--set", "seeds.data=1"};
-        Options other = one;
-        other.back() = "seeds.data=2";
-        run.start(one + Options{":"} + other, rank_environment(), mpirun());
+        const Options each{"run", config, "--out", run.out().string()};
+        run.start_two(each + set({"seeds.data=1"}), each + set({"seeds.data=2"}));
         CHECK_MESSAGE(run.end(30.0) == "exited with status 2", run.output());
         CHECK(run.times_said("): seeds.data is 2, on rank 0 (host ") == 1);
         CHECK(run.times_said("): data fingerprint is ") == 1);
         CHECK_FALSE(std::filesystem::exists(run.out()));
+    }
+
+    TEST_CASE("OfOtherCpuCapabilityAreNamed") {
+        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FedhiveRun alone(small_config(), set({"rounds=1"}));
+        REQUIRE(alone.end() == "exited with status 0");
+        const std::string here = alone.manifest()["cpu_capability"];
+        if (here == "DEFAULT") FEDHIVE_SKIP("this processor has no other capability to begin with");
+        RankedRun run;
+        const std::string config = (run.folder() / "test.yaml").string();
+        std::ofstream(config) << small_config();
+        const Options each{"run", config, "--out", run.out().string()};
+        run.start_two(each, each, {"/usr/bin/env", "ATEN_CPU_CAPABILITY=default"});
+        CHECK_MESSAGE(run.end(30.0) == "exited with status 2", run.output());
+        CHECK_MESSAGE(run.times_said("): CPU capability is DEFAULT, on rank 0 (host ") == 1, run.output());
+        CHECK(run.said(fmt::format("it is {}; ask for hosts of one kind", here)));
+        CHECK_FALSE(std::filesystem::exists(run.out()));
+    }
+
+    TEST_CASE("OnlyTheFirstNeedsTheFolderForResults") {
+        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        RankedRun run;
+        const std::string config = (run.folder() / "test.yaml").string();
+        std::ofstream(config) << small_config();
+        const auto each = [&](const std::string& out) { return Options{"run", config, "--out", out}; };
+        // Nobody, root neither, can make a folder there.
+        run.start_two(each(run.out().string()), each("/proc/nowhere/out"));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        CHECK(run.manifest()["model_sha256"] == sha_with({}));
+        const auto resume = [](const std::string& folder) { return Options{"run", "--resume", folder} + set({"rounds=5"}); };
+        run.start_two(resume(run.out().string()), resume("/proc/nowhere/out"));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        CHECK(run.manifest()["model_sha256"] == sha_with({"rounds=5"}));
+        run.start_two(each("/proc/nowhere/out"), each((run.folder() / "other").string()));
+        CHECK_MESSAGE(run.end(30.0) == "exited with status 2", run.output());
+        CHECK(run.said("/proc/nowhere/out"));
     }
 
     TEST_CASE("StartedWithoutMpiAreRefusedByTheFirstOfThemAndTorchrunByWhatToType") {
