@@ -41,7 +41,9 @@ Experiment Experiment::to_evaluate(const LoadedConfig& loaded, const Begin& begi
     return Experiment(loaded, {.begin = begin, .device = Device::Evaluates});
 }
 
-Experiment Experiment::to_inspect(const LoadedConfig& loaded) { return Experiment(loaded, {.arrivals = true}); }
+Experiment Experiment::to_inspect(const LoadedConfig& loaded, Ranks& ranks, std::uint32_t num_ranks) {
+    return Experiment(loaded, {.arrivals = true, .ranks = ranks, .num_ranks = num_ranks});
+}
 
 Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose)
     : Experiment(loaded, purpose, choose_resources(loaded)) {}
@@ -68,7 +70,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       devices(config.devices, dataset.map().num_clients, config.all_seeds().sampling),
       recorded_arrivals(config.arrivals.empty() ? std::vector<std::vector<std::uint32_t>>{} : read_arrivals(config.arrivals)),
       mode(make_mode(config)),
-      slots(plan_slots(config, space, travels.num_floats(), workers_of_all_ranks(loaded),
+      slots(plan_slots(config, space, travels.num_floats(), workers_of_all_ranks(loaded, purpose.num_ranks),
                        trains_in_blocks(config, space, engine))),
       evaluated_clients(sim::evaluated_clients(loaded, dataset)),
       arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut, frozen.num_floats(),
@@ -96,9 +98,10 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
 }
 
 /// The cut of a cohort into slots must be one and the same on all ranks.
-std::uint32_t Experiment::workers_of_all_ranks(const LoadedConfig& loaded) const {
-    if (ranks.is_alone()) return num_workers;
+std::uint32_t Experiment::workers_of_all_ranks(const LoadedConfig& loaded, std::uint32_t num_ranks) const {
+    if (ranks.is_alone() && num_ranks == 1) return num_workers;
     refuse_what_needs_one_rank(loaded, mode, space);
+    if (ranks.is_alone()) return num_ranks * std::max(1U, num_workers);
     ranks.number_workers(num_workers);
     return ranks.first_worker(ranks.size());
 }

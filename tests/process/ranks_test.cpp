@@ -149,6 +149,41 @@ TEST_SUITE("Ranks") {
         CHECK_MESSAGE(sweep.times_said("a sweep is one process") == 1, sweep.output());
     }
 
+    TEST_CASE("ValidateRefusesForThemWhatARunWould") {
+        FedhiveRun run;
+        const std::string config = (run.folder() / "test.yaml").string();
+        std::ofstream(config) << small_config();
+        const auto validate = [&](const Options& more) {
+            run.start(Options{"validate", config} + more);
+            return run.end(30.0);
+        };
+        CHECK(validate({"--ranks", "4"}) == "exited with status 0");
+        CHECK_MESSAGE(run.output().ends_with("training examples, 4 ranks\n"), run.output());
+        const Options steps = set({"mode.name=parameter_server"});
+        CHECK(validate(steps) == "exited with status 0");
+        CHECK(validate(steps + Options{"--ranks", "2"}) == "exited with status 2");
+        CHECK_MESSAGE(run.output().find("mode.name: parameter_server works in one process only") != std::string::npos, run.output());
+        CHECK(validate(set({"mode.name=hogwild"}) + Options{"--ranks", "2", "--json"}) == "exited with status 2");
+        CHECK_MESSAGE(run.output().find("mode.name: hogwild works in one process only") != std::string::npos, run.output());
+    }
+
+    TEST_CASE("ValidateStartedAsRanksComparesThemAndSpeaksOnce") {
+        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        RankedRun run;
+        const std::string config = (run.folder() / "test.yaml").string();
+        std::ofstream(config) << small_config();
+        run.start_ranks(3, {"validate", config});
+        CHECK_MESSAGE(run.end(30.0) == "exited with status 0", run.output());
+        CHECK_MESSAGE(run.times_said("valid; ") == 1, run.output());
+        CHECK(run.times_said(", 3 ranks") == 1);
+        run.start_ranks(3, {"validate", config, "--ranks", "2"});
+        CHECK(run.end(30.0) == "exited with status 2");
+        CHECK_MESSAGE(run.times_said("--ranks 2: 3 were started") == 1, run.output());
+        run.start_two(Options{"validate", config} + set({"seeds.data=1"}), Options{"validate", config} + set({"seeds.data=2"}));
+        CHECK(run.end(30.0) == "exited with status 2");
+        CHECK_MESSAGE(run.times_said("): seeds.data is 2, on rank 0 (host ") == 1, run.output());
+    }
+
     TEST_CASE("ThatAreNotAlikeAreRefusedByKeyAndRank") {
         if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
         RankedRun run;
