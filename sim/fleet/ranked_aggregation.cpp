@@ -39,6 +39,7 @@ void RankedAggregator::zero_init(std::size_t num_floats, MemorySpace space) {
 
 /// Ranges begin at whole lines of a cache.
 std::size_t RankedAggregator::begin_of(std::uint32_t rank) const {
+    if (whole()) return 0;
     constexpr std::size_t kFloats = 16;
     const std::size_t lines = (num_floats_ + kFloats - 1) / kFloats;
     return std::min(num_floats_, kFloats * ranks_.begin_of(lines, rank));
@@ -54,6 +55,7 @@ Aggregate RankedAggregator::finish() {
     rule_.zero_init(range, MemorySpace::Host);
     for (const Part& part : all) rule_.aggregate(part.update);
     Aggregate result = rule_.finish();
+    if (whole()) return result;
     make_room(result_, num_floats_);
     aggregation::copy(result_.span().part(begin_of(ranks_.rank()), range), result.values);
     hand_out_results();
@@ -107,7 +109,7 @@ ConstParamSpan RankedAggregator::sum_of(std::span<const Update> updates) {
     return buffer.span().first(num_floats_);
 }
 
-/// Afterwards each part's values are this rank's range of it.
+/// Afterwards each part's values are this rank's range of it, or, where the rule wants that, all of them.
 void RankedAggregator::bring_ranges_together(std::vector<Part>& parts) {
     const std::uint32_t mine = ranks_.rank();
     const std::size_t range = range_of(mine);

@@ -60,6 +60,7 @@ TEST_SUITE("Ranks") {
         same_in_ranks({2}, set({"training.cohort=5", "training.optimizer={name: sgd, lr: 0.05}",
                                 "strategy={name: scaffold, option: 1, server: yogi}"}));
         same_in_ranks({3}, set({"clock=wall", "strategy={name: median}"}));
+        same_in_ranks({3}, set({"strategy={name: krum, byzantine: 2, chosen: 4}"}));
         same_in_ranks({2},
                       set({"rounds=6", "checkpoint.every=2", "training.optimizer.momentum=0", "strategy={name: scaffold}"}));
     }
@@ -68,6 +69,7 @@ TEST_SUITE("Ranks") {
         if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
         const Options devices = set({"rounds=12", "devices={compute: {distribution: lognormal, sigma: 1.0}}"});
         same_in_ranks({3}, devices + set({"mode={name: semi_async, quorum: 4}"}));
+        same_in_ranks({3}, devices + set({"rounds=25", "checkpoint.every=6", "mode=async"}));
         same_in_ranks({2}, devices + set({"mode={name: synchronous, quorum: 7}",
                                           "upload=[{name: error_feedback}, {name: top_k, kept: 0.1}]"}));
     }
@@ -140,8 +142,7 @@ TEST_SUITE("Ranks") {
         if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
         refused(set({"mode.name=parameter_server"}), {"mode.name: parameter_server works in one process only", "synchronous"});
         refused(set({"mode={name: semi_async, quorum: 4}", "clock=wall"}), {"on the wall clock mode semi_async"});
-        refused(set({"strategy={name: krum, byzantine: 0}"}),
-                {"strategy.aggregator: 'krum' looks at whole updates", "mean, median"});
+        refused(set({"mode=async", "clock=wall"}), {"on the wall clock mode async"});
         refused(set({"modle=1"}), {"modle: unknown key"});
         RankedRun sweep;
         sweep.start_ranks(2, {"sweep", "sweep.yaml"});
