@@ -7,6 +7,7 @@
 #include "sim/app/show_model.h"
 #include "sim/app/show_partition.h"
 #include "sim/config/suggest.h"
+#include "sim/machine/nvml.h"
 #include "sim/plan/experiment.h"
 #include "sim/plan/experiment_model.h"
 #include "sim/ranks/launch.h"
@@ -203,7 +204,7 @@ int in_these_ranks(Ranks& ranks, const Work& work) {
 /// `command`: as it is typed. To be called with interrupts blocked where there may be several ranks.
 int in_all_ranks(const std::string& command, const Work& work) {
     try {
-        return in_these_ranks(join_ranks(command), work);
+        return in_these_ranks(join_ranks(command, [] { return nvml_devices(); }), work);
     } catch (const ConfigError&) {
         const std::optional<Launch> launch = find_launch();
         if (launch && launch->rank != 0) return 2;  // one line for all of them

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,8 @@ namespace fedhive::sim {
 
 /// Looks from the round loop like the rule itself.
 ///
-/// Shapes   updates: K x [P] in host memory, those of this rank's own slots; of the others everything but their values is looked at.
+/// Shapes   updates: K x [P], those of this rank's own slots; of the others everything but their values is looked at. The aggregate lies where they
+///          do; what crosses goes through host memory, and there columns are aggregated.
 /// Order    as the rule's over all updates in one process: same bits.
 /// Memory   S sums of [P] of this rank's own, the ranges [P / R] of all others, the aggregate [P]. S is 1 where a rank's run of the cohort is one
 ///          subtree, and at most twice the logarithm of its length. All updates of the others where the rule goes by no columns.
@@ -38,6 +40,7 @@ public:
     /// All must outlive this.
     RankedAggregator(Ranks& ranks, aggregation::Aggregator& rule, Owner owner, Local local, HowLong patience);
 
+    const aggregation::Aggregator& rule() const { return rule_; }
     aggregation::ColumnRule column_rule() const override { return rule_.column_rule(); }
     void zero_init(std::size_t num_floats, aggregation::MemorySpace space) override;
     void aggregate(const aggregation::Update& update) override { updates_.push_back(update); }
@@ -52,6 +55,8 @@ private:
     std::vector<Part> parts();
     Part part_of(std::span<const aggregation::Update> updates, std::uint32_t rank);
     aggregation::ConstParamSpan sum_of(std::span<const aggregation::Update> updates);
+    aggregation::ConstParamSpan copied(aggregation::ConstParamSpan values);
+    void bring_to_device(std::vector<Part>& parts);
     void bring_ranges_together(std::vector<Part>& parts);
     void hand_out_results();
     std::size_t begin_of(std::uint32_t rank) const;
@@ -65,11 +70,14 @@ private:
     Local local_;
     HowLong patience_;
     std::size_t num_floats_ = 0;
+    aggregation::MemorySpace space_ = aggregation::MemorySpace::Host;
     std::vector<aggregation::Update> updates_;
+    std::unique_ptr<aggregation::Aggregator> sum_ = aggregation::make_aggregator(aggregation::ColumnRule::Sum);
     std::vector<aggregation::ParamBuffer> sums_;  // as many as were ever needed
     std::size_t sums_in_use_ = 0;
     aggregation::ParamBuffer received_;  // of the others' parts, this rank's range
     aggregation::ParamBuffer result_;
+    aggregation::ParamBuffer on_device_;  // CUDA: the result, or the others' updates
 };
 
 }  // namespace fedhive::sim

@@ -121,6 +121,7 @@ private:
     Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources, ExperimentData data);
 
     std::uint32_t workers_of_all_ranks(const LoadedConfig& loaded, std::uint32_t num_ranks) const;
+    std::uint64_t device_bytes_of_ranks() const;
     void fit_device(const LoadedConfig& loaded, bool trains);
     void settle_workers(std::int64_t until, const std::optional<WorkerChoice>& before);
     clients::WorkerPlan plan_workers() const;

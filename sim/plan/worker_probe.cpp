@@ -64,6 +64,7 @@ bool on_gpu(const Experiment& run) { return run.space == aggregation::MemorySpac
 std::vector<bool> mps_candidates(const Experiment& run) {
     if (run.config.mps == "on") return {true};
     if (run.config.mps == "off" || run.most_workers < 2 || !why_no_mps(on_gpu(run)).empty()) return {false};
+    if (run.ranks.on_device_of(run.ranks.rank()) > 1) return {false};  // each would start a daemon of its own
     return {false, true};
 }
 

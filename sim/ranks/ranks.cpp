@@ -105,6 +105,33 @@ void Ranks::number_workers(std::uint32_t mine) {
         first_worker_.push_back(first_worker_.back() + std::max(1U, static_cast<std::uint32_t>(std::stoul(theirs))));
 }
 
+void Ranks::name_devices(const std::string& mine) { devices_ = all_gather(mine, {.seconds = kUntilAllEnd}); }
+
+bool Ranks::share_device(std::uint32_t one, std::uint32_t other) const {
+    return one == other || (!devices_[one].empty() && devices_[one] == devices_[other] && hosts_[one] == hosts_[other]);
+}
+
+std::uint32_t Ranks::on_device_of(std::uint32_t rank) const {
+    if (devices_.empty()) return 1;
+    std::uint32_t count = 0;
+    for (std::uint32_t other = 0; other < size_; ++other) count += share_device(rank, other) ? 1 : 0;
+    return count;
+}
+
+void Ranks::in_turns_on_device(const std::function<void()>& work) {
+    if (is_alone()) return work();
+    std::uint32_t turns = 1;
+    std::uint32_t mine = 0;
+    for (std::uint32_t rank = 0; rank < size_; ++rank) {
+        turns = std::max(turns, on_device_of(rank));
+        if (rank < rank_ && share_device(rank, rank_)) ++mine;
+    }
+    for (std::uint32_t turn = 0; turn < turns; ++turn) {
+        if (turn == mine) work();
+        all_gather("", {.seconds = kUntilAllEnd});
+    }
+}
+
 std::vector<std::string> Ranks::all_gather(const std::string& mine, const Patience& patience) {
     if (is_alone()) return {mine};
     const std::vector<std::string> all = gather(wrapped(Ending::None, 0, false, mine), patience);
