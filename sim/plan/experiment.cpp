@@ -49,7 +49,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose)
     : Experiment(loaded, purpose, choose_resources(loaded)) {}
 
 Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources)
-    : Experiment(loaded, purpose, resources, load_data(loaded, resources.space)) {}
+    : Experiment(loaded, purpose, resources, load_data(loaded, resources.space, purpose.ranks)) {}
 
 Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources, ExperimentData data)
     : ranks(purpose.ranks),

@@ -289,6 +289,26 @@ void Ranks::exchange(std::span<const Outgoing> out, std::span<const Incoming> in
     if (!out.empty() || !in.empty()) transfer(out, in, patience, "did not exchange its updates");
 }
 
+void Ranks::hand_out(std::span<std::byte> bytes, const Patience& patience) {
+    const auto part = [&](std::uint32_t rank) {
+        const std::uint64_t begin = begin_of(bytes.size(), rank);
+        return bytes.subspan(begin, begin_of(bytes.size(), rank + 1) - begin);
+    };
+    std::vector<Outgoing> out;
+    std::vector<Incoming> in;
+    if (rank_ != 0) in.push_back({0, part(rank_)});
+    for (std::uint32_t rank = 1; rank < size_ && rank_ == 0; ++rank) out.push_back({rank, part(rank)});
+    exchange(out, in, patience);
+    out.clear();
+    in.clear();
+    for (std::uint32_t rank = 0; rank < size_; ++rank) {
+        if (rank == rank_) continue;
+        if (rank != 0) out.push_back({rank, part(rank_)});
+        if (rank_ != 0) in.push_back({rank, part(rank)});
+    }
+    exchange(out, in, patience);
+}
+
 void Ranks::transfer(std::span<const Outgoing> out, std::span<const Incoming> in, const Patience& patience, const char* what) {
     double waited_s = 0.0;
     std::int64_t last_ns = now_ns();

@@ -52,6 +52,10 @@ public:
     /// Straight from rank to rank; sizes must be known on both sides. Throws RankFailed, Interrupted. Counts what goes over the wire.
     void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, const Patience& patience);
 
+    /// Rank 0's bytes, on all ranks, which must have room for as many. Each gets a part of them from rank 0, and the others' parts from those, so
+    /// that no rank sends them more than twice. Throws as exchange().
+    void hand_out(std::span<std::byte> bytes, const Patience& patience);
+
     /// Bytes that this rank has sent so far by exchange(), and by all_gather().
     std::uint64_t bytes_exchanged() const { return bytes_exchanged_; }
     std::uint64_t bytes_gathered() const { return bytes_gathered_; }

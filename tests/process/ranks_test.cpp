@@ -198,6 +198,40 @@ TEST_SUITE("Ranks") {
         CHECK_FALSE(std::filesystem::exists(run.out()));
     }
 
+    TEST_CASE("OneWithoutDataGetsThoseOfTheFirst") {
+        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        RankedRun run;
+        std::ofstream(run.folder() / "test.yaml") << small_config();
+        std::ofstream table(run.folder() / "data.csv");
+        table << "a,b,label\n";
+        for (int i = 0; i < 400; ++i) table << fmt::format("{},{},{}\n", i % 7 * 0.5, i % 11 * 0.25, i % 3);
+        table.close();
+        const auto with = [&](const char* shared, const std::string& file) {
+            return Options{"run", (run.folder() / "test.yaml").string(), "--out", run.out().string(), "--overwrite"} +
+                   set({fmt::format("data={{format: csv, train: {}, test: {}, target: label, shared: {}, partition: {{scheme: iid, clients: 13, "
+                                    "holdout: 0.25}}}}",
+                                    file, file, shared),
+                        "evaluation.clients={every: 1}"});
+        };
+        const std::string here = (run.folder() / "data.csv").string();
+        run.start(with("own", here));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        const auto alone = run.manifest();
+        run.start_two(with("rank0", here), with("rank0", "/nowhere/data.csv"));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        for (const char* same : {"model_sha256", "data_fingerprint", "partition_fingerprint"})
+            CHECK(run.manifest()[same] == alone[same]);
+        run.start_two(with("own", here), with("own", "/nowhere/data.csv"));
+        CHECK(run.end(30.0) == "exited with status 2");
+        CHECK_MESSAGE(run.said("/nowhere/data.csv"), run.output());
+        run.start_two(with("rank0", "/nowhere/data.csv"), with("rank0", here));
+        CHECK(run.end(30.0) == "exited with status 2");
+        CHECK_MESSAGE(run.said("/nowhere/data.csv"), run.output());
+        run.start_two(with("own", here), with("rank0", here));
+        CHECK(run.end(30.0) == "exited with status 2");
+        CHECK_MESSAGE(run.times_said("): data.shared is rank0, on rank 0 (host ") == 1, run.output());
+    }
+
     TEST_CASE("OfOtherCpuCapabilityAreNamed") {
         if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
         FedhiveRun alone(small_config(), set({"rounds=1"}));

@@ -76,6 +76,20 @@ TEST_SUITE("Ranks") {
         });
     }
 
+    TEST_CASE("WhatRank0HandsOutIsOnAllOfThemAndNobodySendsItMoreThanTwice") {
+        for (const std::uint32_t size : {2U, 3U, 5U})
+            for (const std::size_t length : {0U, 1U, 4U, 1000U})
+                in_ranks(size, [&](Ranks& ranks) {
+                    std::vector<std::byte> bytes(length, std::byte{0});
+                    std::vector<std::byte> wanted(length);
+                    for (std::size_t i = 0; i < length; ++i) wanted[i] = static_cast<std::byte>(i % 251 + 1);
+                    if (ranks.rank() == 0) bytes = wanted;
+                    ranks.hand_out(bytes, {});
+                    CHECK((bytes == wanted));
+                    CHECK(ranks.bytes_exchanged() <= 2 * length + size);
+                });
+    }
+
     TEST_CASE("ThoseOnOneGpuTakeTurns") {
         std::atomic<int> at_work{0};
         std::atomic<int> most{0};
