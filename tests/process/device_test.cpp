@@ -145,7 +145,7 @@ TEST_SUITE("Device") {
 
     TEST_CASE("Gpu: RanksOnOneGpuGiveTheModelAndTheTablesOfOneProcess") {
         FEDHIVE_NEEDS_CUDA();
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         const std::vector<Options> each{
             {"workers=1"},
             {"rounds=3", "strategy={name: fedadam}", "training.clients_per_slot=2"},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/process/run_process.h"
+#include "tests/support/skip.h"
 
 #include <cstdlib>
 #include <sstream>
@@ -38,6 +39,15 @@ inline std::string why_no_ranks() {
     }();
     return starts ? "" : "mpirun cannot start two processes here";
 }
+
+/// The first line of a case with ranks. Where FEDHIVE_NEEDS_MPI is set, as .ci/run does once scripts/setup has brought Open MPI, one that cannot run
+/// has failed.
+#define FEDHIVE_NEEDS_RANKS()                                         \
+    if (const std::string why = why_no_ranks(); !why.empty()) {       \
+        if (std::getenv("FEDHIVE_NEEDS_MPI") != nullptr) FAIL(why);   \
+        FEDHIVE_SKIP(why);                                            \
+    }                                                                 \
+    static_assert(true)
 
 class RankedRun : public FedhiveRun {
 public:

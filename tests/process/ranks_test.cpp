@@ -54,7 +54,7 @@ void refused(const Options& options, const std::vector<std::string>& texts) {
 
 TEST_SUITE("Ranks") {
     TEST_CASE("GiveTheModelAndTheTablesOfOneProcess") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         same_in_ranks({2, 3}, set({"strategy={name: fedavg}"}));
         same_in_ranks({2}, set({"rounds=5", "training.clients_per_slot=4", "strategy={name: fedadam}"}));
         same_in_ranks({2}, set({"training.cohort=5", "training.optimizer={name: sgd, lr: 0.05}",
@@ -66,7 +66,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("GiveThatOfOneWhereTheFirstToArriveCount") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         const Options devices = set({"rounds=12", "devices={compute: {distribution: lognormal, sigma: 1.0}}"});
         same_in_ranks({3}, devices + set({"mode={name: semi_async, quorum: 4}"}));
         same_in_ranks({3}, devices + set({"rounds=25", "checkpoint.every=6", "mode=async"}));
@@ -75,7 +75,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("GiveThatOfOneWhereClientsFail") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         const Options drop =
             set({"rounds=8", "failures={policy: drop}", "faults=[{kind: nan, rate: 0.3}, {kind: drop, rate: 0.1}]"});
         same_in_ranks({3}, drop);
@@ -89,7 +89,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("ThatHaveNothingToDoAreReportedAndHarmNothing") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         const Options two = set({"training.cohort=2", "evaluation.chunk_size=30",
                                  "evaluation.clients={every: 2, personalized: true}", "data.partition.holdout=0.2"});
         same_in_ranks({4}, two);
@@ -99,7 +99,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("OneThatIsKilledEndsAllAndTheRunGoesOnWithMore") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         RankedRun run(2, small_config(), long_run({"failures.deadline_s=1"}));
         wait_for_rounds(run, 100);
         kill(run.coordinator(1), SIGKILL);
@@ -108,7 +108,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("OneThatHangsIsNamedAndTheRunGoesOnWithoutIt") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         RankedRun run(3, small_config(), long_run({"failures.deadline_s=1"}));
         wait_for_rounds(run, 50);
         kill(run.coordinator(2), SIGSTOP);
@@ -119,7 +119,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("AnInterruptOfAnyIsThatOfAllAtARoundsEnd") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         RankedRun run(3, small_config(), long_run({"failures.deadline_s=1"}));
         wait_for_rounds(run, 50);
         kill(run.coordinator(1), SIGTERM);
@@ -129,7 +129,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("AClientThatFailsEndsAllWithItsMessageAndRank") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         RankedRun run(2, small_config(),
                       set({"training.cohort=13", "faults=[{kind: throw, round: 2, client: 12}]"}) + Options{"--quiet"});
         CHECK_MESSAGE(run.end(30.0) == "exited with status 1", run.output());
@@ -139,7 +139,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("WhatCannotWorkAcrossThemIsRefusedOnce") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         refused(set({"mode.name=parameter_server"}), {"mode.name: parameter_server works in one process only", "synchronous"});
         refused(set({"mode={name: semi_async, quorum: 4}", "clock=wall"}), {"on the wall clock mode semi_async"});
         refused(set({"mode=async", "clock=wall"}), {"on the wall clock mode async"});
@@ -169,7 +169,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("ValidateStartedAsRanksComparesThemAndSpeaksOnce") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         RankedRun run;
         const std::string config = (run.folder() / "test.yaml").string();
         std::ofstream(config) << small_config();
@@ -186,7 +186,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("ThatAreNotAlikeAreRefusedByKeyAndRank") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         RankedRun run;
         const std::string config = (run.folder() / "test.yaml").string();
         std::ofstream(config) << small_config();
@@ -199,7 +199,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("OneWithoutDataGetsThoseOfTheFirst") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         RankedRun run;
         std::ofstream(run.folder() / "test.yaml") << small_config();
         std::ofstream table(run.folder() / "data.csv");
@@ -233,7 +233,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("OfOtherCpuCapabilityAreNamed") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         FedhiveRun alone(small_config(), set({"rounds=1"}));
         REQUIRE(alone.end() == "exited with status 0");
         const std::string here = alone.manifest()["cpu_capability"];
@@ -250,7 +250,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("OnlyTheFirstNeedsTheFolderForResults") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         RankedRun run;
         const std::string config = (run.folder() / "test.yaml").string();
         std::ofstream(config) << small_config();
