@@ -42,6 +42,7 @@ RaceTask task_of(const Experiment& run, double step_s) {
 FleetOptions race_options(const Experiment& run, std::uint32_t workers, const RaceTask& task) {
     FleetOptions options = run.fleet_options();
     options.workers = workers;
+    options.ranks = &Ranks::alone();  // each measures for itself
     options.slots = SlotPlan::even(task.clients);
     options.mode = {};
     options.mode.in_flight = options.mode.quorum = workers * task.clients;

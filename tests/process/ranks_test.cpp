@@ -69,7 +69,7 @@ TEST_SUITE("Ranks") {
         FEDHIVE_NEEDS_RANKS();
         const Options devices = set({"rounds=12", "devices={compute: {distribution: lognormal, sigma: 1.0}}"});
         same_in_ranks({3}, devices + set({"mode={name: semi_async, quorum: 4}"}));
-        same_in_ranks({3}, devices + set({"rounds=25", "checkpoint.every=6", "mode=async"}));
+        same_in_ranks({3}, devices + set({"rounds=25", "checkpoint.every=6", "mode={name: async}"}));
         same_in_ranks({2}, devices + set({"mode={name: synchronous, quorum: 7}",
                                           "upload=[{name: error_feedback}, {name: top_k, kept: 0.1}]"}));
     }
@@ -128,6 +128,16 @@ TEST_SUITE("Ranks") {
         goes_on(run, 2);
     }
 
+    TEST_CASE("EachMeasuresForItselfHowManyWorkersItTakes") {
+        FEDHIVE_NEEDS_RANKS();
+        // Three, since two of two processors have one each, of which nothing is to be measured; a run that is worth the time.
+        RankedRun run(3, small_config(),
+                      set({"workers=auto", "rounds=1000000", "checkpoint.every=1000", "failures.deadline_s=20", "evaluation.every=1000"}));
+        wait_for_rounds(run, 10);
+        kill(run.coordinator(1), SIGTERM);
+        CHECK_MESSAGE(run.end(30.0) == "exited with status 130", run.output());
+    }
+
     TEST_CASE("AClientThatFailsEndsAllWithItsMessageAndRank") {
         FEDHIVE_NEEDS_RANKS();
         RankedRun run(2, small_config(),
@@ -142,7 +152,7 @@ TEST_SUITE("Ranks") {
         FEDHIVE_NEEDS_RANKS();
         refused(set({"mode.name=parameter_server"}), {"mode.name: parameter_server works in one process only", "synchronous"});
         refused(set({"mode={name: semi_async, quorum: 4}", "clock=wall"}), {"on the wall clock mode semi_async"});
-        refused(set({"mode=async", "clock=wall"}), {"on the wall clock mode async"});
+        refused(set({"mode={name: async}", "clock=wall"}), {"on the wall clock mode async"});
         refused(set({"modle=1"}), {"modle: unknown key"});
         RankedRun sweep;
         sweep.start_ranks(2, {"sweep", "sweep.yaml"});
@@ -266,6 +276,21 @@ TEST_SUITE("Ranks") {
         run.start_two(each("/proc/nowhere/out"), each((run.folder() / "other").string()));
         CHECK_MESSAGE(run.end(30.0) == "exited with status 2", run.output());
         CHECK(run.said("/proc/nowhere/out"));
+    }
+
+    TEST_CASE("OneProcessAloneLoadsNoMpi") {
+        FEDHIVE_NEEDS_RANKS();
+        const auto loads_mpi = [](pid_t pid) { return read_text(fmt::format("/proc/{}/maps", pid)).find("mpi") != std::string::npos; };
+        FedhiveRun alone(small_config(), long_run());
+        REQUIRE(eventually(60.0, [&] { return alone.rounds() >= 1; }));
+        CHECK_FALSE(loads_mpi(alone.pid()));
+        kill(alone.pid(), SIGTERM);
+        CHECK(alone.end(20.0) == "exited with status 130");
+        RankedRun ranked(2, small_config(), long_run());
+        wait_for_rounds(ranked, 1);
+        CHECK(loads_mpi(ranked.coordinator(0)));
+        kill(ranked.coordinator(0), SIGTERM);
+        CHECK(ranked.end(20.0) == "exited with status 130");
     }
 
     TEST_CASE("StartedWithoutMpiAreRefusedByTheFirstOfThemAndTorchrunByWhatToType") {
