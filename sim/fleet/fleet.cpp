@@ -158,7 +158,8 @@ aggregation::Aggregator& Fleet::over_ranks(aggregation::Aggregator& rule, bool w
     if (ranked_ && &ranked_->rule() == &rule) return *ranked_;
     const auto owner = [this](const aggregation::Update& update) { return flights_.at(arena_.slot_index(update.values)).rank; };
     const auto local = [this](aggregation::Aggregator& sum, std::uint64_t updates) -> aggregation::Aggregator& {
-        return workers_may_sum_now_ ? chunk_work_.share(sum, updates * arena_.geometry().stride_bytes(), flights_.round()) : sum;
+        return workers_may_sum_now_ ? chunk_work_.share(sum, updates * arena_.geometry().stride_bytes(), flights_.round())
+                                    : sum;
     };
     return ranked_.emplace(*options_.ranks, rule, owner, local, [this] { return reports_.patience(1, 1); });
 }

@@ -20,9 +20,10 @@ void refuse_what_needs_one_rank(const LoadedConfig& loaded, const Mode& mode) {
 
 void refuse_mps_of_several(const LoadedConfig& loaded, const Ranks& ranks) {
     if (loaded.run.mps != "on" || ranks.on_device_of(ranks.rank()) == 1) return;
-    throw loaded.source->error("mps", fmt::format("cannot be on: {} ranks share a GPU, and each would start a daemon of its own; "
-                                                  "allowed here: auto, off",
-                                                  ranks.on_device_of(ranks.rank())));
+    throw loaded.source->error("mps",
+                               fmt::format("cannot be on: {} ranks share a GPU, and each would start a daemon of its own; "
+                                           "allowed here: auto, off",
+                                           ranks.on_device_of(ranks.rank())));
 }
 
 }  // namespace fedhive::sim

@@ -98,7 +98,8 @@ constexpr const char* kVisibleDevices = "CUDA_VISIBLE_DEVICES";
 /// Workers inherit what this process sees.
 void share_devices(Ranks& ranks, const DeviceNames& devices) {
     std::string seen = variable(kVisibleDevices);
-    if (std::getenv(kVisibleDevices) == nullptr) seen = fmt::format("{}", fmt::join(devices(), ","));  // NOLINT(concurrency-mt-unsafe)
+    if (std::getenv(kVisibleDevices) == nullptr)
+        seen = fmt::format("{}", fmt::join(devices(), ","));  // NOLINT(concurrency-mt-unsafe)
     std::vector<std::string> names;
     std::istringstream list(seen);
     for (std::string name; std::getline(list, name, ',');) names.push_back(name);

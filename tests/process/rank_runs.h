@@ -42,11 +42,11 @@ inline std::string why_no_ranks() {
 
 /// The first line of a case with ranks. Where FEDHIVE_NEEDS_MPI is set, as .ci/run does once scripts/setup has brought Open MPI, one that cannot run
 /// has failed.
-#define FEDHIVE_NEEDS_RANKS()                                         \
-    if (const std::string why = why_no_ranks(); !why.empty()) {       \
-        if (std::getenv("FEDHIVE_NEEDS_MPI") != nullptr) FAIL(why);   \
-        FEDHIVE_SKIP(why);                                            \
-    }                                                                 \
+#define FEDHIVE_NEEDS_RANKS()                                       \
+    if (const std::string why = why_no_ranks(); !why.empty()) {     \
+        if (std::getenv("FEDHIVE_NEEDS_MPI") != nullptr) FAIL(why); \
+        FEDHIVE_SKIP(why);                                          \
+    }                                                               \
     static_assert(true)
 
 class RankedRun : public FedhiveRun {

@@ -132,7 +132,8 @@ TEST_SUITE("Ranks") {
         FEDHIVE_NEEDS_RANKS();
         // Three, since two of two processors have one each, of which nothing is to be measured; a run that is worth the time.
         RankedRun run(3, small_config(),
-                      set({"workers=auto", "rounds=1000000", "checkpoint.every=1000", "failures.deadline_s=20", "evaluation.every=1000"}));
+                      set({"workers=auto", "rounds=1000000", "checkpoint.every=1000", "failures.deadline_s=20",
+                           "evaluation.every=1000"}));
         wait_for_rounds(run, 10);
         kill(run.coordinator(1), SIGTERM);
         CHECK_MESSAGE(run.end(30.0) == "exited with status 130", run.output());
@@ -173,7 +174,8 @@ TEST_SUITE("Ranks") {
         const Options steps = set({"mode.name=parameter_server"});
         CHECK(validate(steps) == "exited with status 0");
         CHECK(validate(steps + Options{"--ranks", "2"}) == "exited with status 2");
-        CHECK_MESSAGE(run.output().find("mode.name: parameter_server works in one process only") != std::string::npos, run.output());
+        CHECK_MESSAGE(run.output().find("mode.name: parameter_server works in one process only") != std::string::npos,
+                      run.output());
         CHECK(validate(set({"mode.name=hogwild"}) + Options{"--ranks", "2", "--json"}) == "exited with status 2");
         CHECK_MESSAGE(run.output().find("mode.name: hogwild works in one process only") != std::string::npos, run.output());
     }
@@ -218,7 +220,8 @@ TEST_SUITE("Ranks") {
         table.close();
         const auto with = [&](const char* shared, const std::string& file) {
             return Options{"run", (run.folder() / "test.yaml").string(), "--out", run.out().string(), "--overwrite"} +
-                   set({fmt::format("data={{format: csv, train: {}, test: {}, target: label, shared: {}, partition: {{scheme: iid, clients: 13, "
+                   set({fmt::format("data={{format: csv, train: {}, test: {}, target: label, shared: {}, partition: {{scheme: "
+                                    "iid, clients: 13, "
                                     "holdout: 0.25}}}}",
                                     file, file, shared),
                         "evaluation.clients={every: 1}"});
@@ -280,7 +283,9 @@ TEST_SUITE("Ranks") {
 
     TEST_CASE("OneProcessAloneLoadsNoMpi") {
         FEDHIVE_NEEDS_RANKS();
-        const auto loads_mpi = [](pid_t pid) { return read_text(fmt::format("/proc/{}/maps", pid)).find("mpi") != std::string::npos; };
+        const auto loads_mpi = [](pid_t pid) {
+            return read_text(fmt::format("/proc/{}/maps", pid)).find("libfedhive_mpi") != std::string::npos;
+        };
         FedhiveRun alone(small_config(), long_run());
         REQUIRE(eventually(60.0, [&] { return alone.rounds() >= 1; }));
         CHECK_FALSE(loads_mpi(alone.pid()));
