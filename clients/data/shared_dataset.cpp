@@ -32,8 +32,8 @@ SharedDataset SharedDataset::create(const Dataset& dataset, const Split& split) 
                          .owners_left_out = dataset.owners_left_out,
                          .num_held_out = split.held_out.indices.size(),
                          .target = dataset.train.target};
-    auto segment = std::make_shared<aggregation::SharedSegment>("fedhive-data", map.total_bytes());
-    std::byte* base = segment->data();
+    SharedDataset shared = make_room(map);
+    std::byte* base = shared.base_;
     store(base + map.train_values(), dataset.train.values);
     store(base + map.train_targets(), dataset.train.labels);
     store(base + map.train_targets(), dataset.train.numbers);
@@ -46,7 +46,12 @@ SharedDataset SharedDataset::create(const Dataset& dataset, const Split& split) 
         store(base + map.held_out_indices(), split.held_out.indices);
         store(base + map.held_out_offsets(), split.held_out.offsets);
     }
-    return {segment, base, segment->descriptor(), map};
+    return shared;
+}
+
+SharedDataset SharedDataset::make_room(const DatasetMap& map) {
+    auto segment = std::make_shared<aggregation::SharedSegment>("fedhive-data", map.total_bytes());
+    return {segment, segment->data(), segment->descriptor(), map};
 }
 
 SharedDataset SharedDataset::open(int descriptor, const DatasetMap& map) {

@@ -57,6 +57,11 @@ public:
         return create(dataset, Split{partition, {}});
     }
 
+    /// Coordinator: room for one that lies with another process, to be filled through bytes(). Throws as create().
+    static SharedDataset make_room(const DatasetMap& map);
+    /// All that map() tells of, where create() or make_room() has made it here.
+    std::span<std::byte> bytes() const { return {base_, map_.total_bytes()}; }
+
     /// Worker: maps an inherited segment read-only. Throws Fault when it is smaller than the map says.
     static SharedDataset open(int descriptor, const DatasetMap& map);
 

@@ -36,6 +36,7 @@ struct Arguments {
     std::filesystem::path csv;
     std::filesystem::path plot;
     std::string shell;
+    std::uint32_t ranks = 0;
     bool json = false;
     // Of processes that fedhive starts itself.
     int control = -1;
@@ -137,7 +138,12 @@ void add_config_commands(CLI::App& app, Arguments& given) {
     CLI::App* validate = app.add_subcommand("validate", "check a config, its data and its memory without running it");
     add_config(validate, given.run)->required();
     add_json(validate, given);
-    validate->callback([&given] { given.exit_code = validate_command(given.run.config, given.run.overrides, given.json); });
+    validate->add_option("--ranks", given.ranks, "also whether so many coordinators can run it, under mpirun")
+        ->type_name("N")
+        ->check(CLI::Range(1, 100000).description("1 to 100000"));
+    validate->callback([&given] {
+        given.exit_code = validate_command({given.run.config, given.run.overrides, given.ranks, given.json});
+    });
 
     CLI::App* show = app.add_subcommand("show-config", "print the resolved config, itself a valid input");
     add_config(show, given.run)->required();

@@ -7,6 +7,7 @@
 #include "sim/app/show_model.h"
 #include "sim/app/show_partition.h"
 #include "sim/config/suggest.h"
+#include "sim/machine/nvml.h"
 #include "sim/plan/experiment.h"
 #include "sim/plan/experiment_model.h"
 #include "sim/ranks/launch.h"
@@ -31,6 +32,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <sstream>
 
@@ -178,12 +180,14 @@ std::string as_typed(const RunOptions& options) {
                                   : fmt::format("fedhive run --resume {}", options.resume.string());
 }
 
+using Work = std::function<int(Ranks& ranks)>;
+
 /// Rank 0 says what all of them end for.
-int run_ranks(const RunOptions& options, Ranks& ranks) {
+int in_these_ranks(Ranks& ranks, const Work& work) {
     std::exception_ptr error;
     int code = 0;
     try {
-        code = options.resume.empty() ? start_run(options, ranks) : resume_run(options, ranks);
+        code = work(ranks);
     } catch (const std::exception&) {
         ranks.announce();
         code = code_of_exception();
@@ -197,12 +201,10 @@ int run_ranks(const RunOptions& options, Ranks& ranks) {
     return code;
 }
 
-}  // namespace
-
-int run_command(const RunOptions& options) {
-    clients::block_interrupts();
+/// `command`: as it is typed. To be called with interrupts blocked where there may be several ranks.
+int in_all_ranks(const std::string& command, const Work& work) {
     try {
-        return run_ranks(options, join_ranks(as_typed(options)));
+        return in_these_ranks(join_ranks(command, [] { return nvml_devices(); }), work);
     } catch (const ConfigError&) {
         const std::optional<Launch> launch = find_launch();
         if (launch && launch->rank != 0) return 2;  // one line for all of them
@@ -210,28 +212,50 @@ int run_command(const RunOptions& options) {
     }
 }
 
-int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides, bool json) {
+int validate(const ValidateOptions& options, Ranks& ranks) {
+    if (options.ranks != 0 && !ranks.is_alone() && options.ranks != ranks.size())
+        throw ConfigError(fmt::format("--ranks {}: {} were started; leave it out, or start one", options.ranks, ranks.size()));
+    const std::uint32_t num_ranks = options.ranks == 0 ? ranks.size() : options.ranks;
+    const LoadedConfig loaded = load_config(options.config, options.overrides);
+    const Experiment run = Experiment::to_inspect(loaded, ranks, num_ranks);
+    compare_ranks(run);
+    if (!ranks.writes()) return 0;
+    const clients::DatasetMap& data = run.dataset.map();
+    if (options.json)
+        print(Json{{"valid", true},
+                   {"file", options.config.string()},
+                   {"num_parameters", run.layout.num_values()},
+                   {"num_clients", data.num_clients},
+                   {"num_train", data.num_train},
+                   {"num_test", data.num_test},
+                   {"task", loaded.run.task},
+                   {"num_classes", data.num_classes},
+                   {"ranks", num_ranks},
+                   {"mistakes", Json::array()}});
+    else
+        fmt::print("{}: valid; {} parameters, {} clients, {} training examples{}\n", escaped(options.config.string()),
+                   run.layout.num_parameters(), data.num_clients, data.num_train,
+                   num_ranks == 1 ? "" : fmt::format(", {} ranks", num_ranks));
+    return 0;
+}
+
+}  // namespace
+
+int run_command(const RunOptions& options) {
+    clients::block_interrupts();
+    return in_all_ranks(as_typed(options), [&](Ranks& ranks) {
+        return options.resume.empty() ? start_run(options, ranks) : resume_run(options, ranks);
+    });
+}
+
+int validate_command(const ValidateOptions& options) {
+    if (find_launch()) clients::block_interrupts();
     try {
-        const LoadedConfig loaded = load_config(config, overrides);
-        const Experiment run = Experiment::to_inspect(loaded);
-        const clients::DatasetMap& data = run.dataset.map();
-        if (json)
-            print(Json{{"valid", true},
-                       {"file", config.string()},
-                       {"num_parameters", run.layout.num_values()},
-                       {"num_clients", data.num_clients},
-                       {"num_train", data.num_train},
-                       {"num_test", data.num_test},
-                       {"task", loaded.run.task},
-                       {"num_classes", data.num_classes},
-                       {"mistakes", Json::array()}});
-        else
-            fmt::print("{}: valid; {} parameters, {} clients, {} training examples\n", escaped(config.string()),
-                       run.layout.num_parameters(), data.num_clients, data.num_train);
-        return 0;
+        return in_all_ranks(fmt::format("fedhive validate {}", options.config.string()),
+                            [&](Ranks& ranks) { return validate(options, ranks); });
     } catch (const ConfigError& error) {
-        if (!json) throw;
-        print(Json{{"valid", false}, {"file", config.string()}, {"mistakes", lines_of(error.what())}});
+        if (!options.json) throw;
+        print(Json{{"valid", false}, {"file", options.config.string()}, {"mistakes", lines_of(error.what())}});
         return 2;
     }
 }

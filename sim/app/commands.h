@@ -26,7 +26,16 @@ struct RunOptions {
 };
 
 int run_command(const RunOptions& options);
-int validate_command(const std::filesystem::path& config, const std::vector<std::string>& overrides, bool json);
+
+struct ValidateOptions {
+    std::filesystem::path config;
+    std::vector<std::string> overrides;
+    std::uint32_t ranks = 0;  // as so many would run it; 0: as many as were started
+    bool json = false;
+};
+
+/// Started as ranks, all of them also compare what they must have in common, and the first one speaks.
+int validate_command(const ValidateOptions& options);
 int show_config_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
 int show_model_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
 

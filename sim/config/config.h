@@ -42,8 +42,9 @@ struct SkewConfig {
 };
 
 struct DataConfig {
-    std::string format;  // of clients/data/data_format.h
-    Values values;       // of the format's keys; complete once loaded, paths absolute
+    std::string format;          // of clients/data/data_format.h
+    Values values;               // of the format's keys; complete once loaded, paths absolute
+    std::string shared = "own";  // of several ranks: own | rank0
     clients::Normalization normalize;
     AugmentConfig augment;
     SkewConfig skew;

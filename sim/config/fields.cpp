@@ -105,6 +105,9 @@ void describe_data(Visitor& visitor, DataConfig& data) {
     visitor.begin({.name = "data", .doc = "What clients learn from."});
     visitor.field({.name = "format", .target = &data.format, .choices = names_of(catalog), .required = true, .doc = summaries_of(catalog)});
     describe_keys(visitor, "format", data.format, data.values, choices_of(catalog));
+    visitor.field({.name = "shared", .target = &data.shared, .choices = {"own", "rank0"}, .may_change = true,
+                   .doc = "Of several ranks: own, each reads or draws the data for itself; rank0, the first one does and sends them to all, so that other "
+                          "hosts need no files. docs/machines.md."});
     visitor.begin({.name = "normalize", .flow = true, .doc = "Values become (value − mean) / std when a batch is gathered; a byte's value is byte / 255."});
     visitor.field({.name = "mean", .target = &data.normalize.mean, .range = between(-1000, 1000), .default_note = "0",
                    .doc = "Per channel, or one number for all; of bytes on the scale 0 to 1 (MNIST: 0.1307)."});

@@ -152,10 +152,14 @@ aggregation::Aggregator& Fleet::with_workers(aggregation::Aggregator& rule, cons
     return chunk_work_.share(rule, arrived.updates.size() * arena_.geometry().stride_bytes(), flights_.round());
 }
 
+/// Made once for a rule: what it allocates lasts for all rounds.
 aggregation::Aggregator& Fleet::over_ranks(aggregation::Aggregator& rule, bool workers_idle) {
+    workers_may_sum_now_ = workers_idle;
+    if (ranked_ && &ranked_->rule() == &rule) return *ranked_;
     const auto owner = [this](const aggregation::Update& update) { return flights_.at(arena_.slot_index(update.values)).rank; };
-    const auto local = [this, workers_idle](aggregation::Aggregator& sum, std::uint64_t updates) -> aggregation::Aggregator& {
-        return workers_idle ? chunk_work_.share(sum, updates * arena_.geometry().stride_bytes(), flights_.round()) : sum;
+    const auto local = [this](aggregation::Aggregator& sum, std::uint64_t updates) -> aggregation::Aggregator& {
+        return workers_may_sum_now_ ? chunk_work_.share(sum, updates * arena_.geometry().stride_bytes(), flights_.round())
+                                    : sum;
     };
     return ranked_.emplace(*options_.ranks, rule, owner, local, [this] { return reports_.patience(1, 1); });
 }

@@ -147,7 +147,8 @@ private:
     Collector collector_;
     RankReports reports_;
     ChunkWork chunk_work_;
-    std::optional<RankedAggregator> ranked_;  // of the last aggregate
+    std::optional<RankedAggregator> ranked_;
+    bool workers_may_sum_now_ = false;
 };
 
 }  // namespace fedhive::sim

@@ -21,8 +21,8 @@ namespace {
 std::span<const std::byte> bytes_of(ConstParamSpan values) { return std::as_bytes(std::span(values.data, values.size)); }
 std::span<std::byte> bytes_of(ParamSpan values) { return std::as_writable_bytes(std::span(values.data, values.size)); }
 
-void make_room(aggregation::ParamBuffer& buffer, std::size_t num_floats) {
-    if (buffer.span().size < num_floats) buffer = aggregation::ParamBuffer(num_floats, MemorySpace::Host);
+void make_room(aggregation::ParamBuffer& buffer, std::size_t num_floats, MemorySpace space = MemorySpace::Host) {
+    if (buffer.span().size < num_floats) buffer = aggregation::ParamBuffer(num_floats, space);
 }
 
 }  // namespace
@@ -31,14 +31,15 @@ RankedAggregator::RankedAggregator(Ranks& ranks, aggregation::Aggregator& rule, 
     : ranks_(ranks), rule_(rule), owner_(std::move(owner)), local_(std::move(local)), patience_(std::move(patience)) {}
 
 void RankedAggregator::zero_init(std::size_t num_floats, MemorySpace space) {
-    FEDHIVE_CHECK(space == MemorySpace::Host, "ranks exchange what lies in host memory");
     num_floats_ = num_floats;
+    space_ = space;
     updates_.clear();
     sums_in_use_ = 0;
 }
 
 /// Ranges begin at whole lines of a cache.
 std::size_t RankedAggregator::begin_of(std::uint32_t rank) const {
+    if (whole()) return 0;
     constexpr std::size_t kFloats = 16;
     const std::size_t lines = (num_floats_ + kFloats - 1) / kFloats;
     return std::min(num_floats_, kFloats * ranks_.begin_of(lines, rank));
@@ -50,14 +51,20 @@ Aggregate RankedAggregator::finish() {
     // Workers that sum may fail, and whoever waits for ranges hears nothing else.
     if (updates_.size() * num_floats_ * sizeof(float) >= kSharedBytes) ranks_.all_gather("", patience_());
     bring_ranges_together(all);
+    if (whole() && space_ == MemorySpace::Cuda) bring_to_device(all);
     const std::size_t range = range_of(ranks_.rank());
-    rule_.zero_init(range, MemorySpace::Host);
+    rule_.zero_init(range, whole() ? space_ : MemorySpace::Host);
     for (const Part& part : all) rule_.aggregate(part.update);
     Aggregate result = rule_.finish();
+    if (whole()) return result;
     make_room(result_, num_floats_);
     aggregation::copy(result_.span().part(begin_of(ranks_.rank()), range), result.values);
     hand_out_results();
     result.values = result_.span().first(num_floats_);
+    if (space_ == MemorySpace::Host) return result;
+    make_room(on_device_, num_floats_, space_);
+    aggregation::copy(on_device_.span().first(num_floats_), result.values);
+    result.values = on_device_.span().first(num_floats_);
     return result;
 }
 
@@ -81,7 +88,11 @@ std::vector<RankedAggregator::Part> RankedAggregator::parts() {
 }
 
 RankedAggregator::Part RankedAggregator::part_of(std::span<const Update> updates, std::uint32_t rank) {
-    if (updates.size() == 1) return {updates.front(), rank};
+    if (updates.size() == 1) {
+        Part part{updates.front(), rank};
+        if (rank == ranks_.rank() && space_ == MemorySpace::Cuda) part.update.values = copied(part.update.values);
+        return part;
+    }
     std::vector<std::size_t> positions;
     std::vector<double> weights;
     Part part{{.values = {}, .position = updates.front().position, .scale = 1.0, .weight = 0.0, .clients = 0}, rank};
@@ -96,18 +107,40 @@ RankedAggregator::Part RankedAggregator::part_of(std::span<const Update> updates
 }
 
 ConstParamSpan RankedAggregator::sum_of(std::span<const Update> updates) {
+    aggregation::Aggregator& by_all = local_(*sum_, updates.size());
+    by_all.zero_init(num_floats_, space_);
+    for (const Update& update : updates) by_all.aggregate(update);
+    return copied(by_all.finish().values);
+}
+
+/// In host memory, until the next zero_init.
+ConstParamSpan RankedAggregator::copied(ConstParamSpan values) {
     if (sums_in_use_ == sums_.size()) sums_.emplace_back();
     aggregation::ParamBuffer& buffer = sums_[sums_in_use_++];
     make_room(buffer, num_floats_);
-    const auto sum = aggregation::make_sum();
-    aggregation::Aggregator& by_all = local_(*sum, updates.size());
-    by_all.zero_init(num_floats_, MemorySpace::Host);
-    for (const Update& update : updates) by_all.aggregate(update);
-    aggregation::copy(buffer.span().first(num_floats_), by_all.finish().values);
+    aggregation::copy(buffer.span().first(num_floats_), values);
+    aggregation::synchronize(space_);
     return buffer.span().first(num_floats_);
 }
 
-/// Afterwards each part's values are this rank's range of it.
+/// Whole updates, this rank's own as they lie in their slots.
+void RankedAggregator::bring_to_device(std::vector<Part>& parts) {
+    std::size_t others = 0;
+    for (const Part& part : parts) others += part.rank == ranks_.rank() ? 0 : 1;
+    make_room(on_device_, others * num_floats_, space_);
+    others = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (parts[i].rank == ranks_.rank()) {
+            parts[i].update.values = updates_[i].values;
+            continue;
+        }
+        const ParamSpan place = on_device_.span().part(others++ * num_floats_, num_floats_);
+        aggregation::copy(place, parts[i].update.values);
+        parts[i].update.values = place;
+    }
+}
+
+/// Afterwards each part's values are this rank's range of it, or, where the rule wants that, all of them.
 void RankedAggregator::bring_ranges_together(std::vector<Part>& parts) {
     const std::uint32_t mine = ranks_.rank();
     const std::size_t range = range_of(mine);

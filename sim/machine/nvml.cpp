@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -38,7 +39,8 @@ public:
         const auto start = find<int()>("nvmlInit_v2");
         memory_ = find<int(NvmlDevice, NvmlMemory*)>("nvmlDeviceGetMemoryInfo");
         processes_ = find<int(NvmlDevice, unsigned*, NvmlProcess*)>("nvmlDeviceGetComputeRunningProcesses_v3");
-        if (start != nullptr && memory_ != nullptr && start() == kNvmlSuccess) device_ = find_device(first_device());
+        started_ = start != nullptr && start() == kNvmlSuccess;
+        if (started_ && memory_ != nullptr && first_device) device_ = find_device(first_device());
     }
     ~Nvml() {
         if (library_ != nullptr) dlclose(library_);
@@ -63,6 +65,24 @@ public:
         return holders;
     }
 
+    std::vector<std::string> devices() const {
+        if (!started_) return {};
+        const auto count_of = find<int(unsigned*)>("nvmlDeviceGetCount_v2");
+        const auto by_place = find<int(unsigned, NvmlDevice*)>("nvmlDeviceGetHandleByIndex_v2");
+        const auto name_of = find<int(NvmlDevice, char*, unsigned)>("nvmlDeviceGetUUID");
+        unsigned count = 0;
+        if (by_place == nullptr || name_of == nullptr || count_of == nullptr || count_of(&count) != kNvmlSuccess) return {};
+        std::vector<std::string> names;
+        for (unsigned i = 0; i < count; ++i) {
+            NvmlDevice device = nullptr;
+            std::array<char, 96> name{};
+            if (by_place(i, &device) != kNvmlSuccess) continue;
+            if (is_cut(device) || name_of(device, name.data(), name.size()) != kNvmlSuccess) return {};
+            names.emplace_back(name.data());
+        }
+        return names;
+    }
+
 private:
     template <typename Signature>
     Signature* find(const char* name) const {
@@ -73,7 +93,6 @@ private:
     /// memory of all of them, which is nobody's.
     NvmlDevice find_device(const std::string& uuid) const {
         const auto by_uuid = find<int(const char*, NvmlDevice*)>("nvmlDeviceGetHandleByUUID");
-        const auto mig_mode = find<int(NvmlDevice, unsigned*, unsigned*)>("nvmlDeviceGetMigMode");
         NvmlDevice device = nullptr;
         if (by_uuid == nullptr || uuid.empty()) return nullptr;
         if (by_uuid(("MIG-" + uuid).c_str(), &device) == kNvmlSuccess) return device;
@@ -82,12 +101,18 @@ private:
         instance = instance.substr(0, instance.find(','));
         if (instance.rfind("MIG-", 0) == 0) return by_uuid(instance.c_str(), &device) == kNvmlSuccess ? device : nullptr;
         if (by_uuid(("GPU-" + uuid).c_str(), &device) != kNvmlSuccess) return nullptr;
+        return is_cut(device) ? nullptr : device;
+    }
+
+    bool is_cut(NvmlDevice device) const {
+        const auto mig_mode = find<int(NvmlDevice, unsigned*, unsigned*)>("nvmlDeviceGetMigMode");
         unsigned now = 0;
         unsigned next = 0;
-        return mig_mode != nullptr && mig_mode(device, &now, &next) == kNvmlSuccess && now == 1 ? nullptr : device;
+        return mig_mode != nullptr && mig_mode(device, &now, &next) == kNvmlSuccess && now == 1;
     }
 
     void* library_;
+    bool started_ = false;
     int (*memory_)(NvmlDevice, NvmlMemory*) = nullptr;
     int (*processes_)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
     NvmlDevice device_ = nullptr;
@@ -107,6 +132,8 @@ std::string uuid_of_first_device() { return aggregation::cuda_versions().device_
 FreeDeviceMemory nvml_free_memory(const std::string& library, const FirstDevice& first_device) {
     return [nvml = std::make_shared<Nvml>(library, first_device)] { return nvml->free_bytes(); };
 }
+
+std::vector<std::string> nvml_devices(const std::string& library) { return Nvml(library, {}).devices(); }
 
 std::vector<DeviceHolder> nvml_holders(const std::string& library, const FirstDevice& first_device) {
     std::vector<DeviceHolder> holders = Nvml(library, first_device).holders();

@@ -24,6 +24,10 @@ inline constexpr const char* kNvml = "libnvidia-ml.so.1";
 /// the whole of a card that is cut into MIG instances, the function gives nothing.
 FreeDeviceMemory nvml_free_memory(const std::string& library = kNvml, const FirstDevice& first_device = uuid_of_first_device);
 
+/// "GPU-…" of all devices that this process may use, as CUDA_VISIBLE_DEVICES takes them; none where one is cut into MIG instances, which have
+/// names of their own.
+std::vector<std::string> nvml_devices(const std::string& library = kNvml);
+
 /// A process with a context on the device.
 struct DeviceHolder {
     pid_t pid = 0;            // as the driver counts: outside of a container

@@ -41,13 +41,15 @@ Experiment Experiment::to_evaluate(const LoadedConfig& loaded, const Begin& begi
     return Experiment(loaded, {.begin = begin, .device = Device::Evaluates});
 }
 
-Experiment Experiment::to_inspect(const LoadedConfig& loaded) { return Experiment(loaded, {.arrivals = true}); }
+Experiment Experiment::to_inspect(const LoadedConfig& loaded, Ranks& ranks, std::uint32_t num_ranks) {
+    return Experiment(loaded, {.arrivals = true, .ranks = ranks, .num_ranks = num_ranks});
+}
 
 Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose)
     : Experiment(loaded, purpose, choose_resources(loaded)) {}
 
 Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources)
-    : Experiment(loaded, purpose, resources, load_data(loaded, resources.space)) {}
+    : Experiment(loaded, purpose, resources, load_data(loaded, resources.space, purpose.ranks)) {}
 
 Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources, ExperimentData data)
     : ranks(purpose.ranks),
@@ -68,7 +70,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       devices(config.devices, dataset.map().num_clients, config.all_seeds().sampling),
       recorded_arrivals(config.arrivals.empty() ? std::vector<std::vector<std::uint32_t>>{} : read_arrivals(config.arrivals)),
       mode(make_mode(config)),
-      slots(plan_slots(config, space, travels.num_floats(), workers_of_all_ranks(loaded),
+      slots(plan_slots(config, space, travels.num_floats(), workers_of_all_ranks(loaded, purpose.num_ranks),
                        trains_in_blocks(config, space, engine))),
       evaluated_clients(sim::evaluated_clients(loaded, dataset)),
       arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut, frozen.num_floats(),
@@ -96,9 +98,12 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
 }
 
 /// The cut of a cohort into slots must be one and the same on all ranks.
-std::uint32_t Experiment::workers_of_all_ranks(const LoadedConfig& loaded) const {
-    if (ranks.is_alone()) return num_workers;
-    refuse_what_needs_one_rank(loaded, mode, space);
+std::uint32_t Experiment::workers_of_all_ranks(const LoadedConfig& loaded, std::uint32_t num_ranks) const {
+    if (ranks.is_alone() && num_ranks == 1) return num_workers;
+    refuse_what_needs_one_rank(loaded, mode);
+    if (ranks.is_alone()) return num_ranks * std::max(1U, num_workers);
+    ranks.name_devices(space == MemorySpace::Cuda ? aggregation::cuda_versions().device_uuid : "");
+    refuse_mps_of_several(loaded, ranks);
     ranks.number_workers(num_workers);
     return ranks.first_worker(ranks.size());
 }
@@ -115,20 +120,36 @@ void Experiment::begin_with(aggregation::ConstParamSpan parameters, aggregation:
     aggregation::synchronize(space);  // before `parameters` go, and before a worker reads them
 }
 
+/// What ranks exchange lies in device memory, too: a sum and the aggregate, or all updates where the rule wants whole ones.
+std::uint64_t Experiment::device_bytes_of_ranks() const {
+    if (ranks.is_alone()) return 0;
+    const bool whole = strategy.aggregator->column_rule() == aggregation::ColumnRule::None;
+    return sizeof(float) * travels.num_floats() * (whole ? mode.clients_in_slots() : 2);
+}
+
 void Experiment::fit_device(const LoadedConfig& loaded, bool trains) {
-    if (space != MemorySpace::Cuda || num_workers == 0) return;
+    if (space != MemorySpace::Cuda) return;
     const auto free_bytes = [] { return aggregation::cuda_driver().free_bytes(); };
-    // What the coordinator will take for itself is taken now: later the workers have it.
-    strategy.aggregator->zero_init(travels.num_floats(), space);
-    strategy.server_optimizer->moments(travels.num_floats(), space);
-    const Rehearsal one = rehearse_worker(*this, free_bytes, trains);
+    Rehearsal one;
+    // Of ranks that share a GPU one at a time, or each would take for its own what the others take.
+    ranks.in_turns_on_device([&] {
+        if (num_workers == 0) return;
+        // What the coordinator will take for itself is taken now: later the workers have it.
+        strategy.aggregator->zero_init(travels.num_floats(), space);
+        strategy.server_optimizer->moments(travels.num_floats(), space);
+        one = rehearse_worker(*this, free_bytes, trains);
+    });
+    const std::uint64_t sharing = ranks.on_device_of(ranks.rank());
+    const std::uint64_t free = free_bytes() / sharing;
+    ranks.in_turns_on_device([] {});  // all have seen what is free before anybody takes more
+    if (num_workers == 0) return;
     rehearsed_step_s = one.step_s;
     const std::uint64_t largest = slots.largest(config.cohort_size());
     const std::uint64_t rows = trains_in_blocks(config, space, engine) ? device_bytes_of_rows(layout.num_floats(), largest) : 0;
     const std::uint64_t each = one.bytes + device_bytes_beyond_rehearsal(config, layout.num_floats(), largest) + rows;
     const auto fit = [&](std::uint32_t wanted) {
-        return workers_that_fit(loaded, wanted, each, device_bytes_for_workers(free_bytes()), "device",
-                                describe_holders(nvml_holders()));
+        return workers_that_fit(loaded, wanted, each, device_bytes_for_workers(free - std::min(free, device_bytes_of_ranks())),
+                                "device", describe_holders(nvml_holders()));
     };
     num_workers = fit(num_workers);
     if (config.workers) return;

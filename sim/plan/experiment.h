@@ -43,8 +43,9 @@ struct Experiment {
     static Experiment to_replay(const LoadedConfig& loaded, const Begin& begin);
     /// For workers that only evaluate.
     static Experiment to_evaluate(const LoadedConfig& loaded, const Begin& begin);
-    /// As to_run(), but nobody will be started: to see whether it would be, and what it would take.
-    static Experiment to_inspect(const LoadedConfig& loaded);
+    /// As to_run(), but nobody will be started: to see whether it would be, and what it would take. `num_ranks`: of as many as would run it, of
+    /// which there may be this one only.
+    static Experiment to_inspect(const LoadedConfig& loaded, Ranks& ranks = Ranks::alone(), std::uint32_t num_ranks = 1);
 
     Experiment(const Experiment&) = delete;
     Experiment& operator=(const Experiment&) = delete;
@@ -113,12 +114,14 @@ private:
         std::int64_t until = 0;
         std::optional<WorkerChoice> before{};
         Ranks& ranks = Ranks::alone();
+        std::uint32_t num_ranks = 1;  // that there would be, where this one is alone
     };
     Experiment(const LoadedConfig& loaded, const Purpose& purpose);
     Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources);
     Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources, ExperimentData data);
 
-    std::uint32_t workers_of_all_ranks(const LoadedConfig& loaded) const;
+    std::uint32_t workers_of_all_ranks(const LoadedConfig& loaded, std::uint32_t num_ranks) const;
+    std::uint64_t device_bytes_of_ranks() const;
     void fit_device(const LoadedConfig& loaded, bool trains);
     void settle_workers(std::int64_t until, const std::optional<WorkerChoice>& before);
     clients::WorkerPlan plan_workers() const;

@@ -11,8 +11,12 @@
 #include "sim/machine/nvml.h"
 #include "sim/plan/blame.h"
 #include "sim/plan/model_spec.h"
+#include "sim/ranks/bytes.h"
 
 #include <fmt/ranges.h>
+
+#include <optional>
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -66,9 +70,9 @@ aggregation::IpcHandle upload_examples(clients::SharedDataset& dataset) {
     }
 }
 
-}  // namespace
+constexpr double kPatience = 600.0;  // s; rank 0 reads or draws, and everything crosses the wire twice
 
-ExperimentData load_data(const LoadedConfig& loaded, aggregation::MemorySpace space) {
+ExperimentData load_own(const LoadedConfig& loaded) {
     const RunConfig& config = loaded.run;
     const std::string blamed = clients::data_format(config.data.format).blamed;
     clients::Dataset read =
@@ -92,6 +96,51 @@ ExperimentData load_data(const LoadedConfig& loaded, aggregation::MemorySpace sp
                         .fingerprint = fingerprint,
                         .partition_fingerprint = split.fingerprint()};
     blame(loaded, "data.augment", [&] { data.dataset.augment(config.data.augment.resolved()); });
+    return data;
+}
+
+/// What goes before the bytes of a data set from rank to rank.
+struct DataHead {
+    clients::DatasetMap map;
+    std::uint64_t fingerprint = 0;
+    std::uint64_t partition_fingerprint = 0;
+};
+
+ExperimentData receive_data(const DataHead& head) {
+    return {.dataset = clients::SharedDataset::make_room(head.map),
+            .fingerprint = head.fingerprint,
+            .partition_fingerprint = head.partition_fingerprint};
+}
+
+ExperimentData data_of_rank_0(const LoadedConfig& loaded, Ranks& ranks) {
+    std::optional<ExperimentData> data;
+    BytesWriter mine;
+    if (ranks.rank() == 0) {
+        data = load_own(loaded);
+        mine.put(DataHead{data->dataset.map(), data->fingerprint, data->partition_fingerprint});
+    }
+    const std::string head = ranks.all_gather(mine.take(), {.seconds = kPatience})[0];
+    if (!data) data = receive_data(BytesReader(head).get<DataHead>());
+    ranks.hand_out(data->dataset.bytes(), {.seconds = kPatience});
+    return std::move(*data);
+}
+
+/// Whether rank 0 loads for all; the same on all ranks.
+bool rank_0_loads(const LoadedConfig& loaded, Ranks& ranks) {
+    const std::string& mine = loaded.run.data.shared;
+    if (ranks.is_alone()) return false;
+    const std::vector<std::string> all = ranks.all_gather(mine, {.seconds = kPatience});
+    for (std::uint32_t rank = 1; rank < ranks.size(); ++rank)
+        if (all[rank] != all[0])
+            throw ConfigError(fmt::format("{}: data.shared is {}, on {} it is {}; give all ranks the same config",
+                                          ranks.name_of(rank), all[rank], ranks.name_of(0), all[0]));
+    return mine == "rank0";
+}
+
+}  // namespace
+
+ExperimentData load_data(const LoadedConfig& loaded, aggregation::MemorySpace space, Ranks& ranks) {
+    ExperimentData data = rank_0_loads(loaded, ranks) ? data_of_rank_0(loaded, ranks) : load_own(loaded);
     if (space == aggregation::MemorySpace::Cuda)
         data.handle = blame(loaded, "data", [&] { return upload_examples(data.dataset); });
     return data;

@@ -4,6 +4,7 @@
 #include "aggregation/memory/cuda_arena.h"
 #include "clients/data/shared_dataset.h"
 #include "sim/config/config.h"
+#include "sim/ranks/ranks.h"
 
 #include <cstdint>
 
@@ -16,7 +17,8 @@ struct ExperimentData {
     aggregation::IpcHandle handle{};  // CUDA: the examples in device memory
 };
 
-/// Throws ConfigError naming the key to blame: files, memory, a client without examples, a normalization that does not fit.
-ExperimentData load_data(const LoadedConfig& loaded, aggregation::MemorySpace space);
+/// Of several ranks each loads its own, or all get those of rank 0 (data.shared). Throws ConfigError naming the key to blame: files, memory, a
+/// client without examples, a normalization that does not fit, ranks that do not agree on who loads.
+ExperimentData load_data(const LoadedConfig& loaded, aggregation::MemorySpace space, Ranks& ranks = Ranks::alone());
 
 }  // namespace fedhive::sim

@@ -120,6 +120,7 @@ Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64
     const std::uint64_t before = free_bytes();
     FleetOptions options = run.fleet_options();
     options.workers = 1;
+    options.ranks = &Ranks::alone();
     const Cohort cohort = largest_and_next(run);
     options.slots = SlotPlan::even(run.worker_plan.clients_at_once);
     options.mode = {};

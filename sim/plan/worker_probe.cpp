@@ -42,6 +42,7 @@ RaceTask task_of(const Experiment& run, double step_s) {
 FleetOptions race_options(const Experiment& run, std::uint32_t workers, const RaceTask& task) {
     FleetOptions options = run.fleet_options();
     options.workers = workers;
+    options.ranks = &Ranks::alone();  // each measures for itself
     options.slots = SlotPlan::even(task.clients);
     options.mode = {};
     options.mode.in_flight = options.mode.quorum = workers * task.clients;
@@ -64,6 +65,7 @@ bool on_gpu(const Experiment& run) { return run.space == aggregation::MemorySpac
 std::vector<bool> mps_candidates(const Experiment& run) {
     if (run.config.mps == "on") return {true};
     if (run.config.mps == "off" || run.most_workers < 2 || !why_no_mps(on_gpu(run)).empty()) return {false};
+    if (run.ranks.on_device_of(run.ranks.rank()) > 1) return {false};  // each would start a daemon of its own
     return {false, true};
 }
 

@@ -3,11 +3,14 @@
 #include "aggregation/base/error.h"
 #include "sim/ranks/bytes.h"
 
+#include <fmt/ranges.h>
+
 #include <dlfcn.h>
 #include <sched.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <string_view>
 
 namespace fedhive::sim {
@@ -51,33 +54,58 @@ Transport& load_transport(const Launch& launch) {
     return reinterpret_cast<TransportEntry>(entry)();
 }
 
+/// Ranks of this host that have the same to share, this one included, and how many of them come before it.
+struct Sharing {
+    std::uint32_t before = 0;
+    std::uint32_t all = 0;
+};
+
+Sharing who_share(Ranks& ranks, const std::string& mine) {
+    Sharing sharing;
+    const std::vector<std::string> all = ranks.all_gather(mine, {});
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+        if (ranks.hosts()[rank] != ranks.hosts()[ranks.rank()] || all[rank] != mine) continue;
+        ++sharing.all;
+        if (rank < ranks.rank()) ++sharing.before;
+    }
+    return sharing;
+}
+
 /// Of the processors that ranks of one host are all allowed, each takes a part; where each is bound to its own, or there are fewer than ranks,
 /// nothing changes.
 void share_processors(Ranks& ranks) {
     cpu_set_t set;
     CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) CPU_ZERO(&set);
     BytesWriter mine;
     mine.put(set);
-    std::uint32_t before = 0;
-    std::uint32_t sharing = 0;
-    const std::vector<std::string> all = ranks.all_gather(mine.take(), {});
-    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
-        const auto theirs = BytesReader(all[rank]).get<cpu_set_t>();
-        if (ranks.hosts()[rank] != ranks.hosts()[ranks.rank()] || !CPU_EQUAL(&theirs, &set)) continue;
-        ++sharing;
-        if (rank < ranks.rank()) ++before;
-    }
+    const Sharing sharing = who_share(ranks, mine.take());
     const auto count = static_cast<std::uint32_t>(CPU_COUNT(&set));
-    if (sharing < 2 || count < sharing) return;
+    if (sharing.all < 2 || count < sharing.all) return;
     std::uint32_t index = 0;
     for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
         if (!CPU_ISSET(cpu, &set)) continue;
-        const bool is_mine = index >= count * before / sharing && index < count * (before + 1) / sharing;
+        const bool is_mine =
+            index >= count * sharing.before / sharing.all && index < count * (sharing.before + 1) / sharing.all;
         if (!is_mine) CPU_CLR(cpu, &set);
         ++index;
     }
     sched_setaffinity(0, sizeof set, &set);
+}
+
+constexpr const char* kVisibleDevices = "CUDA_VISIBLE_DEVICES";
+
+/// Workers inherit what this process sees.
+void share_devices(Ranks& ranks, const DeviceNames& devices) {
+    std::string seen = variable(kVisibleDevices);
+    if (std::getenv(kVisibleDevices) == nullptr)
+        seen = fmt::format("{}", fmt::join(devices(), ","));  // NOLINT(concurrency-mt-unsafe)
+    std::vector<std::string> names;
+    std::istringstream list(seen);
+    for (std::string name; std::getline(list, name, ',');) names.push_back(name);
+    const Sharing sharing = who_share(ranks, seen);
+    const std::string mine = device_for(names, sharing.before, sharing.all);
+    if (!mine.empty()) setenv(kVisibleDevices, mine.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): no thread of ours runs yet
 }
 
 }  // namespace
@@ -103,7 +131,11 @@ std::optional<Launch> find_launch() {
     return launch;
 }
 
-Ranks& join_ranks(const std::string& command) {
+std::string device_for(const std::vector<std::string>& devices, std::uint32_t before, std::uint32_t sharing) {
+    return devices.size() < 2 || sharing < 2 ? "" : devices[before % devices.size()];
+}
+
+Ranks& join_ranks(const std::string& command, const DeviceNames& devices) {
     const std::optional<Launch> launch = find_launch();
     if (!launch) return Ranks::alone();
     if (launch->by == "torchrun")
@@ -118,6 +150,7 @@ Ranks& join_ranks(const std::string& command) {
     }
     static Ranks ranks(transport);
     share_processors(ranks);
+    share_devices(ranks, devices);
     return ranks;
 }
 

@@ -4,8 +4,10 @@
 #include "sim/ranks/ranks.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fedhive::sim {
 
@@ -18,11 +20,18 @@ struct Launch {
 /// By what the environment says (Open MPI, MPICH, PMIx, Slurm, torchrun); empty: alone, or the only rank.
 std::optional<Launch> find_launch();
 
+/// The GPUs of this host by name, as CUDA_VISIBLE_DEVICES takes them.
+using DeviceNames = std::function<std::vector<std::string>()>;
+
 /// The ranks of this run; alone() without a launch. `command`: as it is to be typed behind mpirun. Throws ConfigError where this fedhive was
 /// built without MPI, or MPI and the starter do not know each other, and for torchrun.
-/// Process  before any thread is started, with interrupts blocked. Takes this process's share of the processors of its host, where ranks
-/// that share them are not bound to some already.
-Ranks& join_ranks(const std::string& command);
+/// Process  before any thread is started, with interrupts blocked, and before the first call of CUDA. Takes this process's share of the
+/// processors of its host, where ranks that share them are not bound to some already, and one of the GPUs that several see, by
+/// CUDA_VISIBLE_DEVICES; `devices` is asked where that is not set.
+Ranks& join_ranks(const std::string& command, const DeviceNames& devices);
+
+/// Of so many devices, for the rank that comes after `before` others which see the same ones. Empty: it keeps what it sees.
+std::string device_for(const std::vector<std::string>& devices, std::uint32_t before, std::uint32_t sharing);
 
 /// For commands that are one process: throws ConfigError in the first of several ranks, and is true in the others, which should end with exit
 /// code 2 without a word. `what`: "a sweep".

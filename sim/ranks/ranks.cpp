@@ -105,6 +105,33 @@ void Ranks::number_workers(std::uint32_t mine) {
         first_worker_.push_back(first_worker_.back() + std::max(1U, static_cast<std::uint32_t>(std::stoul(theirs))));
 }
 
+void Ranks::name_devices(const std::string& mine) { devices_ = all_gather(mine, {.seconds = kUntilAllEnd}); }
+
+bool Ranks::share_device(std::uint32_t one, std::uint32_t other) const {
+    return one == other || (!devices_[one].empty() && devices_[one] == devices_[other] && hosts_[one] == hosts_[other]);
+}
+
+std::uint32_t Ranks::on_device_of(std::uint32_t rank) const {
+    if (devices_.empty()) return 1;
+    std::uint32_t count = 0;
+    for (std::uint32_t other = 0; other < size_; ++other) count += share_device(rank, other) ? 1 : 0;
+    return count;
+}
+
+void Ranks::in_turns_on_device(const std::function<void()>& work) {
+    if (is_alone()) return work();
+    std::uint32_t turns = 1;
+    std::uint32_t mine = 0;
+    for (std::uint32_t rank = 0; rank < size_; ++rank) {
+        turns = std::max(turns, on_device_of(rank));
+        if (rank < rank_ && share_device(rank, rank_)) ++mine;
+    }
+    for (std::uint32_t turn = 0; turn < turns; ++turn) {
+        if (turn == mine) work();
+        all_gather("", {.seconds = kUntilAllEnd});
+    }
+}
+
 std::vector<std::string> Ranks::all_gather(const std::string& mine, const Patience& patience) {
     if (is_alone()) return {mine};
     const std::vector<std::string> all = gather(wrapped(Ending::None, 0, false, mine), patience);
@@ -260,6 +287,26 @@ void Ranks::send(std::uint32_t to, const std::string& text, const Patience& pati
 void Ranks::exchange(std::span<const Outgoing> out, std::span<const Incoming> in, const Patience& patience) {
     for (const Outgoing& one : out) bytes_exchanged_ += one.bytes.size();
     if (!out.empty() || !in.empty()) transfer(out, in, patience, "did not exchange its updates");
+}
+
+void Ranks::hand_out(std::span<std::byte> bytes, const Patience& patience) {
+    const auto part = [&](std::uint32_t rank) {
+        const std::uint64_t begin = begin_of(bytes.size(), rank);
+        return bytes.subspan(begin, begin_of(bytes.size(), rank + 1) - begin);
+    };
+    std::vector<Outgoing> out;
+    std::vector<Incoming> in;
+    if (rank_ != 0) in.push_back({0, part(rank_)});
+    for (std::uint32_t rank = 1; rank < size_ && rank_ == 0; ++rank) out.push_back({rank, part(rank)});
+    exchange(out, in, patience);
+    out.clear();
+    in.clear();
+    for (std::uint32_t rank = 0; rank < size_; ++rank) {
+        if (rank == rank_) continue;
+        if (rank != 0) out.push_back({rank, part(rank_)});
+        if (rank_ != 0) in.push_back({rank, part(rank)});
+    }
+    exchange(out, in, patience);
 }
 
 void Ranks::transfer(std::span<const Outgoing> out, std::span<const Incoming> in, const Patience& patience, const char* what) {

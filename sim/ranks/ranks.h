@@ -52,6 +52,10 @@ public:
     /// Straight from rank to rank; sizes must be known on both sides. Throws RankFailed, Interrupted. Counts what goes over the wire.
     void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, const Patience& patience);
 
+    /// Rank 0's bytes, on all ranks, which must have room for as many. Each gets a part of them from rank 0, and the others' parts from those, so
+    /// that no rank sends them more than twice. Throws as exchange().
+    void hand_out(std::span<std::byte> bytes, const Patience& patience);
+
     /// Bytes that this rank has sent so far by exchange(), and by all_gather().
     std::uint64_t bytes_exchanged() const { return bytes_exchanged_; }
     std::uint64_t bytes_gathered() const { return bytes_gathered_; }
@@ -83,6 +87,14 @@ public:
     std::uint32_t first_worker(std::uint32_t rank) const { return is_alone() ? 0 : first_worker_.at(rank); }
     std::uint32_t num_workers(std::uint32_t rank) const { return first_worker_.at(rank + 1) - first_worker_.at(rank); }
 
+    /// GPUs of all ranks, once each has said which one it uses; "": none.
+    void name_devices(const std::string& mine);
+    const std::string& device(std::uint32_t rank) const { return devices_.at(rank); }
+    /// Ranks that use that one's GPU, itself included; 1 where it uses none.
+    std::uint32_t on_device_of(std::uint32_t rank) const;
+    /// Ranks that use the same GPU do this one after the other; all return when all have. To be called by all ranks; alone, it just does it.
+    void in_turns_on_device(const std::function<void()>& work);
+
 private:
     Ranks() = default;
     std::vector<std::string> gather(const std::string& mine, const Patience& patience);
@@ -90,12 +102,14 @@ private:
     void send(std::uint32_t to, const std::string& text, const Patience& patience);
     void transfer(std::span<const Outgoing> out, std::span<const Incoming> in, const Patience& patience, const char* what);
     void meet(const std::vector<std::string>& endings);
+    bool share_device(std::uint32_t one, std::uint32_t other) const;
 
     Transport* transport_ = nullptr;
     std::uint32_t rank_ = 0;
     std::uint32_t size_ = 1;
     std::vector<std::string> hosts_;
     std::vector<std::uint32_t> first_worker_;
+    std::vector<std::string> devices_;
     std::uint64_t bytes_exchanged_ = 0;
     std::uint64_t bytes_gathered_ = 0;
     bool ended_ = false;   // all know that the run ends

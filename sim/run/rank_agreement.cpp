@@ -1,6 +1,7 @@
 #include "sim/run/rank_agreement.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/memory/cuda_driver.h"
 #include "sim/ranks/bytes.h"
 #include "sim/run/checkpointer.h"
 #include "sim/state/model_file.h"
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,7 @@ std::vector<Fact> facts_of(const Experiment& run) {
             {"CPU capability", bits.cpu_capability,
              "ask for hosts of one kind, or set ATEN_CPU_CAPABILITY to what all of them have"},
             {"engine", bits.engine, "name one: training.engine"},
+            {"GPU", bits.gpu, "ask for hosts with GPUs and drivers of one kind"},
             {"round", std::to_string(run.server.round), "start all ranks by one mpirun"},
             {"model", model_sha256(run.layout, run.global_model()), "put the same file where every host looks for model.init"},
             {"frozen parameters", model_sha256(run.frozen, run.frozen_values()),
@@ -97,6 +100,20 @@ Resumption from_rank_0(const std::string& text) {
     return found;
 }
 
+/// " · 1 GPU (NVIDIA H100), 2 ranks on one"; empty on the CPU.
+std::string describe_devices(const Experiment& run) {
+    if (run.space == aggregation::MemorySpace::Host) return "";
+    const Ranks& ranks = run.ranks;
+    std::set<std::pair<std::string, std::string>> devices;
+    std::uint32_t most = 1;
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+        devices.emplace(ranks.hosts()[rank], ranks.device(rank));
+        most = std::max(most, ranks.on_device_of(rank));
+    }
+    return fmt::format(" · {} GPU{} ({}){}", devices.size(), devices.size() == 1 ? "" : "s",
+                       aggregation::cuda_versions().device_name, most == 1 ? "" : fmt::format(", {} ranks on one", most));
+}
+
 }  // namespace
 
 void compare_ranks(const Experiment& run) {
@@ -144,6 +161,7 @@ std::string describe_ranks(const Experiment& run) {
     std::string text = fmt::format("ranks       {} by MPI on", ranks.size());
     for (const auto& [host, count] : hosts) text += fmt::format(" {} ({})", host, count);
     text += fmt::format(" · workers {}", workers);
+    text += describe_devices(run);
     if (run.mode.in_flight < ranks.size())
         text += fmt::format(" · {} idle: {} clients a round", ranks.size() - run.mode.in_flight, run.mode.in_flight);
     return text + "\n";

@@ -49,8 +49,10 @@ nlohmann::ordered_json to_json(const Seeds& seeds) {
 
 nlohmann::ordered_json ranks_to_json(const Ranks& ranks) {
     auto all = nlohmann::ordered_json::array();
-    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
         all.push_back({{"host", ranks.hosts()[rank]}, {"workers", ranks.num_workers(rank)}});
+        if (!ranks.device(rank).empty()) all.back()["gpu"] = ranks.device(rank);
+    }
     return all;
 }
 

@@ -1,9 +1,12 @@
 // The direct engine on a GPU in the real program: from the YAML file to the tables, workers in processes of their own, the arena and the data
 // behind IPC handles. In the emulated build (tests/support/cuda_on_host) it runs everywhere, without LibTorch.
+#include "tests/process/rank_runs.h"
 #include "tests/process/same_run.h"
 #include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
+
+#include <iterator>
 
 using namespace fedhive;
 using namespace fedhive::testing;
@@ -140,6 +143,30 @@ TEST_SUITE("Device") {
         }
         const Options scaffold{"strategy={name: scaffold}", "training.optimizer={name: sgd, lr: 0.05}"};
         CHECK(DeviceFolder(scaffold + Options{"workers=1"}).sha() == DeviceFolder(scaffold + Options{"workers=2"}).sha());
+    }
+
+    TEST_CASE("Gpu: RanksOnOneGpuGiveTheModelAndTheTablesOfOneProcess") {
+        FEDHIVE_NEEDS_CUDA();
+        FEDHIVE_NEEDS_RANKS();
+        const std::vector<Options> each{
+            {"workers=1", "training.clients_per_slot=1"},
+            {"rounds=3", "strategy={name: fedadam}", "training.clients_per_slot=2"},
+            {"workers=0", "strategy={name: median}"},
+            {"strategy={name: krum, byzantine: 1}"},
+            {"training.optimizer={name: sgd, lr: 0.05}", "strategy={name: scaffold}"},
+            {"rounds=6", "mode={name: async}", "devices={compute: {distribution: lognormal, sigma: 1.0}}"}};
+        for (const Options& options : each) {
+            CAPTURE(fmt::format("{}", fmt::join(options, " ")));
+            const DeviceFolder alone(options);
+            RankedRun run(2, device_config(), set(options));
+            REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+            check_same_run(run.out(), alone.out());
+            std::istringstream said(run.output());  // in lines of any length
+            const std::vector<std::string> words{std::istream_iterator<std::string>(said), {}};
+            const std::vector<std::string> wanted{"2", "ranks", "on", "one"};
+            CHECK_MESSAGE(std::search(words.begin(), words.end(), wanted.begin(), wanted.end()) != words.end(), run.output());
+            CHECK(run.manifest()["ranks"][0]["gpu"] == run.manifest()["ranks"][1]["gpu"]);
+        }
     }
 
     TEST_CASE("Gpu: FailuresInBlocksAreGotOverWithTheSameBits") {

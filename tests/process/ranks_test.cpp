@@ -54,26 +54,28 @@ void refused(const Options& options, const std::vector<std::string>& texts) {
 
 TEST_SUITE("Ranks") {
     TEST_CASE("GiveTheModelAndTheTablesOfOneProcess") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         same_in_ranks({2, 3}, set({"strategy={name: fedavg}"}));
         same_in_ranks({2}, set({"rounds=5", "training.clients_per_slot=4", "strategy={name: fedadam}"}));
         same_in_ranks({2}, set({"training.cohort=5", "training.optimizer={name: sgd, lr: 0.05}",
                                 "strategy={name: scaffold, option: 1, server: yogi}"}));
         same_in_ranks({3}, set({"clock=wall", "strategy={name: median}"}));
+        same_in_ranks({3}, set({"strategy={name: krum, byzantine: 2, chosen: 4}"}));
         same_in_ranks({2},
                       set({"rounds=6", "checkpoint.every=2", "training.optimizer.momentum=0", "strategy={name: scaffold}"}));
     }
 
     TEST_CASE("GiveThatOfOneWhereTheFirstToArriveCount") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         const Options devices = set({"rounds=12", "devices={compute: {distribution: lognormal, sigma: 1.0}}"});
         same_in_ranks({3}, devices + set({"mode={name: semi_async, quorum: 4}"}));
+        same_in_ranks({3}, devices + set({"rounds=25", "checkpoint.every=6", "mode={name: async}"}));
         same_in_ranks({2}, devices + set({"mode={name: synchronous, quorum: 7}",
                                           "upload=[{name: error_feedback}, {name: top_k, kept: 0.1}]"}));
     }
 
     TEST_CASE("GiveThatOfOneWhereClientsFail") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         const Options drop =
             set({"rounds=8", "failures={policy: drop}", "faults=[{kind: nan, rate: 0.3}, {kind: drop, rate: 0.1}]"});
         same_in_ranks({3}, drop);
@@ -87,7 +89,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("ThatHaveNothingToDoAreReportedAndHarmNothing") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         const Options two = set({"training.cohort=2", "evaluation.chunk_size=30",
                                  "evaluation.clients={every: 2, personalized: true}", "data.partition.holdout=0.2"});
         same_in_ranks({4}, two);
@@ -97,7 +99,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("OneThatIsKilledEndsAllAndTheRunGoesOnWithMore") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         RankedRun run(2, small_config(), long_run({"failures.deadline_s=1"}));
         wait_for_rounds(run, 100);
         kill(run.coordinator(1), SIGKILL);
@@ -106,7 +108,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("OneThatHangsIsNamedAndTheRunGoesOnWithoutIt") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         RankedRun run(3, small_config(), long_run({"failures.deadline_s=1"}));
         wait_for_rounds(run, 50);
         kill(run.coordinator(2), SIGSTOP);
@@ -117,7 +119,7 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("AnInterruptOfAnyIsThatOfAllAtARoundsEnd") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         RankedRun run(3, small_config(), long_run({"failures.deadline_s=1"}));
         wait_for_rounds(run, 50);
         kill(run.coordinator(1), SIGTERM);
@@ -126,8 +128,19 @@ TEST_SUITE("Ranks") {
         goes_on(run, 2);
     }
 
+    TEST_CASE("EachMeasuresForItselfHowManyWorkersItTakes") {
+        FEDHIVE_NEEDS_RANKS();
+        // Three, since two of two processors have one each, of which nothing is to be measured; a run that is worth the time.
+        RankedRun run(3, small_config(),
+                      set({"workers=auto", "rounds=1000000", "checkpoint.every=1000", "failures.deadline_s=20",
+                           "evaluation.every=1000"}));
+        wait_for_rounds(run, 10);
+        kill(run.coordinator(1), SIGTERM);
+        CHECK_MESSAGE(run.end(30.0) == "exited with status 130", run.output());
+    }
+
     TEST_CASE("AClientThatFailsEndsAllWithItsMessageAndRank") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         RankedRun run(2, small_config(),
                       set({"training.cohort=13", "faults=[{kind: throw, round: 2, client: 12}]"}) + Options{"--quiet"});
         CHECK_MESSAGE(run.end(30.0) == "exited with status 1", run.output());
@@ -137,11 +150,10 @@ TEST_SUITE("Ranks") {
     }
 
     TEST_CASE("WhatCannotWorkAcrossThemIsRefusedOnce") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+        FEDHIVE_NEEDS_RANKS();
         refused(set({"mode.name=parameter_server"}), {"mode.name: parameter_server works in one process only", "synchronous"});
         refused(set({"mode={name: semi_async, quorum: 4}", "clock=wall"}), {"on the wall clock mode semi_async"});
-        refused(set({"strategy={name: krum, byzantine: 0}"}),
-                {"strategy.aggregator: 'krum' looks at whole updates", "mean, median"});
+        refused(set({"mode={name: async}", "clock=wall"}), {"on the wall clock mode async"});
         refused(set({"modle=1"}), {"modle: unknown key"});
         RankedRun sweep;
         sweep.start_ranks(2, {"sweep", "sweep.yaml"});
@@ -149,19 +161,141 @@ TEST_SUITE("Ranks") {
         CHECK_MESSAGE(sweep.times_said("a sweep is one process") == 1, sweep.output());
     }
 
-    TEST_CASE("ThatAreNotAlikeAreRefusedByKeyAndRank") {
-        if (const std::string why = why_no_ranks(); !why.empty()) FEDHIVE_SKIP(why);
+    TEST_CASE("ValidateRefusesForThemWhatARunWould") {
+        FedhiveRun run;
+        const std::string config = (run.folder() / "test.yaml").string();
+        std::ofstream(config) << small_config();
+        const auto validate = [&](const Options& more) {
+            run.start(Options{"validate", config} + more);
+            return run.end(30.0);
+        };
+        CHECK(validate({"--ranks", "4"}) == "exited with status 0");
+        CHECK_MESSAGE(run.output().ends_with("training examples, 4 ranks\n"), run.output());
+        const Options steps = set({"mode.name=parameter_server"});
+        CHECK(validate(steps) == "exited with status 0");
+        CHECK(validate(steps + Options{"--ranks", "2"}) == "exited with status 2");
+        CHECK_MESSAGE(run.output().find("mode.name: parameter_server works in one process only") != std::string::npos,
+                      run.output());
+        CHECK(validate(set({"mode.name=hogwild"}) + Options{"--ranks", "2", "--json"}) == "exited with status 2");
+        CHECK_MESSAGE(run.output().find("mode.name: hogwild works in one process only") != std::string::npos, run.output());
+    }
+
+    TEST_CASE("ValidateStartedAsRanksComparesThemAndSpeaksOnce") {
+        FEDHIVE_NEEDS_RANKS();
         RankedRun run;
         const std::string config = (run.folder() / "test.yaml").string();
         std::ofstream(config) << small_config();
-        const Options one{"-n", "1", fedhive_program(), "run", config, "--out", run.out().string(), "--set", "seeds.data=1"};
-        Options other = one;
-        other.back() = "seeds.data=2";
-        run.start(one + Options{":"} + other, rank_environment(), mpirun());
+        run.start_ranks(3, {"validate", config});
+        CHECK_MESSAGE(run.end(30.0) == "exited with status 0", run.output());
+        CHECK_MESSAGE(run.times_said("valid; ") == 1, run.output());
+        CHECK(run.times_said(", 3 ranks") == 1);
+        run.start_ranks(3, {"validate", config, "--ranks", "2"});
+        CHECK(run.end(30.0) == "exited with status 2");
+        CHECK_MESSAGE(run.times_said("--ranks 2: 3 were started") == 1, run.output());
+        run.start_two(Options{"validate", config} + set({"seeds.data=1"}), Options{"validate", config} + set({"seeds.data=2"}));
+        CHECK(run.end(30.0) == "exited with status 2");
+        CHECK_MESSAGE(run.times_said("): seeds.data is 2, on rank 0 (host ") == 1, run.output());
+    }
+
+    TEST_CASE("ThatAreNotAlikeAreRefusedByKeyAndRank") {
+        FEDHIVE_NEEDS_RANKS();
+        RankedRun run;
+        const std::string config = (run.folder() / "test.yaml").string();
+        std::ofstream(config) << small_config();
+        const Options each{"run", config, "--out", run.out().string()};
+        run.start_two(each + set({"seeds.data=1"}), each + set({"seeds.data=2"}));
         CHECK_MESSAGE(run.end(30.0) == "exited with status 2", run.output());
         CHECK(run.times_said("): seeds.data is 2, on rank 0 (host ") == 1);
         CHECK(run.times_said("): data fingerprint is ") == 1);
         CHECK_FALSE(std::filesystem::exists(run.out()));
+    }
+
+    TEST_CASE("OneWithoutDataGetsThoseOfTheFirst") {
+        FEDHIVE_NEEDS_RANKS();
+        RankedRun run;
+        std::ofstream(run.folder() / "test.yaml") << small_config();
+        std::ofstream table(run.folder() / "data.csv");
+        table << "a,b,label\n";
+        for (int i = 0; i < 400; ++i) table << fmt::format("{},{},{}\n", i % 7 * 0.5, i % 11 * 0.25, i % 3);
+        table.close();
+        const auto with = [&](const char* shared, const std::string& file) {
+            return Options{"run", (run.folder() / "test.yaml").string(), "--out", run.out().string(), "--overwrite"} +
+                   set({fmt::format("data={{format: csv, train: {}, test: {}, target: label, shared: {}, partition: {{scheme: "
+                                    "iid, clients: 13, "
+                                    "holdout: 0.25}}}}",
+                                    file, file, shared),
+                        "evaluation.clients={every: 1}"});
+        };
+        const std::string here = (run.folder() / "data.csv").string();
+        run.start(with("own", here));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        const auto alone = run.manifest();
+        run.start_two(with("rank0", here), with("rank0", "/nowhere/data.csv"));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        for (const char* same : {"model_sha256", "data_fingerprint", "partition_fingerprint"})
+            CHECK(run.manifest()[same] == alone[same]);
+        run.start_two(with("own", here), with("own", "/nowhere/data.csv"));
+        CHECK(run.end(30.0) == "exited with status 2");
+        CHECK_MESSAGE(run.said("/nowhere/data.csv"), run.output());
+        run.start_two(with("rank0", "/nowhere/data.csv"), with("rank0", here));
+        CHECK(run.end(30.0) == "exited with status 2");
+        CHECK_MESSAGE(run.said("/nowhere/data.csv"), run.output());
+        run.start_two(with("own", here), with("rank0", here));
+        CHECK(run.end(30.0) == "exited with status 2");
+        CHECK_MESSAGE(run.times_said("): data.shared is rank0, on rank 0 (host ") == 1, run.output());
+    }
+
+    TEST_CASE("OfOtherCpuCapabilityAreNamed") {
+        FEDHIVE_NEEDS_RANKS();
+        FedhiveRun alone(small_config(), set({"rounds=1"}));
+        REQUIRE(alone.end() == "exited with status 0");
+        const std::string here = alone.manifest()["cpu_capability"];
+        if (here == "DEFAULT") FEDHIVE_SKIP("this processor has no other capability to begin with");
+        RankedRun run;
+        const std::string config = (run.folder() / "test.yaml").string();
+        std::ofstream(config) << small_config();
+        const Options each{"run", config, "--out", run.out().string()};
+        run.start_two(each, each, {"/usr/bin/env", "ATEN_CPU_CAPABILITY=default"});
+        CHECK_MESSAGE(run.end(30.0) == "exited with status 2", run.output());
+        CHECK_MESSAGE(run.times_said("): CPU capability is DEFAULT, on rank 0 (host ") == 1, run.output());
+        CHECK(run.said(fmt::format("it is {}; ask for hosts of one kind", here)));
+        CHECK_FALSE(std::filesystem::exists(run.out()));
+    }
+
+    TEST_CASE("OnlyTheFirstNeedsTheFolderForResults") {
+        FEDHIVE_NEEDS_RANKS();
+        RankedRun run;
+        const std::string config = (run.folder() / "test.yaml").string();
+        std::ofstream(config) << small_config();
+        const auto each = [&](const std::string& out) { return Options{"run", config, "--out", out}; };
+        // Nobody, root neither, can make a folder there.
+        run.start_two(each(run.out().string()), each("/proc/nowhere/out"));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        CHECK(run.manifest()["model_sha256"] == sha_with({}));
+        const auto resume = [](const std::string& folder) { return Options{"run", "--resume", folder} + set({"rounds=5"}); };
+        run.start_two(resume(run.out().string()), resume("/proc/nowhere/out"));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        CHECK(run.manifest()["model_sha256"] == sha_with({"rounds=5"}));
+        run.start_two(each("/proc/nowhere/out"), each((run.folder() / "other").string()));
+        CHECK_MESSAGE(run.end(30.0) == "exited with status 2", run.output());
+        CHECK(run.said("/proc/nowhere/out"));
+    }
+
+    TEST_CASE("OneProcessAloneLoadsNoMpi") {
+        FEDHIVE_NEEDS_RANKS();
+        const auto loads_mpi = [](pid_t pid) {
+            return read_text(fmt::format("/proc/{}/maps", pid)).find("libfedhive_mpi") != std::string::npos;
+        };
+        FedhiveRun alone(small_config(), long_run());
+        REQUIRE(eventually(60.0, [&] { return alone.rounds() >= 1; }));
+        CHECK_FALSE(loads_mpi(alone.pid()));
+        kill(alone.pid(), SIGTERM);
+        CHECK(alone.end(20.0) == "exited with status 130");
+        RankedRun ranked(2, small_config(), long_run());
+        wait_for_rounds(ranked, 1);
+        CHECK(loads_mpi(ranked.coordinator(0)));
+        kill(ranked.coordinator(0), SIGTERM);
+        CHECK(ranked.end(20.0) == "exited with status 130");
     }
 
     TEST_CASE("StartedWithoutMpiAreRefusedByTheFirstOfThemAndTorchrunByWhatToType") {

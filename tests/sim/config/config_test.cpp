@@ -106,7 +106,7 @@ TEST_CASE("EveryKeyIsRead") {
     const RunConfig run = loaded(
         "name: n\nseed: 18446744073709551615\nrounds: 2\ndevice: cpu\nworkers: 0\nmps: off\nthreads: 3\nclock: virtual\nseeds: "
         "{data: 0, partition: 18446744073709551615, model: 3, sampling: 4, training: 5}\n"
-        "data:\n  format: idx\n  root: /r\n  classes: 7\n  normalize: {mean: [0.25, -1], std: [0.5, 2]}\n"
+        "data:\n  format: idx\n  root: /r\n  classes: 7\n  shared: rank0\n  normalize: {mean: [0.25, -1], std: [0.5, 2]}\n"
         "  augment: {crop_padding: 4, flip: horizontal}\n"
         "  partition: {scheme: dirichlet, clients: 9, holdout: 0.25, alpha: 0.125, min_examples: 5}\n"
         "model: {name: cnn_m, dropout: false, frozen: [\"conv*\", fc1.bias]}\n"
@@ -127,7 +127,7 @@ TEST_CASE("EveryKeyIsRead") {
              "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nmps off\nthreads 3\nclock virtual\ntask "
              "classification\n"
              "seeds {\ndata 0\npartition 18446744073709551615\nmodel 3\nsampling 4\ntraining 5\n}\n"
-             "data {\nformat idx\nroot /r\nclasses 7\nnormalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n"
+             "data {\nformat idx\nroot /r\nclasses 7\nshared rank0\nnormalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n"
              "}\n"
              "augment {\ncrop_padding 4\nflip horizontal\n}\nskew {\nrotation none\nnoise 0x0p+0\n}\n"
              "partition {\nscheme dirichlet\nclients 9\nholdout 0x1p-2\nalpha 0x1p-3\nmin_examples 5\n}\n"

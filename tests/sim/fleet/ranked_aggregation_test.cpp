@@ -55,6 +55,11 @@ Aggregate over_all(Aggregator& rule, const Cohort& cohort, std::size_t num_float
 
 using Make = std::unique_ptr<Aggregator> (*)();
 
+std::unique_ptr<Aggregator> make_krum() {
+    const aggregation::AggregatorSpec& spec = aggregation::aggregator_spec("krum");
+    return spec.build(completed({{"chosen", std::int64_t{2}}}, spec.keys));
+}
+
 void same_over_ranks(Make make, std::uint32_t num_ranks, std::size_t positions, std::size_t num_floats, std::uint32_t which,
                      bool runs) {
     const Cohort cohort = draw_cohort(positions, num_ranks, num_floats, which, runs);
@@ -85,9 +90,9 @@ void same_over_ranks(Make make, std::uint32_t num_ranks, std::size_t positions, 
 }  // namespace
 
 TEST_SUITE("RankedAggregation") {
-    TEST_CASE("MeanAndMedianAreThoseOfOneProcess") {
+    TEST_CASE("MeanMedianAndKrumAreThoseOfOneProcess") {
         std::uint32_t which = 0;
-        for (const Make make : {&aggregation::make_mean, &aggregation::make_median})
+        for (const Make make : {&aggregation::make_mean, &aggregation::make_median, &make_krum})
             for (const std::uint32_t ranks : {2U, 3U, 5U})
                 for (const std::size_t positions : {1U, 2U, 9U, 32U})
                     for (const bool runs : {true, false}) {
@@ -112,6 +117,22 @@ TEST_SUITE("RankedAggregation") {
             ranked.finish();
             // Half of its one sum, and its half of the aggregate.
             CHECK(ranks.bytes_exchanged() == 2 * sizeof(float) * kFloats / 2);
+        });
+    }
+
+    TEST_CASE("OfARuleOnWholeUpdatesEachIsSentToAllOthers") {
+        constexpr std::size_t kFloats = 1000;
+        in_ranks(3, [](Ranks& ranks) {
+            const Floats values = aggregation::testing::random_floats(kFloats, 1);
+            const auto rule = make_krum();
+            const auto local = [](Aggregator& sum, std::uint64_t) -> Aggregator& { return sum; };
+            RankedAggregator ranked(
+                ranks, *rule, [](const Update& update) { return static_cast<std::uint32_t>(update.position / 4); }, local,
+                [] { return Patience{}; });
+            ranked.zero_init(kFloats, MemorySpace::Host);
+            for (std::size_t position = 0; position < 12; ++position) ranked.aggregate({values, position, 1.0, 1.0, 1});
+            ranked.finish();
+            CHECK(ranks.bytes_exchanged() == 4 * sizeof(float) * kFloats * 2);
         });
     }
 }

@@ -40,6 +40,24 @@ int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
     return started && found != 0 ? 0 : kNotFound;
 }
 
+/// As many as FAKE_NVML_DEVICES has names: f is GPU-fake, c is GPU-cut.
+int nvmlDeviceGetCount_v2(unsigned* count) {
+    const char* devices = std::getenv("FAKE_NVML_DEVICES");
+    *count = devices == nullptr ? 0 : static_cast<unsigned>(std::strlen(devices));
+    return started ? 0 : kNotFound;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+    const char* devices = std::getenv("FAKE_NVML_DEVICES");
+    *device = reinterpret_cast<void*>(devices != nullptr && devices[index] == 'c' ? kCut : kWhole);
+    return 0;
+}
+
+int nvmlDeviceGetUUID(void* device, char* name, unsigned size) {
+    std::strncpy(name, reinterpret_cast<std::uintptr_t>(device) == kCut ? "GPU-cut" : "GPU-fake", size);
+    return 0;
+}
+
 int nvmlDeviceGetMigMode(void* device, unsigned* now, unsigned* next) {
     *now = *next = reinterpret_cast<std::uintptr_t>(device) == kCut ? 1 : 0;
     return 0;

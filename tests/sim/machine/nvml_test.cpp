@@ -48,6 +48,20 @@ TEST_SUITE("Nvml") {
         unsetenv("CUDA_VISIBLE_DEVICES");
     }
 
+    TEST_CASE("DevicesAreNamedUnlessOneIsCut") {
+        const auto devices = [](const char* which) {
+            setenv("FAKE_NVML_DEVICES", which, 1);
+            return nvml_devices(kFakeNvml);
+        };
+        CHECK(devices("").empty());
+        CHECK(devices("f") == std::vector<std::string>{"GPU-fake"});
+        CHECK(devices("ff") == std::vector<std::string>{"GPU-fake", "GPU-fake"});
+        CHECK(devices("fc").empty());
+        unsetenv("FAKE_NVML_DEVICES");
+        CHECK(nvml_devices("libnvidia-ml-of-another-world.so.1").empty());
+        CHECK(nvml_devices("libm.so.6").empty());
+    }
+
     TEST_CASE("WhoHoldsDeviceMemoryIsNamed") {
         const auto described = [] { return describe_holders(nvml_holders(kFakeNvml, [] { return "fake"; })); };
         unsetenv("FAKE_NVML_PID");

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <atomic>
 #include <csignal>
 
 using namespace fedhive;
@@ -73,6 +74,46 @@ TEST_SUITE("Ranks") {
             CHECK(ranks.first_worker(2) == 3);
             CHECK(ranks.first_worker(3) == 7);
         });
+    }
+
+    TEST_CASE("WhatRank0HandsOutIsOnAllOfThemAndNobodySendsItMoreThanTwice") {
+        for (const std::uint32_t size : {2U, 3U, 5U})
+            for (const std::size_t length : {0U, 1U, 4U, 1000U})
+                in_ranks(size, [&](Ranks& ranks) {
+                    std::vector<std::byte> bytes(length, std::byte{0});
+                    std::vector<std::byte> wanted(length);
+                    for (std::size_t i = 0; i < length; ++i) wanted[i] = static_cast<std::byte>(i % 251 + 1);
+                    if (ranks.rank() == 0) bytes = wanted;
+                    ranks.hand_out(bytes, {});
+                    CHECK((bytes == wanted));
+                    CHECK(ranks.bytes_exchanged() <= 2 * length + size);
+                });
+    }
+
+    TEST_CASE("ThoseOnOneGpuTakeTurns") {
+        std::atomic<int> at_work{0};
+        std::atomic<int> most{0};
+        std::atomic<int> done{0};
+        in_ranks(4, [&](Ranks& ranks) {
+            CHECK(ranks.on_device_of(0) == 1);
+            ranks.name_devices(ranks.rank() == 3 ? "" : ranks.rank() == 1 ? "b" : "a");
+            CHECK(ranks.on_device_of(0) == 2);
+            CHECK(ranks.on_device_of(1) == 1);
+            CHECK(ranks.on_device_of(3) == 1);
+            ranks.in_turns_on_device([&] {
+                if (ranks.rank() == 0 || ranks.rank() == 2) {
+                    most = std::max(most.load(), ++at_work);
+                    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                    --at_work;
+                }
+                ++done;
+            });
+            CHECK(done == 4);
+        });
+        CHECK(most == 1);
+        int alone = 0;
+        Ranks::alone().in_turns_on_device([&] { ++alone; });
+        CHECK(alone == 1);
     }
 
     TEST_CASE("OneThatEndsIsHeardByAllWhereverTheyMeetNext") {
