@@ -3,6 +3,11 @@
 #include "aggregation/memory/cuda_driver.h"
 #include "clients/training/engine.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <array>
 #include <cstdlib>
 #include <string_view>
 
@@ -38,9 +43,20 @@ const char* cpu_capability() {
     return "DEFAULT";
 }
 
+/// As the processor says it; empty where it is none that can be asked so.
+std::string cpu_vendor() {
+#if defined(__x86_64__)
+    unsigned int most = 0;
+    std::array<unsigned int, 3> name{};  // its four letters each
+    if (__get_cpuid(0, &most, &name[0], &name[2], &name[1]) == 1)
+        return {reinterpret_cast<const char*>(name.data()), sizeof name};
+#endif
+    return "";
+}
+
 }  // namespace
 
-LibtorchInfo libtorch_info() { return {kVersion, cpu_capability(), kCudaBuilt}; }
+LibtorchInfo libtorch_info() { return {kVersion, cpu_capability(), cpu_vendor(), kCudaBuilt}; }
 
 int libtorch_cuda_devices() {
     // LibTorch warns on stderr of a driver that is too old.

@@ -30,7 +30,10 @@ BitsEnvironment environment_of(const Experiment& run) {
                                 .device = "cpu",
                                 .gpu = "",
                                 .engine = name_of(run.engine)};
-    if (run.space == aggregation::MemorySpace::Host) return environment;
+    if (run.space == aggregation::MemorySpace::Host) {
+        if (run.engine == clients::Engine::Libtorch) environment.cpu_vendor = torch.cpu_vendor;
+        return environment;
+    }
     const aggregation::CudaVersions cuda = aggregation::cuda_versions();
     environment.device = "cuda";
     environment.gpu = fmt::format("sm_{} under driver {}", cuda.architecture, cuda.driver);

@@ -38,6 +38,7 @@ std::vector<Fact> facts_of(const Experiment& run) {
             {"LibTorch", bits.libtorch, "start the same program, with the same LibTorch, on every host"},
             {"CPU capability", bits.cpu_capability,
              "ask for hosts of one kind, or set ATEN_CPU_CAPABILITY to what all of them have"},
+            {"processor's maker", bits.cpu_vendor, "ask for hosts of one kind: LibTorch's products differ"},
             {"engine", bits.engine, "name one: training.engine"},
             {"GPU", bits.gpu, "ask for hosts with GPUs and drivers of one kind"},
             {"round", std::to_string(run.server.round), "start all ranks by one mpirun"},

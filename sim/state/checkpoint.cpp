@@ -86,6 +86,7 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint) {
         {"device", checkpoint.environment.device},
         {"gpu", checkpoint.environment.gpu},
         {"engine", checkpoint.environment.engine},
+        {"cpu_vendor", checkpoint.environment.cpu_vendor},
         {"data_fingerprint", fmt::format("{:016x}", checkpoint.data_fingerprint)},
         {"layout_fingerprint", fmt::format("{:016x}", checkpoint.layout_fingerprint)},
         {"wall_s", seconds_to_json(progress).dump()},
@@ -200,7 +201,8 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
     checkpoint.config = metadata.text("config");
     checkpoint.environment = {metadata.text("libtorch"), metadata.text("cpu_capability"), metadata.text("device"),
                               metadata.text("gpu"),
-                              metadata.has("engine") ? metadata.text("engine") : BitsEnvironment{}.engine};
+                              metadata.has("engine") ? metadata.text("engine") : BitsEnvironment{}.engine,
+                              metadata.has("cpu_vendor") ? metadata.text("cpu_vendor") : ""};
     checkpoint.data_fingerprint = metadata.number<std::uint64_t>("data_fingerprint", 16);
     checkpoint.layout_fingerprint = metadata.number<std::uint64_t>("layout_fingerprint", 16);
     checkpoint.tables = {
@@ -237,6 +239,7 @@ std::vector<std::string> differences(const BitsEnvironment& then, const BitsEnvi
     compare("device", then.device, now.device);
     compare("GPU", then.gpu, now.gpu);
     compare("engine", then.engine, now.engine);
+    if (!then.cpu_vendor.empty() && !now.cpu_vendor.empty()) compare("processor's maker", then.cpu_vendor, now.cpu_vendor);
     return result;
 }
 

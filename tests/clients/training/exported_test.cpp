@@ -21,7 +21,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <fstream>
 #include <functional>
 
 using namespace fedhive;
@@ -74,14 +73,8 @@ struct Exported {
 /// What PyTorch's Python computed.
 struct Figures {
     explicit Figures(const std::string& name) : state(sim::read_state(testing::golden_file(name + ".safetensors"))) {
-        same_machine = state.metadata.at("cpu") == libtorch_info().cpu_capability && state.metadata.at("vendor") == vendor();
-    }
-    /// MKL computes another way on a processor that Intel did not make.
-    static std::string vendor() {
-        std::ifstream file("/proc/cpuinfo");
-        for (std::string line; std::getline(file, line);)
-            if (line.starts_with("vendor_id")) return line.substr(line.find(':') + 2);
-        return "";
+        const LibtorchInfo here = libtorch_info();
+        same_machine = state.metadata.at("cpu") == here.cpu_capability && state.metadata.at("vendor") == here.cpu_vendor;
     }
     at::Tensor tensor(const std::string& name) const {
         const sim::Tensor& found = *state.find(name);

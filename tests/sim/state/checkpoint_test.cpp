@@ -40,7 +40,7 @@ Checkpoint some_checkpoint() {
     checkpoint.round = 12;
     checkpoint.version = 11;
     checkpoint.config = "name: \"quoted\"\nsha256: \"sha256\":\"no\"\ndata: {root: /some/where}\n";
-    checkpoint.environment = {"2.11.0", "AVX512", "cuda", "sm_90 under driver 13000"};
+    checkpoint.environment = {"2.11.0", "AVX512", "cuda", "sm_90 under driver 13000", "libtorch", "AuthenticAMD"};
     checkpoint.data_fingerprint = 0xFEDCBA9876543210;
     checkpoint.layout_fingerprint = 7;
     checkpoint.tables = {{1234, 0xFEDCBA98}, {5678901234567}, {}, {77, 0x1234}};
@@ -103,6 +103,7 @@ TEST_SUITE("Checkpoint") {
         CHECK(read.checkpoint.version == wanted.version);
         CHECK(read.checkpoint.config == wanted.config);
         CHECK(differences(read.checkpoint.environment, wanted.environment).empty());
+        CHECK(read.checkpoint.environment.cpu_vendor == wanted.environment.cpu_vendor);
         CHECK(read.checkpoint.data_fingerprint == wanted.data_fingerprint);
         CHECK(read.checkpoint.layout_fingerprint == wanted.layout_fingerprint);
         CHECK(read.checkpoint.tables.rounds.bytes == 1234);
@@ -238,5 +239,15 @@ TEST_SUITE("Checkpoint") {
         CHECK(found[2] == "device cpu then, cuda now");
         CHECK(found[3] == "GPU none then, sm_90 under driver 13000 now");
         CHECK(found[4] == "engine libtorch then, direct now");
+        // Where both have said it.
+        const auto made_by = [&](const char* vendor) {
+            BitsEnvironment of = then;
+            of.cpu_vendor = vendor;
+            return of;
+        };
+        CHECK(differences(made_by("GenuineIntel"), made_by("AuthenticAMD")) ==
+              std::vector<std::string>{"processor's maker GenuineIntel then, AuthenticAMD now"});
+        CHECK(differences(made_by(""), made_by("AuthenticAMD")).empty());
+        CHECK(differences(made_by("AuthenticAMD"), made_by("AuthenticAMD")).empty());
     }
 }
