@@ -96,6 +96,20 @@ STAND_IN
     says "nothing wrong"
 }
 
+# What tests/CMakeLists.txt makes of sources with such cases; without those of the emulated runtime itself.
+ArchiveHasEveryProgramWithCasesForAGpu() {
+    local name folders folder packed found=0
+    packed=$(sed -n 's/^programs=(\(.*\))$/\1/p' "$root/scripts/gpu-archive")
+    while read -r name folders; do
+        for folder in ${folders//;/ }; do
+            grep -qs 'TEST_CASE("Gpu: ' "$root/tests/$folder"/*_test.cpp || continue
+            found=$((found + 1))
+            [[ " $packed " == *" test_$name "* ]] || fail "test_$name has cases for a GPU (tests/$folder) and is not packed: $packed"
+        done
+    done < <(sed -nE 's/^ *fedhive_tests\(([a-z_]+) "?([^" ]+)"? .*/\1 \2/p' "$root/tests/CMakeLists.txt" | sed 's/[$]{process_tests}/process/')
+    [ "$found" -ge 7 ] || fail "of all programs only $found have such cases"
+}
+
 ProgressMovesOnATerminalAndSaysWhatIsLeft() {
     # shellcheck source=scripts/lib/common.sh
     source "$root/scripts/lib/common.sh"
@@ -287,6 +301,7 @@ XML
 case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
         LinksFindWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | DataSaysWhoReadsWhat | \
-        GpuDayWithoutAGpuTriesWhatNeedsNone | LinkPutsTheProgramWhereTheShellFindsIt | ArchivesDaySaysWhatItNeeds) "$1" ;;
+        GpuDayWithoutAGpuTriesWhatNeedsNone | LinkPutsTheProgramWhereTheShellFindsIt | ArchivesDaySaysWhatItNeeds | \
+        ArchiveHasEveryProgramWithCasesForAGpu) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac
