@@ -56,33 +56,42 @@ WrongUsageEndsWithTwo() {
     says "there is no folder /no/such/folder"
 }
 
-# An archive of stand-ins, as scripts/gpu-archive packs it.
-ArchivesDaySaysWhatItNeeds() {
-    local archive=$scratch/archive
+# An archive as scripts/gpu-archive packs it, without programs; TORCH_DIR=$scratch where there is lib/libtorch_cuda.so.
+make_archive() {
+    archive=$scratch/archive
     mkdir -p "$scratch/lib" "$archive/bin" "$archive/python"
     cp "$root/scripts/gpu-day" "$archive/"
     cp -r "$root/scripts/lib/bench" "$archive/python/"
+}
+
+# stand_in NAME: a program of the archive, from standard input.
+stand_in() {
+    { printf '#!/bin/sh\n'; cat; } >"$archive/bin/$1"
+    chmod +x "$archive/bin/$1"
+}
+
+# shellcheck disable=SC2016  # the stand-in's variable
+stand_in_fedhive() { stand_in fedhive <<<'case $* in --version) ;; *) echo "it cannot run" >&2; exit 1 ;; esac'; }
+
+ArchivesDaySaysWhatItNeeds() {
+    make_archive
     expect 0 "$archive/gpu-day" -h
     expect 1 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu cases
     says "There is no PyTorch for CUDA in '$scratch'"
     # A program that cannot start is one line, not forty failures.
     touch "$scratch/lib/libtorch_cuda.so"
-    printf '#!/bin/sh\necho "libc.so.6: version not found" >&2; exit 1\n' >"$archive/bin/fedhive"
-    chmod +x "$archive/bin/fedhive"
+    stand_in fedhive <<<'echo "libc.so.6: version not found" >&2; exit 1'
     expect 1 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu cases
     says "the programs cannot start here: fedhive: exit status 1: libc.so.6: version not found"
     # Passed, failed and skipped are told apart, and a skipped case did not run.
-    # shellcheck disable=SC2016  # the stand-in's variable
-    printf '#!/bin/sh\ncase $* in --version) ;; *) echo "it cannot run" >&2; exit 1 ;; esac\n' >"$archive/bin/fedhive"
-    cat >"$archive/bin/test_toy" <<'STAND_IN'
-#!/bin/sh
+    stand_in_fedhive
+    stand_in test_toy <<'STAND_IN'
 case $* in
     *--list-test-cases*) printf 'Gpu: Good\nGpu: Bad\nGpu: Elsewhere\n' ;;
     *Bad) echo "it is bad"; exit 1 ;;
     *Elsewhere) echo "[skipped] there is no GPU" ;;
 esac
 STAND_IN
-    chmod +x "$archive/bin/test_toy"
     cd "$scratch"
     expect 2 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu --cases '(' cases
     expect 1 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu cases
@@ -94,6 +103,51 @@ STAND_IN
     grep -q '"no_run": "fedhive: exit status 1: it cannot run"' results/gpu-day/manifest.json || fail "$(cat results/gpu-day/manifest.json)"
     expect 0 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu --cases '^toy:.*Good' cases
     says "nothing wrong"
+}
+
+DaySanitizesFourProgramsWithEachTool() {
+    make_archive
+    touch "$scratch/lib/libtorch_cuda.so"
+    stand_in_fedhive
+    stand_in compute-sanitizer <<'STAND_IN'
+echo "$*" >>"$(dirname "$0")/../asked"
+case $* in
+    *racecheck*test_data*) echo "a hazard" >&2; exit 9 ;;
+    *memcheck*test_protocol*) echo "[skipped] there is no GPU" ;;
+esac
+STAND_IN
+    cd "$scratch"
+    PATH=$archive/bin:$PATH TORCH_DIR=$scratch expect 1 "$archive/gpu-day" --device cpu sanitizers
+    says "tool racecheck, program data, result failed: compute-sanitizer: exit status 9: a hazard"
+    says "tool memcheck, program protocol, result skipped: there is no GPU"
+    says "2 wrong"
+    [ "$(grep -c 'nothing found' results/gpu-day/sanitizers.csv)" = 14 ] || fail "$(cat results/gpu-day/sanitizers.csv)"
+    for tool in memcheck racecheck synccheck initcheck; do
+        for program in aggregation data direct protocol; do
+            grep -q -- "--tool $tool .*/test_$program --test-case=Gpu: \* --test-case-exclude=\*AnotherProcess\*" "$archive/asked" ||
+                fail "$tool, $program: $(cat "$archive/asked")"
+        done
+    done
+    PATH=$archive/bin:$PATH TORCH_DIR=$scratch expect 0 "$archive/gpu-day" --device cpu --part-s 9 sanitizers
+    says "tool initcheck, program protocol, result left out: no time"
+    [ "$(wc -l <"$archive/asked")" = 16 ] || fail "asked without time: $(cat "$archive/asked")"
+}
+
+DayEndsWhenItsTimeIsOver() {
+    make_archive
+    touch "$scratch/lib/libtorch_cuda.so"
+    stand_in_fedhive
+    # shellcheck disable=SC2016  # the stand-in's variable
+    stand_in test_toy <<<'case $* in *--list-test-cases*) echo "Gpu: Slow" ;; *) exec sleep 60 ;; esac'
+    cd "$scratch"
+    local began=$SECONDS
+    TORCH_DIR=$scratch expect 1 "$archive/gpu-day" --device cpu --day-s 6 cases sanitizers doctor
+    [ $((SECONDS - began)) -lt 30 ] || fail "it took $((SECONDS - began)) s"
+    says "program toy, case Gpu: Slow, result cut off"
+    says "sanitizers: left out: no time"
+    says "doctor: left out: no time"
+    says "1 wrong"
+    [ ! -e results/gpu-day/sanitizers.csv ] || fail "a part that was left out left something"
 }
 
 # What tests/CMakeLists.txt makes of sources with such cases; without those of the emulated runtime itself.
@@ -302,6 +356,6 @@ case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
         LinksFindWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | DataSaysWhoReadsWhat | \
         GpuDayWithoutAGpuTriesWhatNeedsNone | LinkPutsTheProgramWhereTheShellFindsIt | ArchivesDaySaysWhatItNeeds | \
-        ArchiveHasEveryProgramWithCasesForAGpu) "$1" ;;
+        ArchiveHasEveryProgramWithCasesForAGpu | DaySanitizesFourProgramsWithEachTool | DayEndsWhenItsTimeIsOver) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac
