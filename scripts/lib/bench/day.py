@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from bench import machine, measure, parts, sides, workloads
-from bench.day_run import FORMS, Day, DeviceMemory, Run, config_of
+from bench.day_run import FORMS, Day, DeviceMemory, Run, config_of, doctor_of
 
 SANITIZED = "Gpu: *"
 SANITIZED_PROGRAMS = ("aggregation", "data", "direct", "protocol")
@@ -26,8 +26,7 @@ TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 
 def doctor(day):
     """What the machine is, and what fedhive thinks of it."""
-    said = json.loads("\n".join(measure.run([day.programs / "fedhive", "doctor", "--json"])[0]))
-    for key, value in said.items():
+    for key, value in doctor_of(day.programs).items():
         yield {"what": key, "value": value}
     if shutil.which("nvidia-smi"):
         fields = ["name", "driver_version", "memory.total", "clocks.max.sm", "mig.mode.current", "compute_mode", "persistence_mode"]
@@ -274,15 +273,15 @@ def main():
     given = parser.parse_args()
     if unknown := [part for part in given.parts if part not in PARTS]:
         parser.error(f"there is no part {unknown[0]}; known: {', '.join(PARTS)}")
-    if given.device == "cuda" and not machine.has_gpu():
-        print("gpu-day: there is no NVIDIA GPU here (no /dev/nvidia0); --device cpu tries what needs none", file=sys.stderr)
-        return 2
     try:
         re.compile(given.pattern)
     except re.error as error:
         parser.error(f"--cases {given.pattern}: {error}")
     try:
         measure.run([given.programs / "fedhive", "--version"])
+        if given.device == "cuda" and not (said := doctor_of(given.programs))["cuda_devices"]:
+            print(f"gpu-day: fedhive finds no NVIDIA GPU here ({said['cuda']}); --device cpu tries what needs none", file=sys.stderr)
+            return 2
     except (OSError, measure.Failed) as error:
         print(f"gpu-day: the programs cannot start here: {error}", file=sys.stderr)
         return 1
