@@ -3,6 +3,7 @@
 
 #include "aggregation/math/row_ops.h"
 #include "clients/models/batched_model.h"
+#include "clients/training/precision.h"
 #include "clients/training/row_batches.h"
 
 #include <vector>
@@ -12,10 +13,11 @@ namespace fedhive::clients {
 class LibtorchBatchedStep final : public BatchedStep {
 public:
     /// Memory   [K, P] parameters, gradients, and momentum if there is one.
+    /// precision: F32 or TF32, of forward and backward pass.
     /// The examples and what is frozen, [F], must outlive the step.
     LibtorchBatchedStep(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space, const ExamplesView& train,
                         const Normalization& normalization, const aggregation::SgdOptions& optimizer,
-                        aggregation::ConstParamSpan frozen = {});
+                        aggregation::ConstParamSpan frozen = {}, Precision precision = Precision::F32);
 
     /// From now on all steps of a start have one shape: all of its rows, those at rest, too, and batches filled up to `size`. Larger batches are
     /// refused. The last bits and dropout are those of that shape.
@@ -44,6 +46,7 @@ private:
 
     BatchedModel model_;
     aggregation::SgdOptions optimizer_;
+    Precision precision_;
     RowBatches batches_;
     std::size_t padded_size_ = 0;        // 0: as large as the largest batch
     bool somebody_rests_ = false;        // in this step

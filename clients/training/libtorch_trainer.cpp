@@ -38,9 +38,9 @@ public:
     Evaluation& evaluation() override { return evaluation_; }
     BatchedStep& batched_step() override {
         if (!batched_step_) {
-            batched_step_ = std::make_unique<LibtorchBatchedStep>(plan_.model, plan_.clients_at_once, plan_.space,
-                                                                  dataset_.train(plan_.space), plan_.normalization.get(),
-                                                                  std::get<aggregation::SgdOptions>(plan_.optimizer), frozen_);
+            batched_step_ = std::make_unique<LibtorchBatchedStep>(
+                plan_.model, plan_.clients_at_once, plan_.space, dataset_.train(plan_.space), plan_.normalization.get(),
+                std::get<aggregation::SgdOptions>(plan_.optimizer), frozen_, plan_.precision);
             if (plan_.graph) graph_batched_step_ = make_graph_batched_step(*batched_step_, largest_batch());
         }
         return graph_batched_step_ ? *graph_batched_step_ : static_cast<BatchedStep&>(*batched_step_);
