@@ -44,34 +44,53 @@ struct To {
     float* at[N];
 };
 
+/// Floats from a row to the next, of each that is loaded; 0: all rows share one.
+template <std::size_t N>
+struct Strides {
+    std::size_t of[N];
+};
+
 /// The compiler may not move a load before a store that could reach the same place, and spans may be the same: so a tile's loads are written
 /// before its first store. An element is loaded and stored by one thread.
 template <std::size_t Loads, std::size_t Stores, typename Body>
-__global__ void map_kernel(std::size_t size, From<Loads> from, To<Stores> to, Body body) {
+__global__ void map_kernel(std::size_t rows, std::size_t size, const float* counts, From<Loads> from, Strides<Loads> strides,
+                           To<Stores> to, Body body) {
     const std::size_t tile = std::size_t{kAtOnce} * blockDim.x;
-    for (std::size_t base = blockIdx.x * tile + threadIdx.x; base < size; base += gridDim.x * tile) {
-        float values[kAtOnce][Loads] = {};
+    for (std::size_t row = blockIdx.y; row < rows; row += gridDim.y) {
+        if (counts != nullptr && counts[row] == 0.0F) continue;
+        for (std::size_t base = blockIdx.x * tile + threadIdx.x; base < size; base += gridDim.x * tile) {
+            float values[kAtOnce][Loads] = {};
 #pragma unroll
-        for (unsigned e = 0; e < kAtOnce; ++e)
+            for (unsigned e = 0; e < kAtOnce; ++e)
 #pragma unroll
-            for (std::size_t c = 0; c < Loads; ++c)
-                if (base + e * blockDim.x < size) values[e][c] = from.at[c][base + e * blockDim.x];
+                for (std::size_t c = 0; c < Loads; ++c)
+                    if (base + e * blockDim.x < size) values[e][c] = from.at[c][row * strides.of[c] + base + e * blockDim.x];
 #pragma unroll
-        for (unsigned e = 0; e < kAtOnce; ++e) {
-            if (base + e * blockDim.x >= size) break;
-            body(values[e]);
+            for (unsigned e = 0; e < kAtOnce; ++e) {
+                if (base + e * blockDim.x >= size) break;
+                body(values[e]);
 #pragma unroll
-            for (std::size_t c = 0; c < Stores; ++c) to.at[c][base + e * blockDim.x] = values[e][c];
+                for (std::size_t c = 0; c < Stores; ++c) to.at[c][row * strides.of[c] + base + e * blockDim.x] = values[e][c];
+            }
         }
     }
 }
 
-/// For each i < size, values[c] = from[c][i], body(values), and to[c][i] = values[c] for the first of them.
+/// For each row < rows whose count is not 0, where there are counts, and each i < size: values[c] = from[c][i] of that row, body(values), and
+/// to[c][i] = values[c] for the first of them, which are those of `from`.
+template <std::size_t Loads, std::size_t Stores, typename Body>
+CudaError map_rows(std::size_t rows, std::size_t size, const float* counts, From<Loads> from, Strides<Loads> strides,
+                   To<Stores> to, Body body) {
+    constexpr std::size_t kMaxRows = 65535;  // of a grid
+    if (rows == 0 || size == 0) return nullptr;
+    const dim3 grid(blocks_for((size + kAtOnce - 1) / kAtOnce), static_cast<unsigned>(rows < kMaxRows ? rows : kMaxRows));
+    map_kernel<<<grid, kThreads, 0, current_stream>>>(rows, size, counts, from, strides, to, body);
+    return error_text(cudaGetLastError());
+}
+
 template <std::size_t Loads, std::size_t Stores, typename Body>
 CudaError map(std::size_t size, From<Loads> from, To<Stores> to, Body body) {
-    if (size == 0) return nullptr;
-    map_kernel<<<blocks_for((size + kAtOnce - 1) / kAtOnce), kThreads, 0, current_stream>>>(size, from, to, body);
-    return error_text(cudaGetLastError());
+    return map_rows(1, size, nullptr, from, Strides<Loads>{}, to, body);
 }
 
 /// body(i) for each i < size, one thread an element.
@@ -79,23 +98,6 @@ template <typename Body>
 CudaError for_each(std::size_t size, Body body) {
     if (size == 0) return nullptr;
     for_each_kernel<<<blocks_for(size), kThreads, 0, current_stream>>>(size, body);
-    return error_text(cudaGetLastError());
-}
-
-template <typename Body>
-__global__ void for_each_of_rows_kernel(std::size_t rows, std::size_t width, Body body) {
-    const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
-    for (std::size_t row = blockIdx.y; row < rows; row += gridDim.y)
-        for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < width; i += stride) body(row, i);
-}
-
-/// body(row, i) for each row < rows and i < width.
-template <typename Body>
-CudaError for_each_of_rows(std::size_t rows, std::size_t width, Body body) {
-    constexpr std::size_t kMaxRows = 65535;  // of a grid
-    if (rows == 0 || width == 0) return nullptr;
-    const dim3 grid(blocks_for(width), static_cast<unsigned>(rows < kMaxRows ? rows : kMaxRows));
-    for_each_of_rows_kernel<<<grid, kThreads, 0, current_stream>>>(rows, width, body);
     return error_text(cudaGetLastError());
 }
 
@@ -277,22 +279,19 @@ CudaError proximal(float* gradient, const float* local, const float* global, std
 CudaError sgd_of_rows(Rows parameters, Rows gradients, Rows velocity, const float* counts, std::size_t rows, std::size_t width,
                       float lr, float momentum, float weight_decay, bool nesterov) {
     if (momentum == 0.0F)
-        return for_each_of_rows(rows, width, [=] __device__(std::size_t row, std::size_t i) {
-            if (counts[row] == 0.0F) return;
-            element::sgd(parameters.data[row * parameters.stride + i], gradients.data[row * gradients.stride + i], lr,
-                         weight_decay);
-        });
-    return for_each_of_rows(rows, width, [=] __device__(std::size_t row, std::size_t i) {
-        if (counts[row] == 0.0F) return;
-        element::sgd_momentum(parameters.data[row * parameters.stride + i], gradients.data[row * gradients.stride + i],
-                              velocity.data[row * velocity.stride + i], lr, momentum, weight_decay, nesterov);
-    });
+        return map_rows(rows, width, counts, From<2>{{parameters.data, gradients.data}},
+                        Strides<2>{{parameters.stride, gradients.stride}}, To<1>{{parameters.data}},
+                        [=] __device__(float* v) { element::sgd(v[0], v[1], lr, weight_decay); });
+    return map_rows(
+        rows, width, counts, From<3>{{parameters.data, velocity.data, gradients.data}},
+        Strides<3>{{parameters.stride, velocity.stride, gradients.stride}}, To<2>{{parameters.data, velocity.data}},
+        [=] __device__(float* v) { element::sgd_momentum(v[0], v[2], v[1], lr, momentum, weight_decay, nesterov); });
 }
 
 CudaError proximal_of_rows(Rows gradients, Rows local, const float* global, std::size_t rows, std::size_t width, float mu) {
-    return for_each_of_rows(rows, width, [=] __device__(std::size_t row, std::size_t i) {
-        element::proximal(gradients.data[row * gradients.stride + i], local.data[row * local.stride + i], global[i], mu);
-    });
+    return map_rows(rows, width, nullptr, From<3>{{gradients.data, local.data, global}},
+                    Strides<3>{{gradients.stride, local.stride, 0}}, To<1>{{gradients.data}},
+                    [=] __device__(float* v) { element::proximal(v[0], v[1], v[2], mu); });
 }
 
 CudaError scale(float* to, const float* from, std::size_t size, double weight) {

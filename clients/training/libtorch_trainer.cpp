@@ -36,7 +36,7 @@ public:
         if (!at_once_) {
             at_once_ = std::make_unique<VmapStep>(plan_.model, plan_.clients_at_once, plan_.space, dataset_.train(plan_.space),
                                                   plan_.normalization.get(), std::get<aggregation::SgdOptions>(plan_.optimizer),
-                                                  frozen_);
+                                                  frozen_, plan_.precision);
             if (plan_.graph) recorded_at_once_ = make_recorded_step(*at_once_, largest_batch());
         }
         return recorded_at_once_ ? *recorded_at_once_ : static_cast<TrainingStep&>(*at_once_);

@@ -4,6 +4,7 @@
 #include "aggregation/math/client_optimizer.h"
 #include "clients/training/libtorch_guard.h"
 #include "clients/training/losses.h"
+#include "clients/training/precision_scope.h"
 
 #include <torch/csrc/autograd/autograd.h>
 
@@ -13,9 +14,10 @@ namespace fedhive::clients {
 
 VmapStep::VmapStep(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space, const ExamplesView& train,
                    const Normalization& normalization, const aggregation::SgdOptions& optimizer,
-                   aggregation::ConstParamSpan frozen)
+                   aggregation::ConstParamSpan frozen, Precision precision)
     : model_(spec, rows, space, frozen),
       optimizer_(optimizer),
+      precision_(precision),
       batches_(train, normalization, model_.device()),
       loss_sums_(at::zeros({static_cast<std::int64_t>(rows)}, at::TensorOptions().dtype(at::kDouble).device(model_.device()))) {
     if (optimizer.momentum > 0.0F) velocity_ = aggregation::ParamBuffer(rows * model_.layout().num_floats(), space);
@@ -58,6 +60,7 @@ std::size_t VmapStep::prepare(std::span<const RowBatch> batches) {
 }
 
 void VmapStep::compute_prepared() {
+    const Tf32Scope tf32(precision_);
     batches_.gather();
     const at::Tensor each = losses_of_rows(model_.forward(batches_.examples), batches_.targets, batches_.target_kind());
     const at::Tensor losses = each.mul(batches_.weights).sum(1);

@@ -3,6 +3,7 @@
 
 #include "aggregation/math/row_ops.h"
 #include "clients/models/batched_model.h"
+#include "clients/training/precision.h"
 #include "clients/training/recorded_step.h"
 #include "clients/training/row_batches.h"
 
@@ -14,10 +15,11 @@ namespace fedhive::clients {
 class VmapStep final : public RecordableStep {
 public:
     /// Memory   [K, P] parameters, gradients, and momentum if there is one.
+    /// precision: F32 or TF32, of forward and backward pass.
     /// The examples and what is frozen, [F], must outlive the step.
     VmapStep(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space, const ExamplesView& train,
              const Normalization& normalization, const aggregation::SgdOptions& optimizer,
-             aggregation::ConstParamSpan frozen = {});
+             aggregation::ConstParamSpan frozen = {}, Precision precision = Precision::F32);
 
     std::size_t num_rows() const override { return model_.num_rows(); }
     aggregation::ParamSpan parameters_of(std::size_t row) override { return model_.parameters(row); }
@@ -42,6 +44,7 @@ private:
 
     BatchedModel model_;
     aggregation::SgdOptions optimizer_;
+    Precision precision_;
     RowBatches batches_;
     std::size_t padded_size_ = 0;        // where places are fixed; 0: as large as the largest batch
     bool somebody_rests_ = false;        // in this step

@@ -87,8 +87,11 @@ def sources(tree, name):
     return [os.path.relpath(target, tree.root) for target in re.findall(r'^#include "(.*)"', (tree.root / name).read_text(), flags=re.MULTILINE)]
 
 
-CUDA_ONLY = ("clients/training/recorded_step.cpp",
-             "tests/bench/ideal_gpu.cpp")
+# What other builds leave out, in whole or in part. Those of a line are compiled as one, since LibTorch's headers are most of the work; the two
+# tests use the same names.
+CUDA_ONLY = (("clients/training/recorded_step.cpp", "clients/training/libtorch_info.cpp", "tests/bench/ideal_gpu.cpp",
+              "tests/clients/training/recorded_step_test.cpp"),
+             ("tests/clients/training/recorded_rows_test.cpp",))
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
 
 
@@ -100,30 +103,35 @@ def cuda_headers():
 
 
 def cuda_syntax(tree):
-    """The files of CUDA_ONLY as a build with training on CUDA would compile them, as one, since LibTorch's headers are most of the work."""
+    """The files of CUDA_ONLY as a build with training on CUDA would compile them."""
     headers = cuda_headers()
     if headers is None:
         print("cuda: no headers of a CUDA toolkit here, so nothing was looked at", flush=True)
         return []
-    flags = compile_flags(tree)[0].get(CUDA_ONLY[0])
+    flags = compile_flags(tree)[0].get(CUDA_ONLY[0][0])
     if flags is None:
-        return ["build/release does not compile " + CUDA_ONLY[0]]
+        return ["build/release does not compile " + CUDA_ONLY[0][0]]
     compiler = os.environ.get("CXX", "g++")
     version = subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout
-    key, includes = hashlib.sha256(version + "\0".join([*flags, str(headers)]).encode()), Includes(tree)
-    for name in sorted({header for name in CUDA_ONLY for header in includes.of(name)[0]}):
-        key.update(name.encode() + b"\0" + (tree.root / name).read_bytes())
+    command = [compiler, "-fsyntax-only", "-x", "c++", *WARNINGS, *flags, "-DFEDHIVE_WITH_CUDA", "-DFEDHIVE_TORCH_CUDA",
+               '-DFEDHIVE_TORCH_VERSION=""', "-isystem", str(headers), "-"]
     kept = tree.root / "build/check/cuda"
     kept.mkdir(parents=True, exist_ok=True)
-    mark = kept / key.hexdigest()
-    if mark.exists():
-        return []
-    command = [compiler, "-fsyntax-only", "-x", "c++", *WARNINGS, *flags, "-DFEDHIVE_WITH_CUDA", "-DFEDHIVE_TORCH_CUDA", "-isystem", str(headers), "-"]
-    ran = subprocess.run(command, cwd=tree.root, input="".join(f'#include "{name}"\n' for name in CUDA_ONLY), capture_output=True, text=True, check=False)
-    if ran.returncode == 0:
-        mark.touch()
-        return []
-    return [line.replace(str(tree.root) + "/", "") for line in ran.stderr.splitlines() if "error:" in line] or [ran.stderr.strip()]
+    found, includes = [], Includes(tree)
+    for files in CUDA_ONLY:
+        key = hashlib.sha256(version + "\0".join(command).encode())
+        for name in sorted({header for name in files for header in includes.of(name)[0]}):
+            key.update(name.encode() + b"\0" + (tree.root / name).read_bytes())
+        mark = kept / key.hexdigest()
+        if mark.exists():
+            continue
+        ran = subprocess.run(command, cwd=tree.root, input="".join(f'#include "{name}"\n' for name in files), capture_output=True, text=True, check=False)
+        if ran.returncode == 0:
+            mark.touch()
+            continue
+        errors = [line.replace(str(tree.root) + "/", "") for line in ran.stderr.splitlines() if "error:" in line]
+        found += errors or [ran.stderr.strip()]
+    return found
 
 
 def findings(tree, everything):

@@ -140,9 +140,9 @@ void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mod
         throw source.error("training.optimizer.name",
                            fmt::format("clients trained at once step by SGD; allowed with clients_at_once above 1: {}, not {}",
                                        fmt::join(aggregation::optimizers_with_sgd_steps(), ", "), training.optimizer.name));
-    if (at_once > 1 && training.precision != "f32")
+    if (at_once > 1 && training.precision == "bf16")
         throw source.error("training.precision",
-                           "clients trained at once have only one; allowed with clients_at_once above 1: f32");
+                           "clients trained at once are not computed in bf16; allowed with clients_at_once above 1: f32, tf32");
 }
 
 /// Clients that keep something from round to round, each from its own training.

@@ -46,6 +46,8 @@ TEST_SUITE("AtOnce") {
         CHECK(run.manifest()["graph"] == false);
     }
 
+    TEST_CASE("Tf32IsF32OnTheCpu") { CHECK(sha_of_run(at_once({"training.precision=tf32"})) == sha_of_run(at_once())); }
+
     TEST_CASE("AccuracyAndRowsAreThoseOfOneAtATimeButForTheLastBits") {
         FedhiveRun one(small_config(), at_once({"training.clients_at_once=1"}));
         FedhiveRun four(small_config(), at_once());

@@ -69,6 +69,28 @@ std::string refusal() {
     return run.end() == "exited with status 2" ? run.output() : "";
 }
 
+/// A GPU has the memory, the driver and the IPC that it has; the emulated one those that its environment says.
+bool emulated() { return std::string(FEDHIVE_PROGRAM) == "fedhive_plain"; }
+
+/// `start(run, environment)` begins one. Ever more memory: first the arena does not fit, then no worker beside it, until it is enough.
+template <typename Start>
+void check_refusals_for_memory(Start start) {
+    bool no_room_for_arena = false, no_room_for_workers = false, enough = false;
+    for (int bytes = 3'000'000; !enough && bytes < 20'000'000; bytes += 200'000) {
+        DeviceFolder run;
+        start(run, {{"CUDA_ON_HOST_MEMORY", std::to_string(bytes)}});
+        const std::string end = run.end();
+        enough = end == "exited with status 0";
+        CHECK_MESSAGE((enough || end == "exited with status 2"), run.output());
+        if (!enough) CHECK_FALSE(std::filesystem::exists(run.out()));
+        no_room_for_arena = no_room_for_arena || run.said("cudaMalloc of ");
+        no_room_for_workers = no_room_for_workers || run.said("bytes of device memory (");
+    }
+    CHECK(enough);
+    CHECK(no_room_for_arena == emulated());
+    CHECK(no_room_for_workers == emulated());
+}
+
 #define FEDHIVE_NEEDS_CUDA() \
     if (const std::string why = refusal(); !why.empty()) FEDHIVE_SKIP(why)
 
@@ -227,21 +249,39 @@ TEST_SUITE("Device") {
 
     TEST_CASE("Gpu: EvaluationThatTheDeviceHasNoRoomForIsRefusedBeforeItBegins") {
         FEDHIVE_NEEDS_CUDA();
-        if (std::string(FEDHIVE_PROGRAM) != "fedhive_plain")
-            FEDHIVE_SKIP("only the emulated device has the memory that it is given");
         const DeviceFolder run(Options{});
-        // Ever more of it: first the arena does not fit, then no worker beside it, until it is enough.
-        bool no_room_for_workers = false, enough = false;
-        for (int bytes = 3'000'000; !enough && bytes < 20'000'000; bytes += 200'000) {
-            DeviceFolder judged;
-            judged.start({"evaluate", run.out().string()}, {{"CUDA_ON_HOST_MEMORY", std::to_string(bytes)}});
-            const std::string end = judged.end();
-            enough = end == "exited with status 0";
-            CHECK_MESSAGE((enough || end == "exited with status 2"), judged.output());
-            no_room_for_workers = no_room_for_workers || judged.said("bytes of device memory (");
-        }
-        CHECK(enough);
-        CHECK(no_room_for_workers);
+        check_refusals_for_memory([&](DeviceFolder& judged, const Environment& environment) {
+            judged.start({"evaluate", run.out().string()}, environment);
+        });
+    }
+
+    TEST_CASE("Gpu: RunThatTheDeviceHasNoRoomForIsRefusedBeforeItBegins") {
+        FEDHIVE_NEEDS_CUDA();
+        check_refusals_for_memory(
+            [](DeviceFolder& run, const Environment& environment) { run.begin({"rounds=1"}, environment); });
+    }
+
+    TEST_CASE("Gpu: WhatTheMachineLacksIsRefusedInOneLine") {
+        FEDHIVE_NEEDS_CUDA();
+        const auto refused = [](const Environment& environment, const std::string& words) {
+            const DeviceFolder run(Options{}, environment, "exited with status 2");
+            CHECK_MESSAGE(run.said(words), run.output());
+            const std::string text = run.output();
+            CHECK_MESSAGE(std::count(text.begin(), text.end(), '\n') == 1, text);
+            CHECK_FALSE(std::filesystem::exists(run.out()));
+        };
+        refused({{"CUDA_VISIBLE_DEVICES", "99"}, {"CUDA_ON_HOST_DEVICES", "0"}},
+                "CUDA_VISIBLE_DEVICES=99 names no GPU that is there: name one (nvidia-smi -L lists them), or unset it");
+        if (!emulated()) return;  // the rest is of machines that are made up
+        refused({{"CUDA_ON_HOST_DEVICES", "0"}}, "the driver finds no GPU: see nvidia-smi");
+        refused({{"CUDA_ON_HOST_DRIVER", "0"}}, "there is no NVIDIA driver (libcuda.so.1 was not found): install it");
+        refused({{"CUDA_ON_HOST_DRIVER", "12040"}},
+                "the NVIDIA driver is too old: it serves CUDA 12.4, this build needs 13.0; update the driver");
+        const Environment no_ipc{{"CUDA_ON_HOST_FAIL", "cudaIpcOpenMemHandle:801"}};
+        refused(no_ipc, "CUDA IPC, by which workers share the GPU's memory, does not work here: ");
+        refused({{"CUDA_ON_HOST_FAIL", "cudaIpcGetMemHandle:801"}},
+                "operation not supported (cudaErrorNotSupported); likely: ");
+        CHECK(DeviceFolder({"workers=0"}, no_ipc).found() == DeviceFolder({"workers=0"}).found());
     }
 
     TEST_CASE("Gpu: WhatNoBlockCanTrainIsRefusedInWords") {
@@ -255,8 +295,7 @@ TEST_SUITE("Device") {
         refused({"training.precision=tf32"}, "the direct engine computes in f32, and training.precision is tf32");
         refused({"training.graph=true"}, "the direct engine records no step, and training.graph is true");
         refused({"mode={name: split, cut: fc1}"}, "the direct engine cuts no model in two");
-        if (std::string(FEDHIVE_PROGRAM) != "fedhive_plain")
-            return;  // the rest is of a build without LibTorch, on the emulated device
+        if (!emulated()) return;  // the rest is of a build without LibTorch, on the emulated device
         refused({},
                 "the direct engine trains an example's values in one multiprocessor's shared memory: mlp takes 228 bytes, of "
                 "which this GPU has 100",

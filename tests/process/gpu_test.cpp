@@ -99,6 +99,10 @@ TEST_SUITE("Gpu") {
         CHECK(sha_on_cuda({"training.precision=bf16"}) != f32);
         for (const std::string precision : {"training.precision=bf16", "training.precision=tf32"})
             CHECK(sha_on_cuda({precision, "workers=4"}) == sha_on_cuda({precision, "workers=1"}));
+        for (const std::string graph : {"training.graph=false", "training.graph=true"}) {
+            const std::vector<std::string> at_once{"training.precision=tf32", graph, "training.clients_at_once=4"};
+            CHECK(sha_on_cuda(at_once + Options{"workers=2"}) == sha_on_cuda(at_once + Options{"workers=1"}));
+        }
     }
 
     TEST_CASE("Gpu: EveryStrategyRunsOnCuda") {

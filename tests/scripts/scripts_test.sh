@@ -14,23 +14,6 @@ HelpSaysHow() {
     done
 }
 
-GpuDayWithoutAGpuTriesWhatNeedsNone() {
-    [ -x "$root/build/release/fedhive" ] || { echo "[skipped] there is no release build"; exit 0; }
-    expect 2 "$root/scripts/gpu-day" no_such_part
-    says "known: doctor"
-    if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then
-        expect 2 "$root/scripts/gpu-day" doctor
-        says "no NVIDIA GPU"
-    fi
-    local day=$scratch/day
-    expect 0 "$root/scripts/gpu-day" --device cpu --quick --rounds 16 --out "$day" doctor killed
-    for form in direct eager; do
-        grep -qE "^$form,[2-5],True," "$day/killed.csv" || fail "$form, kills and the same bits: $(cat "$day/killed.csv")"
-    done
-    grep -q '^libtorch,' "$day/doctor.csv" || fail "$(cat "$day/doctor.csv")"
-    grep -q '"killed"' "$day/manifest.json" || fail "$(cat "$day/manifest.json")"
-}
-
 WrongUsageEndsWithTwo() {
     for script in setup test check data report bench gpu-archive; do
         expect 2 "$root/scripts/$script" --no-such-flag
@@ -54,46 +37,6 @@ WrongUsageEndsWithTwo() {
     expect 2 "$root/scripts/report"
     expect 2 "$root/scripts/report" /no/such/folder
     says "there is no folder /no/such/folder"
-}
-
-# An archive of stand-ins, as scripts/gpu-archive packs it.
-ArchivesDaySaysWhatItNeeds() {
-    local archive=$scratch/archive
-    mkdir -p "$scratch/lib" "$archive/bin" "$archive/python"
-    cp "$root/scripts/gpu-day" "$archive/"
-    cp -r "$root/scripts/lib/bench" "$archive/python/"
-    expect 0 "$archive/gpu-day" -h
-    expect 1 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu cases
-    says "There is no PyTorch for CUDA in '$scratch'"
-    # A program that cannot start is one line, not forty failures.
-    touch "$scratch/lib/libtorch_cuda.so"
-    printf '#!/bin/sh\necho "libc.so.6: version not found" >&2; exit 1\n' >"$archive/bin/fedhive"
-    chmod +x "$archive/bin/fedhive"
-    expect 1 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu cases
-    says "the programs cannot start here: fedhive: exit status 1: libc.so.6: version not found"
-    # Passed, failed and skipped are told apart, and a skipped case did not run.
-    # shellcheck disable=SC2016  # the stand-in's variable
-    printf '#!/bin/sh\ncase $* in --version) ;; *) echo "it cannot run" >&2; exit 1 ;; esac\n' >"$archive/bin/fedhive"
-    cat >"$archive/bin/test_toy" <<'STAND_IN'
-#!/bin/sh
-case $* in
-    *--list-test-cases*) printf 'Gpu: Good\nGpu: Bad\nGpu: Elsewhere\n' ;;
-    *Bad) echo "it is bad"; exit 1 ;;
-    *Elsewhere) echo "[skipped] there is no GPU" ;;
-esac
-STAND_IN
-    chmod +x "$archive/bin/test_toy"
-    cd "$scratch"
-    expect 2 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu --cases '(' cases
-    expect 1 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu cases
-    says "program toy, case Gpu: Good, result passed"
-    says "program toy, case Gpu: Bad, result failed"
-    says "        it is bad"
-    says "program toy, case Gpu: Elsewhere, result skipped: there is no GPU"
-    says "2 wrong"
-    grep -q '"no_run": "fedhive: exit status 1: it cannot run"' results/gpu-day/manifest.json || fail "$(cat results/gpu-day/manifest.json)"
-    expect 0 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu --cases '^toy:.*Good' cases
-    says "nothing wrong"
 }
 
 ProgressMovesOnATerminalAndSaysWhatIsLeft() {
@@ -342,7 +285,7 @@ XML
 case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
         LinksFindWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | DataSaysWhoReadsWhat | \
-        GpuDayWithoutAGpuTriesWhatNeedsNone | LinkPutsTheProgramWhereTheShellFindsIt | ArchivesDaySaysWhatItNeeds | \
-        ChecksInstallNothingThatTheyDoNotNeed | TidyLooksAtALibraryAtOnceAndByHalvesWhereItFindsSomething) "$1" ;;
+        LinkPutsTheProgramWhereTheShellFindsIt | ChecksInstallNothingThatTheyDoNotNeed | \
+        TidyLooksAtALibraryAtOnceAndByHalvesWhereItFindsSomething) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac

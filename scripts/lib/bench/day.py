@@ -4,6 +4,7 @@ Every part writes DIR/PART.csv row by row, so that one which is cut off leaves w
 """
 import argparse
 import csv
+import itertools
 import json
 import os
 import random
@@ -16,16 +17,16 @@ import time
 from pathlib import Path
 
 from bench import machine, measure, parts, sides, workloads
-from bench.day_run import FORMS, Day, DeviceMemory, Run, config_of
+from bench.day_run import FORMS, Day, DeviceMemory, Run, config_of, doctor_of
 
 SANITIZED = "Gpu: *"
-TOOLS = ("memcheck", "racecheck", "synccheck")
+SANITIZED_PROGRAMS = ("aggregation", "data", "direct", "protocol")
+TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 
 
 def doctor(day):
     """What the machine is, and what fedhive thinks of it."""
-    said = json.loads("\n".join(measure.run([day.programs / "fedhive", "doctor", "--json"])[0]))
-    for key, value in said.items():
+    for key, value in doctor_of(day.programs).items():
         yield {"what": key, "value": value}
     if shutil.which("nvidia-smi"):
         fields = ["name", "driver_version", "memory.total", "clocks.max.sm", "mig.mode.current", "compute_mode", "persistence_mode"]
@@ -63,20 +64,24 @@ def cases(day):
 
 
 def sanitizers(day):
-    """compute-sanitizer over the cases of the aggregation."""
+    """compute-sanitizer over the cases that run emulated elsewhere; without those that share memory with a process of their own."""
     tool = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
     if not Path(tool).exists():
-        yield {"tool": "compute-sanitizer", "result": "not installed", "seconds": ""}
+        yield {"tool": "compute-sanitizer", "program": "", "result": "not installed", "seconds": ""}
         return
-    for name in TOOLS:
+    for name, program in itertools.product(TOOLS, SANITIZED_PROGRAMS):
+        if day.left_s() < 10:
+            yield {"tool": name, "program": program, "result": "left out: no time", "seconds": ""}
+            continue
         started = time.monotonic()
-        command = [tool, "--tool", name, "--error-exitcode", "9", day.programs / "test_aggregation", f"--test-case={SANITIZED}", "--test-case-exclude=*AnotherProcess*"]
+        command = [tool, "--tool", name, "--error-exitcode", "9", day.programs / f"test_{program}", f"--test-case={SANITIZED}", "--test-case-exclude=*AnotherProcess*"]
         try:
-            measure.run(command, deadline_s=max(1.0, day.left_s()))
-            result = "nothing found"
+            said = measure.run(command)[0]
+            skipped = next((line for line in said if line.startswith("[skipped]")), "")
+            result = f"skipped: {skipped.removeprefix('[skipped]').strip()}" if skipped else "nothing found"
         except measure.Failed as error:
-            result = str(error)
-        yield {"tool": name, "result": result, "seconds": f"{time.monotonic() - started:.1f}"}
+            result = f"failed: {error}" if day.left_s() > 0 else "cut off"
+        yield {"tool": name, "program": program, "result": result, "seconds": f"{time.monotonic() - started:.1f}"}
 
 
 def bits(day):
@@ -235,6 +240,7 @@ def write(part, day):
     """Row after row, each on the disk before the next is measured. Returns how many of them tell of something wrong."""
     wrong, columns, file = 0, [], day.out / f"{part}.csv"
     rows = []
+    measure.until = day.began + day.part_s
     try:
         for row in PARTS[part](day):
             rows.append(row)
@@ -248,6 +254,8 @@ def write(part, day):
     except measure.Failed as error:
         print(f"{part}: {error}", flush=True)
         wrong += 1
+    finally:
+        measure.until = float("inf")
     return wrong
 
 
@@ -258,30 +266,35 @@ def main():
     parser.add_argument("--out", type=Path, default=Path("results/gpu-day"))
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--part-s", type=float, default=540.0)
+    parser.add_argument("--day-s", type=float, default=1740.0)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--cases", default="", dest="pattern")
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     if unknown := [part for part in given.parts if part not in PARTS]:
         parser.error(f"there is no part {unknown[0]}; known: {', '.join(PARTS)}")
-    if given.device == "cuda" and not machine.has_gpu():
-        print("gpu-day: there is no NVIDIA GPU here (no /dev/nvidia0); --device cpu tries what needs none", file=sys.stderr)
-        return 2
     try:
         re.compile(given.pattern)
     except re.error as error:
         parser.error(f"--cases {given.pattern}: {error}")
     try:
         measure.run([given.programs / "fedhive", "--version"])
+        if given.device == "cuda" and not (said := doctor_of(given.programs))["cuda_devices"]:
+            print(f"gpu-day: fedhive finds no NVIDIA GPU here ({said['cuda']}); --device cpu tries what needs none", file=sys.stderr)
+            return 2
     except (OSError, measure.Failed) as error:
         print(f"gpu-day: the programs cannot start here: {error}", file=sys.stderr)
         return 1
     given.out.mkdir(parents=True, exist_ok=True)
     manifest = given.out / "manifest.json"
     told = json.loads(manifest.read_text()) if manifest.exists() else {}
-    wrong = 0
+    wrong, began = 0, time.monotonic()
     for part in given.parts or [part for part in PARTS if given.device == "cuda" or part not in NEED_A_GPU]:
-        day = Day(given.programs, given.device, given.out, given.part_s, given.rounds, given.quick, given.pattern)
+        left_s = given.day_s - (time.monotonic() - began)
+        if left_s < 5:
+            print(f"{part}: left out: no time", flush=True)
+            continue
+        day = Day(given.programs, given.device, given.out, min(given.part_s, left_s), given.rounds, given.quick, given.pattern)
         wrong += write(part, day)
         if "commit" not in told:
             try:

@@ -18,6 +18,11 @@ FORMS = {"direct": {"engine": "direct"}, "eager": {"engine": "libtorch"}, "recor
          "batched": {"engine": "libtorch", "together": True}, "recorded and batched": {"engine": "libtorch", "graph": True, "together": True}}
 
 
+def doctor_of(programs):
+    """What fedhive says of the machine and of itself. Throws measure.Failed."""
+    return json.loads("\n".join(measure.run([programs / "fedhive", "doctor", "--json"])[0]))
+
+
 @dataclass
 class Day:
     programs: Path
@@ -38,11 +43,17 @@ class Day:
     def workload(self, name):
         found = next(workload for workload in workloads.training(Path(), True) if workload["id"] == name)
         found = {**found, "rounds": min(found["rounds"], self.rounds), "evaluate_every": 0, "num_test": 0}
-        return {**workloads.quick(found), "rounds": min(3, self.rounds)} if self.quick else found
+        if not self.quick:
+            return found
+        few = {**workloads.quick(found), "rounds": min(3, self.rounds)}
+        # Enough for a GPU that is emulated, which takes hundredths of a second an example.
+        return {**few, "examples": [4] * few["clients"]} if self.device == "cuda" else few
 
     def forms(self):
-        """Recorded steps exist on a GPU only."""
-        return {name: form for name, form in FORMS.items() if self.device == "cuda" or "graph" not in form}
+        """What these programs can train with: LibTorch may be missing, or its CUDA. Recorded steps exist on a GPU only."""
+        said, cuda = doctor_of(self.programs), self.device == "cuda"
+        libtorch = said["libtorch_with_cuda"] if cuda else said["libtorch"] != "none"
+        return {name: form for name, form in FORMS.items() if form["engine"] == "direct" or libtorch and (cuda or "graph" not in form)}
 
 
 def config_of(day, workload, workers, form, more=None):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 DEADLINE_S = 1800
 SAMPLE_S = 0.05
+until = float("inf")  # of time.monotonic(): nothing runs longer, whatever its own deadline is
 
 
 class Failed(Exception):
@@ -49,6 +50,7 @@ def _start(command, environment):
 def run(command, environment=None, watch_memory=False, deadline_s=DEADLINE_S):
     """(lines of standard output, seconds from start to exit, peak memory in MiB or None). Throws Failed."""
     started, peak = time.monotonic(), 0
+    deadline_s = max(0.0, min(deadline_s, until - started))
     with _start(command, environment) as process:
         try:
             while watch_memory and process.poll() is None and time.monotonic() - started < deadline_s:
@@ -59,7 +61,7 @@ def run(command, environment=None, watch_memory=False, deadline_s=DEADLINE_S):
             os.killpg(process.pid, signal.SIGKILL)
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
-            raise Failed(f"{command[0]}: not done within {deadline_s} s") from None
+            raise Failed(f"{command[0]}: not done within {deadline_s:.3g} s") from None
     seconds = time.monotonic() - started
     if process.returncode != 0:
         last = errors.strip().splitlines()[-1:] or ["it said nothing"]

@@ -4,8 +4,10 @@
 #include "clients/training/libtorch_step.h"
 #include "clients/training/local_training.h"
 #include "clients/training/precision_scope.h"
+#include "tests/clients/training/batched_clients.h"
 
 #include <ATen/ATen.h>
+#include <ATen/record_function.h>
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -57,6 +59,27 @@ TEST_SUITE("Precision") {
 
     TEST_CASE("Tf32OnTheCpuIsF32") {
         CHECK(train(Precision::TF32).result.update_hash == train(Precision::F32).result.update_hash);
+    }
+
+    TEST_CASE("RowsAreComputedInTheirPrecisionAndLeaveF32Behind") {
+        testing::Clients all("lr");
+        const auto operations_with_tf32 = [&](Precision precision) {
+            LibtorchBatchedStep step(all.spec, 2, MemorySpace::Host, all.train, {}, {}, {}, precision);
+            static std::size_t with = 0;
+            with = 0;
+            const at::CallbackHandle seen = at::addThreadLocalCallback(
+                at::RecordFunctionCallback([](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
+                    if (at::globalContext().allowTF32CuBLAS() && at::globalContext().allowTF32CuDNN()) ++with;
+                    return nullptr;
+                }));
+            const auto clients = all.clients({3, 2});
+            train_clients(step, all.plan, Objective{}, all.round, clients, all.global);
+            at::removeCallback(seen);
+            CHECK_FALSE(at::globalContext().allowTF32CuBLAS());
+            return with;
+        };
+        CHECK(operations_with_tf32(Precision::TF32) > 10);
+        CHECK(operations_with_tf32(Precision::F32) == 0);
     }
 
     TEST_CASE("ScopesLeaveF32Behind") {

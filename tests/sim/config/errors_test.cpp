@@ -322,8 +322,9 @@ TEST_CASE("KeysThatDoNotGoTogether") {
             {"training: {clients_at_once: 4}\nmode: {name: async}\n",
              "c.yaml:7: training.clients_at_once: only a cohort that arrives as a whole can be trained at once (mode "
              "synchronous without a quorum); allowed: 1"},
-            {"training: {clients_per_slot: 2, clients_at_once: 2, precision: tf32}\n",
-             "c.yaml:7: training.precision: clients trained at once have only one; allowed with clients_at_once above 1: f32"},
+            {"training: {clients_per_slot: 2, clients_at_once: 2, precision: bf16}\n",
+             "c.yaml:7: training.precision: clients trained at once are not computed in bf16; allowed with clients_at_once "
+             "above 1: f32, tf32"},
             {"training:\n  clients_per_slot: 2\nstrategy: {name: median}\n",
              "c.yaml:8: training.clients_per_slot: aggregator 'median' looks at every client's own update; allowed: 1"},
             {"training: {graph: true}\nmode: {name: split, cut: fc1}\n",

@@ -4,6 +4,10 @@
 //   CUDA_ON_HOST_EAGER=1      work runs when it is enqueued, not when somebody waits for it
 //   CUDA_ON_HOST_MEMORY=N     bytes of device memory that this process may allocate; 4 GiB when not set
 //   CUDA_ON_HOST_SHARED=N     bytes of shared memory that a block can be allowed, at most the 224 KiB when not set
+//   CUDA_ON_HOST_DEVICES=0    there is no device
+//   CUDA_ON_HOST_DRIVER=N     the version of the driver, such as 12040; one of a major version before the runtime's 13000 serves no call, and
+//                             0 is none
+//   CUDA_ON_HOST_FAIL=CALL:N  in each process the call of this name fails once with error N, or with CALL:N:M when it went well M times
 #pragma once
 
 #include <cuda_runtime_api.h>

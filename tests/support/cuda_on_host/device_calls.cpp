@@ -11,8 +11,6 @@ using namespace cuda_on_host;
 
 namespace {
 
-constexpr int kVersion = 13000;
-
 struct Named {
     cudaError_t error;
     const char* name;
@@ -24,6 +22,9 @@ constexpr Named kErrors[] = {
     {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
     {cudaErrorInitializationError, "cudaErrorInitializationError", "initialization error"},
     {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
+     "CUDA driver version is insufficient for CUDA runtime version"},
+    {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
     {cudaErrorDeviceUninitialized, "cudaErrorDeviceUninitialized", "invalid device context"},
     {cudaErrorAlreadyMapped, "cudaErrorAlreadyMapped", "resource already mapped"},
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
@@ -31,9 +32,13 @@ constexpr Named kErrors[] = {
     {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
     {cudaErrorAssert, "cudaErrorAssert", "device-side assert triggered"},
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
 };
+constexpr Named kAnother = {cudaSuccess, "unrecognized error code", "unrecognized error code"};
 const Named& named(cudaError_t error) {
-    return *std::find_if(std::begin(kErrors), std::end(kErrors), [=](const Named& one) { return one.error == error; });
+    const auto* const found =
+        std::find_if(std::begin(kErrors), std::end(kErrors), [=](const Named& one) { return one.error == error; });
+    return found == std::end(kErrors) ? kAnother : *found;
 }
 
 cudaError_t shape_error(const Runtime& device, const Shape& shape) {
@@ -131,7 +136,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
-    *version = kVersion;
+    *version = runtime().driver_version;
     return cudaSuccess;
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace cuda_on_host {
 
@@ -18,7 +19,17 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
     return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-bool spoils(cudaError_t error) { return error >= cudaErrorIllegalAddress; }
+/// "cudaMalloc:2" or "cudaMalloc:2:5"
+void demand_from_environment(std::map<std::string, Runtime::Demand>& demands) {
+    const char* const text = std::getenv("CUDA_ON_HOST_FAIL");
+    if (text == nullptr) return;
+    const std::string call(text, std::strcspn(text, ":"));
+    int error = 0;
+    unsigned after = 0;
+    if (std::sscanf(text + call.size(), ":%d:%u", &error, &after) > 0) demands[call] = {static_cast<cudaError_t>(error), after};
+}
+
+bool spoils(cudaError_t error) { return error >= cudaErrorIllegalAddress && error != cudaErrorNotSupported; }
 
 bool describe_address(const void* address, char* words, std::size_t size) {
     return runtime().memory.describe(address, words, size);
@@ -30,6 +41,9 @@ Runtime::Runtime() : seed(from_environment("CUDA_ON_HOST_SEED", 1)), random(seed
     eager = from_environment("CUDA_ON_HOST_EAGER", 0) != 0;
     memory.limit_bytes = from_environment("CUDA_ON_HOST_MEMORY", std::uint64_t{4} << 30);
     shared_bytes = std::min<std::size_t>(from_environment("CUDA_ON_HOST_SHARED", kMostSharedBytes), kMostSharedBytes);
+    has_device = from_environment("CUDA_ON_HOST_DEVICES", 1) != 0;
+    driver_version = static_cast<int>(from_environment("CUDA_ON_HOST_DRIVER", kVersion));
+    demand_from_environment(demands);
 }
 
 thread_local cudaError_t last_error = cudaSuccess;
@@ -43,6 +57,8 @@ cudaError_t Runtime::against(const char* call) {
     watch_signals(describe_address);
     if (process != getpid()) return cudaErrorInitializationError;
     if (spoilt != cudaSuccess) return spoilt;
+    if (driver_version / 1000 < kVersion / 1000) return cudaErrorInsufficientDriver;
+    if (!has_device) return cudaErrorNoDevice;
     const auto demand = demands.find(call);
     if (demand == demands.end()) return cudaSuccess;
     if (demand->second.after-- > 0) return cudaSuccess;
@@ -81,9 +97,9 @@ void start_again() {
     Runtime& device = runtime();
     device.queue.forget();
     device.spoilt = cudaSuccess;
-    device.demands.clear();
     last_error = cudaSuccess;
     const Runtime fresh;
+    device.demands = fresh.demands;
     device.eager = fresh.eager;
     device.memory.limit_bytes = fresh.memory.limit_bytes;
     device.shared_bytes = fresh.shared_bytes;

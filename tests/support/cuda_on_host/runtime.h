@@ -10,10 +10,12 @@
 
 namespace cuda_on_host {
 
+constexpr int kVersion = 13000;  // of the runtime
+
 struct Runtime {
     Runtime();
 
-    /// What stands against a call: a context that is spoilt, an error on demand, a process that was forked from the one that began.
+    /// What stands against a call: a context that is spoilt, no device, an old driver, an error on demand, a process that was forked from the one that began.
     cudaError_t against(const char* call);
 
     /// From here on every call fails with this error.
@@ -44,6 +46,8 @@ struct Runtime {
     bool eager = false;
     std::size_t shared_bytes = 0;          // that a kernel can be allowed
     std::size_t allowed_shared_bytes = 0;  // that one was
+    bool has_device = true;
+    int driver_version = kVersion;
     cudaError_t spoilt = cudaSuccess;
 
     struct Demand {

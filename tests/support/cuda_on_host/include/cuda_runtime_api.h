@@ -10,6 +10,8 @@ enum cudaError {
     cudaErrorMemoryAllocation = 2,
     cudaErrorInitializationError = 3,
     cudaErrorInvalidConfiguration = 9,
+    cudaErrorInsufficientDriver = 35,
+    cudaErrorNoDevice = 100,
     cudaErrorDeviceUninitialized = 201,
     cudaErrorAlreadyMapped = 208,
     cudaErrorInvalidResourceHandle = 400,
@@ -17,6 +19,7 @@ enum cudaError {
     cudaErrorIllegalAddress = 700,
     cudaErrorAssert = 710,
     cudaErrorLaunchFailure = 719,
+    cudaErrorNotSupported = 801,
 };
 using cudaError_t = cudaError;
 
