@@ -10,6 +10,9 @@ TEST_SUITE("ParameterCount") {
             return num_parameters(named_model(name, shape, 10));
         };
         const ExampleShape mnist{1, 28, 28}, cifar{3, 32, 32};
+        CHECK(count("lr", mnist) == 7'850);
+        CHECK(count("mlp", mnist) == 199'210);  // McMahan et al. 2017 have this number, too
+        CHECK(count("mnist_cnn", mnist) == 21'840);
         CHECK(count("net62k", cifar) == 62'006);
         CHECK(count("net62k", mnist) == 44'426);
         CHECK(count("mcmahan_cnn", mnist) == 1'663'370);
