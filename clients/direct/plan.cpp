@@ -178,6 +178,7 @@ std::string misfit_of(const Layers& layers) {
             return found("conv2d with padding as wide as its kernel");
         if (kind == "avg_pool" && argument(layer, "size") == 0 && layer.in[1] != layer.in[2])
             return found("avg_pool of a whole image that is not square");
+        if (kind == "layer_norm" && layer.arguments.flag("each_position")) return found("layer_norm of each position");
         if (kind == "layer_norm" && layer.in.size() == 3) return found("layer_norm of images");
         if (kind == "linear" && is_sequence(layer)) return found("linear at each position");
         const bool looks_behind = kind == "conv2d" || kind == "linear" || kind == "group_norm" || kind == "residual";

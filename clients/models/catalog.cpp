@@ -18,11 +18,20 @@ NamedModel mcmahan_cnn_model();
 NamedModel resnet20_model();
 NamedModel resnet18_model();
 NamedModel char_lstm_model();
+NamedModel char_transformer_model();
 
 const std::vector<NamedModel>& model_catalog() {
-    static const std::vector<NamedModel> models{
-        lr_model(),     linear_regression_model(), mlp_model(),      mnist_cnn_model(), cnn_m_model(),
-        net62k_model(), mcmahan_cnn_model(),       resnet20_model(), resnet18_model(),  char_lstm_model()};
+    static const std::vector<NamedModel> models{lr_model(),
+                                                linear_regression_model(),
+                                                mlp_model(),
+                                                mnist_cnn_model(),
+                                                cnn_m_model(),
+                                                net62k_model(),
+                                                mcmahan_cnn_model(),
+                                                resnet20_model(),
+                                                resnet18_model(),
+                                                char_lstm_model(),
+                                                char_transformer_model()};
     return models;
 }
 

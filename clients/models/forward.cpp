@@ -17,10 +17,12 @@
 #include <ATen/ops/lstm.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/max_pool2d.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 
 namespace fedhive::clients {
@@ -89,9 +91,10 @@ Forward group_norm(const Values& arguments, const Shape&) {
     };
 }
 
-Forward layer_norm(const Values&, const Shape& in) {
-    return [in](Tensors parameters, const at::Tensor& x, bool) {
-        return at::layer_norm(x, in, parameters[0], parameters[1], kNormEpsilon);
+Forward layer_norm(const Values& arguments, const Shape& in) {
+    const Shape over = arguments.flag("each_position") ? Shape{in.back()} : in;
+    return [over](Tensors parameters, const at::Tensor& x, bool) {
+        return at::layer_norm(x, over, parameters[0], parameters[1], kNormEpsilon);
     };
 }
 
@@ -137,6 +140,27 @@ Forward lstm(const Values& arguments, const Shape&) {
     };
 }
 
+/// Out of products and a softmax, and not by LibTorch's fused one: so it can be batched and recorded, and repeats its bits on a GPU. x: [B, T, D].
+Forward attention(const Values& arguments, const Shape& in) {
+    return [heads = arguments.integer("heads"), causal = arguments.flag("causal"), positions = in[0]](
+               Tensors parameters, const at::Tensor& x, bool training) {
+        std::vector<at::Tensor> parts = linear(parameters.first(2), x, training).chunk(3, -1);  // queries, keys, values
+        for (at::Tensor& part : parts) part = part.view({x.size(0), positions, heads, -1}).transpose(1, 2);
+        const at::Tensor queries = parts[0].mul(std::sqrt(1.0 / static_cast<double>(parts[0].size(-1))));
+        at::Tensor scores = at::matmul(queries, parts[1].transpose(-2, -1));  // [B, heads, T, T]
+        if (causal) {
+            const at::Tensor later = at::ones({positions, positions}, x.options().dtype(at::kBool)).triu(1);
+            scores = scores.masked_fill(later, -std::numeric_limits<double>::infinity());
+        }
+        const at::Tensor seen = at::matmul(scores.softmax(-1), parts[2]).transpose(1, 2).flatten(2);
+        return linear(parameters.subspan(2), seen, training);
+    };
+}
+
+Forward last_position(const Values&, const Shape& in) {
+    return [last = in[0] - 1](Tensors, const at::Tensor& x, bool) { return x.select(1, last); };
+}
+
 using Make = std::function<Forward(const Values& arguments, const Shape& in)>;
 
 /// Of a kind without arguments.
@@ -160,7 +184,10 @@ const std::map<std::string_view, Make>& forwards() {
         {"group_norm", group_norm},
         {"layer_norm", layer_norm},
         {"embedding", plainly(embedding)},
-        {"lstm", lstm}};
+        {"lstm", lstm},
+        {"position", plainly([](Tensors parameters, const at::Tensor& x, bool) { return x.add(parameters[0]); })},
+        {"attention", attention},
+        {"last_position", last_position}};
     return table;
 }
 
@@ -188,6 +215,11 @@ void initialise(at::Tensor& tensor, const Parameter& parameter) {
         case Initial::Normal:
             tensor.normal_();
             return;
+        case Initial::Xavier: {
+            const double bound = std::sqrt(6.0 / static_cast<double>(tensor.size(0) + tensor.size(1)));
+            tensor.uniform_(-bound, bound);
+            return;
+        }
         case Initial::Ones:
             tensor.fill_(1.0);
             return;

@@ -36,7 +36,7 @@ bool draw_initial(const ModelSpec& spec, const aggregation::Layout& layout, std:
     for_each_tensor(plan, [&](const std::string&, const Parameter& tensor) { tensors.push_back(tensor); });
     FEDHIVE_CHECK_EQ(tensors.size(), layout.entries().size());
     if (std::any_of(tensors.begin(), tensors.end(), [](const auto& tensor) { return tensor.initial == Initial::Normal; }))
-        return false;
+        return false;  // no attention without an embedding, so Xavier's rule is LibTorch's, too
     std::mt19937 generator(static_cast<std::uint32_t>(seed));  // PyTorch's engine takes the low 32 bits, too
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         const std::span<float> values = to.part(layout.entries()[i].offset, layout.entries()[i].size).host();
@@ -52,6 +52,7 @@ bool draw_initial(const ModelSpec& spec, const aggregation::Layout& layout, std:
                 break;
             case Initial::Zeros:
             case Initial::Normal:
+            case Initial::Xavier:
                 std::fill(values.begin(), values.end(), 0.0F);
                 break;
         }

@@ -21,12 +21,16 @@ LayerKind layer_norm_layer();
 LayerKind residual_layer();
 LayerKind embedding_layer();
 LayerKind lstm_layer();
+LayerKind position_layer();
+LayerKind attention_layer();
+LayerKind last_position_layer();
 
 const std::vector<LayerKind>& layer_catalog() {
-    static const std::vector<LayerKind> kinds{linear_layer(),     conv2d_layer(),   max_pool_layer(),   avg_pool_layer(),
-                                              relu_layer(),       tanh_layer(),     gelu_layer(),       dropout_layer(),
-                                              dropout2d_layer(),  flatten_layer(),  batch_norm_layer(), group_norm_layer(),
-                                              layer_norm_layer(), residual_layer(), embedding_layer(),  lstm_layer()};
+    static const std::vector<LayerKind> kinds{linear_layer(),     conv2d_layer(),    max_pool_layer(),     avg_pool_layer(),
+                                              relu_layer(),       tanh_layer(),      gelu_layer(),         dropout_layer(),
+                                              dropout2d_layer(),  flatten_layer(),   batch_norm_layer(),   group_norm_layer(),
+                                              layer_norm_layer(), residual_layer(),  embedding_layer(),    lstm_layer(),
+                                              position_layer(),   attention_layer(), last_position_layer()};
     return kinds;
 }
 
@@ -59,11 +63,18 @@ KeySpec integer_key(std::string name, double low, std::int64_t default_value, st
 
 LayerFit fit_each_value(const Values&, const Shape& in) { return {.out = in, .parameters = {}, .flops = num_values(in)}; }
 
+void require_sequence(const Shape& in) {
+    if (in.size() != 2)
+        throw ConfigError(fmt::format(
+            "takes a sequence, positions x features, as embedding and lstm with all_positions give; what comes in is {}",
+            text_of(in)));
+}
+
 void require_no_sequence(const Shape& in) {
     if (in.size() == 2)
         throw ConfigError(
-            fmt::format("takes no sequence, and what comes in is one, {}: positions x features; put lstm before it, "
-                        "which gives those of the last position",
+            fmt::format("takes no sequence, and what comes in is one, {}: positions x features; put lstm or last_position "
+                        "before it, which give those of the last position",
                         text_of(in)));
 }
 

@@ -21,6 +21,7 @@ enum class Initial : std::uint8_t {
     Kaiming,  // uniform within 1 / sqrt(fan_in), by the formula of Kaiming's rule, whose last bits differ
     FanIn,    // uniform within 1 / sqrt(fan_in)
     Normal,   // of mean 0 and variance 1
+    Xavier,   // of a matrix: uniform within sqrt(6 / (fan_in + fan_out)), Xavier Glorot's rule
     Ones,
     Zeros
 };
@@ -71,6 +72,9 @@ LayerFit fit_each_value(const Values& arguments, const Shape& in);
 
 /// Throws ConfigError for what is no image: [channels, height, width].
 void require_image(const Shape& in);
+
+/// Throws ConfigError for what is not [positions, features].
+void require_sequence(const Shape& in);
 
 /// Throws ConfigError for [positions, features].
 void require_no_sequence(const Shape& in);

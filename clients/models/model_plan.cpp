@@ -46,13 +46,12 @@ public:
         if (layers.empty()) throw LayerMisfit("has no layers; write at least flatten and linear", "");
         const PlannedLayer& last = layers.back();
         if (shape != answers_)
-            throw misfit(
-                last, fmt::format("[{}]", layers.size() - 1),
-                fmt::format(
-                    "is the last one and gives {}, {}; {}", text_of(shape), wanted_,
-                    shape.size() == 2 && answers_.size() == 1
-                        ? "for one answer to all positions put flatten before linear, or leave out all_positions of lstm"
-                        : "end with linear, without out"));
+            throw misfit(last, fmt::format("[{}]", layers.size() - 1),
+                         fmt::format("is the last one and gives {}, {}; {}", text_of(shape), wanted_,
+                                     shape.size() == 2 && answers_.size() == 1
+                                         ? "for one answer to all positions put flatten or last_position before linear, or "
+                                           "leave out all_positions of lstm"
+                                         : "end with linear, without out"));
         if (std::ranges::none_of(layers, &PlannedLayer::has_parameters))
             throw LayerMisfit("has no layer with parameters; write at least flatten and linear", "");
         return layers;

@@ -17,7 +17,9 @@ import tarfile
 import tempfile
 import time
 import urllib.request
+import zipfile
 import zlib
+from functools import partial
 from pathlib import Path
 
 
@@ -26,6 +28,9 @@ class DataError(Exception):
 
 
 MNIST_MIRRORS = ["https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/"]
+FASHION_MIRRORS = ["http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+                   "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"]
+EMNIST_MIRRORS = ["https://biometrics.nist.gov/cs_links/EMNIST/", "https://www.itl.nist.gov/iaui/vip/cs_links/EMNIST/"]
 CIFAR_MIRRORS = ["https://www.cs.toronto.edu/~kriz/"]
 SHAKESPEARE_MIRRORS = ["https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/"]
 
@@ -35,8 +40,19 @@ MNIST = {
     "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
     "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 }
+# These are known by the MD5 sums published for the packed files.
+FASHION_PACKED_MD5 = {
+    "train-images-idx3-ubyte.gz": "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
+    "train-labels-idx1-ubyte.gz": "25c81989df183df01b3e8a0aad5dffbe",
+    "t10k-images-idx3-ubyte.gz": "bef4ecab320f06d8554ea6380940ec79",
+    "t10k-labels-idx1-ubyte.gz": "bb300cfdad3c16e7a12a480ee83cd310",
+}
+EMNIST_PACKED_MD5 = {"gzip.zip": "58c8d27c78d21e728a6bc7b3cc06412e"}
+CIFAR100_PACKED_MD5 = {"cifar-100-binary.tar.gz": "03b5dce01913d631647c71ecec9e9cb8"}
+
 SHAKESPEARE = {"input.txt": "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"}
 
+CIFAR100_FILES = ["train.bin", "test.bin"]
 CIFAR_FILES = [f"data_batch_{batch}.bin" for batch in range(1, 6)] + ["test_batch.bin"]
 CIFAR_ARCHIVE = "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
 # The official files are known by the MD5 sums published for them.
@@ -97,6 +113,13 @@ def unpack_gzip(packed, target):
         raise DataError(f"{packed} is damaged: {error}") from error
 
 
+def unpack_tar(archive, inner, names, folder):
+    with tarfile.open(archive) as tar:
+        for name in names:
+            with tar.extractfile(f"{inner}/{name}") as source, open(folder / name, "wb") as file:
+                shutil.copyfileobj(source, file, 1 << 20)
+
+
 def make_mnist(folder, given):
     for name in MNIST:
         if not given:
@@ -111,6 +134,44 @@ def make_mnist(folder, given):
         else:
             raise DataError(f"FEDHIVE_DATA={given}: neither mnist/{name} nor mnist/{name}.gz is there.")
     require_digests(folder, MNIST, given / "mnist" if given else "download")
+    return "official files"
+
+
+def official(folder, given, place, packed_md5, mirrors):
+    """Yields the packed files of a set, one at a time, once their sums are right: those of `place` below FEDHIVE_DATA, or downloaded."""
+    for name, want in packed_md5.items():
+        if given:
+            if not (given / place / name).exists():
+                raise DataError(f"FEDHIVE_DATA={given}: {Path(place) / name} is not there.")
+            require_digests(given / place, {name: want}, given / place, "md5")
+            yield given / place / name
+        else:
+            download(mirrors, name, folder / name)
+            require_digests(folder, {name: want}, "download", "md5")
+            yield folder / name
+            (folder / name).unlink()
+
+
+def make_fashion_mnist(folder, given):
+    for packed in official(folder, given, "fashion-mnist", FASHION_PACKED_MD5, FASHION_MIRRORS):
+        unpack_gzip(packed, folder / packed.name.removesuffix(".gz"))
+    return "official files"
+
+
+def make_emnist(split, folder, given):
+    """One archive has all splits; the files of this one get the names of MNIST's."""
+    for packed in official(folder, given, "emnist", EMNIST_PACKED_MD5, EMNIST_MIRRORS):
+        with zipfile.ZipFile(packed) as archive:
+            for name in MNIST:
+                inner = f"gzip/emnist-{split}-{name.replace('t10k', 'test')}.gz"
+                with archive.open(inner) as source:
+                    unpack_gzip(source, folder / name)
+    return f"split {split} of the official archive"
+
+
+def make_cifar100(folder, given):
+    for packed in official(folder, given, "", CIFAR100_PACKED_MD5, CIFAR_MIRRORS):
+        unpack_tar(packed, "cifar-100-binary", CIFAR100_FILES, folder)
     return "official files"
 
 
@@ -161,10 +222,7 @@ def cifar_from_archive(folder, archive, origin):
     have = digest(archive)
     if have != CIFAR_ARCHIVE:
         raise DataError(f"{origin}: cifar-10-binary.tar.gz is damaged: its SHA256 is {have}, expected {CIFAR_ARCHIVE}.")
-    with tarfile.open(archive) as tar:
-        for name in CIFAR_FILES:
-            with tar.extractfile(f"cifar-10-batches-bin/{name}") as source, open(folder / name, "wb") as file:
-                shutil.copyfileobj(source, file, 1 << 20)
+    unpack_tar(archive, "cifar-10-batches-bin", CIFAR_FILES, folder)
     require_digests(folder, CIFAR_OFFICIAL_MD5, origin, "md5")
     return "official files"
 
@@ -196,7 +254,12 @@ def make_cifar10(folder, given):
 
 DATASETS = {
     "mnist": ("mnist", make_mnist, list(MNIST)),
+    "fashion_mnist": ("fashion-mnist", make_fashion_mnist, list(MNIST)),
+    "emnist_digits": ("emnist-digits", partial(make_emnist, "digits"), list(MNIST)),
+    "emnist_balanced": ("emnist-balanced", partial(make_emnist, "balanced"), list(MNIST)),
+    "emnist_letters": ("emnist-letters", partial(make_emnist, "letters"), list(MNIST)),
     "cifar10": ("cifar-10-batches-bin", make_cifar10, CIFAR_FILES),
+    "cifar100": ("cifar-100-binary", make_cifar100, CIFAR100_FILES),
     "tinyshakespeare": ("tinyshakespeare", make_shakespeare, list(SHAKESPEARE)),
 }
 
@@ -210,7 +273,9 @@ def intact(folder, names):
         return False
 
 
-READ_BY = {"mnist": "data.format: idx", "cifar10": "data.format: cifar10", "tinyshakespeare": "data.format: text"}  # what a config reads it with; not here: no format does
+READ_BY = {"mnist": "data.format: idx", "fashion_mnist": "data.format: idx", "emnist_digits": "data.format: idx",
+           "emnist_balanced": "data.format: idx", "emnist_letters": "data.format: idx", "cifar10": "data.format: cifar10",
+           "cifar100": "data.format: cifar100", "tinyshakespeare": "data.format: text"}  # what a config reads it with; not here: no format does
 
 
 def who_reads(name):

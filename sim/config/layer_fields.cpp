@@ -140,13 +140,14 @@ private:
     bool full_ = false;
 };
 
-/// "relu", "{max_pool: 2}", "{conv2d: {out: 10, kernel: 5, …}}".
+/// "relu", "{max_pool: 2}", "{conv2d: {out: 10, kernel: 5, …}}"; an only argument that is a flag and off is left out.
 std::string text_of(const clients::ListedLayer& layer, const LayerKind& kind) {
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < kind.keys.size(); ++i) {
-        const bool left_out =
-            std::holds_alternative<std::optional<std::int64_t>>(kind.keys[i].default_value) && layer.arguments[i] == 0.0F;
-        if (left_out) continue;
+        const KeyValue& standard = kind.keys[i].default_value;
+        const bool left_out = std::holds_alternative<std::optional<std::int64_t>>(standard) ||
+                              (kind.keys.size() == 1 && std::holds_alternative<bool>(standard));
+        if (left_out && layer.arguments[i] == 0.0F) continue;
         const std::string value = std::holds_alternative<bool>(kind.keys[i].default_value)
                                       ? fmt::format("{}", layer.arguments[i] > 0.0F)
                                       : fmt::format("{}", layer.arguments[i]);

@@ -1,10 +1,12 @@
 """Runs a program of docs/data.md and trains on the archives that it wrote, with the config that stands there.
 
-usage: data_page.py FEDHIVE SECTION     SECTION: its head, without "From"; packages are those of .deps/python and .deps/report, where
-                                        scripts/setup --tests puts them, or of python3; without them, or without a network to fetch the
-                                        data that a program asks for, it is skipped
+usage: data_page.py FEDHIVE SECTION     SECTION: its head, without "From"; packages are those of .deps/python, .deps/report and
+                                        .deps/libraries, where scripts/setup --tests puts them, or of python3; without them it is skipped.
+                                        Nothing is fetched: what a program asks for lies where its package looks first
 """
 import csv
+import io
+import json
 import os
 import re
 import subprocess
@@ -14,13 +16,68 @@ from pathlib import Path
 
 sys.dont_write_bytecode = sys.pycache_prefix is None  # never beside the sources
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = [str(ROOT / ".deps/python"), str(ROOT / ".deps/report")]
+PACKAGES = [str(ROOT / ".deps" / folder) for folder in ("python", "report", "libraries")]
 # What a section's data have to give: classes, clients, a test accuracy that labels of other examples would not reach; of numbers to tell, clients
 # and a mean squared error below the variance, which is 1.
 WANTED = {"NumPy": (3, 10, 0.8), "scikit-learn": (10, 10, 0.8), "pandas": (2, 3, 0.8), "torchvision": (10, 10, 0.8), "Hugging Face datasets": (10, 10, 0.8)}
 FILES = {"LEAF": (3, 5, 0.7), "Folders of images": (2, 5, 0.9)}  # of other formats, by their heads
 NUMBERS = {"Numbers to tell": (10, 0.65)}
-FETCHES = {"torchvision", "Hugging Face datasets"}
+DIGITS = {"train": 400, "test": 100}  # what the programs that ask for MNIST get
+
+
+def digits(count):
+    """Images of MNIST's size, each class a blot at a place of its own, and their classes."""
+    import numpy
+    images, labels = numpy.random.default_rng(count).integers(0, 60, (count, 28, 28), "uint8"), numpy.arange(count) % 10
+    for image, label in zip(images, labels):
+        row, column = 4 + 9 * (label // 4), 2 + 6 * (label % 4)
+        image[row:row + 4, column:column + 4] += 120
+    return images, labels
+
+
+def write_mnist_of_torchvision(folder):
+    raw = folder / "data/MNIST/raw"
+    raw.mkdir(parents=True)
+    for part, count in DIGITS.items():
+        for kind, values in zip(("images-idx3", "labels-idx1"), digits(count)):
+            header = bytes([0, 0, 8, values.ndim]) + b"".join(size.to_bytes(4, "big") for size in values.shape)
+            (raw / f"{part.replace('test', 't10k')}-{kind}-ubyte").write_bytes(header + values.astype("uint8").tobytes())
+
+
+def write_mnist_of_hugging_face(folder):
+    """As the hub has it: images as files, in tables that say so."""
+    import pyarrow.parquet
+    from PIL import Image
+
+    def file(image):
+        written = io.BytesIO()
+        Image.fromarray(image).save(written, "png")
+        return {"bytes": written.getvalue(), "path": "digit.png"}
+
+    features = {"image": {"_type": "Image"}, "label": {"names": [str(label) for label in range(10)], "_type": "ClassLabel"}}
+    tables = folder / "ylecun/mnist/mnist"
+    tables.mkdir(parents=True)
+    for part, count in DIGITS.items():
+        images, labels = digits(count)
+        table = pyarrow.table({"image": [file(image) for image in images], "label": labels})
+        table = table.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+        pyarrow.parquet.write_table(table, tables / f"{part}-00000-of-00001.parquet")
+
+
+WRITE = {"torchvision": write_mnist_of_torchvision, "Hugging Face datasets": write_mnist_of_hugging_face}
+
+
+def skip(reason):
+    print(f"[skipped] {reason}")
+    sys.exit(0)
+
+
+def folder_of_torch():
+    """Of the PyTorch that torchvision imports, which has to be of its version. Where libraries of CUDA are missing, this runs with empty ones."""
+    from pytorch_page import torch  # finds it, or skips
+    if not torch.__version__.startswith("2.11."):
+        skip(f"the torchvision of scripts/setup --tests goes with PyTorch 2.11, and this one is {torch.__version__}")
+    return str(Path(torch.__file__).parents[1])
 
 
 def write_patients(folder):
@@ -50,15 +107,19 @@ def main(fedhive, section):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_patients(folder)
-        path = os.pathsep.join([*PACKAGES, os.environ.get("PYTHONPATH", "")])
-        ran = subprocess.run([sys.executable, "-c", program], cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+        packages = [*PACKAGES, *([folder_of_torch()] if section == "torchvision" else [])]
+        if section in WRITE:
+            sys.path[:0] = PACKAGES
+            try:
+                WRITE[section](folder)
+            except ModuleNotFoundError as missing:
+                skip(f"{missing}; scripts/setup --tests installs it")
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*packages, os.environ.get("PYTHONPATH", "")]),
+                       "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hub")}
+        ran = subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True)
         missing = re.search(r"^ModuleNotFoundError: (.*)$", ran.stderr, re.M)
         if missing:
-            print(f"[skipped] {missing.group(1)}; scripts/setup --tests installs what is small")
-            return
-        if ran.returncode != 0 and section in FETCHES:
-            print(f"[skipped] the data cannot be fetched: {ran.stderr.strip().splitlines()[-1]}")
-            return
+            skip(f"{missing.group(1)}; scripts/setup --tests installs it")
         assert ran.returncode == 0, ran.stderr
         (folder / "config.yaml").write_text(config)
         settings = ["rounds=30", "workers=0", "device=cpu", "training.batch_size=10", "training.optimizer.lr=0.1", "evaluation.every=30"]

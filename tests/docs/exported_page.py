@@ -1,7 +1,9 @@
 """Runs what docs/models.md says of networks of PyTorch, and of parts that are frozen: exports the network that stands there, trains it with the config
 that stands there, loads the result back, and compares its test loss with the run's own. What takes no gradient has to stay, and all else to move.
+With `resnet18`: torchvision's own network, of which a step is compared with PyTorch's.
 
-usage: exported_page.py FEDHIVE     PyTorch as for tests/docs/pytorch_page.py
+usage: exported_page.py FEDHIVE [resnet18]     PyTorch as for tests/docs/pytorch_page.py; torchvision is that of .deps/libraries, where
+                                               scripts/setup --tests puts it
 """
 import json
 import os
@@ -18,6 +20,7 @@ from pytorch_page import ROOT, numpy, skip, torch, write_data  # noqa: E402  fin
 SECTIONS = ["## Any network of PyTorch", "## Frozen parts"]
 OF_TOKENS = "## Networks of tokens"
 BLOCK, LENGTH = 500, 20  # of its config
+SIDE, EXAMPLES, RATE = 64, 20, 0.05  # of torchvision's network: a smaller image would leave a single value to its last norms
 
 
 def blocks(title):
@@ -72,9 +75,54 @@ def run_section(title, fedhive, data, examples, labels):
     print(f"{title[3:]}: test loss {before:.5f} before; after it {loss:.5f} in PyTorch, {wanted['test_loss']:.5f} of the run; {kept} values stayed")
 
 
-def main(fedhive):
+def compare_resnet18(fedhive):
+    """One client with all examples in one batch takes one step of it, in this folder."""
+    sys.path.append(str(ROOT / ".deps/libraries"))
+    if not torch.__version__.startswith("2.11."):
+        skip(f"the torchvision of scripts/setup --tests goes with PyTorch 2.11, and this one is {torch.__version__}")
+    try:
+        import torchvision
+        from safetensors.torch import load_file
+        net = torchvision.models.resnet18(num_classes=10).train()
+        program = torch.export.export(net, (torch.zeros(2, 3, SIDE, SIDE),), dynamic_shapes=({0: torch.export.Dim("batch", min=1)},))
+    except ModuleNotFoundError as missing:
+        skip(f"{missing}; scripts/setup --tests installs it")
+    torch.export.save(program, "net.pt2")
+    examples, labels = torch.randn(EXAMPLES, 3, SIDE, SIDE), torch.arange(EXAMPLES) % 10
+    for part in ("train", "test"):
+        numpy.savez(f"{part}.npz", x=examples.numpy(), y=labels.numpy())
+    Path("net.yaml").write_text(f"rounds: 1\nworkers: 0\ndevice: cpu\ndata: {{format: npz, train: train.npz, test: test.npz, partition: {{clients: 1}}}}\n"
+                                f"model: {{file: net.pt2}}\ntraining: {{batch_size: {EXAMPLES}, optimizer: {{lr: {RATE}}}}}\n")
+    ran = subprocess.run([fedhive, "run", "net.yaml", "--out", "net", "--quiet"], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+    before = {name: tensor.detach().clone() for name, tensor in net.state_dict().items()}
+    loss = torch.nn.functional.cross_entropy(net(examples), labels)
+    loss.backward()
+    after = load_file("net/model.safetensors")
+    assert set(after) == set(before), set(after) ^ set(before)
+    largest = max(parameter.grad.abs().max().item() for parameter in net.parameters())
+    difference = max(((before[name] - after[name]) / RATE - parameter.grad).abs().max().item() for name, parameter in net.named_parameters())
+    assert difference < 1e-3 * largest, (largest, difference)
+    for name, statistics in net.named_buffers():
+        if not name.endswith("num_batches_tracked"):  # the file's own
+            assert torch.allclose(after[name], statistics, rtol=1e-4, atol=1e-5) and not torch.equal(after[name], before[name]), name
+    net.load_state_dict(after)
+    with torch.no_grad():
+        test_loss = torch.nn.functional.cross_entropy(net.eval()(examples), labels).item()
+    header, row = [line.split(",") for line in Path("net/rounds.csv").read_text().splitlines()[:2]]
+    losses = {name: float(value) for name, value in zip(header, row) if name in ("train_loss", "test_loss")}
+    assert abs(losses["train_loss"] - loss.item()) < 1e-4 * loss.item() and abs(losses["test_loss"] - test_loss) < 1e-4 * test_loss, (losses, loss, test_loss)
+    print(f"torchvision {torchvision.__version__}, resnet18: loss {loss.item():.5f}, largest gradient {largest:.2g}, off by {difference:.1g}")
+
+
+def main(fedhive, *what):
     torch.set_num_threads(1)
     torch.manual_seed(1)
+    if what == ("resnet18",):
+        with tempfile.TemporaryDirectory() as name:
+            os.chdir(name)
+            return compare_resnet18(fedhive)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.chdir(folder)
@@ -89,4 +137,4 @@ def main(fedhive):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve())
+    main(Path(sys.argv[1]).resolve(), *sys.argv[2:])

@@ -118,6 +118,26 @@ class EveryState(nn.LSTM):
         return super().forward(x)[0]
 
 
+class Position(nn.Embedding):
+    def forward(self, x):
+        return x + self.weight
+
+
+class Attention(nn.MultiheadAttention):
+    def __init__(self, dim, heads, causal=False):
+        super().__init__(dim, heads, batch_first=True)
+        self.causal = causal
+
+    def forward(self, x):
+        later = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1) if self.causal else None
+        return super().forward(x, x, x, attn_mask=later)[0]
+
+
+class Last(nn.Module):
+    def forward(self, x):
+        return x[:, -1]
+
+
 class Data(NamedTuple):
     """The keys of a config's data, and inputs and labels as PyTorch takes them."""
     keys: str
@@ -153,10 +173,12 @@ def text(folder):
 def named(model, norm="group", side=SIDE):
     """As the page defines it, with the defaults of its keys, but without dropout."""
     text = re.search(rf"^def {model}\(\):\n(?: .*\n)+", (ROOT / "docs/pytorch.md").read_text(), re.M).group()
-    names = {"nn": nn, "OrderedDict": OrderedDict, "channels": 1, "height": side, "width": side, "values": side * side, "classes": CLASSES,
+    names = {"torch": torch, "nn": nn, "OrderedDict": OrderedDict, "channels": 1, "height": side, "width": side, "values": side * side, "classes": CLASSES,
              "about": {"model.hidden": "200"}}
-    if model == "char_lstm":
-        names |= {"classes": VOCABULARY, "about": {"vocabulary": VOCABULARY, "model.dim": "8", "model.units": "256", "model.lstm_layers": "2"}}
+    if model.startswith("char_"):
+        keys = {"dim": "8", "units": "256", "lstm_layers": "2"} if model == "char_lstm" else {"width": "64", "heads": "4", "blocks": "2"}
+        names |= {"classes": VOCABULARY, "height": 1, "width": 1, "channels": WINDOW,
+                  "about": {"vocabulary": VOCABULARY, **{f"model.{key}": value for key, value in keys.items()}}}
     if model.startswith("resnet"):
         text = re.search(r"^def resnet\(.*\n(?: .*\n|\n(?= ))+", (ROOT / "docs/pytorch.md").read_text(), re.M).group() + text
         names |= {"about": {"model.norm": norm, "model.groups": "2"}}
@@ -231,8 +253,12 @@ def main(fedhive):
             seen += layers
         missing = {kind for kind in IMAGE_KINDS + ROW_KINDS if kind not in seen}
         assert not missing, f"no list has {missing}; draw more"
+        compare(fedhive, folder, "attentions", "layers: [{embedding: 6}, position, {residual: [{layer_norm: true}, {attention: {heads: 2, causal: true}}]}, "
+                "{attention: 3}, gelu, last_position, linear]",
+                nn.Sequential(nn.Embedding(VOCABULARY, 6), Position(WINDOW, 6), Residual(nn.LayerNorm(6), Attention(6, 2, causal=True)), Attention(6, 3),
+                              nn.GELU(), Last(), nn.Linear(6, VOCABULARY)), characters)
         for model in COMPARED_BY_A_STEP:
-            compare(fedhive, folder, model, f"name: {model}", named(model), characters if model == "char_lstm" else pixels)
+            compare(fedhive, folder, model, f"name: {model}", named(model), characters if model.startswith("char_") else pixels)
         compare(fedhive, folder, "resnet20-batch", "name: resnet20, norm: batch", named("resnet20", "batch"), pixels)
         digits = images(folder / "digits", 28)
         for model in MODELS:

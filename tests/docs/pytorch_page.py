@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / ".deps/python"))
 sys.path.append(str(ROOT / ".deps/torch"))
 MODELS = {"lr": "", "mlp": ", hidden: 24", "mnist_cnn": "", "cnn_m": ", dropout: false"}
-COMPARED_BY_A_STEP = ["net62k", "mcmahan_cnn", "resnet20", "resnet18", "char_lstm"]  # in layers_in_pytorch.py
+COMPARED_BY_A_STEP = ["net62k", "mcmahan_cnn", "resnet20", "resnet18", "char_lstm", "char_transformer"]  # in layers_in_pytorch.py
 SAME_NETWORKS = ["linear_regression"]  # as another one of these, which the page says; of other data than this program's
 TEST_EXAMPLES = 200
 STUBS = "FEDHIVE_TEST_STUBS"  # set once this program runs with them

@@ -76,6 +76,29 @@ TEST_SUITE("TextRun") {
         CHECK(sha_with(config + Options{"training.precision=bf16"}).size() == 64);
     }
 
+    TEST_CASE("TransformerLearnsTheNextCharacterHoweverManyWorkersAndClientsAtOnceTrainIt") {
+        const Play play;
+        const Options config = play.config("model={name: char_transformer, width: 12, heads: 3}") +
+                               Options{"task=next_token", "rounds=8", "training.optimizer.lr=0.2"};
+        for (const std::string targets : {"data.targets=last", "data.targets=every"}) {
+            CAPTURE(targets);
+            FedhiveRun run(small_config(), set(config + Options{targets}));
+            REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+            CHECK(std::stod(read_csv(run.out() / "rounds.csv").back().at("test_accuracy")) > 0.5);  // by chance 0.1
+            CHECK(run.manifest()["engine"] == "libtorch");
+            CHECK(sha_with(config + Options{targets, "workers=0"}) == run.manifest()["model_sha256"]);
+        }
+        for (const std::string mode : {"{name: split, cut: attend0}", "{name: async}"})
+            CHECK(sha_with(config + Options{"data.partition={clients: 4}", "rounds=1", "workers=4", "mode=" + mode}).size() ==
+                  64);
+        FedhiveRun together(small_config(), set(config + Options{"training.clients_at_once=4"}));
+        REQUIRE_MESSAGE(together.end() == "exited with status 0", together.output());
+        CHECK(std::stod(read_csv(together.out() / "rounds.csv").back().at("test_accuracy")) > 0.5);
+        FedhiveRun direct(small_config(), set(config + Options{"training.engine=direct"}));
+        CHECK(direct.end() == "exited with status 2");
+        CHECK_MESSAGE(direct.output().find("position (layer 1)") != std::string::npos, direct.output());
+    }
+
     TEST_CASE("WhatDoesNotGoWithTokensIsRefusedByName") {
         const Play play;
         const auto refused = [&](const Options& more, const std::string& text) {

@@ -129,10 +129,15 @@ DataSaysWhoReadsWhat() {
         fi
         local told=${output#*data.format: }
         if [ "$told" != "$output" ]; then [[ $formats == *"\`$told\`"* ]] || fail "$set is said to be read by '$told', which is no format"; fi
-        output=$(grep "^#   $set" "$root/scripts/data")
+        output=$(grep "^#   $set " "$root/scripts/data")
         if [[ $formats =~ $pattern ]]; then says "data.format: "; else says "no data.format"; fi
     done <<<'mnist `idx`
-cifar10 `cifar
+fashion_mnist `idx`
+emnist_digits `idx`
+emnist_balanced `idx`
+emnist_letters `idx`
+cifar10 `cifar10`
+cifar100 `cifar100`
 tinyshakespeare `text'
 }
 

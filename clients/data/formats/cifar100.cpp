@@ -12,7 +12,8 @@ DataFormat cifar100() {
                       .default_value = std::filesystem::path(),
                       .required = true,
                       .may_change = true,
-                      .doc = "Folder with `train.bin` and `test.bin` of the binary version; relative to the config file."},
+                      .doc = "Folder with `train.bin` and `test.bin` of the binary version; relative to the config file. "
+                             "`scripts/data cifar100` fetches it into data/cifar-100-binary."},
                      {.name = "labels",
                       .default_value = "fine",
                       .choices = {"fine", "coarse"},
@@ -32,8 +33,8 @@ DataFormat cifar100() {
                                                             .labels = 2,
                                                             .label = fine ? 1U : 0U,
                                                             .num_classes = fine ? 100 : 20,
-                                                            .to_fetch = "unpack cifar-100-binary.tar.gz and name its folder, "
-                                                                        "cifar-100-binary"});
+                                                            .to_fetch = "run `scripts/data cifar100` and name its folder, "
+                                                                        "data/cifar-100-binary"});
                 }};
 }
 

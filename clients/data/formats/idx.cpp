@@ -23,12 +23,18 @@ constexpr std::uint32_t kImagesMagic = 0x00000803;  // unsigned bytes, 3 dimensi
 constexpr std::uint32_t kLabelsMagic = 0x00000801;  // unsigned bytes, 1 dimension
 constexpr std::size_t kChunk = std::size_t{16} << 20;
 constexpr std::uint64_t kMaxSide = 1U << 16;
+constexpr std::array<std::string_view, 5> kFetched{"mnist", "fashion-mnist", "emnist-digits", "emnist-balanced",
+                                                   "emnist-letters"};  // folders of scripts/data
 
 /// What to do about a missing or damaged file.
 std::string advice(const fs::path& root) {
     const fs::path plain = root.lexically_normal();
     const fs::path name = plain.has_filename() ? plain.filename() : plain.parent_path().filename();
-    if (name == "mnist") return "run `scripts/data mnist` to fetch the four files again";
+    if (std::ranges::find(kFetched, name.string()) != kFetched.end()) {
+        std::string set = name.string();
+        std::ranges::replace(set, '-', '_');
+        return fmt::format("run `scripts/data {}` to fetch the four files again", set);
+    }
     return "put a complete copy of it there (MNIST: run `scripts/data mnist` and name its folder, data/mnist)";
 }
 
@@ -224,7 +230,7 @@ DataFormat idx() {
                   .may_change = true,
                   .doc =
                       "Folder with the four IDX files, plain or `.gz`; relative to the config file (in --set: to the current "
-                      "folder). `scripts/data mnist` fetches MNIST into data/mnist."},
+                      "folder). `scripts/data mnist` fetches MNIST into data/mnist, and `scripts/data -h` names others."},
                  {.name = "classes",
                   .default_value = std::int64_t{0},
                   .range = between(0, kWide),

@@ -2,7 +2,6 @@
 //
 //   i, f, g, o = W_ih x_t + b_ih + W_hh h_(t-1) + b_hh           c_t = sigmoid(f) c_(t-1) + sigmoid(i) tanh(g)
 //   h_0 = c_0 = 0                                                h_t = sigmoid(o) tanh(c_t)
-#include "aggregation/base/error.h"
 #include "clients/models/layer_kind.h"
 
 #include <fmt/format.h>
@@ -12,10 +11,7 @@ namespace fedhive::clients {
 namespace {
 
 LayerFit fit_lstm(const Values& arguments, const Shape& in) {
-    if (in.size() != 2)
-        throw ConfigError(fmt::format(
-            "takes a sequence, positions x features, as embedding and lstm with all_positions give; what comes in is {}",
-            text_of(in)));
+    require_sequence(in);
     const std::int64_t hidden = arguments.integer("hidden"), gates = 4 * hidden;
     const auto h = static_cast<double>(hidden);
     LayerFit fit{.out = arguments.flag("all_positions") ? Shape{in[0], hidden} : Shape{hidden}, .parameters = {}};

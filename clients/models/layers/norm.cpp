@@ -30,7 +30,11 @@ LayerFit fit_batch_norm(const Values&, const Shape& in) {
     return fit;
 }
 
-LayerFit fit_layer_norm(const Values&, const Shape& in) { return normalised(in, in); }
+LayerFit fit_layer_norm(const Values& arguments, const Shape& in) {
+    if (!arguments.flag("each_position")) return normalised(in, in);
+    require_sequence(in);
+    return normalised(in, {in[1]});
+}
 
 }  // namespace
 
@@ -65,7 +69,10 @@ LayerKind layer_norm_layer() {
             .summary =
                 "All values of an example are brought to mean 0 and variance 1 (ε = 1e-5), then scaled and shifted one by one "
                 "(arXiv:1607.06450).",
-            .keys = {},
+            .keys = {{.name = "each_position",
+                      .default_value = false,
+                      .doc = "Of a sequence: the features of each position by themselves, all scaled and shifted by the same, "
+                             "as transformers have it."}},
             .fit = fit_layer_norm};
 }
 

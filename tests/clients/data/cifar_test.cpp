@@ -116,6 +116,9 @@ TEST_SUITE("Cifar") {
                                   "data/cifar-10-batches-bin");
         CHECK_THROWS_WITH_AS(read_100(ten.folder.path() / "none", "fine"), doctest::Contains("/none: there is no such folder"),
                              ConfigError);
+        CHECK_THROWS_WITH_AS(read_100(ten.folder.path(), "fine"),
+                             doctest::Contains("run `scripts/data cifar100` and name its folder, data/cifar-100-binary"),
+                             ConfigError);
     }
 
     TEST_CASE("RealFilesHoldTheKnownCounts") {

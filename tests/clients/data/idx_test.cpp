@@ -111,6 +111,8 @@ TEST_SUITE("Idx") {
             CHECK_MESSAGE(message.starts_with((folder.path() / name).string() + ": there is no such folder"), message);
             CHECK_MESSAGE(message.find("scripts/data mnist") != std::string::npos, message);
         }
+        CHECK(error_of(folder.path() / "fashion-mnist").find("`scripts/data fashion_mnist`") != std::string::npos);
+        CHECK(error_of(folder.path() / "emnist-letters").find("`scripts/data emnist_letters`") != std::string::npos);
         const std::string message = error_of(folder.path() / "other");
         CHECK_MESSAGE(message.find("train-images-idx3-ubyte") != std::string::npos, message);
         CHECK_MESSAGE(message.find("MNIST: run `scripts/data mnist`") != std::string::npos, message);

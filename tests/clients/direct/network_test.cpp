@@ -250,11 +250,16 @@ TEST_SUITE("DirectNetwork") {
         CHECK(direct::misfit(listed_model(gelu, kInput, 5)) == "gelu (layer 2)");
         CHECK(direct::misfit(listed_model(norm, kInput, 5)) == "layer_norm of images (layer 0)");
         CHECK(direct::misfit(listed_model(within, kInput, 5)) == "gelu (layer 1.0)");
-        LayerList each, lstm;
+        LayerList each, lstm, by_position, attention;
         each.add("embedding", {3, 0}).add("linear", {4}).add("flatten").add("linear");
         lstm.add("embedding", {3, 0}).add("lstm", {4}).add("linear");
         CHECK(direct::misfit(listed_model(each, fedhive::testing::kTokens, 5)) == "linear at each position (layer 1)");
         CHECK(direct::misfit(listed_model(lstm, fedhive::testing::kTokens, 5)) == "lstm (layer 1)");
+        by_position.add("embedding", {3, 0}).add("layer_norm", {1}).add("flatten").add("linear");
+        attention.add("embedding", {4, 0}).add("attention", {2}).add("flatten").add("linear");
+        CHECK(direct::misfit(listed_model(by_position, fedhive::testing::kTokens, 5)) ==
+              "layer_norm of each position (layer 1)");
+        CHECK(direct::misfit(listed_model(attention, fedhive::testing::kTokens, 5)) == "attention (layer 1)");
         CHECK_THROWS_WITH_AS(direct::Network{listed_model(gelu, kInput, 5)}, "the direct engine has no gelu (layer 2)",
                              ConfigError);
     }

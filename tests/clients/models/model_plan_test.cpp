@@ -130,23 +130,24 @@ TEST_SUITE("ModelPlan") {
                  {"conv2d", {3, 3}}, {"max_pool", {2}}, {"dropout2d", {}}, {"group_norm", {1}}, {"batch_norm", {}}})
             refused(after(kind, arguments), "[1]",
                     fmt::format("layer 1 ({}) takes no sequence, and what comes in is one, 12 x 3: positions x features; put "
-                                "lstm before it, "
-                                "which gives those of the last position",
+                                "lstm or last_position before it, which give those of the last position",
                                 kind),
                     kTokens);
         refused(
             LayerList().add("embedding", {3}).add("linear"), "[1]",
             "layer 1 (linear) is the last one and gives 12 x 10, the data has 10 classes; for one answer to all positions put "
-            "flatten before linear, or leave out all_positions of lstm",
+            "flatten or last_position before linear, or leave out all_positions of lstm",
             kTokens);
         refused(ending(LayerList().add("embedding", {3}).add("lstm", {4}).add("lstm", {4})), "[2]",
                 "layer 2 (lstm) takes a sequence, positions x features, as embedding and lstm with all_positions give; what "
                 "comes in is 4",
                 kTokens);
-        refused(ending(LayerList().add("lstm", {4})), "[0]",
-                "layer 0 (lstm) takes a sequence, positions x features, as embedding and lstm with all_positions give; what "
-                "comes in is "
-                "1 x 28 x 28");
+        for (const auto& [kind, arguments] : std::vector<std::pair<const char*, std::vector<float>>>{
+                 {"lstm", {4}}, {"position", {}}, {"attention", {2}}, {"last_position", {}}, {"layer_norm", {1}}})
+            refused(ending(LayerList().add(kind, arguments)), "[0]",
+                    fmt::format("layer 0 ({}) takes a sequence, positions x features, as embedding and lstm with all_positions "
+                                "give; what comes in is 1 x 28 x 28",
+                                kind));
     }
 
     TEST_CASE("LastLayerGivesWhatTheTargetsAskFor") {
@@ -195,9 +196,10 @@ TEST_SUITE("ModelPlan") {
             "char_lstm takes tokens, the data's examples are numbers; for such data use lr, mlp, mnist_cnn, cnn_m, net62k, "
             "mcmahan_cnn, resnet20, resnet18, or model.layers",
             ConfigError);
-        CHECK_THROWS_WITH_AS(
-            named_model("cnn_m", kTokens, 10),
-            "cnn_m takes numbers, the data's examples are tokens; for such data use char_lstm, or model.layers", ConfigError);
+        CHECK_THROWS_WITH_AS(named_model("cnn_m", kTokens, 10),
+                             "cnn_m takes numbers, the data's examples are tokens; for such data use char_lstm, "
+                             "char_transformer, or model.layers",
+                             ConfigError);
         CHECK(text_of(ExampleShape{80, 1, 1, 65}) == "80 tokens of 65");
         CHECK(text_of(ExampleShape{3, 32, 32}) == "3 x 32 x 32");
     }

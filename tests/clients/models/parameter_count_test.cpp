@@ -10,6 +10,9 @@ TEST_SUITE("ParameterCount") {
             return num_parameters(named_model(name, shape, 10));
         };
         const ExampleShape mnist{1, 28, 28}, cifar{3, 32, 32};
+        CHECK(count("lr", mnist) == 7'850);
+        CHECK(count("mlp", mnist) == 199'210);  // McMahan et al. 2017 have this number, too
+        CHECK(count("mnist_cnn", mnist) == 21'840);
         CHECK(count("net62k", cifar) == 62'006);
         CHECK(count("net62k", mnist) == 44'426);
         CHECK(count("mcmahan_cnn", mnist) == 1'663'370);
@@ -46,9 +49,9 @@ TEST_SUITE("ParameterCount") {
                 CAPTURE(name);
                 const ModelSpec spec =
                     named_model(name,
-                                name == "mnist_cnn"   ? ExampleShape{1, 28, 28}
-                                : name == "char_lstm" ? ExampleShape{shape.height, 1, 1, 7}
-                                                      : shape,
+                                name == "mnist_cnn"         ? ExampleShape{1, 28, 28}
+                                : name.starts_with("char_") ? ExampleShape{shape.height, 1, 1, 7}
+                                                            : shape,
                                 6, {}, TargetShape{name == "linear_regression" ? TargetKind::Numbers : TargetKind::Class, 6});
                 CHECK(num_parameters(spec) == static_cast<double>(model_layout(spec).num_values()));
             }

@@ -70,7 +70,11 @@ std::vector<LayerList> networks() {
     shortcuts.add("conv2d", {4, 4, 4, 0, 1, 0}).add("residual").add("conv2d", {6, 3, 2, 1}).add("group_norm", {2}).shortcut();
     shortcuts.add("conv2d", {6, 1, 2, 0, 1, 0}).add("group_norm", {3}).end().add("relu").add("avg_pool").add("flatten");
     shortcuts.add("residual").add("linear", {9}).add("relu").shortcut().add("linear", {9}).end().add("linear");
-    return {convolutions, norms, residuals, plain, sequences, shortcuts};
+    LayerList attentions;
+    attentions.add("embedding", {6}).add("position").add("residual").add("layer_norm", {1}).add("attention", {2, 1}).end();
+    attentions.add("residual").add("linear", {9}).add("gelu").add("linear", {6}).end().add("attention", {3});
+    attentions.add("last_position").add("linear");
+    return {convolutions, norms, residuals, plain, sequences, shortcuts, attentions};
 }
 
 at::Tensor some_examples(const ModelSpec& spec, std::int64_t count) {
@@ -153,6 +157,61 @@ TEST_SUITE("Layers") {
             };
             CHECK(kolmogorov_distance(values, within(8.0)) < kolmogorov_bound(values.size()));
             CHECK(kolmogorov_distance(values, within(std::sqrt(200.0))) > kolmogorov_bound(values.size()));  // of its inputs
+        }
+    }
+
+    TEST_CASE("AttentionsInProjectionBeginsByXaviersRule") {
+        prepare_libtorch(1);
+        Classifier model(listed(LayerList().add("embedding", {60}).add("attention", {4}).add("last_position").add("linear")));
+        model.initialise();
+        const auto within = [](double bound) {
+            return [bound](double value) { return std::clamp((value / bound + 1.0) / 2.0, 0.0, 1.0); };
+        };
+        const auto begins = [&](std::size_t tensor, double bound, double other) {
+            const std::vector<double> values = values_of(*model.tensors()[tensor]);
+            CHECK(kolmogorov_distance(values, within(bound)) < kolmogorov_bound(values.size()));
+            CHECK(kolmogorov_distance(values, within(other)) > kolmogorov_bound(values.size()));
+        };
+        const double xavier = std::sqrt(6.0 / (60 + 180)), kaiming = 1.0 / std::sqrt(60.0);
+        begins(1, xavier, kaiming);
+        begins(3, kaiming, std::sqrt(6.0 / (60 + 60)));
+        for (const std::size_t bias : {2, 4}) CHECK(model.tensors()[bias]->eq(0.0).all().item<bool>());
+    }
+
+    TEST_CASE("CausalAttentionChangesNoScoreOfAnEarlierTokenAndOtherAttentionDoes") {
+        prepare_libtorch(1);
+        for (const bool causal : {true, false}) {
+            LayerList layers;
+            layers.add("embedding", {6}).add("position").add("attention", {2, causal ? 1.0F : 0.0F}).add("layer_norm", {1});
+            ModelSpec spec = listed(layers.add("attention", {3, causal ? 1.0F : 0.0F}).add("linear"));
+            spec.target = {TargetKind::ClassEach, 12};
+            Classifier model(spec);
+            model.initialise();
+            const at::Tensor one = some_examples(spec, 2), scores = model.forward(one);
+            for (const std::int64_t position : {0, 5, 11}) {
+                at::Tensor other = one.clone();
+                other.select(1, position).copy_((one.select(1, position) + 1).remainder(7));
+                const at::Tensor changed = model.forward(other).ne(scores).any(-1);  // [2, 12]
+                CHECK(changed.narrow(1, position, 12 - position).all().item<bool>());
+                CHECK(changed.narrow(1, 0, position).any().item<bool>() == (!causal && position > 0));
+            }
+        }
+    }
+
+    TEST_CASE("AttentionKnowsTheOrderOfTokensByTheirPositionsAlone") {
+        prepare_libtorch(1);
+        for (const bool placed : {true, false}) {
+            LayerList layers;
+            layers.add("embedding", {6});
+            if (placed) layers.add("position");
+            const ModelSpec spec = listed(layers.add("attention", {2}).add("last_position").add("linear"));
+            Classifier model(spec);
+            model.initialise();
+            const at::Tensor one = at::tensor({0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4}, at::kFloat).view({1, 12, 1, 1});
+            at::Tensor other = one.clone();
+            other.select(1, 0).copy_(one.select(1, 1));
+            other.select(1, 1).copy_(one.select(1, 0));
+            CHECK(at::allclose(model.forward(other), model.forward(one), 1e-4, 1e-5) != placed);
         }
     }
 

@@ -64,7 +64,7 @@ TEST_SUITE("Precision") {
     TEST_CASE("RowsAreComputedInTheirPrecisionAndLeaveF32Behind") {
         testing::Clients all("lr");
         const auto operations_with_tf32 = [&](Precision precision) {
-            LibtorchBatchedStep step(all.spec, 2, MemorySpace::Host, all.train, {}, {}, {}, precision);
+            VmapStep step(all.spec, 2, MemorySpace::Host, all.train, {}, {}, {}, precision);
             static std::size_t with = 0;
             with = 0;
             const at::CallbackHandle seen = at::addThreadLocalCallback(

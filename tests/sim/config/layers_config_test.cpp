@@ -78,6 +78,12 @@ TEST_CASE("LayersAreWrittenWithEveryArgument") {
         text_of(layers_of("[{embedding: 8}, {lstm: {hidden: 5, layers: 2, all_positions: true}}, {lstm: 5}, {linear: 3}]")),
         sequence);
     CHECK_EQ(text_of(layers_of(sequence)), sequence);
+    const std::string attention =
+        "[position, layer_norm, {layer_norm: true}, {attention: {heads: 2, causal: false}}, last_position]";
+    CHECK_EQ(text_of(layers_of("[position, {layer_norm: false}, {layer_norm: {each_position: true}}, {attention: 2}, "
+                               "last_position]")),
+             attention);
+    CHECK_EQ(text_of(layers_of(attention)), attention);
     CHECK_EQ(values_below(from_yaml(config_with("layers: " + text), "c.yaml"), "model"),
              std::map<std::string, std::string>{{"model.layers", text}});
 }

@@ -104,6 +104,7 @@ std::vector<std::string> one_for_each_choice() {
                                       "data: {format: glyphs}\nmodel: {name: mnist_cnn}\n",
                                       "data: {format: glyphs}\nmodel: {name: resnet20}\n",
                                       "data: {format: text, train: /, owners: blocks}\nmodel: {name: char_lstm}\n",
+                                      "data: {format: text, train: /, owners: blocks}\nmodel: {name: char_transformer}\n",
                                       "data: {format: npz, train: /, test: /, values: tokens}\nmodel: {name: lr}\n"};
     for (const clients::DataFormat& format : clients::data_catalog())
         texts.push_back(fmt::format("{}data: {{{}}}\nmodel: {{name: lr}}\n",

@@ -1,0 +1,69 @@
+// What a transformer (Vaswani et al. 2017, arXiv:1706.03762) has besides linear layers and norms: positions, attention, and the last position.
+#include "aggregation/base/error.h"
+#include "clients/models/layer_kind.h"
+
+#include <fmt/format.h>
+
+namespace fedhive::clients {
+
+namespace {
+
+LayerFit fit_position(const Values&, const Shape& in) {
+    require_sequence(in);
+    return {in, {{"weight", in, Initial::Normal}}, num_values(in)};
+}
+
+/// As nn.MultiheadAttention of queries, keys and values from the same sequence, with its names.
+LayerFit fit_attention(const Values& arguments, const Shape& in) {
+    require_sequence(in);
+    const std::int64_t heads = arguments.integer("heads"), dim = in[1];
+    if (dim % heads != 0)
+        throw ConfigError(fmt::format("takes features that {} heads divide evenly; what comes in is {}", heads, text_of(in)));
+    const auto t = static_cast<double>(in[0]), d = static_cast<double>(dim);
+    LayerFit fit{.out = in, .parameters = {}};
+    fit.parameters = {{"in_proj_weight", {3 * dim, dim}, Initial::Xavier},
+                      {"in_proj_bias", {3 * dim}, Initial::Zeros},
+                      {"out_proj.weight", {dim, dim}, Initial::Kaiming, d},
+                      {"out_proj.bias", {dim}, Initial::Zeros}};
+    // Four projections, the queries' scale, the scores and what they weigh; of each score its exponential, its part of the sum and a quotient.
+    fit.flops = 8.0 * t * d * d + t * d + 4.0 * t * t * d + 3.0 * static_cast<double>(heads) * t * t;
+    return fit;
+}
+
+LayerFit fit_last_position(const Values&, const Shape& in) {
+    require_sequence(in);
+    return {{in[1]}, {}, 0.0};
+}
+
+}  // namespace
+
+LayerKind position_layer() {
+    return {.name = "position",
+            .torch = "Embedding, of the positions' numbers",
+            .summary = "To each position of a sequence is added its own row of a table, which is learned.",
+            .keys = {},
+            .fit = fit_position};
+}
+
+LayerKind attention_layer() {
+    return {.name = "attention",
+            .torch = "MultiheadAttention",
+            .summary =
+                "Each position of a sequence takes of all positions what its query finds in their keys (arXiv:1706.03762), by "
+                "scaled products and a softmax; the sequence keeps its shape.",
+            .keys = {integer_key("heads", 1, "Queries of each position; must divide the features."),
+                     {.name = "causal",
+                      .default_value = false,
+                      .doc = "A position takes nothing of later ones, as where each tells its next token."}},
+            .fit = fit_attention};
+}
+
+LayerKind last_position_layer() {
+    return {.name = "last_position",
+            .torch = "",
+            .summary = "The features of a sequence's last position.",
+            .keys = {},
+            .fit = fit_last_position};
+}
+
+}  // namespace fedhive::clients
