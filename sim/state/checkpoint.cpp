@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -72,7 +73,7 @@ std::array<std::pair<const char*, TableEnd>, 4> named(const TablePositions& tabl
              {"fairness_csv", tables.fairness}}};
 }
 
-std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint) {
+std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint, std::size_t keepers) {
     const auto text = [](const auto& value) { return fmt::format("{}", value); };
     const Progress& progress = checkpoint.progress;
     std::map<std::string, std::string> metadata{
@@ -92,6 +93,7 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint) {
         {"failures", to_json(progress.failures).dump()},
         {"now_s", text(checkpoint.now_s)},
         {"in_flight", to_json(checkpoint.in_flight).dump()},
+        {"keepers", text(keepers)},
     };
     for (const auto& [name, end] : named(checkpoint.tables)) {
         metadata[std::string(name) + "_bytes"] = text(end.bytes);
@@ -224,6 +226,17 @@ StateFile read_file(const std::filesystem::path& file) {
     }
 }
 
+/// A client that is lost would read as one that has kept nothing. Checkpoints from before they were counted are believed.
+void check_keepers(const StateFile& state, const MetadataReader& metadata) {
+    if (!metadata.has("keepers")) return;
+    const auto written = metadata.number<std::uint64_t>("keepers");
+    const auto found = static_cast<std::uint64_t>(std::count_if(
+        state.tensors.begin(), state.tensors.end(), [](const Tensor& tensor) { return tensor.name.starts_with(kClient); }));
+    if (found != written)
+        metadata.fail(fmt::format("holds what {} clients keep, and says that {} do: tensors '{}<id>' are missing or too many",
+                                  found, written, kClient));
+}
+
 }  // namespace
 
 std::vector<std::string> differences(const BitsEnvironment& then, const BitsEnvironment& now) {
@@ -259,12 +272,13 @@ std::string base_name(std::uint64_t version) { return fmt::format("base.{}", ver
 StatePieces encode_checkpoint(const Checkpoint& checkpoint, const Layout& layout, std::span<const NamedVector> vectors,
                               const aggregation::ClientStates& states) {
     std::vector<Tensor> tensors = tensors_of(layout, vectors);
-    for (const std::uint64_t client : states.keepers())
+    const std::vector<std::uint64_t> keepers = states.keepers();
+    for (const std::uint64_t client : keepers)
         tensors.push_back({fmt::format("{}{}", kClient, client),
                            "F32",
                            {states.floats()},
                            {reinterpret_cast<const char*>(states.of(client).data), states.floats() * sizeof(float)}});
-    StatePieces pieces = state_pieces(tensors, metadata_of(checkpoint));
+    StatePieces pieces = state_pieces(tensors, metadata_of(checkpoint, keepers.size()));
     const std::size_t key = pieces.head.find(kHashKey);
     FEDHIVE_CHECK(key != std::string::npos, "a state file's header without the hash's key");
     Sha256 hash;  // the digits' place holds zeros
@@ -290,6 +304,7 @@ CheckpointFile read_checkpoint(const std::filesystem::path& file) {
             fmt::format("{}: has checkpoint format {}, this fedhive reads {}; resume with the fedhive that wrote it",
                         file.string(), format, kCheckpointFormat));
     result.checkpoint = read_metadata(metadata);
+    check_keepers(result.state, metadata);
     return result;
 }
 

@@ -6,6 +6,7 @@
 //              client.<id>                              F32, what a client keeps
 //   metadata   format, sha256                           at this place in every format, so that any fedhive can tell a damaged file from
 //                                                       one of another version
+//              keepers                                  how many clients keep something: as many tensors client.<id>
 //              round, version, config, …                text; numbers so that they are read back exactly
 //
 // The sampler has no state: its streams are keyed by the round. Not known here: when a checkpoint is written and which ones stay

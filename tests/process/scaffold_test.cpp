@@ -2,6 +2,7 @@
 #include "aggregation/memory/shared_segment.h"
 #include "sim/state/checkpoint.h"
 #include "tests/process/finished_run.h"
+#include "tests/support/right_hash.h"
 
 #include <doctest/doctest.h>
 
@@ -112,6 +113,9 @@ TEST_SUITE("Scaffold") {
             CAPTURE(option);
             const Options by{std::string("training.engine=") + engine, "strategy.option=" + std::to_string(option)};
             Finished run(set(plus(by + Options{"workers=3"})));
+            const std::string of_three = run.manifest()["model_sha256"];
+            for (const char* workers : {"workers=1", "workers=2", "workers=4"})
+                CHECK_MESSAGE(sha_with(plus(by + Options{workers, "rounds=3"})) == of_three, workers);
             const std::string of_five = sha_with(plus(by + Options{"workers=0", "rounds=5"}));
             REQUIRE_MESSAGE(run.resume(set({"rounds=5", "workers=1"})) == "exited with status 0", run.output());
             CHECK(run.manifest()["model_sha256"] == of_five);
@@ -147,6 +151,15 @@ TEST_SUITE("Scaffold") {
                 row.at("failure").empty() ? static_cast<void>(accepted.insert(row.at("client_id"))) : static_cast<void>(++lost);
             CHECK(before == accepted.size());
             CHECK(lost >= 4);
+            // Taken up again, other clients are dropped, and others see their first round.
+            run.start({"run", "--resume", run.out().string(), "--set", "rounds=9", "--set", "workers=3"});
+            REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+            for (const std::int64_t round : {7, 8, 9}) {
+                CAPTURE(round);
+                const std::size_t keepers = control_is_the_mean_of_what_clients_keep(run.out(), round);
+                CHECK(keepers >= before);
+                before = keepers;
+            }
             // Who is killed and tried again ends with what it would have had.
             FedhiveRun whole(small_config(), set(plus(all)));
             REQUIRE(whole.end() == "exited with status 0");
@@ -157,6 +170,26 @@ TEST_SUITE("Scaffold") {
             CHECK(control_is_the_mean_of_what_clients_keep(retried.out(), 6) ==
                   control_is_the_mean_of_what_clients_keep(whole.out(), 6));
         }
+    }
+
+    TEST_CASE("StateThatDoesNotFitIsRefusedAndOneWithALostClientIsNotTaken") {
+        Finished run(set(plus({"checkpoint.keep=10"})));
+        const std::filesystem::path file = sim::checkpoint_path(run.out(), 3);
+        const std::string whole = read_text(file);
+        const auto write = [&](const std::string& from, const std::string& to) {
+            std::string changed = whole;
+            REQUIRE(changed.find(from) != std::string::npos);
+            changed.replace(changed.find(from), from.size(), to);
+            std::ofstream(file, std::ios::binary) << with_right_hash(changed);
+        };
+        // Of more clients, and of clients whose model is another one.
+        write("\"client.1", "\"client.9");
+        run.refuses(set({"rounds=5"}), {file.string() + ": 'client.9", " does not fit a run whose 13 clients keep "});
+        write("\"client.", "\"cliemt.");
+        const std::string of_five = sha_with(plus({"rounds=5"}));
+        REQUIRE_MESSAGE(run.resume(set({"rounds=5"})) == "exited with status 0", run.output());
+        CHECK_MESSAGE(run.said("after round 2 of 5"), run.output());
+        CHECK(run.manifest()["model_sha256"] == of_five);
     }
 
     TEST_CASE("WhatComesLateIsForgotten") {

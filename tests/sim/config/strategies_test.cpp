@@ -223,6 +223,29 @@ TEST_CASE("PartsAreTheStrategysOwnOrOthersWithTheirKeys") {
              "uniform");
 }
 
+TEST_CASE("QuickstartRunsByEveryStrategyThatItsNameAloneAsksFor") {
+    const std::filesystem::path quickstart = fedhive::testing::source_folder() / "configs/quickstart.yaml";
+    const auto loads = [&](const StrategySpec& spec, const std::vector<std::string>& more) {
+        std::vector<std::string> overrides{"strategy.name=" + spec.name};
+        overrides.insert(overrides.end(), more.begin(), more.end());
+        const RunConfig run = load_config(quickstart, overrides).run;
+        CHECK(run.strategy.name == spec.name);
+        CHECK(run.strategy.parts.aggregator.name == spec.aggregator);
+    };
+    for (const StrategySpec& spec : strategy_catalog()) {
+        CAPTURE(spec.name);
+        if (!local_rule_spec(spec.local).client_state) {
+            loads(spec, {});
+            continue;
+        }
+        // What clients keep is of plain SGD, and all alike: two of the quickstart's values are others, each told by its key.
+        CHECK_THROWS_WITH_AS(loads(spec, {}), doctest::Contains("training.optimizer.momentum: "), ConfigError);
+        CHECK_THROWS_WITH_AS(loads(spec, {"training.optimizer.momentum=0"}), doctest::Contains("strategy.weighting: "),
+                             ConfigError);
+        loads(spec, {"training.optimizer.momentum=0", "strategy.weighting=uniform"});
+    }
+}
+
 TEST_CASE("WeightingIsExamplesOrUniform") {
     CHECK_EQ(make_strategy("fedavg", Weighting::Examples).weight(7), 7.0);
     CHECK_EQ(make_strategy("fedavg", Weighting::Uniform).weight(7), 1.0);
