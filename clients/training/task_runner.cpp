@@ -188,6 +188,7 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member) {
     }
     if (task.payload == Payload::Model) aggregation::copy(slot, step_.parameters());
     step_.update_written();
+    states_.let_go(client_id);
 }
 
 /// Where an upload chain keeps one, the client has the slot for itself.

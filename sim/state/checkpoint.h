@@ -103,19 +103,20 @@ struct DamagedCheckpoint : ConfigError {
     using ConfigError::ConfigError;
 };
 
+/// A whole one. Of its tensors nothing is in memory.
 struct CheckpointFile {
     std::filesystem::path path;
     Checkpoint checkpoint;
-    StateFile state;
+    OpenState state;
 };
 
-/// Throws DamagedCheckpoint, and ConfigError naming both versions for a whole file of another format. Both begin with the path.
+/// Reads all of it once, for its hash. Throws DamagedCheckpoint, and ConfigError naming both versions for a whole file of another format. Both begin with the path.
 CheckpointFile read_checkpoint(const std::filesystem::path& file);
 
 /// One vector of the file, [P], padding 0. Throws ConfigError when the file has no such vector of that layout.
 std::vector<float> read_vector(const CheckpointFile& file, const std::string& name, const aggregation::Layout& layout);
 
-/// Sets what the file's clients keep. Throws ConfigError for a client or a length that `states` has no room for.
+/// Sets what the file's clients keep, one after the other. Throws ConfigError for a client or a length that `states` has no room for.
 void read_client_states(const CheckpointFile& file, aggregation::ClientStates& states);
 
 }  // namespace fedhive::sim

@@ -2,6 +2,7 @@
 #include "sim/config/fields.h"
 #include "sim/modes/mode_spec.h"
 #include "tests/sim/config/config_files.h"
+#include "tests/support/places.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
