@@ -2,8 +2,10 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/memory/shared_segment.h"
+#include "aggregation/memory/unnamed_file.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <cerrno>
 #include <cstring>
@@ -34,10 +36,22 @@ ClientStates ClientStates::create(std::uint64_t clients, std::uint64_t floats) {
     return {std::move(segment), base, descriptor, clients, floats};
 }
 
+ClientStates ClientStates::create_in(const std::filesystem::path& folder, std::uint64_t clients, std::uint64_t floats) {
+    auto file = std::make_shared<UnnamedFile>(folder, room_of(clients), bytes_of(clients, floats));
+    std::byte* base = file->data();
+    const int descriptor = file->descriptor();
+    ClientStates states{std::move(file), base, descriptor, clients, floats};
+    states.in_file_ = !lies_in_memory(descriptor);
+    states.folder_ = folder;
+    return states;
+}
+
 ClientStates ClientStates::open(int descriptor, std::uint64_t clients, std::uint64_t floats) {
     auto view = std::make_shared<SharedSegmentView>(descriptor, bytes_of(clients, floats), SegmentAccess::ReadOnly);
     std::byte* base = view->data();
-    return {std::move(view), base, descriptor, clients, floats};
+    ClientStates states{std::move(view), base, descriptor, clients, floats};
+    states.in_file_ = !lies_in_memory(descriptor);
+    return states;
 }
 
 std::uint64_t ClientStates::offset_of(std::uint64_t client) const { return room_of(clients_) + client * bytes_each(floats_); }
@@ -61,6 +75,11 @@ ParamSpan ClientStates::make_room(std::uint64_t client) {
     const auto bytes = static_cast<off_t>(bytes_each(floats_));
     int error = EINTR;
     while (error == EINTR) error = posix_fallocate(descriptor_, static_cast<off_t>(offset_of(client)), bytes);
+    if (error != 0 && !folder_.empty())
+        throw Fault(
+            fmt::format("what client {} keeps needs {} bytes on the disk of {}, {} bytes are free there: {}; make room, and "
+                        "resume the run",
+                        client, bytes, folder_.string(), free_disk_bytes(folder_), std::strerror(error)));
     if (error != 0)
         throw Fault(fmt::format("what client {} keeps needs {} bytes of memory, {} bytes are available: {}", client, bytes,
                                 available_memory_bytes(), std::strerror(error)));
@@ -72,11 +91,33 @@ void ClientStates::add(std::uint64_t client, ConstParamSpan change) {
     FEDHIVE_CHECK_EQ(change.size, floats_);
     const ParamSpan state = make_room(client);
     for (std::size_t i = 0; i < floats_; ++i) state.data[i] += change.data[i];
+    write_back(client);
 }
 
 void ClientStates::set(std::uint64_t client, ConstParamSpan state) {
     FEDHIVE_CHECK_EQ(state.size, floats_);
     std::memcpy(make_room(client).data, state.data, floats_ * sizeof(float));
+    write_back(client);
+}
+
+/// The pages stay with the file, written or not; a kernel that refuses leaves them here as well.
+void ClientStates::let_go(std::uint64_t client) const {
+    if (in_file_) madvise(base_ + offset_of(client), bytes_each(floats_), MADV_DONTNEED);
+}
+
+void ClientStates::let_go(std::string_view bytes) const {
+    if (!in_file_) return;
+    const auto first = reinterpret_cast<std::uintptr_t>(base_) + room_of(clients_);
+    const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+    if (begin >= first && begin < first + clients_ * bytes_each(floats_)) let_go((begin - first) / bytes_each(floats_));
+}
+
+/// Begun, not waited for: so that a full memory finds pages that are on the disk already.
+void ClientStates::write_back(std::uint64_t client) const {
+    if (!in_file_) return;
+    sync_file_range(descriptor_, static_cast<off64_t>(offset_of(client)), static_cast<off64_t>(bytes_each(floats_)),
+                    SYNC_FILE_RANGE_WRITE);
+    let_go(client);
 }
 
 std::vector<std::uint64_t> ClientStates::keepers() const {

@@ -62,6 +62,7 @@ void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_
         supervision_.beat();
         if (rows_.faults[row].at_update != 0)
             supervision_.fire(rows_.faults[row], whole != nullptr ? whole->parameters_of(row) : step.parameters_of(row));
+        states_.let_go(rows_.clients[row].client_id);
     }
     blame(cell, first + count);
 }

@@ -114,7 +114,7 @@ std::optional<RunFolder> new_folder(const Experiment& run, const RunOptions& opt
 
 int start_run(const RunOptions& options, Ranks& ranks) {
     const LoadedConfig loaded = load_config(options.config, options.overrides);
-    Experiment run = Experiment::to_run(loaded, options.until, ranks);
+    Experiment run = Experiment::to_run(loaded, options.until, ranks, options.out.empty() ? kRunsFolder : options.out);
     compare_ranks(run);
     std::optional<RunFolder> folder = new_folder(run, options);
     RunFolder* files = folder ? &*folder : nullptr;
@@ -137,7 +137,7 @@ int resume_run(const RunOptions& options, Ranks& ranks) {
         return 0;
     }
     const auto begin = [&](Experiment& begun) { take_up(begun, resumption, options.allow_other_bits); };
-    Experiment run = Experiment::to_resume(resumption.loaded, begin, options.until, resumption.workers, ranks);
+    Experiment run = Experiment::to_resume(resumption.loaded, begin, options.until, resumption.workers, ranks, options.resume);
     compare_ranks(run);
     std::optional<RunFolder> folder;
     if (lock) folder.emplace(std::move(*lock), run.config);

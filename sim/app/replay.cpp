@@ -186,7 +186,8 @@ bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& 
     if (!make_mode(start.loaded.run).trains_alone())
         throw ConfigError(fmt::format("{}: in mode {} no client trains by itself; replay is for {}", options.folder.string(),
                                       start.loaded.run.mode.name, fmt::join(replayed_modes(), ", ")));
-    Experiment run = Experiment::to_replay(start.loaded, [&](Experiment& begun) { take_up(begun, start, true); });
+    const auto begin = [&](Experiment& begun) { take_up(begun, start, true); };
+    Experiment run = Experiment::to_replay(start.loaded, begin, options.folder);
     for (const std::string& other : start.past.other_bits) say("other bits  " + other);
     say(fmt::format("round {}, client {}: {} examples; from {}{}", options.round, options.client,
                     run.dataset.shard(static_cast<std::size_t>(options.client)).size(),

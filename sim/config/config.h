@@ -181,7 +181,8 @@ struct RunConfig {
     std::optional<std::int64_t> workers;  // empty: auto
     std::string mps = "auto";             // auto | on | off
     std::int64_t threads = 1;
-    std::string clock = "virtual";   // virtual | wall
+    std::string client_state = "memory";  // memory | file
+    std::string clock = "virtual";        // virtual | wall
     std::filesystem::path arrivals;  // clock wall: arrivals.csv of a run to follow; empty: as they come; absolute once loaded
     std::string task = "classification";  // of clients/tasks/learning_task.h
     DataConfig data;
@@ -204,7 +205,7 @@ struct RunConfig {
     bool keeps_residual() const;
 
     /// Clients keep something from round to round, by the strategy or the upload chain.
-    bool client_state() const { return strategy.client_state() || keeps_residual(); }
+    bool keeps_client_state() const { return strategy.client_state() || keeps_residual(); }
 
     /// Clients asked to train in a round.
     std::int64_t cohort_size() const;

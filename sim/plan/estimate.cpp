@@ -90,7 +90,8 @@ RunEstimate make_real(LoadedConfig loaded) {
     loaded.run.device = "cpu";
     const Experiment run = Experiment::to_inspect(loaded);
     const std::uint64_t workers = 1 + run.num_workers;  // with the coordinator, which holds LibTorch too
-    const std::uint64_t kept = client_state_bytes(run.config, run.layout, run.dataset.map().num_clients);
+    const std::uint64_t kept =
+        run.config.client_state == "file" ? 0 : client_state_bytes(run.config, run.layout, run.dataset.map().num_clients);
     return {run.arena->geometry().total_bytes() + run.dataset.map().total_bytes() + kept + workers * host_bytes_of_worker(run),
             core_seconds(run)};
 }

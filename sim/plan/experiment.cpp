@@ -23,18 +23,24 @@ namespace fedhive::sim {
 
 using aggregation::MemorySpace;
 
-Experiment Experiment::to_run(const LoadedConfig& loaded, std::int64_t until, Ranks& ranks) {
-    return Experiment(loaded, {.arrivals = true, .device = Device::Trains, .until = until, .ranks = ranks});
+Experiment Experiment::to_run(const LoadedConfig& loaded, std::int64_t until, Ranks& ranks,
+                              const std::filesystem::path& folder) {
+    return Experiment(loaded, {.arrivals = true, .device = Device::Trains, .until = until, .ranks = ranks, .folder = folder});
 }
 
 Experiment Experiment::to_resume(const LoadedConfig& loaded, const Begin& begin, std::int64_t until,
-                                 const std::optional<WorkerChoice>& before, Ranks& ranks) {
-    return Experiment(
-        loaded, {.begin = begin, .arrivals = true, .device = Device::Trains, .until = until, .before = before, .ranks = ranks});
+                                 const std::optional<WorkerChoice>& before, Ranks& ranks, const std::filesystem::path& folder) {
+    return Experiment(loaded, {.begin = begin,
+                               .arrivals = true,
+                               .device = Device::Trains,
+                               .until = until,
+                               .before = before,
+                               .ranks = ranks,
+                               .folder = folder});
 }
 
-Experiment Experiment::to_replay(const LoadedConfig& loaded, const Begin& begin) {
-    return Experiment(loaded, {.begin = begin});
+Experiment Experiment::to_replay(const LoadedConfig& loaded, const Begin& begin, const std::filesystem::path& folder) {
+    return Experiment(loaded, {.begin = begin, .folder = folder});
 }
 
 Experiment Experiment::to_evaluate(const LoadedConfig& loaded, const Begin& begin) {
@@ -76,7 +82,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut, frozen.num_floats(),
                        config.keeps_residual() ? layout.num_trainable() : 0)),
       strategy(make_mode_strategy(config, *arena, layout, dataset.map().num_clients)),
-      client_states(make_client_states(loaded, layout, dataset.map().num_clients)),
+      client_states(make_client_states(loaded, layout, dataset.map().num_clients, ranks, purpose.folder)),
       server(*arena, mode.velocity_index, travels.num_floats() - layout.num_floats()),
       worker_plan(plan_workers()) {
     // What is stored with the run names the device that was used, so that running it again asks for the same.
@@ -220,7 +226,7 @@ FleetOptions Experiment::fleet_options() const {
     FleetOptions options;
     options.workers = num_workers;
     options.ranks = &ranks;
-    options.by_client = config.client_state();
+    options.by_client = config.keeps_client_state();
     options.slots = slots;
     options.mode = mode;
     if (config.clock == "virtual")

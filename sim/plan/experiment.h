@@ -18,6 +18,7 @@
 #include "sim/round/mode.h"
 #include "sim/round/server_state.h"
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -34,13 +35,16 @@ struct Experiment {
 
     /// From round 1, with the model of model.init or one drawn from the seed. On a GPU what one worker takes there is measured, and no more
     /// start than fit; a number of workers that is left open is chosen for the rounds up to `until`.
-    /// Where there are several ranks, all of them make theirs.
-    static Experiment to_run(const LoadedConfig& loaded, std::int64_t until, Ranks& ranks = Ranks::alone());
+    /// Where there are several ranks, all of them make theirs. `folder`: the run's, whether it is there or not, on whose disk what clients keep
+    /// lies where the config wants a file; empty: in memory in any case.
+    static Experiment to_run(const LoadedConfig& loaded, std::int64_t until, Ranks& ranks = Ranks::alone(),
+                             const std::filesystem::path& folder = {});
     /// From where `begin` puts it; `before`: the workers of the run so far.
     static Experiment to_resume(const LoadedConfig& loaded, const Begin& begin, std::int64_t until,
-                                const std::optional<WorkerChoice>& before, Ranks& ranks = Ranks::alone());
+                                const std::optional<WorkerChoice>& before, Ranks& ranks = Ranks::alone(),
+                                const std::filesystem::path& folder = {});
     /// To train again what a run has trained, in this process; whether the recorded arrivals last for all of its rounds is not asked.
-    static Experiment to_replay(const LoadedConfig& loaded, const Begin& begin);
+    static Experiment to_replay(const LoadedConfig& loaded, const Begin& begin, const std::filesystem::path& folder = {});
     /// For workers that only evaluate.
     static Experiment to_evaluate(const LoadedConfig& loaded, const Begin& begin);
     /// As to_run(), but nobody will be started: to see whether it would be, and what it would take. `num_ranks`: of as many as would run it, of
@@ -115,6 +119,7 @@ private:
         std::optional<WorkerChoice> before{};
         Ranks& ranks = Ranks::alone();
         std::uint32_t num_ranks = 1;  // that there would be, where this one is alone
+        std::filesystem::path folder{};
     };
     Experiment(const LoadedConfig& loaded, const Purpose& purpose);
     Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources);

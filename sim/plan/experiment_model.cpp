@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "aggregation/memory/host_arena.h"
+#include "aggregation/memory/unnamed_file.h"
 #include "clients/models/model_plan.h"
 #include "clients/training/engine.h"
 #include "sim/fleet/shared_aggregation.h"
@@ -71,27 +72,82 @@ aggregation::Layout what_travels(const RunConfig& run, const aggregation::Layout
 }
 
 std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Layout& layout, std::uint64_t num_clients) {
-    if (!run.client_state()) return 0;
+    if (!run.keeps_client_state()) return 0;
     return clients_seen(run, num_clients) * aggregation::ClientStates::bytes_each(layout.num_trainable());
 }
 
-aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Layout& layout,
-                                             std::uint64_t num_clients) {
-    if (!loaded.run.client_state()) return {};
-    const std::uint64_t each = aggregation::ClientStates::bytes_each(layout.num_trainable());
-    const std::uint64_t seen = clients_seen(loaded.run, num_clients);
-    const std::uint64_t available = this_machine().available_memory;
-    if (seen > available / 2 / each)
+std::filesystem::path existing_folder(const std::filesystem::path& folder) {
+    if (folder.empty()) return folder;
+    std::error_code error;
+    std::filesystem::path found = std::filesystem::absolute(folder, error).lexically_normal();
+    while (!std::filesystem::is_directory(found, error) && found.has_relative_path()) found = found.parent_path();
+    return found;
+}
+
+namespace {
+
+/// Who has clients keep something, the key that says so, and what to do without it.
+struct KeepsState {
+    const char* key;
+    std::string who;
+    const char* instead;
+};
+
+KeepsState who_keeps(const RunConfig& run) {
+    if (run.keeps_residual()) return {"upload", "'error_feedback'", "leave it out"};
+    return {"strategy.name", fmt::format("strategy '{}'", run.strategy.name), "another strategy"};
+}
+
+/// "strategy 'scaffold' keeps 400 bytes (400 B) for each client that is seen, of up to 10 clients 4000 bytes (4 KB)"
+std::string what_is_kept(const RunConfig& run, std::uint64_t each, std::uint64_t seen) {
+    return fmt::format("{} keeps {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({})",
+                       who_keeps(run).who, each, human_bytes(each), seen, seen * each, human_bytes(seen * each));
+}
+
+aggregation::ClientStates make_states_in(const std::filesystem::path& folder, const LoadedConfig& loaded, std::uint64_t floats,
+                                         std::uint64_t num_clients) {
+    const std::uint64_t each = aggregation::ClientStates::bytes_each(floats), seen = clients_seen(loaded.run, num_clients);
+    if (aggregation::lies_in_memory(folder))
         throw loaded.source->error(
-            loaded.run.keeps_residual() ? "upload" : "strategy.name",
-            fmt::format(
-                "{} keeps {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({}), and twice "
-                "that while a run is taken up again; {} bytes ({}) are available; use fewer clients or rounds, a smaller model "
-                "or {}",
-                loaded.run.keeps_residual() ? "'error_feedback'" : fmt::format("strategy '{}'", loaded.run.strategy.name), each,
-                human_bytes(each), seen, seen * each, human_bytes(seen * each), available, human_bytes(available),
-                loaded.run.keeps_residual() ? "leave it out" : "another strategy"));
-    return aggregation::ClientStates::create(num_clients, layout.num_trainable());
+            "client_state", fmt::format("{} lies in memory itself (tmpfs), and so would a file there; write memory, or put the "
+                                        "run's folder on a disk: --out",
+                                        folder.string()));
+    if (const std::uint64_t free = aggregation::free_disk_bytes(folder); seen > free / each)
+        throw loaded.source->error(
+            "client_state",
+            fmt::format("{}; on the disk of {} {} bytes ({}) are free; make room there, put the run's folder on another one "
+                        "(--out), or use fewer clients or rounds, a smaller model or {}",
+                        what_is_kept(loaded.run, each, seen), folder.string(), free, human_bytes(free),
+                        who_keeps(loaded.run).instead));
+    return blame(loaded, "client_state", [&] {
+        try {
+            return aggregation::ClientStates::create_in(folder, num_clients, floats);
+        } catch (const Fault& fault) {
+            throw ConfigError(fmt::format("{}; write memory, or put the run's folder elsewhere: --out", fault.what()));
+        }
+    });
+}
+
+}  // namespace
+
+aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Layout& layout,
+                                             std::uint64_t num_clients, const Ranks& ranks,
+                                             const std::filesystem::path& folder) {
+    if (!loaded.run.keeps_client_state()) return {};
+    const std::uint64_t floats = layout.num_trainable();
+    if (loaded.run.client_state == "file" && !folder.empty())
+        return make_states_in(existing_folder(folder), loaded, floats, num_clients);
+    const std::uint64_t each = aggregation::ClientStates::bytes_each(floats), seen = clients_seen(loaded.run, num_clients);
+    const std::uint64_t available = this_machine().available_memory;
+    if (loaded.run.client_state == "memory" && seen > available / (ranks.is_alone() ? 1 : 2) / each)
+        throw loaded.source->error(
+            who_keeps(loaded.run).key,
+            fmt::format("{}{}; {} bytes ({}) of memory are available; use fewer clients or rounds, a smaller model or {}, or "
+                        "have it on the disk of the run's folder: client_state: file",
+                        what_is_kept(loaded.run, each, seen),
+                        ranks.is_alone() ? "" : ", and twice that while ranks take a run up again", available,
+                        human_bytes(available), who_keeps(loaded.run).instead));
+    return aggregation::ClientStates::create(num_clients, floats);
 }
 
 clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& model, const aggregation::Layout& layout) {

@@ -8,10 +8,12 @@
 #include "clients/models/catalog.h"
 #include "clients/models/cut.h"
 #include "sim/config/config.h"
+#include "sim/ranks/ranks.h"
 #include "sim/round/mode.h"
 #include "sim/round/slot_plan.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -27,10 +29,15 @@ aggregation::Layout what_travels(const RunConfig& run, const aggregation::Layout
 /// Of what clients keep, once all are seen that can be; 0: nothing.
 std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Layout& layout, std::uint64_t num_clients);
 
-/// For what clients keep; for nothing where they keep nothing. Throws ConfigError where all that the run may come to does not
-/// fit twice: a run that is taken up again reads its checkpoint beside it.
+/// The folder itself, or the nearest one above it that is there: on whose disk a run in `folder` keeps what its clients do. Empty for an empty one.
+std::filesystem::path existing_folder(const std::filesystem::path& folder);
+
+/// For what clients keep; for nothing where they keep nothing. Where the config wants a file and `folder`, the run's, is known, on its disk. Throws
+/// ConfigError where all that the run may come to does not fit; in memory, with several ranks, it has to fit twice: where such a run is taken up
+/// again, its checkpoint lies beside it.
 aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Layout& layout,
-                                             std::uint64_t num_clients);
+                                             std::uint64_t num_clients, const Ranks& ranks,
+                                             const std::filesystem::path& folder);
 
 /// Where the mode cuts the model; nowhere in the others. Throws ConfigError for a layer that it has not.
 clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& model, const aggregation::Layout& layout);

@@ -24,7 +24,7 @@ constexpr std::int64_t kManyClients = 32;
 /// The cohort arrives as a whole, and nobody looks at single updates.
 bool may_share(const RunConfig& run) {
     return run.waits_for_all() && !aggregation::aggregator_spec(run.strategy.parts.aggregator.name).single_updates &&
-           !run.client_state();
+           !run.keeps_client_state();
 }
 
 }  // namespace

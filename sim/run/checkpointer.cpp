@@ -99,7 +99,10 @@ void Checkpointer::write() {
     const CheckpointOfRun checkpoint = checkpoint_of(run_, reporter_.progress(), tables);
     write_file(checkpoint_path(folder_->path(), run_.server.round), [&](const WritePart& write_part) {
         write_part(checkpoint.pieces.head);
-        for (const std::string_view piece : checkpoint.pieces.data) write_part(piece);
+        for (const std::string_view piece : checkpoint.pieces.data) {
+            write_part(piece);
+            run_.client_states.let_go(piece);
+        }
     });
     newest_ = run_.server.round;
     remove_others();

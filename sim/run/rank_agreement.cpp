@@ -55,18 +55,21 @@ bool may_differ(const ConfigChange& change) {
 /// A file of this process alone, for what is read by its path.
 class OwnFile {
 public:
-    explicit OwnFile(const std::string& content) : descriptor_(memfd_create("fedhive-from-rank-0", MFD_CLOEXEC)) {
+    OwnFile() : descriptor_(memfd_create("fedhive-from-rank-0", MFD_CLOEXEC)) {
         if (descriptor_ < 0) throw Fault("no memory for what rank 0 has sent (memfd_create)");
-        for (std::size_t written = 0; written < content.size();) {
-            const ssize_t more = write(descriptor_, content.data() + written, content.size() - written);
-            if (more <= 0) throw Fault(fmt::format("no memory for {} bytes that rank 0 has sent", content.size()));
-            written += static_cast<std::size_t>(more);
-        }
     }
     ~OwnFile() { close(descriptor_); }
     OwnFile(const OwnFile&) = delete;
     OwnFile& operator=(const OwnFile&) = delete;
     std::string path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
+
+    void append(std::string_view content) const {
+        while (!content.empty()) {
+            const ssize_t written = write(descriptor_, content.data(), content.size());
+            if (written <= 0) throw Fault(fmt::format("no memory for {} bytes that rank 0 has sent", content.size()));
+            content.remove_prefix(static_cast<std::size_t>(written));
+        }
+    }
 
 private:
     int descriptor_;
@@ -80,11 +83,26 @@ std::string for_others(const Resumption& found) {
     bytes.put_text(found.data_fingerprint);
     bytes.put_text(to_yaml(found.loaded.run));
     bytes.put(found.from.has_value());
-    if (found.from) bytes.put_text(*found.from->state.content);
     return bytes.take();
 }
 
-Resumption from_rank_0(const std::string& text) {
+/// The part of a file that rank 0 has, to all ranks.
+std::string pass_on(Ranks& ranks, std::string_view part) {
+    return ranks.all_gather(std::string(part), {.seconds = kPatience})[0];
+}
+
+/// In parts, so that nobody holds the file and a copy; an empty one is its end.
+void send_file(Ranks& ranks, const OpenState& file) {
+    pass_on(ranks, file.head());
+    file.read_data([&](std::string_view part) { pass_on(ranks, part); });
+    pass_on(ranks, "");
+}
+
+void receive_file(Ranks& ranks, const OwnFile& to) {
+    for (std::string part = pass_on(ranks, ""); !part.empty(); part = pass_on(ranks, "")) to.append(part);
+}
+
+Resumption from_rank_0(Ranks& ranks, const std::string& text) {
     Resumption found;
     BytesReader bytes(text);
     found.folder = "rank 0's folder";
@@ -92,10 +110,12 @@ Resumption from_rank_0(const std::string& text) {
     found.over = bytes.get<bool>();
     found.point.round = bytes.get<std::int64_t>();
     found.data_fingerprint = bytes.get_text();
-    const OwnFile config(bytes.get_text());
+    const OwnFile config;
+    config.append(bytes.get_text());
     found.loaded = load_config(config.path());
     if (bytes.get<bool>()) {
-        const OwnFile checkpoint(bytes.get_text());
+        const OwnFile checkpoint;
+        receive_file(ranks, checkpoint);
         found.from = read_checkpoint(checkpoint.path());
     }
     return found;
@@ -171,7 +191,9 @@ std::string describe_ranks(const Experiment& run) {
 Resumption share_resumption(Ranks& ranks, std::optional<Resumption> found) {
     if (ranks.is_alone()) return std::move(*found);
     const std::string text = ranks.all_gather(found ? for_others(*found) : "", {.seconds = kPatience})[0];
-    return found ? std::move(*found) : from_rank_0(text);
+    if (!found) return from_rank_0(ranks, text);
+    if (found->from) send_file(ranks, found->from->state);
+    return std::move(*found);
 }
 
 }  // namespace fedhive::sim

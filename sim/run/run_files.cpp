@@ -140,7 +140,7 @@ fs::path make_default_run_folder(const std::string& name) {
     localtime_r(&now, &parts);
     std::array<char, 32> date{};
     std::strftime(date.data(), date.size(), "%Y%m%d-%H%M%S", &parts);
-    const fs::path folder = fs::path("results") / "runs" / fmt::format("{}-{}", name, date.data());
+    const fs::path folder = kRunsFolder / fmt::format("{}-{}", name, date.data());
     std::error_code error;
     fs::create_directories(folder.parent_path(), error);
     // Two runs may start within one second: whoever creates the folder has it.

@@ -10,6 +10,9 @@
 
 namespace fedhive::sim {
 
+/// Where runs go that are not told otherwise.
+inline const std::filesystem::path kRunsFolder = std::filesystem::path("results") / "runs";
+
 /// Creates results/runs/<name>-<date>-<time>, or that with -2, -3, … where another run has it.
 std::filesystem::path make_default_run_folder(const std::string& name);
 

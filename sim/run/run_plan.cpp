@@ -187,7 +187,9 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
                                    ? ""
                                    : fmt::format(", {} of it on the GPU too", human_bytes(data.example_bytes()));
     const std::uint64_t kept = client_state_bytes(config, run.layout, data.num_clients);
-    const std::string kept_by_clients = kept == 0 ? "" : fmt::format(" · kept by clients up to {}", human_bytes(kept));
+    const std::string kept_by_clients = kept == 0 ? ""
+                                                  : fmt::format(" · kept by clients up to {}{}", human_bytes(kept),
+                                                                run.client_states.lies_in_file() ? " in a file" : "");
     text += fmt::format("memory      arena {} in {} slots · data {}{}{}{}\n", human_bytes(run.arena->geometry().total_bytes()),
                         run.arena->geometry().num_slots, human_bytes(data.total_bytes()), on_gpu, kept_by_clients, each);
     text += fmt::format("folder      {}\n", folder);

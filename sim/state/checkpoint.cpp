@@ -1,15 +1,14 @@
 #include "sim/state/checkpoint.h"
 
 #include "aggregation/base/error.h"
-#include "aggregation/base/input_file.h"
 #include "aggregation/base/sha256.h"
 #include "sim/record/table_cells.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -27,14 +26,13 @@ constexpr std::string_view kClient = "client.";
 /// Before the hash's digits in the header; a quote inside a value is escaped there, so nothing else looks like it.
 constexpr std::string_view kHashKey = R"("sha256":")";
 
-/// Of the whole file with the digits at `digits` as zeros.
-std::string hash_around(std::string_view content, std::size_t digits) {
+/// Of the whole file with the digits at `digits`, in its head, as zeros.
+std::string hash_around(const OpenState& state, std::size_t digits) {
+    std::string head = state.head();
+    head.replace(digits, kHashDigits, kHashDigits, '0');
     Sha256 hash;
-    const std::string zeros(kHashDigits, '0');
-    hash.update(content.data(), digits);
-    hash.update(zeros.data(), zeros.size());
-    const std::string_view rest = content.substr(digits + kHashDigits);
-    hash.update(rest.data(), rest.size());
+    hash.update(head.data(), head.size());
+    state.read_data([&](std::string_view part) { hash.update(part.data(), part.size()); });
     return hash.hex_digest();
 }
 
@@ -72,7 +70,7 @@ std::array<std::pair<const char*, TableEnd>, 4> named(const TablePositions& tabl
              {"fairness_csv", tables.fairness}}};
 }
 
-std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint) {
+std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint, std::size_t keepers) {
     const auto text = [](const auto& value) { return fmt::format("{}", value); };
     const Progress& progress = checkpoint.progress;
     std::map<std::string, std::string> metadata{
@@ -93,6 +91,7 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint) {
         {"failures", to_json(progress.failures).dump()},
         {"now_s", text(checkpoint.now_s)},
         {"in_flight", to_json(checkpoint.in_flight).dump()},
+        {"keepers", text(keepers)},
     };
     for (const auto& [name, end] : named(checkpoint.tables)) {
         metadata[std::string(name) + "_bytes"] = text(end.bytes);
@@ -214,16 +213,26 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
     return checkpoint;
 }
 
-StateFile read_file(const std::filesystem::path& file) {
+/// What `read` gives; what is wrong with the file makes it a damaged checkpoint.
+template <typename Read>
+auto undamaged(const Read& read) {
     try {
-        return read_state(file);
-    } catch (const FileError& error) {
-        // Whole, as far as can be seen: the one before would not fit either.
-        if (error.problem == FileProblem::TooLarge) throw;
-        throw DamagedCheckpoint(error.what());
+        return read();
     } catch (const ConfigError& error) {
         throw DamagedCheckpoint(error.what());
     }
+}
+
+/// A client that is lost would read as one that has kept nothing. Checkpoints from before they were counted are believed.
+void check_keepers(const OpenState& state, const MetadataReader& metadata) {
+    if (!metadata.has("keepers")) return;
+    const auto written = metadata.number<std::uint64_t>("keepers");
+    const auto found =
+        static_cast<std::uint64_t>(std::count_if(state.tensors().begin(), state.tensors().end(),
+                                                 [](const TensorPlace& tensor) { return tensor.name.starts_with(kClient); }));
+    if (found != written)
+        metadata.fail(fmt::format("holds what {} clients keep, and says that {} do: tensors '{}<id>' are missing or too many",
+                                  found, written, kClient));
 }
 
 }  // namespace
@@ -262,42 +271,45 @@ std::string base_name(std::uint64_t version) { return fmt::format("base.{}", ver
 StatePieces encode_checkpoint(const Checkpoint& checkpoint, const Layout& layout, std::span<const NamedVector> vectors,
                               const aggregation::ClientStates& states) {
     std::vector<Tensor> tensors = tensors_of(layout, vectors);
-    for (const std::uint64_t client : states.keepers())
+    const std::vector<std::uint64_t> keepers = states.keepers();
+    for (const std::uint64_t client : keepers)
         tensors.push_back({fmt::format("{}{}", kClient, client),
                            "F32",
                            {states.floats()},
                            {reinterpret_cast<const char*>(states.of(client).data), states.floats() * sizeof(float)}});
-    StatePieces pieces = state_pieces(tensors, metadata_of(checkpoint));
+    StatePieces pieces = state_pieces(tensors, metadata_of(checkpoint, keepers.size()));
     const std::size_t key = pieces.head.find(kHashKey);
     FEDHIVE_CHECK(key != std::string::npos, "a state file's header without the hash's key");
     Sha256 hash;  // the digits' place holds zeros
     hash.update(pieces.head.data(), pieces.head.size());
-    for (const std::string_view piece : pieces.data) hash.update(piece.data(), piece.size());
+    for (const std::string_view piece : pieces.data) {
+        hash.update(piece.data(), piece.size());
+        states.let_go(piece);
+    }
     pieces.head.replace(key + kHashKey.size(), kHashDigits, hash.hex_digest());
     return pieces;
 }
 
 CheckpointFile read_checkpoint(const std::filesystem::path& file) {
-    CheckpointFile result;
-    result.path = file;
-    result.state = read_file(file);
-    const std::string& content = *result.state.content;
-    const MetadataReader metadata(result.state.metadata, file.string());
+    const OpenState state = undamaged([&] { return OpenState(file); });
+    const MetadataReader metadata(state.metadata(), file.string());
     const std::string& hash = metadata.text("sha256");
-    const std::size_t key = content.find(std::string(kHashKey) + hash);
-    if (hash.size() != kHashDigits || key == std::string::npos || hash_around(content, key + kHashKey.size()) != hash)
+    const std::size_t key = state.head().find(std::string(kHashKey) + hash);
+    if (hash.size() != kHashDigits || key == std::string::npos ||
+        undamaged([&] { return hash_around(state, key + kHashKey.size()); }) != hash)
         metadata.fail("its bytes do not give the sha256 that it names");
     const int format = metadata.number<int>("format");
     if (format != kCheckpointFormat)
         throw ConfigError(
             fmt::format("{}: has checkpoint format {}, this fedhive reads {}; resume with the fedhive that wrote it",
                         file.string(), format, kCheckpointFormat));
-    result.checkpoint = read_metadata(metadata);
-    return result;
+    check_keepers(state, metadata);
+    return {.path = file, .checkpoint = read_metadata(metadata), .state = state};
 }
 
 void read_client_states(const CheckpointFile& file, aggregation::ClientStates& states) {
-    for (const Tensor& tensor : file.state.tensors) {
+    std::vector<float> state(states.floats());
+    for (const TensorPlace& tensor : file.state.tensors()) {
         if (!tensor.name.starts_with(kClient)) continue;
         const std::string_view digits = std::string_view(tensor.name).substr(kClient.size());
         std::uint64_t client = 0;
@@ -309,8 +321,7 @@ void read_client_states(const CheckpointFile& file, aggregation::ClientStates& s
                 fmt::format("{}: '{}' of type {} and shape [{}] does not fit a run whose {} clients keep {} floats each",
                             file.path.string(), tensor.name, tensor.dtype, fmt::join(tensor.shape, ","), states.clients(),
                             states.floats()));
-        std::vector<float> state(states.floats());
-        std::memcpy(state.data(), tensor.data.data(), state.size() * sizeof(float));
+        file.state.read(tensor, std::as_writable_bytes(std::span(state)));
         states.set(client, state);
     }
 }
@@ -319,12 +330,12 @@ std::vector<float> read_vector(const CheckpointFile& file, const std::string& na
     std::vector<float> vector(layout.num_floats(), 0.0F);
     for (const LayoutEntry& entry : layout.entries()) {
         const std::string full_name = name + "." + entry.name;
-        const Tensor* tensor = file.state.find(full_name);
+        const TensorPlace* tensor = file.state.find(full_name);
         const std::vector<std::uint64_t> shape(entry.shape.begin(), entry.shape.end());
         if (tensor == nullptr || tensor->dtype != "F32" || tensor->shape != shape)
             throw ConfigError(fmt::format("{}: has no tensor '{}' of type F32 and shape [{}]", file.path.string(), full_name,
                                           fmt::join(shape, ",")));
-        std::memcpy(vector.data() + entry.offset, tensor->data.data(), entry.size * sizeof(float));
+        file.state.read(*tensor, std::as_writable_bytes(std::span(vector).subspan(entry.offset, entry.size)));
     }
     return vector;
 }

@@ -6,6 +6,7 @@
 //              client.<id>                              F32, what a client keeps
 //   metadata   format, sha256                           at this place in every format, so that any fedhive can tell a damaged file from
 //                                                       one of another version
+//              keepers                                  how many clients keep something: as many tensors client.<id>
 //              round, version, config, …                text; numbers so that they are read back exactly
 //
 // The sampler has no state: its streams are keyed by the round. Not known here: when a checkpoint is written and which ones stay
@@ -103,19 +104,20 @@ struct DamagedCheckpoint : ConfigError {
     using ConfigError::ConfigError;
 };
 
+/// A whole one. Of its tensors nothing is in memory.
 struct CheckpointFile {
     std::filesystem::path path;
     Checkpoint checkpoint;
-    StateFile state;
+    OpenState state;
 };
 
-/// Throws DamagedCheckpoint, and ConfigError naming both versions for a whole file of another format. Both begin with the path.
+/// Reads all of it once, for its hash. Throws DamagedCheckpoint, and ConfigError naming both versions for a whole file of another format. Both begin with the path.
 CheckpointFile read_checkpoint(const std::filesystem::path& file);
 
 /// One vector of the file, [P], padding 0. Throws ConfigError when the file has no such vector of that layout.
 std::vector<float> read_vector(const CheckpointFile& file, const std::string& name, const aggregation::Layout& layout);
 
-/// Sets what the file's clients keep. Throws ConfigError for a client or a length that `states` has no room for.
+/// Sets what the file's clients keep, one after the other. Throws ConfigError for a client or a length that `states` has no room for.
 void read_client_states(const CheckpointFile& file, aggregation::ClientStates& states);
 
 }  // namespace fedhive::sim

@@ -103,8 +103,8 @@ std::vector<float> read_model(const std::filesystem::path& file, const Layout& l
         const Tensor wanted = tensor_of(entry, nullptr);
         const Tensor& tensor = *state.find(entry.name);
         if (tensor.dtype != wanted.dtype || tensor.shape != wanted.shape)
-            refuse(file, fmt::format("tensor '{}' is {}, the model wants {}", shown(tensor.name), type_and_shape(tensor),
-                                     type_and_shape(wanted)));
+            refuse(file, fmt::format("tensor '{}' is {}, the model wants {}", shown(tensor.name),
+                                     type_and_shape(tensor.dtype, tensor.shape), type_and_shape(wanted.dtype, wanted.shape)));
         std::memcpy(model.data() + entry.offset, tensor.data.data(), tensor.data.size());
     }
     return model;

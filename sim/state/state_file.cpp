@@ -1,7 +1,6 @@
 #include "sim/state/state_file.h"
 
 #include "aggregation/base/error.h"
-#include "aggregation/base/input_file.h"
 #include "aggregation/memory/shared_segment.h"
 #include "sim/state/state_header.h"
 
@@ -22,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the safetensors package's own limit
 constexpr std::size_t kMaxShown = 100;                  // characters of a name in a message
+constexpr std::size_t kPart = std::size_t{1} << 20;     // bytes read in one go
 constexpr std::size_t kBeginning = 16;                  // bytes that tell what a file is
 
 /// Bits of one element; nothing for a dtype that is not known.
@@ -42,13 +42,15 @@ std::optional<std::uint64_t> bits_of(std::string_view dtype) {
     return found->bits;
 }
 
-/// Why the data cannot be those of a tensor of that dtype and shape; empty when they can.
-std::string problem_of(const Tensor& tensor) {
-    const auto is = [&] { return fmt::format("tensor '{}' is {}", shown(tensor.name), type_and_shape(tensor)); };
+/// Why data of so many bytes cannot be those of a tensor of that dtype and shape; empty when they can.
+template <typename AnyTensor>
+std::string problem_of(const AnyTensor& tensor, std::uint64_t bytes) {
+    const auto is = [&] {
+        return fmt::format("tensor '{}' is {}", shown(tensor.name), type_and_shape(tensor.dtype, tensor.shape));
+    };
     std::uint64_t elements = 1;
     for (const std::uint64_t dimension : tensor.shape)
         if (__builtin_mul_overflow(elements, dimension, &elements)) return is() + ", more elements than can be counted";
-    const std::uint64_t bytes = tensor.data.size();
     const std::optional<std::uint64_t> bits = bits_of(tensor.dtype);
     std::uint64_t wanted_bits = 0;
     bool fits = false;
@@ -60,9 +62,10 @@ std::string problem_of(const Tensor& tensor) {
 }
 
 /// A name that stands twice, or nullptr.
-const std::string* name_given_twice(std::span<const Tensor> tensors) {
+template <typename Tensors>
+const std::string* name_given_twice(const Tensors& tensors) {
     std::vector<const std::string*> names;
-    for (const Tensor& tensor : tensors) names.push_back(&tensor.name);
+    for (const auto& tensor : tensors) names.push_back(&tensor.name);
     std::sort(names.begin(), names.end(), [](const auto* left, const auto* right) { return *left < *right; });
     const auto twice =
         std::adjacent_find(names.begin(), names.end(), [](const auto* left, const auto* right) { return *left == *right; });
@@ -83,6 +86,12 @@ void read_more(InputFile& input, std::string& content, std::uint64_t size) {
     if (size <= before) return;
     content.resize(size);
     content.resize(before + input.read(std::span(content).subspan(before)));
+}
+
+/// Fills `to`. A file that was longer when it was opened is one that breaks off.
+void read_all(InputFile& input, std::span<char> to) {
+    if (input.read(to) < to.size())
+        throw FileError(input.path(), FileProblem::Broken, "breaks off: it was longer when it was opened");
 }
 
 /// What a file that is no safetensors file may be instead, and how to make one of it; else the problem.
@@ -114,19 +123,21 @@ std::uint64_t check_beginning(std::string_view content, std::uint64_t size, cons
     return length;
 }
 
-std::string_view header_text(std::string_view content, const std::string& what) {
-    const std::string_view text = content.substr(sizeof(std::uint64_t), check_beginning(content, content.size(), what));
+/// Of a file of `size` bytes, of which `content` has the header at least.
+std::string_view header_text(std::string_view content, std::uint64_t size, const std::string& what) {
+    const std::string_view text = content.substr(sizeof(std::uint64_t), check_beginning(content, size, what));
     // nlohmann takes a zero byte for the end of the text.
     if (text.find('\0') != std::string_view::npos) refuse(what, "its header is not valid JSON: it has a zero byte");
     return text;
 }
 
-/// The tensors' ranges in order, each checked against the one before: together they are the whole of `data`.
-std::vector<Tensor> place_tensors(std::vector<HeaderTensor> entries, std::string_view data, const std::string& what) {
+/// The tensors' ranges in order, each checked against the one before: together they are the whole of `data_bytes`, which lie from `first` on.
+std::vector<TensorPlace> place_tensors(std::vector<HeaderTensor> entries, std::uint64_t first, std::uint64_t data_bytes,
+                                       const std::string& what) {
     std::sort(entries.begin(), entries.end(), [](const HeaderTensor& left, const HeaderTensor& right) {
         return std::pair(left.begin, left.end) < std::pair(right.begin, right.end);
     });
-    std::vector<Tensor> tensors;
+    std::vector<TensorPlace> tensors;
     tensors.reserve(entries.size());
     std::uint64_t end = 0;  // of the tensor before
     for (HeaderTensor& entry : entries) {
@@ -135,17 +146,28 @@ std::vector<Tensor> place_tensors(std::vector<HeaderTensor> entries, std::string
                    fmt::format("tensor '{}': its data_offsets {},{} {}", shown(entry.name), entry.begin, entry.end, problem));
         };
         if (entry.begin > entry.end) refuse_range("run backwards");
-        if (entry.end > data.size())
-            refuse_range(fmt::format("do not lie in the file, which has {} bytes of data", data.size()));
+        if (entry.end > data_bytes) refuse_range(fmt::format("do not lie in the file, which has {} bytes of data", data_bytes));
         if (entry.begin < end) refuse_range("overlap another tensor's");
         if (entry.begin > end) refuse_range(fmt::format("leave a hole after byte {}", end));
         end = entry.end;
-        tensors.push_back({std::move(entry.name), std::move(entry.dtype), std::move(entry.shape),
-                           data.substr(entry.begin, entry.end - entry.begin)});
-        if (const std::string problem = problem_of(tensors.back()); !problem.empty()) refuse(what, problem);
+        tensors.push_back({std::move(entry.name), std::move(entry.dtype), std::move(entry.shape), first + entry.begin,
+                           entry.end - entry.begin});
+        if (const std::string problem = problem_of(tensors.back(), tensors.back().bytes); !problem.empty())
+            refuse(what, problem);
     }
-    if (end != data.size()) refuse_rest(what, data.size() - end);
+    if (end != data_bytes) refuse_rest(what, data_bytes - end);
+    if (const std::string* twice = name_given_twice(tensors); twice != nullptr)
+        refuse(what, fmt::format("two tensors have the name '{}'", shown(*twice)));
     return tensors;
+}
+
+/// Up to the end of the header of a file that is `size` bytes long, and nothing that it only claims.
+std::string read_head(InputFile& input, const std::string& what) {
+    std::string head(kBeginning, '\0');
+    head.resize(input.read(head));
+    const std::uint64_t length = check_beginning(head, input.size(), what);
+    read_more(input, head, sizeof length + length);
+    return head;
 }
 
 /// Text as JSON. Throws Fault where it is not UTF-8.
@@ -177,12 +199,15 @@ std::string header_of(std::span<const Tensor> tensors, const std::map<std::strin
     return text;
 }
 
-}  // namespace
-
-const Tensor* StateFile::find(std::string_view name) const {
-    const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const Tensor& tensor) { return tensor.name == name; });
+template <typename AnyTensor>
+const AnyTensor* named(const std::vector<AnyTensor>& tensors, std::string_view name) {
+    const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto& tensor) { return tensor.name == name; });
     return found == tensors.end() ? nullptr : &*found;
 }
+
+}  // namespace
+
+const Tensor* StateFile::find(std::string_view name) const { return named(tensors, name); }
 
 std::string StatePieces::whole() const {
     std::size_t size = head.size();
@@ -199,7 +224,7 @@ StatePieces state_pieces(std::span<const Tensor> tensors, const std::map<std::st
     FEDHIVE_CHECK(twice == nullptr, "two tensors have the name '{}'", shown(*twice));
     StatePieces pieces;
     for (const Tensor& tensor : tensors) {
-        const std::string problem = problem_of(tensor);
+        const std::string problem = problem_of(tensor, tensor.data.size());
         FEDHIVE_CHECK(problem.empty() && tensor.name != kMetadata, "{} {}", shown(tensor.name), problem);
         pieces.data.push_back(tensor.data);
     }
@@ -218,36 +243,62 @@ std::string encode_state(std::span<const Tensor> tensors, const std::map<std::st
 StateFile decode_state(std::string content, const std::string& what) {
     StateFile state;
     state.content = std::make_shared<const std::string>(std::move(content));
-    const std::string_view text = header_text(*state.content, what);
+    const std::string_view whole = *state.content, text = header_text(whole, whole.size(), what);
     StateHeader header = parse_state_header(text, what);
-    const std::string_view data = std::string_view(*state.content).substr(sizeof(std::uint64_t) + text.size());
+    const std::uint64_t first = sizeof(std::uint64_t) + text.size();
     state.metadata = std::move(header.metadata);
-    state.tensors = place_tensors(std::move(header.tensors), data, what);
-    if (const std::string* twice = name_given_twice(state.tensors); twice != nullptr)
-        refuse(what, fmt::format("two tensors have the name '{}'", shown(*twice)));
+    for (TensorPlace& place : place_tensors(std::move(header.tensors), first, whole.size() - first, what))
+        state.tensors.push_back(
+            {std::move(place.name), std::move(place.dtype), std::move(place.shape), whole.substr(place.begin, place.bytes)});
     return state;
 }
 
 StateFile read_state(const std::filesystem::path& file) {
     const std::string what = file.string();
     InputFile input(file);
-    std::string content(kBeginning, '\0');
-    content.resize(input.read(content));
+    std::string content = read_head(input, what);
     // Before all of it is taken into memory: a file of another kind, one with a hole at its end, may have any size.
-    const std::uint64_t length = check_beginning(content, input.size(), what);
-    read_more(input, content, sizeof length + length);
     if (content.size() < input.size()) {
         std::uint64_t end = 0;
-        for (const HeaderTensor& tensor : parse_state_header(header_text(content, what), what).tensors)
+        for (const HeaderTensor& tensor : parse_state_header(header_text(content, input.size(), what), what).tensors)
             end = std::max(end, tensor.end);
-        if (const std::uint64_t data = input.size() - sizeof length - length; end < data) refuse_rest(what, data - end);
+        if (const std::uint64_t data = input.size() - content.size(); end < data) refuse_rest(what, data - end);
     }
     input.read_rest(content, aggregation::available_memory_bytes());
     return decode_state(std::move(content), what);
 }
 
-std::string type_and_shape(const Tensor& tensor) {
-    return fmt::format("{} [{}]", shown(tensor.dtype), shown(fmt::format("{}", fmt::join(tensor.shape, ","))));
+OpenState::OpenState(const std::filesystem::path& file) : file_(std::make_shared<InputFile>(file)) {
+    const std::string what = file.string();
+    head_ = read_head(*file_, what);
+    const std::string_view text = header_text(head_, file_->size(), what);
+    StateHeader header = parse_state_header(text, what);
+    head_.resize(sizeof(std::uint64_t) + text.size());  // a short one was read with data behind it
+    metadata_ = std::move(header.metadata);
+    tensors_ = place_tensors(std::move(header.tensors), head_.size(), file_->size() - head_.size(), what);
+}
+
+const TensorPlace* OpenState::find(std::string_view name) const { return named(tensors_, name); }
+
+void OpenState::read(const TensorPlace& tensor, std::span<std::byte> to) const {
+    FEDHIVE_CHECK_EQ(to.size(), tensor.bytes);
+    file_->seek(tensor.begin);
+    read_all(*file_, {reinterpret_cast<char*>(to.data()), to.size()});
+}
+
+void OpenState::read_data(const std::function<void(std::string_view part)>& take) const {
+    std::string part(kPart, '\0');
+    file_->seek(head_.size());
+    for (std::uint64_t left = file_->size() - head_.size(); left > 0;) {
+        const std::span<char> next(part.data(), std::min<std::uint64_t>(left, part.size()));
+        read_all(*file_, next);
+        take({next.data(), next.size()});
+        left -= next.size();
+    }
+}
+
+std::string type_and_shape(const std::string& dtype, const std::vector<std::uint64_t>& shape) {
+    return fmt::format("{} [{}]", shown(dtype), shown(fmt::format("{}", fmt::join(shape, ","))));
 }
 
 std::string shown(std::string_view text) {

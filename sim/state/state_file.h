@@ -3,8 +3,12 @@
 // Source: the format section of the README of https://github.com/huggingface/safetensors.
 #pragma once
 
+#include "aggregation/base/input_file.h"
+
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -20,6 +24,15 @@ struct Tensor {
     std::string dtype;                 // as safetensors names it: F32, F64, I64, U64, U8, …
     std::vector<std::uint64_t> shape;  // row major; empty: a single value
     std::string_view data;
+};
+
+/// Where a file has a tensor.
+struct TensorPlace {
+    std::string name;
+    std::string dtype;
+    std::vector<std::uint64_t> shape;
+    std::uint64_t begin = 0;  // bytes from the beginning of the file
+    std::uint64_t bytes = 0;
 };
 
 /// What a file holds. Moving or copying it keeps the tensors' views valid.
@@ -58,8 +71,36 @@ StateFile decode_state(std::string content, const std::string& what);
 /// decode_state of a file. Throws ConfigError too where it is missing, cannot be read or is not a regular file.
 StateFile read_state(const std::filesystem::path& file);
 
+/// A file of which only the header is in memory; the rest is read where it is asked for. It is kept open: whoever renames or removes it does no harm.
+class OpenState {
+public:
+    /// The header, as strictly as by decode_state. Throws ConfigError that begins with the path, for what read_state refuses, too.
+    explicit OpenState(const std::filesystem::path& file);
+
+    const std::map<std::string, std::string>& metadata() const { return metadata_; }
+    const std::vector<TensorPlace>& tensors() const { return tensors_; }  // in the order of their data
+
+    /// The tensor of that name, or nullptr. Looks at one after the other.
+    const TensorPlace* find(std::string_view name) const;
+
+    /// The header and, before it, its length.
+    const std::string& head() const { return head_; }
+
+    /// What the tensor holds: `to` has its bytes. Throws ConfigError with the path where the file breaks off or cannot be read.
+    void read(const TensorPlace& tensor, std::span<std::byte> to) const;
+
+    /// All behind the head, in parts of 1 MiB at most, in order. Throws as read().
+    void read_data(const std::function<void(std::string_view part)>& take) const;
+
+private:
+    std::shared_ptr<InputFile> file_;
+    std::string head_;
+    std::map<std::string, std::string> metadata_;
+    std::vector<TensorPlace> tensors_;
+};
+
 /// For messages: "F32 [10,20]", and a name or another text of the file, cut and without control characters.
-std::string type_and_shape(const Tensor& tensor);
+std::string type_and_shape(const std::string& dtype, const std::vector<std::uint64_t>& shape);
 std::string shown(std::string_view text);
 
 }  // namespace fedhive::sim

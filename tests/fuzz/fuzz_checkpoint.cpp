@@ -1,9 +1,9 @@
 // The reader of checkpoints. Nobody guesses a SHA-256, so each input is read twice: as it is, and with the hash made right.
 #include "aggregation/base/error.h"
-#include "aggregation/base/sha256.h"
 #include "sim/state/checkpoint.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/memory_file.h"
+#include "tests/support/right_hash.h"
 
 using namespace fedhive;
 
@@ -16,18 +16,6 @@ aggregation::Layout small_layout() {
     layout.add("fc.bias", {2});
     layout.add("scale", {});
     return layout;
-}
-
-/// Puts the hash that the bytes give where the first one stands.
-std::string with_right_hash(std::string content) {
-    constexpr std::string_view kKey = R"("sha256":")";
-    constexpr std::size_t kDigits = 64;
-    const std::size_t key = content.find(kKey);
-    if (key == std::string::npos || content.size() - key - kKey.size() < kDigits) return content;
-    content.replace(key + kKey.size(), kDigits, std::string(kDigits, '0'));
-    Sha256 hash;
-    hash.update(content.data(), content.size());
-    return content.replace(key + kKey.size(), kDigits, hash.hex_digest());
 }
 
 /// What is accepted can be written again, and is then read as the same.
@@ -58,6 +46,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const fuzz::MemoryFile file;
     const std::string content(reinterpret_cast<const char*>(data), size);
     read(content, file);
-    read(with_right_hash(content), file);
+    read(testing::with_right_hash(content), file);
     return 0;
 }

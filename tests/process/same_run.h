@@ -1,9 +1,11 @@
 // Two runs' folders, compared as a user would: what does not depend on time must be the same, byte for byte.
 #pragma once
 
+#include "sim/state/state_file.h"
 #include "tests/process/csv_rows.h"
 
 #include <set>
+#include <span>
 
 namespace fedhive::testing {
 
@@ -49,6 +51,13 @@ inline void check_no_leftovers(const std::filesystem::path& run) {
         CHECK_MESSAGE(!name.ends_with(".part"), name);
         CHECK(name != ".lock");
     }
+}
+
+/// What a tensor of a checkpoint holds.
+inline std::string bytes_of(const sim::OpenState& state, const sim::TensorPlace& tensor) {
+    std::string bytes(tensor.bytes, '\0');
+    state.read(tensor, std::as_writable_bytes(std::span(bytes)));
+    return bytes;
 }
 
 /// `run` was cut somewhere and has finished; `whole` never was.

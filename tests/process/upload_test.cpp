@@ -123,7 +123,7 @@ TEST_SUITE("Upload") {
             std::vector<std::string> kept;
             for (const char* client : {"client.0", "client.1"}) {
                 REQUIRE(file.state.find(client) != nullptr);
-                kept.emplace_back(file.state.find(client)->data);
+                kept.push_back(bytes_of(file.state, *file.state.find(client)));
             }
             return kept;
         };

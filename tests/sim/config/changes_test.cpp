@@ -54,11 +54,25 @@ TEST_CASE("DevicesMayNotChange") {
 }
 
 TEST_CASE("KeysThatMayChangeAreThoseThatCannotChangeWhatIsDone") {
-    CHECK(keys_that_may_change() == std::vector<std::string>{"rounds", "workers", "mps", "data.root", "data.train", "data.test",
-                                                             "model.file", "training.clients_per_slot", "training.graph",
-                                                             "stop.test_accuracy", "stop.test_top5_accuracy", "stop.test_mse",
-                                                             "stop.test_mae", "stop.test_perplexity", "failures.policy",
-                                                             "failures.attempts", "failures.deadline_s", "checkpoint.every",
+    CHECK(keys_that_may_change() == std::vector<std::string>{"rounds",
+                                                             "workers",
+                                                             "mps",
+                                                             "client_state",
+                                                             "data.root",
+                                                             "data.train",
+                                                             "data.test",
+                                                             "model.file",
+                                                             "training.clients_per_slot",
+                                                             "training.graph",
+                                                             "stop.test_accuracy",
+                                                             "stop.test_top5_accuracy",
+                                                             "stop.test_mse",
+                                                             "stop.test_mae",
+                                                             "stop.test_perplexity",
+                                                             "failures.policy",
+                                                             "failures.attempts",
+                                                             "failures.deadline_s",
+                                                             "checkpoint.every",
                                                              "checkpoint.keep"});
 }
 

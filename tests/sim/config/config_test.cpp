@@ -104,7 +104,8 @@ TEST_CASE("KeysLeftOutHaveTheirDefaults") {
 
 TEST_CASE("EveryKeyIsRead") {
     const RunConfig run = loaded(
-        "name: n\nseed: 18446744073709551615\nrounds: 2\ndevice: cpu\nworkers: 0\nmps: off\nthreads: 3\nclock: virtual\nseeds: "
+        "name: n\nseed: 18446744073709551615\nrounds: 2\ndevice: cpu\nworkers: 0\nmps: off\nthreads: 3\nclient_state: "
+        "file\nclock: virtual\nseeds: "
         "{data: 0, partition: 18446744073709551615, model: 3, sampling: 4, training: 5}\n"
         "data:\n  format: idx\n  root: /r\n  classes: 7\n  shared: rank0\n  normalize: {mean: [0.25, -1], std: [0.5, 2]}\n"
         "  augment: {crop_padding: 4, flip: horizontal}\n"
@@ -124,7 +125,8 @@ TEST_CASE("EveryKeyIsRead") {
         "  link: {distribution: lognormal, sigma: 0.25, upload: 16, download: 64}\n"
         "  availability: {scheme: probability, probability: 0.5, period_s: 8}\n");
     CHECK_EQ(dump(run),
-             "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nmps off\nthreads 3\nclock virtual\ntask "
+             "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nmps off\nthreads 3\nclient_state file\nclock "
+             "virtual\ntask "
              "classification\n"
              "seeds {\ndata 0\npartition 18446744073709551615\nmodel 3\nsampling 4\ntraining 5\n}\n"
              "data {\nformat idx\nroot /r\nclasses 7\nshared rank0\nnormalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n"
@@ -245,7 +247,8 @@ TEST_CASE("CohortSize") {
 TEST_CASE("ResolvedFormToTheLetter") {
     CHECK_EQ(
         to_yaml(loaded(kMinimal + "strategy: {name: fedadam}\nstop: {test_accuracy: 0.9}\n", {"training.participation=0.5"})),
-        "name: c\nseed: 1\nrounds: 10\ndevice: auto\nworkers: auto\nmps: auto\nthreads: 1\nclock: virtual\ntask: "
+        "name: c\nseed: 1\nrounds: 10\ndevice: auto\nworkers: auto\nmps: auto\nthreads: 1\nclient_state: memory\nclock: "
+        "virtual\ntask: "
         "classification\n\n"
         "data:\n    format: glyphs\n    num_train: 6000\n    num_test: 1000\n    augment: {crop_padding: 0, flip: none}\n    "
         "skew: {rotation: none, noise: 0}\n    "

@@ -23,7 +23,8 @@ TEST_CASE("UnknownKeys") {
             {"batch_size: 3\n", "c.yaml:7: batch_size: unknown key; did you mean 'training.batch_size'?"},
             {"stop: {zzz: 3}\n", "c.yaml:7: stop.zzz: unknown key; known keys: test_accuracy, test_top5_accuracy"},
             {"zzz: 3\n",
-             "c.yaml:7: zzz: unknown key; known keys: name, seed, rounds, device, workers, mps, threads, clock, task, seeds, "
+             "c.yaml:7: zzz: unknown key; known keys: name, seed, rounds, device, workers, mps, threads, client_state, clock, "
+             "task, seeds, "
              "data, "
              "model, "
              "training, strategy, upload, mode, evaluation, stop, failures, checkpoint, faults, devices"},
@@ -270,7 +271,8 @@ TEST_CASE("KeysOfAnotherChoice") {
           "weighting, local, aggregator, server, server_lr"},
          {"clock: wall\ndevices:\n  compute: {seconds_per_example: 0}\n",
           "c.yaml:8: devices: 'devices' belongs to clock 'virtual'; the clock here is 'wall'; known keys: name, seed, rounds, "
-          "device, workers, mps, threads, clock, arrivals, task, seeds, data, model, training, strategy, upload, mode, "
+          "device, workers, mps, threads, client_state, clock, arrivals, task, seeds, data, model, training, strategy, upload, "
+          "mode, "
           "evaluation, "
           "stop, "
           "failures, "

@@ -2,6 +2,7 @@
 #include "sim/config/fields.h"
 #include "sim/modes/mode_spec.h"
 #include "tests/sim/config/config_files.h"
+#include "tests/support/places.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -221,6 +222,29 @@ TEST_CASE("PartsAreTheStrategysOwnOrOthersWithTheirKeys") {
     CHECK_EQ(error_of(kMinimal + "strategy: {local: scaffold}\n"),
              "c.yaml: strategy.weighting: local rule 'scaffold' keeps the mean of what its clients keep, all alike; allowed: "
              "uniform");
+}
+
+TEST_CASE("QuickstartRunsByEveryStrategyThatItsNameAloneAsksFor") {
+    const std::filesystem::path quickstart = fedhive::testing::source_folder() / "configs/quickstart.yaml";
+    const auto loads = [&](const StrategySpec& spec, const std::vector<std::string>& more) {
+        std::vector<std::string> overrides{"strategy.name=" + spec.name};
+        overrides.insert(overrides.end(), more.begin(), more.end());
+        const RunConfig run = load_config(quickstart, overrides).run;
+        CHECK(run.strategy.name == spec.name);
+        CHECK(run.strategy.parts.aggregator.name == spec.aggregator);
+    };
+    for (const StrategySpec& spec : strategy_catalog()) {
+        CAPTURE(spec.name);
+        if (!local_rule_spec(spec.local).client_state) {
+            loads(spec, {});
+            continue;
+        }
+        // What clients keep is of plain SGD, and all alike: two of the quickstart's values are others, each told by its key.
+        CHECK_THROWS_WITH_AS(loads(spec, {}), doctest::Contains("training.optimizer.momentum: "), ConfigError);
+        CHECK_THROWS_WITH_AS(loads(spec, {"training.optimizer.momentum=0"}), doctest::Contains("strategy.weighting: "),
+                             ConfigError);
+        loads(spec, {"training.optimizer.momentum=0", "strategy.weighting=uniform"});
+    }
 }
 
 TEST_CASE("WeightingIsExamplesOrUniform") {

@@ -1,11 +1,12 @@
 #include "sim/state/checkpoint.h"
 
-#include "aggregation/base/sha256.h"
 #include "sim/record/durable_file.h"
+#include "tests/support/right_hash.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -62,9 +63,9 @@ struct Written {
     std::vector<float> velocity = numbers(layout, -8.0F);
     std::string content;
 
-    explicit Written(const Checkpoint& checkpoint = some_checkpoint()) {
+    explicit Written(const Checkpoint& checkpoint = some_checkpoint(), const aggregation::ClientStates& states = {}) {
         const std::vector<NamedVector> vectors{{"model", model}, {"server.velocity", velocity}};
-        content = encode_checkpoint(checkpoint, layout, vectors).whole();
+        content = encode_checkpoint(checkpoint, layout, vectors, states).whole();
         write_file(file, content);
     }
 
@@ -80,16 +81,19 @@ struct Written {
     }
 };
 
+/// Of twelve clients the third and the last keep three floats each.
+aggregation::ClientStates some_states() {
+    auto states = aggregation::ClientStates::create(12, 3);
+    states.set(2, std::vector<float>{1.0F, 2.0F, 3.0F});
+    states.set(11, std::vector<float>{-4.0F, 5.0F, 0.5F});
+    return states;
+}
+
 /// Puts `to` in place of `from` in the header, of the same length, and the right hash for it.
 std::string with_hash_for(std::string content, const std::string& from, const std::string& to) {
     REQUIRE(from.size() == to.size());
     content.replace(content.find(from), from.size(), to);
-    const std::string key = "\"sha256\":\"";
-    const std::size_t digits = content.find(key) + key.size();
-    content.replace(digits, 64, std::string(64, '0'));
-    Sha256 hash;
-    hash.update(content.data(), content.size());
-    return content.replace(digits, 64, hash.hex_digest());
+    return testing::with_right_hash(std::move(content));
 }
 
 }  // namespace
@@ -227,6 +231,45 @@ TEST_SUITE("Checkpoint") {
         other.add("fc.weight", {3, 2});
         CHECK_THROWS_WITH_AS(read_vector(read, "model", other),
                              doctest::Contains("'model.fc.weight' of type F32 and shape [3,2]"), ConfigError);
+    }
+
+    TEST_CASE("WhatClientsKeepIsReadBack") {
+        const aggregation::ClientStates states = some_states();
+        const CheckpointFile read = read_checkpoint(Written(some_checkpoint(), states).file);
+        auto again = aggregation::ClientStates::create(12, 3);
+        read_client_states(read, again);
+        CHECK(again.keepers() == std::vector<std::uint64_t>{2, 11});
+        for (const std::uint64_t client : again.keepers())
+            CHECK(std::ranges::equal(again.of(client).host(), states.of(client).host()));
+    }
+
+    TEST_CASE("WhatClientsOfAnotherModelOrOfMoreClientsKeepIsNamed") {
+        const Written written(some_checkpoint(), some_states());
+        const CheckpointFile read = read_checkpoint(written.file);
+        const auto refused = [](const CheckpointFile& file, std::uint64_t clients, std::uint64_t floats,
+                                const std::string& text) {
+            auto states = aggregation::ClientStates::create(clients, floats);
+            CHECK_THROWS_WITH_AS(read_client_states(file, states), (file.path.string() + ": " + text).c_str(), ConfigError);
+        };
+        refused(read, 12, 4, "'client.2' of type F32 and shape [3] does not fit a run whose 12 clients keep 4 floats each");
+        refused(read, 11, 3, "'client.11' of type F32 and shape [3] does not fit a run whose 11 clients keep 3 floats each");
+        for (const auto& [from, to, text] :
+             {std::tuple{"client.11", "client.1x", "'client.1x' of type F32 and shape [3]"},
+              {R"("client.2":{"dtype":"F32")", R"("client.2":{"dtype":"I32")", "'client.2' of type I32 and shape [3]"}}) {
+            std::ofstream(written.file, std::ios::binary | std::ios::trunc) << with_hash_for(written.content, from, to);
+            refused(read_checkpoint(written.file), 12, 3,
+                    std::string(text) + " does not fit a run whose 12 clients keep 3 floats each");
+        }
+    }
+
+    TEST_CASE("LostClientIsNotOneThatHasKeptNothing") {
+        const Written written(some_checkpoint(), some_states());
+        CHECK(written.damage(with_hash_for(written.content, "client.11", "cliemt.11")) ==
+              written.file.string() +
+                  ": holds what 1 clients keep, and says that 2 do: tensors 'client.<id>' are missing or too many");
+        // One that does not say how many is from before they were counted.
+        CHECK(written.damage(with_hash_for(written.content, R"("keepers":)", R"("kepeers":)")).empty());
+        CHECK(!written.damage(with_hash_for(written.content, R"("keepers":"2")", R"("keepers":"x")")).empty());
     }
 
     TEST_CASE("DifferencesNameWhatWasAndWhatIs") {

@@ -175,11 +175,58 @@ TEST_SUITE("StateFile") {
         CHECK_THROWS_WITH_AS(read_state(file), doctest::Contains("at most can be read"), FileError);
     }
 
+    TEST_CASE("OpenFileIsReadTensorByTensorAndInParts") {
+        const testing::TemporaryFolder folder;
+        const std::filesystem::path file = folder.path() / "s.safetensors";
+        const std::string large(3 * (std::size_t{1} << 20) + 5, 'x');
+        Sample sample;
+        sample.tensors.push_back({"large", "U8", {large.size()}, large});
+        const std::string content = encode_state(sample.tensors, {{"a", "b"}});
+        std::ofstream(file, std::ios::binary) << content;
+        const OpenState state(file);
+        std::filesystem::remove(file);  // it is open
+        CHECK(state.metadata().at("a") == "b");
+        REQUIRE(state.tensors().size() == sample.tensors.size());
+        for (const Tensor& wanted : sample.tensors) {
+            const TensorPlace* found = state.find(wanted.name);
+            REQUIRE(found != nullptr);
+            CHECK(type_and_shape(found->dtype, found->shape) == type_and_shape(wanted.dtype, wanted.shape));
+            std::string bytes(found->bytes, '\0');
+            state.read(*found, std::as_writable_bytes(std::span(bytes)));
+            CHECK((bytes == wanted.data));
+        }
+        CHECK(state.find("nobody") == nullptr);
+        std::string whole = state.head();
+        std::size_t parts = 0, longest = 0;
+        state.read_data([&](std::string_view part) {
+            whole += part;
+            longest = std::max(longest, part.size());
+            ++parts;
+        });
+        CHECK((whole == content));
+        CHECK(parts == 4);
+        CHECK(longest == std::size_t{1} << 20);
+    }
+
+    TEST_CASE("OpenFileThatBreaksOffIsNamed") {
+        const testing::TemporaryFolder folder;
+        const std::filesystem::path file = folder.path() / "s.safetensors";
+        std::ofstream(file, std::ios::binary) << encode_state(Sample().tensors, {});
+        const OpenState state(file);
+        std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+        std::string last(state.tensors().back().bytes, '\0');
+        CHECK_THROWS_WITH_AS(state.read(state.tensors().back(), std::as_writable_bytes(std::span(last))),
+                             (file.string() + ": breaks off: it was longer when it was opened").c_str(), ConfigError);
+        CHECK_THROWS_AS(state.read_data([](std::string_view) {}), ConfigError);
+        CHECK_THROWS_WITH_AS(OpenState{file}, doctest::Contains("do not lie in the file"), ConfigError);
+    }
+
     TEST_CASE("FileIsReadOrRefusedWithItsPath") {
         const testing::TemporaryFolder folder;
         const std::filesystem::path file = folder.path() / "s.safetensors";
         const auto refused = [](const std::filesystem::path& path, const std::string& reason) {
             CHECK_THROWS_WITH_AS(read_state(path), doctest::Contains((path.string() + ": " + reason).c_str()), ConfigError);
+            CHECK_THROWS_WITH_AS(OpenState{path}, doctest::Contains((path.string() + ": " + reason).c_str()), ConfigError);
         };
         refused(file, "there is no such file");
         refused(folder.path(), "is a folder");

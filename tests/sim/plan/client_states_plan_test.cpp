@@ -1,0 +1,100 @@
+// Where what clients keep will lie, and what is refused before round 1.
+#include "aggregation/memory/unnamed_file.h"
+#include "sim/plan/experiment_model.h"
+#include "tests/support/skip.h"
+#include "tests/support/temporary_folder.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+LoadedConfig keeping(const testing::TemporaryFolder& folder, const std::vector<std::string>& overrides = {}) {
+    const auto file = folder.path() / "kept.yaml";
+    std::ofstream(file) << "data: {format: synthetic, num_train: 30, num_test: 6, num_features: 4, num_classes: 2, partition: "
+                           "{clients: 3}}\nmodel: {name: lr}\nstrategy: {name: scaffold}\ndevice: cpu\n";
+    return load_config(file, overrides);
+}
+
+aggregation::Layout layout_of(std::int64_t rows, std::int64_t columns) {
+    aggregation::Layout layout;
+    layout.add("weight", {rows, columns});
+    return layout;
+}
+
+/// Four terabytes for each client.
+aggregation::Layout enormous() { return layout_of(1'000'000, 1'000'000); }
+
+std::string refusal(const LoadedConfig& loaded, const aggregation::Layout& layout, const std::filesystem::path& folder,
+                    const Ranks& ranks = Ranks::alone()) {
+    try {
+        make_client_states(loaded, layout, 3, ranks, folder);
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_SUITE("ClientStatesPlan") {
+    TEST_CASE("TheyLieInAFileWhereTheConfigWantsOneAndTheFolderIsKnown") {
+        const testing::TemporaryFolder folder;
+        if (aggregation::lies_in_memory(folder.path())) FEDHIVE_SKIP(folder.path().string() + " lies in memory");
+        const aggregation::Layout layout = layout_of(2, 3);
+        const auto in_file = [&](const std::vector<std::string>& overrides, const std::filesystem::path& run) {
+            const auto states = make_client_states(keeping(folder, overrides), layout, 3, Ranks::alone(), run);
+            CHECK(states.clients() == 3);
+            CHECK(states.floats() == layout.num_trainable());
+            return states.lies_in_file();
+        };
+        CHECK_FALSE(in_file({}, folder.path() / "run"));
+        CHECK(in_file({"client_state=file"}, folder.path() / "run"));
+        CHECK_FALSE(in_file({"client_state=file"}, {}));
+        const auto none = make_client_states(keeping(folder, {"strategy.name=fedavg", "client_state=file"}), layout, 3,
+                                             Ranks::alone(), folder.path());
+        CHECK(none.clients() == 0);
+    }
+
+    TEST_CASE("TheFolderIsTheRunsOrTheNearestAboveIt") {
+        const testing::TemporaryFolder folder;
+        CHECK(existing_folder({}).empty());
+        CHECK(existing_folder(folder.path()) == folder.path());
+        CHECK(existing_folder(folder.path() / "not" / "yet") == folder.path());
+        CHECK(existing_folder(folder.path() / "not" / ".." / "yet") == folder.path());
+        CHECK(existing_folder("/nowhere/at/all") == "/");
+        CHECK(existing_folder("nothing") == std::filesystem::current_path());
+    }
+
+    TEST_CASE("WhatDoesNotFitIsNamedWithWhatIsThereAndWhatToChange") {
+        const testing::TemporaryFolder folder;
+        const std::string in_memory = refusal(keeping(folder), enormous(), folder.path());
+        CHECK_MESSAGE(in_memory.find("strategy.name: strategy 'scaffold' keeps 4000000000000 bytes (") != std::string::npos,
+                      in_memory);
+        CHECK(in_memory.find(", of up to 3 clients 12000000000000 bytes (") != std::string::npos);
+        CHECK(in_memory.find(
+                  " of memory are available; use fewer clients or rounds, a smaller model or another strategy, or have "
+                  "it on the disk of the run's folder: client_state: file") != std::string::npos);
+        CHECK(in_memory.find("twice") == std::string::npos);
+        if (aggregation::lies_in_memory(folder.path())) FEDHIVE_SKIP(folder.path().string() + " lies in memory");
+        const std::string on_disk = refusal(keeping(folder, {"client_state=file"}), enormous(), folder.path() / "not" / "yet");
+        CHECK_MESSAGE(on_disk.find("client_state: strategy 'scaffold' keeps 4000000000000 bytes (") != std::string::npos,
+                      on_disk);
+        CHECK(on_disk.find("; on the disk of " + folder.path().string() + " ") != std::string::npos);
+        CHECK(on_disk.find(
+                  " are free; make room there, put the run's folder on another one (--out), or use fewer clients or rounds, "
+                  "a smaller model or another strategy") != std::string::npos);
+    }
+
+    TEST_CASE("FolderThatLiesInMemoryIsRefused") {
+        if (!aggregation::lies_in_memory("/dev/shm")) FEDHIVE_SKIP("/dev/shm is no tmpfs here");
+        const testing::TemporaryFolder folder;
+        const std::string problem = refusal(keeping(folder, {"client_state=file"}), layout_of(2, 3), "/dev/shm/some/run");
+        CHECK_MESSAGE(problem.find("client_state: /dev/shm lies in memory itself (tmpfs)") != std::string::npos, problem);
+        CHECK(problem.find("write memory, or put the run's folder on a disk: --out") != std::string::npos);
+    }
+}
