@@ -48,7 +48,7 @@ public:
         if (plan.clip_norm > 0.0) clipped_.emplace(step_, plan.clip_norm);
         // Who looks at each gradient, and any other rule, takes the step.
         const auto* sgd = std::get_if<aggregation::SgdOptions>(&plan.optimizer);
-        if (sgd != nullptr && !clipped_ && plan.control_floats == 0)
+        if (sgd != nullptr && !clipped_ && plan.channels.find(aggregation::kControl) == nullptr)
             clients_.emplace(network_, dataset.train(MemorySpace::Cuda), *sgd, plan.training.batch_size);
     }
     TrainingStep& step() override { return clipped_ ? *clipped_ : static_cast<TrainingStep&>(step_); }

@@ -46,13 +46,14 @@ TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const ag
       own_process_(own_process),
       wait_for_device_(wait_for_device ? std::move(wait_for_device) : [this] { aggregation::synchronize(arena_.space()); }),
       self_(block.worker(worker)),
-      corrected_(plan.control_floats > 0 ? std::make_unique<CorrectedStep>(trainer.step()) : nullptr),
+      corrected_(plan.channels.find(aggregation::kControl) != nullptr ? std::make_unique<CorrectedStep>(trainer.step())
+                                                                      : nullptr),
       states_(plan.states_descriptor >= 0
                   ? aggregation::ClientStates::open(plan.states_descriptor, dataset.map().num_clients, plan.state_floats)
                   : aggregation::ClientStates()),
       upload_(plan.upload.size > 0 ? UploadChain(plan.upload, model_layout(plan.model)) : UploadChain()),
       step_(corrected_ ? *corrected_ : trainer.step(), self_, stopping_, own_process),
-      slot_sum_(arena.geometry().num_floats - plan.control_floats, arena.space()),
+      slot_sum_(arena.geometry().num_floats - plan.channels.floats_behind(), arena.space()),
       figures_(arena.space()) {}
 
 bool TaskRunner::run_one() {
@@ -193,8 +194,8 @@ void TaskRunner::train_member(const Task& task, std::uint64_t member) {
 
 /// Where an upload chain keeps one, the client has the slot for itself.
 Residual TaskRunner::residual_of(const Task& task, std::uint32_t client_id) const {
-    if (plan_.arena.kept_floats == 0) return {};
-    return {states_.of(client_id), arena_.kept(task.slot)};
+    if (plan_.channels.find(aggregation::kResidual) == nullptr) return {};
+    return {states_.of(client_id), plan_.channels.of(arena_.kept(task.slot), aggregation::kResidual)};
 }
 
 /// c_k^+ - c_k, behind the update in the slot.
@@ -203,7 +204,7 @@ void TaskRunner::write_control_change(const Task& task, const LocalTraining& tra
     const aggregation::ConstParamSpan region = arena_.global(task.global_index), control = control_of(region);
     const aggregation::ParamSpan change = control_of(arena_.slot(task.slot));
     if (plan_.control_variates == aggregation::ControlVariates::BySteps) {
-        const aggregation::ConstParamSpan update = model_of(arena_.slot(task.slot)).first(plan_.control_floats);
+        const aggregation::ConstParamSpan update = model_of(arena_.slot(task.slot)).first(change.size);
         return aggregation::write_control_change(change, update, control, steps, client_rate(task));
     }
     // The step's gradients are corrected: their mean is g + c - c_k, and g is what the client keeps.

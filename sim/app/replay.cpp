@@ -152,11 +152,13 @@ clients::ClientResult train_alone(const Experiment& run, clients::TrainingStep& 
                                   std::uint32_t round, const clients::RowClient& client, const Say& say) {
     LoggedStep step(of, say);
     clients::UploadChain upload(run.worker_plan.upload, run.layout);
-    const clients::Residual residual{
-        run.config.keeps_residual() ? run.client_states.of(client.client_id) : aggregation::ConstParamSpan(), {}};
+    const clients::Residual residual{run.channels.find(aggregation::kResidual) != nullptr
+                                         ? run.client_states.of(client.client_id)
+                                         : aggregation::ConstParamSpan(),
+                                     {}};
     return clients::train_client(step, run.worker_plan.training.of_repeat(recorded.repeat), run.strategy.objective_in(round),
                                  round, client.client_id, client.shard, run.server.model(),
-                                 run.arena->slot(0).first(run.layout.num_floats()), &upload, residual);
+                                 run.channels.of(run.arena->slot(0), aggregation::kModel), &upload, residual);
 }
 
 /// Where clients are trained at once, with those of its cohort that it was trained with: they share a batched step's shape.
@@ -185,9 +187,9 @@ clients::ClientResult train_recorded(const Experiment& run, const ReplayOptions&
         return clients::train_clients(step, run.worker_plan.training, run.strategy.objective_in(round), round, rows,
                                       run.server.model(), &upload)[its_row];
     }
-    if (run.strategy.keeps_control_variates()) {
+    if (run.channels.find(aggregation::kControl) != nullptr) {
         clients::CorrectedStep corrected(trainer->step());
-        corrected.correct(run.server.region().part(run.layout.num_floats(), run.client_states.floats()),
+        corrected.correct(run.channels.of(run.server.region(), aggregation::kControl),
                           run.client_states.of(together[0].client_id));
         return train_alone(run, corrected, recorded, round, together[0], say);
     }
