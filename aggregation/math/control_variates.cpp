@@ -11,16 +11,14 @@ namespace {
 
 class ControlStep final : public ServerOptimizer {
 public:
-    ControlStep(std::unique_ptr<ServerOptimizer> optimizer, std::size_t first, std::uint64_t num_clients)
-        : optimizer_(std::move(optimizer)), first_(first), num_clients_(static_cast<double>(num_clients)) {}
+    ControlStep(std::unique_ptr<ServerOptimizer> optimizer, const Channels& channels, std::uint64_t num_clients)
+        : optimizer_(std::move(optimizer)), channels_(channels), num_clients_(static_cast<double>(num_clients)) {}
 
     void step(ParamSpan next, ConstParamSpan global, const Aggregate& mean) override {
-        FEDHIVE_CHECK(first_ < next.size, "no control variates behind {} of {} floats", first_, next.size);
+        const ParamSpan control = channels_.of(next, kControl);
         optimizer_->step(next, global, mean);
-        const std::size_t size = next.size - first_;
-        const ParamSpan control = next.part(first_, size);
-        copy(control, global.part(first_, size));
-        add_scaled(control, mean.values.part(first_, size), static_cast<double>(mean.clients) / num_clients_);
+        copy(control, channels_.of(global, kControl));
+        add_scaled(control, channels_.of(mean.values, kControl), static_cast<double>(mean.clients) / num_clients_);
     }
 
     /// Of all that a region holds.
@@ -30,7 +28,7 @@ public:
 
 private:
     std::unique_ptr<ServerOptimizer> optimizer_;
-    std::size_t first_;
+    Channels channels_;
     double num_clients_;
 };
 
@@ -49,9 +47,9 @@ void write_control_change(ParamSpan change, ConstParamSpan update, ConstParamSpa
     add_scaled(change, control, -1.0);
 }
 
-std::unique_ptr<ServerOptimizer> make_control_step(std::unique_ptr<ServerOptimizer> optimizer, std::size_t first,
+std::unique_ptr<ServerOptimizer> make_control_step(std::unique_ptr<ServerOptimizer> optimizer, const Channels& channels,
                                                    std::uint64_t num_clients) {
-    return std::make_unique<ControlStep>(std::move(optimizer), first, num_clients);
+    return std::make_unique<ControlStep>(std::move(optimizer), channels, num_clients);
 }
 
 }  // namespace fedhive::aggregation

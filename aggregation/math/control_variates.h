@@ -1,10 +1,10 @@
-// SCAFFOLD's arithmetic on flat vectors. Every region of the arena is longer by the control variates then: [model | control], control as long
-// as the trainable part.
+// SCAFFOLD's arithmetic on flat vectors. Control variates travel behind the model, as channel `control`, as long as the trainable part.
 //
 // Source   Karimireddy et al. 2020, "SCAFFOLD: Stochastic Controlled Averaging for Federated Learning" (arXiv:1910.06378), Algorithm 1.
 #pragma once
 
 #include "aggregation/math/server_optimizer.h"
+#include "aggregation/memory/channels.h"
 
 #include <cstdint>
 #include <memory>
@@ -28,8 +28,8 @@ void write_correction(ParamSpan correction, ConstParamSpan control, ConstParamSp
 /// Shapes   all [trainable].
 void write_control_change(ParamSpan change, ConstParamSpan update, ConstParamSpan control, std::uint64_t steps, float lr);
 
-/// `optimizer` for the model, and c += clients / num_clients * mean(change) behind it (lines 16 and 17): from floats `first` on.
-std::unique_ptr<ServerOptimizer> make_control_step(std::unique_ptr<ServerOptimizer> optimizer, std::size_t first,
+/// `optimizer` for the model, and c += clients / num_clients * mean(change) for its channel (lines 16 and 17).
+std::unique_ptr<ServerOptimizer> make_control_step(std::unique_ptr<ServerOptimizer> optimizer, const Channels& channels,
                                                    std::uint64_t num_clients);
 
 }  // namespace fedhive::aggregation

@@ -96,11 +96,11 @@ private:
     /// A region's model, without what travels behind it; and that.
     template <typename Span>
     Span model_of(Span region) const {
-        return region.part(0, region.size - plan_.control_floats);
+        return plan_.channels.of(region, aggregation::kModel);
     }
     template <typename Span>
     Span control_of(Span region) const {
-        return region.part(region.size - plan_.control_floats, plan_.control_floats);
+        return plan_.channels.of(region, aggregation::kControl);
     }
     Residual residual_of(const Task& task, std::uint32_t client_id) const;
     void write_control_change(const Task& task, const LocalTraining& training, std::uint32_t client_id, std::uint64_t steps);

@@ -138,8 +138,8 @@ void TaskRunner::leave(const Task& task, std::uint64_t place, aggregation::Param
 
 /// Where an upload chain keeps one, the client has the slot for itself.
 Residual TaskRunner::residual_of(const Task& task, std::uint32_t client_id) const {
-    if (plan_.arena.kept_floats == 0) return {};
-    return {states_.of(client_id), arena_.kept(task.slot)};
+    if (plan_.channels.find(aggregation::kResidual) == nullptr) return {};
+    return {states_.of(client_id), plan_.channels.of(arena_.kept(task.slot), aggregation::kResidual)};
 }
 
 /// c_k^+ - c_k, behind the update in the slot.
@@ -148,7 +148,7 @@ void TaskRunner::write_control_change(const Task& task, const LocalTraining& tra
     const aggregation::ConstParamSpan region = arena_.global(task.global_index), control = control_of(region);
     const aggregation::ParamSpan change = control_of(arena_.slot(task.slot));
     if (plan_.control_variates == aggregation::ControlVariates::BySteps) {
-        const aggregation::ConstParamSpan update = model_of(arena_.slot(task.slot)).first(plan_.control_floats);
+        const aggregation::ConstParamSpan update = model_of(arena_.slot(task.slot)).first(change.size);
         return aggregation::write_control_change(change, update, control, steps, client_rate(task));
     }
     // The step's gradients are corrected: their mean is g + c - c_k, and g is what the client keeps.

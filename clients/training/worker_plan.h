@@ -4,6 +4,7 @@
 #include "aggregation/math/client_optimizer.h"
 #include "aggregation/math/control_variates.h"
 #include "aggregation/memory/arena.h"
+#include "aggregation/memory/channels.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "clients/data/shared_dataset.h"
 #include "clients/models/cut.h"
@@ -45,7 +46,7 @@ struct WorkerPlan {
     std::uint64_t layout_fingerprint = 0;
     aggregation::ArenaGeometry arena;
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
-    std::uint64_t control_floats = 0;  // behind the model in every region (control variates)
+    aggregation::Channels channels;  // beside the model
     aggregation::ControlVariates control_variates = aggregation::ControlVariates::None;
     int states_descriptor = -1;  // what clients keep, [state_floats] each; -1: nothing
     std::uint64_t state_floats = 0;

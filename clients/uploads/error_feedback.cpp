@@ -15,7 +15,7 @@ UploadSpec error_feedback() {
             "what the steps behind it take off an update stays with the client, which adds it to its next one (Stich et al. "
             "2018, arXiv:1809.07599; Karimireddy et al. 2019, arXiv:1901.09847)",
         .keys = {},
-        .keeps_residual = true};
+        .channels = {{.name = aggregation::kResidual, .commit = aggregation::Commit::Set}}};
 }
 
 }  // namespace fedhive::clients

@@ -95,13 +95,13 @@ void UploadChain::apply(aggregation::ParamSpan local, aggregation::ConstParamSpa
     for (std::uint32_t i = 0; i < plan_.size; ++i) {
         upload.key = keys.next_u64();
         const UploadSpec& spec = upload_catalog().at(plan_.steps[i].kind);
-        if (spec.keeps_residual)
+        if (spec.keeps_residual())
             add_residual(upload, residual.before);
         else
             spec.apply(upload, plan_.steps[i]);
         if (spec.bounds) upload.norm_bound = plan_.steps[i].numbers[0];
         upload.has_left_out = upload.has_left_out || spec.leaves_out;
-        upload.keeps_residual = upload.keeps_residual || spec.keeps_residual;
+        upload.keeps_residual = upload.keeps_residual || spec.keeps_residual();
     }
     if (upload.keeps_residual && residual.after.size > 0) write_residual(upload, residual.after);
 }

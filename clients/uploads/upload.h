@@ -7,6 +7,7 @@
 #pragma once
 
 #include "aggregation/base/keys.h"
+#include "aggregation/memory/channels.h"
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/param_buffer.h"
 #include "aggregation/memory/param_span.h"
@@ -73,11 +74,13 @@ struct UploadSpec {
     bool needs_bound = false;   // the draws are as long as that norm, so a step that bounds comes before, and none behind
     bool weighs_alike = false;  // what is said of it holds where all updates weigh the same
     bool leaves_out = false;    // most parameters, so it comes before what rounds those that are left
-    bool keeps_residual =
-        false;  // what steps behind it take off an update the client keeps for its next one; all of them compress
+    /// What a client keeps of one update for its next one: what steps behind take off it; all of them compress.
+    std::vector<aggregation::ChannelSpec> channels{};
     void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself sees to it
     /// What it makes of a size; null: it compresses nothing.
     void (*shrink)(UploadSize& size, const UploadStep& step) = nullptr;
+
+    bool keeps_residual() const { return !channels.empty(); }
 };
 
 /// All kinds of steps, in the order of REFERENCE.md.

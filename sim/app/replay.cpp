@@ -147,9 +147,9 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
 
     const auto trainer = clients::make_trainer(run.worker_plan, run.dataset, run.arena->frozen());
     clients::LocalStep local(rows.size() > 1 ? trainer->step_at_once() : trainer->step(), run.worker_plan.clip_norm);
-    if (run.strategy.keeps_control_variates())
-        local.add<clients::GradientCorrection>().set(
-            run.server.region().part(run.layout.num_floats(), run.client_states.floats()), run.client_states.of(id));
+    if (run.channels.find(aggregation::kControl) != nullptr)
+        local.add<clients::GradientCorrection>().set(run.channels.of(run.server.region(), aggregation::kControl),
+                                                     run.client_states.of(id));
     LoggedStep step(local, row, say);
 
     aggregation::PinnedArray<clients::ClientFigures> figures(global.space);
@@ -158,7 +158,7 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     std::vector<clients::ClientResult> results(rows.size());
     clients::enqueue_clients(step, training, run.strategy.objective_in(round), round, rows, global, results);
     const aggregation::ParamSpan trained = step.parameters_of(row);
-    const bool keeps = run.config.keeps_residual();
+    const bool keeps = run.channels.find(aggregation::kResidual) != nullptr;
     clients::UploadChain(run.worker_plan.upload, run.layout)
         .apply(trained, global, training.seed, round, id,
                {keeps ? run.client_states.of(id) : aggregation::ConstParamSpan(), {}});

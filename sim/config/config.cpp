@@ -79,7 +79,7 @@ std::int64_t RunConfig::cohort_size() const {
 
 bool RunConfig::keeps_residual() const {
     return std::any_of(upload.begin(), upload.end(), [](const Chosen& step) {
-        return entry_of(clients::upload_catalog(), step.name, "step of an upload").keeps_residual;
+        return entry_of(clients::upload_catalog(), step.name, "step of an upload").keeps_residual();
     });
 }
 

@@ -91,7 +91,7 @@ struct StrategyConfig {
     StrategyParts parts;  // complete once loaded: names and values
 
     /// Clients keep something from round to round.
-    bool client_state() const { return local_rule_spec(parts_of(name, parts).local.name).client_state; }
+    bool client_state() const { return local_rule_spec(parts_of(name, parts).local.name).client_state(); }
     /// It follows from their steps by plain SGD.
     bool state_of_steps() const {
         const Chosen local = parts_of(name, parts).local;

@@ -34,7 +34,7 @@ void check_compression(const RunConfig& run, const std::function<void(const std:
             refuse(fmt::format("item {}: what '{}' sends is rounded already; leave '{}' out", i, rounded, spec.name));
         if (compresses) compressed = spec.name;
         if (compresses && !spec.leaves_out) rounded = spec.name;
-        waits = spec.keeps_residual;
+        waits = spec.keeps_residual();
     }
     if (waits)
         refuse("'error_feedback' keeps what steps behind it leave out or round off, and there are none; write one behind it");

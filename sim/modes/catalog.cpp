@@ -34,7 +34,7 @@ bool leaves_the_server(const ModeSpec& mode) { return mode.rate_key.empty(); }
 
 bool runs(const ModeSpec& mode, const LocalRuleSpec& local) {
     const bool local_steps = mode.weighs_updates;
-    return (!local.client_term || local_steps) && (!local.client_state || (mode.whole_cohort && leaves_the_server(mode)));
+    return (!local.client_term || local_steps) && (!local.client_state() || (mode.whole_cohort && leaves_the_server(mode)));
 }
 
 bool runs(const ModeSpec& mode, const aggregation::AggregatorSpec& rule) {

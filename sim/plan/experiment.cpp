@@ -70,7 +70,8 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       model(model_spec(loaded, {dataset.map().shape, dataset.map().num_classes, dataset.map().target}, model_file)),
       layout(lay_out(loaded, model, space, num_workers)),
       frozen(clients::frozen_layout(model)),
-      travels(what_travels(config, layout)),
+      channels(channels_of(config, layout)),
+      travels(what_travels(channels, layout)),
       cut(make_cut(loaded, model, layout)),
       engine(choose_engine(loaded, space, model, cut)),
       devices(config.devices, dataset.map().num_clients, config.all_seeds().sampling),
@@ -79,11 +80,10 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       slots(plan_slots(config, space, travels.num_floats(), workers_of_all_ranks(loaded, purpose.num_ranks),
                        trains_in_blocks(config, space, engine))),
       evaluated_clients(sim::evaluated_clients(loaded, dataset)),
-      arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut, frozen.num_floats(),
-                       config.keeps_residual() ? layout.num_trainable() : 0)),
-      strategy(make_mode_strategy(config, *arena, layout, dataset.map().num_clients)),
+      arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut, frozen.num_floats(), channels)),
+      strategy(make_mode_strategy(config, *arena, layout, channels, dataset.map().num_clients)),
       client_states(make_client_states(loaded, layout, dataset.map().num_clients, ranks, purpose.folder)),
-      server(*arena, mode.velocity_index, travels.num_floats() - layout.num_floats()),
+      server(*arena, mode.velocity_index, channels),
       worker_plan(plan_workers()) {
     // What is stored with the run names the device that was used, so that running it again asks for the same.
     config.device = name_of(space);
@@ -198,7 +198,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
     plan.all_reduce = mode.all_reduce;
     plan.all_examples = mode.pass == Pass::All;
     plan.layout_fingerprint = layout.fingerprint();
-    plan.control_floats = travels.num_floats() - layout.num_floats();
+    plan.channels = channels;
     plan.control_variates = strategy.control_variates;
     plan.states_descriptor = client_states.descriptor();
     plan.state_floats = client_states.floats();
@@ -234,8 +234,9 @@ FleetOptions Experiment::fleet_options() const {
             return devices.round_trip_s(client, examples, traffic.down, traffic.up);
         };
     options.recorded_arrivals = recorded_arrivals;
-    options.model_bytes = travels.num_values() * sizeof(float);
-    options.update_bytes = clients::upload_size(worker_plan.upload, travels).bytes();
+    const std::uint64_t channel_bytes = layout.num_parameters() * sizeof(float);
+    options.model_bytes = layout.num_values() * sizeof(float) + channels.num_down() * channel_bytes;
+    options.update_bytes = clients::upload_size(worker_plan.upload, layout).bytes() + channels.num_up() * channel_bytes;
     options.activation_bytes = cut.activation_floats * sizeof(float);
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     options.evaluated_clients = evaluated_clients;
@@ -247,17 +248,16 @@ FleetOptions Experiment::fleet_options() const {
 }
 
 void Experiment::keep_states(const Arrivals& arrived) {
-    if (client_states.floats() == 0) return;
-    const bool residuals = arena->geometry().kept_floats > 0;
+    const aggregation::Channel* channel = channels.committed();
+    if (channel == nullptr) return;
     for (const ClientReport& client : arrived.clients) {
         if (client.failure || client.elsewhere) continue;
-        if (residuals) {
-            client_states.set(client.client_id, aggregation::HostView(arena->kept(client.slot)));
-            continue;
-        }
-        const aggregation::ParamSpan slot = arena->slot(client.slot);
-        const aggregation::HostView change(slot.part(layout.num_floats(), client_states.floats()));
-        client_states.add(client.client_id, change);
+        const aggregation::ParamSpan lies_in = channel->travels() ? arena->slot(client.slot) : arena->kept(client.slot);
+        const aggregation::HostView came(channels.of(lies_in, channel->name()));
+        if (channel->commit == aggregation::Commit::Add)
+            client_states.add(client.client_id, came);
+        else
+            client_states.set(client.client_id, came);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "aggregation/math/host_view.h"
 #include "aggregation/memory/arena.h"
+#include "aggregation/memory/channels.h"
 #include "aggregation/memory/client_states.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "aggregation/memory/layout.h"
@@ -67,11 +68,11 @@ struct Experiment {
     clients::SharedDataset dataset;
     clients::exported::ModelFile model_file;  // of model.file
     clients::ModelSpec model;
-    aggregation::Layout layout;  // of the model, without what is frozen
-    aggregation::Layout frozen;  // of that
-    aggregation::Layout
-        travels;       // of what a client gets, and of what it sends: the model, and what a strategy has lie behind it
-    clients::Cut cut;  // mode split
+    aggregation::Layout layout;      // of the model, without what is frozen
+    aggregation::Layout frozen;      // of that
+    aggregation::Channels channels;  // what travels beside the model, and what clients keep
+    aggregation::Layout travels;     // of a region of the arena: the model, and the channels that travel behind it
+    clients::Cut cut;                // mode split
     clients::Engine engine;
     Devices devices;
     std::vector<std::vector<std::uint32_t>> recorded_arrivals;  // per round; empty without config.arrivals

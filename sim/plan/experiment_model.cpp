@@ -62,12 +62,23 @@ aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec
     return blame(loaded, model_key(loaded.run), [&] { return clients::model_layout(model); });
 }
 
-aggregation::Layout what_travels(const RunConfig& run, const aggregation::Layout& layout) {
+aggregation::Channels channels_of(const RunConfig& run, const aggregation::Layout& layout) {
+    aggregation::Channels channels;
+    const auto add = [&](const std::vector<aggregation::ChannelSpec>& specs) {
+        for (const aggregation::ChannelSpec& spec : specs) channels.add(spec, layout.num_trainable());
+    };
+    add(local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name).channels);
+    for (const Chosen& step : run.upload) add(entry_of(clients::upload_catalog(), step.name, "step of an upload").channels);
+    return channels;
+}
+
+aggregation::Layout what_travels(const aggregation::Channels& channels, const aggregation::Layout& layout) {
     aggregation::Layout travels = layout;
-    if (!run.strategy.client_state()) return travels;
-    for (const aggregation::LayoutEntry& entry : layout.entries())
-        if (entry.kind == aggregation::TensorKind::Parameter)
-            travels.add("control." + entry.name, entry.shape, aggregation::TensorKind::Buffer);
+    for (const aggregation::Channel& channel : channels.all())
+        for (const aggregation::LayoutEntry& entry : layout.entries())
+            if (channel.travels() && entry.kind == aggregation::TensorKind::Parameter)
+                travels.add(fmt::format("{}.{}", channel.name(), entry.name), entry.shape, aggregation::TensorKind::Buffer);
+    FEDHIVE_CHECK_EQ(travels.num_floats(), layout.num_floats() + channels.floats_behind());
     return travels;
 }
 
@@ -170,14 +181,14 @@ clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& mode
 std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, MemorySpace space, std::uint32_t num_workers,
                                                const Mode& mode, const SlotPlan& slots, const aggregation::Layout& layout,
                                                const clients::Cut& cut, std::uint64_t frozen_floats,
-                                               std::uint64_t kept_floats) {
+                                               const aggregation::Channels& channels) {
     const std::uint64_t num_slots = slots.num_slots(mode);
     // For workers who have nothing else to do after the barrier, and slots that take long enough to sum.
     const bool shared = space == MemorySpace::Host && num_workers > 1 && mode.workers_may_sum() &&
                         num_slots * aggregation::ArenaGeometry::padded(layout.num_floats()) >= kSharedBytes;
     const aggregation::ArenaGeometry geometry{
-        layout.num_floats(), num_slots,     mode.num_globals(), exchange_floats(cut, loaded.run),
-        shared ? 1U : 0U,    frozen_floats, kept_floats};
+        layout.num_floats(), num_slots,     mode.num_globals(),    exchange_floats(cut, loaded.run),
+        shared ? 1U : 0U,    frozen_floats, channels.kept_floats()};
     if (space == MemorySpace::Cuda) {
         try {
             return std::make_unique<aggregation::CudaArena>(aggregation::cuda_driver(), geometry);

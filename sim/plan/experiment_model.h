@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aggregation/memory/arena.h"
+#include "aggregation/memory/channels.h"
 #include "aggregation/memory/client_states.h"
 #include "aggregation/memory/layout.h"
 #include "clients/data/shared_dataset.h"
@@ -23,8 +24,11 @@ namespace fedhive::sim {
 aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec& model, aggregation::MemorySpace space,
                             std::uint32_t num_workers);
 
-/// The model's layout, and behind it what the strategy has travel with it: control variates, one value for each parameter.
-aggregation::Layout what_travels(const RunConfig& run, const aggregation::Layout& layout);
+/// What travels beside the model and what clients keep, as the parts of the strategy and the steps of the upload chain say.
+aggregation::Channels channels_of(const RunConfig& run, const aggregation::Layout& layout);
+
+/// The model's layout, and behind it that of each channel that travels, one value for each parameter: "control.<name>".
+aggregation::Layout what_travels(const aggregation::Channels& channels, const aggregation::Layout& layout);
 
 /// Of what clients keep, once all are seen that can be; 0: nothing.
 std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Layout& layout, std::uint64_t num_clients);
@@ -46,7 +50,7 @@ clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& mode
 std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, aggregation::MemorySpace space,
                                                std::uint32_t num_workers, const Mode& mode, const SlotPlan& slots,
                                                const aggregation::Layout& layout, const clients::Cut& cut,
-                                               std::uint64_t frozen_floats, std::uint64_t kept_floats);
+                                               std::uint64_t frozen_floats, const aggregation::Channels& channels);
 
 /// What an experiment begins with: [P], and what stays as it is, [F].
 struct FirstModel {

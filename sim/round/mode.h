@@ -18,6 +18,6 @@ aggregation::OptimizerOptions optimizer_options(const Chosen& optimizer);
 /// The strategy of the config, with the server's part taken over by a mode that has its own. Where the strategy's stands, a model's buffers
 /// take the mean.
 Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena, const aggregation::Layout& layout,
-                            std::uint64_t num_clients);
+                            const aggregation::Channels& channels, std::uint64_t num_clients);
 
 }  // namespace fedhive::sim

@@ -6,6 +6,7 @@
 #include "aggregation/math/server_optimizer.h"
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/arena.h"
+#include "aggregation/memory/channels.h"
 #include "sim/round/flight.h"
 
 #include <algorithm>
@@ -16,14 +17,15 @@
 namespace fedhive::sim {
 
 struct ServerState {
-    /// `taken`: a global region that is never a model's; `beside`: floats of a region that lie behind the model.
-    explicit ServerState(const aggregation::Arena& memory, std::optional<std::uint32_t> taken = {}, std::size_t beside = 0)
-        : arena(memory), floats_beside(beside), readers(memory.geometry().num_globals, 0) {
+    /// `taken`: a global region that is never a model's; `beside`: what lies behind the model.
+    explicit ServerState(const aggregation::Arena& memory, std::optional<std::uint32_t> taken = {},
+                         const aggregation::Channels& beside = {})
+        : arena(memory), channels(beside), readers(memory.geometry().num_globals, 0) {
         if (taken) readers.at(*taken) = 1;
     }
 
     const aggregation::Arena& arena;
-    std::size_t floats_beside;
+    aggregation::Channels channels;
     std::int64_t round = 0;              // rounds finished; advances even when a round is skipped
     std::uint64_t version = 0;           // server steps applied to the model
     double now_s = 0.0;                  // simulated time
@@ -34,7 +36,7 @@ struct ServerState {
 
     /// What is published: the model, and what travels behind it.
     aggregation::ParamSpan region() const { return arena.global(global_index); }
-    aggregation::ParamSpan model() const { return region().first(region().size - floats_beside); }
+    aggregation::ParamSpan model() const { return channels.of(region(), aggregation::kModel); }
 
     /// theta_(v+1) is written into a region that nobody reads and then published, so that whoever still reads theta_v reads it whole.
     void server_step(aggregation::ServerOptimizer& optimizer, const aggregation::Aggregate& aggregate) {

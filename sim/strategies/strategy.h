@@ -24,14 +24,11 @@ enum class Weighting { Examples, Uniform };
 struct Strategy {
     std::string name;
     clients::Objective objective;
-    LrSchedule lr_schedule;  // of the client rate
-    // Where there are any they travel behind the model, and each client keeps one.
-    aggregation::ControlVariates control_variates = aggregation::ControlVariates::None;
+    LrSchedule lr_schedule;                                                              // of the client rate
+    aggregation::ControlVariates control_variates = aggregation::ControlVariates::None;  // what channel `control` brings up
     Weighting weighting = Weighting::Examples;
     std::unique_ptr<aggregation::Aggregator> aggregator;
     std::unique_ptr<aggregation::ServerOptimizer> server_optimizer;
-
-    bool keeps_control_variates() const { return control_variates != aggregation::ControlVariates::None; }
 
     /// Of clients that are sent out in that round, from 0.
     clients::Objective objective_in(std::uint64_t round) const {

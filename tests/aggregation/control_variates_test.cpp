@@ -29,11 +29,13 @@ TEST_SUITE("ControlVariates") {
     }
 
     TEST_CASE("ServerMovesTheModelByItsOptimizerAndTheControlByTheShareOfClients") {
-        const auto step = make_control_step(make_server_sgd({.lr = 0.5F}), 2, 10);
+        Channels channels;
+        channels.add({.name = kControl, .down = true, .up = true}, 2);
+        const auto step = make_control_step(make_server_sgd({.lr = 0.5F}), channels, 10);
         const Floats global{1.0F, 2.0F, 8.0F, -4.0F};
         Floats next(4), mean{2.0F, -2.0F, 10.0F, 20.0F};
         step->step(next, global, {mean, 3.0, 3});
         CHECK(next == Floats{2.0F, 1.0F, 11.0F, 2.0F});
-        CHECK_THROWS_AS(make_control_step(make_server_sgd({}), 4, 10)->step(next, global, {mean, 3.0, 3}), Fault);
+        CHECK_THROWS_AS(make_control_step(make_server_sgd({}), Channels(), 10)->step(next, global, {mean, 3.0, 3}), Fault);
     }
 }

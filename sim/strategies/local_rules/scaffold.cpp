@@ -18,7 +18,8 @@ LocalRuleSpec local_scaffold() {
                   "gradient "
                   "of all its examples at the model that it was sent, which takes a pass over them more and any optimiser."}},
         .client_term = true,
-        .client_state = true,
+        // Down comes c; up goes c_k^+ - c_k, by which c_k grows when the update is accepted.
+        .channels = {{.name = aggregation::kControl, .down = true, .up = true, .commit = aggregation::Commit::Add}},
         .state_of_steps = [](const Values& values) { return values.integer("option") == 2; },
         .apply =
             [](Strategy& strategy, const Values& values) {

@@ -128,7 +128,7 @@ std::vector<std::string> one_for_each_choice() {
         texts.push_back(start + fmt::format("strategy: {{name: {}}}\n", spec.name));
     for (const clients::UploadSpec& spec : clients::upload_catalog())
         texts.push_back(start + fmt::format("strategy: {{weighting: uniform}}\nupload: [{{name: clip}}, {{{}}}{}]\n",
-                                            choice_of("name", spec), spec.keeps_residual ? ", {name: sign}" : ""));
+                                            choice_of("name", spec), spec.keeps_residual() ? ", {name: sign}" : ""));
     for (const std::string& mode : names_of(mode_catalog())) {
         const std::string needs = mode == "semi_async" ? ", quorum: 1" : mode == "split" ? ", cut: fc" : "";
         texts.push_back(start + fmt::format("mode: {{name: {}{}}}\n", mode, needs));

@@ -235,7 +235,7 @@ TEST_CASE("QuickstartRunsByEveryStrategyThatItsNameAloneAsksFor") {
     };
     for (const StrategySpec& spec : strategy_catalog()) {
         CAPTURE(spec.name);
-        if (!local_rule_spec(spec.local).client_state) {
+        if (!local_rule_spec(spec.local).client_state()) {
             loads(spec, {});
             continue;
         }

@@ -82,7 +82,7 @@ TEST_SUITE("Mode") {
         run.strategy.name = "fedadam";
         const aggregation::HostArena arena({32, 1, 2});
         const auto stepped = [&] {
-            const Strategy strategy = make_mode_strategy(run, arena, layout, 4);
+            const Strategy strategy = make_mode_strategy(run, arena, layout, {}, 4);
             const std::vector<float> global(32, 8.0F), update(32, 4.0F);
             std::vector<float> next(32);
             strategy.server_optimizer->step(next, global, {update, 1.0, 1});
