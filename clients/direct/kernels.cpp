@@ -70,8 +70,8 @@ std::string remark_on(std::string_view name) {
 }
 
 // A step of mnist_cnn, mlp and lr, batches of 10, on one core of an AMD EPYC (Zen 4) took 40, 72 and 60 times as long as with FEDHIVE_KERNELS=avx2;
-// with GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-AVX2_Usable besides, by which a multiply-add is a function's work, 562, 1,000 and 906 times. To see it
-// again: FEDHIVE_KERNELS=plain fedhive bench --layers CONFIG.
+// 562, 1,000 and 906 times where a multiply-add is a function's work besides, by
+// GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX2_Usable,-FMA_Usable. To see it again: FEDHIVE_KERNELS=plain fedhive bench --layers CONFIG.
 std::string remark_on_plain(bool has_avx2, bool has_fma) {
     const std::string_view share = has_fma ? "1/40 to 1/72" : "1/560 to 1/1,000";
     if (has_avx2) return fmt::format(": slow, {} of the speed of avx2", share);

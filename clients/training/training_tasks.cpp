@@ -37,10 +37,12 @@ void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_
     const Task task = cell.task;
     const LocalTraining training = plan_.training.of_repeat(task.repeat);
     WholeClients* const whole = trainer_.whole_clients();
-    SupervisedStep& step = whole == nullptr && count > 1 ? step_at_once() : step_;
     seat(task, first, count);
-    if (whole != nullptr && !rows_.clients.empty()) train_whole(task, *whole, training);
-    if (whole == nullptr && !rows_.clients.empty()) train_rows(cell, step, training);
+    const bool anybody = !rows_.clients.empty();
+    if (anybody) blame(cell, first_wanted(task));
+    SupervisedStep& step = anybody && whole == nullptr && count > 1 ? step_at_once() : step_;
+    if (anybody && whole != nullptr) train_whole(task, *whole, training);
+    if (anybody && whole == nullptr) train_rows(cell, step, training);
 
     const std::int64_t trained_ns = now_ns();
     for (std::uint64_t place = first; place < first + count; ++place) {
@@ -56,7 +58,7 @@ void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_
         leave(task, place, local, training);
         block_.results()[task.first + place] = rows_.results[row];
     }
-    if (!on_device() && !rows_.clients.empty()) accept_rows(cell, seconds_between(trained_ns, now_ns()));
+    if (anybody && !on_device()) accept_rows(cell, seconds_between(trained_ns, now_ns()));
     for (std::size_t row = 0; row < rows_.places.size(); ++row) {
         blame(cell, rows_.places[row]);
         supervision_.beat();
@@ -97,6 +99,14 @@ void TaskRunner::seat(const Task& task, std::uint64_t first, std::uint64_t count
     }
 }
 
+/// On whom everything but a fault is blamed. Not on one who is left out already: nothing would ever change.
+std::uint64_t TaskRunner::first_wanted(const Task& task) const {
+    std::uint64_t first = task.count;
+    for (const std::uint64_t place : rows_.places)
+        if (block_.members()[task.first + place].left_out == 0) first = std::min(first, place);
+    return first;
+}
+
 void TaskRunner::train_rows(TaskCell& cell, SupervisedStep& step, const LocalTraining& training) {
     const Task task = cell.task;
     const aggregation::ConstParamSpan region = arena_.global(task.global_index);
@@ -104,12 +114,7 @@ void TaskRunner::train_rows(TaskCell& cell, SupervisedStep& step, const LocalTra
         const std::uint32_t client_id = rows_.clients.front().client_id;
         correction_->set(control_of(region), states_.clients() > 0 ? states_.of(client_id) : aggregation::ConstParamSpan());
     }
-    // Everything but a fault is blamed on the first of those who are wanted.
-    std::uint64_t first_wanted = rows_.places.front();
-    for (const std::uint64_t place : rows_.places)
-        if (block_.members()[task.first + place].left_out == 0) first_wanted = std::min(first_wanted, place);
-    blame(cell, first_wanted);
-    step.expect(rows_.faults, rows_.row_of(first_wanted), [&](std::size_t row) { blame(cell, rows_.places[row]); });
+    step.expect(rows_.faults, rows_.row_of(first_wanted(task)), [&](std::size_t row) { blame(cell, rows_.places[row]); });
     enqueue_clients(step, training, task.objective, task.round, rows_.clients, model_of(region), rows_.results);
 }
 

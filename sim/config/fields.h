@@ -88,6 +88,7 @@ void describe(Visitor& visitor, RunConfig& run);
 
 // Parts of it, each in the file of its name.
 void describe_devices(Visitor& visitor, RunConfig& run);
+void describe_data(Visitor& visitor, DataConfig& data);
 
 /// A field's value as it is written in YAML; empty for a key left out.
 std::string text_of(const Field& field);

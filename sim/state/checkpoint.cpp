@@ -198,7 +198,9 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
     checkpoint.round = metadata.number<std::int64_t>("round");
     checkpoint.version = metadata.number<std::uint64_t>("version");
     checkpoint.config = metadata.text("config");
-    checkpoint.environment = {metadata.text("libtorch"), metadata.text("cpu_capability"), metadata.text("device"),
+    checkpoint.environment = {metadata.text("libtorch"),
+                              metadata.text("cpu_capability"),
+                              metadata.text("device"),
                               metadata.text("gpu"),
                               metadata.has("engine") ? metadata.text("engine") : BitsEnvironment{}.engine,
                               metadata.has("cpu_vendor") ? metadata.text("cpu_vendor") : ""};

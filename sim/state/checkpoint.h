@@ -40,7 +40,8 @@ struct BitsEnvironment {
     std::string device;  // cpu | cuda
     std::string gpu;     // architecture and driver; empty on the CPU
     std::string engine = "libtorch";
-    std::string cpu_vendor{};  // where LibTorch trains on the CPU; empty where it does not matter, or nobody has written it down
+    std::string
+        cpu_vendor{};  // where LibTorch trains on the CPU; empty where it does not matter, or nobody has written it down
 };
 
 /// "LibTorch 2.10.0 then, 2.11.0 now", one for each thing that differs.

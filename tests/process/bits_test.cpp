@@ -46,8 +46,9 @@ TEST_SUITE("Bits") {
     TEST_CASE("EveryStrategyRunsAndGivesSameBitsForTwoAndThreeWorkers") {
         for (const sim::StrategySpec& spec : sim::strategy_catalog()) {
             const std::string strategy = "strategy={name: " + spec.name + "}";
-            const Options plain =
-                sim::local_rule_spec(spec.local).client_state ? Options{"training.optimizer={name: sgd, lr: 0.05}"} : Options{};
+            const Options plain = sim::local_rule_spec(spec.local).client_state()
+                                      ? Options{"training.optimizer={name: sgd, lr: 0.05}"}
+                                      : Options{};
             CHECK(sha_with(plain + Options{strategy, "workers=2"}) == sha_with(plain + Options{strategy, "workers=3"}));
         }
     }

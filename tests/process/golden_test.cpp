@@ -63,7 +63,7 @@ std::vector<Case> cases_of_mode(const std::string& mode) {
             if (mode == "split" && model == "lr") continue;
             Case one{fmt::format("{} {} {}", mode, strategy.name, model),
                      {"mode.name=" + mode, "strategy.name=" + strategy.name, fmt::format("model={{name: {}}}", model)}};
-            if (sim::local_rule_spec(strategy.local).client_state)
+            if (sim::local_rule_spec(strategy.local).client_state())
                 one.assignments =
                     one.assignments + Options{"training.optimizer={name: sgd, lr: 0.05}", "training.engine=direct"};
             if (const auto keys = kKeysOfMode.find(mode); keys != kKeysOfMode.end())

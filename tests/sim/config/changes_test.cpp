@@ -61,6 +61,7 @@ TEST_CASE("KeysThatMayChangeAreThoseThatCannotChangeWhatIsDone") {
                                                              "data.root",
                                                              "data.train",
                                                              "data.test",
+                                                             "data.shared",
                                                              "model.file",
                                                              "training.clients_per_slot",
                                                              "training.graph",

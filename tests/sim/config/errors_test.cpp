@@ -245,12 +245,12 @@ TEST_CASE("KeysOfAnotherChoice") {
           "c.yaml:1: data.root: 'root' belongs to format " + formats_with("root") +
               "; the format here is 'glyphs'; known keys: format, num_train, "
               "num_test, "
-              "normalize, augment, skew, partition"},
+              "shared, normalize, augment, skew, partition"},
          {"data: {format: idx, root: x, num_train: 3}\nmodel: {name: lr}\n",
           "c.yaml:1: data.num_train: 'num_train' belongs to format 'glyphs' or 'synthetic' or 'synthetic_linear'; the format "
           "here is 'idx'; known "
           "keys: format, "
-          "root, classes, normalize, augment, skew, partition"},
+          "root, classes, shared, normalize, augment, skew, partition"},
          {"data:\n  format: glyphs\n  partition: {alpha: 1}\nmodel: {name: lr}\n",
           "c.yaml:3: data.partition.alpha: 'alpha' belongs to scheme 'dirichlet' or 'dirichlet_sizes'; the scheme here is "
           "'iid'; known keys: "

@@ -23,7 +23,7 @@ TEST_CASE("AllMistakesAreToldInTheOrderOfTheirLines") {
             formats_with("root") +
             "; the format here is 'glyphs'; known keys: format, num_train, "
             "num_test, "
-            "normalize, augment, skew, partition\n"
+            "shared, normalize, augment, skew, partition\n"
             "c.yaml:5: training.batch_size: wants an integer, found 'fast'; allowed: 1 to 1e9\n"
             "c.yaml:7: training.cohorts: unknown key; did you mean 'cohort'?\n"
             "--set workers=many: workers: wants an integer, found 'many'; allowed: auto, 0 to 1024\n"

@@ -85,13 +85,13 @@ TEST_CASE("OverrideThatMakesAKeyOfTheFileInapplicable") {
     CHECK_EQ(error_of(file, {"data.format=glyphs"}), "c.yaml:4: data.root: 'root' belongs to format " + formats_with("root") +
                                                          "; the format here is 'glyphs' (--set data.format=glyphs); "
                                                          "known keys: format, "
-                                                         "num_train, num_test, normalize, augment, skew, partition");
+                                                         "num_train, num_test, shared, normalize, augment, skew, partition");
     CHECK_EQ(loaded(file, {"data.format=glyphs", "data.root=null"}).data.format, "glyphs");
     CHECK_EQ(error_of(kMinimal, {"data.root=x"}), "--set data.root=x: data.root: 'root' belongs to format " +
                                                       formats_with("root") +
                                                       "; the format here is 'glyphs'; known keys: format, "
                                                       "num_train, "
-                                                      "num_test, normalize, augment, skew, partition");
+                                                      "num_test, shared, normalize, augment, skew, partition");
 }
 
 TEST_CASE("SourceNamesFileLineAndOverride") {
