@@ -62,7 +62,8 @@ TEST_SUITE("ResumeRefused") {
     TEST_CASE("ChangedKeysAreAllNamedWithBothValues") {
         Finished run;
         const std::string list =
-            "A resumed run may change: rounds, workers, mps, client_state, data.root, data.train, data.test, model.file, "
+            "A resumed run may change: rounds, workers, mps, client_state, data.root, data.train, data.test, data.shared, "
+            "model.file, "
             "training.clients_per_slot, "
             "training.graph, "
             "stop.test_accuracy, stop.test_top5_accuracy, stop.test_mse, stop.test_mae, stop.test_perplexity, failures.policy, "
