@@ -65,6 +65,7 @@ std::string problem_of(const AnyTensor& tensor, std::uint64_t bytes) {
 template <typename Tensors>
 const std::string* name_given_twice(const Tensors& tensors) {
     std::vector<const std::string*> names;
+    names.reserve(tensors.size());
     for (const auto& tensor : tensors) names.push_back(&tensor.name);
     std::sort(names.begin(), names.end(), [](const auto* left, const auto* right) { return *left < *right; });
     const auto twice =
