@@ -67,11 +67,10 @@ std::uint64_t host_bytes_of_worker(const Experiment& run) {
 
 std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
     RunConfig rehearsed = run;  // on the loss alone
-    const bool whole = has_whole_gradient(run);
-    if (whole) rehearsed.strategy.parts.local = {"plain"};
+    if (has_whole_gradient(run)) rehearsed.strategy.parts.local = {"plain"};
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     const std::uint64_t vectors = vectors_of_worker(run, mode_spec(run.mode.name), std::max(most_per_slot, at_once)) -
-                                  vectors_of_worker(rehearsed, ModeSpec{}, at_once) + (whole && run.training.graph ? 1 : 0);
+                                  vectors_of_worker(rehearsed, ModeSpec{}, at_once);
     return vectors * num_floats * sizeof(float);
 }
 
