@@ -116,7 +116,7 @@ void add_sweep(CLI::App& app, Arguments& given) {
     add_folder(command, "--resume", sweep.resume,
                "go on with the sweep in this folder; with a file: with its runs as they are now")
         ->excludes(out);
-    command->add_option("--jobs", sweep.jobs, "runs at a time; default: as many as cores and memory allow")
+    command->add_option("--jobs", sweep.jobs, "runs at a time on each host; default: as many as cores and memory allow")
         ->type_name("N")
         ->check(CLI::Range(1, 10000).description("1 to 10000"));
     command->add_flag("--dry-run", sweep.dry_run, "print the runs and the estimated time, and start nothing");

@@ -3,11 +3,11 @@
 #include "aggregation/base/error.h"
 #include "clients/models/model_plan.h"
 #include "clients/protocol/watcher.h"
+#include "sim/app/all_ranks.h"
 #include "sim/app/script_command.h"
 #include "sim/app/show_model.h"
 #include "sim/app/show_partition.h"
 #include "sim/config/suggest.h"
-#include "sim/machine/nvml.h"
 #include "sim/plan/experiment.h"
 #include "sim/plan/experiment_model.h"
 #include "sim/ranks/launch.h"
@@ -26,12 +26,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <functional>
 #include <optional>
 #include <sstream>
@@ -151,65 +148,10 @@ int resume_run(const RunOptions& options, Ranks& ranks) {
     return run_and_record(run, reporter, checkpoints, files, resumption.over, options.until);
 }
 
-/// The exit code of what is being thrown now.
-int code_of_exception() {
-    try {
-        throw;
-    } catch (const ConfigError&) {
-        return 2;
-    } catch (const clients::Interrupted&) {
-        return 130;
-    } catch (const std::exception&) {
-        return 1;
-    }
-}
-
-std::string message_of(const std::exception_ptr& error) {
-    try {
-        std::rethrow_exception(error);
-    } catch (const clients::Interrupted&) {
-        return "interrupted";
-    } catch (const std::exception& exception) {
-        return exception.what();
-    }
-}
-
 /// As it is typed, for messages.
 std::string as_typed(const RunOptions& options) {
     return options.resume.empty() ? fmt::format("fedhive run {}", options.config.string())
                                   : fmt::format("fedhive run --resume {}", options.resume.string());
-}
-
-using Work = std::function<int(Ranks& ranks)>;
-
-/// Rank 0 says what all of them end for.
-int in_these_ranks(Ranks& ranks, const Work& work) {
-    std::exception_ptr error;
-    int code = 0;
-    try {
-        code = work(ranks);
-    } catch (const std::exception&) {
-        ranks.announce();
-        code = code_of_exception();
-        error = std::current_exception();
-    }
-    if (!ranks.leave()) {
-        if (error && ranks.writes()) Terminal(STDERR_FILENO).say(escaped("fedhive: " + message_of(error)));
-        ranks.abort(code == 0 ? 1 : code);
-    }
-    if (error && ranks.writes()) std::rethrow_exception(error);
-    return code;
-}
-
-/// `command`: as it is typed. To be called with interrupts blocked where there may be several ranks.
-int in_all_ranks(const std::string& command, const Work& work) {
-    try {
-        return in_these_ranks(join_ranks(command, [] { return nvml_devices(); }), work);
-    } catch (const ConfigError&) {
-        const std::optional<Launch> launch = find_launch();
-        if (launch && launch->rank != 0) return 2;  // one line for all of them
-        throw;
-    }
 }
 
 int validate(const ValidateOptions& options, Ranks& ranks) {

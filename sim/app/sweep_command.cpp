@@ -2,11 +2,11 @@
 
 #include "aggregation/base/error.h"
 #include "clients/protocol/watcher.h"
+#include "sim/app/all_ranks.h"
 #include "sim/config/sweep_config.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/estimate.h"
 #include "sim/plan/experiment.h"
-#include "sim/ranks/launch.h"
 #include "sim/run/run_files.h"
 #include "sim/screen/screen_text.h"
 #include "sim/screen/sweep_screen.h"
@@ -76,13 +76,24 @@ std::string stopping_of(const EarlyStoppingConfig& stopping) {
     return fmt::format("stopping    {}: from round {} on, {}\n", stopping.rule, stopping.first_round, how);
 }
 
-std::int64_t most_at_once(const SweepConfig& sweep, const Machine& machine, std::int64_t jobs) {
-    return std::min<std::int64_t>(jobs > 0 ? jobs : machine.cores, static_cast<std::int64_t>(sweep.runs.size()));
+std::int64_t at_a_time(const HostNews& host, std::int64_t jobs) { return jobs > 0 ? jobs : host.cores; }
+
+/// "machine     2 cores · 20.1 GiB of memory · ", or a line for each of several.
+std::string machines_of(const Hosts& hosts) {
+    std::string text;
+    for (std::size_t host = 0; host < hosts.size(); ++host) {
+        const HostNews& news = hosts.news()[host];
+        text += fmt::format("{}{}{} cores · {} of memory{}", host == 0 ? "machine     " : "            ",
+                            hosts.size() == 1 ? "" : hosts.name(host) + " · ", news.cores, human_bytes(news.host_bytes),
+                            host + 1 < hosts.size() ? "\n" : " · ");
+    }
+    return text;
 }
 
-std::string plan_of(const SweepConfig& sweep, const Estimates& estimates, const SweepCommand& command) {
-    const Machine machine = this_machine();
-    const std::int64_t at_once = most_at_once(sweep, machine, command.jobs);
+std::string plan_of(const SweepConfig& sweep, const Estimates& estimates, const Hosts& hosts, std::int64_t jobs) {
+    std::int64_t at_once = 0;
+    for (const HostNews& host : hosts.news()) at_once += at_a_time(host, jobs);
+    at_once = std::min(at_once, static_cast<std::int64_t>(sweep.runs.size()));
     double total = 0.0;
     RunEstimate largest;
     for (const RunEstimate& one : estimates.runs) {
@@ -90,11 +101,10 @@ std::string plan_of(const SweepConfig& sweep, const Estimates& estimates, const 
         largest.core_seconds = std::max(largest.core_seconds, one.core_seconds);
         largest.host_bytes = std::max(largest.host_bytes, one.host_bytes);
     }
-    const auto cores = static_cast<double>(std::min<std::int64_t>(at_once, machine.cores));
+    const auto cores = static_cast<double>(std::min(at_once, hosts.cores()));
     return fmt::format("sweep       {} · {} runs · {}\n{}{}", sweep.name, sweep.runs.size(), sweep.file.string(),
                        axes_of(sweep), stopping_of(sweep.early_stopping)) +
-           fmt::format("machine     {} cores · {} of memory · {} at a time · about {} each\n", machine.cores,
-                       human_bytes(machine.available_memory), at_once, human_bytes(largest.host_bytes)) +
+           fmt::format("{}{} at a time · about {} each\n", machines_of(hosts), at_once, human_bytes(largest.host_bytes)) +
            fmt::format("estimate    {} · {} of one core · from a short trial of {} that differ in cost\n",
                        clock_time(std::max(total / cores, largest.core_seconds)), clock_time(total), estimates.tried);
 }
@@ -117,32 +127,48 @@ SweepConfig load(const SweepCommand& command) {
     return sweep;
 }
 
-}  // namespace
+std::string as_typed(const SweepCommand& command) {
+    return command.file.empty() ? fmt::format("fedhive sweep --resume {}", command.resume.string())
+                                : fmt::format("fedhive sweep {}", command.file.string());
+}
 
-int sweep_command(const SweepCommand& command) {
-    if (refuse_ranks("a sweep")) return 2;
-    clients::block_interrupts();
+int run_here(const SweepCommand& command, Ranks& ranks, Host& own) {
     SweepConfig sweep = load(command);
     resolve_devices(sweep);
     const Estimates estimates = estimate(configs_of(sweep));
     clients::throw_if_interrupted();
+    Hosts hosts(ranks, own);
     Terminal terminal;
-    const std::string plan = plan_of(sweep, estimates, command);
+    const std::string plan = plan_of(sweep, estimates, hosts, command.jobs);
+    int code = 0;
     if (command.dry_run) {
         terminal.say(plan + list_of_runs(sweep, estimates));
-        return 0;
+    } else {
+        SweepOptions options;
+        options.resume = !command.resume.empty();
+        options.adopt = options.resume && !command.file.empty();
+        options.jobs = command.jobs;
+        options.folder = options.resume        ? command.resume
+                         : command.out.empty() ? make_default_run_folder(sweep.name)
+                                               : command.out;
+        if (!command.quiet) terminal.say(fmt::format("{}folder      {}\n", plan, options.folder.string()));
+        SweepScreen screen(options.folder, terminal);
+        if (!command.quiet) options.on_tick = [&] { screen.show(); };
+        code = run_sweep(sweep, estimates.runs, hosts, options);
+        if (!command.quiet) screen.show_end();
     }
-    SweepOptions options;
-    options.resume = !command.resume.empty();
-    options.adopt = options.resume && !command.file.empty();
-    options.jobs = command.jobs;
-    options.folder = options.resume ? command.resume : command.out.empty() ? make_default_run_folder(sweep.name) : command.out;
-    if (!command.quiet) terminal.say(fmt::format("{}folder      {}\n", plan, options.folder.string()));
-    SweepScreen screen(options.folder, terminal);
-    if (!command.quiet) options.on_tick = [&] { screen.show(); };
-    const int code = run_sweep(sweep, estimates.runs, options);
-    if (!command.quiet) screen.show_end();
+    hosts.leave(code);
     return code;
+}
+
+}  // namespace
+
+int sweep_command(const SweepCommand& command) {
+    clients::block_interrupts();
+    return in_all_ranks(as_typed(command), [&](Ranks& ranks) {
+        Host own;
+        return ranks.writes() ? run_here(command, ranks, own) : serve_sweep(ranks, own);
+    });
 }
 
 }  // namespace fedhive::sim

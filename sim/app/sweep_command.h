@@ -12,7 +12,7 @@ struct SweepCommand {
     std::vector<std::string> overrides;  // of the base
     std::filesystem::path out;           // empty: results/runs/<name>-<date>-<time>
     std::filesystem::path resume;        // folder of a sweep to go on with; empty: a new one
-    int jobs = 0;                        // runs at a time; 0: as many as cores and memory allow
+    int jobs = 0;                        // runs at a time on each host; 0: as many as cores and memory allow
     bool dry_run = false;                // only show the plan
     bool quiet = false;
 };

@@ -154,12 +154,11 @@ Ranks& join_ranks(const std::string& command, const DeviceNames& devices) {
     return ranks;
 }
 
-bool refuse_ranks(const std::string& what) {
-    const std::optional<Launch> launch = find_launch();
-    if (launch && launch->rank == 0)
-        throw ConfigError(fmt::format("{} is one process, which starts all others itself; {} has started {}; start it without",
-                                      what, launch->by, launch->ranks ? std::to_string(*launch->ranks) : "several"));
-    return launch.has_value();
+std::vector<std::pair<std::string, std::string>> alone_environment() {
+    std::vector<std::pair<std::string, std::string>> environment;
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "PMI_SIZE", "PMIX_RANK", "WORLD_SIZE"})
+        if (!variable(name).empty()) environment.emplace_back(name, "");
+    return environment;
 }
 
 }  // namespace fedhive::sim

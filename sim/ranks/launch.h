@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fedhive::sim {
@@ -33,8 +34,7 @@ Ranks& join_ranks(const std::string& command, const DeviceNames& devices);
 /// Of so many devices, for the rank that comes after `before` others which see the same ones. Empty: it keeps what it sees.
 std::string device_for(const std::vector<std::string>& devices, std::uint32_t before, std::uint32_t sharing);
 
-/// For commands that are one process: throws ConfigError in the first of several ranks, and is true in the others, which should end with exit
-/// code 2 without a word. `what`: "a sweep".
-bool refuse_ranks(const std::string& what);
+/// Variables with which a process that one of several ranks starts takes itself for no rank.
+std::vector<std::pair<std::string, std::string>> alone_environment();
 
 }  // namespace fedhive::sim

@@ -11,7 +11,7 @@ std::int64_t divided_up(std::int64_t value, std::int64_t by) { return (value + b
 /// The room, as it fills.
 class Packing {
 public:
-    Packing(const Room& room, std::vector<Placed> placed) : room_(room), placed_(std::move(placed)) {
+    Packing(std::size_t index, const Site& site) : site_(index), room_(site.room), placed_(site.placed) {
         for (const Placed& run : placed_) {
             cores_ += run.cores;
             host_growth_ += run.host_growth;
@@ -27,11 +27,13 @@ public:
             const std::uint64_t bytes = run.workers ? run.host_bytes : scaled_bytes(run.host_bytes, 1, workers);
             if (fits_cores(cores) && fits_host(bytes)) {
                 add(run, cores, bytes);
-                return Start{run.run, workers, cores};
+                return Start{site_, run.run, workers, cores};
             }
             if (run.workers || workers == 1) return std::nullopt;
         }
     }
+
+    std::int64_t free_cores() const { return room_.cores - cores_; }
 
 private:
     bool alone() const { return placed_.empty(); }
@@ -63,6 +65,7 @@ private:
         device_growth_ += device_bytes;
     }
 
+    std::size_t site_;
     Room room_;
     std::vector<Placed> placed_;
     std::int64_t cores_ = 0;
@@ -78,17 +81,29 @@ std::uint64_t scaled_bytes(std::uint64_t bytes, std::int64_t measured_with, std:
     return bytes * static_cast<std::uint64_t>(workers + 1) / static_cast<std::uint64_t>(measured_with + 1);
 }
 
-std::vector<Start> pack(const Room& room, const std::vector<Placed>& placed, std::vector<Waiting> waiting) {
+std::vector<Start> pack(const std::vector<Site>& sites, std::vector<Waiting> waiting) {
     std::stable_sort(waiting.begin(), waiting.end(), [](const Waiting& a, const Waiting& b) {
         return a.core_seconds != b.core_seconds ? a.core_seconds > b.core_seconds : a.run < b.run;
     });
+    std::vector<Packing> packings;
+    for (std::size_t site = 0; site < sites.size(); ++site) packings.emplace_back(site, sites[site]);
+    std::stable_sort(packings.begin(), packings.end(),
+                     [](const Packing& a, const Packing& b) { return a.free_cores() > b.free_cores(); });
     std::vector<Start> starts;
-    Packing packing(room, placed);
-    auto left = static_cast<std::int64_t>(waiting.size());
-    for (const Waiting& run : waiting) {
-        if (const auto start = packing.place(run, left)) starts.push_back(*start);
-        --left;
-    }
+    std::vector<bool> started(waiting.size(), false);
+    const std::size_t hands = packings.size();
+    for (std::size_t turn = 0; turn < hands; ++turn)
+        for (std::size_t hand = 0; hand < hands; ++hand) {
+            std::vector<std::size_t> dealt;
+            for (std::size_t run = (hand + turn) % hands; run < waiting.size(); run += hands)
+                if (!started[run]) dealt.push_back(run);
+            auto left = static_cast<std::int64_t>(dealt.size());
+            for (const std::size_t run : dealt) {
+                const auto start = packings[hand].place(waiting[run], left--);
+                started[run] = start.has_value();
+                if (start) starts.push_back(*start);
+            }
+        }
     return starts;
 }
 

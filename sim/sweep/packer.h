@@ -1,5 +1,7 @@
-// Which runs of a sweep start now, and with how many workers: a pure function of what is free, what runs and what waits.
+// Which runs of a sweep start now, where, and with how many workers: a pure function of what is free, what runs and what waits.
 //
+// By hosts: those with the most free cores choose first; the runs that wait are dealt to them in turn, and what does not fit where it was dealt
+// is offered to the others.
 // By cores: a run takes workers × threads of them. While more runs are left than there are cores each gets one worker, and the last ones
 // share what is free. By memory: what runs may still grow to what is expected of it. By jobs: that many at once, whatever the cores.
 #pragma once
@@ -38,7 +40,14 @@ struct Waiting {
     std::optional<std::uint64_t> device_bytes{};  // empty: nothing like it has been measured
 };
 
+/// A machine, and what runs there.
+struct Site {
+    Room room;
+    std::vector<Placed> placed{};
+};
+
 struct Start {
+    std::size_t site = 0;
     std::size_t run = 0;
     std::int64_t workers = 0;
     std::int64_t cores = 1;
@@ -52,6 +61,6 @@ std::uint64_t scaled_bytes(std::uint64_t bytes, std::int64_t measured_with, std:
 
 /// The longest first. A run that does not fit lets shorter ones pass; where nothing runs, the first one starts however large it is: it
 /// says itself, and better, what it lacks.
-std::vector<Start> pack(const Room& room, const std::vector<Placed>& placed, std::vector<Waiting> waiting);
+std::vector<Start> pack(const std::vector<Site>& sites, std::vector<Waiting> waiting);
 
 }  // namespace fedhive::sim

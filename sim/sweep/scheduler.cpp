@@ -2,10 +2,7 @@
 
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
-#include "sim/machine/machine.h"
 #include "sim/record/utc_time.h"
-
-#include <poll.h>
 
 #include <algorithm>
 #include <csignal>
@@ -16,24 +13,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kTickMs = 200;
 constexpr int kMostKills = 2;  // a run killed from outside so often has failed
 constexpr int kInterruptedExit = 130;
-
-bool was_interrupted(const clients::ChildProcess::End& end) { return end.signalled || end.exit_status == kInterruptedExit; }
-
-/// "killed by SIGKILL", or the last that the run said.
-std::string reason_of(const clients::ChildProcess::End& end, const fs::path& log, std::uint64_t log_begin) {
-    if (end.signalled) return end.text.substr(0, end.text.find(" ("));
-    const std::string said = last_line(log, log_begin);
-    return said.empty() ? end.text : said;
-}
-
-std::uint64_t size_of(const fs::path& file) {
-    std::error_code missing;
-    const auto size = fs::file_size(file, missing);
-    return missing ? 0 : size;
-}
 
 SweepRecord begin_or_take_up(const SweepConfig& sweep, const std::vector<RunEstimate>& estimates, const SweepOptions& options) {
     SweepRecord planned = plan_sweep(sweep, estimates);
@@ -49,23 +30,28 @@ SweepRecord begin_or_take_up(const SweepConfig& sweep, const std::vector<RunEsti
 
 }  // namespace
 
-int run_sweep(const SweepConfig& sweep, const std::vector<RunEstimate>& estimates, const SweepOptions& options) {
+int run_sweep(const SweepConfig& sweep, const std::vector<RunEstimate>& estimates, Hosts& hosts, const SweepOptions& options) {
     const RunLock lock = options.resume ? claim_sweep(options.folder) : claim_new_sweep(options.folder);
     SweepRecord record = begin_or_take_up(sweep, estimates, options);
     record.jobs = options.jobs;
-    record.cores = this_machine().cores;
+    record.cores = hosts.cores();
+    record.hosts.clear();
+    for (std::size_t host = 0; host < hosts.size() && hosts.size() > 1; ++host) record.hosts.push_back(hosts.name(host));
     write_sweep(options.folder, record);  // first: from here on the sweep can be taken up
+    hosts.check_folder(options.folder);
     write_inputs(options.folder, sweep);
-    return Scheduler(sweep, estimates, options, std::move(record)).run();
+    return Scheduler(sweep, estimates, hosts, options, std::move(record)).run();
 }
 
-Scheduler::Scheduler(const SweepConfig& sweep, const std::vector<RunEstimate>& estimates, const SweepOptions& options,
-                     SweepRecord record)
+Scheduler::Scheduler(const SweepConfig& sweep, const std::vector<RunEstimate>& estimates, Hosts& hosts,
+                     const SweepOptions& options, SweepRecord record)
     : sweep_(sweep),
       estimates_(estimates),
+      hosts_(hosts),
       options_(options),
       record_(std::move(record)),
-      has_device_(options.free_device_memory().has_value()),
+      has_device_(std::any_of(hosts.news().begin(), hosts.news().end(),
+                              [](const HostNews& host) { return host.device_bytes.has_value(); })),
       summary_(options_.folder),
       start_ns_(now_ns()),
       wall_before_s_(record_.wall_s) {
@@ -88,97 +74,94 @@ int Scheduler::run() {
 
 void Scheduler::run_all() {
     for (pause_who_is_there();;) {
+        hosts_.look();  // and orders of the turn before go out
         take_interrupts();
+        take_news();
         collect_ended();
         pass_rungs();  // where all have come to one: who goes on
         if (all_done()) return;
         start_what_fits();
-        look_at_memory();
         if (options_.on_tick) options_.on_tick();
-        wait();  // for an end, a signal, the next tick
+        hosts_.wait();  // for an end, a signal, the next tick
     }
 }
 
 bool Scheduler::all_done() const { return at_work_.empty() && (interrupt_ != 0 || record_.count(RunStatus::Waiting) == 0); }
 
+/// The first asks the runs for a checkpoint and their end; the second waits for nothing. What reaches one host counts for all.
 void Scheduler::take_interrupts() {
-    while (const int number = signals_.take()) {
-        // The first asks the runs for a checkpoint and their end; the second waits for nothing.
-        for (AtWork& at_work : at_work_) kill(at_work.process.pid(), interrupt_ == 0 ? SIGINT : SIGKILL);
-        if (interrupt_ == 0) interrupt_ = number;
+    for (const HostNews& host : hosts_.news()) {
+        hosts_.end_runs(host.haste);
+        if (interrupt_ == 0) interrupt_ = host.interrupt;
     }
+}
+
+void Scheduler::take_news() {
+    for (AtWork& at_work : at_work_)
+        for (const RunNews& news : hosts_.news()[at_work.host].runs)
+            if (news.run == at_work.run) at_work.news = news;
+    look_at_memory();
 }
 
 void Scheduler::collect_ended() {
     for (auto at_work = at_work_.begin(); at_work != at_work_.end();) {
-        const auto end = at_work->process.end();
-        if (end) ended(*at_work, *end);
+        const bool end = at_work->news.end.has_value();
+        if (end) ended(*at_work, *at_work->news.end);
         at_work = end ? at_work_.erase(at_work) : std::next(at_work);
     }
 }
 
-void Scheduler::ended(const AtWork& at_work, const clients::ChildProcess::End& end) {
+void Scheduler::ended(const AtWork& at_work, const RunEnd& end) {
     RunRecord& run = record_.runs[at_work.run];
     run.wall_s += seconds_between(at_work.start_ns, now_ns());
     run.cpu_s += end.cpu_s;
-    if (at_work.settled) run.peak_bytes = std::max(run.peak_bytes.value_or(0), at_work.peak_bytes);
+    if (at_work.news.settled) run.peak_bytes = std::max(run.peak_bytes.value_or(0), at_work.news.peak_bytes);
     free_device(at_work);
-    const RunRemains remains = remains_of(run_path(options_.folder, run.id));
     const bool done = !end.signalled && end.exit_status == 0;
-    if (done && remains.finished()) {
+    if (done && end.remains.finished()) {
         run.status = RunStatus::Finished;
-    } else if (done && remains.paused_after() > 0) {
+    } else if (done && end.remains.paused_after() > 0) {
         run.status = RunStatus::Paused;
     } else if (to_be_tried_again(at_work.run, end)) {
         run.status = RunStatus::Waiting;
     } else {
         run.status = RunStatus::Failed;
-        run.reason = reason_of(end, log_path(options_.folder, run.id), at_work.log_begin);
+        run.reason = end.reason;
     }
     save();
     summary_.write(to_json(record_));
 }
 
-bool Scheduler::to_be_tried_again(std::size_t run, const clients::ChildProcess::End& end) {
-    return was_interrupted(end) && (interrupt_ != 0 || ++kills_[run] < kMostKills);
+bool Scheduler::to_be_tried_again(std::size_t run, const RunEnd& end) {
+    const bool interrupted = end.signalled || end.exit_status == kInterruptedExit;
+    return interrupted && (interrupt_ != 0 || ++kills_[run] < kMostKills);
 }
 
 void Scheduler::start_what_fits() {
     if (interrupt_ != 0) return;
-    std::vector<Placed> placed_runs;
-    for (const AtWork& at_work : at_work_) placed_runs.push_back(placed(at_work));
     std::vector<Waiting> waiting_runs;
     for (std::size_t run = 0; run < record_.runs.size(); ++run)
         if (record_.runs[run].status == RunStatus::Waiting) waiting_runs.push_back(waiting(run));
     if (waiting_runs.empty()) return;
-    for (const Start& next : pack(room(), placed_runs, std::move(waiting_runs))) start(next);
+    std::vector<Site> sites;
+    for (std::size_t host = 0; host < hosts_.size(); ++host) sites.push_back(site(host));
+    for (const Start& next : pack(sites, std::move(waiting_runs))) start(next);
 }
 
 void Scheduler::start(const Start& start) {
     RunRecord& run = record_.runs[start.run];
-    RunOrder order{options_.folder, run.id, run.config_hash, {}, {}};
+    RunOrder order{std::filesystem::absolute(options_.folder), run.id, run.config_hash, {}, {}};
     if (workers_are_free(sweep_.runs[start.run])) order.workers = start.workers;
     if (rung() && *rung() < run.rounds) order.until = rung();
-    const fs::path log = log_path(options_.folder, run.id);
-    clients::SpawnOptions options;
-    options.executable = options_.executable;
-    options.arguments = run_arguments(order);
-    options.log = log;
-    options.own_group = true;
-    const auto device_free = on_device(start.run) ? options_.free_device_memory() : std::nullopt;
-    at_work_.push_back({start.run, start.cores, size_of(log), count_rounds(run_path(options_.folder, run.id)), device_free,
-                        clients::ChildProcess(options), now_ns()});
-    at_work_.back().measured = measurements_.device_bytes(keys_[start.run]).has_value();
+    hosts_.start(start.site, start.run, order);
+    const auto device_free = on_device(start.run) ? hosts_.news()[start.site].device_bytes : std::nullopt;
+    at_work_.push_back(
+        {start.run, start.site, start.cores, device_free, now_ns(), measurements_.device_bytes(keys_[start.run]).has_value()});
     run.status = RunStatus::Running;
     run.workers = start.workers;
+    run.host = hosts_.name(start.site);
     ++run.attempts;
     save();
-}
-
-void Scheduler::wait() const {
-    std::vector<pollfd> polled{{signals_.descriptor(), POLLIN, 0}};
-    for (const AtWork& at_work : at_work_) polled.push_back({at_work.process.pidfd(), POLLIN, 0});
-    poll(polled.data(), polled.size(), kTickMs);
 }
 
 void Scheduler::give_up(const std::string& error) {

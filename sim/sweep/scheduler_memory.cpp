@@ -1,7 +1,4 @@
-#include "aggregation/base/clock.h"
-#include "aggregation/memory/shared_segment.h"
 #include "sim/modes/mode_spec.h"
-#include "sim/sweep/process_memory.h"
 #include "sim/sweep/scheduler.h"
 
 #include <algorithm>
@@ -9,9 +6,6 @@
 namespace fedhive::sim {
 
 namespace {
-
-constexpr double kLookEveryS = 0.5;
-constexpr double kYoungS = 2.0;  // until then at every tick: it may be over soon
 
 std::uint64_t beyond(std::uint64_t expected, std::uint64_t present) { return expected - std::min(expected, present); }
 
@@ -23,25 +17,15 @@ bool workers_are_free(const SweepRun& run) {
 }
 
 void Scheduler::look_at_memory() {
-    const std::int64_t now = now_ns();
-    for (AtWork& at_work : at_work_) {
-        const bool young = seconds_between(at_work.start_ns, now) < kYoungS;
-        if (!young && seconds_between(at_work.looked_ns, now) < kLookEveryS) continue;
-        at_work.looked_ns = now;
-        look_at(at_work);
-    }
+    for (AtWork& at_work : at_work_)
+        if (at_work.news.settled) look_at(at_work);
 }
 
-/// Before its first round is done a run is believed to grow; only then others may rely on what it takes.
+/// Once it is settled others may rely on what it takes.
 void Scheduler::look_at(AtWork& at_work) {
-    const RunRecord& run = record_.runs[at_work.run];
     const std::string& key = keys_[at_work.run];
-    at_work.host_bytes = tree_memory(at_work.process.pid());
-    at_work.peak_bytes = std::max(at_work.peak_bytes, at_work.host_bytes);
-    if (!at_work.settled) at_work.settled = count_rounds(run_path(options_.folder, run.id)) > at_work.rounds_before;
-    if (!at_work.settled) return;
-    measurements_.note_host(key, *run.workers, at_work.peak_bytes);
-    const auto free = at_work.device_free && !at_work.measured ? options_.free_device_memory() : std::nullopt;
+    measurements_.note_host(key, *record_.runs[at_work.run].workers, at_work.news.peak_bytes);
+    const auto free = at_work.device_free && !at_work.measured ? hosts_.news()[at_work.host].device_bytes : std::nullopt;
     if (!free) return;
     measurements_.note_device(key, beyond(*at_work.device_free, *free));
     at_work.measured = true;
@@ -51,7 +35,7 @@ void Scheduler::look_at(AtWork& at_work) {
 void Scheduler::free_device(const AtWork& ended) {
     const std::uint64_t bytes = on_device(ended.run) ? measurements_.device_bytes(keys_[ended.run]).value_or(0) : 0;
     for (AtWork& other : at_work_)
-        if (&other != &ended && other.device_free) *other.device_free += bytes;
+        if (&other != &ended && other.host == ended.host && other.device_free) *other.device_free += bytes;
 }
 
 bool Scheduler::on_device(std::size_t run) const {
@@ -59,8 +43,12 @@ bool Scheduler::on_device(std::size_t run) const {
     return device == "cuda" || (device == "auto" && has_device_);
 }
 
-Room Scheduler::room() const {
-    return {record_.cores, record_.jobs, aggregation::available_memory_bytes(), options_.free_device_memory()};
+Site Scheduler::site(std::size_t host) const {
+    const HostNews& news = hosts_.news()[host];
+    Site site{.room = {news.cores, record_.jobs, news.host_bytes, news.device_bytes}};
+    for (const AtWork& at_work : at_work_)
+        if (at_work.host == host) site.placed.push_back(placed(at_work));
+    return site;
 }
 
 Placed Scheduler::placed(const AtWork& at_work) const {
@@ -68,10 +56,16 @@ Placed Scheduler::placed(const AtWork& at_work) const {
     const std::int64_t workers = *record_.runs[at_work.run].workers;
     const std::uint64_t host_bytes = expected.workers ? expected.host_bytes : scaled_bytes(expected.host_bytes, 1, workers);
     return {.cores = at_work.cores,
-            .host_growth = beyond(host_bytes, at_work.host_bytes),
+            .host_growth = beyond(host_bytes, at_work.news.host_bytes),
             .on_device = expected.on_device,
             .measured = at_work.measured,
-            .device_growth = expected.on_device && !at_work.settled ? expected.device_bytes.value_or(0) : 0};
+            .device_growth = expected.on_device && !at_work.news.settled ? expected.device_bytes.value_or(0) : 0};
+}
+
+/// What `auto` counts as before it is known where the run goes.
+std::int64_t Scheduler::fewest_cores() const {
+    const auto fewer = [](const HostNews& a, const HostNews& b) { return a.cores < b.cores; };
+    return std::min_element(hosts_.news().begin(), hosts_.news().end(), fewer)->cores;
 }
 
 Waiting Scheduler::waiting(std::size_t run) const {
@@ -80,7 +74,7 @@ Waiting Scheduler::waiting(std::size_t run) const {
     Waiting waiting{.run = run, .core_seconds = estimates_[run].core_seconds, .threads = config.threads};
     const std::int64_t per_slot = config.training.least_per_slot();
     waiting.most_workers = (config.cohort_size() + per_slot - 1) / per_slot;
-    if (!workers_are_free(planned)) waiting.workers = config.workers.value_or(record_.cores);
+    if (!workers_are_free(planned)) waiting.workers = config.workers.value_or(fewest_cores());
     waiting.host_bytes = measurements_.host_bytes(keys_[run], waiting.workers.value_or(1), estimates_[run].host_bytes);
     waiting.on_device = on_device(run);
     if (waiting.on_device) waiting.device_bytes = measurements_.device_bytes(keys_[run]);

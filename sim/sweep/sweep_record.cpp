@@ -58,6 +58,7 @@ ordered_json run_to_json(const RunRecord& run) {
             {"config_hash", run.config_hash},
             {"rounds", run.rounds},
             {"workers", optional_json(run.workers)},
+            {"host", run.host},
             {"attempts", run.attempts},
             {"wall_s", run.wall_s},
             {"cpu_s", run.cpu_s},
@@ -76,6 +77,7 @@ RunRecord run_from_json(const ordered_json& json) {
     run.config_hash = value_at<std::string>(json, "config_hash");
     run.rounds = value_at<std::int64_t>(json, "rounds");
     run.workers = optional_value<std::int64_t>(json, "workers");
+    run.host = json.contains("host") ? value_at<std::string>(json, "host") : "";
     run.attempts = value_at<std::int64_t>(json, "attempts");
     run.wall_s = value_at<double>(json, "wall_s");
     run.cpu_s = value_at<double>(json, "cpu_s");
@@ -105,6 +107,7 @@ SweepRecord from_json(const ordered_json& json) {
     sweep.decided = value_at<std::int64_t>(early, "decided");
     sweep.jobs = value_at<std::int64_t>(json, "jobs");
     sweep.cores = value_at<std::int64_t>(json, "cores");
+    if (json.contains("hosts")) sweep.hosts = value_at<Texts>(json, "hosts");
     sweep.wall_s = value_at<double>(json, "wall_s");
     for (const ordered_json& run : json.at("runs")) sweep.runs.push_back(run_from_json(run));
     sweep.gone = value_at<Texts>(json, "gone");
@@ -196,6 +199,7 @@ ordered_json to_json(const SweepRecord& sweep) {
          {{"rule", early.rule}, {"first_round", early.first_round}, {"factor", early.factor}, {"decided", sweep.decided}}},
         {"jobs", sweep.jobs},
         {"cores", sweep.cores},
+        {"hosts", sweep.hosts},
         {"wall_s", sweep.wall_s},
         {"runs", runs},
         {"gone", sweep.gone}});
@@ -203,7 +207,7 @@ ordered_json to_json(const SweepRecord& sweep) {
 }
 
 SweepRecord read_sweep(const fs::path& folder) {
-    const fs::path file = folder / "sweep.json";
+    const fs::path file = folder / kSweepFile;
     const std::string text = read_record_text(folder, file);
     try {
         const auto json = ordered_json::parse(text);
@@ -219,7 +223,7 @@ SweepRecord read_sweep(const fs::path& folder) {
 
 void write_sweep(const fs::path& folder, const SweepRecord& sweep) {
     // What a run printed last need not be UTF-8.
-    write_file(folder / "sweep.json", to_json(sweep).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    write_file(folder / kSweepFile, to_json(sweep).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
 void keep_ids(const SweepRecord& before, SweepConfig& now) {

@@ -16,6 +16,7 @@ namespace fedhive::sim {
 
 /// Version of sweep.json's schema.
 inline constexpr int kSweepSchema = 1;
+inline constexpr const char* kSweepFile = "sweep.json";
 
 /// What a run is expected to need, before anything like it has been measured.
 struct RunEstimate {
@@ -43,6 +44,7 @@ struct RunRecord {
     std::string config_hash;
     std::int64_t rounds = 0;
     std::optional<std::int64_t> workers{};  // empty: not started yet
+    std::string host{};                     // of its last process, where there are several: "rank 1 (host b)"
     std::int64_t attempts = 0;              // processes started
     double wall_s = 0.0;                    // of its processes
     double cpu_s = 0.0;                     // user and system
@@ -64,8 +66,9 @@ struct SweepRecord {
     EarlyStoppingConfig early_stopping;
     std::int64_t decided = 0;  // the last rung at which runs were compared
     std::int64_t jobs = 0;
-    std::int64_t cores = 1;
-    double wall_s = 0.0;  // over resumes
+    std::int64_t cores = 1;            // of all hosts
+    std::vector<std::string> hosts{};  // where there are several
+    double wall_s = 0.0;               // over resumes
     std::vector<RunRecord> runs{};
     std::vector<std::string> gone{};
 

@@ -155,10 +155,6 @@ TEST_SUITE("Ranks") {
         refused(set({"mode={name: semi_async, quorum: 4}", "clock=wall"}), {"on the wall clock mode semi_async"});
         refused(set({"mode={name: async}", "clock=wall"}), {"on the wall clock mode async"});
         refused(set({"modle=1"}), {"modle: unknown key"});
-        RankedRun sweep;
-        sweep.start_ranks(2, {"sweep", "sweep.yaml"});
-        CHECK(sweep.end() == "exited with status 2");
-        CHECK_MESSAGE(sweep.times_said("a sweep is one process") == 1, sweep.output());
     }
 
     TEST_CASE("ValidateRefusesForThemWhatARunWould") {

@@ -103,7 +103,7 @@ TEST_SUITE("Sweep") {
         runs[0].overrides.emplace_back("training.engine=libtorch");  // so that it is long
         const fs::path trace = sweep.base().parent_path() / "trace";
         sim::SweepOptions options = with_jobs(8);
-        options.free_device_memory = [] { return 1000 - 300 * children_of(getpid()).size(); };
+        sweep.host.free_device_memory = [] { return 1000 - 300 * children_of(getpid()).size(); };
         options.on_tick = [&] {
             const auto lines = read_lines(sweep.of("seed=1") / "rounds.csv");
             std::ofstream(trace, std::ios::app) << children_of(getpid()).size() << " " << lines.size() << "\n";
@@ -126,12 +126,12 @@ TEST_SUITE("Sweep") {
 
     TEST_CASE("SweepThatCannotStartARunSaysSo") {
         Sweeps sweep;
-        sim::SweepOptions options;
-        options.executable = "/nowhere/fedhive";
-        CHECK(sweep.run({kFour[0]}, options) == 1);
+        sweep.host.executable = "/nowhere/fedhive";
+        CHECK(sweep.run({kFour[0]}) == 1);
         CHECK(sweep.error().find("cannot start /nowhere/fedhive") != std::string::npos);
         CHECK(sweep.json()["exit_status"].get<std::string>().find("failed: cannot start /nowhere/fedhive") == 0);
         CHECK(sweep.json("lr=0.05")["status"] == "waiting");
+        sweep.host.executable = fedhive_program();
         REQUIRE(sweep.run({kFour[0]}, resumed()) == 0);
     }
 }

@@ -40,7 +40,6 @@ public:
         sim::SweepConfig sweep = sweep_of(base(), runs);
         sweep.early_stopping = early_stopping;
         options.folder = path();
-        if (options.executable == sim::SweepOptions().executable) options.executable = fedhive_program();
         std::fflush(nullptr);
         process_ = fork();
         if (process_ == 0) _exit(run_here(sweep, options));
@@ -85,6 +84,7 @@ public:
     }
 
     sim::EarlyStoppingConfig early_stopping;
+    sim::HostOptions host{.executable = fedhive_program()};
 
 private:
     int run_here(const sim::SweepConfig& sweep, const sim::SweepOptions& options) const {
@@ -92,7 +92,9 @@ private:
         clients::block_interrupts();
         const std::vector<sim::RunEstimate> estimates(sweep.runs.size(), {std::uint64_t{100} << 20U, 1.0});
         try {
-            return sim::run_sweep(sweep, estimates, options);
+            sim::Host own(host);
+            sim::Hosts hosts(sim::Ranks::alone(), own);
+            return sim::run_sweep(sweep, estimates, hosts, options);
         } catch (const std::exception& error) {
             std::ofstream(folder_.path() / "error") << error.what();
             return dynamic_cast<const ConfigError*>(&error) != nullptr ? 2 : 1;

@@ -18,6 +18,11 @@ std::vector<Waiting> alike(std::size_t count) {
     return runs;
 }
 
+/// On one host.
+std::vector<Start> pack(const Room& room, const std::vector<Placed>& placed, const std::vector<Waiting>& waiting) {
+    return fedhive::sim::pack({{room, placed}}, waiting);
+}
+
 std::map<std::size_t, std::int64_t> workers_by_run(const Room& room, const std::vector<Placed>& placed,
                                                    const std::vector<Waiting>& waiting) {
     std::map<std::size_t, std::int64_t> workers;
@@ -26,6 +31,15 @@ std::map<std::size_t, std::int64_t> workers_by_run(const Room& room, const std::
 }
 
 using Workers = std::map<std::size_t, std::int64_t>;
+
+/// Which host each run got.
+std::map<std::size_t, std::size_t> sites_by_run(const std::vector<Site>& sites, const std::vector<Waiting>& waiting) {
+    std::map<std::size_t, std::size_t> found;
+    for (const Start& start : fedhive::sim::pack(sites, waiting)) found[start.run] = start.site;
+    return found;
+}
+
+using Sites = std::map<std::size_t, std::size_t>;
 
 }  // namespace
 
@@ -129,5 +143,30 @@ TEST_SUITE("Packer") {
         CHECK(workers_by_run(room, {Placed{.on_device = true, .device_growth = 300}}, runs) == Workers{{0, 2}, {3, 5}});
         // Without a reading, one at a time for good.
         CHECK(workers_by_run({.cores = 8, .host_bytes = kPlenty}, {known}, runs).size() == 1);
+    }
+
+    TEST_CASE("RunsAreDealtToHosts") {
+        const Site two{.room = {.cores = 2, .host_bytes = kPlenty}};
+        const Site four{.room = {.cores = 4, .host_bytes = kPlenty}};
+        // The one with more free cores chooses first, and has what is left over.
+        CHECK(sites_by_run({two, four}, alike(1)) == Sites{{0, 1}});
+        CHECK(sites_by_run({two, two}, alike(3)) == Sites{{0, 0}, {1, 1}, {2, 0}});
+        CHECK(sites_by_run({two, four}, alike(9)) == Sites{{0, 1}, {1, 0}, {2, 1}, {3, 0}, {4, 1}, {6, 1}});
+        Site busy = four;
+        busy.placed.resize(3);
+        CHECK(sites_by_run({busy, two}, alike(9)) == Sites{{0, 1}, {1, 0}, {2, 1}});
+        // The last ones share the cores of both.
+        const std::vector<Start> starts = fedhive::sim::pack({two, four}, alike(2));
+        REQUIRE(starts.size() == 2);
+        CHECK(starts[0].workers == 4);
+        CHECK(starts[1].workers == 2);
+    }
+
+    TEST_CASE("WhatDoesNotFitWhereItWasDealtGoesElsewhere") {
+        Site small{.room = {.cores = 4, .host_bytes = 50}, .placed = {Placed{}}};
+        const Site large{.room = {.cores = 2, .host_bytes = kPlenty}, .placed = {Placed{}}};
+        CHECK(sites_by_run({small, large}, alike(1)) == Sites{{0, 1}});
+        small.placed.clear();  // idle: whatever comes first starts there
+        CHECK(sites_by_run({small, large}, alike(3)) == Sites{{0, 0}, {1, 1}});
     }
 }

@@ -1,0 +1,101 @@
+// A sweep over several hosts, by the mpirun of this machine: each run is what it is on one, whoever had it, and whichever host ends.
+#include "tests/process/rank_runs.h"
+#include "tests/process/same_run.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <set>
+
+using namespace fedhive;
+using namespace fedhive::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct RankedSweep : RankedRun {
+    explicit RankedSweep(const std::string& sweep) {
+        std::ofstream(folder() / "base.yaml") << small_config();
+        std::ofstream(file()) << "base: base.yaml\n" << sweep;
+    }
+    fs::path file() const { return folder() / "sweep.yaml"; }
+    Options arguments() const { return {"sweep", file().string(), "--out", out().string(), "--quiet"}; }
+    nlohmann::json json() const { return nlohmann::json::parse(read_text(out() / "sweep.json"), nullptr, false); }
+    nlohmann::json runs() const { return json()["runs"]; }
+    std::map<std::string, std::string> shas() const {
+        std::map<std::string, std::string> all;
+        for (const auto& run : runs())
+            all[run["id"]] =
+                run["status"] == "finished" ? manifest_of(out() / "runs" / run["id"])["model_sha256"] : run["status"];
+        return all;
+    }
+    std::size_t rounds(const std::string& id) const { return read_lines(out() / "runs" / id / "rounds.csv").size(); }
+};
+
+constexpr const char* kFour = "grid: {training.optimizer.lr: [0.05, 0.1]}\nseeds: 2\n";
+constexpr const char* kLong = "grid: {training.optimizer.lr: [0.05, 0.1]}\nset: {rounds: 400, training.engine: libtorch}\n";
+
+}  // namespace
+
+TEST_SUITE("RanksSweep") {
+    TEST_CASE("RunsAreThoseOfOneHostAndEachHostHasSome") {
+        FEDHIVE_NEEDS_RANKS();
+        RankedSweep alone(kFour);
+        alone.start(alone.arguments());
+        REQUIRE_MESSAGE(alone.end() == "exited with status 0", alone.output());
+        CHECK(alone.json()["hosts"].empty());
+        RankedSweep sweep(kFour);
+        sweep.start_ranks(2, sweep.arguments() + Options{"--jobs", "1"});
+        REQUIRE_MESSAGE(sweep.end() == "exited with status 0", sweep.output());
+        CHECK(sweep.shas() == alone.shas());
+        CHECK(sweep.json()["exit_status"] == "finished");
+        std::set<std::string> hosts;
+        for (const auto& run : sweep.runs()) hosts.insert(run["host"]);
+        CHECK(hosts.size() == 2);
+        CHECK(std::set<std::string>(sweep.json()["hosts"]) == hosts);
+        CHECK(read_lines(sweep.out() / "summary.csv").size() == 5);
+    }
+
+    TEST_CASE("OneThatWasToldToEndGoesOnWithoutRanks") {
+        FEDHIVE_NEEDS_RANKS();
+        RankedSweep alone(kLong);
+        alone.start(alone.arguments());
+        REQUIRE_MESSAGE(alone.end() == "exited with status 0", alone.output());
+        RankedSweep sweep(kLong);
+        const auto both_at_work = [&] { return sweep.rounds("lr-0.05") > 5 && sweep.rounds("lr-0.1") > 5; };
+        sweep.start_ranks(2, sweep.arguments() + Options{"--jobs", "1"});
+        REQUIRE_MESSAGE(eventually(60.0, both_at_work), sweep.output());
+        kill(sweep.coordinator(1), SIGTERM);  // by one of them all are told
+        sweep.end(30.0);
+        CHECK(sweep.json()["exit_status"] == "interrupted by SIGTERM");
+        for (const auto& run : sweep.runs()) {
+            CHECK(run["status"] == "waiting");
+            CHECK(manifest_of(sweep.out() / "runs" / run["id"])["exit_status"] == "interrupted by SIGINT");
+        }
+        // Again, and now one is lost; what it ran ends with it.
+        sweep.start_ranks(2, {"sweep", "--resume", sweep.out().string(), "--jobs", "1", "--quiet"});
+        const std::size_t before = sweep.rounds("lr-0.05");
+        REQUIRE_MESSAGE(eventually(60.0, [&] { return sweep.rounds("lr-0.05") > before + 5; }), sweep.output());
+        kill(sweep.coordinator(1), SIGKILL);
+        CHECK(sweep.end(60.0) != "exited with status 0");
+        sweep.start({"sweep", "--resume", sweep.out().string(), "--quiet"});
+        REQUIRE_MESSAGE(sweep.end() == "exited with status 0", sweep.output());
+        CHECK(sweep.shas() == alone.shas());
+    }
+
+    TEST_CASE("WhatIsWrongIsSaidOnceBeforeAnythingStarts") {
+        FEDHIVE_NEEDS_RANKS();
+        RankedSweep sweep("grid: {training.optimiser.lr: [1]}\n");
+        sweep.start_ranks(2, sweep.arguments());
+        CHECK(sweep.end(30.0) == "exited with status 2");
+        CHECK_MESSAGE(sweep.times_said("training.optimiser: unknown key") == 1, sweep.output());
+        CHECK_FALSE(fs::exists(sweep.out()));
+        RankedSweep plan(kFour);
+        plan.start_ranks(2, {"sweep", plan.file().string(), "--dry-run"});
+        CHECK(plan.end(30.0) == "exited with status 0");
+        CHECK_MESSAGE(plan.times_said("machine     rank 0 (host ") == 1, plan.output());
+        CHECK(plan.times_said("            rank 1 (host ") == 1);
+        CHECK_FALSE(fs::exists(plan.out()));
+    }
+}
