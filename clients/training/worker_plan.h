@@ -46,9 +46,9 @@ struct WorkerPlan {
     std::uint64_t layout_fingerprint = 0;
     aggregation::ArenaGeometry arena;
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
-    aggregation::Channels channels;  // beside the model
-    aggregation::ControlVariates control_variates = aggregation::ControlVariates::None;
-    int states_descriptor = -1;  // what clients keep, [state_floats] each; -1: nothing
+    aggregation::Channels channels;             // beside the model
+    aggregation::ControlChange control_change;  // what channel `control` brings up, or is kept of it
+    int states_descriptor = -1;                 // what clients keep, [state_floats] each; -1: nothing
     std::uint64_t state_floats = 0;
     int arena_descriptor = -1;              // host arena
     aggregation::IpcHandle arena_handle{};  // CUDA arena

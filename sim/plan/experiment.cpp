@@ -199,7 +199,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
     plan.all_examples = mode.pass == Pass::All;
     plan.layout_fingerprint = layout.fingerprint();
     plan.channels = channels;
-    plan.control_variates = strategy.control_variates;
+    plan.control_change = strategy.control_change;
     plan.states_descriptor = client_states.descriptor();
     plan.state_floats = client_states.floats();
     plan.arena = arena->geometry();
