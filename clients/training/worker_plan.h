@@ -10,6 +10,7 @@
 #include "clients/models/cut.h"
 #include "clients/protocol/collectives.h"
 #include "clients/protocol/fixed_text.h"
+#include "clients/training/engine_name.h"
 #include "clients/training/local_training.h"
 #include "clients/training/precision.h"
 #include "clients/uploads/upload.h"
@@ -31,10 +32,6 @@ struct NormalizationPlan {
     static NormalizationPlan of(const Normalization& normalization);
     Normalization get() const;
 };
-
-/// What local steps and evaluations are computed by: LibTorch, or kernels of our own for small models on the CPU (clients/direct). The two
-/// round differently, so it is a part of what a result's bits depend on.
-enum class Engine : std::uint32_t { Libtorch, Direct };
 
 struct WorkerPlan {
     LocalTraining training;

@@ -4,6 +4,7 @@
 #include "clients/models/catalog.h"
 #include "clients/protocol/fault.h"
 #include "clients/tasks/learning_task.h"
+#include "clients/training/engine_name.h"
 #include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/schedules/lr_schedule.h"
@@ -16,6 +17,12 @@
 namespace fedhive::sim {
 
 namespace {
+
+std::vector<std::string> engine_choices() {
+    std::vector<std::string> choices{"auto"};
+    choices.insert(choices.end(), clients::kEngineNames.begin(), clients::kEngineNames.end());
+    return choices;
+}
 
 // Two lines a key read better than six.
 // clang-format off
@@ -134,7 +141,7 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
     visitor.field({.name = "clients_at_once", .target = &training.clients_at_once, .range = between(1, 1 << 20),
                    .doc = "Clients of one slot that are trained in one batched step, a power of two, at most clients_per_slot where that is given; typically 16–64 for lr "
                           "and clients of tens of examples, 1 for other models on a CPU. Other values differ in the last bits and in dropout."});
-    visitor.field({.name = "engine", .target = &training.engine, .choices = {"auto", "libtorch", "direct"},
+    visitor.field({.name = "engine", .target = &training.engine, .choices = engine_choices(),
                    .doc = "What local steps and evaluations are computed by. direct: kernels of our own, several times as fast for small models on "
                           "the CPU; on a GPU one thread block a client, of which an example has to fit its shared memory. libtorch: every model, every device. "
                           "auto: direct where it has every layer of the model (clients_at_once 1, threads 1, not bf16, no mode that cuts the model; on a GPU neither tf32 "
