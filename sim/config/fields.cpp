@@ -44,7 +44,7 @@ void describe_run(Visitor& visitor, RunConfig& run) {
     visitor.field({.name = "threads", .target = &run.threads, .range = between(1, 1024),
                    .doc = "Threads inside each worker; 1 is best as long as there are as many clients as cores. Can change the last bit."});
     visitor.field({.name = "client_state", .target = &run.client_state, .choices = {"memory", "file"}, .may_change = true,
-                   .doc = "Where that lies which clients keep (strategies scaffold and feddyn, upload step error_feedback). file: on the disk of the run's folder, in a file "
+                   .doc = "Where that lies which clients keep for a strategy or an upload step (docs/strategies.md). file: on the disk of the run's folder, in a file "
                           "without a name, of which nothing is left when the run ends; it need not fit the memory. Never changes a result."});
     visitor.field({.name = "clock", .target = &run.clock, .choices = {"virtual", "wall"},
                    .doc = "virtual: updates arrive in the order of simulated time, which gives the same bits for any number of workers; wall: as they "
