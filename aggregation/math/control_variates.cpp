@@ -35,16 +35,18 @@ private:
 }  // namespace
 
 void write_correction(ParamSpan correction, ConstParamSpan control, ConstParamSpan state) {
+    if (state.size == 0 && control.size == 0) return set_zero(correction);
     if (state.size == 0) return copy(correction, control);
     copy(correction, state);
     scale(correction, correction, -1.0);
-    add(correction, control);
+    if (control.size > 0) add(correction, control);
 }
 
-void write_control_change(ParamSpan change, ConstParamSpan update, ConstParamSpan control, std::uint64_t steps, float lr) {
-    FEDHIVE_CHECK(steps > 0 && lr > 0.0F, "a control variate after {} steps at rate {}", steps, lr);
-    scale(change, update, -1.0 / (static_cast<double>(steps) * static_cast<double>(lr)));
-    add_scaled(change, control, -1.0);
+void write_control_change(ParamSpan change, const ControlChange& by, ConstParamSpan update, ConstParamSpan control,
+                          std::uint64_t steps, float lr) {
+    FEDHIVE_CHECK(!by.by_steps || (steps > 0 && lr > 0.0F), "a control variate after {} steps at rate {}", steps, lr);
+    scale(change, update, by.by_steps ? by.of_update / (static_cast<double>(steps) * static_cast<double>(lr)) : by.of_update);
+    if (control.size > 0) add_scaled(change, control, -1.0);
 }
 
 std::unique_ptr<ServerOptimizer> make_control_step(std::unique_ptr<ServerOptimizer> optimizer, const Channels& channels,

@@ -112,6 +112,13 @@ public:
         return region.part(offset, channel->floats);
     }
 
+    /// What of the channel lies in a global region; empty where it does not come down.
+    template <typename Span>
+    Span come_down(Span region, std::string_view name) const {
+        const Channel* channel = find(name);
+        return channel != nullptr && channel->down ? of(region, name) : Span{};
+    }
+
 private:
     std::uint64_t model_floats(std::uint64_t region) const {
         FEDHIVE_CHECK(region >= floats_behind(), "channels of {} floats in a region of {}", floats_behind(), region);

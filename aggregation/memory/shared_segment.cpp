@@ -20,19 +20,13 @@ namespace ipc = boost::interprocess;
 
 namespace {
 
+constexpr const char* kWhat = "a shared segment";
+
 /// What mapped_region asks of a memory source.
 struct DescriptorSource {
     int descriptor;
     ipc::mapping_handle_t get_mapping_handle() const { return {descriptor, false}; }
 };
-
-ipc::mapped_region map(int descriptor, std::size_t bytes, ipc::mode_t mode) {
-    try {
-        return {DescriptorSource{descriptor}, mode, 0, bytes};
-    } catch (const ipc::interprocess_exception& error) {
-        throw Fault(fmt::format("cannot map a shared segment of {} bytes: {}", bytes, error.what()));
-    }
-}
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
@@ -117,10 +111,18 @@ std::uint64_t available_memory_bytes(const fs::path& root) {
     return std::min(machine_kib * 1024, cgroup_headroom(root));
 }
 
+ipc::mapped_region map_descriptor(int descriptor, std::size_t bytes, ipc::mode_t mode, const std::string& what) {
+    try {
+        return {DescriptorSource{descriptor}, mode, 0, bytes};
+    } catch (const ipc::interprocess_exception& error) {
+        throw Fault(fmt::format("cannot map {} of {} bytes: {}", what, bytes, error.what()));
+    }
+}
+
 SharedSegment::SharedSegment(const std::string& name, std::size_t allocated, std::size_t bytes)
     : descriptor_(create_memory(name, std::max<std::size_t>(allocated, 1), std::max<std::size_t>(bytes, 1))) {
     try {
-        region_ = map(descriptor_, std::max<std::size_t>(bytes, 1), ipc::read_write);
+        region_ = map_descriptor(descriptor_, std::max<std::size_t>(bytes, 1), ipc::read_write, kWhat);
     } catch (...) {
         close(descriptor_);
         throw;
@@ -130,8 +132,8 @@ SharedSegment::SharedSegment(const std::string& name, std::size_t allocated, std
 SharedSegment::~SharedSegment() { close(descriptor_); }
 
 SharedSegmentView::SharedSegmentView(int descriptor, std::size_t least_bytes, SegmentAccess access)
-    : region_(map(descriptor, checked_size(descriptor, least_bytes),
-                  access == SegmentAccess::ReadOnly ? ipc::read_only : ipc::read_write)) {}
+    : region_(map_descriptor(descriptor, checked_size(descriptor, least_bytes),
+                             access == SegmentAccess::ReadOnly ? ipc::read_only : ipc::read_write, kWhat)) {}
 
 void SharedSegmentView::protect(std::size_t from) const {
     if (mprotect(data() + from, size() - from, PROT_READ) != 0)

@@ -17,6 +17,10 @@ namespace fedhive::aggregation {
 /// root: where proc and sys are found.
 std::uint64_t available_memory_bytes(const std::filesystem::path& root = "/");
 
+/// What lies behind an open descriptor, `bytes` of it. Throws Fault naming `what`.
+boost::interprocess::mapped_region map_descriptor(int descriptor, std::size_t bytes, boost::interprocess::mode_t mode,
+                                                  const std::string& what);
+
 class SharedSegment {
 public:
     /// `bytes` zeroed bytes, mapped read-write. `name` shows up in /proc/*/maps only.

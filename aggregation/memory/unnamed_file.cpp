@@ -1,6 +1,7 @@
 #include "aggregation/memory/unnamed_file.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/memory/shared_segment.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -14,15 +15,8 @@
 namespace fedhive::aggregation {
 
 namespace fs = std::filesystem;
-namespace ipc = boost::interprocess;
 
 namespace {
-
-/// What mapped_region asks of a memory source.
-struct FileSource {
-    int descriptor;
-    ipc::mapping_handle_t get_mapping_handle() const { return {descriptor, false}; }
-};
 
 bool is_of_memory(const struct statfs& status) {
     constexpr auto kRamfs = 0x858458f6L;  // no header has it
@@ -72,10 +66,7 @@ UnnamedFile::UnnamedFile(const fs::path& folder, std::size_t allocated, std::siz
         if (const int error = grow(descriptor_, allocated, bytes); error != 0)
             throw Fault(fmt::format("a file of {} bytes in {} cannot be made, {} bytes are free there: {}", bytes,
                                     folder.string(), free_disk_bytes(folder), std::strerror(error)));
-        region_ = {FileSource{descriptor_}, ipc::read_write, 0, bytes};
-    } catch (const ipc::interprocess_exception& error) {
-        close(descriptor_);
-        throw Fault(fmt::format("cannot map a file of {} bytes in {}: {}", bytes, folder.string(), error.what()));
+        region_ = map_descriptor(descriptor_, bytes, boost::interprocess::read_write, "a file in " + folder.string());
     } catch (...) {
         close(descriptor_);
         throw;

@@ -72,9 +72,11 @@ void GradientLimit::change(TrainingStep& step, std::span<const RowBatch> batches
     }
 }
 
-void GradientCorrection::set(aggregation::ConstParamSpan control, aggregation::ConstParamSpan state) {
-    if (correction_.span().size == 0) correction_ = ParamBuffer(control.size, control.space);
-    aggregation::write_correction(correction_, control, state);
+GradientCorrection::GradientCorrection(const aggregation::Channels& channels, aggregation::MemorySpace space)
+    : channels_(channels), correction_(channels.find(aggregation::kControl)->floats, space) {}
+
+void GradientCorrection::set(aggregation::ConstParamSpan region, aggregation::ConstParamSpan state) {
+    aggregation::write_correction(correction_, channels_.come_down(region, aggregation::kControl), state);
 }
 
 void GradientCorrection::change(TrainingStep& step, std::span<const RowBatch>) {

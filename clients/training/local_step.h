@@ -83,19 +83,23 @@ private:
     aggregation::ParamBuffer one_piece_;  // the same, of an engine with many rows
 };
 
-/// g becomes g + c - c_k, what the server and the client keep of earlier rounds (SCAFFOLD). Of one row.
+/// g becomes g + c - c_k, what the server, where channel `control` comes down, and the client keep of earlier rounds (SCAFFOLD). Of one row.
 ///
 /// Memory   the correction.
 /// Source   Karimireddy et al. 2020 (arXiv:1910.06378), Algorithm 1, line 10.
 class GradientCorrection final : public GradientRule {
 public:
-    /// Before a client begins. control: c; state: c_k, in host memory, empty: 0. Both [trainable].
-    void set(aggregation::ConstParamSpan control, aggregation::ConstParamSpan state);
+    /// With a channel `control`.
+    GradientCorrection(const aggregation::Channels& channels, aggregation::MemorySpace space);
+
+    /// Before a client begins. region: with the model that it is sent; state: c_k, [trainable] in host memory, empty: 0.
+    void set(aggregation::ConstParamSpan region, aggregation::ConstParamSpan state);
     bool acts() const override { return true; }
     void change(TrainingStep& step, std::span<const RowBatch> batches) override;
 
 private:
-    aggregation::ParamBuffer correction_;  // [trainable], once it is known
+    aggregation::Channels channels_;
+    aggregation::ParamBuffer correction_;  // [trainable]
 };
 
 }  // namespace fedhive::clients

@@ -45,7 +45,9 @@ TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const ag
                   : aggregation::ClientStates()),
       upload_(plan.upload.size > 0 ? UploadChain(plan.upload, model_layout(plan.model)) : UploadChain()),
       local_step_(trainer.step(), plan.clip_norm),
-      correction_(plan.channels.find(aggregation::kControl) != nullptr ? &local_step_.add<GradientCorrection>() : nullptr),
+      correction_(plan.channels.find(aggregation::kControl) != nullptr
+                      ? &local_step_.add<GradientCorrection>(plan.channels, arena.space())
+                      : nullptr),
       step_(local_step_, self_, stopping_, own_process),
       slot_sum_(arena.geometry().num_floats - plan.channels.floats_behind(), arena.space()),
       figures_(arena.space()) {}

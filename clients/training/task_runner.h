@@ -99,10 +99,6 @@ private:
     Span model_of(Span region) const {
         return plan_.channels.of(region, aggregation::kModel);
     }
-    template <typename Span>
-    Span control_of(Span region) const {
-        return plan_.channels.of(region, aggregation::kControl);
-    }
     Residual residual_of(const Task& task, std::uint32_t client_id) const;
     void write_control_change(const Task& task, const LocalTraining& training, std::uint32_t client_id, std::uint64_t steps);
     float client_rate(const Task& task) const;

@@ -112,7 +112,7 @@ void TaskRunner::train_rows(TaskCell& cell, SupervisedStep& step, const LocalTra
     const aggregation::ConstParamSpan region = arena_.global(task.global_index);
     if (correction_ != nullptr) {
         const std::uint32_t client_id = rows_.clients.front().client_id;
-        correction_->set(control_of(region), states_.clients() > 0 ? states_.of(client_id) : aggregation::ConstParamSpan());
+        correction_->set(region, states_.clients() > 0 ? states_.of(client_id) : aggregation::ConstParamSpan());
     }
     step.expect(rows_.faults, rows_.row_of(first_wanted(task)), [&](std::size_t row) { blame(cell, rows_.places[row]); });
     enqueue_clients(step, training, task.objective, task.round, rows_.clients, model_of(region), rows_.results);
@@ -147,18 +147,22 @@ Residual TaskRunner::residual_of(const Task& task, std::uint32_t client_id) cons
     return {states_.of(client_id), plan_.channels.of(arena_.kept(task.slot), aggregation::kResidual)};
 }
 
-/// c_k^+ - c_k, behind the update in the slot.
+/// c_k^+ - c_k, behind the update in the slot, or beside the slot where it does not travel.
 void TaskRunner::write_control_change(const Task& task, const LocalTraining& training, std::uint32_t client_id,
                                       std::uint64_t steps) {
-    const aggregation::ConstParamSpan region = arena_.global(task.global_index), control = control_of(region);
-    const aggregation::ParamSpan change = control_of(arena_.slot(task.slot));
-    if (plan_.control_variates == aggregation::ControlVariates::BySteps) {
+    const aggregation::ConstParamSpan region = arena_.global(task.global_index);
+    const aggregation::ConstParamSpan control = plan_.channels.come_down(region, aggregation::kControl);
+    const bool travels = plan_.channels.find(aggregation::kControl)->travels();
+    const aggregation::ParamSpan change =
+        plan_.channels.of(travels ? arena_.slot(task.slot) : arena_.kept(task.slot), aggregation::kControl);
+    const aggregation::ControlChange& by = plan_.control_change;
+    if (!by.by_gradient) {
         const aggregation::ConstParamSpan update = model_of(arena_.slot(task.slot)).first(change.size);
-        return aggregation::write_control_change(change, update, control, steps, client_rate(task));
+        return aggregation::write_control_change(change, by, update, control, steps, by.by_steps ? client_rate(task) : 0.0F);
     }
     // The step's gradients are corrected: their mean is g + c - c_k, and g is what the client keeps.
     mean_gradient(step_, training, task.objective, task.round, client_id, dataset_.shard(client_id), model_of(region), change);
-    aggregation::add_scaled(change, control, -1.0);
+    if (control.size > 0) aggregation::add_scaled(change, control, -1.0);
 }
 
 /// Of plain SGD, whose steps alone tell of gradients.

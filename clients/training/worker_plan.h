@@ -10,6 +10,7 @@
 #include "clients/models/cut.h"
 #include "clients/protocol/collectives.h"
 #include "clients/protocol/fixed_text.h"
+#include "clients/training/engine_name.h"
 #include "clients/training/local_training.h"
 #include "clients/training/precision.h"
 #include "clients/uploads/upload.h"
@@ -32,10 +33,6 @@ struct NormalizationPlan {
     Normalization get() const;
 };
 
-/// What local steps and evaluations are computed by: LibTorch, or kernels of our own for small models on the CPU (clients/direct). The two
-/// round differently, so it is a part of what a result's bits depend on.
-enum class Engine : std::uint32_t { Libtorch, Direct };
-
 struct WorkerPlan {
     LocalTraining training;
     aggregation::OptimizerOptions optimizer;
@@ -46,9 +43,9 @@ struct WorkerPlan {
     std::uint64_t layout_fingerprint = 0;
     aggregation::ArenaGeometry arena;
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
-    aggregation::Channels channels;  // beside the model
-    aggregation::ControlVariates control_variates = aggregation::ControlVariates::None;
-    int states_descriptor = -1;  // what clients keep, [state_floats] each; -1: nothing
+    aggregation::Channels channels;             // beside the model
+    aggregation::ControlChange control_change;  // what channel `control` brings up, or is kept of it
+    int states_descriptor = -1;                 // what clients keep, [state_floats] each; -1: nothing
     std::uint64_t state_floats = 0;
     int arena_descriptor = -1;              // host arena
     aggregation::IpcHandle arena_handle{};  // CUDA arena

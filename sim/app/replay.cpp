@@ -148,8 +148,7 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     const auto trainer = clients::make_trainer(run.worker_plan, run.dataset, run.arena->frozen());
     clients::LocalStep local(rows.size() > 1 ? trainer->step_at_once() : trainer->step(), run.worker_plan.clip_norm);
     if (run.channels.find(aggregation::kControl) != nullptr)
-        local.add<clients::GradientCorrection>().set(run.channels.of(run.server.region(), aggregation::kControl),
-                                                     run.client_states.of(id));
+        local.add<clients::GradientCorrection>(run.channels, global.space).set(run.server.region(), run.client_states.of(id));
     LoggedStep step(local, row, say);
 
     aggregation::PinnedArray<clients::ClientFigures> figures(global.space);

@@ -4,6 +4,7 @@
 #include "clients/models/catalog.h"
 #include "clients/protocol/fault.h"
 #include "clients/tasks/learning_task.h"
+#include "clients/training/engine_name.h"
 #include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/schedules/lr_schedule.h"
@@ -16,6 +17,12 @@
 namespace fedhive::sim {
 
 namespace {
+
+std::vector<std::string> engine_choices() {
+    std::vector<std::string> choices{"auto"};
+    choices.insert(choices.end(), clients::kEngineNames.begin(), clients::kEngineNames.end());
+    return choices;
+}
 
 // Two lines a key read better than six.
 // clang-format off
@@ -37,7 +44,7 @@ void describe_run(Visitor& visitor, RunConfig& run) {
     visitor.field({.name = "threads", .target = &run.threads, .range = between(1, 1024),
                    .doc = "Threads inside each worker; 1 is best as long as there are as many clients as cores. Can change the last bit."});
     visitor.field({.name = "client_state", .target = &run.client_state, .choices = {"memory", "file"}, .may_change = true,
-                   .doc = "Where that lies which clients keep (strategy scaffold, upload step error_feedback). file: on the disk of the run's folder, in a file "
+                   .doc = "Where that lies which clients keep for a strategy or an upload step (docs/strategies.md). file: on the disk of the run's folder, in a file "
                           "without a name, of which nothing is left when the run ends; it need not fit the memory. Never changes a result."});
     visitor.field({.name = "clock", .target = &run.clock, .choices = {"virtual", "wall"},
                    .doc = "virtual: updates arrive in the order of simulated time, which gives the same bits for any number of workers; wall: as they "
@@ -134,7 +141,7 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
     visitor.field({.name = "clients_at_once", .target = &training.clients_at_once, .range = between(1, 1 << 20),
                    .doc = "Clients of one slot that are trained in one batched step, a power of two, at most clients_per_slot where that is given; typically 16–64 for lr "
                           "and clients of tens of examples, 1 for other models on a CPU. Other values differ in the last bits and in dropout."});
-    visitor.field({.name = "engine", .target = &training.engine, .choices = {"auto", "libtorch", "direct"},
+    visitor.field({.name = "engine", .target = &training.engine, .choices = engine_choices(),
                    .doc = "What local steps and evaluations are computed by. direct: kernels of our own, several times as fast for small models on "
                           "the CPU; on a GPU one thread block a client, of which an example has to fit its shared memory. libtorch: every model, every device. "
                           "auto: direct where it has every layer of the model (clients_at_once 1, threads 1, not bf16, no mode that cuts the model; on a GPU neither tf32 "

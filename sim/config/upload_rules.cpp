@@ -64,7 +64,7 @@ void check_upload(const RunConfig& run, const std::string& keeps_state, const Co
         refuse(fmt::format("in mode '{}' no client sends an update of its own; leave it out, or use mode {}", run.mode.name,
                            fmt::join(modes, " or ")));
     if (run.strategy.client_state())
-        refuse(fmt::format("{} sends what follows from its update as it is, so it does not go with a chain; leave one out",
+        refuse(fmt::format("{} keeps what follows from its update as it is, so it does not go with a chain; leave one out",
                            keeps_state));
     if (run.upload.size() > clients::UploadPlan::kMostSteps)
         refuse(fmt::format("{} steps; allowed: up to {}", run.upload.size(), clients::UploadPlan::kMostSteps));

@@ -36,7 +36,7 @@ std::string obstacle(const RunConfig& run, aggregation::MemorySpace space, const
 
 }  // namespace
 
-std::string name_of(clients::Engine engine) { return engine == clients::Engine::Direct ? "direct" : "libtorch"; }
+std::string name_of(clients::Engine engine) { return clients::kEngineNames.at(static_cast<std::size_t>(engine)); }
 
 bool trains_in_blocks(const RunConfig& run, aggregation::MemorySpace space, clients::Engine engine) {
     return engine == clients::Engine::Direct && space == aggregation::MemorySpace::Cuda &&

@@ -152,7 +152,7 @@ void Experiment::fit_device(const LoadedConfig& loaded, bool trains) {
     rehearsed_step_s = one.step_s;
     const std::uint64_t largest = slots.largest(config.cohort_size());
     const std::uint64_t rows = trains_in_blocks(config, space, engine) ? device_bytes_of_rows(layout.num_floats(), largest) : 0;
-    const std::uint64_t each = one.bytes + device_bytes_beyond_rehearsal(config, layout.num_floats(), largest) + rows;
+    const std::uint64_t each = one.bytes + device_bytes_beyond_rehearsal(config, channels, layout.num_floats(), largest) + rows;
     const auto fit = [&](std::uint32_t wanted) {
         return workers_that_fit(loaded, wanted, each, device_bytes_for_workers(free - std::min(free, device_bytes_of_ranks())),
                                 "device", describe_holders(nvml_holders()));
@@ -199,7 +199,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
     plan.all_examples = mode.pass == Pass::All;
     plan.layout_fingerprint = layout.fingerprint();
     plan.channels = channels;
-    plan.control_variates = strategy.control_variates;
+    plan.control_change = strategy.control_change;
     plan.states_descriptor = client_states.descriptor();
     plan.state_floats = client_states.floats();
     plan.arena = arena->geometry();

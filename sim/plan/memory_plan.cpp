@@ -23,17 +23,18 @@ bool has_whole_gradient(const RunConfig& run) {
 }
 
 /// Vectors of [P] that a worker keeps for itself.
-std::uint64_t vectors_of_worker(const RunConfig& run, const ModeSpec& mode, std::uint64_t most_per_slot) {
+std::uint64_t vectors_of_worker(const RunConfig& run, const aggregation::Channels& channels, const ModeSpec& mode,
+                                std::uint64_t most_per_slot) {
     std::uint64_t vectors = 2;
     const std::uint64_t state_vectors = aggregation::num_state_vectors(optimizer_options(run.training.optimizer));
     vectors += state_vectors * (1 + mode.velocity_vectors);
     const std::uint64_t in_one_piece = run.training.clip_norm    ? 2  // with zeros to take its norm
                                        : has_whole_gradient(run) ? 1
                                                                  : 0;
-    const bool corrected = run.strategy.client_state();
-    vectors += std::max({mode.gradient_vectors, in_one_piece, std::uint64_t{corrected}}) + (corrected ? 1 : 0);
+    const bool corrected = channels.find(aggregation::kControl) != nullptr;
+    vectors += std::max({mode.gradient_vectors, in_one_piece, std::uint64_t{corrected}});
+    vectors += channels.all().size();    // what is made of each: the correction of gradients, the update that a rest is left of
     if (!run.upload.empty()) ++vectors;  // the update that a step looks at
-    if (run.keeps_residual()) ++vectors;
     for (const Chosen& step : run.upload)
         if (entry_of(clients::upload_catalog(), step.name, "step of an upload").leaves_out)
             vectors += 2;  // by what values are chosen
@@ -45,8 +46,10 @@ std::uint64_t vectors_of_worker(const RunConfig& run, const ModeSpec& mode, std:
 
 }  // namespace
 
-std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
-    return kProcessBytes + vectors_of_worker(run, mode_spec(run.mode.name), most_per_slot) * num_floats * sizeof(float);
+std::uint64_t host_bytes_of_worker(const RunConfig& run, const aggregation::Channels& channels, std::uint64_t num_floats,
+                                   std::uint64_t most_per_slot) {
+    return kProcessBytes +
+           vectors_of_worker(run, channels, mode_spec(run.mode.name), most_per_slot) * num_floats * sizeof(float);
 }
 
 std::uint64_t activation_bytes_of_worker(const RunConfig& run, const clients::ModelSpec& model, clients::Engine engine) {
@@ -62,15 +65,18 @@ std::uint64_t activation_bytes_of_worker(const RunConfig& run, const clients::Mo
 std::uint64_t host_bytes_of_worker(const Experiment& run) {
     const std::uint64_t activations =
         run.space == aggregation::MemorySpace::Host ? activation_bytes_of_worker(run.config, run.model, run.engine) : 0;
-    return host_bytes_of_worker(run.config, run.layout.num_floats(), run.slots.largest(run.config.cohort_size())) + activations;
+    return host_bytes_of_worker(run.config, run.channels, run.layout.num_floats(),
+                                run.slots.largest(run.config.cohort_size())) +
+           activations;
 }
 
-std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot) {
+std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, const aggregation::Channels& channels,
+                                            std::uint64_t num_floats, std::uint64_t most_per_slot) {
     RunConfig rehearsed = run;  // on the loss alone
     if (has_whole_gradient(run)) rehearsed.strategy.parts.local = {"plain"};
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
-    const std::uint64_t vectors = vectors_of_worker(run, mode_spec(run.mode.name), std::max(most_per_slot, at_once)) -
-                                  vectors_of_worker(rehearsed, ModeSpec{}, at_once);
+    const std::uint64_t vectors = vectors_of_worker(run, channels, mode_spec(run.mode.name), std::max(most_per_slot, at_once)) -
+                                  vectors_of_worker(rehearsed, channels, ModeSpec{}, at_once);
     return vectors * num_floats * sizeof(float);
 }
 

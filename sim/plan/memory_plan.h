@@ -1,6 +1,7 @@
 // What the workers of a run take, known or measured before round 1, so that a run that cannot fit is refused and not killed half-way.
 #pragma once
 
+#include "aggregation/memory/channels.h"
 #include "clients/data/shared_dataset.h"
 #include "clients/training/worker_plan.h"
 #include "sim/config/config.h"
@@ -15,8 +16,9 @@ struct Experiment;
 
 /// Bytes of host memory that one worker process takes for itself: LibTorch's own (measured: 64 MiB with a small model) and its vectors of
 /// [P]: local model, gradient, in some modes also in one piece, momentum, the partial sums where a slot holds several clients, and for
-/// each of those trained at once a model of its own with all that.
-std::uint64_t host_bytes_of_worker(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot);
+/// each of those trained at once a model of its own with all that, and a vector for each channel beside the model.
+std::uint64_t host_bytes_of_worker(const RunConfig& run, const aggregation::Channels& channels, std::uint64_t num_floats,
+                                   std::uint64_t most_per_slot);
 
 /// What lies between the layers: in a local step all that they give for its batch; in an evaluation the same of 64 examples by the direct engine, by
 /// LibTorch a few of the largest for a chunk. About: allocators keep more. 0 of a graph, whose layers nobody knows, and on a GPU.
@@ -27,7 +29,8 @@ std::uint64_t host_bytes_of_worker(const Experiment& run);
 
 /// Of device memory, what a worker of this run takes besides what the rehearsal has measured: the vectors of [P] that only its mode, its
 /// objective or its longer slots need.
-std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, std::uint64_t num_floats, std::uint64_t most_per_slot);
+std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, const aggregation::Channels& channels,
+                                            std::uint64_t num_floats, std::uint64_t most_per_slot);
 
 /// Of device memory, what a worker takes for the rows of clients that a GPU trains side by side: local model, gradient, momentum.
 std::uint64_t device_bytes_of_rows(std::uint64_t num_floats, std::uint64_t most_per_slot);

@@ -2,7 +2,6 @@
 
 #include "aggregation/math/buffers_mean.h"
 #include "aggregation/math/client_optimizer.h"
-#include "aggregation/math/control_variates.h"
 #include "sim/modes/mode_spec.h"
 
 #include <utility>
@@ -35,8 +34,8 @@ Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& aren
     else if (layout.num_trainable() < layout.num_floats())
         strategy.server_optimizer =
             aggregation::make_buffers_mean(std::move(strategy.server_optimizer), layout.num_trainable());
-    if (channels.find(aggregation::kControl) != nullptr)
-        strategy.server_optimizer = aggregation::make_control_step(std::move(strategy.server_optimizer), channels, num_clients);
+    if (strategy.around_server != nullptr)
+        strategy.server_optimizer = strategy.around_server(std::move(strategy.server_optimizer), channels, num_clients);
     return strategy;
 }
 

@@ -10,16 +10,18 @@ StrategySpec fedadam();
 StrategySpec fedyogi();
 StrategySpec fedadagrad();
 StrategySpec scaffold();
+StrategySpec feddyn();
 StrategySpec median();
 StrategySpec krum();
 
 LocalRuleSpec local_plain();
 LocalRuleSpec local_prox();
 LocalRuleSpec local_scaffold();
+LocalRuleSpec local_dynamic();
 
 const std::vector<StrategySpec>& strategy_catalog() {
     static const std::vector<StrategySpec> catalog = {
-        fedavg(), fedavgm(), fedprox(), fedadam(), fedyogi(), fedadagrad(), scaffold(), median(), krum(),
+        fedavg(), fedavgm(), fedprox(), fedadam(), fedyogi(), fedadagrad(), scaffold(), feddyn(), median(), krum(),
     };
     return catalog;
 }
@@ -27,7 +29,7 @@ const std::vector<StrategySpec>& strategy_catalog() {
 const StrategySpec& strategy_spec(const std::string& name) { return entry_of(strategy_catalog(), name, "strategy"); }
 
 const std::vector<LocalRuleSpec>& local_rule_catalog() {
-    static const std::vector<LocalRuleSpec> catalog = {local_plain(), local_prox(), local_scaffold()};
+    static const std::vector<LocalRuleSpec> catalog = {local_plain(), local_prox(), local_scaffold(), local_dynamic()};
     return catalog;
 }
 

@@ -24,11 +24,15 @@ enum class Weighting { Examples, Uniform };
 struct Strategy {
     std::string name;
     clients::Objective objective;
-    LrSchedule lr_schedule;                                                              // of the client rate
-    aggregation::ControlVariates control_variates = aggregation::ControlVariates::None;  // what channel `control` brings up
+    LrSchedule lr_schedule;                     // of the client rate
+    aggregation::ControlChange control_change;  // of a local rule with channel `control`
     Weighting weighting = Weighting::Examples;
     std::unique_ptr<aggregation::Aggregator> aggregator;
     std::unique_ptr<aggregation::ServerOptimizer> server_optimizer;
+    /// Where the server keeps something of its own for a local rule: its step around that optimiser's. Over all that a region holds.
+    std::unique_ptr<aggregation::ServerOptimizer> (*around_server)(std::unique_ptr<aggregation::ServerOptimizer> optimizer,
+                                                                   const aggregation::Channels& channels,
+                                                                   std::uint64_t num_clients) = nullptr;
 
     /// Of clients that are sent out in that round, from 0.
     clients::Objective objective_in(std::uint64_t round) const {

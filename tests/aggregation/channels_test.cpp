@@ -39,6 +39,10 @@ TEST_SUITE("Channels") {
         CHECK(channels.kept_floats() == 4);
         CHECK(channels.num_down() == 2);
         CHECK(channels.num_up() == 2);
+        Channels one_way;
+        one_way.add({.name = "mask", .down = true}, 4);
+        CHECK(one_way.num_down() == 1);
+        CHECK(one_way.num_up() == 0);
         std::vector<float> region = counted(18), kept = counted(4);
         const auto begin = [&](std::vector<float>& values, std::string_view name) {
             const ParamSpan part = channels.of(ParamSpan(values), name);
@@ -49,6 +53,9 @@ TEST_SUITE("Channels") {
         CHECK(begin(region, "mask") == std::pair(10.0F, std::size_t{4}));
         CHECK(begin(region, "curvature") == std::pair(14.0F, std::size_t{4}));
         CHECK(begin(kept, kResidual) == std::pair(0.0F, std::size_t{4}));
+        CHECK(channels.come_down(ParamSpan(region), "mask").data == region.data() + 10);
+        CHECK(channels.come_down(ParamSpan(region), "curvature").size == 0);
+        CHECK(channels.come_down(ParamSpan(region), kResidual).size == 0);
         REQUIRE(channels.committed() != nullptr);
         CHECK(channels.committed()->name() == kControl);
         CHECK(channels.find("curvature")->travels());

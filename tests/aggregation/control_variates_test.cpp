@@ -17,15 +17,27 @@ TEST_SUITE("ControlVariates") {
         CHECK(correction == Floats{0.75F, -6.0F, 0.0F});
         write_correction(correction, control, ConstParamSpan());
         CHECK(correction == control);
+        write_correction(correction, ConstParamSpan(), state);
+        CHECK(correction == Floats{-0.25F, -4.0F, -0.5F});
+        write_correction(correction, ConstParamSpan(), ConstParamSpan());
+        CHECK(correction == Floats(3));
     }
 
     TEST_CASE("ChangeIsThatOfOptionII") {
         // c_k^+ = c_k - c + (x - y) / (K lr), with y - x = update.
         const Floats control{1.0F, -2.0F, 0.5F}, update{0.5F, 0.0F, -2.0F};
         Floats change(3);
-        write_control_change(change, update, control, 4, 0.25F);
+        const ControlChange by_steps{.of_update = -1.0, .by_steps = true};
+        write_control_change(change, by_steps, update, control, 4, 0.25F);
         CHECK(change == Floats{-1.5F, 2.0F, 1.5F});
-        CHECK_THROWS_AS(write_control_change(change, update, control, 0, 0.25F), Fault);
+        CHECK_THROWS_AS(write_control_change(change, by_steps, update, control, 0, 0.25F), Fault);
+    }
+
+    TEST_CASE("ChangeByTheUpdateAloneKnowsNoStepsAndWhatDoesNotComeDownIsNothing") {
+        const Floats update{0.5F, 0.0F, -2.0F};
+        Floats change(3);
+        write_control_change(change, {.of_update = -0.5}, update, ConstParamSpan(), 0, 0.0F);
+        CHECK(change == Floats{-0.25F, 0.0F, 1.0F});
     }
 
     TEST_CASE("ServerMovesTheModelByItsOptimizerAndTheControlByTheShareOfClients") {

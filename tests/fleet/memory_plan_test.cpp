@@ -22,20 +22,44 @@ LoadedConfig config(const std::vector<std::string>& overrides = {}) {
     return load_config(file, overrides);
 }
 
+const aggregation::Channels kNone;
+
 }  // namespace
 
 TEST_SUITE("MemoryPlan") {
     TEST_CASE("WorkerTakesItsProcessAndItsVectors") {
         RunConfig run;
-        CHECK(host_bytes_of_worker(run, 1000, 1) == (64U << 20) + 2 * 4000);
+        CHECK(host_bytes_of_worker(run, kNone, 1000, 1) == (64U << 20) + 2 * 4000);
         run.strategy.parts.local = {"prox"};  // the gradient in one piece
-        CHECK(host_bytes_of_worker(run, 1000, 1) == (64U << 20) + 3 * 4000);
+        CHECK(host_bytes_of_worker(run, kNone, 1000, 1) == (64U << 20) + 3 * 4000);
         run.strategy.parts.local = {"plain"};
         run.training.optimizer.values.set("momentum", 0.9);
-        CHECK(host_bytes_of_worker(run, 1000, 1) == (64U << 20) + 3 * 4000);
-        CHECK(host_bytes_of_worker(run, 1000, 8) == (64U << 20) + (3 + 3) * 4000);  // log2(8) partial sums
+        CHECK(host_bytes_of_worker(run, kNone, 1000, 1) == (64U << 20) + 3 * 4000);
+        CHECK(host_bytes_of_worker(run, kNone, 1000, 8) == (64U << 20) + (3 + 3) * 4000);  // log2(8) partial sums
         run.training.clients_at_once = 4;  // of each a local model, a gradient and its momentum
-        CHECK(host_bytes_of_worker(run, 1000, 8) == (64U << 20) + (3 + 3 + 4 * 3) * 4000);
+        CHECK(host_bytes_of_worker(run, kNone, 1000, 8) == (64U << 20) + (3 + 3 + 4 * 3) * 4000);
+    }
+
+    TEST_CASE("WorkerHasAVectorForEachChannel") {
+        const auto vectors = [](const std::vector<aggregation::ChannelSpec>& specs, const RunConfig& run = {}) {
+            aggregation::Channels channels;
+            for (const aggregation::ChannelSpec& spec : specs) channels.add(spec, 1000);
+            return (host_bytes_of_worker(run, channels, 1000, 1) - (64U << 20)) / 4000;
+        };
+        CHECK(vectors({}) == 2);
+        CHECK(vectors({{.name = "of a strategy", .up = true}}) == 3);
+        CHECK(vectors({{.name = "of a strategy", .down = true}, {.name = "another", .commit = aggregation::Commit::Set}}) == 4);
+        const aggregation::ChannelSpec control{.name = aggregation::kControl, .down = true, .up = true};
+        CHECK(vectors({control}) == 4);  // and the gradient that is corrected, in one piece
+        RunConfig clipped;
+        clipped.training.clip_norm = 1.0;  // which wants it, too, and zeros
+        CHECK(vectors({control}, clipped) == 5);
+        RunConfig feedback;
+        feedback.upload = {{"error_feedback"}, {"sign"}};
+        CHECK(vectors({{.name = aggregation::kResidual, .commit = aggregation::Commit::Set}}, feedback) == 4);
+        const Experiment scaffold = Experiment::to_inspect(config({"strategy={name: scaffold}"}));
+        const Experiment fedavg = Experiment::to_inspect(config());
+        CHECK(host_bytes_of_worker(scaffold) - host_bytes_of_worker(fedavg) == 2 * 4 * scaffold.layout.num_floats());
     }
 
     TEST_CASE("WhatLiesBetweenTheLayersIsThatOfABatchOrOfAnEvaluation") {
@@ -55,17 +79,17 @@ TEST_SUITE("MemoryPlan") {
 
     TEST_CASE("WorkerOnADeviceTakesWhatTheRehearsalDoesNotShow") {
         RunConfig run;
-        CHECK(device_bytes_beyond_rehearsal(run, 1000, 1) == 0);
-        CHECK(device_bytes_beyond_rehearsal(run, 1000, 8) == 3 * 4000);  // partial sums
+        CHECK(device_bytes_beyond_rehearsal(run, kNone, 1000, 1) == 0);
+        CHECK(device_bytes_beyond_rehearsal(run, kNone, 1000, 8) == 3 * 4000);  // partial sums
         run.training.clients_at_once = 4;
-        CHECK(device_bytes_beyond_rehearsal(run, 1000, 8) == 1 * 4000);  // two of them are rehearsed, and the rows are
-        run.strategy.parts.local = {"prox"};                             // the gradient in one piece
-        CHECK(device_bytes_beyond_rehearsal(run, 1000, 8) == 2 * 4000);
+        CHECK(device_bytes_beyond_rehearsal(run, kNone, 1000, 8) == 1 * 4000);  // two of them are rehearsed, and the rows are
+        run.strategy.parts.local = {"prox"};                                    // the gradient in one piece
+        CHECK(device_bytes_beyond_rehearsal(run, kNone, 1000, 8) == 2 * 4000);
         run.training.graph = true;  // whose recordings know no term that pulls
-        CHECK(device_bytes_beyond_rehearsal(run, 1000, 8) == 2 * 4000);
+        CHECK(device_bytes_beyond_rehearsal(run, kNone, 1000, 8) == 2 * 4000);
         RunConfig server;
         server.mode.name = "parameter_server";
-        CHECK(device_bytes_beyond_rehearsal(server, 1000, 1) == 2 * 4000);
+        CHECK(device_bytes_beyond_rehearsal(server, kNone, 1000, 1) == 2 * 4000);
         CHECK(device_bytes_for_workers(1000) == 950);
         CHECK(device_bytes_of_rows(1000, 1) == 3 * 4000);
         CHECK(device_bytes_of_rows(1000, 5) == 8 * 3 * 4000);

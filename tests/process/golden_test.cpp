@@ -47,7 +47,7 @@ const std::map<std::string, Options> kKeysOfMode{{"semi_async", {"mode.quorum=2"
 const std::map<std::string, std::string> kCuts{{"mlp", "fc1"}, {"mnist_cnn", "conv2"}, {"cnn_m", "conv2"}};
 
 /// Among the other cases, by the direct engine: its bits are those of every machine, and one mode tells what a server's step is.
-const std::set<std::string> kByDirect{"fedyogi", "fedadagrad", "krum"};
+const std::set<std::string> kByDirect{"fedyogi", "fedadagrad", "feddyn", "krum"};
 
 struct Case {
     std::string name;
@@ -108,6 +108,7 @@ std::vector<Case> other_cases() {
         {"training.engine=direct", "strategy={name: fedyogi}"},
         {"training.engine=direct", "strategy={name: fedadagrad}"},
         {"training.engine=direct", "strategy={name: scaffold, option: 1}", "training.optimizer={name: sgd, lr: 0.05}"},
+        {"training.engine=direct", "strategy={name: feddyn}"},
         {"training.engine=direct", "strategy={name: fedadam, local: prox, aggregator: median}"},
         {"training.engine=direct", "strategy={name: krum, byzantine: 0, chosen: 2}"},
         {"training.engine=direct", "training.optimizer={name: adam}", "training.clip_norm=1"},

@@ -154,7 +154,7 @@ TEST_SUITE("Upload") {
                 "strategy.weighting: upload step 'gaussian_noise' is measured by updates that weigh alike; allowed with it: "
                 "uniform");
         refused({"upload=[{name: clip}]", "strategy={name: scaffold}", "training.optimizer={name: sgd, lr: 0.05}"},
-                "upload: strategy 'scaffold' sends what follows from its update as it is");
+                "upload: strategy 'scaffold' keeps what follows from its update as it is");
         refused({"upload=[{name: clip}]", "mode={name: gradient_averaging}", "training.cohort=13"},
                 "upload: in mode 'gradient_averaging' no client sends an update of its own; leave it out, or use mode "
                 "synchronous or "

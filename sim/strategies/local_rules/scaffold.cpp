@@ -3,8 +3,6 @@
 
 namespace fedhive::sim {
 
-using aggregation::ControlVariates;
-
 LocalRuleSpec local_scaffold() {
     return {
         .name = "scaffold",
@@ -23,8 +21,11 @@ LocalRuleSpec local_scaffold() {
         .state_of_steps = [](const Values& values) { return values.integer("option") == 2; },
         .apply =
             [](Strategy& strategy, const Values& values) {
-                strategy.control_variates =
-                    values.integer("option") == 1 ? ControlVariates::ByGradient : ControlVariates::BySteps;
+                if (values.integer("option") == 1)
+                    strategy.control_change = {.by_gradient = true};
+                else
+                    strategy.control_change = {.of_update = -1.0, .by_steps = true};
+                strategy.around_server = aggregation::make_control_step;
             }};
 }
 

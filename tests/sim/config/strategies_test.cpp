@@ -43,10 +43,10 @@ TEST_CASE("CatalogInOrder") {
     std::vector<std::string> names;
     for (const StrategySpec& spec : strategy_catalog()) names.push_back(spec.name);
     CHECK(names == std::vector<std::string>{"fedavg", "fedavgm", "fedprox", "fedadam", "fedyogi", "fedadagrad", "scaffold",
-                                            "median", "krum"});
+                                            "feddyn", "median", "krum"});
     CHECK(names_of(mode_catalog()) == std::vector<std::string>{"synchronous", "semi_async", "async", "gradient_averaging",
                                                                "parameter_server", "hogwild", "split"});
-    CHECK(names_of(local_rule_catalog()) == std::vector<std::string>{"plain", "prox", "scaffold"});
+    CHECK(names_of(local_rule_catalog()) == std::vector<std::string>{"plain", "prox", "scaffold", "dynamic"});
     CHECK_THROWS_AS(make_strategy("fedsgd", Weighting::Uniform), Fault);
 }
 
@@ -116,6 +116,8 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
         {"fedadam", "beta2", 0.99, "0 or more, below 1", "0", "1.5"},
         {"fedadam", "tau", 0.001, "above 0", "0.5", "0"},
         {"scaffold", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"feddyn", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"feddyn", "alpha", 0.01, "above 0", "0.1", "0"},
         {"median", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"krum", "server_lr", 1.0, "above 0", "0.5", "0"},
     };
@@ -149,6 +151,8 @@ TEST_CASE("ParametersReachTheirParts") {
     CHECK_EQ(locally("fedprox", {{"proximal_mu", 0.5}}), 0.5F);
     CHECK_EQ(locally("fedprox", {}), 0.01F);
     CHECK_EQ(locally("fedavg", {}), 0.0F);
+    CHECK_EQ(locally("feddyn", {{"alpha", 0.5}}), 0.5F);
+    CHECK_EQ(make_strategy("feddyn", Weighting::Uniform, {.local = {"", {{"alpha", 0.5}}}}).control_change.of_update, -0.5);
     CHECK((steps("fedavg", {{"server_lr", 0.5}}) == std::array<float, 2>{0.5F, 1.0F}));
     CHECK((steps("fedprox", {}) == std::array<float, 2>{1.0F, 2.0F}));
     CHECK((steps("median", {{"server_lr", 0.5}}) == std::array<float, 2>{0.5F, 1.0F}));
@@ -205,7 +209,7 @@ TEST_CASE("PartsAreTheStrategysOwnOrOthersWithTheirKeys") {
              "c.yaml:7: strategy.server: unknown value 'adamm'; allowed: " + names_in(aggregation::server_optimizer_catalog()) +
                  "; did you mean 'adam'?");
     CHECK_EQ(error_of(kMinimal + "strategy: {local: proxy}\n"),
-             "c.yaml:7: strategy.local: unknown value 'proxy'; allowed: plain, prox, scaffold; did you mean 'prox'?");
+             "c.yaml:7: strategy.local: unknown value 'proxy'; allowed: plain, prox, scaffold, dynamic; did you mean 'prox'?");
     CHECK_EQ(
         error_of(kMinimal + "strategy: {name: fedadam, server: sgd, beta1: 0.5}\n"),
         "c.yaml:7: strategy.beta1: 'beta1' belongs to server 'adam' or 'yogi' or 'adagrad'; the server here is 'sgd'; known "
@@ -239,8 +243,9 @@ TEST_CASE("QuickstartRunsByEveryStrategyThatItsNameAloneAsksFor") {
             loads(spec, {});
             continue;
         }
-        // What clients keep is of plain SGD, and all alike: two of the quickstart's values are others, each told by its key.
-        CHECK_THROWS_WITH_AS(loads(spec, {}), doctest::Contains("training.optimizer.momentum: "), ConfigError);
+        // What clients keep is all alike, and of some of plain SGD: two of the quickstart's values are others, each told by its key.
+        if (local_rule_spec(spec.local).state_of_steps != nullptr)
+            CHECK_THROWS_WITH_AS(loads(spec, {}), doctest::Contains("training.optimizer.momentum: "), ConfigError);
         CHECK_THROWS_WITH_AS(loads(spec, {"training.optimizer.momentum=0"}), doctest::Contains("strategy.weighting: "),
                              ConfigError);
         loads(spec, {"training.optimizer.momentum=0", "strategy.weighting=uniform"});

@@ -151,7 +151,7 @@ TEST_CASE("ValuesThatDoNotValidateNameTheSweepsLine") {
         {"set:\n  data:\n    nun_train: 3\nseeds: 2\n", "s.yaml:4: data.nun_train: unknown key; did you mean 'num_train'?"},
         {"cases:\n- {rounds: 1}\n- strategy: {name: fedporx}\n",
          "s.yaml:4: strategy.name: unknown value 'fedporx'; allowed: fedavg, fedavgm, fedprox, fedadam, fedyogi, fedadagrad, "
-         "scaffold, median, krum; did "
+         "scaffold, feddyn, median, krum; did "
          "you mean "
          "'fedprox'?"},
         {"zip:\n  rounds: [1, 0]\n  training.batch_size: [1, 2]\n", "s.yaml:3: rounds: 0 is out of range; allowed: 1 to 1e9"},

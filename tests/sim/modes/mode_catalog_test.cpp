@@ -54,6 +54,7 @@ TEST_SUITE("ModeCatalog") {
         CHECK(of("median") == Names{"synchronous", "split"});
         CHECK(of("krum") == Names{"synchronous", "split"});
         CHECK(of("scaffold") == Names{"synchronous"});
+        CHECK(of("feddyn") == Names{"synchronous"});
         CHECK(modes_of(StrategyParts{.local = {"prox"}, .aggregator = {"mean"}, .server = {"adam"}}) ==
               Names{"synchronous", "semi_async", "split"});
     }

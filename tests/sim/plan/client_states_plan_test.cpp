@@ -60,6 +60,30 @@ TEST_SUITE("ClientStatesPlan") {
         CHECK(none.clients() == 0);
     }
 
+    TEST_CASE("WhatTravelsLiesInTheLayoutWhereTheChannelsHaveIt") {
+        using aggregation::ChannelSpec;
+        aggregation::Layout layout = layout_of(2, 3);
+        layout.add("bias", {3});
+        layout.add("mean", {3}, aggregation::TensorKind::Buffer);
+        aggregation::Channels channels;
+        for (const ChannelSpec& spec : {ChannelSpec{.name = "both ways", .down = true, .up = true},
+                                        {.name = "mask", .down = true},
+                                        {.name = aggregation::kResidual},
+                                        {.name = "curvature", .up = true}})
+            channels.add(spec, layout.num_trainable());
+        const aggregation::Layout travels = what_travels(channels, layout);
+        const std::vector<float> region(travels.num_floats());
+        std::size_t found = 0;
+        for (const aggregation::LayoutEntry& entry : travels.entries()) {
+            const std::string channel = entry.name.substr(0, entry.name.find('.'));
+            if (!entry.name.ends_with(".weight")) continue;
+            ++found;
+            CHECK(channels.of(aggregation::ConstParamSpan(region), channel).data == region.data() + entry.offset);
+        }
+        CHECK(found == 3);
+        CHECK(travels.entries().size() == 3 + 3 * 2);
+    }
+
     TEST_CASE("TheFolderIsTheRunsOrTheNearestAboveIt") {
         const testing::TemporaryFolder folder;
         CHECK(existing_folder({}).empty());

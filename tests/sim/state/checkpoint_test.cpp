@@ -267,6 +267,8 @@ TEST_SUITE("Checkpoint") {
         CHECK(written.damage(with_hash_for(written.content, "client.11", "cliemt.11")) ==
               written.file.string() +
                   ": holds what 1 clients keep, and says that 2 do: tensors 'client.<id>' are missing or too many");
+        CHECK(written.damage(with_hash_for(written.content, R"("keepers":"2")", R"("keepers":"1")"))
+                  .ends_with(": holds what 2 clients keep, and says that 1 do: tensors 'client.<id>' are missing or too many"));
         // One that does not say how many is from before they were counted.
         CHECK(written.damage(with_hash_for(written.content, R"("keepers":)", R"("kepeers":)")).empty());
         CHECK(!written.damage(with_hash_for(written.content, R"("keepers":"2")", R"("keepers":"x")")).empty());

@@ -135,9 +135,13 @@ TEST_SUITE("WrappedStepsConform") {
     TEST_CASE("StepWithACorrectionOfNothingConforms") {
         conformance::training_step_conforms(around<LocalStep>([](TrainingStep& step) {
             // What the server keeps is what the client keeps.
-            const aggregation::testing::Floats kept(DirectModel("mlp", false, {}).network->layout().num_floats(), 0.25F);
+            const std::size_t size = DirectModel("mlp", false, {}).network->layout().num_floats();
+            const aggregation::testing::Floats region(2 * size, 0.25F), kept(size, 0.25F);
+            aggregation::Channels channels;
+            channels.add({.name = aggregation::kControl, .down = true}, size);
             auto corrected = std::make_unique<LocalStep>(step);
-            corrected->add<GradientCorrection>().set(aggregation::ConstParamSpan(kept), aggregation::ConstParamSpan(kept));
+            corrected->add<GradientCorrection>(channels, aggregation::MemorySpace::Host)
+                .set(aggregation::ConstParamSpan(region), aggregation::ConstParamSpan(kept));
             return corrected;
         }));
     }

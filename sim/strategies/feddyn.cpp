@@ -1,0 +1,26 @@
+// FedDyn: D. A. E. Acar et al. 2021, "Federated Learning Based on Dynamic Regularization", arXiv:2111.04263, Algorithm 1.
+//
+//   each client k in S:  w_k <- argmin of  F_k(w) - <g_k, w> + (alpha / 2) |w - w_t|^2
+//                        g_k <- g_k - alpha * (w_k - w_t)
+//   server:              h <- h - alpha * (1 / N) * sum over S of (w_k - w_t);   w_(t+1) <- mean of w_k - h / alpha
+//
+// g_k and h are 0 at the beginning; g_k stays with its client, and changes when its update is accepted.
+//
+// Differs   local steps from w_t stand for the argmin, as in the paper's experiments; the server keeps -h / alpha, which needs no alpha
+//           (local_rules/dynamic.cpp); its rate is 1 in the paper.
+#include "sim/strategies/strategy.h"
+
+namespace fedhive::sim {
+
+StrategySpec feddyn() {
+    return {.name = "feddyn",
+            .source = "Acar et al. 2021 (arXiv:2111.04263), Algorithm 1",
+            .note =
+                "Each client's objective is bent so that all agree at the minimum of the whole, however many local steps they "
+                "take on skewed data. Sends and receives no more than FedAvg; keeps a vector as long as the model for each "
+                "client that was seen, in host memory and in checkpoints.",
+            .default_weighting = Weighting::Uniform,
+            .local = "dynamic"};
+}
+
+}  // namespace fedhive::sim

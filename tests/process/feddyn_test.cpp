@@ -1,0 +1,125 @@
+// FedDyn in the real program: what clients keep and what the server knows of it stay one, whoever trains them and whatever goes wrong meanwhile.
+#include "sim/state/checkpoint.h"
+#include "tests/process/finished_run.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <span>
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+const Options kFedDyn{"strategy={name: feddyn, alpha: 0.1}", "training.cohort=5"};
+
+Options plus(const Options& more) { return kFedDyn + more; }
+
+std::vector<float> floats_of(const sim::OpenState& state, const sim::TensorPlace& tensor) {
+    std::vector<float> values(tensor.bytes / sizeof(float));
+    state.read(tensor, std::as_writable_bytes(std::span(values)));
+    return values;
+}
+
+/// h = the mean of g_k over all 13 clients, and the server keeps -h / alpha; the number of clients that keep something.
+std::size_t server_knows_the_mean_of_what_clients_keep(const std::filesystem::path& run, std::int64_t round) {
+    const sim::CheckpointFile file = sim::read_checkpoint(sim::checkpoint_path(run, round));
+    std::vector<double> expected;
+    std::size_t keepers = 0;
+    for (const sim::TensorPlace& tensor : file.state.tensors()) {
+        if (!tensor.name.starts_with("client.")) continue;
+        ++keepers;
+        const std::vector<float> state = floats_of(file.state, tensor);
+        expected.resize(state.size());
+        for (std::size_t i = 0; i < state.size(); ++i) expected[i] -= static_cast<double>(state[i]) / 13.0 / 0.1;
+    }
+    // What clients keep has the layout's padding, which the tensors of the server have not.
+    std::size_t offset = 0;
+    double distance = 0.0, length = 0.0;
+    for (const char* name : {"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias", "fc3.weight", "fc3.bias"}) {
+        const sim::TensorPlace* tensor = file.state.find(std::string("server.moved.") + name);
+        REQUIRE(tensor != nullptr);
+        const std::vector<float> moved = floats_of(file.state, *tensor);
+        for (std::size_t i = 0; i < moved.size(); ++i) {
+            distance += std::pow(static_cast<double>(moved[i]) - expected.at(offset + i), 2);
+            length += std::pow(static_cast<double>(moved[i]), 2);
+        }
+        offset += (moved.size() + 15) / 16 * 16;
+    }
+    CHECK(offset == expected.size());
+    CHECK(length > 1e-6);
+    CHECK(std::sqrt(distance) < 1e-5 * std::sqrt(length));
+    return keepers;
+}
+
+}  // namespace
+
+TEST_SUITE("FedDyn") {
+    TEST_CASE("SameBitsForAnyNumberOfWorkersAfterKillsAndAResumeAndReplayed") {
+        for (const char* engine : {"training.engine=direct", "training.engine=libtorch"}) {
+            CAPTURE(engine);
+            Finished run(set(plus({engine, "workers=3"})));
+            const std::string of_three = run.manifest()["model_sha256"];
+            for (const char* workers : {"workers=0", "workers=1", "workers=2"})
+                CHECK_MESSAGE(sha_with(plus({engine, workers, "rounds=3"})) == of_three, workers);
+            CHECK(sha_with(plus({engine, "rounds=3", "workers=2", "faults=[{kind: kill, rate: 0.2}]",
+                                 "failures={policy: retry, attempts: 9}"})) == of_three);
+            const std::string of_five = sha_with(plus({engine, "workers=0", "rounds=5"}));
+            REQUIRE_MESSAGE(run.resume(set({"rounds=5", "workers=1"})) == "exited with status 0", run.output());
+            CHECK(run.manifest()["model_sha256"] == of_five);
+            const auto rows = read_csv(run.out() / "clients.csv");
+            FedhiveRun again;
+            again.start({"replay", run.out().string(), "--round", "5", "--client", rows.back().at("client_id")});
+            CHECK_MESSAGE(again.end() == "exited with status 0", again.output());
+            CHECK_MESSAGE(again.output().find(": the bits of the run\n") != std::string::npos, again.output());
+        }
+    }
+
+    TEST_CASE("ServerKnowsTheMeanOfWhatClientsKeepWhateverGoesWrong") {
+        const std::string faults =
+            "faults=[{kind: drop, rate: 0.2}, {kind: kill, round: 2, rate: 0.3}, {kind: nan, round: 3, rate: 0.3}]";
+        FedhiveRun run(small_config(), set(plus({"rounds=4", "checkpoint.every=1", "checkpoint.keep=10", faults,
+                                                 "failures={policy: drop}", "workers=2", "client_state=file"})));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        std::size_t keepers = 0;
+        for (std::int64_t round = 1; round <= 4; ++round) {
+            CAPTURE(round);
+            const std::size_t now = server_knows_the_mean_of_what_clients_keep(run.out(), round);
+            CHECK(now >= keepers);
+            keepers = now;
+        }
+        FedhiveRun quorum(small_config(), set(plus({"mode={name: synchronous, quorum: 3}", "rounds=4", "checkpoint.every=1"})));
+        REQUIRE_MESSAGE(quorum.end() == "exited with status 0", quorum.output());
+        server_knows_the_mean_of_what_clients_keep(quorum.out(), 4);
+    }
+
+    TEST_CASE("NothingMoreTravelsThanByFedAvg") {
+        const auto bytes = [](const Options& strategy) {
+            FedhiveRun run(small_config(), set(strategy + Options{"training.cohort=5", "rounds=1"}));
+            REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+            const auto row = read_csv(run.out() / "rounds.csv").back();
+            return row.at("bytes_down") + " down, " + row.at("bytes_up") + " up";
+        };
+        CHECK(bytes({"strategy={name: feddyn}"}) == bytes({"strategy={name: fedavg}"}));
+    }
+
+    TEST_CASE("WhatItDoesNotGoWithIsRefused") {
+        const auto refused = [](const Options& more, const std::string& text) {
+            FedhiveRun run(small_config(), set(plus(more)));
+            CHECK(run.end() == "exited with status 2");
+            CHECK_MESSAGE(run.output().find(text) != std::string::npos, run.output());
+            CHECK_FALSE(std::filesystem::exists(run.out()));
+        };
+        refused({"strategy.alpha=0"}, "strategy.alpha: 0 is out of range; allowed: above 0");
+        refused({"training.clients_per_slot=4"},
+                "training.clients_per_slot: strategy 'feddyn' needs every client's own update; allowed: 1");
+        refused({"strategy.weighting=examples"},
+                "strategy.weighting: strategy 'feddyn' keeps the mean of what its clients keep, all alike; allowed: uniform");
+        refused({"strategy.aggregator=median"},
+                "strategy.aggregator: strategy 'feddyn' keeps the mean of what its clients keep; allowed: mean");
+        refused({"mode={name: async}"}, "mode.name: strategy 'feddyn' does not run in mode 'async'; allowed: synchronous");
+        refused({"upload=[{name: clip}]"}, "upload: strategy 'feddyn' keeps what follows from its update as it is");
+        CHECK_FALSE(sha_with(plus({"training.optimizer={name: adam}", "rounds=1"})).empty());
+    }
+}

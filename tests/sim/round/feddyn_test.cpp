@@ -1,0 +1,104 @@
+// FedDyn's parts together, on two clients that each hold one parabola, with numbers by hand.
+#include "aggregation/math/control_variates.h"
+#include "clients/training/local_step.h"
+#include "sim/strategies/strategy.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+/// F(w) = a / 2 * (w - b)^2, one parameter; a step of rate 1 / (a + alpha) is at the minimum of what FedDyn makes of it.
+class Parabola final : public clients::TrainingStep {
+public:
+    Parabola(float a, float b, float rate) : a_(a), b_(b), rate_(rate) {}
+    aggregation::ParamSpan parameters_of(std::size_t) override { return local_; }
+    aggregation::ParamSpan gradient() override { return gradient_; }
+    aggregation::ParamSpan optimizer_state() override { return {}; }
+    void begin(const clients::ClientStart& start) override { local_[0] = start.global.data[0]; }
+    void compute_gradients(std::span<const clients::RowBatch>) override { gradient_[0] = a_ * (local_[0] - b_); }
+    void apply_gradients() override { local_[0] -= rate_ * gradient_[0]; }
+    double loss_of(std::size_t) override { return 0.0; }
+
+private:
+    float a_, b_, rate_;
+    std::vector<float> local_ = {0.0F}, gradient_ = {0.0F};
+};
+
+/// Two parabolas, 1/2 (w - 4)^2 and 3/2 w^2, and alpha 1. Their sum has its minimum at 1.
+struct Two {
+    Strategy strategy = make_strategy("feddyn", Weighting::Uniform, {.local = {"", {{"alpha", 1.0}}}});
+    aggregation::Channels channels;
+    std::unique_ptr<aggregation::ServerOptimizer> server;
+    std::vector<float> model = {0.0F};
+    std::vector<float> kept = {0.0F, 0.0F};
+
+    Two() {
+        for (const aggregation::ChannelSpec& spec : local_rule_spec("dynamic").channels) channels.add(spec, 1);
+        server = strategy.around_server(std::move(strategy.server_optimizer), channels, 2);
+    }
+
+    /// Where the client's steps end; one more than it takes to be at the minimum, which is where it stays.
+    float trained(std::size_t client) const {
+        Parabola engine(client == 0 ? 1.0F : 3.0F, client == 0 ? 4.0F : 0.0F, client == 0 ? 0.5F : 0.25F);
+        clients::LocalStep step(engine);
+        const std::vector<float> state = {kept[client]};
+        step.add<clients::GradientCorrection>(channels, aggregation::MemorySpace::Host).set(model, state);
+        clients::ClientStart start;
+        start.global = model;
+        start.objective = strategy.objective_in(0);
+        step.begin(start);
+        const std::vector<std::uint32_t> batch = {0};
+        step.step(batch);
+        const float at_minimum = step.parameters().data[0];
+        step.step(batch);
+        CHECK(static_cast<double>(step.parameters().data[0]) == doctest::Approx(static_cast<double>(at_minimum)).epsilon(1e-6));
+        return at_minimum;
+    }
+
+    void round(const std::vector<std::size_t>& cohort) {
+        std::vector<float> mean = {0.0F}, next = {0.0F};
+        for (const std::size_t client : cohort) {
+            const std::vector<float> update = {trained(client) - model[0]};
+            std::vector<float> change = {0.0F};
+            aggregation::write_control_change(change, strategy.control_change, update, {}, 2, 0.0F);
+            kept[client] += change[0];
+            mean[0] += update[0] / static_cast<float>(cohort.size());
+        }
+        server->step(next, model, {mean, static_cast<double>(cohort.size()), cohort.size()});
+        model = next;
+    }
+
+    /// -h / alpha
+    float moved() { return server->moments(1, aggregation::MemorySpace::Host).back().values.data[0]; }
+};
+
+}  // namespace
+
+TEST_SUITE("FedDyn") {
+    TEST_CASE("RoundsOfTwoParabolasAreThoseByHand") {
+        Two run;
+        CHECK(run.trained(0) == 2.0F);  // (1 * 4 + 0 + 1 * 0) / (1 + 1)
+        CHECK(run.trained(1) == 0.0F);
+        run.round({0, 1});
+        CHECK(run.kept == std::vector<float>{-2.0F, 0.0F});  // their slopes at 2 and at 0
+        CHECK(run.moved() == 1.0F);                          // h = 0 - 1 * (1/2) * (2 + 0)
+        CHECK(run.model[0] == 2.0F);                         // 1 + 1
+        CHECK(run.trained(1) == 0.5F);                       // (3 * 0 + 0 + 1 * 2) / (3 + 1)
+        run.round({1});
+        CHECK(run.kept == std::vector<float>{-2.0F, 1.5F});
+        CHECK(run.moved() == 0.25F);  // h = -1 - 1 * (1/2) * (0.5 - 2)
+        CHECK(run.model[0] == 0.75F);
+    }
+
+    TEST_CASE("ItComesToTheMinimumOfTheWholeWhichTheMeanOfMinimaIsNot") {
+        Two run;
+        for (int round = 0; round < 100; ++round) run.round({0, 1});
+        CHECK(static_cast<double>(run.model[0]) == doctest::Approx(1.0).epsilon(1e-5));
+        CHECK(static_cast<double>(run.kept[0]) == doctest::Approx(-3.0).epsilon(1e-5));  // 1 * (1 - 4)
+        CHECK(static_cast<double>(run.kept[1]) == doctest::Approx(3.0).epsilon(1e-5));   // 3 * (1 - 0)
+        CHECK(static_cast<double>(run.moved()) == doctest::Approx(0.0).epsilon(1e-5));
+    }
+}
