@@ -180,7 +180,7 @@ def ideal(day):
                 try:
                     repeats[-1][side.name] = side.run(workload)
                 except measure.Failed as error:
-                    yield {"workload": name, "side": side.name, "repeats": 0, "note": str(error)}
+                    yield {"workload": name, "side": side.name, "repeats": 0, "result": f"failed: {error}" if day.left_s() > 0 else "cut off"}
         for side in able:
             rounds = [repeat[side.name]["round_s"] for repeat in repeats if side.name in repeat]
             if rounds:
