@@ -177,8 +177,8 @@ __global__ void make_update_kernel(float* to, const float* local, const float* g
 
 constexpr unsigned kRounds = 8;  // of 32 chunks that a warp fetches together
 
-/// Totals of all chunks by one warp. Squares are added in the chunks' order, as on the host, by its first lane; meanwhile the next ones are
-/// on their way. Hashes and what is not finite are whole numbers, which every lane adds up by itself.
+/// Totals of all chunks by one warp. Squares are added in the chunks' order by its first lane, since another order would not have the host's
+/// bits; meanwhile the next ones are on their way. Hashes and what is not finite are whole numbers, which every lane adds up by itself.
 __global__ void add_chunks_kernel(const element::ChunkSummary* chunks, std::size_t num_chunks, element::ChunkSummary* totals) {
     constexpr unsigned kAll = 0xFFFFFFFFU;
     constexpr std::size_t kBatch = kRounds * element::kLanes;
@@ -206,6 +206,7 @@ __global__ void add_chunks_kernel(const element::ChunkSummary* chunks, std::size
         fetch(first + kBatch);
         const std::size_t count = num_chunks - first < kBatch ? num_chunks - first : kBatch;
         if (lane == 0)
+#pragma unroll 32
             for (std::size_t i = 0; i < count; ++i) sum += squares[i];
         __syncwarp();
     }

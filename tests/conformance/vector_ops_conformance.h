@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <iterator>
 #include <vector>
 
@@ -191,6 +192,23 @@ inline void single_elements_show_in_the_summary(MemorySpace space) {
     }
 }
 
+/// Squares of chunks are added one after the other: what is small counts before what is large, and is lost behind it.
+inline void chunks_are_added_in_their_order(MemorySpace space) {
+    constexpr std::size_t kChunks = 300;
+    const ParamBuffer zero(kChunks * element::kChunk, space);
+    const ParamBuffer target(kChunks * element::kChunk, space);
+    for (const std::size_t large : {std::size_t{0}, std::size_t{100}, kChunks - 1}) {
+        testing::Floats local(kChunks * element::kChunk, 0.0F);
+        double sum = 0.0;
+        for (std::size_t chunk = 0; chunk < kChunks; ++chunk) {
+            const double value = chunk == large ? 134217728.0 : 1.0;  // 2^27, whose square is 2^54
+            local[chunk * element::kChunk] = static_cast<float>(value);
+            sum += value * value;
+        }
+        CHECK(write_update(target, testing::upload(local, space), zero).norm == std::sqrt(sum));
+    }
+}
+
 /// Two that change places, two whose signs turn: in one lane of a chunk, in two lanes, in two chunks.
 inline void pairs_of_elements_show_in_the_summary(MemorySpace space) {
     constexpr std::size_t kSize = 2100;
@@ -257,6 +275,7 @@ inline void vector_ops_conform(MemorySpace space) {
     proximal_scale_and_add_conform(space);
     write_update_conforms(space);
     single_elements_show_in_the_summary(space);
+    chunks_are_added_in_their_order(space);
 }
 
 }  // namespace fedhive::aggregation::conformance

@@ -22,6 +22,12 @@ GpuDayWithoutAGpuTriesWhatNeedsNone() {
     done
     grep -q '^libtorch,' "$day/doctor.csv" || fail "$(cat "$day/doctor.csv")"
     grep -q '"killed"' "$day/manifest.json" || fail "$(cat "$day/manifest.json")"
+    # A program that is not there is not passed over.
+    make_archive
+    touch "$scratch/lib/libtorch_cuda.so"
+    ln -s "$root/build/release/fedhive" "$archive/bin/"
+    TORCH_DIR=$scratch expect 1 "$archive/gpu-day" --device cpu --quick --out "$day" ideal
+    says "side ideal loop, 1 process, repeats 0, result failed: $archive/bin/ideal_loop: No such file"
 }
 
 # An archive as scripts/gpu-archive packs it, without programs; TORCH_DIR=$scratch where there is lib/libtorch_cuda.so.
@@ -118,8 +124,9 @@ DayEndsWhenItsTimeIsOver() {
     [ ! -e results/gpu-day/sanitizers.csv ] || fail "a part that was left out left something"
 }
 
-# What tests/CMakeLists.txt makes of sources with such cases; without those of the emulated runtime itself.
-ArchiveHasEveryProgramWithCasesForAGpu() {
+# What tests/CMakeLists.txt makes of sources with such cases, without those of the emulated runtime itself; and what parts of the day run, with or
+# without a GPU. round_overhead is of a part that the day has not.
+ArchiveHasEveryProgramThatTheDayRuns() {
     local name folders folder packed found=0
     packed=$(sed -n 's/^programs=(\(.*\))$/\1/p' "$root/scripts/gpu-archive")
     while read -r name folders; do
@@ -130,6 +137,11 @@ ArchiveHasEveryProgramWithCasesForAGpu() {
         done
     done < <(sed -nE 's/^ *fedhive_tests\(([a-z_]+) "?([^" ]+)"? .*/\1 \2/p' "$root/tests/CMakeLists.txt" | sed 's/[$]{process_tests}/process/')
     [ "$found" -ge 7 ] || fail "of all programs only $found have such cases"
+    while read -r name; do
+        found=$((found + 1))
+        [[ " $packed " == *" $name "* ]] || fail "$name is run by a part of the day and is not packed: $packed"
+    done < <(sed -nE 's/.*\[build \/ "([a-z_]+)",.*/\1/p' "$root"/scripts/lib/bench/{parts,sides}.py | grep -v round_overhead)
+    [ "$found" -ge 10 ] || fail "parts of the day run fewer programs than there are"
 }
 
 # As it will run where there is a GPU, by the programs of the emulated build.
@@ -161,7 +173,7 @@ DayRunsOnTheEmulatedGpu() {
 }
 
 case ${1:-} in
-    GpuDayWithoutAGpuTriesWhatNeedsNone | ArchivesDaySaysWhatItNeeds | ArchiveHasEveryProgramWithCasesForAGpu | DaySanitizesFourProgramsWithEachTool | \
+    GpuDayWithoutAGpuTriesWhatNeedsNone | ArchivesDaySaysWhatItNeeds | ArchiveHasEveryProgramThatTheDayRuns | DaySanitizesFourProgramsWithEachTool | \
         DayEndsWhenItsTimeIsOver | DayRunsOnTheEmulatedGpu) "$1" ;;
     *) echo "usage: gpu_day_test.sh CASE"; exit 2 ;;
 esac

@@ -118,14 +118,18 @@ def killed(day):
 
             def strike():
                 nonlocal kills, following
-                if kills < 5 and run.rounds_done() >= following and (workers := run.children()):
-                    time.sleep(chance.uniform(0.0, min(0.05, round_s)))
-                    os.kill(chance.choice(workers), signal.SIGKILL)
-                    kills, following = kills + 1, run.rounds_done() + max(1, workload["rounds"] // 8)
+                if kills == 5 or run.rounds_done() < following:
+                    return
+                time.sleep(chance.uniform(0.0, min(0.05, round_s)))
+                try:
+                    os.kill(chance.choice(run.children()), signal.SIGKILL)
+                except (IndexError, ProcessLookupError):  # it has ended by itself
+                    return
+                kills, following = kills + 1, run.rounds_done() + max(1, workload["rounds"] // 8)
             try:
                 manifest = run.end(strike, min(0.05, round_s / 4))
                 same, told = manifest["model_sha256"] == expected, json.dumps(manifest["failures"])
-            except (measure.Failed, ProcessLookupError) as error:
+            except measure.Failed as error:
                 same, told = False, str(error)
         yield {"form": form_name, "kills": kills, "same_bits": same, "failures": told}
 
@@ -180,7 +184,7 @@ def ideal(day):
                 try:
                     repeats[-1][side.name] = side.run(workload)
                 except measure.Failed as error:
-                    yield {"workload": name, "side": side.name, "repeats": 0, "note": str(error)}
+                    yield {"workload": name, "side": side.name, "repeats": 0, "result": f"failed: {error}" if day.left_s() > 0 else "cut off"}
         for side in able:
             rounds = [repeat[side.name]["round_s"] for repeat in repeats if side.name in repeat]
             if rounds:

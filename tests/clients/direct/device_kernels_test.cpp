@@ -8,6 +8,7 @@
 #include "tests/clients/direct/networks.h"
 #include "tests/support/skip.h"
 
+#include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 
 using namespace fedhive;
@@ -167,6 +168,22 @@ TEST_SUITE("DeviceKernels") {
                 CHECK(verdicts[i].absolute == run.verdicts[i].absolute);
             }
         }
+    }
+
+    TEST_CASE("Gpu: LaunchThatIsRefusedIsToldAndLeavesNoErrorInTheRuntime") {
+        if (!has_device()) FEDHIVE_SKIP("there is no CUDA device");
+        device::kernels::Launch launch;
+        launch.shared_bytes = 1U << 30;  // more than any device has
+        device::kernels::Training training;
+        CHECK(device::kernels::train(launch, training) == nullptr);  // of nobody there is no launch
+        training.num_clients = 1;
+        for (const device::kernels::CudaError error : {device::kernels::train(launch, training),
+                                                       device::kernels::compute_gradient(launch, nullptr, {}, nullptr, nullptr),
+                                                       device::kernels::evaluate(launch, nullptr, 1, nullptr)}) {
+            REQUIRE(error != nullptr);
+            CHECK(std::string(error).size() > 0);
+        }
+        CHECK(cudaPeekAtLastError() == cudaSuccess);
     }
 }
 
