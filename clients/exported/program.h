@@ -27,6 +27,8 @@
 
 namespace fedhive::clients::exported {
 
+constexpr int kFloat = 7, kInteger = 5;  // dtypes, by PyTorch's numbers in files
+
 /// What training does with a tensor.
 enum class Role : std::uint8_t {
     Trained,  // a parameter: takes a gradient

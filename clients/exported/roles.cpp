@@ -12,7 +12,6 @@ namespace fedhive::clients::exported {
 
 namespace {
 
-constexpr int kFloat = 7;  // PyTorch's number in files
 constexpr int kFirstInteger = 1, kLastInteger = 5, kBool = 12;
 
 /// Follows tensors through in-place operations and into graphs in the graph.

@@ -15,8 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kFloat = 7, kInteger = 5;  // PyTorch's numbers in files
-
 /// s77 of "Symbol('s77', positive=True, integer=True)".
 std::string symbol_in(const std::string& expression) {
     const std::size_t begin = expression.find('\'') + 1, end = expression.find('\'', begin);

@@ -20,6 +20,7 @@ from pathlib import Path
 FLOORS = ("aggregation/", "clients/", "sim/")
 UNITY = re.compile(r"/Unity/unity_\d+_cxx\.cxx$")
 MOST_TOGETHER = 32
+DECLARES = re.compile(r"^\w[\w:<>& ]* \w+\([^(){}]*\);$", flags=re.MULTILINE)
 LIBTORCH = re.compile(r"^(torch|ATen|c10)/")
 
 
@@ -182,6 +183,8 @@ def findings(tree, everything):
         return False
 
     def clean_together(names):
+        # A file that declares what others define (a catalogue) comes first: after them its declarations would be called redundant.
+        names = sorted(names, key=lambda name: not DECLARES.search(tree.text(name)))
         ours = f"{re.escape(str(tree.root))}/({'|'.join(FLOORS)})"
         with tempfile.NamedTemporaryFile("w", suffix=".cxx", dir=kept) as file:
             file.writelines(f'#include "{tree.root / name}"\n' for name in names)

@@ -141,7 +141,7 @@ private:
 };
 
 /// "relu", "{max_pool: 2}", "{conv2d: {out: 10, kernel: 5, …}}"; an only argument that is a flag and off is left out.
-std::string text_of(const clients::ListedLayer& layer, const LayerKind& kind) {
+std::string text_of_entry(const clients::ListedLayer& layer, const LayerKind& kind) {
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < kind.keys.size(); ++i) {
         const KeyValue& standard = kind.keys[i].default_value;
@@ -179,7 +179,7 @@ std::string text_of(const LayerList& layers) {
         }
         const LayerKind& kind = clients::layer_catalog().at(layer.kind);
         if (text.back() != '[') text += ", ";
-        text += kind.holds_layers ? fmt::format("{{{}: [", kind.name) : text_of(layer, kind);
+        text += kind.holds_layers ? fmt::format("{{{}: [", kind.name) : text_of_entry(layer, kind);
     }
     return text + "]";
 }

@@ -20,7 +20,7 @@ namespace fedhive::sim {
 
 namespace {
 
-using Values = std::map<std::string, std::string>;
+using Texts = std::map<std::string, std::string>;
 
 /// The options of each axis, made.
 using Options = std::vector<std::vector<std::vector<Change>>>;
@@ -77,8 +77,8 @@ std::vector<std::string> without_sections(const std::vector<std::string>& given,
 }
 
 /// Every key that applies; a list of maps as one text.
-Values values_of(const RunConfig& run) {
-    Values values;
+Texts values_of(const RunConfig& run) {
+    Texts values;
     std::string last_item;
     for (const Leaf& leaf : leaves_of(run)) {
         const std::size_t bracket = leaf.key.find('[');
@@ -98,7 +98,7 @@ Values values_of(const RunConfig& run) {
     return values;
 }
 
-std::vector<Setting> settings_of(const std::vector<std::string>& keys, const Values& values) {
+std::vector<Setting> settings_of(const std::vector<std::string>& keys, const Texts& values) {
     std::vector<Setting> settings;
     for (const std::string& key : keys) {
         const auto value = values.find(key);
@@ -108,7 +108,7 @@ std::vector<Setting> settings_of(const std::vector<std::string>& keys, const Val
 }
 
 /// What values_of would give, as far as a tree that cannot be read shows it.
-void add_texts(const std::string& path, const Node& node, Values& values) {
+void add_texts(const std::string& path, const Node& node, Texts& values) {
     if (node.kind != Node::Kind::Map && !path.empty()) values[path] = node.text;
     for (const Node& child : node.children)
         if (node.kind == Node::Kind::Map) add_texts(path.empty() ? child.key : path + "." + child.key, child, values);
@@ -145,7 +145,7 @@ private:
             if (!axes_[a].names.empty()) case_name = axes_[a].names[choices[a]];
         const Node* workers = root.find("workers");
         const bool workers_given = workers != nullptr && workers->grafted;
-        Values texts;
+        Texts texts;
         add_texts("", root, texts);
         try {
             LoadedConfig loaded = load_tree(std::move(root));
@@ -163,7 +163,7 @@ private:
     }
 
     /// The id that a run would have, if it could be read.
-    std::string provisional_id(const Values& texts) const {
+    std::string provisional_id(const Texts& texts) const {
         std::uint64_t seed = RunConfig().seed;
         if (const auto given = texts.find("seed"); given != texts.end())
             std::from_chars(given->second.data(), given->second.data() + given->second.size(), seed);

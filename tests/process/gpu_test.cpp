@@ -9,7 +9,7 @@ using namespace fedhive::testing;
 namespace {
 
 /// Why `device: cuda` is refused here; empty where it works.
-std::string refusal() {
+std::string refusal_of_training() {
     FedhiveRun run(small_config(), {"--set", "device=cuda", "--set", "rounds=1"});
     return run.end() == "exited with status 2" ? run.output() : "";
 }
@@ -26,14 +26,14 @@ std::string sha_on_cuda(const std::vector<std::string>& overrides) {
 
 TEST_SUITE("Gpu") {
     TEST_CASE("Gpu: SameModelForAnyNumberOfWorkersOnCuda") {
-        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        if (const std::string reason = refusal_of_training(); !reason.empty()) FEDHIVE_SKIP(reason);
         const std::string one = sha_on_cuda({"workers=1"});
         for (const char* workers : {"workers=0", "workers=2", "workers=4", "workers=8"}) CHECK(sha_on_cuda({workers}) == one);
         CHECK(sha_on_cuda({"training.clients_per_slot=4"}) == one);
     }
 
     TEST_CASE("Gpu: RecordedStepsGiveTheModelOfEagerOnesForAnyNumberOfWorkers") {
-        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        if (const std::string reason = refusal_of_training(); !reason.empty()) FEDHIVE_SKIP(reason);
         const std::string cnn = "model={name: mnist_cnn}", cohort = "training.cohort=10";
         const std::string glyphs = "data={format: glyphs, num_train: 600, num_test: 100, partition: {clients: 10}}";
         for (const std::string strategy : {"strategy={name: fedavg}", "strategy={name: fedprox}"}) {
@@ -45,7 +45,7 @@ TEST_SUITE("Gpu") {
     }
 
     TEST_CASE("Gpu: ClientsTrainedAtOnceGiveOneModelForAnyNumberOfWorkersRecordedOrNot") {
-        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        if (const std::string reason = refusal_of_training(); !reason.empty()) FEDHIVE_SKIP(reason);
         for (const std::string strategy : {"strategy={name: fedavg}", "strategy={name: fedprox}"}) {
             for (const std::string graph : {"training.graph=false", "training.graph=true"}) {
                 CAPTURE(graph);
@@ -65,7 +65,7 @@ TEST_SUITE("Gpu") {
     }
 
     TEST_CASE("Gpu: EveryModeButSplitRunsWithRecordedSteps") {
-        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        if (const std::string reason = refusal_of_training(); !reason.empty()) FEDHIVE_SKIP(reason);
         for (const std::string mode : {"{name: semi_async, quorum: 3}", "{name: async}",
                                        "{name: parameter_server, max_staleness: 2}", "{name: gradient_averaging}"}) {
             CAPTURE(mode);
@@ -79,7 +79,7 @@ TEST_SUITE("Gpu") {
     }
 
     TEST_CASE("Gpu: WorkersKilledInMidKernelAreReplacedWithTheSameBits") {
-        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        if (const std::string reason = refusal_of_training(); !reason.empty()) FEDHIVE_SKIP(reason);
         for (const std::string graph : {"training.graph=false", "training.graph=true"}) {
             const std::string expected = sha_on_cuda({graph, "rounds=200"});
             FedhiveRun run(small_config(), {"--set", "device=cuda", "--set", "rounds=200", "--set", graph, "--set",
@@ -94,7 +94,7 @@ TEST_SUITE("Gpu") {
     }
 
     TEST_CASE("Gpu: EveryPrecisionTrainsOnCuda") {
-        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        if (const std::string reason = refusal_of_training(); !reason.empty()) FEDHIVE_SKIP(reason);
         const std::string f32 = sha_on_cuda({});
         CHECK(sha_on_cuda({"training.precision=bf16"}) != f32);
         for (const std::string precision : {"training.precision=bf16", "training.precision=tf32"})
@@ -106,13 +106,13 @@ TEST_SUITE("Gpu") {
     }
 
     TEST_CASE("Gpu: EveryStrategyRunsOnCuda") {
-        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        if (const std::string reason = refusal_of_training(); !reason.empty()) FEDHIVE_SKIP(reason);
         for (const std::string name : {"fedavg", "fedavgm", "fedprox", "fedadam", "median"})
             CHECK(sha_on_cuda({"strategy={name: " + name + "}"}).size() == 64);
     }
 
     TEST_CASE("Gpu: EveryModeRunsOnCudaWithTheSameBitsForOtherWorkers") {
-        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        if (const std::string reason = refusal_of_training(); !reason.empty()) FEDHIVE_SKIP(reason);
         const std::vector<std::string> four{"data.partition={scheme: iid, clients: 4}", "training.cohort=4"};
         const auto sha = [&](std::vector<std::string> overrides) {
             overrides.insert(overrides.end(), four.begin(), four.end());
@@ -129,7 +129,7 @@ TEST_SUITE("Gpu") {
     }
 
     TEST_CASE("Gpu: WorkerKilledWhileTrainingOnCudaEndsTheRun") {
-        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        if (const std::string reason = refusal_of_training(); !reason.empty()) FEDHIVE_SKIP(reason);
         FedhiveRun run(small_config(), {"--set", "device=cuda", "--set", "rounds=100000"});
         REQUIRE(eventually(60.0, [&] { return run.rounds() >= 3; }));
         kill(run.workers()[0], SIGKILL);
@@ -138,7 +138,7 @@ TEST_SUITE("Gpu") {
     }
 
     TEST_CASE("Gpu: FailuresOnCudaAreGotOverWithTheSameBits") {
-        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        if (const std::string reason = refusal_of_training(); !reason.empty()) FEDHIVE_SKIP(reason);
         const std::string expected = sha_on_cuda({});
         for (const std::string kind : {"kill", "kill, at: update", "hang", "throw", "nan", "oom"})
             CHECK(sha_on_cuda({"workers=4", "failures={policy: retry, deadline_s: 5}",
@@ -146,7 +146,7 @@ TEST_SUITE("Gpu") {
     }
 
     TEST_CASE("Gpu: MoreWorkersThanTheDeviceHoldsAreRefusedBeforeTheRun") {
-        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        if (const std::string reason = refusal_of_training(); !reason.empty()) FEDHIVE_SKIP(reason);
         FedhiveRun run(small_config(), {"--set", "device=cuda", "--set", "workers=1024"});
         CHECK(run.end() == "exited with status 2");
         CHECK_MESSAGE(run.output().find(" workers need ") != std::string::npos, run.output());
@@ -154,7 +154,7 @@ TEST_SUITE("Gpu") {
     }
 
     TEST_CASE("Gpu: ResumedRunOnCudaHasTheSameBits") {
-        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        if (const std::string reason = refusal_of_training(); !reason.empty()) FEDHIVE_SKIP(reason);
         const std::string expected = sha_on_cuda({"rounds=60", "strategy={name: fedadam}"});
         FedhiveRun run(small_config(), {"--set", "device=cuda", "--set", "rounds=60", "--set", "strategy={name: fedadam}"});
         REQUIRE(eventually(60.0, [&] { return run.rounds() >= 5; }));
@@ -166,7 +166,7 @@ TEST_SUITE("Gpu") {
     }
 
     TEST_CASE("Gpu: RealMnistIsLearnedOnCuda") {
-        if (const std::string reason = refusal(); !reason.empty()) FEDHIVE_SKIP(reason);
+        if (const std::string reason = refusal_of_training(); !reason.empty()) FEDHIVE_SKIP(reason);
         const std::filesystem::path source = source_folder();
         if (!std::filesystem::exists(source / "data" / "mnist"))
             FEDHIVE_SKIP("data/mnist is not there; scripts/data mnist brings it");

@@ -212,11 +212,12 @@ LinksFindWhatWasPlanted() {
     says "docs/c.md:2: b.md#gone: no such heading"
 }
 
-# A stand-in for clang-tidy finds fault with each file in which, or in what it includes, stands "bad".
+# A stand-in for clang-tidy finds fault with each file in which, or in what it includes, stands "bad". d declares what another file defines.
 TidyLooksAtALibraryAtOnceAndByHalvesWhereItFindsSomething() {
     local unity=build/release/sim/CMakeFiles/x.dir/Unity/unity_0_cxx.cxx name
     plant .clang-tidy ""
-    for name in a b c d; do plant sim/run/$name.cpp "int $name;"; done
+    for name in a b c; do plant sim/run/$name.cpp "int $name;"; done
+    plant sim/run/d.cpp "Mode of_a();\\nint d;"
     plant $unity "$(for name in a b c d; do printf '#include "%s"\\n' "$scratch/tree/sim/run/$name.cpp"; done)"
     plant build/release/compile_commands.json "[{\"directory\": \"$scratch/tree\", \"file\": \"$unity\", \"command\": \"c++ -c $unity\"}]"
     mkdir "$scratch/bin"
@@ -230,7 +231,7 @@ echo "${files[*]##*/}" >>calls
 STAND_IN
     chmod +x "$scratch/bin/clang-tidy-14"
     PATH=$scratch/bin:$PATH expect 0 checks tidy
-    [ "$(cat "$scratch/tree/calls")" = "a.cpp b.cpp c.cpp d.cpp" ] || fail "looked at: $(cat "$scratch/tree/calls")"
+    [ "$(cat "$scratch/tree/calls")" = "d.cpp a.cpp b.cpp c.cpp" ] || fail "looked at: $(cat "$scratch/tree/calls")"
     rm "$scratch/tree/calls"
     plant sim/run/a.cpp "int changed;"
     plant sim/run/b.cpp "int changed;"

@@ -32,9 +32,9 @@ std::string leaf_json(const std::string& users, const std::string& counts, const
     return R"({"users": )" + users + R"(, "num_samples": )" + counts + R"(, "user_data": )" + data + "}";
 }
 
-const std::string kTrain = leaf_json(R"(["bo", "ann"])", "[2, 1]",
-                                     R"({"bo": {"x": [[0.5, 1], [2, -3e1]], "y": [0, 2]}, "ann": {"x": [[4, 5]], "y": [1]}})");
-const std::string kTest = leaf_json(R"(["zoe"])", "[1]", R"({"zoe": {"x": [[7, 8]], "y": [2.0]}})");
+const std::string kTrainJson = leaf_json(
+    R"(["bo", "ann"])", "[2, 1]", R"({"bo": {"x": [[0.5, 1], [2, -3e1]], "y": [0, 2]}, "ann": {"x": [[4, 5]], "y": [1]}})");
+const std::string kTestJson = leaf_json(R"(["zoe"])", "[1]", R"({"zoe": {"x": [[7, 8]], "y": [2.0]}})");
 
 std::vector<float> numbers_of(const Examples& part) {
     std::vector<float> values(part.values.size() / sizeof(float));
@@ -44,7 +44,7 @@ std::vector<float> numbers_of(const Examples& part) {
 
 /// That reading this training file ends in that message, behind the file's name.
 void expect_leaf_refused(const std::string& train, const std::string& message) {
-    const LeafFixture fixture(train, kTest);
+    const LeafFixture fixture(train, kTestJson);
     CHECK_THROWS_WITH_AS(fixture.read(), ((fixture.files.train / "a.json").string() + message).c_str(), ConfigError);
 }
 
@@ -57,7 +57,7 @@ void expect_user_refused(const std::string& user, const std::string& message) {
 
 TEST_SUITE("Leaf") {
     TEST_CASE("UsersBecomeOwnersInTheOrderOfTheirNames") {
-        const LeafFixture fixture(kTrain, kTest);
+        const LeafFixture fixture(kTrainJson, kTestJson);
         conformance::check_repeatable([&] { return fixture.read(); });
         const Dataset dataset = fixture.read();
         CHECK(dataset.train.shape == ExampleShape{2, 1, 1});
@@ -73,7 +73,7 @@ TEST_SUITE("Leaf") {
     }
 
     TEST_CASE("FilesOfAFolderAreOnePartInTheOrderOfTheirNames") {
-        LeafFixture fixture(kTrain, kTest);
+        LeafFixture fixture(kTrainJson, kTestJson);
         write_content(
             fixture.files.train / "b.json",
             leaf_json(R"(["abe", "cy"])", "[1, 0]", R"({"abe": {"y": [1], "x": [[6, 7]]}, "cy": {"x": [], "y": []}})"));
@@ -91,7 +91,7 @@ TEST_SUITE("Leaf") {
     }
 
     TEST_CASE("NumbersHaveTheShapeThatIsGiven") {
-        LeafFixture fixture(kTrain, kTest);
+        LeafFixture fixture(kTrainJson, kTestJson);
         fixture.files.shape = {1, 2, 1};
         CHECK(fixture.read().train.shape == ExampleShape{1, 2, 1});
         CHECK(fixture.read().test.shape == ExampleShape{1, 2, 1});
@@ -137,19 +137,20 @@ TEST_SUITE("Leaf") {
     }
 
     TEST_CASE("DamagedJsonIsNamedByItsByte") {
-        const std::string cut = kTrain.substr(0, 100);
+        const std::string cut = kTrainJson.substr(0, 100);
         expect_leaf_refused(
             cut, ": byte 101 of 100: is no JSON: unexpected end of input; expected ':'; the file is damaged or cut off");
         expect_leaf_refused(" ",
                             ": byte 2 of 1: is no JSON: unexpected end of input; expected '[', '{', or a literal; the file is "
                             "damaged or cut off");
-        const LeafFixture fixture(kTrain + "]", kTest);
+        const LeafFixture fixture(kTrainJson + "]", kTestJson);
         CHECK_THROWS_WITH_AS(
             fixture.read(),
-            doctest::Contains(fmt::format("byte {} of {}: is no JSON", kTrain.size() + 1, kTrain.size() + 1).c_str()),
+            doctest::Contains(fmt::format("byte {} of {}: is no JSON", kTrainJson.size() + 1, kTrainJson.size() + 1).c_str()),
             ConfigError);
         for (const char* number : {"NaN", "1e999", "01", "\"\x80\""}) {
-            const LeafFixture damaged(R"({"user_data": {"ann": {"x": [[)" + std::string(number) + R"(]], "y": [0]}}})", kTest);
+            const LeafFixture damaged(R"({"user_data": {"ann": {"x": [[)" + std::string(number) + R"(]], "y": [0]}}})",
+                                      kTestJson);
             CHECK_THROWS_WITH_AS(damaged.read(), doctest::Contains("a.json: byte 3"), ConfigError);
         }
         // Over the window's end as well.
@@ -211,7 +212,7 @@ TEST_SUITE("Leaf") {
                             ": has 1 users and 2 num_samples; wanted: a count for each");
         const std::string two = R"({"ann": {"x": [[1]], "y": [0]}, "bo": {"x": [[1]], "y": [0]}})";
         expect_leaf_refused(leaf_json(R"(["bo"])", "[1]", two), ": user 'ann' is not among users; the file is damaged");
-        const LeafFixture twice(kTrain, kTest);
+        const LeafFixture twice(kTrainJson, kTestJson);
         write_content(twice.files.train / "b.json", R"({"user_data": {"bo": {"x": [[1, 2]], "y": [0]}}})");
         CHECK_THROWS_WITH_AS(
             twice.read(),
@@ -227,13 +228,14 @@ TEST_SUITE("Leaf") {
             CHECK_THROWS_WITH_AS(fixture.read(), doctest::Contains(message.c_str()), ConfigError);
         };
         const std::string texts = R"({"user_data": {"bo": {"x": ["ab"], "y": ["c"]}}})";
-        refused(kTrain, texts, "/test: test examples are 2 bytes of text, but training examples 2 numbers; both must be alike");
-        refused(kTrain, R"({"user_data": {"bo": {"x": [[1]], "y": [0]}}})",
+        refused(kTrainJson, texts,
+                "/test: test examples are 2 bytes of text, but training examples 2 numbers; both must be alike");
+        refused(kTrainJson, R"({"user_data": {"bo": {"x": [[1]], "y": [0]}}})",
                 "/test: test examples are 1 numbers, but training examples 2 numbers; both must be alike");
-        refused(kTrain, R"({"user_data": {"bo": {"x": [[1, 2], [3, 4]], "y": [0, 3]}}})",
+        refused(kTrainJson, R"({"user_data": {"bo": {"x": [[1, 2], [3, 4]], "y": [0, 3]}}})",
                 "/test/a.json: user 'bo': y[1]: is 3, expected 0 to 2; set data.classes to at least 4");
-        refused(kTrain, R"({"user_data": {"bo": {"x": [], "y": []}}})", "/test: no user has an example");
-        refused("", kTest, "/train: has no file *.json; wanted: the folder train or test that LEAF's split_data.py wrote");
+        refused(kTrainJson, R"({"user_data": {"bo": {"x": [], "y": []}}})", "/test: no user has an example");
+        refused("", kTestJson, "/train: has no file *.json; wanted: the folder train or test that LEAF's split_data.py wrote");
         LeafFixture shaped(texts, texts);
         shaped.files.shape = {1, 2, 1};
         CHECK_THROWS_WITH_AS(shaped.read(), doctest::Contains("examples are texts, which have no data.shape; leave it out"),

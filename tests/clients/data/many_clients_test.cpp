@@ -13,7 +13,7 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr std::size_t kExamples = 60'000, kClients = 1'000;
+constexpr std::size_t kExamples = 60'000, kManyClients = 1'000;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;  // which takes its time
@@ -34,9 +34,10 @@ TEST_SUITE("ManyClients") {
             double least_s = std::numeric_limits<double>::infinity();  // of the processor, which others use as well
             for (int repeat = 0; repeat < 3; ++repeat) {
                 const std::clock_t begin = std::clock();
-                Partition partition = partition_dirichlet(labels, 10, kClients, 0.01, min_examples, 5);
+                Partition partition = partition_dirichlet(labels, 10, kManyClients, 0.01, min_examples, 5);
                 least_s = std::min(least_s, static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
-                for (std::size_t client = 0; client < kClients; ++client) CHECK(partition.num_examples(client) >= min_examples);
+                for (std::size_t client = 0; client < kManyClients; ++client)
+                    CHECK(partition.num_examples(client) >= min_examples);
                 std::ranges::sort(partition.indices);
                 CHECK(partition.indices == all);
             }

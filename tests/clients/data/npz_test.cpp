@@ -41,7 +41,7 @@ void expect_refused(const std::string& array, const std::string& content, const 
     }
 }
 
-std::vector<float> floats_of(const Examples& part) {
+std::vector<float> npz_floats(const Examples& part) {
     std::vector<float> values(part.values.size() / sizeof(float));
     std::memcpy(values.data(), part.values.data(), part.values.size());
     return values;
@@ -59,7 +59,7 @@ TEST_SUITE("Npz") {
             CHECK(dataset.train.type == ValueType::F32);
             CHECK(dataset.num_classes == 3);
             CHECK_FALSE(dataset.rounded);
-            CHECK(floats_of(dataset.test) == std::vector<float>{9, 8, 7, 6, 5, 4});
+            CHECK(npz_floats(dataset.test) == std::vector<float>{9, 8, 7, 6, 5, 4});
             CHECK(dataset.train.labels == std::vector<std::int32_t>{0, 1, 2, 2, 1, 0});
             CHECK(read(fixture, 7).num_classes == 7);
         }
@@ -87,7 +87,7 @@ TEST_SUITE("Npz") {
         fixture.put("train", arrays);
         const Dataset dataset = read(fixture);
         CHECK(dataset.rounded);
-        CHECK(floats_of(dataset.train) == std::vector<float>(18, 0.1F));
+        CHECK(npz_floats(dataset.train) == std::vector<float>(18, 0.1F));
     }
 
     TEST_CASE("LabelsMayBeOfAnyTypeOfIntegers") {
@@ -167,7 +167,7 @@ TEST_SUITE("Npz") {
         for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
         fixture.put("train",
                     {{"x", npy("<f4", "(400001, 3)", raw(x))}, {"y", npy("|u1", "(400001,)", std::string(400'001, '\2'))}});
-        CHECK(floats_of(read(fixture).train) == x);
+        CHECK(npz_floats(read(fixture).train) == x);
     }
 
     TEST_CASE("ArraysThatAreNoPlainNumbersAreRefusedWithALineThatMendsThem") {

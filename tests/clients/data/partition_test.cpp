@@ -27,7 +27,7 @@ std::vector<std::int32_t> mixed_labels(std::size_t size) {
     return labels;
 }
 
-std::vector<std::size_t> sizes_of(const Partition& partition) {
+std::vector<std::size_t> shard_sizes(const Partition& partition) {
     std::vector<std::size_t> sizes(partition.num_clients());
     for (std::size_t client = 0; client < sizes.size(); ++client) sizes[client] = partition.num_examples(client);
     return sizes;
@@ -69,21 +69,21 @@ void check_seeded(Deal deal) {
     CHECK(one.indices != deal(std::uint64_t{1} << 32 | 1U).indices);
 }
 
-constexpr std::size_t kPerLabel = 1000;
+constexpr std::size_t kOfEachLabel = 1000;
 
 /// Shares of 10,000 labels, each dealt to four clients independently of the others: one client's of each, in turn.
 std::vector<double> drawn_shares(double alpha) {
-    constexpr std::size_t kLabels = 500;
-    std::vector<std::int32_t> labels(kLabels * kPerLabel);
-    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int32_t>(i / kPerLabel);
+    constexpr std::size_t kManyLabels = 500;
+    std::vector<std::int32_t> labels(kManyLabels * kOfEachLabel);
+    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int32_t>(i / kOfEachLabel);
     std::vector<double> shares;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
-        const Partition partition = partition_dirichlet(labels, kLabels, 4, alpha, 0, seed);
-        std::vector<double> dealt(kLabels, 0.0);
+        const Partition partition = partition_dirichlet(labels, kManyLabels, 4, alpha, 0, seed);
+        std::vector<double> dealt(kManyLabels, 0.0);
         for (std::size_t client = 0; client < 4; ++client)
             for (const std::uint32_t index : partition.shard(client))
                 if (const auto label = static_cast<std::size_t>(labels[index]); label % 4 == client)
-                    dealt[label] += 1.0 / kPerLabel;
+                    dealt[label] += 1.0 / kOfEachLabel;
         shares.insert(shares.end(), dealt.begin(), dealt.end());
     }
     return shares;
@@ -93,13 +93,13 @@ struct Sizes {
     std::size_t examples, clients;
 };
 
-constexpr Sizes kSizes[] = {{1, 1}, {2, 1}, {2, 2}, {7, 3}, {10, 10}, {99, 10}, {100, 7}, {1000, 999}, {1003, 64}, {5000, 100}};
+constexpr Sizes kDeals[] = {{1, 1}, {2, 1}, {2, 2}, {7, 3}, {10, 10}, {99, 10}, {100, 7}, {1000, 999}, {1003, 64}, {5000, 100}};
 
 }  // namespace
 
 TEST_SUITE("PartitionContiguous") {
     TEST_CASE("EveryClientHasEqualRunsAndTheLastTheRemainder") {
-        for (const auto [examples, clients] : kSizes) {
+        for (const auto [examples, clients] : kDeals) {
             const Partition partition = partition_contiguous(examples, clients);
             check_complete(partition, examples, clients);
             CHECK(std::is_sorted(partition.indices.begin(), partition.indices.end()));
@@ -125,7 +125,7 @@ TEST_SUITE("PartitionContiguous") {
 
 TEST_SUITE("PartitionIid") {
     TEST_CASE("SizesDifferByAtMostOneAndTheFirstAreLonger") {
-        for (const auto [examples, clients] : kSizes) {
+        for (const auto [examples, clients] : kDeals) {
             for (const std::uint64_t seed : {0U, 1U, 12345U}) {
                 const Partition partition = partition_iid(examples, clients, {}, seed);
                 check_complete(partition, examples, clients);
@@ -150,9 +150,9 @@ TEST_SUITE("PartitionIid") {
     }
 
     TEST_CASE("FractionsGiveTheFlooredShares") {
-        CHECK(sizes_of(partition_iid(10, 3, std::vector{0.5, 0.25, 0.19}, 1)) == std::vector<std::size_t>{5, 2, 1});
-        CHECK(sizes_of(partition_iid(100, 2, std::vector{0.29, 0.58}, 1)) == std::vector<std::size_t>{29, 58});
-        CHECK(sizes_of(partition_iid(60000, 1, std::vector{1.0}, 1)) == std::vector<std::size_t>{60000});
+        CHECK(shard_sizes(partition_iid(10, 3, std::vector{0.5, 0.25, 0.19}, 1)) == std::vector<std::size_t>{5, 2, 1});
+        CHECK(shard_sizes(partition_iid(100, 2, std::vector{0.29, 0.58}, 1)) == std::vector<std::size_t>{29, 58});
+        CHECK(shard_sizes(partition_iid(60000, 1, std::vector{1.0}, 1)) == std::vector<std::size_t>{60000});
         const Partition tenths = partition_iid(1000, 10, std::vector(10, 0.1), 9);
         check_complete(tenths, 1000, 10);
         check_sound(partition_iid(1000, 3, std::vector{0.1, 0.2, 0.3}, 5), 1000, 3);
@@ -185,14 +185,14 @@ TEST_SUITE("PartitionIid") {
 
 TEST_SUITE("PartitionShards") {
     TEST_CASE("EveryExampleIsDealtInRunsOfTheSortedOrder") {
-        for (const auto [examples, clients] : kSizes) {
+        for (const auto [examples, clients] : kDeals) {
             for (const std::size_t per_client : {1U, 2U, 5U}) {
                 if (clients * per_client > examples) continue;
                 const auto labels = mixed_labels(examples);
                 const Partition partition = partition_shards(labels, clients, per_client, 3);
                 check_complete(partition, examples, clients);
                 const std::size_t run = examples / (clients * per_client);
-                for (const std::size_t size : sizes_of(partition)) {
+                for (const std::size_t size : shard_sizes(partition)) {
                     CHECK(size >= run * per_client);
                     CHECK(size <= (run + 1) * per_client);
                 }
@@ -241,13 +241,13 @@ TEST_SUITE("PartitionShards") {
 
 TEST_SUITE("PartitionDirichlet") {
     TEST_CASE("EveryExampleIsDealtAndNobodyIsBelowTheMinimum") {
-        for (const auto [examples, clients] : kSizes) {
+        for (const auto [examples, clients] : kDeals) {
             const auto labels = mixed_labels(examples);
             for (const double alpha : {5e-324, 1e-4, 0.1, 1.0, 100.0, 1e6, 1e300}) {
                 for (const std::size_t minimum : {std::size_t{0}, std::size_t{1}, examples / clients}) {
                     const Partition partition = partition_dirichlet(labels, kClasses, clients, alpha, minimum, 5);
                     check_complete(partition, examples, clients);
-                    CHECK(std::ranges::min(sizes_of(partition)) >= minimum);
+                    CHECK(std::ranges::min(shard_sizes(partition)) >= minimum);
                 }
             }
         }
@@ -258,7 +258,7 @@ TEST_SUITE("PartitionDirichlet") {
         for (const double alpha : {1e-4, 1e6}) {
             const Partition partition = partition_dirichlet(labels, kClasses, 5000, alpha, 4, 2);
             check_complete(partition, 20000, 5000);
-            for (const std::size_t size : sizes_of(partition)) CHECK(size == 4);
+            for (const std::size_t size : shard_sizes(partition)) CHECK(size == 4);
         }
     }
 
@@ -300,7 +300,7 @@ TEST_SUITE("PartitionDirichlet") {
         const auto distance = [](const std::vector<double>& shares, double alpha) {
             const boost::math::beta_distribution<> beta(alpha, 3.0 * alpha);
             const auto cdf = [&](double share) { return boost::math::cdf(beta, std::clamp(share, 0.0, 1.0)); };
-            return testing::kolmogorov_distance(shares, cdf, 1.0 / kPerLabel);
+            return testing::kolmogorov_distance(shares, cdf, 1.0 / kOfEachLabel);
         };
         for (const double alpha : {0.1, 0.5, 1.0, 5.0}) {
             CAPTURE(alpha);
@@ -328,7 +328,7 @@ TEST_SUITE("PartitionDirichlet") {
         const std::vector<std::int32_t> labels{0, 0, 0, 1, 1, 1};
         int together = 0;
         for (std::uint64_t seed = 0; seed < 400; ++seed) {
-            const auto sizes = sizes_of(partition_dirichlet(labels, 2, 4, 1e-4, 0, seed));
+            const auto sizes = shard_sizes(partition_dirichlet(labels, 2, 4, 1e-4, 0, seed));
             together += std::ranges::max(sizes) == 6 ? 1 : 0;
         }
         CHECK(std::abs(together - 100) < 44);
@@ -347,8 +347,8 @@ TEST_SUITE("PartitionDirichlet") {
 
     TEST_CASE("MinimumMovesNoMoreThanItMust") {
         const auto labels = mixed_labels(1000);
-        const auto without = sizes_of(partition_dirichlet(labels, kClasses, 20, 0.1, 0, 3));
-        const auto with = sizes_of(partition_dirichlet(labels, kClasses, 20, 0.1, 10, 3));
+        const auto without = shard_sizes(partition_dirichlet(labels, kClasses, 20, 0.1, 0, 3));
+        const auto with = shard_sizes(partition_dirichlet(labels, kClasses, 20, 0.1, 10, 3));
         for (std::size_t client = 0; client < 20; ++client) {
             if (without[client] < 10) CHECK(with[client] == 10);
             if (without[client] >= 10) CHECK(with[client] <= without[client]);

@@ -22,15 +22,15 @@ using fedhive::testing::in_ranks;
 
 namespace {
 
-struct Cohort {
+struct DrawnCohort {
     std::vector<Floats> values;
     std::vector<Update> updates;                  // of `values`
     std::map<std::size_t, std::uint32_t> owners;  // by position
 };
 
 /// Some of `positions`, with weights that are no integers; the owners in runs, or anyhow.
-Cohort draw_cohort(std::size_t positions, std::uint32_t ranks, std::size_t num_floats, std::uint32_t which, bool runs) {
-    Cohort cohort;
+DrawnCohort draw_cohort(std::size_t positions, std::uint32_t ranks, std::size_t num_floats, std::uint32_t which, bool runs) {
+    DrawnCohort cohort;
     Stream stream(11, Purpose::TestData, which);
     for (std::size_t position = 0; position < positions; ++position) {
         const auto any = static_cast<std::uint32_t>(stream.below(ranks));
@@ -47,7 +47,7 @@ Cohort draw_cohort(std::size_t positions, std::uint32_t ranks, std::size_t num_f
     return cohort;
 }
 
-Aggregate over_all(Aggregator& rule, const Cohort& cohort, std::size_t num_floats) {
+Aggregate over_all(Aggregator& rule, const DrawnCohort& cohort, std::size_t num_floats) {
     rule.zero_init(num_floats, MemorySpace::Host);
     for (const Update& update : cohort.updates) rule.aggregate(update);
     return rule.finish();
@@ -62,7 +62,7 @@ std::unique_ptr<Aggregator> make_krum() {
 
 void same_over_ranks(Make make, std::uint32_t num_ranks, std::size_t positions, std::size_t num_floats, std::uint32_t which,
                      bool runs) {
-    const Cohort cohort = draw_cohort(positions, num_ranks, num_floats, which, runs);
+    const DrawnCohort cohort = draw_cohort(positions, num_ranks, num_floats, which, runs);
     const auto alone = make();
     const Aggregate wanted = over_all(*alone, cohort, num_floats);
     in_ranks(num_ranks, [&](Ranks& ranks) {
