@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kTickMs = 200;
-constexpr double kUntilFirst = 3600.0;  // s; rank 0 tries what runs cost before it gives any order
-constexpr double kPatience = 60.0;      // s
+constexpr double kUntilFirst = 3600.0;     // s; rank 0 tries what runs cost before it gives any order
+constexpr double kPatienceOfRanks = 60.0;  // s
 
 enum class Order : std::uint32_t { CheckFolder, GoOn, Leave };
 
@@ -125,7 +125,7 @@ void check_builds(Ranks& ranks) {
 
 /// All ranks throw the same where some do not see the folder as rank 0 does.
 void compare_folder(Ranks& ranks, const fs::path& folder, bool seen) {
-    const std::vector<std::string> answers = ranks.all_gather(seen ? "seen" : "", {.seconds = kPatience});
+    const std::vector<std::string> answers = ranks.all_gather(seen ? "seen" : "", {.seconds = kPatienceOfRanks});
     std::vector<std::string> blind;
     for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
         if (answers[rank].empty()) blind.push_back(ranks.name_of(rank));
@@ -155,7 +155,7 @@ void Hosts::check_folder(const fs::path& folder) {
     bytes.put(Order::CheckFolder);
     bytes.put_text(folder.string());
     bytes.put_text(read_file_or_nothing(folder / kSweepFile));
-    ranks_.all_gather(bytes.take(), {.seconds = kPatience});
+    ranks_.all_gather(bytes.take(), {.seconds = kPatienceOfRanks});
     compare_folder(ranks_, folder, true);
 }
 
@@ -189,7 +189,7 @@ void Hosts::look() {
         news_ = {own};
         return;
     }
-    const std::vector<std::string> all = ranks_.all_gather(orders(), {.seconds = kPatience});
+    const std::vector<std::string> all = ranks_.all_gather(orders(), {.seconds = kPatienceOfRanks});
     begins_.clear();
     news_ = {own};
     for (std::size_t rank = 1; rank < all.size(); ++rank) news_.push_back(news_from(all[rank]));
@@ -202,12 +202,12 @@ void Hosts::leave(int exit_status) {
     BytesWriter bytes;
     bytes.put(Order::Leave);
     bytes.put(exit_status);
-    ranks_.all_gather(bytes.take(), {.seconds = kPatience});
+    ranks_.all_gather(bytes.take(), {.seconds = kPatienceOfRanks});
 }
 
 int serve_sweep(Ranks& ranks, Host& own) {
     check_builds(ranks);
-    for (double patience = kUntilFirst;; patience = kPatience) {
+    for (double patience = kUntilFirst;; patience = kPatienceOfRanks) {
         const std::string told = ranks.all_gather(to_bytes(own.look()), {.seconds = patience})[0];
         BytesReader orders(told);
         const auto order = orders.get<Order>();

@@ -33,19 +33,19 @@ struct RankedSweep : RankedRun {
     std::size_t rounds(const std::string& id) const { return read_lines(out() / "runs" / id / "rounds.csv").size(); }
 };
 
-constexpr const char* kFour = "grid: {training.optimizer.lr: [0.05, 0.1]}\nseeds: 2\n";
-constexpr const char* kLong = "grid: {training.optimizer.lr: [0.05, 0.1]}\nset: {rounds: 400, training.engine: libtorch}\n";
+constexpr const char* kShortSweep = "grid: {training.optimizer.lr: [0.05, 0.1]}\nseeds: 2\n";
+constexpr const char* kLongSweep = "grid: {training.optimizer.lr: [0.05, 0.1]}\nset: {rounds: 400, training.engine: libtorch}\n";
 
 }  // namespace
 
 TEST_SUITE("RanksSweep") {
     TEST_CASE("RunsAreThoseOfOneHostAndEachHostHasSome") {
         FEDHIVE_NEEDS_RANKS();
-        RankedSweep alone(kFour);
+        RankedSweep alone(kShortSweep);
         alone.start(alone.arguments());
         REQUIRE_MESSAGE(alone.end() == "exited with status 0", alone.output());
         CHECK(alone.json()["hosts"].empty());
-        RankedSweep sweep(kFour);
+        RankedSweep sweep(kShortSweep);
         sweep.start_ranks(2, sweep.arguments() + Options{"--jobs", "1"});
         REQUIRE_MESSAGE(sweep.end() == "exited with status 0", sweep.output());
         CHECK(sweep.shas() == alone.shas());
@@ -59,10 +59,10 @@ TEST_SUITE("RanksSweep") {
 
     TEST_CASE("OneThatWasToldToEndGoesOnWithoutRanks") {
         FEDHIVE_NEEDS_RANKS();
-        RankedSweep alone(kLong);
+        RankedSweep alone(kLongSweep);
         alone.start(alone.arguments());
         REQUIRE_MESSAGE(alone.end() == "exited with status 0", alone.output());
-        RankedSweep sweep(kLong);
+        RankedSweep sweep(kLongSweep);
         const auto both_at_work = [&] { return sweep.rounds("lr-0.05") > 5 && sweep.rounds("lr-0.1") > 5; };
         sweep.start_ranks(2, sweep.arguments() + Options{"--jobs", "1"});
         REQUIRE_MESSAGE(eventually(60.0, both_at_work), sweep.output());
@@ -91,7 +91,7 @@ TEST_SUITE("RanksSweep") {
         CHECK(sweep.end(30.0) == "exited with status 2");
         CHECK_MESSAGE(sweep.times_said("training.optimiser: unknown key") == 1, sweep.output());
         CHECK_FALSE(fs::exists(sweep.out()));
-        RankedSweep plan(kFour);
+        RankedSweep plan(kShortSweep);
         plan.start_ranks(2, {"sweep", plan.file().string(), "--dry-run"});
         CHECK(plan.end(30.0) == "exited with status 0");
         CHECK_MESSAGE(plan.times_said("machine     rank 0 (host ") == 1, plan.output());
