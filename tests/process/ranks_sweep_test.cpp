@@ -34,7 +34,8 @@ struct RankedSweep : RankedRun {
 };
 
 constexpr const char* kShortSweep = "grid: {training.optimizer.lr: [0.05, 0.1]}\nseeds: 2\n";
-constexpr const char* kLongSweep = "grid: {training.optimizer.lr: [0.05, 0.1]}\nset: {rounds: 400, training.engine: libtorch}\n";
+constexpr const char* kLongSweep =
+    "grid: {training.optimizer.lr: [0.05, 0.1]}\nset: {rounds: 400, training.engine: libtorch}\n";
 
 }  // namespace
 
