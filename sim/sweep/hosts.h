@@ -47,8 +47,8 @@ private:
     std::string orders() const;
 
     struct Begin {
-        std::size_t host;
-        std::size_t run;
+        std::size_t host = 0;
+        std::size_t run = 0;
         RunOrder order;
     };
     Ranks& ranks_;

@@ -45,12 +45,12 @@ public:
 private:
     /// A run whose process is there.
     struct AtWork {
-        std::size_t run;
-        std::size_t host;
-        std::int64_t cores;
+        std::size_t run = 0;
+        std::size_t host = 0;
+        std::int64_t cores = 1;
         std::optional<std::uint64_t> device_free;  // on its host before it started
-        std::int64_t start_ns;
-        bool measured;  // what it takes of the device was known before, or is now
+        std::int64_t start_ns = 0;
+        bool measured = false;  // what it takes of the device was known before, or is now
         RunNews news{};
     };
 
