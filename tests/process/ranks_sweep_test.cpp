@@ -35,7 +35,7 @@ struct RankedSweep : RankedRun {
 
 constexpr const char* kShortSweep = "grid: {training.optimizer.lr: [0.05, 0.1]}\nseeds: 2\n";
 constexpr const char* kLongSweep =
-    "grid: {training.optimizer.lr: [0.05, 0.1]}\nset: {rounds: 400, training.engine: libtorch}\n";
+    "grid: {training.optimizer.lr: [0.05, 0.1]}\nset: {rounds: 1200, training.engine: libtorch}\n";
 
 }  // namespace
 
