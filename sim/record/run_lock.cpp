@@ -1,5 +1,6 @@
 #include "sim/record/run_lock.h"
 
+#include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 #include "sim/record/durable_file.h"
 
@@ -10,7 +11,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace fedhive::sim {
@@ -34,6 +41,41 @@ bool is_still_at(int descriptor, const std::filesystem::path& file) {
     struct stat present {};
     return fstat(descriptor, &opened) == 0 && lstat(file.c_str(), &present) == 0 && opened.st_dev == present.st_dev &&
            opened.st_ino == present.st_ino;
+}
+
+std::string read_proc(const std::string& pid, const char* file) {
+    std::ifstream stream("/proc/" + pid + "/" + file);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Killed, and not yet through with dying: its memory goes before its locks.
+bool is_dying(const std::string& pid) {
+    constexpr unsigned long kExiting = 0x4;  // PF_EXITING of <linux/sched.h>
+    const std::string stat = read_proc(pid, "stat");
+    std::istringstream fields(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
+    std::string state;
+    std::string skipped;
+    unsigned long flags = 0;
+    fields >> state;
+    for (int i = 0; i < 5; ++i) fields >> skipped;  // parent, group, session, terminal, its group
+    fields >> flags;
+    if (state == "Z" || state == "X" || (flags & kExiting) != 0) return true;
+    std::istringstream status(read_proc(pid, "status"));
+    for (std::string name; status >> name;) {
+        unsigned long long pending = 0;
+        if ((name == "SigPnd:" || name == "ShdPnd:") && status >> std::hex >> pending && (pending >> (SIGKILL - 1) & 1) != 0)
+            return true;
+    }
+    return false;
+}
+
+/// How long one who wants the lock waits for its holder's end, s: not at all for one that is at work.
+double patience_with(const std::string& holder) {
+    constexpr double kWithTheDying = 10.0;
+    constexpr double kWithTheDead = 0.5;  // a child that it was just starting may have it, which ends with it
+    if (holder.empty()) return 0.0;
+    if (!std::filesystem::exists("/proc/" + holder)) return kWithTheDead;
+    return is_dying(holder) ? kWithTheDying : 0.0;
 }
 
 /// A number, or nothing yet.
@@ -66,12 +108,17 @@ int open_lock(const std::filesystem::path& folder, const std::filesystem::path& 
 /// An open and locked descriptor.
 int lock_file(const std::filesystem::path& folder) {
     const std::filesystem::path file = folder / RunLock::kName;
+    const std::int64_t begun = now_ns();
     for (;;) {
         const int descriptor = open_lock(folder, file);
         const bool taken = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
         if (taken && is_still_at(descriptor, file)) {
             const std::string holder = read_holder(descriptor);
             close(descriptor);
+            if (seconds_between(begun, now_ns()) < patience_with(holder)) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                continue;
+            }
             const std::string process =
                 holder.empty() ? "" : fmt::format(" (process {}), or stop it with: kill -INT {}", holder, holder);
             throw ConfigError(fmt::format("{}: a run is going on in it; wait for its end{}", folder.string(), process));

@@ -10,7 +10,8 @@ class RunLock {
 public:
     static constexpr const char* kName = ".lock";
 
-    /// Takes the lock of an existing folder. Throws ConfigError: another process has it (named), or the folder cannot be written.
+    /// Takes the lock of an existing folder; from a process that was killed and is still about to end, as soon as it has. Throws ConfigError:
+    /// another process has it (named), or the folder cannot be written.
     explicit RunLock(const std::filesystem::path& folder);
 
     /// Removes the file.

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -62,6 +63,27 @@ TEST_SUITE("RunLock") {
         CHECK(read_text(folder.path() / RunLock::kName) == std::to_string(child) + "\n");
         const RunLock lock(folder.path());
         CHECK(read_text(folder.path() / RunLock::kName) == std::to_string(getpid()) + "\n");
+    }
+
+    // What a killed process had mapped goes before its locks: for a while it is dead to its user, and not to the next run.
+    TEST_CASE("OfAProcessThatIsStillDyingIsWaitedFor") {
+        const testing::TemporaryFolder folder;
+        std::array<int, 2> ready{};
+        REQUIRE(pipe(ready.data()) == 0);
+        const pid_t child = fork();
+        if (child == 0) {
+            const RunLock lock(folder.path());
+            const std::vector<char> memory(std::size_t{512} << 20, 'x');
+            [[maybe_unused]] const auto told = write(ready[1], memory.data(), 1);
+            for (;;) pause();
+        }
+        char told = 0;
+        CHECK(read(ready[0], &told, 1) == 1);
+        kill(child, SIGKILL);
+        { const RunLock lock(folder.path()); }
+        waitpid(child, nullptr, 0);
+        close(ready[0]);
+        close(ready[1]);
     }
 
     TEST_CASE("FolderThatCannotBeWrittenIsNamed") {
