@@ -32,6 +32,7 @@ private:
 class BytesReader {
 public:
     explicit BytesReader(std::string_view bytes) : rest_(bytes) {}
+    explicit BytesReader(std::string&&) = delete;  // it looks at them where they lie
 
     template <typename T>
     T get() {

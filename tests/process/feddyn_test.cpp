@@ -1,11 +1,8 @@
 // FedDyn in the real program: what clients keep and what the server knows of it stay one, whoever trains them and whatever goes wrong meanwhile.
-#include "sim/state/checkpoint.h"
 #include "tests/process/finished_run.h"
+#include "tests/process/kept_by_clients.h"
 
 #include <doctest/doctest.h>
-
-#include <cmath>
-#include <span>
 
 using namespace fedhive;
 using namespace fedhive::testing;
@@ -16,41 +13,9 @@ const Options kFedDyn{"strategy={name: feddyn, alpha: 0.1}", "training.cohort=5"
 
 Options plus(const Options& more) { return kFedDyn + more; }
 
-std::vector<float> floats_of(const sim::OpenState& state, const sim::TensorPlace& tensor) {
-    std::vector<float> values(tensor.bytes / sizeof(float));
-    state.read(tensor, std::as_writable_bytes(std::span(values)));
-    return values;
-}
-
 /// h = the mean of g_k over all 13 clients, and the server keeps -h / alpha; the number of clients that keep something.
 std::size_t server_knows_the_mean_of_what_clients_keep(const std::filesystem::path& run, std::int64_t round) {
-    const sim::CheckpointFile file = sim::read_checkpoint(sim::checkpoint_path(run, round));
-    std::vector<double> expected;
-    std::size_t keepers = 0;
-    for (const sim::TensorPlace& tensor : file.state.tensors()) {
-        if (!tensor.name.starts_with("client.")) continue;
-        ++keepers;
-        const std::vector<float> state = floats_of(file.state, tensor);
-        expected.resize(state.size());
-        for (std::size_t i = 0; i < state.size(); ++i) expected[i] -= static_cast<double>(state[i]) / 13.0 / 0.1;
-    }
-    // What clients keep has the layout's padding, which the tensors of the server have not.
-    std::size_t offset = 0;
-    double distance = 0.0, length = 0.0;
-    for (const char* name : {"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias", "fc3.weight", "fc3.bias"}) {
-        const sim::TensorPlace* tensor = file.state.find(std::string("server.moved.") + name);
-        REQUIRE(tensor != nullptr);
-        const std::vector<float> moved = floats_of(file.state, *tensor);
-        for (std::size_t i = 0; i < moved.size(); ++i) {
-            distance += std::pow(static_cast<double>(moved[i]) - expected.at(offset + i), 2);
-            length += std::pow(static_cast<double>(moved[i]), 2);
-        }
-        offset += (moved.size() + 15) / 16 * 16;
-    }
-    CHECK(offset == expected.size());
-    CHECK(length > 1e-6);
-    CHECK(std::sqrt(distance) < 1e-5 * std::sqrt(length));
-    return keepers;
+    return server_knows_the_sum_of_what_clients_keep(run, round, "server.moved.", -1.0 / (13.0 * 0.1));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 using namespace fedhive;
 using namespace fedhive::testing;
 
@@ -63,6 +65,26 @@ TEST_SUITE("Ranks") {
         same_in_ranks({3}, set({"strategy={name: krum, byzantine: 2, chosen: 4}"}));
         same_in_ranks({2},
                       set({"rounds=6", "checkpoint.every=2", "training.optimizer.momentum=0", "strategy={name: scaffold}"}));
+    }
+
+    TEST_CASE("WhatClientsKeepGoesOnWithAnyNumberOfThem") {
+        FEDHIVE_NEEDS_RANKS();
+        const Options options =
+            set({"checkpoint.every=2", "workers=1", "strategy={name: scaffold}", "training.optimizer={name: sgd, lr: 0.05}"});
+        RankedRun run(2, small_config(), options + set({"rounds=4"}));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        // Counted over all ranks, whoever trained.
+        std::set<std::string> workers;
+        for (const auto& row : read_csv(run.out() / "clients.csv")) workers.insert(row.at("worker"));
+        CHECK(workers == std::set<std::string>{"0", "1"});
+        const Options resume{"run", "--quiet", "--resume", run.out().string()};
+        run.start_ranks(3, resume + set({"rounds=6"}));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        run.start(resume + set({"rounds=8"}));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        FedhiveRun whole(small_config(), options + set({"rounds=8"}));
+        REQUIRE_MESSAGE(whole.end() == "exited with status 0", whole.output());
+        check_same_run(run.out(), whole.out());
     }
 
     TEST_CASE("GiveThatOfOneWhereTheFirstToArriveCount") {

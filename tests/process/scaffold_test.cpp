@@ -1,13 +1,12 @@
 // SCAFFOLD in the real program: what clients keep is what the paper says, whoever trains them and whatever goes wrong meanwhile.
 #include "aggregation/memory/shared_segment.h"
-#include "sim/state/checkpoint.h"
 #include "tests/process/finished_run.h"
+#include "tests/process/kept_by_clients.h"
 #include "tests/support/right_hash.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <span>
 
 using namespace fedhive;
 using namespace fedhive::testing;
@@ -18,41 +17,9 @@ const Options kScaffold{"strategy={name: scaffold}", "training.optimizer={name: 
 
 Options plus(const Options& more) { return kScaffold + more; }
 
-std::vector<float> floats_of(const sim::OpenState& state, const sim::TensorPlace& tensor) {
-    std::vector<float> values(tensor.bytes / sizeof(float));
-    state.read(tensor, std::as_writable_bytes(std::span(values)));
-    return values;
-}
-
-/// c against the mean of c_k over all 13 clients, tensor by tensor; the number of clients that keep something.
+/// c is the mean of c_k over all 13 clients; the number of clients that keep something.
 std::size_t control_is_the_mean_of_what_clients_keep(const std::filesystem::path& run, std::int64_t round) {
-    const sim::CheckpointFile file = sim::read_checkpoint(sim::checkpoint_path(run, round));
-    std::vector<double> mean;
-    std::size_t keepers = 0;
-    for (const sim::TensorPlace& tensor : file.state.tensors()) {
-        if (!tensor.name.starts_with("client.")) continue;
-        ++keepers;
-        const std::vector<float> state = floats_of(file.state, tensor);
-        mean.resize(state.size());
-        for (std::size_t i = 0; i < state.size(); ++i) mean[i] += static_cast<double>(state[i]) / 13.0;
-    }
-    // What clients keep has the layout's padding, which the tensors of the server have not.
-    std::size_t offset = 0, compared = 0;
-    double distance = 0.0, length = 0.0;
-    for (const char* name : {"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias", "fc3.weight", "fc3.bias"}) {
-        const sim::TensorPlace* tensor = file.state.find(std::string("model.control.") + name);
-        REQUIRE(tensor != nullptr);
-        const std::vector<float> control = floats_of(file.state, *tensor);
-        for (std::size_t i = 0; i < control.size(); ++i, ++compared) {
-            distance += std::pow(static_cast<double>(control[i]) - mean.at(offset + i), 2);
-            length += std::pow(static_cast<double>(control[i]), 2);
-        }
-        offset += (control.size() + 15) / 16 * 16;
-    }
-    CHECK(offset == mean.size());
-    CHECK(length > 1e-6);
-    CHECK(std::sqrt(distance) < 1e-5 * std::sqrt(length));
-    return keepers;
+    return server_knows_the_sum_of_what_clients_keep(run, round, "model.control.", 1.0 / 13.0);
 }
 
 }  // namespace
