@@ -110,6 +110,7 @@ void set_thread(unsigned thread) {
                                       threadIdx.x, threadIdx.y, threadIdx.z, why)};
     std::string().swap(why);
     leave_for(run.scheduler);
+    std::abort();
 }
 
 /// A meeting is over when all that are to come and have not ended are there.

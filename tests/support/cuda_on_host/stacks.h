@@ -4,13 +4,16 @@
 
 #include <ucontext.h>
 
+#include <csetjmp>
 #include <cstddef>
 
 namespace cuda_on_host {
 
 /// What goes on later where it was left: a stack of its own, or the host's.
 struct Place {
-    ucontext_t context = {};
+    ucontext_t first = {};  // where it begins, until `left`
+    bool left = false;
+    std::jmp_buf at = {};         // without the signal mask, which costs two system calls a change
     const void* stack = nullptr;  // its lowest address; of the host's, known once it was left
     std::size_t stack_bytes = 0;
     void* fake_stack = nullptr;  // the sanitizer's
@@ -24,7 +27,7 @@ void arrive_from(Place& host);
 /// Goes on there, and returns when somebody goes to `here`.
 void go(Place& here, Place& there);
 
-/// Goes on there for good.
-[[noreturn]] void leave_for(Place& there);
+/// Goes on there for good. Not declared to: before such calls the sanitizer takes all marks off the stack.
+void leave_for(Place& there);
 
 }  // namespace cuda_on_host
