@@ -1,5 +1,5 @@
 // The direct engine on a GPU in the real program: from the YAML file to the tables, workers in processes of their own, the arena and the data
-// behind IPC handles. In the emulated build (tests/support/cuda_on_host) it runs everywhere, without LibTorch.
+// behind IPC handles. On the emulated GPU (tests/support/cuda_on_host) it runs everywhere, without LibTorch.
 #include "tests/process/rank_runs.h"
 #include "tests/process/same_run.h"
 #include "tests/support/skip.h"

@@ -144,10 +144,10 @@ ArchiveHasEveryProgramThatTheDayRuns() {
     [ "$found" -ge 10 ] || fail "parts of the day run fewer programs than there are"
 }
 
-# As it will run where there is a GPU, by the programs of the emulated build.
+# As it will run where there is a GPU, by the programs of a build with the emulated one.
 DayRunsOnTheEmulatedGpu() {
-    local build=${FEDHIVE_BUILD:-$root/build/emulated} program
-    [ -x "$build/fedhive_plain" ] || { echo "[skipped] there is no emulated build"; exit 0; }
+    local build=${FEDHIVE_BUILD:-$root/build/asan} program
+    [ -x "$build/fedhive_plain" ] || { echo "[skipped] there is no build with the emulated GPU"; exit 0; }
     make_archive
     touch "$scratch/lib/libtorch_cuda.so"
     ln -s "$build/fedhive_plain" "$archive/bin/fedhive"

@@ -1,7 +1,7 @@
 # FEDHIVE_CUDA=EMULATED: the runtime of this folder, and .cu files compiled against it as C++.
 find_package(fmt REQUIRED)
 set(cuda_on_host_folder "${CMAKE_CURRENT_LIST_DIR}")
-set(cuda_on_host_sources block_run.cpp device_calls.cpp device_memory.cpp memory_calls.cpp queue.cpp runtime.cpp)
+set(cuda_on_host_sources block_run.cpp device_calls.cpp device_memory.cpp memory_calls.cpp queue.cpp runtime.cpp stacks.cpp)
 list(TRANSFORM cuda_on_host_sources PREPEND "${cuda_on_host_folder}/")
 add_library(cuda_on_host STATIC ${cuda_on_host_sources})
 target_include_directories(cuda_on_host PUBLIC "${cuda_on_host_folder}/include")

@@ -1,10 +1,11 @@
 #include "tests/support/cuda_on_host/block_run.h"
 
+#include "tests/support/cuda_on_host/stacks.h"
+
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
@@ -40,7 +41,7 @@ std::byte* guarded(std::size_t bytes) {
 
 /// Runs threads one after the other until one of them has to wait; then it is that thread's.
 struct Fibre {
-    ucontext_t context = {};
+    Place place;
     std::byte* stack = guarded(kStackBytes);
     unsigned thread = 0;
     std::array<std::uint64_t, kLanes> brought = {};  // by each lane to the last meeting
@@ -77,7 +78,7 @@ struct BlockRun {
     std::vector<Fibre*> idle, ready, at_barrier;
     std::vector<Warp> warps;
     Fibre* current = nullptr;
-    ucontext_t scheduler = {};
+    Place scheduler;
     std::byte* shared = guarded(kUsualSharedBytes);
     std::byte* dynamic = guarded(kMostSharedBytes);
     std::size_t shared_bytes = 0, dynamic_bytes = 0;
@@ -102,12 +103,13 @@ void set_thread(unsigned thread) {
     threadIdx = {thread % blockDim.x, thread / blockDim.x % blockDim.y, thread / blockDim.x / blockDim.y};
 }
 
-/// Leaves the kernel for good: what its fibres were doing is forgotten.
-[[noreturn]] void leave_kernel(cudaError_t error, const std::string& why) {
+/// Leaves the kernel for good: what its fibres were doing is forgotten, and no destructor of theirs runs.
+[[noreturn]] void leave_kernel(cudaError_t error, std::string why) {
     BlockRun& run = state();
     run.failure = {error, fmt::format("block ({}, {}, {}), thread ({}, {}, {}): {}", blockIdx.x, blockIdx.y, blockIdx.z,
                                       threadIdx.x, threadIdx.y, threadIdx.z, why)};
-    setcontext(&run.scheduler);
+    std::string().swap(why);
+    leave_for(run.scheduler);
     std::abort();
 }
 
@@ -147,6 +149,7 @@ void end_barrier() {
 
 void run_threads() {
     BlockRun& run = state();
+    arrive_from(run.scheduler);
     while (run.begun < run.order.size()) {
         const unsigned thread = run.order[run.begun++];
         run.current->thread = thread;
@@ -159,7 +162,7 @@ void run_threads() {
         end_barrier();
     }
     run.idle.push_back(run.current);
-    swapcontext(&run.current->context, &run.scheduler);
+    leave_for(run.scheduler);
 }
 
 Fibre* new_fibre() {
@@ -170,11 +173,7 @@ Fibre* new_fibre() {
     }
     Fibre* const fibre = run.idle.back();
     run.idle.pop_back();
-    getcontext(&fibre->context);
-    fibre->context.uc_stack.ss_sp = fibre->stack;
-    fibre->context.uc_stack.ss_size = kStackBytes;
-    fibre->context.uc_link = nullptr;
-    makecontext(&fibre->context, run_threads, 0);
+    begin(fibre->place, fibre->stack, kStackBytes, run_threads);
     return fibre;
 }
 
@@ -182,7 +181,7 @@ void go_on_with(Fibre* fibre) {
     BlockRun& run = state();
     run.current = fibre;
     set_thread(fibre->thread);
-    swapcontext(&run.scheduler, &fibre->context);
+    go(run.scheduler, fibre->place);
 }
 
 void run_block() {
@@ -280,7 +279,7 @@ const std::uint64_t* meet(Collective what, unsigned mask, std::uint64_t mine) {
         meeting.waits[own] = self;
         end_meetings(warp);
     }
-    swapcontext(&self->context, &run.scheduler);
+    go(self->place, run.scheduler);
     return self->brought.data();
 }
 
