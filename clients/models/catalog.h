@@ -26,7 +26,11 @@ struct ModelSpec {
     LayerList layers;
     exported::FileHandle exported;  // in place of layers: a graph of torch.export; whoever made the handle keeps its file
     TargetShape target{};
-    NamePatterns frozen{};  // parameters that nobody trains
+    NamePatterns frozen{};   // parameters that nobody trains
+    bool as_layers = false;  // of a graph: it is run as the layers that it is made of (kept_as_graph() is empty)
+
+    /// Run operation by operation, by LibTorch.
+    bool is_graph() const { return exported.given() && !as_layers; }
 };
 
 /// What a model is called that the config gives as a list of layers.

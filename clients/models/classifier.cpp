@@ -67,7 +67,7 @@ void collect(std::vector<Operation>& operations, Holding wanted, std::vector<at:
 }  // namespace
 
 Classifier::Classifier(const ModelSpec& spec) : frozen_layout_(frozen_layout(spec)) {
-    if (spec.exported.given()) {
+    if (spec.is_graph()) {
         graph_ = std::make_unique<exported::Network>(program_of(spec), spec.input, exported::Network::FrozenValues::ToBeSet);
         tensors_ = graph_->tensors();
         frozen_ = graph_->frozen();

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 namespace fedhive::clients {
 
@@ -46,19 +47,25 @@ std::size_t layers_below(const std::string& model, const std::vector<std::string
 }
 
 /// Floats before the first tensor of layer `num_layers`, once it is sure that no tensor of an earlier layer follows.
-std::size_t offset_of(const aggregation::Layout& layout, const std::vector<std::string>& layers, std::size_t num_layers) {
+std::size_t offset_of(const aggregation::Layout& layout, const std::vector<PlannedLayer>& plan, std::size_t num_layers) {
+    std::map<std::string, std::size_t> layer_of;
+    std::size_t layers = 0;
+    for (const PlannedLayer& layer : plan) {
+        if (!layer.has_parameters()) continue;
+        for_each_of(&LayerFit::parameters, {layer},
+                    [&](const std::string& name, const Parameter&) { layer_of[name] = layers; });
+        ++layers;
+    }
     std::size_t offset = layout.num_floats();
     std::size_t layer_before = 0;
     for (const aggregation::LayoutEntry& entry : layout.entries()) {
         if (entry.kind == aggregation::TensorKind::Buffer)
             throw Fault(fmt::format("a model with buffers cannot be cut: '{}'", entry.name));
-        const auto found = std::find_if(layers.begin(), layers.end(),
-                                        [&](const std::string& name) { return entry.name.starts_with(name + "."); });
-        const auto layer = static_cast<std::size_t>(found - layers.begin());
-        FEDHIVE_CHECK(found != layers.end() && layer >= layer_before, "'{}' does not lie in the order of the layers",
+        const auto found = layer_of.find(entry.name);
+        FEDHIVE_CHECK(found != layer_of.end() && found->second >= layer_before, "'{}' does not lie in the order of the layers",
                       entry.name);
-        if (layer >= num_layers) offset = std::min(offset, entry.offset);
-        layer_before = layer;
+        if (found->second >= num_layers) offset = std::min(offset, entry.offset);
+        layer_before = found->second;
     }
     FEDHIVE_CHECK(offset > 0 && offset < layout.num_floats(), "one half of the model has no parameters");
     return offset;
@@ -76,7 +83,7 @@ Cut cut_after(const ModelSpec& spec, const aggregation::Layout& layout, std::str
     const std::vector<std::string> layers = names_of(plan);
     Cut cut;
     cut.num_layers = layers_below(spec.name.get(), layers, layer);
-    cut.offset = offset_of(layout, layers, cut.num_layers);
+    cut.offset = offset_of(layout, plan, cut.num_layers);
     cut.activation_floats = static_cast<std::uint64_t>(floats_after(plan, cut.num_layers));
     return cut;
 }

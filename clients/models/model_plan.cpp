@@ -1,11 +1,14 @@
 #include "clients/models/model_plan.h"
 
 #include "clients/data/data_format.h"
+#include "clients/exported/refusal.h"
 #include "clients/exported/roles.h"
+#include "clients/models/graph_layers.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace fedhive::clients {
 
@@ -31,8 +34,10 @@ struct Place {
 
 class Planner {
 public:
-    explicit Planner(const ModelSpec& spec)
-        : entries_(spec.layers.entries()),
+    /// names: of each entry, in place of those that the list gives; empty: its own.
+    Planner(const ModelSpec& spec, std::span<const ListedLayer> entries, std::span<const std::string> names)
+        : entries_(entries),
+          names_(names),
           answers_(DataShape{spec.input, spec.num_classes, spec.target}.answers()),
           wanted_(wanted_by(spec)),
           units_(spec.target.kind == TargetKind::Numbers ? "targets' numbers" : "classes"),
@@ -77,10 +82,12 @@ private:
     std::vector<PlannedLayer> plan_up_to_end(const Place& around, Shape& shape) {
         std::vector<PlannedLayer> layers;
         while (next_ < entries_.size()) {
+            const std::string given = names_.empty() ? "" : names_[next_];
             const ListedLayer& entry = entries_[next_++];
             if (entry.kind == LayerList::kEnd || entry.kind == LayerList::kShortcut) break;
             FEDHIVE_CHECK(entry.kind < layer_catalog().size(), "kind {} of {}", entry.kind, layer_catalog().size());
-            const Place place = around.below(layers.size(), entry.name.get());
+            Place place = around.below(layers.size(), entry.name.get());
+            if (!given.empty()) place.name = given;
             PlannedLayer layer{.kind = &layer_catalog()[entry.kind], .number = place.number, .name = place.name, .in = shape};
             check_tokens(layer, place);
             layer.arguments = arguments_of(layer, entry, place);
@@ -180,15 +187,18 @@ private:
     }
 
     std::span<const ListedLayer> entries_;
+    std::span<const std::string> names_;
     Shape answers_;  // of the last layer
     std::string wanted_, units_;
     std::int64_t tokens_;  // that what comes in may be; 0: what comes in are numbers
     std::size_t next_ = 0;
 };
 
-void freeze(std::vector<PlannedLayer>& layers, const NamePatterns& frozen) {
+/// Those parameters of whose names that is true.
+template <typename Frozen>
+void freeze(std::vector<PlannedLayer>& layers, const Frozen& frozen) {
     for (PlannedLayer& layer : layers) {
-        for (Parameter& parameter : layer.fit.parameters) parameter.frozen = frozen.match(layer.name + "." + parameter.name);
+        for (Parameter& parameter : layer.fit.parameters) parameter.frozen = frozen(layer.name + "." + parameter.name);
         freeze(layer.residual, frozen);
         freeze(layer.shortcut, frozen);
     }
@@ -208,6 +218,34 @@ aggregation::Layout layout_of(const std::vector<PlannedLayer>& plan, bool buffer
     return layout;
 }
 
+/// Of the file's tensors and those of the layers: what keeps these from standing for the file's.
+std::string difference(const aggregation::Layout& of_file, const aggregation::Layout& of_layers) {
+    const auto& file = of_file.entries();
+    const auto& layers = of_layers.entries();
+    for (std::size_t i = 0; i < file.size(); ++i) {
+        const auto found = std::ranges::find(layers, file[i].name, &aggregation::LayoutEntry::name);
+        if (found == layers.end()) return fmt::format("{} is of no layer", exported::shown(file[i].name));
+        if (found->shape != file[i].shape || found->kind != file[i].kind)
+            return fmt::format("{} has another shape than that of its layer", exported::shown(file[i].name));
+        if (found != layers.begin() + static_cast<std::ptrdiff_t>(i))
+            return fmt::format("{} lies in the file where {} would, as forward uses them; declare modules in that order",
+                               exported::shown(file[i].name), exported::shown(layers[i].name));
+    }
+    return "";
+}
+
+/// Of the file's frozen parameters as of all others.
+std::vector<PlannedLayer> plan_graph(const ModelSpec& spec, const exported::Program& program) {
+    const Shape input = input_shape(spec.input);
+    const GraphLayers found = layers_of_graph(program, input);
+    std::vector<PlannedLayer> layers = Planner(spec, found.entries, found.names).plan(input);
+    std::set<std::string> frozen;
+    for (const exported::StoredTensor& tensor : program.tensors)
+        if (tensor.role == exported::Role::Frozen) frozen.insert(tensor.name);
+    freeze(layers, [&](const std::string& name) { return frozen.contains(name); });
+    return layers;
+}
+
 }  // namespace
 
 bool PlannedLayer::has_parameters() const { return num_parameters(*this) > 0.0; }
@@ -223,10 +261,24 @@ std::string text_of(const ExampleShape& example) {
 }
 
 std::vector<PlannedLayer> plan_model(const ModelSpec& spec) {
-    FEDHIVE_CHECK(!spec.exported.given(), "a graph has no layers");
-    std::vector<PlannedLayer> layers = Planner(spec).plan(input_shape(spec.input));
-    if (spec.frozen.any()) freeze(layers, spec.frozen);
+    FEDHIVE_CHECK(!spec.is_graph(), "a graph has no layers");
+    if (spec.exported.given()) return plan_graph(spec, program_of(spec));
+    std::vector<PlannedLayer> layers = Planner(spec, spec.layers.entries(), {}).plan(input_shape(spec.input));
+    if (spec.frozen.any()) freeze(layers, [&](const std::string& name) { return spec.frozen.match(name); });
     return layers;
+}
+
+std::string kept_as_graph(const ModelSpec& spec, const exported::Program& program) {
+    using exported::Role;
+    try {
+        const std::vector<PlannedLayer> layers = plan_graph(spec, program);
+        const auto of_file = exported::layout_of(program, {Role::Trained, Role::Frozen, Role::Moved});
+        return difference(of_file, layout_of(layers, true, [](const Parameter&) { return true; }));
+    } catch (const LayerMisfit& misfit) {
+        return fmt::format("as layers it does not fit: {}", misfit.what());
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
 }
 
 double num_parameters(const PlannedLayer& layer) {
@@ -237,14 +289,14 @@ double num_parameters(const PlannedLayer& layer) {
 }
 
 double num_parameters(const ModelSpec& spec) {
-    if (spec.exported.given()) return static_cast<double>(whole_layout(spec).num_parameters());
+    if (spec.is_graph()) return static_cast<double>(whole_layout(spec).num_parameters());
     double sum = 0.0;
     for (const PlannedLayer& layer : plan_model(spec)) sum += num_parameters(layer);
     return sum;
 }
 
 double num_frozen(const ModelSpec& spec) {
-    if (spec.exported.given()) return static_cast<double>(frozen_layout(spec).num_parameters());
+    if (spec.is_graph()) return static_cast<double>(frozen_layout(spec).num_parameters());
     double sum = 0.0;
     for_each_of(&LayerFit::parameters, plan_model(spec), [&](const std::string&, const Parameter& tensor) {
         if (tensor.frozen) sum += num_values(tensor.shape);
@@ -271,7 +323,7 @@ void add_activations(const PlannedLayer& layer, Activations& sum) {
 
 Activations activations_of(const ModelSpec& spec) {
     Activations sum;
-    if (spec.exported.given()) return sum;
+    if (spec.is_graph()) return sum;
     for (const PlannedLayer& layer : plan_model(spec)) add_activations(layer, sum);
     return sum;
 }

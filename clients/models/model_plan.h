@@ -33,8 +33,12 @@ Shape input_shape(const ExampleShape& example);
 std::string text_of(const ExampleShape& example);  // "3 x 32 x 32", "80 tokens of 65"
 
 /// Layer by layer. Throws LayerMisfit, with number and kind of the layer, the shape that comes in and what it needs, or where the last one
-/// does not give a score for each class. Not of a graph, which has no layers.
+/// does not give a score for each class. Of a graph that is run as layers, these; of one that is not, nothing: it has none.
 std::vector<PlannedLayer> plan_model(const ModelSpec& spec);
+
+/// Why the graph of model.file is no list of layers, or of other tensors than the file's, in another order: the first operation in the way, or
+/// tensor. Empty: as layers it computes the same function of the same parameters, and spec.as_layers may say so.
+std::string kept_as_graph(const ModelSpec& spec, const exported::Program& program);
 
 /// Parameters, frozen ones too. A double: what is asked for may be more than can be counted. Throws as plan_model().
 double num_parameters(const ModelSpec& spec);

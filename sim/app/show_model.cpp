@@ -76,7 +76,7 @@ std::string graph_table(const std::vector<GraphRow>& rows) {
 }
 
 /// Of a graph: what training does with each tensor, and what is computed.
-std::string graph_text(const clients::ModelSpec& model) {
+std::string graph_text(const clients::ModelSpec& model, const std::string& kept) {
     using clients::exported::Role;
     static const std::map<Role, std::string> roles{{Role::Trained, "parameter"},
                                                    {Role::Frozen, "frozen parameter"},
@@ -96,8 +96,9 @@ std::string graph_text(const clients::ModelSpec& model) {
     rows.push_back({"", "", "", ""});
     rows.push_back({"operation", "", "", "times"});
     for (const auto& [name, count] : program.operations()) rows.push_back({name, "", "", grouped(static_cast<double>(count))});
-    return fmt::format("{}, written by PyTorch {}, takes {}\n{}FLOPs of a graph are not counted\n", model.name.get(),
-                       program.torch_version, program.takes_tokens ? "tokens (I64)" : "numbers (F32)", graph_table(rows));
+    return fmt::format("{}, written by PyTorch {}, takes {}; runs as a graph: {}\n{}FLOPs of a graph are not counted\n",
+                       model.name.get(), program.torch_version, program.takes_tokens ? "tokens (I64)" : "numbers (F32)", kept,
+                       graph_table(rows));
 }
 
 std::string table(const std::vector<Row>& rows) {
@@ -121,7 +122,7 @@ std::string model_table(const LoadedConfig& loaded) {
     const clients::DataShape data = data_shape(loaded);
     const clients::exported::ModelFile file = open_model_file(loaded);
     const clients::ModelSpec model = model_spec(loaded, data, file);
-    if (model.exported.given()) return graph_text(model);
+    if (model.is_graph()) return graph_text(model, kept_as_graph(loaded.run, model));
     const std::vector<clients::PlannedLayer> plan = clients::plan_model(model);
     std::vector<Row> rows{{"#", "layer", "parameters of", "output", "parameters", "FLOPs"},
                           {"", "input", "", clients::text_of(data.example), "", ""}};
@@ -131,7 +132,7 @@ std::string model_table(const LoadedConfig& loaded) {
     rows.push_back({"", "in all", "", clients::text_of(data.answers()),
                     counted(clients::num_parameters(model), clients::num_frozen(model)), grouped(flops)});
     return fmt::format("{}\n{}FLOPs of a forward pass over one example; a training step takes about three times as many\n",
-                       model.name.get(), table(rows));
+                       model.name.get() + (model.exported.given() ? ", as layers" : ""), table(rows));
 }
 
 }  // namespace fedhive::sim

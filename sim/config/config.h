@@ -57,6 +57,7 @@ struct ModelConfig {
     clients::LayerList layers;          // in place of a name
     std::filesystem::path file{};       // in place of both: a graph of torch.export; absolute once loaded
     std::string file_sha256{};          // of that file; empty: not known yet
+    std::string graph = "auto";         // of a file: auto | keep
     std::filesystem::path init;         // safetensors file with the first global model; empty: drawn from the seed
     std::vector<std::string> frozen{};  // patterns of parameters that nobody trains
 };

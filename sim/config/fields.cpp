@@ -111,6 +111,10 @@ void describe_model(Visitor& visitor, ModelConfig& model) {
     visitor.field({.name = "file_sha256", .target = &model.file_sha256, .when = alone, .default_note = "that of the file",
                    .doc = "SHA-256 of model.file, in hex: another file is refused. The resolved config of a run has it, so that a run is resumed with the "
                           "file that it began with."});
+    visitor.field({.name = "graph", .target = &model.graph, .choices = {"auto", "keep"}, .when = alone, .default_note = "auto",
+                   .doc = "auto: where every operation of model.file is what a layer computes, the file is run as that list of layers, with its own names and "
+                          "values, by every engine; by the graph alone, on any machine. keep: it is run operation by operation, by LibTorch. The two differ "
+                          "in last bits and in dropout. docs/models.md."});
     visitor.field({.name = "init", .target = &model.init, .default_note = "drawn from the seed",
                    .doc = "A safetensors file with the first global model, names and shapes as in model.safetensors; relative to the config file. "
                           "`fedhive run --init FILE` sets it."});

@@ -3,6 +3,7 @@
 #include "aggregation/math/client_optimizer.h"
 #include "clients/direct/device/plan.h"
 #include "clients/direct/network.h"
+#include "clients/models/model_plan.h"
 #include "clients/training/device_network.h"
 #include "clients/training/engine.h"
 #include "clients/training/libtorch_info.h"
@@ -23,8 +24,10 @@ std::string obstacle(const RunConfig& run, aggregation::MemorySpace space, const
     if (training.clients_at_once > 1)
         return fmt::format("trains one client at a time, and training.clients_at_once is {}", training.clients_at_once);
     if (run.threads > 1) return fmt::format("has one thread a worker, and threads is {}", run.threads);
-    if (model.exported.given()) return "trains lists of layers, and model.file is a graph";
-    if (model.frozen.any()) return "trains all parameters, and model.frozen names some that stay";
+    if (model.is_graph()) return "trains lists of layers, and model.file is a graph";
+    if (clients::num_frozen(model) > 0)
+        return fmt::format("trains all parameters, and {} some that stay",
+                           model.frozen.any() ? "model.frozen names" : "model.file has");
     if (model.target.kind == clients::TargetKind::ClassEach)
         return fmt::format("tells one class of an example, or numbers, and task '{}' {}", run.task, text_of(model.target.kind));
     if (training.precision == "bf16" || (on_gpu && training.precision == "tf32"))

@@ -170,11 +170,11 @@ clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& mode
             fmt::format("in mode '{}' the server has one class of each example to compare with, and task '{}' tells {} "
                         "here; allowed with it: any other mode",
                         loaded.run.mode.name, loaded.run.task, text_of(model.target.kind)));
-    if (model.frozen.any())
+    if (clients::num_frozen(model) > 0)
         throw loaded.source->error(
-            "mode.name", fmt::format("mode '{}' cuts a model of which all is trained, and model.frozen names parameters that "
-                                     "stay; allowed with it: any other mode",
-                                     loaded.run.mode.name));
+            "mode.name", fmt::format("mode '{}' cuts a model of which all is trained, and {} parameters that stay; allowed "
+                                     "with it: any other mode",
+                                     loaded.run.mode.name, model.frozen.any() ? "model.frozen names" : "model.file has"));
     return blame(loaded, "mode.cut", [&] { return clients::cut_after(model, layout, mode.word("cut")); });
 }
 

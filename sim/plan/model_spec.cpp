@@ -36,11 +36,11 @@ void check_buffers(const LoadedConfig& loaded, const std::string& keeps) {
                 keeps));
 }
 
-/// What only lists of layers can do. Throws ConfigError with both names.
-void check_layers_wanted(const LoadedConfig& loaded) {
+/// What only lists of layers can do. `why`: the graph is none. Throws ConfigError with both names.
+void check_layers_wanted(const LoadedConfig& loaded, const std::string& why) {
     const RunConfig& run = loaded.run;
     const auto refuse = [&](const std::string& key, const std::string& what, const std::string& allowed) {
-        throw loaded.source->error(key, fmt::format("{}, and model.file is a graph; {}", what, allowed));
+        throw loaded.source->error(key, fmt::format("{}, and model.file is a graph: {}; {}", what, why, allowed));
     };
     if (run.mode.values.find("cut") != nullptr)
         refuse("mode.name", fmt::format("mode '{}' cuts a list of layers in two", run.mode.name),
@@ -59,7 +59,7 @@ std::string two_examples(const clients::ExampleShape& shape) {
     return fmt::format("x = torch.zeros(2, {}, {}, {})", shape.channels, shape.height, shape.width);
 }
 
-/// Throws ConfigError, without key and file, where the graph does not fit the data or the config.
+/// Throws ConfigError, without key and file, where the file's input is not what the data and the config give.
 void check_fit(const RunConfig& run, const clients::exported::Program& program, const clients::DataShape& data) {
     const clients::ExampleShape& example = data.example;
     const std::string two = two_examples(example);
@@ -76,7 +76,6 @@ void check_fit(const RunConfig& run, const clients::exported::Program& program, 
         if (batch > program.most_batch)
             throw ConfigError(fmt::format("takes batches of up to {} examples, {} is {}; export it without max",
                                           program.most_batch, key, batch));
-    clients::libtorch_engine().rehearse(program, data, this_machine().available_memory / 2);
 }
 
 /// "a, b and 60 more"
@@ -114,9 +113,11 @@ void freeze(const LoadedConfig& loaded, clients::ModelSpec& spec) {
         throw loaded.source->error("model.frozen", fmt::format("leaves nothing to train of: {}", listed(names)));
 }
 
+constexpr const char* kKeeps = "model.graph is keep";
+bool keeps(const RunConfig& run) { return run.model.graph == "keep"; }
+
 clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataShape& data,
                               const clients::exported::ModelFile& file) {
-    check_layers_wanted(loaded);
     clients::ModelSpec spec;
     spec.name.set(clients::kExportedModel);
     spec.input = data.example;
@@ -134,6 +135,12 @@ clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataSha
     freeze(loaded, spec);
     clients::exported::freeze(program, spec.frozen);
     of_file([&] { check_fit(loaded.run, program, data); });
+    const std::string kept = keeps(loaded.run) ? kKeeps : clients::kept_as_graph(spec, program);
+    spec.as_layers = kept.empty();
+    if (!spec.as_layers) {
+        check_layers_wanted(loaded, kept);
+        of_file([&] { clients::libtorch_engine().rehearse(program, data, this_machine().available_memory / 2); });
+    }
     if (program.has_moved()) check_buffers(loaded, "model.file keeps buffers that training moves, such as running statistics");
     return spec;
 }
@@ -191,6 +198,11 @@ clients::DataShape data_shape(const LoadedConfig& loaded) {
 std::string model_key(const RunConfig& run) {
     if (!run.model.file.empty()) return clients::kExportedModel;
     return run.model.layers.empty() ? "model.name" : clients::kListedModel;
+}
+
+std::string kept_as_graph(const RunConfig& run, const clients::ModelSpec& model) {
+    if (!model.is_graph()) return "";
+    return keeps(run) ? kKeeps : clients::kept_as_graph(model, clients::program_of(model));
 }
 
 clients::exported::ModelFile open_model_file(const LoadedConfig& loaded) {

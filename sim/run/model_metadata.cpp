@@ -12,7 +12,8 @@ std::map<std::string, std::string> model_metadata(const Experiment& run, const s
     const RunConfig& config = run.config;
     const clients::DatasetMap& data = run.dataset.map();
     std::map<std::string, std::string> metadata = values_below(config, "model");
-    for (const char* place : {"model.init", "model.file"}) metadata.erase(place);  // says nothing about what it is
+    for (const char* place : {"model.init", "model.file", "model.graph"})
+        metadata.erase(place);  // says nothing about what it is
     if (auto list = metadata.extract("model.layers")) {
         list.key() = "model.list";  // of all layers; below stand those with parameters
         metadata.insert(std::move(list));

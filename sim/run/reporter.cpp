@@ -239,6 +239,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["mode"] = run_.config.mode.name;
     manifest["num_clients"] = run_.dataset.map().num_clients;
     manifest["num_parameters"] = run_.layout.num_values();
+    if (run_.model.exported.given()) manifest["model_form"] = run_.model.is_graph() ? "graph" : "layers";
     if (!run_.frozen.entries().empty()) manifest["num_frozen"] = run_.frozen.num_values();
     manifest["layout_fingerprint"] = fmt::format("{:016x}", run_.layout.fingerprint());
     manifest["data_fingerprint"] = fmt::format("{:016x}", run_.data_fingerprint);

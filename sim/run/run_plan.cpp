@@ -5,6 +5,7 @@
 #include "sim/plan/engine_choice.h"
 #include "sim/plan/experiment_model.h"
 #include "sim/plan/memory_plan.h"
+#include "sim/plan/model_spec.h"
 #include "sim/run/rank_agreement.h"
 
 #include <fmt/format.h>
@@ -135,6 +136,13 @@ std::string describe_clients_evaluation(const Experiment& run) {
                        config.personalized ? ", and after a local epoch of their own" : "");
 }
 
+/// Of model.file: " as layers", " as a graph: aten.silu.default ('silu') is no layer".
+std::string describe_form(const Experiment& run) {
+    if (!run.model.exported.given()) return "";
+    const std::string kept = kept_as_graph(run.config, run.model);
+    return kept.empty() ? " as layers" : " as a graph: " + kept;
+}
+
 /// "fedadam", "fedavg with prox, median".
 std::string describe_strategy(const StrategyConfig& strategy) {
     const StrategyParts own = parts_of(strategy.name);
@@ -169,7 +177,8 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     text += fmt::format("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
     text += describe_ranks(run);
     text += describe_steps(run);
-    text += fmt::format("model       {} · {} parameters{} · input {}\n", run.model.name.get(), run.layout.num_parameters(),
+    text += fmt::format("model       {}{} · {} parameters{} · input {}\n", run.model.name.get(), describe_form(run),
+                        run.layout.num_parameters(),
                         run.frozen.entries().empty() ? "" : fmt::format(" and {} frozen ones", run.frozen.num_parameters()),
                         describe_input(data.shape));
     text += fmt::format("data        {} · {} training and {} test examples{} · {}{}\n", config.data.format, data.num_train,

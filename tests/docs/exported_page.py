@@ -17,7 +17,7 @@ from pathlib import Path
 sys.dont_write_bytecode = sys.pycache_prefix is None  # never beside the sources
 from pytorch_page import ROOT, numpy, skip, torch, write_data  # noqa: E402  finds PyTorch, or skips
 
-SECTIONS = ["## Any network of PyTorch", "## Frozen parts"]
+SECTIONS = ["## Any network of PyTorch", "## A file as layers", "## Frozen parts"]
 OF_TOKENS = "## Networks of tokens"
 BLOCK, LENGTH = 500, 20  # of its config
 SIDE, EXAMPLES, RATE = 64, 20, 0.05  # of torchvision's network: a smaller image would leave a single value to its last norms
@@ -70,6 +70,7 @@ def run_section(title, fedhive, data, examples, labels):
     loss = test_loss()
     assert abs(loss - wanted["test_loss"]) < 1e-5 * wanted["test_loss"] < 0.1 * abs(loss - before), (before, loss, wanted)
     manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["model_form"] == ("layers" if title == "## A file as layers" else "graph"), manifest
     kept = sum(value.numel() for trained, value in first.values() if not trained)
     assert manifest.get("num_frozen", 0) == kept, (manifest, kept)
     print(f"{title[3:]}: test loss {before:.5f} before; after it {loss:.5f} in PyTorch, {wanted['test_loss']:.5f} of the run; {kept} values stayed")

@@ -2,6 +2,7 @@
 // big-endian, that JSON, the length of the weights' in two bytes, it, and what is left as the one storage, around which an archive is built.
 #include "aggregation/base/error.h"
 #include "clients/exported/program.h"
+#include "clients/models/model_plan.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/zip_archive.h"
 
@@ -48,6 +49,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         fuzz::expect(clients::exported::layout_of(program, {clients::exported::Role::Trained}).num_parameters() > 0,
                      "something to train");
         clients::exported::other_tensors(program);
+        clients::ModelSpec spec;
+        const auto side = [&](std::size_t place) { return place < program.input.size() ? program.input[place] % 64 : 1; };
+        spec.input = {side(0), side(1), side(2), program.takes_tokens ? 11 : 0};
+        spec.num_classes = 2;
+        clients::kept_as_graph(spec, program);
         fuzz::expect(!program.operations().empty() || program.graph.nodes.empty(), "operations that can be counted");
     } catch (const ConfigError&) {
         return 0;

@@ -1,8 +1,11 @@
 // model.file in the real program: networks that PyTorch has written, from the config to the results.
+#include "tests/process/csv_rows.h"
 #include "tests/process/finished_run.h"
 #include "tests/support/exported_file.h"
 
 #include <doctest/doctest.h>
+
+#include <cmath>
 
 using namespace fedhive;
 using namespace fedhive::testing;
@@ -67,6 +70,39 @@ TEST_SUITE("ExportedRun") {
         CHECK(read_text(tied.out() / "model.safetensors").find("\"b.weight\":") != std::string::npos);
     }
 
+    TEST_CASE("FileOfKnownLayersIsTrainedByTheDirectEngineAndIsTheModuleStill") {
+        for (const std::string name : {"cnn", "group_resnet"}) {
+            CAPTURE(name);
+            const Options options = exported(name) + Options{"training.engine=direct"};
+            Finished direct(set(options)), graph(set(exported(name) + Options{"model.graph=keep"}));
+            CHECK(direct.manifest()["model_form"] == "layers");
+            CHECK(direct.manifest()["engine"] == "direct");
+            CHECK(graph.manifest()["model_form"] == "graph");
+            CHECK(graph.manifest()["engine"] == "libtorch");
+            const auto ours = read_csv(direct.out() / "rounds.csv"), theirs = read_csv(graph.out() / "rounds.csv");
+            REQUIRE(ours.size() == 3);
+            REQUIRE(theirs.size() == 3);
+            for (const char* column : {"train_loss", "test_loss"})
+                for (std::size_t row = 0; row < 3; ++row)
+                    CHECK(std::abs(std::stod(ours[row].at(column)) - std::stod(theirs[row].at(column))) < 1e-5);
+            for (const char* workers : {"workers=0", "workers=3"})
+                CHECK(sha_with(options + Options{workers}) == direct.manifest()["model_sha256"]);
+            // Of the same names: what one has trained the other goes on with.
+            const Options again{fmt::format("model.init={}", (direct.out() / "model.safetensors").string()),
+                                "model.graph=keep"};
+            CHECK(sha_with(exported(name) + again).size() == 64);
+        }
+    }
+
+    TEST_CASE("FileOfKnownLayersGoesWhereListsOfLayersGo") {
+        CHECK(sha_with(exported("cnn") + Options{"mode={name: split, cut: conv2}", "workers=2"}).size() == 64);
+        CHECK(sha_with(exported("group_resnet") + Options{"mode={name: split, cut: one}", "workers=2"}).size() == 64);
+        CHECK(sha_with(exported("cnn") + Options{"training.clients_at_once=4"}).size() == 64);
+        CHECK(sha_with(exported("cnn") + Options{"model.frozen=[\"conv*\"]"}).size() == 64);
+        check_says(refusal_of(exported("group_resnet") + Options{"mode={name: split, cut: one.conv1}"}),
+                   {"can be cut after: stem, norm, one, two"});
+    }
+
     TEST_CASE("ResumedRunKeepsItsFileByItsHashWhereverItLies") {
         const TemporaryFolder folder;
         const auto mine = folder.path() / "net.pt2", moved = folder.path() / "moved.pt2";
@@ -83,12 +119,18 @@ TEST_SUITE("ExportedRun") {
     }
 
     TEST_CASE("WhatDoesNotGoTogetherIsRefusedByBothNames") {
-        check_says(refusal_of(exported("cnn") + Options{"mode={name: split, cut: conv1}"}),
-                   {"mode.name: mode 'split'", "model.file is a graph"});
-        check_says(refusal_of(exported("cnn") + Options{"training.clients_at_once=4"}),
-                   {"training.clients_at_once: ", "model.file is a graph"});
-        check_says(refusal_of(exported("cnn") + Options{"training.engine=direct"}),
-                   {"training.engine: ", "model.file is a graph"});
+        const std::string why = "model.file is a graph: aten.silu.default ('silu') is no layer; ";
+        check_says(refusal_of(exported("residual") + Options{"mode={name: split, cut: stem}"}),
+                   {"mode.name: mode 'split'", why});
+        check_says(refusal_of(exported("residual") + Options{"training.clients_at_once=4"}),
+                   {"training.clients_at_once: ", why + "allowed: 1"});
+        check_says(refusal_of(exported("residual") + Options{"training.engine=direct"}),
+                   {"training.engine: ", why + "allowed here: auto, libtorch"});
+        check_says(refusal_of(exported("cnn") + Options{"training.engine=direct", "model.graph=keep"}),
+                   {"training.engine: ", "model.file is a graph: model.graph is keep"});
+        check_says(refusal_of(exported("bn_cnn") + Options{"training.engine=direct"}),
+                   {"training.engine: the direct engine has no batch_norm (layer 1)"});
+        check_says(refusal_of(exported("cnn") + Options{"model.graph=other"}), {"model.graph: ", "auto, keep"});
         check_says(refusal_of(exported("cnn") + Options{"device=cuda"}), {"device: model.file is trained on the CPU"});
         check_says(refusal_of(exported("bn_cnn") + Options{"mode={name: gradient_averaging}", "workers=4"}),
                    {"mode.name: model.file keeps buffers that training moves", "cannot average"});
@@ -115,7 +157,7 @@ TEST_SUITE("ExportedRun") {
         for (const std::string& option : set(exported("kept"))) arguments.push_back(option);
         run.start(arguments);
         CHECK(run.end() == "exited with status 0");
-        check_says(run.output(), {"model.file, written by PyTorch 2.11.0", "a.weight", "moved buffer", "counter, stays",
-                                  "aten.linear.default"});
+        check_says(run.output(), {"model.file, written by PyTorch 2.11.0", "runs as a graph: aten.mean.dim ('mean') is no mean",
+                                  "a.weight", "moved buffer", "counter, stays", "aten.linear.default"});
     }
 }

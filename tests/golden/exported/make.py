@@ -162,6 +162,44 @@ class ResNet18(nn.Module):
         return self.fc(torch.flatten(self.avgpool(x), 1))
 
 
+class NormBlock(nn.Module):
+    def __init__(self, before, after, stride):
+        super().__init__()
+        self.conv1, self.norm1 = nn.Conv2d(before, after, 3, stride, 1, bias=False), nn.GroupNorm(2, after)
+        self.conv2, self.norm2 = nn.Conv2d(after, after, 3, 1, 1, bias=False), nn.GroupNorm(2, after)
+        self.down = nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.GroupNorm(2, after)) if stride > 1 else nn.Identity()
+
+    def forward(self, x):
+        return F.relu(self.down(x) + self.norm2(self.conv2(F.relu(self.norm1(self.conv1(x))))))
+
+
+class GroupResNet(nn.Module):
+    """All that the direct engine has for residual networks: blocks with and without a shortcut of their own."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem, self.norm = nn.Conv2d(1, 4, 3, padding=1), nn.GroupNorm(2, 4)
+        self.one, self.two = NormBlock(4, 4, 1), NormBlock(4, 6, 2)
+        self.fc = nn.Linear(6, CLASSES)
+
+    def forward(self, x):
+        x = self.two(self.one(F.relu(self.norm(self.stem(x)))))
+        return self.fc(F.adaptive_avg_pool2d(x, 1).reshape(x.shape[0], -1))
+
+
+class Written(nn.Module):
+    """Layers as they are written by hand: products with turned matrices, views of a computed number of examples."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.one, self.two = nn.Conv2d(1, 3, 3, stride=1, padding=1), nn.Linear(108, 9), nn.Linear(9, CLASSES)
+
+    def forward(self, x):
+        x = F.avg_pool2d(torch.tanh(self.conv(x)), 2)
+        x = torch.tanh(torch.addmm(self.one.bias, x.view(x.size(0), 3 * 6 * 6), self.one.weight.t()))
+        return torch.addmm(self.two.bias, x.view(-1, 9), self.two.weight.permute(1, 0))
+
+
 class TokenLstm(nn.Module):
     def __init__(self):
         super().__init__()
@@ -204,6 +242,15 @@ class TokenTied(nn.Module):
         return self.head(torch.tanh(self.middle(self.table(tokens).mean(1))))
 
 
+class TokenMlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.norm, self.head = nn.Embedding(TOKENS, 5), nn.LayerNorm(5 * LENGTH), nn.Linear(5 * LENGTH, CLASSES)
+
+    def forward(self, tokens):
+        return self.head(self.norm(self.table(tokens).flatten(1)))
+
+
 class Bag(nn.Module):
     """A mean over tokens but 0, which pads."""
 
@@ -217,8 +264,8 @@ class Bag(nn.Module):
 
 
 NETWORKS = {"cnn": Cnn, "bn_cnn": bn_cnn, "residual": Residual, "lstm": Lstm, "transformer": Transformer, "tied": Tied, "kept": Kept,
-            "gru": Gru, "gated": Gated, "resnet18": ResNet18}
-OF_TOKENS = {"token_lstm": TokenLstm, "causal": Causal, "token_tied": TokenTied, "bag": Bag}
+            "gru": Gru, "gated": Gated, "resnet18": ResNet18, "group_resnet": GroupResNet, "written": Written}
+OF_TOKENS = {"token_lstm": TokenLstm, "causal": Causal, "token_tied": TokenTied, "bag": Bag, "token_mlp": TokenMlp}
 
 
 def save_tensors(file, tensors, metadata):

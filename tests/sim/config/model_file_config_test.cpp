@@ -36,7 +36,17 @@ TEST_SUITE("ModelFileConfig") {
         CHECK_EQ(
             error_of(with_model("file: 3.5, hidden: 3")),
             "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here has no name; known keys: name, layers, "
-            "file, file_sha256, init, frozen");
+            "file, file_sha256, graph, init, frozen");
+    }
+
+    TEST_CASE("GraphBelongsToAFileAndIsPartOfTheExperiment") {
+        RunConfig run = from_yaml(with_model("file: /a.pt2"), "c.yaml"),
+                  kept = from_yaml(with_model("file: /a.pt2, graph: keep"), "c.yaml");
+        CHECK(run.model.graph == "auto");
+        CHECK(from_yaml(to_yaml(kept), "c.yaml").model.graph == "keep");
+        REQUIRE(changes(run, kept).size() == 1);
+        CHECK_FALSE(changes(run, kept)[0].allowed);
+        CHECK(error_of(with_model("name: lr, graph: keep")).find("'name' and 'graph' are both given") != std::string::npos);
     }
 
     TEST_CASE("FrozenIsAListOfPatternsAndPartOfTheExperiment") {

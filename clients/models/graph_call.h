@@ -1,0 +1,54 @@
+// An operation of a graph as what reads it asks: argument by argument, so that none is overlooked.
+#pragma once
+
+#include "aggregation/base/error.h"
+#include "clients/exported/graph.h"
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fedhive::clients {
+
+/// An operation that no layer computes.
+struct NoLayer : ConfigError {
+    using ConfigError::ConfigError;
+};
+
+class GraphCall {
+public:
+    explicit GraphCall(const exported::Node& of) : node_(of) {}
+
+    const exported::Node& node() const { return node_; }
+
+    /// Throws NoLayer: "aten.silu.default ('silu') is no layer".
+    [[noreturn]] void refuse(const std::string& why) const;
+
+    /// A tensor's name in the graph; empty where it is left out, or none.
+    std::string tensor(const std::string& name);
+
+    /// Left out, they are the default. Throw NoLayer for another kind of argument.
+    std::int64_t integer(const std::string& name, std::int64_t otherwise);
+    double real(const std::string& name, double otherwise);
+    bool flag(const std::string& name, bool otherwise);
+    std::string word(const std::string& name, const std::string& otherwise);
+    std::vector<std::int64_t> integers(const std::string& name);
+
+    /// The one number that [n], [n, n] or n means. Throws NoLayer for [n, m]: layers are square.
+    std::int64_t side(const std::string& name, std::int64_t otherwise);
+
+    /// Sizes, of which some may be values of the graph: null where it is left out.
+    const exported::Argument* sizes(const std::string& name) { return asked(name); }
+
+    /// Throws NoLayer for an argument that nobody has asked for.
+    void check_all_asked() const;
+
+private:
+    const exported::Argument* asked(const std::string& name);
+
+    const exported::Node& node_;
+    std::set<std::string> asked_;
+};
+
+}  // namespace fedhive::clients

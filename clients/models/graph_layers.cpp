@@ -1,0 +1,159 @@
+#include "clients/models/graph_layers.h"
+
+#include "aggregation/base/error.h"
+#include "clients/models/graph_values.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace fedhive::clients {
+
+namespace {
+
+/// The layers between two values of the graph.
+struct Stretch {
+    GraphLayers layers;
+    std::size_t first_tensor = std::numeric_limits<std::size_t>::max();  // that one of them has: its place in the file
+
+    void add(const ListedLayer& layer, const std::string& name) {
+        layers.entries.push_back(layer);
+        layers.names.push_back(name);
+    }
+    void add(const Stretch& other) {
+        for (std::size_t i = 0; i < other.layers.entries.size(); ++i) add(other.layers.entries[i], other.layers.names[i]);
+        first_tensor = std::min(first_tensor, other.first_tensor);
+    }
+    bool empty() const { return layers.entries.empty(); }
+};
+
+[[noreturn]] void refuse(const GraphStep& step, const std::string& why) { GraphCall(*step.node).refuse(why); }
+
+ListedLayer mark(std::uint8_t kind) {
+    ListedLayer entry;
+    entry.kind = kind;
+    return entry;
+}
+
+/// "layer1.0" of "layer1.0.conv1" and "layer1.0.bn1"; empty where they have no module in common.
+std::string common_module(const std::vector<std::string>& names) {
+    std::string common = names.front() + ".";
+    for (const std::string& name : names) {
+        const std::string other = name + ".";
+        std::size_t same = 0;
+        while (same < std::min(common.size(), other.size()) && common[same] == other[same]) ++same;
+        common.resize(same);
+    }
+    const std::size_t dot = common.rfind('.');
+    return dot == std::string::npos ? "" : common.substr(0, dot);
+}
+
+/// Goes back from the graph's answer to its input, and writes down what it passes. Where two ways are added they come from one value: what is
+/// on them are the layers of a residual and of its shortcut.
+class Listing {
+public:
+    explicit Listing(const GraphValues& values) : values_(values) {}
+
+    GraphLayers list() {
+        Stretch all;
+        if (values_.takes_rows()) all.add(listed_layer("flatten"), "");
+        all.add(between(values_.input(), values_.output()));
+        for (const auto& [name, step] : values_.steps())
+            if (!passed_.contains(name)) refuse(step, "gives what nobody uses");
+        name_residuals(all.layers);
+        return all.layers;
+    }
+
+private:
+    Stretch between(const std::string& from, const std::string& to) {
+        std::vector<std::string> way;
+        for (std::string value = to; value != from; value = before(value)) way.push_back(value);
+        std::ranges::reverse(way);
+        Stretch stretch;
+        for (const std::string& value : way) {
+            const GraphStep& step = values_.steps().at(value);
+            if (!passed_.insert(value).second)
+                refuse(step, "gives a value that is used several times, and not as a residual does");
+            if (step.is_sum()) {
+                stretch.add(residual(value, step));
+                continue;
+            }
+            for (const ListedLayer& layer : step.layers) stretch.add(layer, step.name);
+            stretch.first_tensor = std::min(stretch.first_tensor, step.first_tensor);
+        }
+        return stretch;
+    }
+
+    Stretch residual(const std::string& sum, const GraphStep& step) {
+        const std::string& fork = fork_of(sum);
+        Stretch within = between(fork, step.from), beside = between(fork, step.added);
+        // As the file has their parameters: those of the list before those of the shortcut.
+        if (within.empty() || (!beside.empty() && beside.first_tensor < within.first_tensor)) std::swap(within, beside);
+        if (within.empty()) refuse(step, "adds a value to itself");
+        Stretch all;
+        all.add(listed_layer("residual"), "");
+        all.add(within);
+        if (!beside.empty()) {
+            all.add(mark(LayerList::kShortcut), "");
+            all.add(beside);
+        }
+        all.add(mark(LayerList::kEnd), "");
+        return all;
+    }
+
+    /// The value that this one is made of; of a sum, the one that both its ways come from.
+    const std::string& before(const std::string& value) {
+        const GraphStep& step = values_.steps().at(value);
+        return step.is_sum() ? fork_of(value) : step.from;
+    }
+
+    const std::string& fork_of(const std::string& sum) {
+        if (const auto known = forks_.find(sum); known != forks_.end()) return known->second;
+        const GraphStep& step = values_.steps().at(sum);
+        std::set<std::string> one{step.from};
+        for (std::string value = step.from; value != values_.input();) one.insert(value = before(value));
+        std::string other = step.added;
+        while (!one.contains(other)) other = before(other);  // both come from the input at last
+        return forks_[sum] = other;
+    }
+
+    /// By the module that holds all of one's layers and no others, or by all of them.
+    static void name_residuals(GraphLayers& layers) {
+        std::vector<std::string> all;
+        for (const std::string& name : layers.names)
+            if (!name.empty()) all.push_back(name);
+        for (std::size_t i = 0; i < layers.entries.size(); ++i) {
+            if (!holds_layers(layers.entries[i])) continue;
+            std::vector<std::string> inner;
+            int open = 1;
+            for (std::size_t k = i + 1; open > 0; ++k) {
+                if (holds_layers(layers.entries[k])) ++open;
+                if (layers.entries[k].kind == LayerList::kEnd) --open;
+                if (!layers.names[k].empty()) inner.push_back(layers.names[k]);
+            }
+            if (inner.empty()) continue;
+            const std::string module = common_module(inner);
+            const auto in_it = [&](const std::string& name) { return name == module || name.starts_with(module + "."); };
+            const bool own = !module.empty() && std::ranges::count_if(all, in_it) == std::ssize(inner);
+            layers.names[i] = own ? module : fmt::format("{}", fmt::join(inner, "+"));
+        }
+    }
+
+    static bool holds_layers(const ListedLayer& entry) {
+        return entry.kind < layer_catalog().size() && layer_catalog()[entry.kind].holds_layers;
+    }
+
+    const GraphValues& values_;
+    std::set<std::string> passed_;
+    std::map<std::string, std::string> forks_;
+};
+
+}  // namespace
+
+GraphLayers layers_of_graph(const exported::Program& program, const Shape& input) {
+    return Listing(GraphValues(program, input)).list();
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,263 @@
+// Graphs of torch.export as lists of layers: which become one, under which names, and every way in which one that nearly does must not.
+#include "clients/models/graph_layers.h"
+
+#include "clients/exported/roles.h"
+#include "clients/models/cut.h"
+#include "clients/models/model_plan.h"
+#include "tests/support/exported_file.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+using fedhive::testing::ExportedFile;
+using fedhive::testing::golden_bytes;
+using Json = nlohmann::json;
+
+namespace {
+
+ModelSpec image_spec() {
+    ModelSpec spec;
+    spec.name.set(kExportedModel);
+    spec.input = {1, 12, 12};
+    spec.num_classes = 4;
+    return spec;
+}
+
+ModelSpec token_spec() {
+    ModelSpec spec = image_spec();
+    spec.input = {6, 1, 1, 11};
+    return spec;
+}
+
+exported::Program program_in(const std::string& bytes) { return exported::read_program(std::as_bytes(std::span(bytes))); }
+
+/// Why that file stays a graph.
+std::string kept(const std::string& bytes, const ModelSpec& spec = image_spec()) {
+    return kept_as_graph(spec, program_in(bytes));
+}
+
+void check_kept(const std::string& name, const std::string& why, const std::function<void(ExportedFile&)>& alter,
+                const ModelSpec& spec = image_spec()) {
+    ExportedFile file(name);
+    REQUIRE(kept(file.archive(), spec).empty());
+    alter(file);
+    const std::string problem = kept(file.archive(), spec);
+    CHECK_MESSAGE(problem.find(why) != std::string::npos, why << "\n" << problem);
+}
+
+Json integer(std::int64_t value) { return {{"as_int", value}}; }
+Json real(double value) { return {{"as_float", value}}; }
+Json flag(bool value) { return {{"as_bool", value}}; }
+Json ints(const std::vector<std::int64_t>& values) { return {{"as_ints", values}}; }
+Json tensor(const std::string& name) { return {{"as_tensor", {{"name", name}}}}; }
+const Json kNone{{"as_none", true}};
+
+void check_argument_kept(const std::string& name, const std::string& operation, const std::string& argument, const Json& value,
+                         const std::string& why) {
+    check_kept(name, why, [&](ExportedFile& file) { file.argument(operation, argument, value); });
+}
+
+/// "conv2d relu residual( … shortcut … )"
+std::string described(const GraphLayers& layers) {
+    std::string text;
+    for (std::size_t i = 0; i < layers.entries.size(); ++i) {
+        const std::uint8_t kind = layers.entries[i].kind;
+        text += kind == LayerList::kEnd ? "end" : kind == LayerList::kShortcut ? "shortcut" : layer_catalog()[kind].name;
+        text += layers.names[i].empty() ? " " : "=" + layers.names[i] + " ";
+    }
+    return text;
+}
+
+}  // namespace
+
+TEST_SUITE("GraphLayers") {
+    TEST_CASE("GraphOfKnownLayersBecomesTheirListUnderTheModulesNames") {
+        CHECK(described(layers_of_graph(program_in(golden_bytes("cnn.pt2")), {1, 12, 12})) ==
+              "conv2d=conv1 relu max_pool conv2d=conv2 relu flatten linear=head ");
+        CHECK(described(layers_of_graph(program_in(golden_bytes("bn_cnn.pt2")), {1, 12, 12})) ==
+              "conv2d=0 batch_norm=1 relu max_pool flatten dropout linear=6 batch_norm=7 relu linear=9 ");
+        CHECK(described(layers_of_graph(program_in(golden_bytes("written.pt2")), {1, 12, 12})) ==
+              "conv2d=conv tanh avg_pool flatten linear=one tanh linear=two ");
+        CHECK(described(layers_of_graph(program_in(golden_bytes("token_mlp.pt2")), {6})) ==
+              "embedding=table flatten layer_norm=norm linear=head ");
+        CHECK(described(layers_of_graph(program_in(golden_bytes("group_resnet.pt2")), {1, 12, 12})) ==
+              "conv2d=stem group_norm=norm relu "
+              "residual=one conv2d=one.conv1 group_norm=one.norm1 relu conv2d=one.conv2 group_norm=one.norm2 end relu "
+              "residual=two conv2d=two.conv1 group_norm=two.norm1 relu conv2d=two.conv2 group_norm=two.norm2 "
+              "shortcut conv2d=two.down.0 group_norm=two.down.1 end relu avg_pool flatten linear=fc ");
+    }
+
+    TEST_CASE("TensorsOfTheListAreTheFilesInItsOrder") {
+        for (const char* name : {"cnn", "bn_cnn", "written", "group_resnet"}) {
+            CAPTURE(name);
+            const exported::ModelFile file(testing::golden_file(std::string(name) + ".pt2"));
+            ModelSpec spec = image_spec();
+            spec.exported = file.handle();
+            CHECK(kept_as_graph(spec, program_of(spec)).empty());
+            spec.as_layers = true;
+            std::vector<std::string> of_list, of_file;
+            for_each_tensor(plan_model(spec), [&](const std::string& tensor, const Parameter&) { of_list.push_back(tensor); });
+            const aggregation::Layout layout = model_layout(spec);
+            for (const aggregation::LayoutEntry& entry : layout.entries()) of_file.push_back(entry.name);
+            CHECK(of_list == of_file);
+            CHECK(num_parameters(spec) == static_cast<double>(layout.num_parameters()));
+        }
+    }
+
+    TEST_CASE("FrozenOfTheFileAndByNameIsFrozenInTheList") {
+        const exported::ModelFile file(testing::golden_file("cnn.pt2"));
+        ModelSpec spec = image_spec();
+        spec.exported = file.handle();
+        spec.frozen = NamePatterns::of({"conv*"});
+        spec.as_layers = true;
+        CHECK(num_frozen(spec) == 4 * 9 + 4 + 6 * 4 * 9 + 6);
+        ExportedFile altered("cnn");
+        altered.meta("conv1.weight", "requires_grad", false);
+        CHECK(kept(altered.archive()).empty());
+    }
+
+    TEST_CASE("ListOfAGraphIsCutAfterAModuleOrAResidualByItsName") {
+        const exported::ModelFile file(testing::golden_file("group_resnet.pt2"));
+        ModelSpec spec = image_spec();
+        spec.exported = file.handle();
+        spec.as_layers = true;
+        const aggregation::Layout layout = model_layout(spec);
+        const Cut cut = cut_after(spec, layout, "one");
+        CHECK(cut.num_layers == 3);
+        CHECK(cut.activation_floats == 4 * 12 * 12);
+        for (const aggregation::LayoutEntry& entry : layout.entries())
+            CHECK((entry.offset >= cut.offset) == (entry.name >= "two" || entry.name[0] == 'f'));
+    }
+
+    TEST_CASE("FirstOperationThatNoLayerComputesIsNamed") {
+        const auto starts = [](const std::string& name, const std::string& why, const ModelSpec& spec = image_spec()) {
+            const std::string problem = kept(golden_bytes(name + ".pt2"), spec);
+            CHECK_MESSAGE(problem.starts_with(why), name << "\n" << problem);
+        };
+        starts("residual", "aten.silu.default ('silu') is no layer");
+        starts("resnet18", "aten.max_pool2d.default ('max_pool2d') has squares that overlap");
+        starts("tied", "aten.linear.default ('linear') takes features in a row");
+        starts("kept", "aten.mean.dim ('mean') is no mean of an image's channels");
+        starts("gated", "aten.glu.default ('glu') is no layer");
+        starts("transformer", "aten.flatten.using_ints ('flatten') puts a part of an example's sizes in a row");
+        starts("bag", "aten.ne.Scalar ('ne') is no layer", token_spec());
+        starts("token_lstm", "aten.zeros.default ('zeros') is no layer", token_spec());
+    }
+
+    TEST_CASE("ArgumentsThatNoLayerHasKeepTheGraph") {
+        check_argument_kept("cnn", "conv2d", "dilation", ints({2, 2}), "has a dilation");
+        check_argument_kept("cnn", "conv2d", "stride", ints({1, 2}), "has stride [1, 2], and layers are square");
+        check_argument_kept("cnn", "conv2d", "padding", ints({-1, -1}), "has for padding -1");
+        check_argument_kept("cnn", "conv2d", "stride", ints({1 << 30, 1 << 30}), "has for stride");
+        check_argument_kept("cnn", "conv2d", "padding_mode", {{"as_string", "reflect"}}, "has the argument 'padding_mode'");
+        check_argument_kept("cnn", "max_pool2d", "ceil_mode", flag(true), "has ceil_mode");
+        check_argument_kept("cnn", "max_pool2d", "stride", ints({1, 1}), "has squares that overlap");
+        check_argument_kept("cnn", "max_pool2d", "padding", ints({1, 1}), "has squares that overlap");
+        check_argument_kept("cnn", "max_pool2d", "dilation", ints({2, 2}), "has squares that overlap");
+        check_argument_kept("cnn", "flatten", "start_dim", integer(0), "mixes examples");
+        check_argument_kept("cnn", "flatten", "start_dim", integer(2), "puts a part of an example's sizes in a row");
+        check_argument_kept("cnn", "linear", "bias", kNone, "has no bias");
+        check_argument_kept("bn_cnn", "batch_norm", "eps", real(1e-3), "another momentum or eps");
+        check_argument_kept("bn_cnn", "batch_norm", "momentum", real(0.5), "another momentum or eps");
+        check_argument_kept("bn_cnn", "batch_norm", "weight", kNone, "has no weight of its own");
+        check_argument_kept("bn_cnn", "batch_norm", "training", flag(false), "trains as if it evaluated");
+        check_argument_kept("bn_cnn", "dropout", "train", flag(false), "drops nothing in training");
+        check_argument_kept("bn_cnn", "dropout", "p", real(1.0), "has for p 1");
+        check_argument_kept("group_resnet", "group_norm", "eps", real(1e-6), "another eps");
+        check_argument_kept("group_resnet", "adaptive", "output_size", ints({4, 4}), "has squares that are not alike");
+        check_argument_kept("group_resnet", "add.Tensor", "alpha", real(2.0), "scales what it adds");
+        check_argument_kept("written", "avg_pool2d", "ceil_mode", flag(true), "has ceil_mode");
+        check_argument_kept("written", "avg_pool2d", "divisor_override", integer(3), "divides by another number");
+        check_argument_kept("written", "addmm", "beta", real(0.5), "scales what it adds");
+        check_argument_kept("written", "permute", "dims", ints({0, 1}), "turns what is no matrix");
+    }
+
+    TEST_CASE("ViewThatMixesExamplesKeepsTheGraph") {
+        const auto as = [](const Json& sizes, const std::string& why) {
+            check_argument_kept("written", "view", "size", sizes, why);
+        };
+        as(ints({-1, 54}), "mixes examples");
+        as(ints({2, 108}), "mixes examples");
+        as(ints({108, -1}), "mixes examples");
+        as(ints({-1, 3, 36}), "gives examples another shape");
+        as(ints({-1}), "gives no examples of several values");
+        as({{"as_sym_ints", {integer(-1), integer(54)}}}, "mixes examples");
+        as({{"as_sym_ints", {integer(-1), Json{{"as_name", "sym_size_int"}}}}}, "of a size that is computed");
+        check_kept("written", "is no number of examples",
+                   [](ExportedFile& file) { file.argument("sym_size", "dim", integer(1)); });
+        ExportedFile same("written");
+        same.argument("view", "size", ints({-1, 108}));
+        CHECK(kept(same.archive()).empty());
+    }
+
+    TEST_CASE("ValueThatIsUsedTwiceKeepsTheGraphUnlessAsAResidual") {
+        check_kept("cnn", "uses 'conv1.bias' a second time", [](ExportedFile& file) {
+            file.insert(1, "conv2d.default", "conv2d", Json::object(), "again");
+            file.nodes()[1]["inputs"] = file.nodes()[0]["inputs"];
+        });
+        check_kept("cnn", "adds a value to itself", [](ExportedFile& file) {
+            file.insert(2, "add.Tensor", "relu", {{"other", tensor("relu")}}, "twice");
+            file.argument("max_pool2d", "self", tensor("twice"));
+        });
+        check_kept("cnn", "gives what nobody uses",
+                   [](ExportedFile& file) { file.insert(2, "tanh.default", "relu", Json::object(), "lost"); });
+        // Two sums that both come from one value, crosswise: no residual lies in another.
+        check_kept("cnn", "is used several times, and not as a residual does", [](ExportedFile& file) {
+            file.insert(2, "tanh.default", "relu", Json::object(), "a");
+            file.insert(3, "gelu.default", "relu", Json::object(), "b");
+            file.insert(4, "add.Tensor", "a", {{"other", tensor("b")}}, "c");
+            file.insert(5, "add.Tensor", "c", {{"other", tensor("a")}}, "d");
+            file.argument("max_pool2d", "self", tensor("d"));
+        });
+        ExportedFile residual("cnn");
+        residual.insert(2, "tanh.default", "relu", Json::object(), "a");
+        residual.insert(3, "add.Tensor", "relu", {{"other", tensor("a")}}, "b");
+        residual.argument("max_pool2d", "self", tensor("b"));
+        CHECK(described(layers_of_graph(program_in(residual.archive()), {1, 12, 12})) ==
+              "conv2d=conv1 relu residual tanh end max_pool conv2d=conv2 relu flatten linear=head ");
+    }
+
+    TEST_CASE("WriteThatAnotherUseWouldSeeKeepsTheGraph") {
+        const auto written = [](const std::string& by) {
+            return [by](ExportedFile& file) {
+                file.insert(2, by, "relu", Json::object(), "a");
+                file.insert(3, "add.Tensor", "relu", {{"other", tensor("a")}}, "b");
+                file.argument("max_pool2d", "self", tensor("b"));
+            };
+        };
+        check_kept("cnn", "writes to 'relu', which is used otherwise", written("tanh_.default"));
+        // In evaluation dropout gives its operand itself, and so the write goes further than it looks.
+        check_kept("cnn", "writes to 'seen', which is used otherwise", [](ExportedFile& file) {
+            file.insert(2, "dropout.default", "relu", {{"p", real(0.5)}, {"train", flag(true)}}, "seen");
+            file.nodes()[2]["inputs"][0]["name"] = "input";
+            file.insert(3, "tanh_.default", "seen", Json::object(), "a");
+            file.insert(4, "add.Tensor", "relu", {{"other", tensor("a")}}, "b");
+            file.argument("max_pool2d", "self", tensor("b"));
+        });
+    }
+
+    TEST_CASE("ParametersInAnotherOrderOrWithoutALayerKeepTheGraph") {
+        check_kept("group_resnet", "'one.norm1.weight' lies in the file where 'one.norm2.weight' would",
+                   [](ExportedFile& file) {
+                       std::vector<Json*> norms;
+                       for (Json& node : file.nodes())
+                           if (node["target"] == "torch.ops.aten.group_norm.default") norms.push_back(&node);
+                       for (const std::size_t argument : {2U, 3U})
+                           std::swap((*norms[1])["inputs"][argument], (*norms[2])["inputs"][argument]);
+                   });
+        check_argument_kept("cnn", "conv2d", "bias", kNone, "'conv1.bias' is of no layer");
+    }
+
+    TEST_CASE("ListThatDoesNotFitTheDataKeepsTheGraph") {
+        ModelSpec other = image_spec();
+        other.num_classes = 5;
+        CHECK(kept(golden_bytes("cnn.pt2"), other)
+                  .starts_with("as layers it does not fit: layer 6 (linear) is the last one and gives 4"));
+        const std::string bytes = golden_bytes("cnn.pt2");
+        const exported::Program program = program_in(bytes);
+        CHECK_THROWS_WITH_AS(layers_of_graph(program, {12, 12}), doctest::Contains("lack sizes of 1"), NoLayer);
+    }
+}
