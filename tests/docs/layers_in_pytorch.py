@@ -170,12 +170,12 @@ def text(folder):
     return Data(f"format: text, train: {folder / 'play.txt'}, sequence: {WINDOW}", windows(tokens[:80]), windows(tokens[80:]))
 
 
-def named(model, norm="group", side=SIDE):
+def named(model, norm="group", side=SIDE, channels=1, classes=CLASSES):
     """As the page defines it, with the defaults of its keys, but without dropout. What is drawn for it does not depend on who came before."""
     torch.manual_seed(1)
     text = re.search(rf"^def {model}\(\):\n(?: .*\n)+", (ROOT / "docs/pytorch.md").read_text(), re.M).group()
-    names = {"torch": torch, "nn": nn, "OrderedDict": OrderedDict, "channels": 1, "height": side, "width": side, "values": side * side, "classes": CLASSES,
-             "about": {"model.hidden": "200"}}
+    names = {"torch": torch, "nn": nn, "OrderedDict": OrderedDict, "channels": channels, "height": side, "width": side, "values": channels * side * side,
+             "classes": classes, "about": {"model.hidden": "200"}}
     if model.startswith("char_"):
         keys = {"dim": "8", "units": "256", "lstm_layers": "2"} if model == "char_lstm" else {"width": "64", "heads": "4", "blocks": "2"}
         names |= {"classes": VOCABULARY, "height": 1, "width": 1, "channels": WINDOW,
