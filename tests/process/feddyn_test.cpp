@@ -11,7 +11,7 @@ namespace {
 
 const Options kFedDyn{"strategy={name: feddyn, alpha: 0.1}", "training.cohort=5"};
 
-Options plus(const Options& more) { return kFedDyn + more; }
+Options by_feddyn(const Options& more) { return kFedDyn + more; }
 
 /// h = the mean of g_k over all 13 clients, and the server keeps -h / alpha; the number of clients that keep something.
 std::size_t server_knows_the_mean_of_what_clients_keep(const std::filesystem::path& run, std::int64_t round) {
@@ -24,13 +24,13 @@ TEST_SUITE("FedDyn") {
     TEST_CASE("SameBitsForAnyNumberOfWorkersAfterKillsAndAResumeAndReplayed") {
         for (const char* engine : {"training.engine=direct", "training.engine=libtorch"}) {
             CAPTURE(engine);
-            Finished run(set(plus({engine, "workers=3"})));
+            Finished run(set(by_feddyn({engine, "workers=3"})));
             const std::string of_three = run.manifest()["model_sha256"];
             for (const char* workers : {"workers=0", "workers=1", "workers=2"})
-                CHECK_MESSAGE(sha_with(plus({engine, workers, "rounds=3"})) == of_three, workers);
-            CHECK(sha_with(plus({engine, "rounds=3", "workers=2", "faults=[{kind: kill, rate: 0.2}]",
-                                 "failures={policy: retry, attempts: 9}"})) == of_three);
-            const std::string of_five = sha_with(plus({engine, "workers=0", "rounds=5"}));
+                CHECK_MESSAGE(sha_with(by_feddyn({engine, workers, "rounds=3"})) == of_three, workers);
+            CHECK(sha_with(by_feddyn({engine, "rounds=3", "workers=2", "faults=[{kind: kill, rate: 0.2}]",
+                                      "failures={policy: retry, attempts: 9}"})) == of_three);
+            const std::string of_five = sha_with(by_feddyn({engine, "workers=0", "rounds=5"}));
             REQUIRE_MESSAGE(run.resume(set({"rounds=5", "workers=1"})) == "exited with status 0", run.output());
             CHECK(run.manifest()["model_sha256"] == of_five);
             const auto rows = read_csv(run.out() / "clients.csv");
@@ -44,8 +44,8 @@ TEST_SUITE("FedDyn") {
     TEST_CASE("ServerKnowsTheMeanOfWhatClientsKeepWhateverGoesWrong") {
         const std::string faults =
             "faults=[{kind: drop, rate: 0.2}, {kind: kill, round: 2, rate: 0.3}, {kind: nan, round: 3, rate: 0.3}]";
-        FedhiveRun run(small_config(), set(plus({"rounds=4", "checkpoint.every=1", "checkpoint.keep=10", faults,
-                                                 "failures={policy: drop}", "workers=2", "client_state=file"})));
+        FedhiveRun run(small_config(), set(by_feddyn({"rounds=4", "checkpoint.every=1", "checkpoint.keep=10", faults,
+                                                      "failures={policy: drop}", "workers=2", "client_state=file"})));
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
         std::size_t keepers = 0;
         for (std::int64_t round = 1; round <= 4; ++round) {
@@ -54,7 +54,8 @@ TEST_SUITE("FedDyn") {
             CHECK(now >= keepers);
             keepers = now;
         }
-        FedhiveRun quorum(small_config(), set(plus({"mode={name: synchronous, quorum: 3}", "rounds=4", "checkpoint.every=1"})));
+        FedhiveRun quorum(small_config(),
+                          set(by_feddyn({"mode={name: synchronous, quorum: 3}", "rounds=4", "checkpoint.every=1"})));
         REQUIRE_MESSAGE(quorum.end() == "exited with status 0", quorum.output());
         server_knows_the_mean_of_what_clients_keep(quorum.out(), 4);
     }
@@ -71,7 +72,7 @@ TEST_SUITE("FedDyn") {
 
     TEST_CASE("WhatItDoesNotGoWithIsRefused") {
         const auto refused = [](const Options& more, const std::string& text) {
-            FedhiveRun run(small_config(), set(plus(more)));
+            FedhiveRun run(small_config(), set(by_feddyn(more)));
             CHECK(run.end() == "exited with status 2");
             CHECK_MESSAGE(run.output().find(text) != std::string::npos, run.output());
             CHECK_FALSE(std::filesystem::exists(run.out()));
@@ -85,6 +86,6 @@ TEST_SUITE("FedDyn") {
                 "strategy.aggregator: strategy 'feddyn' keeps the mean of what its clients keep; allowed: mean");
         refused({"mode={name: async}"}, "mode.name: strategy 'feddyn' does not run in mode 'async'; allowed: synchronous");
         refused({"upload=[{name: clip}]"}, "upload: strategy 'feddyn' keeps what follows from its update as it is");
-        CHECK_FALSE(sha_with(plus({"training.optimizer={name: adam}", "rounds=1"})).empty());
+        CHECK_FALSE(sha_with(by_feddyn({"training.optimizer={name: adam}", "rounds=1"})).empty());
     }
 }
