@@ -217,7 +217,7 @@ TEST_SUITE("FleetFailures") {
     TEST_CASE("HangingClientIsNamedAfterItsDeadlineAndItsWorkerIsKilled") {
         const std::int64_t start = now_ns();
         {
-            ToyRun run(2, 1, 1.0, "hang", "3");
+            ToyRun run(2, 1, 1.5, "hang", "3");
             std::atomic<bool> over{false};
             int in_a_row = 0;  // looks at which one of two workers was busy
             std::thread looking([&] {
@@ -287,7 +287,7 @@ TEST_SUITE("FleetFailures") {
                     CAPTURE(workers);
                     CAPTURE(per_slot);
                     CAPTURE(kind);
-                    ToyRun run(workers, per_slot, 1.0, "", "", with_policy("drop", {fault(kind, 6), fault("throw", 5)}));
+                    ToyRun run(workers, per_slot, 1.5, "", "", with_policy("drop", {fault(kind, 6), fault("throw", 5)}));
                     std::vector<Told> told;
                     listen(run, told);
                     const Arrivals arrived = run.round(everybody());
