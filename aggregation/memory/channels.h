@@ -4,7 +4,7 @@
 //
 //   a global region   [ model  | control | … ]     what goes down lies behind the model, in the list's order
 //   a slot            [ update | control | … ]     what comes up lies in the same places: a change of what went down
-//   kept of a slot    [ residual | … ]             what neither goes down nor comes up
+//   kept of a slot    [ residual | local | … ]     what neither goes down nor comes up
 //
 // The model is no entry: it is always there, in front. An empty list is the model alone, and costs nothing.
 #pragma once
@@ -22,11 +22,12 @@ namespace fedhive::aggregation {
 inline constexpr std::string_view kModel = "model";
 inline constexpr std::string_view kControl = "control";
 inline constexpr std::string_view kResidual = "residual";
+inline constexpr std::string_view kLocal = "local";
 
 /// What a client keeps when its update is accepted: nothing of the channel, what it kept and this, or this.
 enum class Commit : std::uint32_t { Nothing, Add, Set };
 
-/// A channel as whoever needs it says it; it is as long as the trainable part of the model.
+/// A channel as whoever needs it says it; but for `local`, it is as long as the trainable part of the model.
 struct ChannelSpec {
     std::string_view name;
     bool down = false;

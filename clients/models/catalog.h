@@ -27,6 +27,7 @@ struct ModelSpec {
     exported::FileHandle exported;  // in place of layers: a graph of torch.export; whoever made the handle keeps its file
     TargetShape target{};
     NamePatterns frozen{};   // parameters that nobody trains
+    NamePatterns local{};    // parameters and buffers of which every client has its own
     bool as_layers = false;  // of a graph: it is run as the layers that it is made of (kept_as_graph() is empty)
 
     /// Run operation by operation, by LibTorch.

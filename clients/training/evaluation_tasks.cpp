@@ -33,17 +33,20 @@ void TaskRunner::evaluate_clients(const Task& task, bool personalized) {
     Evaluation& evaluation = trainer_.evaluation();
     LocalStep local(trainer_.step(), plan_.clip_norm);
     SupervisedStep step(local, self_, stopping_, own_process_);
-    if (!personalized) evaluation.begin(global);
+    if (!personalized && local_part_.empty()) evaluation.begin(global);
     for (EvaluatedClient& client : all.subspan(task.first, task.count)) {
         require(client.client_id < dataset_.map().num_clients, "evaluated client");
+        const aggregation::ConstParamSpan start = start_of(client.client_id, global);
+        if (!personalized && !local_part_.empty()) evaluation.begin(start);
         if (personalized) {
             figures_.reserve(1);
             const RowClient row{client.client_id, dataset_.shard(client.client_id), &figures_[0]};
             ClientResult of_nobody;
-            enqueue_clients(step, one_epoch(plan_.training), task.objective, task.round, {&row, 1}, global, {&of_nobody, 1});
+            enqueue_clients(step, one_epoch(plan_.training), task.objective, task.round, {&row, 1}, start, {&of_nobody, 1});
             evaluation.begin(step.parameters());
         }
         client.result = evaluate_held_out(evaluation, client.client_id);
+        states_.let_go(client.client_id);
         self_.heartbeat_ns.store(now_ns(), std::memory_order_relaxed);
     }
 }

@@ -43,6 +43,7 @@ TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const ag
       states_(plan.states_descriptor >= 0
                   ? aggregation::ClientStates::open(plan.states_descriptor, dataset.map().num_clients, plan.state_floats)
                   : aggregation::ClientStates()),
+      local_part_(plan.model),
       upload_(plan.upload.size > 0 ? UploadChain(plan.upload, model_layout(plan.model)) : UploadChain()),
       local_step_(trainer.step(), plan.clip_norm),
       correction_(plan.channels.find(aggregation::kControl) != nullptr

@@ -6,6 +6,7 @@
 #include "aggregation/memory/client_states.h"
 #include "aggregation/memory/pinned_array.h"
 #include "clients/data/shared_dataset.h"
+#include "clients/models/local_part.h"
 #include "clients/protocol/control_block.h"
 #include "clients/protocol/round_barrier.h"
 #include "clients/training/local_batches.h"
@@ -77,9 +78,10 @@ private:
     void train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count);
     void seat(const Task& task, std::uint64_t first, std::uint64_t count);
     std::uint64_t first_wanted(const Task& task) const;
-    void train_rows(TaskCell& cell, SupervisedStep& step, const LocalTraining& training);
-    void train_whole(const Task& task, WholeClients& whole, const LocalTraining& training);
-    void leave(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training);
+    void train_rows(TaskCell& cell, SupervisedStep& step, const LocalTraining& training, aggregation::ConstParamSpan start);
+    void train_whole(const Task& task, WholeClients& whole, const LocalTraining& training, aggregation::ConstParamSpan start);
+    void leave(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training,
+               aggregation::ConstParamSpan start);
     void accept_rows(TaskCell& cell, double update_s);
     void accept_all(TaskCell& cell);
     SupervisedStep& step_at_once();
@@ -99,6 +101,9 @@ private:
     Span model_of(Span region) const {
         return plan_.channels.of(region, aggregation::kModel);
     }
+    aggregation::ConstParamSpan start_of(std::uint32_t client_id, aggregation::ConstParamSpan global);
+    void keep_local_part(const Task& task, std::uint64_t member, aggregation::ParamSpan local,
+                         aggregation::ConstParamSpan start);
     Residual residual_of(const Task& task, std::uint32_t client_id) const;
     void write_control_change(const Task& task, const LocalTraining& training, std::uint32_t client_id, std::uint64_t steps);
     float client_rate(const Task& task) const;
@@ -121,6 +126,8 @@ private:
     WorkerCell& self_;
     Supervision supervision_;
     aggregation::ClientStates states_;
+    LocalPart local_part_;
+    aggregation::ParamBuffer start_;  // [P], of a client with a part of its own, once one has
     UploadChain upload_;
     LocalStep local_step_;
     GradientCorrection* correction_;  // where control variates travel

@@ -41,8 +41,10 @@ void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_
     const bool anybody = !rows_.clients.empty();
     if (anybody) blame(cell, first_wanted(task));
     SupervisedStep& step = anybody && whole == nullptr && count > 1 ? step_at_once() : step_;
-    if (anybody && whole != nullptr) train_whole(task, *whole, training);
-    if (anybody && whole == nullptr) train_rows(cell, step, training);
+    const aggregation::ConstParamSpan global = model_of(aggregation::ConstParamSpan(arena_.global(task.global_index)));
+    const aggregation::ConstParamSpan start = anybody ? start_of(rows_.clients.front().client_id, global) : global;
+    if (anybody && whole != nullptr) train_whole(task, *whole, training, start);
+    if (anybody && whole == nullptr) train_rows(cell, step, training, start);
 
     const std::int64_t trained_ns = now_ns();
     for (std::uint64_t place = first; place < first + count; ++place) {
@@ -55,7 +57,7 @@ void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_
         const std::size_t row = rows_.row_of(place);
         const aggregation::ParamSpan local = whole != nullptr ? whole->parameters_of(row) : step.parameters_of(row);
         if (whole != nullptr && member.fault.at_update == 0) supervision_.fire(member.fault, local);
-        leave(task, place, local, training);
+        leave(task, place, local, training, start);
         block_.results()[task.first + place] = rows_.results[row];
     }
     if (anybody && !on_device()) accept_rows(cell, seconds_between(trained_ns, now_ns()));
@@ -107,38 +109,55 @@ std::uint64_t TaskRunner::first_wanted(const Task& task) const {
     return first;
 }
 
-void TaskRunner::train_rows(TaskCell& cell, SupervisedStep& step, const LocalTraining& training) {
+/// The global model, with what the client keeps of it in its places. Who keeps a part trains alone.
+aggregation::ConstParamSpan TaskRunner::start_of(std::uint32_t client_id, aggregation::ConstParamSpan global) {
+    return local_part_.empty() ? global : local_part_.start(global, states_.of(client_id), start_);
+}
+
+void TaskRunner::train_rows(TaskCell& cell, SupervisedStep& step, const LocalTraining& training,
+                            aggregation::ConstParamSpan start) {
     const Task task = cell.task;
-    const aggregation::ConstParamSpan region = arena_.global(task.global_index);
     if (correction_ != nullptr) {
+        const aggregation::ConstParamSpan region = arena_.global(task.global_index);
         const std::uint32_t client_id = rows_.clients.front().client_id;
         correction_->set(region, states_.clients() > 0 ? states_.of(client_id) : aggregation::ConstParamSpan());
     }
     step.expect(rows_.faults, rows_.row_of(first_wanted(task)), [&](std::size_t row) { blame(cell, rows_.places[row]); });
-    enqueue_clients(step, training, task.objective, task.round, rows_.clients, model_of(region), rows_.results);
+    enqueue_clients(step, training, task.objective, task.round, rows_.clients, start, rows_.results);
 }
 
 /// Enqueued as one launch. What goes wrong on purpose goes wrong behind it: a worker dies in the middle of it, a NaN is one of its results.
-void TaskRunner::train_whole(const Task& task, WholeClients& whole, const LocalTraining& training) {
+void TaskRunner::train_whole(const Task& task, WholeClients& whole, const LocalTraining& training,
+                             aggregation::ConstParamSpan start) {
     supervision_.beat();
     supervision_.throw_if_stopping();
-    whole.train(training, task.objective, task.round, rows_.clients,
-                model_of(aggregation::ConstParamSpan(arena_.global(task.global_index))), rows_.results);
+    whole.train(training, task.objective, task.round, rows_.clients, start, rows_.results);
 }
 
 /// The one place where a client's update leaves for the server: by the upload chain, then into the slot or into the sum that it holds.
-void TaskRunner::leave(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training) {
+void TaskRunner::leave(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training,
+                       aggregation::ConstParamSpan start) {
     const std::uint64_t member = task.first + place;
     const std::uint32_t client_id = block_.members()[member].client_id;
-    const aggregation::ConstParamSpan global = model_of(aggregation::ConstParamSpan(arena_.global(task.global_index)));
     const aggregation::ParamSpan slot = model_of(arena_.slot(task.slot));
-    upload_.apply(local, global, training.seed, task.round, client_id, residual_of(task, client_id));
+    if (!local_part_.empty()) keep_local_part(task, member, local, start);
+    upload_.apply(local, start, training.seed, task.round, client_id, residual_of(task, client_id));
+    if (!upload_.empty()) local_part_.hide(local, start);  // noise lies on every value
     if (task.count > 1)
-        slot_sum_.add_update(local, global, block_.members()[member].weight, figures_[place].update);
+        slot_sum_.add_update(local, start, block_.members()[member].weight, figures_[place].update);
     else
-        aggregation::write_update(slot, local, global, figures_[place].update);
+        aggregation::write_update(slot, local, start, figures_[place].update);
     if (task.payload == Payload::Model) aggregation::copy(slot, local);
     if (correction_ != nullptr) write_control_change(task, training, client_id, rows_.results.front().steps);
+}
+
+/// Beside the slot, which the client has for itself; what leaves for the server holds nothing of it.
+void TaskRunner::keep_local_part(const Task& task, std::uint64_t member, aggregation::ParamSpan local,
+                                 aggregation::ConstParamSpan start) {
+    const aggregation::ParamSpan kept = plan_.channels.of(arena_.kept(task.slot), aggregation::kLocal);
+    local_part_.take(kept, local);
+    if (!aggregation::all_finite(kept)) throw not_finite("the part that stays with the client", member);
+    local_part_.hide(local, start);
 }
 
 /// Where an upload chain keeps one, the client has the slot for itself.

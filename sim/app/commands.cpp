@@ -241,6 +241,10 @@ int evaluate_command(const std::filesystem::path& run_folder, bool json) {
         throw ConfigError(fmt::format("{}: is not the folder of a run (it has no config.yaml){}", run_folder.string(),
                                       std::filesystem::exists(run_folder) ? "" : nearest_folder(run_folder)));
     const LoadedConfig loaded = load_config(run_folder / "config.yaml", {"workers=auto"});
+    if (loaded.run.model.has_local_part())
+        throw loaded.source->error("model.local",
+                                   "there is no model to evaluate but the clients', which are in checkpoints and not in "
+                                   "model.safetensors; fairness.csv has what they came to");
     FirstModel found;
     const Experiment run = Experiment::to_evaluate(loaded, [&](const Experiment& begun) {
         found = parted(begun.model, read_model(run_folder / "model.safetensors", clients::whole_layout(begun.model),

@@ -140,7 +140,10 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     const std::uint32_t id = recorded.client_id;
     const auto round = static_cast<std::uint32_t>(recorded.sent_round - 1);
     const clients::LocalTraining training = run.worker_plan.training.of_repeat(recorded.repeat);
-    const aggregation::ConstParamSpan global = run.server.model();
+    aggregation::ParamBuffer room;
+    const aggregation::ConstParamSpan global = run.local_part.empty()
+                                                   ? aggregation::ConstParamSpan(run.server.model())
+                                                   : run.local_part.start(run.server.model(), run.client_states.of(id), room);
     std::vector<clients::RowClient> rows = rows_with(run, cohort, id);
     const auto its = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.client_id == id; });
     const auto row = static_cast<std::size_t>(its - rows.begin());
@@ -158,9 +161,11 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     clients::enqueue_clients(step, training, run.strategy.objective_in(round), round, rows, global, results);
     const aggregation::ParamSpan trained = step.parameters_of(row);
     const bool keeps = run.channels.find(aggregation::kResidual) != nullptr;
+    run.local_part.hide(trained, global);
     clients::UploadChain(run.worker_plan.upload, run.layout)
         .apply(trained, global, training.seed, round, id,
                {keeps ? run.client_states.of(id) : aggregation::ConstParamSpan(), {}});
+    run.local_part.hide(trained, global);
     aggregation::write_update(trained, trained, global, figures[row].update);
     aggregation::synchronize(global.space);
     clients::finish(results[row], figures[row]);

@@ -60,6 +60,9 @@ struct ModelConfig {
     std::string graph = "auto";         // of a file: auto | keep
     std::filesystem::path init;         // safetensors file with the first global model; empty: drawn from the seed
     std::vector<std::string> frozen{};  // patterns of parameters that nobody trains
+    std::vector<std::string> local{};   // patterns of parameters and buffers that stay with each client
+
+    bool has_local_part() const { return !local.empty(); }
 };
 
 struct LrScheduleConfig {
@@ -205,8 +208,8 @@ struct RunConfig {
     /// Clients keep what their upload chain takes off an update for the next one.
     bool keeps_residual() const;
 
-    /// Clients keep something from round to round, by the strategy or the upload chain.
-    bool keeps_client_state() const { return strategy.client_state() || keeps_residual(); }
+    /// Clients keep something from round to round: by the strategy, the upload chain, or a part of the model.
+    bool keeps_client_state() const { return strategy.client_state() || keeps_residual() || model.has_local_part(); }
 
     /// Clients asked to train in a round.
     std::int64_t cohort_size() const;

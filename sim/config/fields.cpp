@@ -121,6 +121,9 @@ void describe_model(Visitor& visitor, ModelConfig& model) {
     visitor.field({.name = "frozen", .target = &model.frozen, .default_note = "–",
                    .doc = "Parameters that nobody trains, by patterns of their names as a shell has them: `[\"conv*\", fc1.weight]`; they keep the values of "
                           "init, of file, or those drawn. They live once, neither travel nor take slots. Trained by LibTorch. docs/models.md."});
+    visitor.field({.name = "local", .target = &model.local, .default_note = "–",
+                   .doc = "Parameters and buffers of which every client has its own, by patterns likewise: `[\"fc*\"]` (FedPer), `[\"bn*\"]` (FedBN). They are trained "
+                          "with the rest, and never leave the client; what is left is averaged. Mode synchronous; evaluated on clients. docs/models.md."});
     visitor.end();
 }
 

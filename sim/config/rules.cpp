@@ -5,6 +5,7 @@
 #include "clients/data/partition.h"
 #include "clients/tasks/learning_task.h"
 #include "sim/config/fields.h"
+#include "sim/config/local_part_rules.h"
 #include "sim/config/mistakes.h"
 #include "sim/config/upload_rules.h"
 #include "sim/modes/mode_spec.h"
@@ -303,6 +304,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     collect([&] { check_holdout(run, source); });
     collect([&] { check_evaluation(run, source); });
     collect([&] { check_upload(run, who_keeps_state(run, strategy), source); });
+    collect([&] { check_local_part(run, who_keeps_state(run, strategy), source); });
     collect([&] { check_failures(run, source); });
     if (!mistakes.none()) throw ConfigError(mistakes.text());
 }

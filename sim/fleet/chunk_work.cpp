@@ -46,6 +46,18 @@ ChunkWork::Part ChunkWork::part_of(std::uint64_t total, std::uint64_t size) cons
     return {ranks.begin_of(chunks) * size, std::min(total, ranks.end_of(chunks) * size), size};
 }
 
+/// Likewise; where clients keep something, which may be a part of their models, those that this rank trains.
+ChunkWork::Part ChunkWork::clients_part(const clients::DatasetMap& data, std::uint64_t size) const {
+    const std::vector<std::uint32_t>& clients = options_.evaluated_clients;
+    if (!options_.by_client) return part_of(clients.size(), size);
+    const Ranks& ranks = *options_.ranks;
+    const auto first_of = [&](std::uint32_t rank) {
+        const auto is_before = [&](std::uint32_t client) { return ranks.owner_of(client, data.num_clients) < rank; };
+        return static_cast<std::uint64_t>(std::partition_point(clients.begin(), clients.end(), is_before) - clients.begin());
+    };
+    return {first_of(ranks.rank()), first_of(ranks.rank() + 1), size};
+}
+
 /// Puts a task a chunk on the board, waits for all of them and says how many there were.
 std::size_t ChunkWork::run(const Task& task, const Part& part) {
     const std::vector<std::size_t> cells = chunks_.put(task, part.first, part.end, part.size);
@@ -103,13 +115,14 @@ std::vector<clients::EvaluationResult> ChunkWork::evaluate_clients(const ServerS
     task.global_index = server.global_index;
     task.deadline_s = deadlines_.of_chunk();
     place_clients();
-    const Part part = part_of(options_.evaluated_clients.size(), clients_per_chunk(options_, data));
+    const Part part = clients_part(data, clients_per_chunk(options_, data));
     const std::size_t num_chunks = run(task, part);
     learn(num_chunks);
     return of_all_ranks(results_of_clients(part), reports_.patience_with_chunks(num_chunks + 1));
 }
 
 std::vector<clients::EvaluationResult> ChunkWork::evaluate_personalized(const ServerState& server,
+                                                                        const clients::DatasetMap& data,
                                                                         const clients::Objective& objective, double deadline_s,
                                                                         std::uint64_t most_steps) {
     const std::uint64_t size = personalized_per_chunk(options_);
@@ -120,7 +133,7 @@ std::vector<clients::EvaluationResult> ChunkWork::evaluate_personalized(const Se
     task.objective = objective;
     task.deadline_s = deadline_s * static_cast<double>(size);
     place_clients();
-    const Part part = part_of(options_.evaluated_clients.size(), size);
+    const Part part = clients_part(data, size);
     const std::size_t num_chunks = run(task, part);
     return of_all_ranks(results_of_clients(part), reports_.patience(num_chunks + 1, (num_chunks + 1) * size * most_steps));
 }

@@ -45,8 +45,9 @@ public:
     /// `objective`, of the model that a local epoch of at most so many steps makes of it, for which a client has `deadline_s`. Throws as
     /// Fleet::evaluate.
     std::vector<clients::EvaluationResult> evaluate_clients(const ServerState& server, const clients::DatasetMap& data);
-    std::vector<clients::EvaluationResult> evaluate_personalized(const ServerState& server, const clients::Objective& objective,
-                                                                 double deadline_s, std::uint64_t most_steps);
+    std::vector<clients::EvaluationResult> evaluate_personalized(const ServerState& server, const clients::DatasetMap& data,
+                                                                 const clients::Objective& objective, double deadline_s,
+                                                                 std::uint64_t most_steps);
 
     /// The rule, its ranges taken by the workers, where `bytes` of updates are worth it; else the rule itself. Good until the next call.
     aggregation::Aggregator& share(aggregation::Aggregator& rule, std::uint64_t bytes, std::int64_t round);
@@ -59,6 +60,7 @@ private:
         std::uint64_t size;  // of a chunk
     };
     Part part_of(std::uint64_t total, std::uint64_t size) const;
+    Part clients_part(const clients::DatasetMap& data, std::uint64_t size) const;
     std::size_t run(const clients::Task& task, const Part& part);
     void learn(std::size_t num_chunks);
     void place_clients();

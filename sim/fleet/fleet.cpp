@@ -169,7 +169,7 @@ std::vector<clients::EvaluationResult> Fleet::evaluate_personalized(const Server
     std::uint64_t steps = 1;
     for (const std::uint32_t client : options_.evaluated_clients)
         steps = std::max(steps, plan_.training.steps_of_epoch(workload_.num_examples(client)));
-    return chunk_work_.evaluate_personalized(server, objective, deadlines_.of_client(steps), steps);
+    return chunk_work_.evaluate_personalized(server, dataset_.map(), objective, deadlines_.of_client(steps), steps);
 }
 
 void Fleet::empty_round(std::size_t count) {

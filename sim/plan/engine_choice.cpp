@@ -44,7 +44,7 @@ std::string name_of(clients::Engine engine) { return clients::kEngineNames.at(st
 bool trains_in_blocks(const RunConfig& run, aggregation::MemorySpace space, clients::Engine engine) {
     return engine == clients::Engine::Direct && space == aggregation::MemorySpace::Cuda &&
            aggregation::optimizer_spec(run.training.optimizer.name).sgd_steps && !run.training.clip_norm &&
-           !run.strategy.client_state();
+           !run.strategy.client_state() && !run.model.has_local_part();
 }
 
 std::string direct_kernels(aggregation::MemorySpace space) {

@@ -80,7 +80,8 @@ double core_seconds(const Experiment& run) {
     const std::uint64_t chunk = std::min(num_test, static_cast<std::uint64_t>(run.config.evaluation.chunk_size));
     const double one_chunk = seconds_each([&] { trainer->evaluation().evaluate_range(global, run.dataset.test(), 0, chunk); });
     const auto rounds = static_cast<double>(run.config.rounds);
-    const double evaluations = std::ceil(rounds / static_cast<double>(run.config.evaluation.every));
+    const double evaluations =
+        run.local_part.empty() ? std::ceil(rounds / static_cast<double>(run.config.evaluation.every)) : 0.0;
     return kStart_s + rounds * steps_per_round(run) * one_step +
            evaluations * one_chunk * static_cast<double>(num_test) / static_cast<double>(chunk) +
            clients_evaluation_s(run, one_step, one_chunk / static_cast<double>(chunk));
@@ -91,7 +92,7 @@ RunEstimate make_real(LoadedConfig loaded) {
     const Experiment run = Experiment::to_inspect(loaded);
     const std::uint64_t workers = 1 + run.num_workers;  // with the coordinator, which holds LibTorch too
     const std::uint64_t kept =
-        run.config.client_state == "file" ? 0 : client_state_bytes(run.config, run.layout, run.dataset.map().num_clients);
+        run.config.client_state == "file" ? 0 : client_state_bytes(run.config, run.channels, run.dataset.map().num_clients);
     return {run.arena->geometry().total_bytes() + run.dataset.map().total_bytes() + kept + workers * host_bytes_of_worker(run),
             core_seconds(run)};
 }

@@ -70,7 +70,8 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       model(model_spec(loaded, {dataset.map().shape, dataset.map().num_classes, dataset.map().target}, model_file)),
       layout(lay_out(loaded, model, space, num_workers)),
       frozen(clients::frozen_layout(model)),
-      channels(channels_of(config, layout)),
+      local_part(model),
+      channels(channels_of(config, layout, local_part)),
       travels(what_travels(channels, layout)),
       cut(make_cut(loaded, model, layout)),
       engine(choose_engine(loaded, space, model, cut)),
@@ -82,7 +83,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       evaluated_clients(sim::evaluated_clients(loaded, dataset)),
       arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut, frozen.num_floats(), channels)),
       strategy(make_mode_strategy(config, *arena, layout, channels, dataset.map().num_clients)),
-      client_states(make_client_states(loaded, layout, dataset.map().num_clients, ranks, purpose.folder)),
+      client_states(make_client_states(loaded, channels, dataset.map().num_clients, ranks, purpose.folder)),
       server(*arena, mode.velocity_index, channels),
       worker_plan(plan_workers()) {
     // What is stored with the run names the device that was used, so that running it again asks for the same.
@@ -235,8 +236,10 @@ FleetOptions Experiment::fleet_options() const {
         };
     options.recorded_arrivals = recorded_arrivals;
     const std::uint64_t channel_bytes = layout.num_parameters() * sizeof(float);
-    options.model_bytes = layout.num_values() * sizeof(float) + channels.num_down() * channel_bytes;
-    options.update_bytes = clients::upload_size(worker_plan.upload, layout).bytes() + channels.num_up() * channel_bytes;
+    const std::uint64_t local_bytes = local_part.num_floats() * sizeof(float);  // goes neither way
+    options.model_bytes = layout.num_values() * sizeof(float) - local_bytes + channels.num_down() * channel_bytes;
+    options.update_bytes =
+        clients::upload_size(worker_plan.upload, layout).bytes() - local_bytes + channels.num_up() * channel_bytes;
     options.activation_bytes = cut.activation_floats * sizeof(float);
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     options.evaluated_clients = evaluated_clients;

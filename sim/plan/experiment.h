@@ -70,6 +70,7 @@ struct Experiment {
     clients::ModelSpec model;
     aggregation::Layout layout;      // of the model, without what is frozen
     aggregation::Layout frozen;      // of that
+    clients::LocalPart local_part;   // of the layout, where every client has its own
     aggregation::Channels channels;  // what travels beside the model, and what clients keep
     aggregation::Layout travels;     // of a region of the arena: the model, and the channels that travel behind it
     clients::Cut cut;                // mode split
@@ -81,7 +82,7 @@ struct Experiment {
     std::vector<std::uint32_t> evaluated_clients;  // on their held-out examples, ascending; empty: nobody is
     std::unique_ptr<aggregation::Arena> arena;
     Strategy strategy;
-    aggregation::ClientStates client_states;  // of strategies whose clients keep something
+    aggregation::ClientStates client_states;  // where clients keep something
     ServerState server;
     clients::WorkerPlan worker_plan;
 

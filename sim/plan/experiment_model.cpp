@@ -62,13 +62,16 @@ aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec
     return blame(loaded, model_key(loaded.run), [&] { return clients::model_layout(model); });
 }
 
-aggregation::Channels channels_of(const RunConfig& run, const aggregation::Layout& layout) {
+aggregation::Channels channels_of(const RunConfig& run, const aggregation::Layout& layout,
+                                  const clients::LocalPart& local_part) {
     aggregation::Channels channels;
     const auto add = [&](const std::vector<aggregation::ChannelSpec>& specs) {
         for (const aggregation::ChannelSpec& spec : specs) channels.add(spec, layout.num_trainable());
     };
     add(local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name).channels);
     for (const Chosen& step : run.upload) add(entry_of(clients::upload_catalog(), step.name, "step of an upload").channels);
+    if (!local_part.empty())
+        channels.add({.name = aggregation::kLocal, .commit = aggregation::Commit::Set}, local_part.num_floats());
     return channels;
 }
 
@@ -82,9 +85,9 @@ aggregation::Layout what_travels(const aggregation::Channels& channels, const ag
     return travels;
 }
 
-std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Layout& layout, std::uint64_t num_clients) {
-    if (!run.keeps_client_state()) return 0;
-    return clients_seen(run, num_clients) * aggregation::ClientStates::bytes_each(layout.num_trainable());
+std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Channels& channels, std::uint64_t num_clients) {
+    const aggregation::Channel* kept = channels.committed();
+    return kept == nullptr ? 0 : clients_seen(run, num_clients) * aggregation::ClientStates::bytes_each(kept->floats);
 }
 
 std::filesystem::path existing_folder(const std::filesystem::path& folder) {
@@ -105,6 +108,7 @@ struct KeepsState {
 };
 
 KeepsState who_keeps(const RunConfig& run) {
+    if (run.model.has_local_part()) return {"model.local", "model.local", "fewer patterns"};
     if (run.keeps_residual()) return {"upload", "'error_feedback'", "leave it out"};
     return {"strategy.name", fmt::format("strategy '{}'", run.strategy.name), "another strategy"};
 }
@@ -141,11 +145,11 @@ aggregation::ClientStates make_states_in(const std::filesystem::path& folder, co
 
 }  // namespace
 
-aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Layout& layout,
+aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Channels& channels,
                                              std::uint64_t num_clients, const Ranks& ranks,
                                              const std::filesystem::path& folder) {
-    if (!loaded.run.keeps_client_state()) return {};
-    const std::uint64_t floats = layout.num_trainable();
+    if (channels.committed() == nullptr) return {};
+    const std::uint64_t floats = channels.committed()->floats;
     if (loaded.run.client_state == "file" && !folder.empty())
         return make_states_in(existing_folder(folder), loaded, floats, num_clients);
     const std::uint64_t each = aggregation::ClientStates::bytes_each(floats), seen = clients_seen(loaded.run, num_clients);

@@ -8,6 +8,7 @@
 #include "clients/data/shared_dataset.h"
 #include "clients/models/catalog.h"
 #include "clients/models/cut.h"
+#include "clients/models/local_part.h"
 #include "sim/config/config.h"
 #include "sim/ranks/ranks.h"
 #include "sim/round/mode.h"
@@ -24,14 +25,16 @@ namespace fedhive::sim {
 aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec& model, aggregation::MemorySpace space,
                             std::uint32_t num_workers);
 
-/// What travels beside the model and what clients keep, as the parts of the strategy and the steps of the upload chain say.
-aggregation::Channels channels_of(const RunConfig& run, const aggregation::Layout& layout);
+/// What travels beside the model and what clients keep, as the parts of the strategy and the steps of the upload chain say, and the model's part
+/// that is each client's own.
+aggregation::Channels channels_of(const RunConfig& run, const aggregation::Layout& layout,
+                                  const clients::LocalPart& local_part);
 
 /// The model's layout, and behind it that of each channel that travels, one value for each parameter: "control.<name>".
 aggregation::Layout what_travels(const aggregation::Channels& channels, const aggregation::Layout& layout);
 
 /// Of what clients keep, once all are seen that can be; 0: nothing.
-std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Layout& layout, std::uint64_t num_clients);
+std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Channels& channels, std::uint64_t num_clients);
 
 /// The folder itself, or the nearest one above it that is there: on whose disk a run in `folder` keeps what its clients do. Empty for an empty one.
 std::filesystem::path existing_folder(const std::filesystem::path& folder);
@@ -39,7 +42,7 @@ std::filesystem::path existing_folder(const std::filesystem::path& folder);
 /// For what clients keep; for nothing where they keep nothing. Where the config wants a file and `folder`, the run's, is known, on its disk. Throws
 /// ConfigError where all that the run may come to does not fit; in memory, with several ranks, it has to fit twice: where such a run is taken up
 /// again, its checkpoint lies beside it.
-aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Layout& layout,
+aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Channels& channels,
                                              std::uint64_t num_clients, const Ranks& ranks,
                                              const std::filesystem::path& folder);
 

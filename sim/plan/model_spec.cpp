@@ -2,6 +2,7 @@
 
 #include "clients/exported/rehearsal.h"
 #include "clients/exported/roles.h"
+#include "clients/models/local_part.h"
 #include "clients/models/model_plan.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/training/engine.h"
@@ -92,6 +93,20 @@ std::string near_to(const std::string& typed, const std::vector<std::string>& na
     return nearest.empty() ? "" : fmt::format("did you mean '{}'? ", nearest);
 }
 
+/// The patterns of a key, each of which is like one of the names at least. Throws ConfigError for one that is not; `of`: what the names are of.
+clients::NamePatterns patterns_of(const LoadedConfig& loaded, const std::string& key, const std::vector<std::string>& patterns,
+                                  const std::vector<std::string>& names, const char* of) {
+    const auto matched = [&](const clients::NamePatterns& one) {
+        return std::ranges::count_if(names, [&](const std::string& name) { return one.match(name); });
+    };
+    for (std::size_t i = 0; i < patterns.size(); ++i)
+        if (blame(loaded, key, [&] { return matched(clients::NamePatterns::of({patterns[i]})); }) == 0)
+            throw loaded.source->error(fmt::format("{}[{}]", key, i),
+                                       fmt::format("'{}' is like the name of no {}; {}the model has: {}", patterns[i], of,
+                                                   near_to(patterns[i], names), listed(names)));
+    return blame(loaded, key, [&] { return clients::NamePatterns::of(patterns); });
+}
+
 /// Puts model.frozen into the spec. Throws ConfigError for a pattern that no parameter's name is like, and where nothing is left to train.
 void freeze(const LoadedConfig& loaded, clients::ModelSpec& spec) {
     const std::vector<std::string>& patterns = loaded.run.model.frozen;
@@ -100,17 +115,22 @@ void freeze(const LoadedConfig& loaded, clients::ModelSpec& spec) {
     const aggregation::Layout whole = clients::whole_layout(spec);
     for (const aggregation::LayoutEntry& entry : whole.entries())
         if (entry.kind == aggregation::TensorKind::Parameter) names.push_back(entry.name);
-    const auto matched = [&](const clients::NamePatterns& one) {
-        return std::ranges::count_if(names, [&](const std::string& name) { return one.match(name); });
-    };
-    for (std::size_t i = 0; i < patterns.size(); ++i)
-        if (blame(loaded, "model.frozen", [&] { return matched(clients::NamePatterns::of({patterns[i]})); }) == 0)
-            throw loaded.source->error(fmt::format("model.frozen[{}]", i),
-                                       fmt::format("'{}' is like the name of no parameter; {}the model has: {}", patterns[i],
-                                                   near_to(patterns[i], names), listed(names)));
-    spec.frozen = blame(loaded, "model.frozen", [&] { return clients::NamePatterns::of(patterns); });
+    spec.frozen = patterns_of(loaded, "model.frozen", patterns, names, "parameter");
     if (clients::model_layout(spec).num_parameters() == 0)
         throw loaded.source->error("model.frozen", fmt::format("leaves nothing to train of: {}", listed(names)));
+}
+
+/// Puts model.local into the spec, of what is not frozen. Throws ConfigError for a pattern that no tensor's name is like, and where nothing is left
+/// that clients have in common.
+void keep_local(const LoadedConfig& loaded, clients::ModelSpec& spec) {
+    const std::vector<std::string>& patterns = loaded.run.model.local;
+    if (patterns.empty()) return;
+    std::vector<std::string> names;
+    const aggregation::Layout layout = clients::model_layout(spec);
+    for (const aggregation::LayoutEntry& entry : layout.entries()) names.push_back(entry.name);
+    spec.local = patterns_of(loaded, "model.local", patterns, names, "tensor that is trained or moves");
+    if (clients::LocalPart(spec).num_parameters() == layout.num_parameters())
+        throw loaded.source->error("model.local", fmt::format("leaves no parameters that clients share of: {}", listed(names)));
 }
 
 constexpr const char* kKeeps = "model.graph is keep";
@@ -141,6 +161,7 @@ clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataSha
         check_layers_wanted(loaded, kept);
         of_file([&] { clients::libtorch_engine().rehearse(program, data, this_machine().available_memory / 2); });
     }
+    keep_local(loaded, spec);
     if (program.has_moved()) check_buffers(loaded, "model.file keeps buffers that training moves, such as running statistics");
     return spec;
 }
@@ -248,6 +269,7 @@ clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataSha
         check_buffers(loaded,
                       fmt::format("layer {} ({}) of the model keeps running statistics", layer->number, layer->kind->name));
     freeze(loaded, spec);
+    keep_local(loaded, spec);
     return spec;
 }
 

@@ -5,6 +5,7 @@
 #include "clients/training/libtorch_info.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/engine_choice.h"
+#include "sim/round/fairness.h"
 #include "sim/run/model_metadata.h"
 #include "sim/run/run_plan.h"
 #include "sim/state/model_file.h"
@@ -131,6 +132,7 @@ void Reporter::report(const RoundRecord& round, const Arrivals& arrived, const S
         progress.test = round.test;
         progress.test_round = round.round;
     }
+    if (round.on_clients) clients_mean_ = fairness_of(round.on_clients->global).mean;
     progress.failures = fleet_->failure_counts();
     if (folder_ == nullptr) return;
     folder_->add_round(round, arrived, server);
@@ -156,7 +158,9 @@ void Reporter::finish() {
     const std::optional<Metrics>& test = past_.progress.test;
     const std::string title = clients::learning_task(run_.config.task).main_metric().title;
     const std::string quality = test ? fmt::format("test {} {:.4f}, ", title, test->main()) : "";
-    console_.say(fmt::format("\n{}{} server steps in {:.1f} s", quality, run_.server.version, progress().wall_s), Tone::Good);
+    const std::string on_clients = clients_mean_ ? fmt::format("clients' mean {} {:.4f}, ", title, *clients_mean_) : "";
+    console_.say(fmt::format("\n{}{}{} server steps in {:.1f} s", quality, on_clients, run_.server.version, progress().wall_s),
+                 Tone::Good);
     console_.say(fmt::format("model_sha256 {}\nresults in {}", model_sha256(run_.layout, model), folder_->path().string()));
 }
 
@@ -241,6 +245,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["num_parameters"] = run_.layout.num_values();
     if (run_.model.exported.given()) manifest["model_form"] = run_.model.is_graph() ? "graph" : "layers";
     if (!run_.frozen.entries().empty()) manifest["num_frozen"] = run_.frozen.num_values();
+    if (!run_.local_part.empty()) manifest["num_local"] = run_.local_part.num_floats();
     manifest["layout_fingerprint"] = fmt::format("{:016x}", run_.layout.fingerprint());
     manifest["data_fingerprint"] = fmt::format("{:016x}", run_.data_fingerprint);
     manifest["partition_fingerprint"] = fmt::format("{:016x}", run_.partition_fingerprint);

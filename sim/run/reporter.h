@@ -66,6 +66,7 @@ private:
     RunFolder* folder_;
     Console console_;
     Past past_;
+    std::optional<double> clients_mean_;  // of the last evaluation on clients, by the task's main metric
     std::int64_t start_ns_;
     const Fleet* fleet_ = nullptr;  // while rounds run
     std::size_t failures_shown_ = 0;

@@ -11,6 +11,7 @@ namespace fedhive::sim {
 namespace {
 
 bool evaluation_due(const RunConfig& config, std::int64_t round) {
+    if (config.model.has_local_part()) return false;  // there is no model but the clients'
     return (round + 1) % config.evaluation.every == 0 || round + 1 == config.rounds;
 }
 

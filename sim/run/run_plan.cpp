@@ -143,6 +143,14 @@ std::string describe_form(const Experiment& run) {
     return kept.empty() ? " as layers" : " as a graph: " + kept;
 }
 
+/// " and 260 frozen ones", ", 260 of them each client's own".
+std::string describe_parts(const Experiment& run) {
+    std::string parts;
+    if (!run.frozen.entries().empty()) parts += fmt::format(" and {} frozen ones", run.frozen.num_parameters());
+    if (!run.local_part.empty()) parts += fmt::format(", {} of them each client's own", run.local_part.num_parameters());
+    return parts;
+}
+
 /// "fedadam", "fedavg with prox, median".
 std::string describe_strategy(const StrategyConfig& strategy) {
     const StrategyParts own = parts_of(strategy.name);
@@ -178,9 +186,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     text += describe_ranks(run);
     text += describe_steps(run);
     text += fmt::format("model       {}{} · {} parameters{} · input {}\n", run.model.name.get(), describe_form(run),
-                        run.layout.num_parameters(),
-                        run.frozen.entries().empty() ? "" : fmt::format(" and {} frozen ones", run.frozen.num_parameters()),
-                        describe_input(data.shape));
+                        run.layout.num_parameters(), describe_parts(run), describe_input(data.shape));
     text += fmt::format("data        {} · {} training and {} test examples{} · {}{}\n", config.data.format, data.num_train,
                         data.num_test, describe_type(data), describe_targets(data), describe_left_out(data));
     const std::string held_out = data.num_held_out == 0 ? "" : fmt::format(" · {} more held out", data.num_held_out);
@@ -195,7 +201,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     const std::string on_gpu = run.space == aggregation::MemorySpace::Host
                                    ? ""
                                    : fmt::format(", {} of it on the GPU too", human_bytes(data.example_bytes()));
-    const std::uint64_t kept = client_state_bytes(config, run.layout, data.num_clients);
+    const std::uint64_t kept = client_state_bytes(config, run.channels, data.num_clients);
     const std::string kept_by_clients = kept == 0 ? ""
                                                   : fmt::format(" · kept by clients up to {}{}", human_bytes(kept),
                                                                 run.client_states.lies_in_file() ? " in a file" : "");

@@ -84,12 +84,36 @@ def train(fedhive, folder, model):
     return json.loads(evaluated)
 
 
-def run_page(program, folder, model):
-    sys.argv[1:] = [str(folder / model), str(folder)]
+def run_page(program, folder, model, *more):
+    sys.argv[1:] = [str(folder / model), str(folder), *more]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(program, "docs/pytorch.md", "exec"), {"__name__": "page"})
     return dict(re.findall(r"^(test_\w+) (\S+)$", printed.getvalue(), re.M)), printed.getvalue()
+
+
+def check_clients_own_model(program, fedhive, folder):
+    """All examples are one and the same, so what a client holds out is what the page tests on."""
+    for file, size in {"train-images": 20, "t10k-images": 1}.items():
+        write_idx(folder / f"{file}-idx3-ubyte", numpy.tile(numpy.arange(784, dtype=numpy.uint8).reshape(1, 28, 28), (size, 1, 1)))
+    for file, size in {"train-labels": 20, "t10k-labels": 1}.items():
+        write_idx(folder / f"{file}-idx1-ubyte", numpy.full(size, 3))
+    (folder / "config.yaml").write_text(
+        "rounds: 3\nworkers: 1\ndevice: cpu\n"
+        f"data: {{format: idx, root: {folder}, partition: {{clients: 2, holdout: 0.2}}}}\n"
+        "model: {name: mlp, hidden: 8, local: [fc1.bias, 'fc3.*']}\ntraining: {cohort: 1, batch_size: 4, optimizer: {lr: 0.01}}\n"
+        "evaluation: {clients: {every: 1}}\n")
+    subprocess.run([fedhive, "run", folder / "config.yaml", "--out", folder / "own", "--quiet"], check=True)
+    rows = (folder / "own/client_accuracy.csv").read_text().splitlines()
+    names = rows[0].split(",")
+    losses = []
+    for row in rows[1:]:
+        client = dict(zip(names, row.split(",")))
+        found, printed = run_page(program, folder, "own", client["client_id"])
+        losses.append(float(found["test_loss"]))
+        assert abs(losses[-1] - float(client["loss"])) < 1e-4 * losses[-1], (printed, client)
+    assert len(losses) == 2 and abs(losses[0] - losses[1]) > 0.01 * losses[0], losses  # they have not trained alike
+    print(f"two clients' own models: losses {losses[0]:.4f} and {losses[1]:.4f}, and in PyTorch as well")
 
 
 def main(fedhive):
@@ -108,6 +132,7 @@ def main(fedhive):
             own = [float(word) for word in re.search("the run's own (.*)", printed).group(1).split()]
             assert own == [wanted["test_loss"], wanted["test_accuracy"]], (model, printed, wanted)
             print(f"{model}: loss {wanted['test_loss']:.4f}, accuracy {wanted['test_accuracy']:.4f}, and in PyTorch as well")
+        check_clients_own_model(program, fedhive, folder)
     known = {file.stem for file in (ROOT / "clients/models/named").glob("*.cpp")}
     tested = [*MODELS, *COMPARED_BY_A_STEP, *SAME_NETWORKS]
     assert all(f"`{model}`" in page for model in SAME_NETWORKS)

@@ -62,6 +62,8 @@ TEST_SUITE("Ranks") {
         same_in_ranks({2}, set({"training.cohort=5", "training.optimizer={name: sgd, lr: 0.05}",
                                 "strategy={name: scaffold, option: 1, server: yogi}"}));
         same_in_ranks({3}, set({"clock=wall", "strategy={name: median}"}));
+        same_in_ranks({3}, set({"training.cohort=5", "model={name: mlp, hidden: 32, local: [\"fc3.*\"]}", "rounds=5",
+                                "data.partition.holdout=0.25", "evaluation.clients={every: 2, personalized: true}"}));
         same_in_ranks({3}, set({"strategy={name: krum, byzantine: 2, chosen: 4}"}));
         same_in_ranks({2},
                       set({"rounds=6", "checkpoint.every=2", "training.optimizer.momentum=0", "strategy={name: scaffold}"}));

@@ -32,7 +32,7 @@ aggregation::Layout enormous() { return layout_of(1'000'000, 1'000'000); }
 std::string refusal(const LoadedConfig& loaded, const aggregation::Layout& layout, const std::filesystem::path& folder,
                     const Ranks& ranks = Ranks::alone()) {
     try {
-        make_client_states(loaded, layout, 3, ranks, folder);
+        make_client_states(loaded, channels_of(loaded.run, layout, {}), 3, ranks, folder);
     } catch (const ConfigError& error) {
         return error.what();
     }
@@ -47,7 +47,8 @@ TEST_SUITE("ClientStatesPlan") {
         if (aggregation::lies_in_memory(folder.path())) FEDHIVE_SKIP(folder.path().string() + " lies in memory");
         const aggregation::Layout layout = layout_of(2, 3);
         const auto in_file = [&](const std::vector<std::string>& overrides, const std::filesystem::path& run) {
-            const auto states = make_client_states(keeping(folder, overrides), layout, 3, Ranks::alone(), run);
+            const LoadedConfig loaded = keeping(folder, overrides);
+            const auto states = make_client_states(loaded, channels_of(loaded.run, layout, {}), 3, Ranks::alone(), run);
             CHECK(states.clients() == 3);
             CHECK(states.floats() == layout.num_trainable());
             return states.lies_in_file();
@@ -55,8 +56,8 @@ TEST_SUITE("ClientStatesPlan") {
         CHECK_FALSE(in_file({}, folder.path() / "run"));
         CHECK(in_file({"client_state=file"}, folder.path() / "run"));
         CHECK_FALSE(in_file({"client_state=file"}, {}));
-        const auto none = make_client_states(keeping(folder, {"strategy.name=fedavg", "client_state=file"}), layout, 3,
-                                             Ranks::alone(), folder.path());
+        const LoadedConfig plain = keeping(folder, {"strategy.name=fedavg", "client_state=file"});
+        const auto none = make_client_states(plain, channels_of(plain.run, layout, {}), 3, Ranks::alone(), folder.path());
         CHECK(none.clients() == 0);
     }
 

@@ -1,0 +1,51 @@
+#include "clients/models/local_part.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/math/vector_ops.h"
+#include "clients/models/model_plan.h"
+
+namespace fedhive::clients {
+
+LocalPart::LocalPart(const ModelSpec& spec) {
+    if (!spec.local.any()) return;
+    const aggregation::Layout layout = model_layout(spec);
+    for (const aggregation::LayoutEntry& entry : layout.entries()) {
+        if (!spec.local.match(entry.name)) continue;
+        if (!ranges_.empty() && ranges_.back().offset + ranges_.back().size == entry.offset)
+            ranges_.back().size += entry.size;
+        else
+            ranges_.push_back({entry.offset, entry.size});
+        num_floats_ += entry.size;
+        if (entry.kind == aggregation::TensorKind::Parameter) num_parameters_ += entry.size;
+    }
+}
+
+aggregation::ConstParamSpan LocalPart::start(aggregation::ConstParamSpan global, aggregation::ConstParamSpan kept,
+                                             aggregation::ParamBuffer& room) const {
+    if (kept.size == 0) return global;
+    FEDHIVE_CHECK_EQ(kept.size, num_floats_);
+    if (room.span().size != global.size) room = aggregation::ParamBuffer(global.size, global.space);
+    aggregation::copy(room, global);
+    std::uint64_t first = 0;
+    for (const Range& range : ranges_) {
+        aggregation::copy(room.span().part(range.offset, range.size), kept.part(first, range.size));
+        first += range.size;
+    }
+    return room;
+}
+
+void LocalPart::take(aggregation::ParamSpan kept, aggregation::ConstParamSpan model) const {
+    FEDHIVE_CHECK_EQ(kept.size, num_floats_);
+    std::uint64_t first = 0;
+    for (const Range& range : ranges_) {
+        aggregation::copy(kept.part(first, range.size), model.part(range.offset, range.size));
+        first += range.size;
+    }
+}
+
+void LocalPart::hide(aggregation::ParamSpan model, aggregation::ConstParamSpan other) const {
+    for (const Range& range : ranges_)
+        aggregation::copy(model.part(range.offset, range.size), other.part(range.offset, range.size));
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,58 @@
+#include "sim/config/local_part_rules.h"
+
+#include "clients/uploads/upload.h"
+#include "sim/modes/mode_spec.h"
+
+#include <fmt/format.h>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// A client keeps one vector, and what compresses an update counts all of the model's parameters.
+void check_what_else_is_kept(const RunConfig& run, const std::string& keeps_state, const ConfigSource& source) {
+    if (run.strategy.client_state())
+        throw source.error(
+            "model.local",
+            fmt::format("{} has its clients keep a vector as well, and a client keeps one; leave one of them out",
+                        keeps_state));
+    for (std::size_t i = 0; i < run.upload.size(); ++i) {
+        const auto& spec = entry_of(clients::upload_catalog(), run.upload[i].name, "step of an upload");
+        if (spec.keeps_residual() || spec.shrink != nullptr)
+            throw source.error(
+                "upload", fmt::format("item {}: '{}' is for updates of the whole model, and model.local keeps a part back; "
+                                      "leave one of them out",
+                                      i, spec.name));
+    }
+}
+
+/// The models that there are in the end are the clients'.
+void check_how_it_is_judged(const RunConfig& run, const ConfigSource& source) {
+    if (!run.evaluation.clients.every)
+        throw source.error(
+            "evaluation.clients.every",
+            "with model.local there is no model but the clients', and none of them would be evaluated; give it a "
+            "number of rounds, and data.partition.holdout the share of its examples that each holds out, such as 0.2");
+    for (const auto& [metric, target] : run.stop.test)
+        if (target)
+            throw source.error("stop.test_" + metric,
+                               "with model.local there is no model to be tested on the test set, but the "
+                               "clients' on what each holds out; allowed: left out");
+}
+
+}  // namespace
+
+void check_local_part(const RunConfig& run, const std::string& keeps_state, const ConfigSource& source) {
+    if (!run.model.has_local_part()) return;
+    if (!mode_spec(run.mode.name).whole_cohort)
+        throw source.error("mode.name", fmt::format("in mode '{}' no client trains a model of its own from round to round, as "
+                                                    "model.local has it; allowed: synchronous",
+                                                    run.mode.name));
+    if (run.training.least_per_slot() > 1)
+        throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
+                           "model.local has every client begin with a model of its own; allowed: 1");
+    check_what_else_is_kept(run, keeps_state, source);
+    check_how_it_is_judged(run, source);
+}
+
+}  // namespace fedhive::sim
