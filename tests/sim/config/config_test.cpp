@@ -134,7 +134,7 @@ TEST_CASE("EveryKeyIsRead") {
              "augment {\ncrop_padding 4\nflip horizontal\n}\nskew {\nrotation none\nnoise 0x0p+0\n}\n"
              "partition {\nscheme dirichlet\nclients 9\nholdout 0x1p-2\nalpha 0x1p-3\nmin_examples 5\n}\n"
              "}\n"
-             "model {\nname cnn_m\ndropout false\ninit \nfrozen conv* fc1.bias \n}\n"
+             "model {\nname cnn_m\ndropout false\ninit \nfrozen conv* fc1.bias \nlocal \n}\n"
              "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nlocal_steps none\nbatch_size 16\nclients_per_slot 1\n"
              "clients_at_once 1\nengine direct\nprecision f32\ngraph false\nclip_norm 0x1p+1\noptimizer {\nname sgd\nlr "
              "0x1p-1\nmomentum 0x1.8p-1\n"
@@ -311,11 +311,11 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
             path += field.name;
             // The strategy's own parts follow its name.
             static const std::set<std::string> alternatives = {
-                "strategy.local",       "strategy.aggregator",      "strategy.server",      "training.participation",
-                "training.local_steps", "training.clip_norm",       "data.partition.sizes", "model.init",
-                "model.frozen",         "failures.max_update_norm", "devices.trace",        "mode.quorum",
-                "seeds.data",           "seeds.partition",          "seeds.model",          "seeds.sampling",
-                "seeds.training",       "stop.test_top5_accuracy"};
+                "strategy.local",       "strategy.aggregator", "strategy.server",          "training.participation",
+                "training.local_steps", "training.clip_norm",  "data.partition.sizes",     "model.init",
+                "model.frozen",         "model.local",         "failures.max_update_norm", "devices.trace",
+                "mode.quorum",          "seeds.data",          "seeds.partition",          "seeds.model",
+                "seeds.sampling",       "seeds.training",      "stop.test_top5_accuracy"};
             const bool alternative = alternatives.contains(path);
             if ((field.when && !field.when->holds()) || alternative) return;
             const std::string text = source_.error(path, "x").what();  // "FILE:LINE: path: x", or no line where it is left out

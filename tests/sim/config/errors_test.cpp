@@ -257,10 +257,11 @@ TEST_CASE("KeysOfAnotherChoice") {
           "scheme, clients, holdout, "
           "sizes"},
          {"data: {format: glyphs}\nmodel: {name: lr, hidden: 3}\n",
-          "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here is 'lr'; known keys: name, init, frozen"},
+          "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here is 'lr'; known keys: name, init, frozen, "
+          "local"},
          {"data: {format: glyphs}\nmodel: {name: mlp, dropout: true}\n",
           "c.yaml:2: model.dropout: 'dropout' belongs to model 'mnist_cnn' or 'cnn_m'; the model here is 'mlp'; known keys: "
-          "name, hidden, init, frozen"}});
+          "name, hidden, init, frozen, local"}});
     check_errors(
         {{"strategy: {name: median, beta1: 0.5}\n",
           "c.yaml:7: strategy.beta1: 'beta1' belongs to server 'adam' or 'yogi' or 'adagrad'; the server here is 'sgd'; known "

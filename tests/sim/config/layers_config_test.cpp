@@ -133,7 +133,7 @@ TEST_CASE("OneOfNameAndLayersIsGiven") {
              "c.yaml: model.name: is missing; allowed: " + models() + "; or give layers or file");
     CHECK_EQ(error_of(config_with("layers: [flatten, linear], hidden: 3")),
              "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here has no name; known keys: name, layers, "
-             "init, frozen");
+             "init, frozen, local");
 }
 
 TEST_CASE("BlameOfALayerNamesItsLine") {

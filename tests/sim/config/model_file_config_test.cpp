@@ -36,7 +36,7 @@ TEST_SUITE("ModelFileConfig") {
         CHECK_EQ(
             error_of(with_model("file: 3.5, hidden: 3")),
             "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here has no name; known keys: name, layers, "
-            "file, file_sha256, graph, init, frozen");
+            "file, file_sha256, graph, init, frozen, local");
     }
 
     TEST_CASE("GraphBelongsToAFileAndIsPartOfTheExperiment") {
@@ -47,6 +47,17 @@ TEST_SUITE("ModelFileConfig") {
         REQUIRE(changes(run, kept).size() == 1);
         CHECK_FALSE(changes(run, kept)[0].allowed);
         CHECK(error_of(with_model("name: lr, graph: keep")).find("'name' and 'graph' are both given") != std::string::npos);
+    }
+
+    TEST_CASE("LocalIsAListOfPatternsAndPartOfTheExperiment") {
+        const std::string judged = "evaluation: {clients: {every: 1}}\ndata: {format: glyphs, partition: {holdout: 0.2}}\n";
+        RunConfig run = from_yaml(judged + "model: {name: mnist_cnn, local: [\"conv*\", fc1.weight]}\n", "c.yaml");
+        CHECK(run.model.local == std::vector<std::string>{"conv*", "fc1.weight"});
+        CHECK(from_yaml(to_yaml(run), "c.yaml").model.local == run.model.local);
+        RunConfig other = run;
+        other.model.local.pop_back();
+        REQUIRE(changes(run, other).size() == 1);
+        CHECK_FALSE(changes(run, other)[0].allowed);
     }
 
     TEST_CASE("FrozenIsAListOfPatternsAndPartOfTheExperiment") {

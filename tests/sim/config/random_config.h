@@ -160,6 +160,17 @@ inline void fit_task(RunConfig& run) {
         if (clients::learning_task(run.task).metric(metric) == nullptr) target.reset();
 }
 
+/// A part of the model that is the clients' own, where that can be.
+inline void fit_local_part(RunConfig& run, bool client_state) {
+    const bool compresses = std::ranges::any_of(run.upload, [](const Chosen& step) {
+        return entry_of(clients::upload_catalog(), step.name, "step of an upload").shrink != nullptr;
+    });
+    if (run.mode.name != "synchronous" || !run.evaluation.clients.every || client_state || compresses) run.model.local.clear();
+    if (run.model.local.empty()) return;
+    run.training.clients_per_slot = run.training.clients_at_once = 1;
+    run.stop = {};
+}
+
 /// Values that depend on each other, made to fit.
 inline void reconcile(RunConfig& run, unsigned seed) {
     fit_task(run);
@@ -207,6 +218,7 @@ inline void reconcile(RunConfig& run, unsigned seed) {
         run.upload.insert(run.upload.end() - 1, {"error_feedback"});
         run.training.clients_per_slot = run.training.clients_at_once = 1;
     }
+    fit_local_part(run, client_state);
     const auto noise =
         std::find_if(run.upload.begin(), run.upload.end(), [](const auto& step) { return step.name == "gaussian_noise"; });
     if (noise != run.upload.end()) {
