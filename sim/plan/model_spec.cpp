@@ -221,6 +221,11 @@ std::string model_key(const RunConfig& run) {
     return run.model.layers.empty() ? "model.name" : clients::kListedModel;
 }
 
+std::string form_of(const clients::ModelSpec& model) {
+    if (!model.exported.given()) return "";
+    return model.is_graph() ? "graph" : "layers";
+}
+
 std::string kept_as_graph(const RunConfig& run, const clients::ModelSpec& model) {
     if (!model.is_graph()) return "";
     return keeps(run) ? kKeeps : clients::kept_as_graph(model, clients::program_of(model));

@@ -26,6 +26,9 @@ clients::exported::ModelFile open_model_file(const LoadedConfig& loaded);
 clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataShape& data,
                               const clients::exported::ModelFile& file);
 
+/// How model.file is run, "graph" or "layers"; empty of any other model.
+std::string form_of(const clients::ModelSpec& model);
+
 /// Why model.file is run as a graph; empty: it is run as layers.
 std::string kept_as_graph(const RunConfig& run, const clients::ModelSpec& model);
 

@@ -5,6 +5,7 @@
 #include "aggregation/memory/cuda_arena.h"
 #include "clients/training/libtorch_info.h"
 #include "sim/plan/engine_choice.h"
+#include "sim/plan/model_spec.h"
 #include "sim/record/durable_file.h"
 #include "sim/run/run_files.h"
 
@@ -29,7 +30,8 @@ BitsEnvironment environment_of(const Experiment& run) {
                                 .cpu_capability = torch.cpu_capability,
                                 .device = "cpu",
                                 .gpu = "",
-                                .engine = name_of(run.engine)};
+                                .engine = name_of(run.engine),
+                                .model_form = form_of(run.model)};
     if (run.space == aggregation::MemorySpace::Host) {
         if (run.engine == clients::Engine::Libtorch) environment.cpu_vendor = torch.cpu_vendor;
         return environment;

@@ -5,6 +5,7 @@
 #include "clients/training/libtorch_info.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/engine_choice.h"
+#include "sim/plan/model_spec.h"
 #include "sim/round/fairness.h"
 #include "sim/run/model_metadata.h"
 #include "sim/run/run_plan.h"
@@ -243,7 +244,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["mode"] = run_.config.mode.name;
     manifest["num_clients"] = run_.dataset.map().num_clients;
     manifest["num_parameters"] = run_.layout.num_values();
-    if (run_.model.exported.given()) manifest["model_form"] = run_.model.is_graph() ? "graph" : "layers";
+    if (run_.model.exported.given()) manifest["model_form"] = form_of(run_.model);
     if (!run_.frozen.entries().empty()) manifest["num_frozen"] = run_.frozen.num_values();
     if (!run_.local_part.empty()) manifest["num_local"] = run_.local_part.num_floats();
     manifest["layout_fingerprint"] = fmt::format("{:016x}", run_.layout.fingerprint());

@@ -85,6 +85,7 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint, std
         {"gpu", checkpoint.environment.gpu},
         {"engine", checkpoint.environment.engine},
         {"cpu_vendor", checkpoint.environment.cpu_vendor},
+        {"model_form", checkpoint.environment.model_form},
         {"data_fingerprint", fmt::format("{:016x}", checkpoint.data_fingerprint)},
         {"layout_fingerprint", fmt::format("{:016x}", checkpoint.layout_fingerprint)},
         {"wall_s", seconds_to_json(progress).dump()},
@@ -203,7 +204,8 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
                               metadata.text("device"),
                               metadata.text("gpu"),
                               metadata.has("engine") ? metadata.text("engine") : BitsEnvironment{}.engine,
-                              metadata.has("cpu_vendor") ? metadata.text("cpu_vendor") : ""};
+                              metadata.has("cpu_vendor") ? metadata.text("cpu_vendor") : "",
+                              metadata.has("model_form") ? metadata.text("model_form") : ""};
     checkpoint.data_fingerprint = metadata.number<std::uint64_t>("data_fingerprint", 16);
     checkpoint.layout_fingerprint = metadata.number<std::uint64_t>("layout_fingerprint", 16);
     checkpoint.tables = {
@@ -251,6 +253,8 @@ std::vector<std::string> differences(const BitsEnvironment& then, const BitsEnvi
     compare("GPU", then.gpu, now.gpu);
     compare("engine", then.engine, now.engine);
     if (!then.cpu_vendor.empty() && !now.cpu_vendor.empty()) compare("processor's maker", then.cpu_vendor, now.cpu_vendor);
+    // Before it was written down, every file was run as a graph.
+    compare("model.file as", then.model_form.empty() && !now.model_form.empty() ? "graph" : then.model_form, now.model_form);
     return result;
 }
 

@@ -42,6 +42,7 @@ struct BitsEnvironment {
     std::string engine = "libtorch";
     std::string
         cpu_vendor{};  // where LibTorch trains on the CPU; empty where it does not matter, or nobody has written it down
+    std::string model_form{};  // of model.file: graph | layers; empty of other models, and where nobody has written it down
 };
 
 /// "LibTorch 2.10.0 then, 2.11.0 now", one for each thing that differs.

@@ -41,7 +41,7 @@ Checkpoint some_checkpoint() {
     checkpoint.round = 12;
     checkpoint.version = 11;
     checkpoint.config = "name: \"quoted\"\nsha256: \"sha256\":\"no\"\ndata: {root: /some/where}\n";
-    checkpoint.environment = {"2.11.0", "AVX512", "cuda", "sm_90 under driver 13000", "libtorch", "AuthenticAMD"};
+    checkpoint.environment = {"2.11.0", "AVX512", "cuda", "sm_90 under driver 13000", "libtorch", "AuthenticAMD", "layers"};
     checkpoint.data_fingerprint = 0xFEDCBA9876543210;
     checkpoint.layout_fingerprint = 7;
     checkpoint.tables = {{1234, 0xFEDCBA98}, {5678901234567}, {}, {77, 0x1234}};
@@ -108,6 +108,7 @@ TEST_SUITE("Checkpoint") {
         CHECK(read.checkpoint.config == wanted.config);
         CHECK(differences(read.checkpoint.environment, wanted.environment).empty());
         CHECK(read.checkpoint.environment.cpu_vendor == wanted.environment.cpu_vendor);
+        CHECK(read.checkpoint.environment.model_form == wanted.environment.model_form);
         CHECK(read.checkpoint.data_fingerprint == wanted.data_fingerprint);
         CHECK(read.checkpoint.layout_fingerprint == wanted.layout_fingerprint);
         CHECK(read.checkpoint.tables.rounds.bytes == 1234);
@@ -294,5 +295,15 @@ TEST_SUITE("Checkpoint") {
               std::vector<std::string>{"processor's maker GenuineIntel then, AuthenticAMD now"});
         CHECK(differences(made_by(""), made_by("AuthenticAMD")).empty());
         CHECK(differences(made_by("AuthenticAMD"), made_by("AuthenticAMD")).empty());
+        // Before it was said, every file was run as a graph.
+        const auto as = [&](const char* form) {
+            BitsEnvironment of = then;
+            of.model_form = form;
+            return of;
+        };
+        for (const char* before : {"", "graph"})
+            CHECK(differences(as(before), as("layers")) == std::vector<std::string>{"model.file as graph then, layers now"});
+        CHECK(differences(as(""), as("graph")).empty());
+        CHECK(differences(as("layers"), as("layers")).empty());
     }
 }
