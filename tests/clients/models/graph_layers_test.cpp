@@ -173,6 +173,30 @@ TEST_SUITE("GraphLayers") {
         check_argument_kept("written", "avg_pool2d", "divisor_override", integer(3), "divides by another number");
         check_argument_kept("written", "addmm", "beta", real(0.5), "scales what it adds");
         check_argument_kept("written", "permute", "dims", ints({0, 1}), "turns what is no matrix");
+        check_argument_kept("written", "avg_pool2d", "stride", ints({1, 1}), "has squares that overlap");
+        const ModelSpec tokens = token_spec();
+        const auto embedding = [&](const char* argument, const Json& value, const char* why) {
+            check_kept(
+                "token_mlp", why, [&](ExportedFile& file) { file.argument("embedding", argument, value); }, tokens);
+        };
+        embedding("padding_idx", integer(0), "has a padding_idx");
+        embedding("sparse", flag(true), "has gradients of its own kind");
+        embedding("scale_grad_by_freq", flag(true), "has gradients of its own kind");
+        const auto between = [](const char* operation, const Json& inputs, const char* why) {
+            check_kept("cnn", why, [&](ExportedFile& file) {
+                file.insert(2, operation, "relu", inputs, "between");
+                file.argument("max_pool2d", "self", tensor("between"));
+            });
+        };
+        between("gelu.default", {{"approximate", {{"as_string", "tanh"}}}}, "is an approximation");
+        between("add.Tensor", {{"other", tensor("x")}}, "adds values of different shapes");
+    }
+
+    TEST_CASE("ValuesInAnothersPlaceKeepTheGraph") {
+        check_argument_kept("cnn", "conv2d", "input", tensor("p_conv1_bias"), "what is not computed from the examples");
+        check_argument_kept("cnn", "conv2d", "bias", tensor("p_conv2_bias"), "a layer's tensors are called MODULE.weight");
+        check_argument_kept("written", "addmm", "mat2", tensor("avg_pool2d"), "multiplies by what is no transposed matrix");
+        check_argument_kept("written", "addmm", "mat1", tensor("avg_pool2d"), "takes no features in a row");
     }
 
     TEST_CASE("ViewThatMixesExamplesKeepsTheGraph") {
