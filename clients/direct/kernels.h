@@ -163,6 +163,18 @@ struct TileOutputs {
     bool relu = false;
 };
 
+/// Such a line with a pool behind it, as PoolRows has it: a tile's outputs are a square.
+struct TilePools {
+    const float* sums = nullptr;  // as TileOutputs has them
+    Stride sums_place = 0;
+    const float* bias = nullptr;
+    const float* scale = nullptr;  // [channels] or null
+    float* y = nullptr;            // [pixels][channels]
+    std::uint8_t* which = nullptr;
+    std::size_t pixels = 0, channels = 0;
+    bool relu = false;
+};
+
 /// The gradient of a line of a convolution, [pixels][channels], 0 where the output was cut off; what it sums to is added to `bias_sums`.
 struct SpreadRow {
     const float* gradient = nullptr;
@@ -230,6 +242,7 @@ struct Kernels {
     void (*tile_inputs)(const TileInputs&);
     void (*tile_gradients)(const TileInputs&);
     void (*tile_outputs)(const TileOutputs&);
+    void (*tile_pools)(const TilePools&);
     /// [3][3][size] of a kernel to [kTilePlaces][size] of its tiles; and the gradient of the latter to that of the former.
     void (*tile_weights)(const float* weights, float* to, std::size_t size);
     void (*tile_weight_gradient)(const float* sums, float* to, std::size_t size);

@@ -24,6 +24,7 @@ static constexpr Kernels table(std::string_view name) {
             .tile_inputs = tile_inputs,
             .tile_gradients = tile_gradients,
             .tile_outputs = tile_outputs,
+            .tile_pools = tile_pools,
             .tile_weights = tile_weights,
             .tile_weight_gradient = tile_weight_gradient,
             .spread_row = spread_row,

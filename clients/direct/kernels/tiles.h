@@ -112,6 +112,23 @@ FEDHIVE_INLINE Pair gathered(const Four& m) {
     return {add(add(m.at[0], m.at[1]), m.at[2]), add(sub(m.at[1], m.at[2]), m.at[3])};
 }
 
+/// A tile's outputs from its sums: two above, two below.
+FEDHIVE_INLINE void outputs_of(const float* sums, Stride place, Lanes (&outputs)[4]) {
+    Four upper, lower;
+    FEDHIVE_UNROLL for (std::size_t j = 0; j < 4; ++j) {
+        Four column;
+        FEDHIVE_UNROLL for (std::size_t i = 0; i < 4; ++i) column.at[i] = load(sums + static_cast<Stride>(4 * i + j) * place);
+        const Pair two = gathered(column);
+        upper.at[j] = two.first;
+        lower.at[j] = two.second;
+    }
+    const Pair above = gathered(upper), below = gathered(lower);
+    outputs[0] = above.first;
+    outputs[1] = above.second;
+    outputs[2] = below.first;
+    outputs[3] = below.second;
+}
+
 static void tile_outputs(const TileOutputs& t) {
     for (std::size_t c = 0; c < t.channels; c += kLanes) {
         const float* from = t.sums + c;
@@ -122,24 +139,25 @@ static void tile_outputs(const TileOutputs& t) {
         };
         float* y = t.y + c;
         for (std::size_t p = 0; p < t.pixels; p += 2, from += t.channels, y += 2 * t.channels) {
-            Four upper, lower;
-            FEDHIVE_UNROLL for (std::size_t j = 0; j < 4; ++j) {
-                Four column;
-                FEDHIVE_UNROLL for (std::size_t i = 0; i < 4; ++i) column.at[i] =
-                    load(from + static_cast<Stride>(4 * i + j) * t.sums_place);
-                const Pair two = gathered(column);
-                upper.at[j] = two.first;
-                lower.at[j] = two.second;
-            }
-            const Pair above = gathered(upper), below = gathered(lower);
+            Lanes outputs[4];
+            outputs_of(from, t.sums_place, outputs);
             const bool both = p + 1 < t.pixels;
-            finish(y, above.first);
-            if (both) finish(y + t.channels, above.second);
+            finish(y, outputs[0]);
+            if (both) finish(y + t.channels, outputs[1]);
             if (t.lines < 2) continue;
-            finish(y + t.y_line, below.first);
-            if (both) finish(y + t.y_line + static_cast<Stride>(t.channels), below.second);
+            finish(y + t.y_line, outputs[2]);
+            if (both) finish(y + t.y_line + static_cast<Stride>(t.channels), outputs[3]);
         }
     }
+}
+
+static void tile_pools(const TilePools& t) {
+    for (std::size_t p = 0; p < t.pixels; ++p)
+        for (std::size_t c = 0; c < t.channels; c += kLanes) {
+            Lanes outputs[4];
+            outputs_of(t.sums + p * t.channels + c, t.sums_place, outputs);
+            pool_square(t, outputs, p, c);
+        }
 }
 
 /// G times three values.

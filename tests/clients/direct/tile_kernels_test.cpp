@@ -166,6 +166,51 @@ TEST_SUITE("DirectTileKernels") {
         }
     }
 
+    TEST_CASE("LinesOfTilesArePooledAsTheirOutputsAre") {
+        Draws draws(33);
+        for (int n = 0; n < 40; ++n) {
+            const bool relu = n % 2 == 0, scaled = n % 4 > 1;
+            const std::size_t channels = 16 * draws.size(1, 3), pixels = draws.size(1, 7), line = 2 * pixels * channels;
+            CAPTURE(n);
+            // Whole numbers are often equal.
+            const Floats sums = draw(draws, kTilePlaces * pixels * channels, n % 3 > 0 ? 0.0F : 1.0F),
+                         bias = draws.floats(channels), scale = draws.floats(channels);
+            agreed([&](const Kernels& kernels) {
+                Floats outputs(2 * line), y(pixels * channels, NAN), expected(y.size(), NAN);
+                std::vector<std::uint8_t> which(y.size(), 99), expected_which(y.size(), 98);
+                kernels.tile_outputs({.sums = sums.data(),
+                                      .sums_place = stride(pixels * channels),
+                                      .y = outputs.data(),
+                                      .y_line = stride(line),
+                                      .lines = 2,
+                                      .pixels = 2 * pixels,
+                                      .channels = channels});
+                kernels.pool_rows({.upper = outputs.data(),
+                                   .lower = outputs.data() + line,
+                                   .bias = bias.data(),
+                                   .scale = scaled ? scale.data() : nullptr,
+                                   .y = expected.data(),
+                                   .which = expected_which.data(),
+                                   .pixels = pixels,
+                                   .channels = channels,
+                                   .padded = channels,
+                                   .relu = relu});
+                kernels.tile_pools({.sums = sums.data(),
+                                    .sums_place = stride(pixels * channels),
+                                    .bias = bias.data(),
+                                    .scale = scaled ? scale.data() : nullptr,
+                                    .y = y.data(),
+                                    .which = which.data(),
+                                    .pixels = pixels,
+                                    .channels = channels,
+                                    .relu = relu});
+                CHECK(same_bits(y, expected));
+                CHECK(which == expected_which);
+                return y;
+            });
+        }
+    }
+
     TEST_CASE("ShapesAloneSayWhoGoesByTiles") {
         const ConvolutionTerms terms{.in = {6, 6, 16}, .channels = 16, .kernel = 3, .stride = 1, .padding = 1};
         CHECK(goes_by_tiles(terms));
@@ -175,10 +220,9 @@ TEST_SUITE("DirectTileKernels") {
             return goes_by_tiles(other);
         };
         CHECK(with([](auto& t) { t.padding = 0; }));
-        CHECK(with([](auto& t) { t.relu = true; }));
+        CHECK(with([](auto& t) { t.relu = t.pool = true; }));
         CHECK_FALSE(with([](auto& t) { t.kernel = 2; }));
         CHECK_FALSE(with([](auto& t) { t.stride = 2; }));
-        CHECK_FALSE(with([](auto& t) { t.pool = true; }));
         CHECK_FALSE(with([](auto& t) { t.channels = 20; }));
         CHECK_FALSE(with([](auto& t) { t.in.channels = 8; }));
     }

@@ -70,6 +70,9 @@ std::vector<ModelSpec> models() {
         .add("flatten")
         .add("linear");
     specs.push_back(testing::listed_model(tiled, {3, 11, 14}, 10));
+    LayerList tiled_pool;
+    tiled_pool.add("conv2d", {16, 3, 1, 1}).add("tanh").add("conv2d", {32, 3, 1, 1}).add("relu").add("max_pool", {2});
+    specs.push_back(testing::listed_model(tiled_pool.add("flatten").add("linear"), {3, 11, 14}, 10));
     LayerList tokens;
     tokens.add("embedding", {8, 12}).add("dropout", {0}).add("flatten").add("linear", {16}).add("relu").add("linear");
     specs.push_back(testing::listed_model(tokens, {20, 1, 1, 11}));
