@@ -136,6 +136,45 @@ struct FinishRow {
     bool relu = false;
 };
 
+/// A 3 x 3 convolution by tiles (kernels/tiles.h): of 4 x 4 pixels each, two apart, of which 2 x 2 outputs follow, by a product for each of 16
+/// places in a tile and each pair of channels, where 36 would be made without. Channels are whole vectors of sixteen.
+inline constexpr std::size_t kTilePlaces = 16;
+
+/// A line of tiles of an image, place by place: to[place][tile][channel]. Pixels that the image has not are 0. Of a gradient whose convolution's
+/// weights are asked for, a tile is what its 2 x 2 outputs got.
+struct TileInputs {
+    const float* x = nullptr;  // [lines][pixels][channels]
+    std::size_t lines = 0, pixels = 0, channels = 0;
+    Stride first_line = 0, first_pixel = 0;  // where the first tile begins, perhaps outside
+    float* to = nullptr;
+    Stride to_place = 0;
+    std::size_t tiles = 0;
+};
+
+/// The outputs of a line of tiles, with bias, cut off at 0 where `relu`: one or two lines of `pixels`, of which an odd number takes half of the
+/// last tile.
+struct TileOutputs {
+    const float* sums = nullptr;  // [place][tile][channel]
+    Stride sums_place = 0;
+    const float* bias = nullptr;  // [channels] or null
+    float* y = nullptr;
+    Stride y_line = 0;
+    std::size_t lines = 0, pixels = 0, channels = 0;
+    bool relu = false;
+};
+
+/// Such a line with a pool behind it, as PoolRows has it: a tile's outputs are a square.
+struct TilePools {
+    const float* sums = nullptr;  // as TileOutputs has them
+    Stride sums_place = 0;
+    const float* bias = nullptr;
+    const float* scale = nullptr;  // [channels] or null
+    float* y = nullptr;            // [pixels][channels]
+    std::uint8_t* which = nullptr;
+    std::size_t pixels = 0, channels = 0;
+    bool relu = false;
+};
+
 /// The gradient of a line of a convolution, [pixels][channels], 0 where the output was cut off; what it sums to is added to `bias_sums`.
 struct SpreadRow {
     const float* gradient = nullptr;
@@ -200,6 +239,13 @@ struct Kernels {
     void (*grey_sums)(const GreySums&);
     bool by_squares;  // convolve_squares and grey_sums take less time than what else there is
     void (*finish_row)(const FinishRow&);
+    void (*tile_inputs)(const TileInputs&);
+    void (*tile_gradients)(const TileInputs&);
+    void (*tile_outputs)(const TileOutputs&);
+    void (*tile_pools)(const TilePools&);
+    /// [3][3][size] of a kernel to [kTilePlaces][size] of its tiles; and the gradient of the latter to that of the former.
+    void (*tile_weights)(const float* weights, float* to, std::size_t size);
+    void (*tile_weight_gradient)(const float* sums, float* to, std::size_t size);
     void (*spread_row)(const SpreadRow&);
     void (*channel_sums)(const ChannelSums&);
     void (*norm_rows)(const NormRows&);

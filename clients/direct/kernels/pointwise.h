@@ -16,25 +16,28 @@ FEDHIVE_INLINE void take_larger(Lanes other, Lanes other_which, Lanes& best, Lan
     which = choose(takes, other_which, which);
 }
 
+/// The largest of four values with bias and scale, [n] channels of them, and which it was; t: as PoolRows has it.
+template <typename Terms>
+FEDHIVE_INLINE void pool_square(const Terms& t, const Lanes (&values)[4], std::size_t pixel, std::size_t c) {
+    const std::size_t n = least(kLanes, t.channels - c);
+    const Mask there = first_lanes(n);
+    Lanes best = values[0], which = zero();
+    FEDHIVE_UNROLL for (std::size_t q = 1; q < 4; ++q) take_larger(values[q], all(static_cast<float>(q)), best, which);
+    best = add(best, load(t.bias + c, there));
+    if (t.scale != nullptr) best = mul(best, load(t.scale + c, there));
+    if (t.relu) {
+        which = choose(not_above(best, zero()), all(static_cast<float>(kClosed)), which);
+        best = cut_off(best);
+    }
+    store(t.y + pixel * t.channels + c, best, there);
+    store_bytes(t.which + pixel * t.channels + c, which, n);
+}
+
 static void pool_rows(const PoolRows& t) {
     for (std::size_t p = 0; p < t.pixels; ++p) {
         const float *upper = t.upper + 2 * p * t.padded, *lower = t.lower + 2 * p * t.padded;
-        for (std::size_t c = 0; c < t.channels; c += kLanes) {
-            const std::size_t n = least(kLanes, t.channels - c);
-            const Mask there = first_lanes(n);
-            Lanes best = load(upper + c), which = zero();
-            take_larger(load(upper + t.padded + c), all(1.0F), best, which);
-            take_larger(load(lower + c), all(2.0F), best, which);
-            take_larger(load(lower + t.padded + c), all(3.0F), best, which);
-            best = add(best, load(t.bias + c, there));
-            if (t.scale != nullptr) best = mul(best, load(t.scale + c, there));
-            if (t.relu) {
-                which = choose(not_above(best, zero()), all(static_cast<float>(kClosed)), which);
-                best = cut_off(best);
-            }
-            store(t.y + p * t.channels + c, best, there);
-            store_bytes(t.which + p * t.channels + c, which, n);
-        }
+        for (std::size_t c = 0; c < t.channels; c += kLanes)
+            pool_square(t, {load(upper + c), load(upper + t.padded + c), load(lower + c), load(lower + t.padded + c)}, p, c);
     }
 }
 

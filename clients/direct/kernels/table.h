@@ -5,6 +5,7 @@
 #include "clients/direct/kernels/pointwise.h"
 #include "clients/direct/kernels/products.h"
 #include "clients/direct/kernels/squares.h"
+#include "clients/direct/kernels/tiles.h"
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
@@ -20,6 +21,12 @@ static constexpr Kernels table(std::string_view name) {
             .grey_sums = grey_sums,
             .by_squares = kBySquares,
             .finish_row = finish_row,
+            .tile_inputs = tile_inputs,
+            .tile_gradients = tile_gradients,
+            .tile_outputs = tile_outputs,
+            .tile_pools = tile_pools,
+            .tile_weights = tile_weights,
+            .tile_weight_gradient = tile_weight_gradient,
             .spread_row = spread_row,
             .channel_sums = channel_sums,
             .norm_rows = norm_rows,

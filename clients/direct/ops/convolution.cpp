@@ -1,7 +1,9 @@
-// A convolution as products of rows: lanes over its output channels forward, or over pixels before a pool where fewer stay empty, over a kernel
-// row's inputs for its weights, over the input channels for what comes in. Behind a 2 x 2 pool at most one gradient in four is not 0, of which
-// lists are made.
+// A convolution as products of rows: lanes over its output channels forward (before a pool by tiles, or over pixels where fewer stay empty), over
+// a kernel row's inputs for its weights, over the input channels for what comes in. Behind a 2 x 2 pool at most one gradient in four is not 0, of
+// which lists are made.
 #include "clients/direct/ops/convolution_back.h"
+#include "clients/direct/ops/sparse_lists.h"
+#include "clients/direct/ops/tiles.h"
 
 #include <algorithm>
 #include <array>
@@ -10,24 +12,6 @@
 namespace fedhive::clients::direct {
 
 namespace {
-
-/// Entries of sparse gradients, in lists of equal room.
-struct Lists {
-    std::size_t room = 0;
-    std::vector<std::int32_t> at;
-    Floats values;
-    std::vector<std::size_t> counts;
-
-    void reserve(std::size_t lists, std::size_t most) {
-        room = most + kLaneCount;
-        at.resize(lists * room);
-        values.resize(lists * room);
-        counts.assign(lists, 0);
-    }
-    void clear() { std::fill(counts.begin(), counts.end(), 0); }
-    std::int32_t* at_of(std::size_t list) { return at.data() + list * room; }
-    float* values_of(std::size_t list) { return values.data() + list * room; }
-};
 
 class Convolution final : public Op {
 public:
@@ -56,6 +40,7 @@ public:
                 at_pixel_.push_back(static_cast<std::int32_t>(from_square(p / out_.width, p % out_.width, 0)));
             for (std::size_t q = 0; q < kClosed; ++q) at_square_[q] = static_cast<std::int32_t>(from_square(0, 0, q));
             if (t.padding > 0) padded_gradient_.resize(padded_.size());
+            if (goes_by_tiles(t)) tiles_.emplace(t.in, t.padding, Image{2 * out_.height, 2 * out_.width, t.channels});
             if (fills_pixels()) {
                 planes_.assign(padded_.size() + 2 * kPixelsAtOnce, 0.0F);
                 for (std::size_t k1 = 0; k1 < t.kernel; ++k1)
@@ -87,16 +72,15 @@ public:
                 float* to = forward_weights_.data() + (tap * t_.in.channels + in) * out_lanes_;
                 for (std::size_t out = 0; out < t_.channels; ++out) to[out] = from[out * of_output];
             }
+        if (tiles_) tiles_->take_weights(*pass.kernels, forward_weights_.data());
     }
 
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+        if (tiles_) return forward_tiles(pass, x, y, rows);
         for (std::size_t r = 0; r < rows.count; ++r) {
-            const std::size_t row = rows.first + r;
             const float* from = padded(x + r * inputs(), r);
-            if (t_.pool)
-                forward_pooled(pass, from, y + r * outputs(), row);
-            else
-                forward_plain(pass, from, y + r * outputs());
+            float* to = y + r * outputs();
+            t_.pool ? forward_pooled(pass, from, to, rows.first + r) : forward_plain(pass, from, to);
         }
     }
 
@@ -111,10 +95,7 @@ public:
     }
 
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
-        if (t_.pool)
-            backward_pooled(pass, flow, rows);
-        else
-            backward_plain(pass, flow, rows);
+        t_.pool ? backward_pooled(pass, flow, rows) : backward_plain(pass, flow, rows);
     }
 
     void end_backward(const Pass& pass) override {
@@ -221,13 +202,33 @@ private:
                                         .relu = t_.relu});
     }
 
-    void forward_pooled(const Pass& pass, const float* x, float* y, std::size_t row) {
+    /// What dropout scales a row's channels by, drawn; null where it does not act.
+    const float* draw_scale(const Pass& pass, std::size_t row) {
+        if (t_.drop.p == 0.0 || !pass.training) return nullptr;
+        float* scale = scale_.data() + row * t_.channels;
+        drop_values(pass, ones_.data(), scale, t_.channels, t_.drop, row * t_.channels);
+        return scale;
+    }
+
+    void forward_tiles(const Pass& pass, const float* x, float* y, Rows rows) {
         const float* scale = nullptr;
-        if (t_.drop.p > 0.0 && pass.training) {
-            float* of_row = scale_.data() + row * t_.channels;
-            drop_values(pass, ones_.data(), of_row, t_.channels, t_.drop, row * t_.channels);
-            scale = of_row;
-        }
+        tiles_->for_each_line(*pass.kernels, x, rows.count, [&](std::size_t r, std::size_t line, const float* sums) {
+            if (line == 0) scale = draw_scale(pass, rows.first + r);
+            const std::size_t at = line * out_.width * t_.channels;
+            pass.kernels->tile_pools({.sums = sums,
+                                      .sums_place = tiles_->sums_place(),
+                                      .bias = bias(pass),
+                                      .scale = scale,
+                                      .y = y + r * outputs() + at,
+                                      .which = which_.data() + (rows.first + r) * out_.size() + at,
+                                      .pixels = out_.width,
+                                      .channels = t_.channels,
+                                      .relu = t_.relu});
+        });
+    }
+
+    void forward_pooled(const Pass& pass, const float* x, float* y, std::size_t row) {
+        const float* scale = draw_scale(pass, row);
         if (pass.kernels->by_squares && !planes_.empty())
             return forward_squares(pass, x, scale, y, which_.data() + row * out_.size());
         float* lower = line_.data() + 2 * out_.width * out_lanes_;
@@ -287,8 +288,7 @@ private:
         }
     }
 
-    /// Whether the weights' gradient is not made of lists.
-    bool looks_up(const Pass& pass) const { return pass.kernels->by_squares && !grey_sums_.empty(); }
+    bool looks_up(const Pass& pass) const { return pass.kernels->by_squares && !grey_sums_.empty(); }  // there are no lists
 
     void add_grey_sums(const Pass& pass, const float* x, const float* gradient, const std::uint8_t* which) {
         pass.kernels->grey_sums({.x = x,
@@ -376,6 +376,7 @@ private:
     Floats forward_weights_;               // [kernel][kernel][in][out_lanes_]
     Floats output_weights_;                // [out][kernel][kernel][in], where it pools
     std::optional<ConvolutionBack> back_;  // where it does not
+    std::optional<TiledWay> tiles_;        // where it pools and goes by tiles
     Floats line_;                          // two lines of the convolution
     Floats weight_sums_;                   // [out][kernel][kernel][in], or as back_ has them
     Floats grey_sums_;                     // [kernel][kernel][out_lanes_], of a grey image before a pool; else empty

@@ -15,7 +15,6 @@ using fedhive::testing::DeviceRun;
 using fedhive::testing::distance;
 using fedhive::testing::Floats;
 using fedhive::testing::kThread;
-using fedhive::testing::networks;
 using fedhive::testing::norm_of;
 
 namespace {
@@ -24,8 +23,8 @@ namespace device = direct::device;
 
 constexpr device::Step kStep{5, 7, 99};
 
-std::vector<ModelSpec> all_networks() {
-    std::vector<ModelSpec> all = networks();
+std::vector<ModelSpec> trained() {
+    std::vector<ModelSpec> all = fedhive::testing::all_networks();
     for (const char* name : {"lr", "mlp"}) all.push_back(fedhive::testing::small_model(name, fedhive::testing::kInput, 5));
     for (const bool dropout : {false, true})
         all.push_back(fedhive::testing::small_model("mnist_cnn", {1, 28, 28}, 10, dropout));
@@ -39,7 +38,7 @@ std::vector<device::Step> epochs() { return {{0, 16, 1}, {16, 16, 2}, {32, 7, 3}
 
 TEST_SUITE("DeviceArithmetic") {
     TEST_CASE("GradientOfEveryLayerIsTheHostEngines") {
-        for (const ModelSpec& spec : all_networks()) {
+        for (const ModelSpec& spec : trained()) {
             DeviceRun run(spec, 3);
             const double loss = device::compute_gradient(kThread, run.network, run.work(), run.from(), kStep);
             Floats expected(run.network.trainable, 0.0F);
@@ -62,7 +61,7 @@ TEST_SUITE("DeviceArithmetic") {
     }
 
     TEST_CASE("BitsDoNotDependOnHowManyRowsHaveRoom") {
-        for (const ModelSpec& spec : all_networks()) {
+        for (const ModelSpec& spec : trained()) {
             DeviceRun one(spec, 1), three(spec, 3), all(spec, 16);
             const double loss = device::compute_gradient(kThread, one.network, one.work(), one.from(), kStep);
             CHECK(device::compute_gradient(kThread, three.network, three.work(), three.from(), kStep) == loss);
@@ -75,7 +74,7 @@ TEST_SUITE("DeviceArithmetic") {
     TEST_CASE("ClientsEpochsAreTheHostEngines") {
         const aggregation::SgdOptions kSgd[] = {
             {0.05F, 0.0F, 0.0F, false}, {0.05F, 0.5F, 0.0F, false}, {0.05F, 0.5F, 0.125F, true}};
-        for (const ModelSpec& spec : all_networks())
+        for (const ModelSpec& spec : trained())
             for (const aggregation::SgdOptions& sgd : kSgd)
                 for (const float mu : {0.0F, 0.5F}) {
                     if (spec.name.get() == "mnist_cnn" && mu == 0.0F) continue;  // it takes long
@@ -106,7 +105,7 @@ TEST_SUITE("DeviceArithmetic") {
     }
 
     TEST_CASE("EvaluationIsTheHostEngines") {
-        for (const ModelSpec& spec : all_networks()) {
+        for (const ModelSpec& spec : trained()) {
             DeviceRun run(spec, 40);
             device::evaluate(kThread, run.network, run.work(), run.global.data(), run.from(), 0, 40);
             const auto expected = run.host.evaluate(run.global.data(), run.batch({0, 40, 0}));

@@ -19,6 +19,7 @@ using namespace fedhive::clients;
 namespace {
 
 using direct::Floats;
+using fedhive::testing::all_networks;
 using fedhive::testing::kInput;
 using fedhive::testing::listed_model;
 using fedhive::testing::networks;
@@ -60,7 +61,7 @@ struct Case {
 
 TEST_SUITE("DirectNetwork") {
     TEST_CASE("GradientsAreThoseOfFiniteDifferences") {
-        for (const ModelSpec& spec : networks()) {
+        for (const ModelSpec& spec : all_networks()) {
             Case one(spec);
             one.loss();
             const Floats gradient = one.gradient;
@@ -90,7 +91,7 @@ TEST_SUITE("DirectNetwork") {
     }
 
     TEST_CASE("EveryInstructionSetGivesTheSameBits") {
-        for (const ModelSpec& spec : networks()) {
+        for (const ModelSpec& spec : all_networks()) {
             Case fastest(spec), plain(spec, *direct::kernels_by_name("plain"));
             CHECK(fastest.loss() == plain.loss());
             CHECK(fastest.gradient == plain.gradient);
@@ -105,7 +106,7 @@ TEST_SUITE("DirectNetwork") {
     }
 
     TEST_CASE("AnEvaluationDoesNotDependOnHowManyAreLookedAtAtOnce") {
-        for (const ModelSpec& spec : networks()) {
+        for (const ModelSpec& spec : all_networks()) {
             Case one(spec);
             const auto whole = one.network.evaluate(one.parameters.data(), one.batch(), 7);
             const auto parts = one.network.evaluate(one.parameters.data(), one.batch(), 2);
@@ -119,7 +120,7 @@ TEST_SUITE("DirectNetwork") {
     }
 
     TEST_CASE("DescentIsAGradientAndAStepAlongItBitForBit") {
-        std::vector<ModelSpec> all = networks();
+        std::vector<ModelSpec> all = all_networks();
         all.push_back(wide_network());
         for (const ModelSpec& spec : all)
             for (const aggregation::OptimizerOptions& options : std::initializer_list<aggregation::OptimizerOptions>{

@@ -50,4 +50,23 @@ inline std::vector<clients::ModelSpec> networks() {
             listed_regression(strided, kInput, 1), listed_model(tokens, kTokens, 5), listed_model(grey, {1, 9, 8}, 5)};
 }
 
+/// Whose 3 x 3 convolutions go by tiles: of each padding, on odd lines and even ones, cut off and with a bias or not, before pools. Some are too
+/// large for the shared memory of a block of threads, with all that a step has.
+inline std::vector<clients::ModelSpec> tiled_networks() {
+    clients::LayerList tiled, pools;
+    tiled.add("conv2d", {16, 3, 1, 1}).add("tanh").add("conv2d", {32, 3}).add("relu").add("conv2d", {16, 3, 1, 2, 1, 0});
+    tiled.add("group_norm", {1}).add("conv2d", {16, 3, 1, 1}).add("group_norm", {2}).add("max_pool", {3});
+    tiled.add("flatten").add("linear");
+    pools.add("conv2d", {16, 3, 1, 1}).add("tanh").add("conv2d", {32, 3, 1, 1}).add("dropout2d", {0.3F}).add("max_pool", {2});
+    pools.add("relu").add("conv2d", {16, 3, 1, 1, 1, 0}).add("max_pool", {2}).add("flatten").add("layer_norm").add("linear");
+    return {listed_model(tiled, kInput, 5), listed_model(pools, {2, 11, 10}, 5)};
+}
+
+/// Those and these.
+inline std::vector<clients::ModelSpec> all_networks() {
+    std::vector<clients::ModelSpec> all = networks();
+    for (clients::ModelSpec& spec : tiled_networks()) all.push_back(std::move(spec));
+    return all;
+}
+
 }  // namespace fedhive::testing

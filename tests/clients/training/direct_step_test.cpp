@@ -61,6 +61,18 @@ std::vector<ModelSpec> models() {
     for (int i = 0; i < 12; ++i)
         specs.push_back(
             testing::listed_model(random_layers(stream), i % 2 == 0 ? ExampleShape{1, 28, 28} : ExampleShape{3, 17, 20}));
+    LayerList tiled;  // of each padding, on odd lines and even ones
+    tiled.add("conv2d", {16, 3, 1, 0}).add("tanh").add("conv2d", {32, 3, 1, 0}).add("relu").add("conv2d", {48, 3, 1, 2});
+    tiled.add("group_norm", {3})
+        .add("relu")
+        .add("conv2d", {16, 3, 1, 1, 1, 0})
+        .add("avg_pool", {2})
+        .add("flatten")
+        .add("linear");
+    specs.push_back(testing::listed_model(tiled, {3, 11, 14}, 10));
+    LayerList tiled_pool;
+    tiled_pool.add("conv2d", {16, 3, 1, 1}).add("tanh").add("conv2d", {32, 3, 1, 1}).add("relu").add("max_pool", {2});
+    specs.push_back(testing::listed_model(tiled_pool.add("flatten").add("linear"), {3, 11, 14}, 10));
     LayerList tokens;
     tokens.add("embedding", {8, 12}).add("dropout", {0}).add("flatten").add("linear", {16}).add("relu").add("linear");
     specs.push_back(testing::listed_model(tokens, {20, 1, 1, 11}));

@@ -1,0 +1,29 @@
+// What is not 0 in gradients behind a 2 x 2 pool.
+#pragma once
+
+#include "clients/direct/ops.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace fedhive::clients::direct {
+
+/// Entries of sparse gradients, in lists of equal room.
+struct Lists {
+    std::size_t room = 0;
+    std::vector<std::int32_t> at;
+    Floats values;
+    std::vector<std::size_t> counts;
+
+    void reserve(std::size_t lists, std::size_t most) {
+        room = most + kLaneCount;
+        at.resize(lists * room);
+        values.resize(lists * room);
+        counts.assign(lists, 0);
+    }
+    void clear() { std::fill(counts.begin(), counts.end(), 0); }
+    std::int32_t* at_of(std::size_t list) { return at.data() + list * room; }
+    float* values_of(std::size_t list) { return values.data() + list * room; }
+};
+
+}  // namespace fedhive::clients::direct
