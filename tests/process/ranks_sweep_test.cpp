@@ -34,8 +34,10 @@ struct RankedSweep : RankedRun {
 };
 
 constexpr const char* kShortSweep = "grid: {training.optimizer.lr: [0.05, 0.1]}\nseeds: 2\n";
-constexpr const char* kLongSweep =
-    "grid: {training.optimizer.lr: [0.05, 0.1]}\nset: {rounds: 1200, training.engine: libtorch}\n";
+/// Runs that are soon over, but for two pauses: time to look at them and to end them.
+const std::string kTwoRuns = "grid: {training.optimizer.lr: [0.05, 0.1]}\nset: {rounds: 40, training.cohort: 13";
+const std::string kWithPauses =
+    ", faults: [{kind: slow, round: 12, client: 3, seconds: 5}, {kind: slow, round: 24, client: 3, seconds: 5}]";
 
 }  // namespace
 
@@ -60,10 +62,10 @@ TEST_SUITE("RanksSweep") {
 
     TEST_CASE("OneThatWasToldToEndGoesOnWithoutRanks") {
         FEDHIVE_NEEDS_RANKS();
-        RankedSweep alone(kLongSweep);
+        RankedSweep alone(kTwoRuns + "}\n");
         alone.start(alone.arguments());
         REQUIRE_MESSAGE(alone.end() == "exited with status 0", alone.output());
-        RankedSweep sweep(kLongSweep);
+        RankedSweep sweep(kTwoRuns + kWithPauses + "}\n");
         const auto both_at_work = [&] { return sweep.rounds("lr-0.05") > 5 && sweep.rounds("lr-0.1") > 5; };
         sweep.start_ranks(2, sweep.arguments() + Options{"--jobs", "1"});
         REQUIRE_MESSAGE(eventually(60.0, both_at_work), sweep.output());

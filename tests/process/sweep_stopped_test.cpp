@@ -10,10 +10,11 @@ namespace fs = std::filesystem;
 TEST_SUITE("Sweep") {
     TEST_CASE("KilledSweepLeavesNothingAndIsTakenUp") {
         Sweeps sweep;
-        const std::vector<PlannedRun> runs = longer(kFour, 400);
+        std::vector<PlannedRun> runs = paused(kFour, 8);
+        for (const std::size_t first : {0U, 1U}) runs[first].overrides.pop_back();
         sweep.start(runs, with_jobs(2));
-        // When the first has ended, the third is at work.
-        REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("lr=0.02") + sweep.rounds("seed=2") >= 3; }));
+        // When the first two have ended, the others are at work.
+        REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("lr=0.02") >= 3 && sweep.rounds("seed=2") >= 3; }));
         std::set<std::string> finished;
         for (const auto& run : sweep.runs())
             if (run["status"] == "finished") finished.insert(run["id"]);
@@ -26,14 +27,13 @@ TEST_SUITE("Sweep") {
         CHECK_FALSE(finished.empty());
         for (const std::string& id : finished) CHECK(sweep.beginnings(id) == 1);
         CHECK(sweep.json()["exit_status"] == "finished");
-        for (const auto& run : sweep.runs()) CHECK(run["peak_bytes"] > 20'000'000);
         check_all_as_alone(sweep, runs);
     }
 
     TEST_CASE("InterruptedSweepIsTakenUp") {
         for (const int number : {SIGINT, SIGTERM}) {
             Sweeps sweep;
-            const std::vector<PlannedRun> runs = longer({kFour[0], kFour[3]}, 800);  // one may start seconds after the other
+            const std::vector<PlannedRun> runs = paused({kFour[0], kFour[3]}, 8);  // one may start seconds after the other
             sweep.start(runs, with_jobs(2));
             REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("lr=0.05") >= 10 && sweep.rounds("seed=2") >= 10; }));
             kill(sweep.pid(), number);
@@ -42,6 +42,7 @@ TEST_SUITE("Sweep") {
             CHECK(sweep.json()["exit_status"] == (number == SIGINT ? "interrupted by SIGINT" : "interrupted by SIGTERM"));
             for (const PlannedRun& run : runs) {
                 CHECK(sweep.json(run.id)["status"] == "waiting");
+                CHECK(sweep.json(run.id)["peak_bytes"] > 300'000);  // beside other runs, which share the program's pages
                 CHECK(manifest_of(sweep.of(run.id))["exit_status"] == "interrupted by SIGINT");
             }
             std::size_t done = 0;
@@ -53,11 +54,11 @@ TEST_SUITE("Sweep") {
             CHECK(done >= 20);
             const std::string summary = read_text(sweep.path() / "summary.md");
             CHECK_MESSAGE(
-                summary.find(fmt::format("0 of 2 runs have finished, {} of 1600 rounds are done. To go on: `fedhive sweep "
+                summary.find(fmt::format("0 of 2 runs have finished, {} of 80 rounds are done. To go on: `fedhive sweep "
                                          "--resume {}`",
                                          done, sweep.path().string())) != std::string::npos,
                 summary);
-            CHECK(summary.find(fmt::format("- `seed=2`: waiting; {} of 800 rounds are done", sweep.rounds("seed=2"))) !=
+            CHECK(summary.find(fmt::format("- `seed=2`: waiting; {} of 40 rounds are done", sweep.rounds("seed=2"))) !=
                   std::string::npos);
             if (number == SIGINT) continue;  // what is left is the same: once is enough
             REQUIRE_MESSAGE(sweep.run(runs, resumed()) == 0, sweep.error());
@@ -86,7 +87,7 @@ TEST_SUITE("Sweep") {
 
     TEST_CASE("TerminalsInterruptReachesTheSweepAlone") {
         Sweeps sweep;
-        sweep.start(longer({kFour[0]}, 2000));
+        sweep.start(paused({kFour[0]}, 8));
         REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("lr=0.05") >= 1; }));
         const auto runs = children_of(sweep.pid());
         REQUIRE(runs.size() == 1);
@@ -100,9 +101,9 @@ TEST_SUITE("Sweep") {
 
     TEST_CASE("RunKilledFromOutsideIsTriedOnceMore") {
         Sweeps sweep;
-        const std::vector<PlannedRun> runs = longer({kFour[0], kFour[3]}, 300);
+        const std::vector<PlannedRun> runs = paused({kFour[0], kFour[3]}, 4);
         sweep.start(runs, with_jobs(1));
-        REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("lr=0.05") >= 50; }));
+        REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("lr=0.05") >= 10; }));
         REQUIRE(children_of(sweep.pid()).size() == 1);
         kill(children_of(sweep.pid())[0], SIGKILL);
         // The other one twice.

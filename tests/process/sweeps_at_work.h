@@ -110,19 +110,23 @@ inline const std::vector<PlannedRun> kFour{{"lr=0.05", {}},
                                            {"lr=0.02", {"training.optimizer.lr=0.02", "mode={name: async}"}},
                                            {"seed=2", {"seed=2"}}};
 
-/// By LibTorch, so that there is time to look at them and to end them.
-inline std::vector<PlannedRun> longer(std::vector<PlannedRun> runs, int rounds) {
+/// Forty rounds that are soon over, but for the seconds in which a client of round 12 pauses: time to look at the run and to end it.
+inline std::vector<PlannedRun> paused(std::vector<PlannedRun> runs, int seconds) {
     for (PlannedRun& run : runs) {
-        run.overrides.push_back(fmt::format("rounds={}", rounds));
-        run.overrides.emplace_back("training.engine=libtorch");
+        run.overrides = run.overrides + Options{"rounds=40", "training.cohort=13"};
+        // With all clients in each round, one of them pauses. An asynchronous round has only one.
+        const bool one_by_one = std::ranges::count(run.overrides, "mode={name: async}") > 0;
+        run.overrides.push_back(
+            fmt::format("faults=[{{kind: slow, round: 12, {}seconds: {}}}]", one_by_one ? "" : "client: 3, ", seconds));
     }
     return runs;
 }
 
+/// Of the same run without its pause.
 inline std::string sha_alone(const PlannedRun& planned) {
-    FedhiveRun run(small_config(), set(planned.overrides));
-    REQUIRE(run.end() == "exited with status 0");
-    return run.manifest()["model_sha256"];
+    Options overrides = planned.overrides;
+    std::erase_if(overrides, [](const std::string& one) { return one.starts_with("faults="); });
+    return sha_with(overrides);
 }
 
 inline void check_all_as_alone(const Sweeps& sweep, const std::vector<PlannedRun>& runs) {

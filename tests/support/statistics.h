@@ -15,6 +15,15 @@ namespace fedhive::testing {
 
 inline constexpr double kSignificance = 0.001;
 
+#ifdef FEDHIVE_SANITIZED
+inline constexpr bool kFewDraws = true;
+#else
+inline constexpr bool kFewDraws = false;
+#endif
+
+/// How often a case draws. What a sanitizer looks for shows in a fiftieth, which is too few to ask for a distribution.
+constexpr std::size_t draws(std::size_t all) { return kFewDraws ? all / 50 + 1 : all; }
+
 /// The largest distance between the distribution of `samples` and a continuous one, whose function is `cdf`. With `grain`, samples were
 /// rounded to a multiple of it, up or down: what that alone can do does not count.
 template <typename Cdf>

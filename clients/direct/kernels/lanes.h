@@ -59,10 +59,18 @@ FEDHIVE_INLINE void halves(Lanes v, __m256& low, __m256& high) {
 }
 
 inline constexpr bool kMasksAreFree = true;
+#if defined(FEDHIVE_SANITIZED)
+// The same code in smaller blocks: a sanitizer's build needs a minute for those below.
+inline constexpr std::size_t kMostVectors = 2, kMostRows = 6;
+inline constexpr std::size_t kDotRows = 2, kDotOutputs = 4;
+inline constexpr std::size_t kSparseVectors = 4, kSparseRegisters = 8;
+inline constexpr std::size_t kMostHeld = 12;
+#else
 inline constexpr std::size_t kMostVectors = 2, kMostRows = 12;  // of a rank update's block: 24 of 32 registers
 inline constexpr std::size_t kDotRows = 5, kDotOutputs = 4;     // 20 sums
 inline constexpr std::size_t kSparseVectors = 4, kSparseRegisters = 24;
 inline constexpr std::size_t kMostHeld = 24;  // of what a step's examples brought in; sums, a factor and the rate besides
+#endif
 inline constexpr bool kBySquares = true;
 
 #elif defined(FEDHIVE_AVX2)

@@ -57,8 +57,9 @@ double mean_of(const std::vector<double>& values) {
 }
 
 double covariance(const std::vector<double>& one, const std::vector<double>& other) {
+    const double mean = mean_of(one), other_mean = mean_of(other);
     double sum = 0.0;
-    for (std::size_t i = 0; i < one.size(); ++i) sum += (one[i] - mean_of(one)) * (other[i] - mean_of(other));
+    for (std::size_t i = 0; i < one.size(); ++i) sum += (one[i] - mean) * (other[i] - other_mean);
     return sum / static_cast<double>(one.size());
 }
 

@@ -88,10 +88,11 @@ TEST_SUITE("PartitionSizes") {
         constexpr std::size_t kExamples = 20'000;
         const auto labels = even_labels(kExamples, 10);
         std::vector<double> shares;
-        for (std::uint64_t seed = 0; seed < 1500; ++seed)
+        for (std::uint64_t seed = 0; seed < testing::draws(1500); ++seed)
             shares.push_back(
                 static_cast<double>(dealt("dirichlet_sizes", {{"alpha", 1.0}}, labels, 4, seed).num_examples(seed % 4)) /
                 kExamples);
+        if (testing::kFewDraws) return;
         const auto distance = [&](double alpha) {
             const boost::math::beta_distribution<> beta(alpha, 3.0 * alpha);
             return testing::kolmogorov_distance(
@@ -107,10 +108,11 @@ TEST_SUITE("PartitionSizes") {
         // The logarithm of the quotient of two sizes is normal with deviation sigma * sqrt(2).
         const auto labels = even_labels(20'000, 10);
         std::vector<double> quotients;
-        for (std::uint64_t seed = 0; seed < 2500; ++seed) {
+        for (std::uint64_t seed = 0; seed < testing::draws(2500); ++seed) {
             const auto sizes = dealt_sizes(dealt("lognormal_sizes", {{"sigma", 0.5}}, labels, 2, seed));
             quotients.push_back(std::log(static_cast<double>(sizes[0])) - std::log(static_cast<double>(sizes[1])));
         }
+        if (testing::kFewDraws) return;
         const auto distance = [&](double sigma) {
             const boost::math::normal_distribution<> normal(0.0, sigma * std::sqrt(2.0));
             return testing::kolmogorov_distance(

@@ -2,7 +2,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from report.metric import METRICS, metric_of_runs
 
@@ -88,7 +88,7 @@ def mean_interval(values):
     n = len(values)
     if n < 2:
         return values.mean(axis=0), np.full(values.shape[1:], np.nan)
-    half = stats.t.ppf(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
+    half = special.stdtrit(n - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(n)
     return values.mean(axis=0), half
 
 
