@@ -31,7 +31,7 @@ alignas(64) static const float kNoLine[kLanes] = {};
 
 template <std::size_t kLines>
 FEDHIVE_INLINE Columns<kLines> columns_of(const TileInputs& t, std::size_t channel) {
-    Columns<kLines> columns;
+    Columns<kLines> columns{};
     columns.pixel = t.first_pixel;
     FEDHIVE_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
         const Stride line = t.first_line + static_cast<Stride>(i), channels = static_cast<Stride>(t.channels);
@@ -114,9 +114,9 @@ FEDHIVE_INLINE Pair gathered(const Four& m) {
 
 /// A tile's outputs from its sums: two above, two below.
 FEDHIVE_INLINE void outputs_of(const float* sums, Stride place, Lanes (&outputs)[4]) {
-    Four upper, lower;
+    Four upper{}, lower{};
     FEDHIVE_UNROLL for (std::size_t j = 0; j < 4; ++j) {
-        Four column;
+        Four column{};
         FEDHIVE_UNROLL for (std::size_t i = 0; i < 4; ++i) column.at[i] = load(sums + static_cast<Stride>(4 * i + j) * place);
         const Pair two = gathered(column);
         upper.at[j] = two.first;
@@ -194,7 +194,7 @@ static void tile_weight_gradient(const float* sums, float* to, std::size_t size)
     for (std::size_t i = 0; i < size; i += kLanes) {
         Three columns[4];
         FEDHIVE_UNROLL for (std::size_t k2 = 0; k2 < 4; ++k2) {
-            Four column;
+            Four column{};
             FEDHIVE_UNROLL for (std::size_t k1 = 0; k1 < 4; ++k1) column.at[k1] = load(sums + (4 * k1 + k2) * size + i);
             columns[k2] = shrunk(column);
         }
