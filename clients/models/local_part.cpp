@@ -15,6 +15,7 @@ LocalPart::LocalPart(const ModelSpec& spec) {
             ranges_.back().size += entry.size;
         else
             ranges_.push_back({entry.offset, entry.size});
+        names_.push_back(entry.name);
         num_floats_ += entry.size;
         if (entry.kind == aggregation::TensorKind::Parameter) num_parameters_ += entry.size;
     }

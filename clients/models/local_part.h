@@ -3,6 +3,8 @@
 //
 //   [P]   [ conv1 | bn1 | conv2 | bn2 | fc ]      a client begins with the server's conv1, conv2, fc and its own bn1, bn2;
 //   [L]   [ bn1 | bn2 ]                           of its update the places of bn1, bn2 are 0, and this is kept
+//
+// All clients begin with the first model's values of it; whoever judges a method by clients that draw their own has to know.
 #pragma once
 
 #include "aggregation/memory/layout.h"
@@ -11,6 +13,7 @@
 #include "clients/models/catalog.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace fedhive::clients {
@@ -23,6 +26,7 @@ public:
     explicit LocalPart(const ModelSpec& spec);
 
     bool empty() const { return ranges_.empty(); }
+    const std::vector<std::string>& names() const { return names_; }  // of the tensors, in the order of [L]
     std::uint64_t num_floats() const { return num_floats_; }          // L
     std::uint64_t num_parameters() const { return num_parameters_; }  // of these, without buffers
 
@@ -46,6 +50,7 @@ private:
     };
 
     std::vector<Range> ranges_;  // tensors that follow each other are one
+    std::vector<std::string> names_;
     std::uint64_t num_floats_ = 0, num_parameters_ = 0;
 };
 

@@ -8,18 +8,6 @@
 
 namespace fedhive::sim {
 
-namespace {
-
-/// In the order in which a client's values are kept.
-std::vector<std::string> names_of_local_part(const Experiment& run) {
-    std::vector<std::string> names;
-    for (const aggregation::LayoutEntry& entry : run.layout.entries())
-        if (run.model.local.match(entry.name)) names.push_back(entry.name);
-    return names;
-}
-
-}  // namespace
-
 std::map<std::string, std::string> model_metadata(const Experiment& run, const std::optional<Metrics>& test) {
     const RunConfig& config = run.config;
     const clients::DatasetMap& data = run.dataset.map();
@@ -42,7 +30,8 @@ std::map<std::string, std::string> model_metadata(const Experiment& run, const s
         {"data.format", config.data.format},
         {"data.normalize.mean", nlohmann::json(config.data.normalize.mean).dump()},
         {"data.normalize.std", nlohmann::json(config.data.normalize.std).dump()}});
-    if (config.model.has_local_part()) metadata["model.local"] = nlohmann::json(names_of_local_part(run)).dump();
+    if (!run.local_part.empty())
+        metadata["model.local"] = nlohmann::json(run.local_part.names()).dump();  // in place of its patterns
     metadata["task"] = config.task;
     if (data.shape.vocabulary > 0) metadata["vocabulary"] = std::to_string(data.shape.vocabulary);
     if (test) {

@@ -165,6 +165,9 @@ TEST_SUITE("Device") {
         }
         const Options scaffold{"strategy={name: scaffold}", "training.optimizer={name: sgd, lr: 0.05}"};
         CHECK(DeviceFolder(scaffold + Options{"workers=1"}).sha() == DeviceFolder(scaffold + Options{"workers=2"}).sha());
+        const Options heads{"model={name: mlp, hidden: 32, local: [\"fc3.*\"]}", "data.partition.holdout=0.25",
+                            "evaluation.clients={every: 1}"};
+        CHECK(DeviceFolder(heads + Options{"workers=0"}).sha() == DeviceFolder(heads + Options{"workers=2"}).sha());
     }
 
     TEST_CASE("Gpu: RanksOnOneGpuGiveTheModelAndTheTablesOfOneProcess") {

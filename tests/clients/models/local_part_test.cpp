@@ -37,6 +37,7 @@ TEST_SUITE("LocalPart") {
         const LocalPart bias(small_model({"*.bias"})), both(small_model({"*"}));
         CHECK(bias.num_floats() == 2);
         CHECK(bias.num_parameters() == 2);
+        CHECK(both.names() == std::vector<std::string>{layout.entries()[0].name, layout.entries()[1].name});
         CHECK(both.num_floats() == 8);
         std::vector<float> kept(8, 0.0F);
         both.take(kept, counted(32, 0.0F));
