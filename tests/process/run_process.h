@@ -78,11 +78,12 @@ inline bool all_train(const std::vector<pid_t>& pids) {
 class FedhiveRun {
 public:
     FedhiveRun() = default;
-    explicit FedhiveRun(const std::string& config, std::vector<std::string> more = {}) {
+    explicit FedhiveRun(const std::string& config, std::vector<std::string> more = {},
+                        std::vector<std::pair<std::string, std::string>> environment = {}) {
         std::ofstream(folder_.path() / "test.yaml") << config;
         std::vector<std::string> arguments{"run", (folder_.path() / "test.yaml").string(), "--out", out().string()};
         arguments.insert(arguments.end(), more.begin(), more.end());
-        start(std::move(arguments));
+        start(std::move(arguments), std::move(environment));
     }
 
     void start(std::vector<std::string> arguments, std::vector<std::pair<std::string, std::string>> environment = {},
@@ -149,8 +150,8 @@ inline Options set(const Options& assignments) {
 }
 
 /// The model's SHA-256 after a small run with these keys changed.
-inline std::string sha_with(const Options& overrides) {
-    FedhiveRun run(small_config(), set(overrides));
+inline std::string sha_with(const Options& overrides, std::vector<std::pair<std::string, std::string>> environment = {}) {
+    FedhiveRun run(small_config(), set(overrides), std::move(environment));
     CAPTURE(run.output());
     REQUIRE(run.end() == "exited with status 0");
     return run.manifest()["model_sha256"];
