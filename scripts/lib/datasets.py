@@ -192,7 +192,8 @@ def jpeg_records(path):
     try:
         from PIL import Image
     except ImportError as error:
-        raise DataError("CIFAR-10 from JPEG images needs Pillow. Please install it: apt-get install -y python3-pil") from error
+        install = "apt-get install -y python3-pil" if sys.executable.startswith("/usr/bin/") else f"{sys.executable} -m pip install pillow"
+        raise DataError(f"CIFAR-10 from JPEG images needs Pillow, which {sys.executable} lacks. Please install it: {install}") from error
     try:
         packed = lzma.open(path).read()
     except (lzma.LZMAError, EOFError) as error:
