@@ -32,15 +32,17 @@ class Record:
             return list(csv.DictReader(file))
 
     def write(self, rows):
-        """`rows`: a map each, all with the same keys."""
+        """`rows`: a map each, all with the same keys; where they name commits of their own, the manifest has the oldest of these."""
         folder = self.folder
         folder.mkdir(parents=True, exist_ok=True)
         with open(folder / "table.csv", "w", newline="", encoding="utf-8") as file:
             table = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
             table.writeheader()
             table.writerows(rows)
+        commits = {row.get("commit", self.commit) for row in rows}
+        oldest = min(commits, key=lambda commit: int(said("git", "log", "-1", "--format=%ct", commit)))
         manifest = {
-            "date": datetime.date.today().isoformat(), "commit": self.commit, "dirty": self.dirty, "compiler": said("c++", "--version").splitlines()[0],
+            "date": datetime.date.today().isoformat(), "commit": oldest, "dirty": self.dirty, "compiler": said("c++", "--version").splitlines()[0],
             "seconds": round(time.monotonic() - self.began), "commands": [f"tests/support/cuda_on_host/{self.name} {' '.join(sys.argv[1:])}"],
         }
         (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
