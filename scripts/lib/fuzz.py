@@ -56,7 +56,7 @@ def run(target, seconds):
     # What a target expected, a sanitizer's summary, or libFuzzer's own word on time and memory.
     for line in re.findall(r"^(?:expected: |SUMMARY: |==\d+== ?ERROR: |terminate called|  what\(\)).*", text, flags=re.MULTILINE):
         print("  " + line)
-    print(f"  the input: {kept}; again: build/fuzz/replay_{target} FILE", flush=True)
+    print(f"  the input: {kept}; again: build/fuzz/fuzz_{target} FILE", flush=True)
     return False
 
 

@@ -42,7 +42,7 @@ void read(std::string_view content, const fuzz::MemoryFile& file) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(checkpoint)(const std::uint8_t* data, std::size_t size) {
     static const fuzz::MemoryFile file;
     const std::string content(reinterpret_cast<const char*>(data), size);
     read(content, file);

@@ -12,11 +12,11 @@ using namespace fedhive;
 namespace {
 
 /// CIFAR-100's two files in memory.
-struct Files {
+struct CifarFiles {
     testing::TemporaryFolder folder;
     fuzz::MemoryFile train, test;
 
-    Files() {
+    CifarFiles() {
         std::filesystem::create_symlink(train.path(), folder.path() / "train.bin");
         std::filesystem::create_symlink(test.path(), folder.path() / "test.bin");
         test.set(std::string(2 + 3 * 32 * 32, '\0'));
@@ -25,8 +25,8 @@ struct Files {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const Files files;
+FEDHIVE_FUZZ_TARGET(cifar)(const std::uint8_t* data, std::size_t size) {
+    static const CifarFiles files;
     if (size == 0) return 0;
     files.train.set(std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
     const char* labels = (data[0] & 1U) != 0 ? "fine" : "coarse";

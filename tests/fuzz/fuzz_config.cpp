@@ -8,7 +8,7 @@
 
 using namespace fedhive;
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(config)(const std::uint8_t* data, std::size_t size) {
     static const fuzz::MemoryFile file;
     const std::string input(reinterpret_cast<const char*>(data), size);
     const std::size_t zero = input.find('\0');

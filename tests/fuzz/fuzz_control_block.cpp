@@ -133,7 +133,7 @@ void work(const ControlBlock& block, Process& process) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(control_block)(const std::uint8_t* data, std::size_t size) {
     static const GoodBlock good;
     static Process process;
     static const fuzz::MemoryFile segment;

@@ -10,7 +10,7 @@ using namespace fedhive;
 
 namespace {
 
-void expect_whole(const clients::Examples& part, std::int64_t num_classes) {
+void expect_whole_csv(const clients::Examples& part, std::int64_t num_classes) {
     fuzz::expect_examples(part, num_classes);
     fuzz::expect(part.type == clients::ValueType::F32, "features are numbers");
     fuzz::expect(part.owners.empty() || part.owners.size() == part.size(), "an owner for each label, or none");
@@ -18,7 +18,7 @@ void expect_whole(const clients::Examples& part, std::int64_t num_classes) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(csv)(const std::uint8_t* data, std::size_t size) {
     static const fuzz::MemoryFile file;
     if (size == 0) return 0;
     file.set({reinterpret_cast<const char*>(data) + 1, size - 1});
@@ -27,8 +27,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     try {
         const clients::Dataset dataset =
             clients::read_csv_files({file.path(), file.path(), {header ? "y" : "0"}, owners ? client : "", header, numbers});
-        expect_whole(dataset.train, dataset.num_classes);
-        expect_whole(dataset.test, dataset.num_classes);
+        expect_whole_csv(dataset.train, dataset.num_classes);
+        expect_whole_csv(dataset.test, dataset.num_classes);
         fuzz::expect(dataset.train.owners.empty() != owners && dataset.test.owners.empty(), "owners where they are asked for");
     } catch (const ConfigError&) {
         return 0;

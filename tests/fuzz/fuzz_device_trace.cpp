@@ -34,7 +34,7 @@ void check_intervals(const std::filesystem::path& file, std::uint64_t num_client
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(device_trace)(const std::uint8_t* data, std::size_t size) {
     static const fuzz::MemoryFile file;
     if (size == 0) return 0;
     file.set({reinterpret_cast<const char*>(data) + 1, size - 1});

@@ -36,7 +36,7 @@ std::string archive_of_parts(std::string_view rest) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(exported)(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
     const std::string bytes = (data[0] & 1U) != 0 ? std::string(rest) : archive_of_parts(rest);

@@ -18,11 +18,11 @@ constexpr std::array kNames{"train-images-idx3-ubyte", "train-labels-idx1-ubyte"
                             "t10k-labels-idx1-ubyte"};
 
 /// The four files in memory, once by their plain names and once by those of compressed files.
-struct Files {
+struct IdxFiles {
     testing::TemporaryFolder folder;
     std::array<fuzz::MemoryFile, 4> parts;
 
-    Files() {
+    IdxFiles() {
         for (const char* ending : {"", ".gz"}) {
             std::filesystem::create_directory(root(*ending != '\0'));
             for (std::size_t i = 0; i < parts.size(); ++i)
@@ -47,7 +47,7 @@ std::string gzip(std::string_view plain) {
     return packed;
 }
 
-void expect_whole(const clients::Examples& examples, std::int64_t num_classes) {
+void expect_whole_idx(const clients::Examples& examples, std::int64_t num_classes) {
     const auto size = static_cast<std::size_t>(examples.shape.channels * examples.shape.height * examples.shape.width);
     fuzz::expect(examples.values.size() == examples.labels.size() * size && size > 0, "an image for each label");
     fuzz::expect(std::all_of(examples.labels.begin(), examples.labels.end(),
@@ -57,8 +57,8 @@ void expect_whole(const clients::Examples& examples, std::int64_t num_classes) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const Files files;
+FEDHIVE_FUZZ_TARGET(idx)(const std::uint8_t* data, std::size_t size) {
+    static const IdxFiles files;
     constexpr std::size_t kHeader = 7;
     if (size < kHeader) return 0;
     const bool compressed_names = (data[0] & 1U) != 0, compress = (data[0] & 2U) != 0;
@@ -71,8 +71,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     }
     try {
         const clients::Dataset dataset = clients::read_idx(files.root(compressed_names));
-        expect_whole(dataset.train, dataset.num_classes);
-        expect_whole(dataset.test, dataset.num_classes);
+        expect_whole_idx(dataset.train, dataset.num_classes);
+        expect_whole_idx(dataset.test, dataset.num_classes);
     } catch (const ConfigError&) {
         return 0;
     }

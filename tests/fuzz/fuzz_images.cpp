@@ -24,7 +24,7 @@ struct OneImage {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(images)(const std::uint8_t* data, std::size_t size) {
     static const OneImage image;
     if (size == 0) return 0;
     image.file.set({reinterpret_cast<const char*>(data) + 1, size - 1});

@@ -12,7 +12,7 @@ using namespace fedhive;
 
 namespace {
 
-void expect_whole(const clients::Examples& part, std::int64_t num_classes) {
+void expect_whole_leaf(const clients::Examples& part, std::int64_t num_classes) {
     fuzz::expect_examples(part, num_classes);
     if (part.shape.vocabulary == 0) return;
     fuzz::expect(part.shape.vocabulary == num_classes && part.type == clients::ValueType::U8, "tokens for characters");
@@ -22,7 +22,7 @@ void expect_whole(const clients::Examples& part, std::int64_t num_classes) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(leaf)(const std::uint8_t* data, std::size_t size) {
     static const fuzz::MemoryFile train, test;
     if (size == 0) return 0;
     const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
@@ -31,8 +31,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     test.set(rest.substr(cut));
     try {
         const clients::Dataset dataset = clients::read_leaf({train.path(), test.path()});
-        expect_whole(dataset.train, dataset.num_classes);
-        expect_whole(dataset.test, dataset.num_classes);
+        expect_whole_leaf(dataset.train, dataset.num_classes);
+        expect_whole_leaf(dataset.test, dataset.num_classes);
         const std::vector<std::uint32_t>& owners = dataset.train.owners;
         fuzz::expect(owners.size() == dataset.train.size() && dataset.test.owners.empty(), "an owner for each example");
         const std::uint32_t last = *std::ranges::max_element(owners);

@@ -7,7 +7,7 @@
 
 using namespace fedhive;
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(manifest)(const std::uint8_t* data, std::size_t size) {
     static const fuzz::MemoryFolder folder({"manifest.json"});
     folder.file("manifest.json").set({reinterpret_cast<const char*>(data), size});
     sim::RunView view(folder.path());

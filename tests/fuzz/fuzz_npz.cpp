@@ -45,7 +45,7 @@ std::string taken(std::string_view& rest) {
     return part;
 }
 
-void expect_whole(const clients::Examples& part, std::int64_t num_classes) {
+void expect_whole_npz(const clients::Examples& part, std::int64_t num_classes) {
     fuzz::expect_examples(part, num_classes);
     fuzz::expect((part.labels.size() + part.numbers.size()) % part.target.width == 0, "as many targets for each example");
     if (part.type != clients::ValueType::I32) return;
@@ -58,7 +58,7 @@ void expect_whole(const clients::Examples& part, std::int64_t num_classes) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(npz)(const std::uint8_t* data, std::size_t size) {
     static const fuzz::MemoryFile train, test;
     if (size == 0) return 0;
     std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
@@ -77,8 +77,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     test.set(test_archive(tokens));
     try {
         const clients::Dataset dataset = clients::read_npz({train.path(), test.path(), tokens, 0, targets});
-        expect_whole(dataset.train, dataset.num_classes);
-        expect_whole(dataset.test, dataset.num_classes);
+        expect_whole_npz(dataset.train, dataset.num_classes);
+        expect_whole_npz(dataset.test, dataset.num_classes);
     } catch (const ConfigError&) {
         return 0;
     }

@@ -33,7 +33,7 @@ void read_record(const std::string& input) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(run_record)(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     const std::string input(reinterpret_cast<const char*>(data) + 1, size - 1);
     try {

@@ -7,7 +7,7 @@
 
 using namespace fedhive;
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(state_file)(const std::uint8_t* data, std::size_t size) {
     sim::StateFile state;
     try {
         state = sim::decode_state({reinterpret_cast<const char*>(data), size}, "input");

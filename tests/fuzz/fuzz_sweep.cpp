@@ -24,7 +24,7 @@ void check_id(const std::string& id) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(sweep)(const std::uint8_t* data, std::size_t size) {
     static const fuzz::MemoryFile base;
     static const fuzz::MemoryFile file;
     const std::string input(reinterpret_cast<const char*>(data), size);

@@ -7,7 +7,7 @@
 
 using namespace fedhive;
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(sweep_record)(const std::uint8_t* data, std::size_t size) {
     static const fuzz::MemoryFolder folder({"sweep.json"});
     folder.file("sweep.json").set({reinterpret_cast<const char*>(data), size});
     sim::SweepView view(folder.path());

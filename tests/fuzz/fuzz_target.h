@@ -1,13 +1,12 @@
-// What every fuzz target shares: the function that libFuzzer and replay.cpp call, and a way to say that something is wrong.
+// What every fuzz target shares: how libFuzzer and replay.cpp come to it, and a way to say that something is wrong.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-
-/// One input. Returns 0; what is wrong ends the process.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#include <map>
+#include <string>
 
 namespace fedhive::fuzz {
 
@@ -17,4 +16,24 @@ inline void expect(bool holds, const char* what) {
     std::abort();
 }
 
+/// Reads one input. Returns 0; what is wrong ends the process.
+using Target = int (*)(const std::uint8_t* data, std::size_t size);
+
+/// Of the program that this is part of.
+inline std::map<std::string, Target>& targets() {
+    static std::map<std::string, Target> all;
+    return all;
+}
+
 }  // namespace fedhive::fuzz
+
+/// FEDHIVE_FUZZ_TARGET(name)(const std::uint8_t* data, std::size_t size) { … }: in a program of its own what libFuzzer calls, else one of those
+/// that replay.cpp calls by their names.
+#ifdef FEDHIVE_FUZZ_REPLAY
+#define FEDHIVE_FUZZ_TARGET(name)                                                                     \
+    static int fuzz_##name(const std::uint8_t*, std::size_t);                                         \
+    static const bool name##_is_listed = fedhive::fuzz::targets().emplace(#name, fuzz_##name).second; \
+    static int fuzz_##name
+#else
+#define FEDHIVE_FUZZ_TARGET(name) extern "C" int LLVMFuzzerTestOneInput
+#endif

@@ -11,7 +11,7 @@ using namespace fedhive;
 
 namespace {
 
-void expect_whole(const clients::Examples& part, std::size_t sequence, std::int64_t vocabulary) {
+void expect_whole_text(const clients::Examples& part, std::size_t sequence, std::int64_t vocabulary) {
     const auto known = [&](std::int64_t token) { return token >= 0 && token < vocabulary; };
     fuzz::expect(part.shape == clients::ExampleShape{static_cast<std::int64_t>(sequence), 1, 1, vocabulary},
                  "windows of tokens");
@@ -22,7 +22,7 @@ void expect_whole(const clients::Examples& part, std::size_t sequence, std::int6
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEDHIVE_FUZZ_TARGET(text)(const std::uint8_t* data, std::size_t size) {
     static const fuzz::MemoryFile file;
     if (size < 4) return 0;
     file.set({reinterpret_cast<const char*>(data) + 4, size - 4});
@@ -30,8 +30,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     try {
         const clients::Dataset dataset = clients::read_text(
             {file.path(), sequence, data[1] + std::size_t{1}, (data[3] + 0.5) / 256, data[2], (data[1] & 2U) != 0});
-        expect_whole(dataset.train, sequence, dataset.num_classes);
-        expect_whole(dataset.test, sequence, dataset.num_classes);
+        expect_whole_text(dataset.train, sequence, dataset.num_classes);
+        expect_whole_text(dataset.test, sequence, dataset.num_classes);
         const std::vector<std::uint32_t>& owners = dataset.train.owners;
         fuzz::expect(owners.size() == dataset.train.size() && owners.front() == 0 && std::ranges::is_sorted(owners),
                      "owners in order");

@@ -24,7 +24,7 @@
 using namespace fedhive;
 using namespace fedhive::clients;
 using namespace std::chrono_literals;
-using testing::shell;
+using fedhive::testing::shell;
 
 namespace {
 
@@ -188,7 +188,7 @@ TEST_SUITE("ChildProcess") {
     }
 
     TEST_CASE("EnvironmentIsChangedAndOutputGoesToTheLog") {
-        const testing::TemporaryFolder folder;
+        const fedhive::testing::TemporaryFolder folder;
         setenv("FEDHIVE_TEST_KEPT", "kept", 1);
         setenv("FEDHIVE_TEST_CHANGED", "before", 1);
         SpawnOptions options = shell("echo $FEDHIVE_TEST_KEPT $FEDHIVE_TEST_CHANGED; echo error >&2");

@@ -16,7 +16,7 @@ using namespace fedhive::clients;
 
 namespace {
 
-ModelSpec spec_of(std::string_view name, ExampleShape shape = {1, 28, 28}) {
+ModelSpec image_spec(std::string_view name, ExampleShape shape = {1, 28, 28}) {
     const TargetKind kind = name == "linear_regression" ? TargetKind::Numbers : TargetKind::Class;
     return named_model(name, shape, 10, {}, {kind, kind == TargetKind::Numbers ? 10U : 1U});
 }
@@ -25,32 +25,33 @@ ModelSpec spec_of(std::string_view name, ExampleShape shape = {1, 28, 28}) {
 
 TEST_SUITE("Models") {
     TEST_CASE("NumberOfParametersIsTheLiteratures") {
-        CHECK(model_layout(spec_of("lr")).num_values() == 7'850);
-        CHECK(model_layout(spec_of("mlp")).num_values() == 199'210);
-        CHECK(model_layout(spec_of("mnist_cnn")).num_values() == 21'840);
-        CHECK(model_layout(spec_of("cnn_m")).num_values() == 1'199'882);
-        CHECK(model_layout(spec_of("cnn_m", {3, 32, 32})).num_values() == 1'626'442);
+        CHECK(model_layout(image_spec("lr")).num_values() == 7'850);
+        CHECK(model_layout(image_spec("mlp")).num_values() == 199'210);
+        CHECK(model_layout(image_spec("mnist_cnn")).num_values() == 21'840);
+        CHECK(model_layout(image_spec("cnn_m")).num_values() == 1'199'882);
+        CHECK(model_layout(image_spec("cnn_m", {3, 32, 32})).num_values() == 1'626'442);
     }
 
     TEST_CASE("NamesAreThoseOfAStateDict") {
-        const auto layout = model_layout(spec_of("mnist_cnn"));
+        const auto layout = model_layout(image_spec("mnist_cnn"));
         CHECK(layout.entries()[0].name == "conv1.weight");
         CHECK(layout.entries()[0].shape == std::vector<std::int64_t>{10, 1, 5, 5});
         CHECK(layout.entries()[7].name == "fc2.bias");
     }
 
     TEST_CASE("ModelThatDoesNotFitTheDataIsRefused") {
-        CHECK_THROWS_WITH_AS(model_layout(spec_of("mnist_cnn", {3, 32, 32})), doctest::Contains("1 x 28 x 28"), ConfigError);
-        CHECK_THROWS_WITH_AS(model_layout(spec_of("cnn_m", {20, 1, 1})), doctest::Contains("6 x 6"), ConfigError);
-        CHECK_THROWS_WITH_AS(model_layout(spec_of("resnet")), doctest::Contains("known: lr, linear_regression, mlp"),
+        CHECK_THROWS_WITH_AS(model_layout(image_spec("mnist_cnn", {3, 32, 32})), doctest::Contains("1 x 28 x 28"), ConfigError);
+        CHECK_THROWS_WITH_AS(model_layout(image_spec("cnn_m", {20, 1, 1})), doctest::Contains("6 x 6"), ConfigError);
+        CHECK_THROWS_WITH_AS(model_layout(image_spec("resnet")), doctest::Contains("known: lr, linear_regression, mlp"),
                              ConfigError);
     }
 
     TEST_CASE("EveryNameBuildsAndGivesOneScorePerClass") {
         for (const std::string& name : names_of(model_catalog())) {
             const ExampleShape shape = name.starts_with("char_") ? ExampleShape{12, 1, 1, 7} : ExampleShape{1, 28, 28};
-            CHECK(Classifier(spec_of(name, shape)).forward(at::zeros({2, shape.channels, shape.height, shape.width})).sizes() ==
-                  at::IntArrayRef({2, 10}));
+            CHECK(Classifier(image_spec(name, shape))
+                      .forward(at::zeros({2, shape.channels, shape.height, shape.width}))
+                      .sizes() == at::IntArrayRef({2, 10}));
         }
     }
 
@@ -69,7 +70,7 @@ TEST_SUITE("Models") {
     }
 
     TEST_CASE("SeedDecidesTheInitialParameters") {
-        const ModelSpec spec = spec_of("mnist_cnn");
+        const ModelSpec spec = image_spec("mnist_cnn");
         const auto layout = model_layout(spec);
         const auto draw = [&](std::uint64_t seed) {
             std::vector<float> model(layout.num_floats(), 0.0F);
@@ -85,8 +86,8 @@ TEST_SUITE("Models") {
             FEDHIVE_SKIP("LibTorch fuses no multiplication with an addition on this processor");
         std::vector<ModelSpec> specs;
         for (const std::string& name : names_of(model_catalog()))
-            if (!name.starts_with("char_")) specs.push_back(spec_of(name));
-        ModelSpec norms = spec_of("lr");  // ones, zeros, and buffers
+            if (!name.starts_with("char_")) specs.push_back(image_spec(name));
+        ModelSpec norms = image_spec("lr");  // ones, zeros, and buffers
         norms.layers =
             LayerList().add("conv2d", {3, 3}).add("group_norm", {3}).add("batch_norm").add("flatten").add("linear", {10});
         specs.push_back(norms);
@@ -115,11 +116,11 @@ TEST_SUITE("Models") {
     TEST_CASE("InitialParametersFillTheRangeThatPyTorchGivesThem") {
         for (const std::string& name : names_of(model_catalog())) {
             if (name.starts_with("char_")) continue;  // whose layers are in layers_test.cpp
-            Classifier model(spec_of(name));
+            Classifier model(image_spec(name));
             model.initialise();
             double bound = 0.0;  // of the last weight's layer
             auto place = model.tensors().begin();
-            for_each_tensor(plan_model(spec_of(name)), [&](const std::string& tensor_name, const Parameter& parameter) {
+            for_each_tensor(plan_model(image_spec(name)), [&](const std::string& tensor_name, const Parameter& parameter) {
                 CAPTURE(tensor_name);
                 const at::Tensor& tensor = **place++;
                 const double largest = tensor.abs().max().item<double>();
@@ -142,8 +143,8 @@ TEST_SUITE("Models") {
 
 TEST_SUITE("FlatModel") {
     TEST_CASE("ParametersAreViewsAndWhatBackwardLeavesIsCollectedInTheirPlaces") {
-        FlatModel model(spec_of("mnist_cnn"), aggregation::MemorySpace::Host);
-        initial_parameters(spec_of("mnist_cnn"), model.layout(), 1, model.parameters());
+        FlatModel model(image_spec("mnist_cnn"), aggregation::MemorySpace::Host);
+        initial_parameters(image_spec("mnist_cnn"), model.layout(), 1, model.parameters());
         const auto backward = [&] { model.module().forward(at::ones({2, 1, 28, 28})).sum().backward(); };
         model.module().eval();
         backward();
@@ -168,7 +169,7 @@ TEST_SUITE("FlatModel") {
     }
 
     TEST_CASE("AGradientThatNobodyCollectedIsDropped") {
-        FlatModel model(spec_of("lr"), aggregation::MemorySpace::Host);
+        FlatModel model(image_spec("lr"), aggregation::MemorySpace::Host);
         const auto backward = [&] { model.module().forward(at::ones({2, 1, 28, 28})).sum().backward(); };
         backward();
         model.take_gradient();
@@ -184,7 +185,7 @@ TEST_SUITE("FlatModel") {
     }
 
     TEST_CASE("ATensorThatTheLossDoesNotDependOnHasGradientZero") {
-        FlatModel model(spec_of("mlp"), aggregation::MemorySpace::Host);
+        FlatModel model(image_spec("mlp"), aggregation::MemorySpace::Host);
         model.module().forward(at::ones({2, 1, 28, 28})).sum().backward();
         model.take_gradient();
         model.gradient();
@@ -198,8 +199,8 @@ TEST_SUITE("FlatModel") {
 
     TEST_CASE("StepTensorByTensorIsTheStepInOnePiece") {
         const auto trained = [&](const aggregation::OptimizerOptions& options, bool in_one_piece) {
-            FlatModel model(spec_of("mlp"), aggregation::MemorySpace::Host);
-            initial_parameters(spec_of("mlp"), model.layout(), 1, model.parameters());
+            FlatModel model(image_spec("mlp"), aggregation::MemorySpace::Host);
+            initial_parameters(image_spec("mlp"), model.layout(), 1, model.parameters());
             aggregation::ClientOptimizer optimizer(options, model.trainable().size, aggregation::MemorySpace::Host);
             optimizer.begin();
             for (int step = 0; step < 3; ++step) {
@@ -219,7 +220,7 @@ TEST_SUITE("FlatModel") {
     }
 
     TEST_CASE("ChangedGradientIsFollowed") {
-        FlatModel model(spec_of("lr"), aggregation::MemorySpace::Host);
+        FlatModel model(image_spec("lr"), aggregation::MemorySpace::Host);
         model.module().forward(at::ones({2, 1, 28, 28})).sum().backward();
         model.take_gradient();
         model.gradient().data[1] = 64.0F;
@@ -233,7 +234,7 @@ TEST_SUITE("FlatModel") {
     }
 
     TEST_CASE("WritingTheFlatParametersChangesTheModel") {
-        const FlatModel model(spec_of("lr"), aggregation::MemorySpace::Host);
+        const FlatModel model(image_spec("lr"), aggregation::MemorySpace::Host);
         CHECK(model.module().forward(at::ones({1, 1, 28, 28})).abs().sum().item<float>() == 0.0F);
         const auto& bias = model.layout().entries()[1];
         model.parameters().data[bias.offset + 3] = 2.0F;

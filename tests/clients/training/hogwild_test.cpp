@@ -12,8 +12,8 @@ using namespace fedhive::testing;
 
 namespace {
 
-struct Setting {
-    explicit Setting(aggregation::SgdOptions optimizer) : dataset(draw_synthetic({200, 20, 4, 12, 2.0}, 7)), all(200) {
+struct HogwildSetting {
+    explicit HogwildSetting(aggregation::SgdOptions optimizer) : dataset(draw_synthetic({200, 20, 4, 12, 2.0}, 7)), all(200) {
         task.spec = named_model("mlp", dataset.train.shape, dataset.num_classes, {{"hidden", 16}});
         task.train = {dataset.train.shape, dataset.train.values, dataset.train.labels};
         task.optimizer = optimizer;
@@ -40,7 +40,7 @@ struct Setting {
 TEST_SUITE("Hogwild") {
     TEST_CASE("OneWorkerAloneLeavesTheBitsOfOrdinaryTraining") {
         for (const float momentum : {0.0F, 0.9F}) {
-            Setting setting({0.05F, momentum, 0.01F, false});
+            HogwildSetting setting({0.05F, momentum, 0.01F, false});
             Replica replica(setting.task);
             std::vector<float> update(setting.shared.size());
             const ClientResult ordinary =
@@ -58,7 +58,7 @@ TEST_SUITE("Hogwild") {
     }
 
     TEST_CASE("StepReadsWhatOthersWroteAndAddsToIt") {
-        Setting setting({0.25F, 0.5F, 0.0F, false});
+        HogwildSetting setting({0.25F, 0.5F, 0.0F, false});
         Replica first(setting.task), second(setting.task);
         const std::vector<float> before = setting.shared;
         first.step.begin(setting.start());
@@ -77,7 +77,7 @@ TEST_SUITE("Hogwild") {
     }
 
     TEST_CASE("VelocityIsTheWorkersOwn") {
-        Setting setting({0.25F, 0.5F, 0.0F, false});
+        HogwildSetting setting({0.25F, 0.5F, 0.0F, false});
         Replica first(setting.task), second(setting.task);
         first.step.begin(setting.start());
         second.step.begin(setting.start());
@@ -90,7 +90,7 @@ TEST_SUITE("Hogwild") {
 
     TEST_CASE("RacingWorkersLearn") {
         // Threads stand for the processes. The race is meant (racy_model.h).
-        Setting setting({0.1F, 0.5F, 0.0F, false});
+        HogwildSetting setting({0.1F, 0.5F, 0.0F, false});
         Replica judge(setting.task);
         LibtorchEvaluation evaluation(judge.model, setting.task.train.shape, {});
         const EvaluationResult before = evaluation.evaluate_range(setting.shared, setting.task.train, 0, 200);
@@ -111,7 +111,7 @@ TEST_SUITE("Hogwild") {
     }
 
     TEST_CASE("LossThatIsNotFiniteIsTold") {
-        Setting setting({1e30F, 0.0F, 0.0F, false});
+        HogwildSetting setting({1e30F, 0.0F, 0.0F, false});
         Replica replica(setting.task);
         CHECK(train_hogwild(replica.step, setting.task.plan, 0, 0, setting.all, setting.shared).finite == 0);
     }

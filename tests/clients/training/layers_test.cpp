@@ -48,7 +48,7 @@ ModelSpec plain_batch_norm() {
 }
 
 /// A network around each kind that many clients can train at once, small, without dropout that would be drawn.
-std::vector<LayerList> networks() {
+std::vector<LayerList> kinds_of_networks() {
     LayerList convolutions, norms, residuals, plain;
     convolutions.add("conv2d", {4, 5, 2, 2}).add("relu").add("max_pool", {2}).add("conv2d", {6, 3, 1, 1, 2});
     convolutions.add("avg_pool", {2})
@@ -92,7 +92,7 @@ std::vector<double> values_of(const at::Tensor& tensor) {
 TEST_SUITE("Layers") {
     TEST_CASE("EveryKindIsInANetworkHereAndHasAForwardPass") {
         std::set<std::string> kinds;
-        std::vector<LayerList> all = networks();
+        std::vector<LayerList> all = kinds_of_networks();
         all.push_back(with_statistics());
         for (const LayerList& layers : all)
             for (const ListedLayer& layer : layers.entries())
@@ -102,7 +102,7 @@ TEST_SUITE("Layers") {
     }
 
     TEST_CASE("ClientsAtOnceAreTrainedAsOneAtATime") {
-        for (const LayerList& layers : networks()) {
+        for (const LayerList& layers : kinds_of_networks()) {
             Clients all(listed(layers));
             const auto clients = all.clients(kUnequal);
             const auto results = all.at_once(clients);
@@ -120,7 +120,7 @@ TEST_SUITE("Layers") {
 
     TEST_CASE("TwoHalvesAreTheWholeAtEveryCut") {
         prepare_libtorch(1);
-        for (const LayerList& layers : networks()) {
+        for (const LayerList& layers : kinds_of_networks()) {
             const ModelSpec spec = listed(layers);
             Classifier model(spec);
             model.initialise();
@@ -229,7 +229,7 @@ TEST_SUITE("Layers") {
     }
 
     TEST_CASE("NormsBeginAsOnesAndZeros") {
-        Classifier model(listed(networks()[1]));
+        Classifier model(listed(kinds_of_networks()[1]));
         model.initialise();
         CHECK(model.tensors()[2]->eq(1.0).all().item<bool>());
         CHECK(model.tensors()[3]->eq(0.0).all().item<bool>());

@@ -10,6 +10,7 @@
 #include "clients/data/partition.h"
 #include "clients/training/libtorch_step.h"
 #include "clients/training/local_step.h"
+#include "tests/clients/training/batched_clients.h"
 #include "tests/support/small_model.h"
 
 #include <ATen/ops/cross_entropy_loss.h>
@@ -22,6 +23,7 @@ using namespace fedhive;
 using namespace fedhive::clients;
 using aggregation::MemorySpace;
 using aggregation::SgdOptions;
+using testing::largest_difference;
 
 namespace {
 
@@ -91,12 +93,6 @@ std::vector<float> reference_update(const Bench& bench, const LocalTraining& pla
     store_parameters(module, bench.model.layout(), local);
     for (std::size_t i = 0; i < local.size(); ++i) local[i] -= bench.global[i];
     return local;
-}
-
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-    double largest = 0.0;
-    for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(static_cast<double>(a[i]) - b[i]));
-    return largest;
 }
 
 }  // namespace

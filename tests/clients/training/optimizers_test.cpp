@@ -11,7 +11,12 @@
 #include <doctest/doctest.h>
 
 using namespace fedhive;
-using namespace fedhive::aggregation;
+using aggregation::AdagradOptions;
+using aggregation::AdamOptions;
+using aggregation::ClientOptimizer;
+using aggregation::MemorySpace;
+using aggregation::OptimizerOptions;
+using aggregation::SgdOptions;
 
 namespace {
 
@@ -25,12 +30,12 @@ at::Tensor tensor_of(std::vector<float>& values) {
 /// Both take the same gradients; theirs is called with parameters, gradient, two states and the step from 1.
 template <typename Theirs>
 void is_pytorchs(const OptimizerOptions& options, Theirs theirs) {
-    std::vector<float> ours = testing::random_floats(kSize, 1), reference = ours;
+    std::vector<float> ours = aggregation::testing::random_floats(kSize, 1), reference = ours;
     ClientOptimizer optimizer(options, kSize, MemorySpace::Host);
     optimizer.begin();
     std::vector<at::Tensor> parameters{tensor_of(reference)}, first{at::zeros({kSize})}, second{at::zeros({kSize})};
     for (int step = 1; step <= kSteps; ++step) {
-        std::vector<float> gradient = testing::random_floats(kSize, 1 + static_cast<std::uint32_t>(step));
+        std::vector<float> gradient = aggregation::testing::random_floats(kSize, 1 + static_cast<std::uint32_t>(step));
         optimizer.begin_step();
         optimizer.step(ours, gradient);
         std::vector<at::Tensor> gradients{tensor_of(gradient)}, steps{at::full({}, static_cast<float>(step))};
@@ -73,8 +78,8 @@ TEST_SUITE("ClientOptimizers") {
         CHECK(num_state_vectors(AdamOptions{}) == 2);
         for (const OptimizerOptions& options : {OptimizerOptions(AdamOptions{}), OptimizerOptions(AdagradOptions{}),
                                                 OptimizerOptions(SgdOptions{.momentum = 0.5F})}) {
-            const std::vector<float> gradient = testing::random_floats(kSize, 2);
-            std::vector<float> once = testing::random_floats(kSize, 1), again = once;
+            const std::vector<float> gradient = aggregation::testing::random_floats(kSize, 2);
+            std::vector<float> once = aggregation::testing::random_floats(kSize, 1), again = once;
             ClientOptimizer optimizer(options, kSize, MemorySpace::Host);
             for (std::vector<float>* parameters : {&once, &again}) {
                 optimizer.begin();

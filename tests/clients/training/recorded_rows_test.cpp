@@ -3,6 +3,7 @@
 
 #include "aggregation/base/error.h"
 #include "tests/clients/training/batched_clients.h"
+#include "tests/clients/training/gpu_training.h"
 #include "tests/support/skip.h"
 
 #include <ATen/ATen.h>
@@ -16,18 +17,12 @@ using namespace fedhive::testing;
 
 namespace {
 
-std::string no_training_on_gpu() {
-    std::string reason = aggregation::testing::no_gpu_reason();
-    if (!reason.empty()) return reason;
-    return at::hasCUDA() ? "" : "this LibTorch has no CUDA";
-}
-
-struct Setting {
+struct RowsSetting {
     SgdOptions optimizer{0.05F, 0.0F, 0.0F, false};
     Objective objective{};
 };
 
-const Setting kSettings[] = {
+const RowsSetting kSettings[] = {
     {}, {{0.05F, 0.9F, 0.01F, true}, {}}, {{0.05F, 0.0F, 0.1F, false}, {0.5F}}, {{0.05F, 0.9F, 0.0F, false}, {0.5F}}};
 
 /// Clients that end one after the other, the last one first, as workers order them: the last bits may differ, nothing else.
@@ -80,7 +75,7 @@ std::vector<std::uint64_t> bits_of_groups(bool dropout, const SgdOptions& optimi
 TEST_SUITE("PaddedStep") {
     TEST_CASE("PaddedStepsTrainAsOthersButForTheLastBits") {
         for (const std::string name : kTrainedModels) {
-            for (const Setting& setting : kSettings) {
+            for (const RowsSetting& setting : kSettings) {
                 if (&setting != kSettings && name != "mlp") continue;
                 CAPTURE(name);
                 Clients plain(name, setting.optimizer), padded(name, setting.optimizer);
@@ -119,7 +114,7 @@ TEST_SUITE("RecordedRows") {
     TEST_CASE("Gpu: BatchedStepsOnTheDeviceAreThoseOfTheHostButForTheLastBits") {
         if (const std::string reason = no_training_on_gpu(); !reason.empty()) FEDHIVE_SKIP(reason);
         for (const std::string name : kTrainedModels) {
-            for (const Setting& setting : kSettings) {
+            for (const RowsSetting& setting : kSettings) {
                 CAPTURE(name);
                 Clients host(name, setting.optimizer), device(name, setting.optimizer, false, MemorySpace::Cuda);
                 check_near(device, device.batched, host, setting.objective);
@@ -130,7 +125,7 @@ TEST_SUITE("RecordedRows") {
     TEST_CASE("Gpu: RecordedBatchedStepsAreTheEagerOnesButForTheLastBits") {
         if (const std::string reason = no_training_on_gpu(); !reason.empty()) FEDHIVE_SKIP(reason);
         for (const std::string name : kTrainedModels) {
-            for (const Setting& setting : kSettings) {
+            for (const RowsSetting& setting : kSettings) {
                 CAPTURE(name);
                 Clients eager(name, setting.optimizer, false, MemorySpace::Cuda);
                 Clients padded(name, setting.optimizer, false, MemorySpace::Cuda);

@@ -10,6 +10,7 @@
 #include "clients/training/local_step.h"
 #include "clients/training/local_training.h"
 #include "tests/aggregation/spans.h"
+#include "tests/clients/training/gpu_training.h"
 #include "tests/support/skip.h"
 
 #include <ATen/ATen.h>
@@ -22,16 +23,11 @@ using namespace fedhive;
 using namespace fedhive::clients;
 using aggregation::MemorySpace;
 using aggregation::SgdOptions;
+using testing::no_training_on_gpu;
 
 namespace {
 
-std::string no_training_on_gpu() {
-    const std::string reason = aggregation::testing::no_gpu_reason();
-    if (!reason.empty()) return reason;
-    return at::hasCUDA() ? "" : "this LibTorch has no CUDA";
-}
-
-struct Setting {
+struct StepSetting {
     bool dropout = false;
     SgdOptions optimizer{0.05F, 0.0F, 0.0F, false};
     Objective objective{};
@@ -40,7 +36,7 @@ struct Setting {
 
 /// Hashes of several clients, one after the other with the same step: other lengths, so with ragged last batches of several sizes, and the
 /// first one again at the end.
-std::vector<std::uint64_t> hashes(const Setting& setting, bool graph) {
+std::vector<std::uint64_t> hashes(const StepSetting& setting, bool graph) {
     prepare_libtorch(1);
     SharedDataset dataset = SharedDataset::create(draw_glyphs(300, 10, 1), partition_contiguous(300, 3));
     dataset.upload(aggregation::cuda_driver());
@@ -88,9 +84,9 @@ TEST_SUITE("RecordedStep") {
         for (const bool dropout : {false, true}) {
             CAPTURE(dropout);
             CHECK(hashes({.dropout = dropout}, true) == hashes({.dropout = dropout}, false));
-            const Setting momentum{.dropout = dropout, .optimizer = {0.05F, 0.9F, 0.01F, true}};
+            const StepSetting momentum{.dropout = dropout, .optimizer = {0.05F, 0.9F, 0.01F, true}};
             CHECK(hashes(momentum, true) == hashes(momentum, false));
-            const Setting proximal{.dropout = dropout, .objective = {0.1F}};
+            const StepSetting proximal{.dropout = dropout, .objective = {0.1F}};
             CHECK(hashes(proximal, true) == hashes(proximal, false));
             CHECK(hashes(proximal, false) != hashes({.dropout = dropout}, false));
         }
@@ -99,7 +95,7 @@ TEST_SUITE("RecordedStep") {
     TEST_CASE("Gpu: RecordedAndEagerGiveTheSameBitsInEveryPrecision") {
         if (const std::string reason = no_training_on_gpu(); !reason.empty()) FEDHIVE_SKIP(reason);
         for (const Precision precision : {Precision::TF32, Precision::BF16}) {
-            const Setting setting{.dropout = true, .precision = precision};
+            const StepSetting setting{.dropout = true, .precision = precision};
             CHECK(hashes(setting, true) == hashes(setting, false));
         }
         CHECK(hashes({.precision = Precision::BF16}, false) != hashes({}, false));

@@ -16,15 +16,15 @@ using aggregation::MemorySpace;
 
 namespace {
 
-const Normalization kNormalization{{0.1307}, {0.3081}};
+const Normalization kRowNormalization{{0.1307}, {0.3081}};
 const std::vector<std::uint32_t> kFirst{7, 3, 11}, kThird{19, 2};
 const std::vector<std::vector<std::uint32_t>> kFilledUp{{7, 3, 11, 7}, {0, 0, 0, 0}, {19, 2, 19, 19}};
 
-SharedDataset glyphs() { return SharedDataset::create(draw_glyphs(20, 5, 1), partition_contiguous(20, 4)); }
+SharedDataset glyph_dataset() { return SharedDataset::create(draw_glyphs(20, 5, 1), partition_contiguous(20, 4)); }
 
 /// Rows of three, none and two examples, filled up to four each.
 void check_filled_up(const RowBatches& batches, const ExamplesView& on_host) {
-    BatchTensors one(on_host.shape, kNormalization, at::kCPU);
+    BatchTensors one(on_host.shape, kRowNormalization, at::kCPU);
     REQUIRE(batches.examples.sizes() == at::IntArrayRef({3, 4, 1, 28, 28}));
     REQUIRE(batches.targets.sizes() == at::IntArrayRef({3, 4}));
     for (std::int64_t row = 0; row < 3; ++row) {
@@ -42,8 +42,8 @@ void check_filled_up(const RowBatches& batches, const ExamplesView& on_host) {
 
 TEST_SUITE("RowBatches") {
     TEST_CASE("RowsAreFilledUpAtWeightZeroWhateverCameBefore") {
-        const SharedDataset dataset = glyphs();
-        RowBatches batches(dataset.train(), kNormalization, at::kCPU);
+        const SharedDataset dataset = glyph_dataset();
+        RowBatches batches(dataset.train(), kRowNormalization, at::kCPU);
         const std::vector<RowBatch> rows{{kFirst}, {}, {kThird}}, others{{kThird}, {kFirst}};
         for (const bool large_before : {false, true}) {
             if (large_before) {
@@ -58,8 +58,8 @@ TEST_SUITE("RowBatches") {
     }
 
     TEST_CASE("MemoryStaysWhereItIsUpToTheReservedSize") {
-        const SharedDataset dataset = glyphs();
-        RowBatches batches(dataset.train(), kNormalization, at::kCPU);
+        const SharedDataset dataset = glyph_dataset();
+        RowBatches batches(dataset.train(), kRowNormalization, at::kCPU);
         batches.reserve(3, 4);
         const std::vector<RowBatch> rows{{kFirst}, {}, {kThird}};
         std::vector<void*> places;
@@ -74,22 +74,22 @@ TEST_SUITE("RowBatches") {
     }
 
     TEST_CASE("ListsThatCannotBeGatheredAreAFault") {
-        const SharedDataset dataset = glyphs();
-        RowBatches batches(dataset.train(), kNormalization, at::kCPU);
+        const SharedDataset dataset = glyph_dataset();
+        RowBatches batches(dataset.train(), kRowNormalization, at::kCPU);
         const std::vector<std::uint32_t> outside{20};
         CHECK_THROWS_WITH_AS(batches.list(std::vector<RowBatch>{{kFirst}}, 2),
                              doctest::Contains("a batch of 3 is larger than was said, 2"), Fault);
         CHECK_THROWS_WITH_AS(batches.list(std::vector<RowBatch>{{outside}}, 2), doctest::Contains("example 20 of 20"), Fault);
-        CHECK_THROWS_WITH_AS(RowBatches(dataset.train(), kNormalization, at::Device(at::kCUDA, 0)),
+        CHECK_THROWS_WITH_AS(RowBatches(dataset.train(), kRowNormalization, at::Device(at::kCUDA, 0)),
                              doctest::Contains("not where the model is"), Fault);
     }
 
     TEST_CASE("Gpu: RowsGatheredOnTheDeviceHaveTheBitsOfTheHost") {
         if (const std::string reason = aggregation::testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
         if (!at::hasCUDA()) FEDHIVE_SKIP("this LibTorch has no CUDA");
-        SharedDataset dataset = glyphs();
+        SharedDataset dataset = glyph_dataset();
         dataset.upload(aggregation::cuda_driver());
-        RowBatches batches(dataset.train(MemorySpace::Cuda), kNormalization, at::Device(at::kCUDA, 0));
+        RowBatches batches(dataset.train(MemorySpace::Cuda), kRowNormalization, at::Device(at::kCUDA, 0));
         const std::vector<RowBatch> rows{{kFirst}, {}, {kThird}}, others{{kThird}, {kFirst}, {kFirst}};
         // Many lists on their way at once: none may be written over before it has gone up.
         std::vector<at::Tensor> kept;

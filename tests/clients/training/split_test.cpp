@@ -38,12 +38,12 @@ const Dataset& glyphs() {
 
 ExamplesView train() { return {glyphs().train.shape, glyphs().train.values, glyphs().train.labels}; }
 
-ModelSpec spec_of(std::string_view name, bool dropout = false) {
+ModelSpec glyph_spec(std::string_view name, bool dropout = false) {
     const bool has_dropout = name == "mnist_cnn" || name == "cnn_m";
-    return named_model(name, glyphs().train.shape, 10, has_dropout ? Values{{"dropout", dropout}} : Values());
+    return named_model(name, glyphs().train.shape, 10, has_dropout ? fedhive::Values{{"dropout", dropout}} : fedhive::Values());
 }
 
-Cut cut_of(const ModelSpec& spec, std::string_view layer) { return cut_after(spec, model_layout(spec), layer); }
+Cut glyph_cut(const ModelSpec& spec, std::string_view layer) { return cut_after(spec, model_layout(spec), layer); }
 
 /// What the halves of one process share. When one half fails, the other's wait ends too.
 class ThreadChannel final : public SplitChannel {
@@ -194,7 +194,7 @@ TEST_SUITE("SplitStep") {
         for (const Row& row : {Row{{0.05F, 0.0F, 0.0F, false}, 0.0F}, Row{{0.05F, 0.9F, 0.01F, false}, 0.0F},
                                Row{{0.05F, 0.5F, 0.01F, true}, 0.5F}}) {
             for (const std::string_view name : {"mlp", "mnist_cnn", "cnn_m"}) {
-                const Round round(spec_of(name), row.optimizer, row.mu);
+                const Round round(glyph_spec(name), row.optimizer, row.mu);
                 const Outcome whole = round.uncut();
                 std::vector<std::string> layers = model_layers(round.spec);
                 layers.pop_back();
@@ -202,15 +202,15 @@ TEST_SUITE("SplitStep") {
                     CAPTURE(name);
                     CAPTURE(layer);
                     CAPTURE(row.mu);
-                    CHECK(round.split(cut_of(round.spec, layer)) == whole);
+                    CHECK(round.split(glyph_cut(round.spec, layer)) == whole);
                 }
             }
         }
     }
 
     TEST_CASE("HalvesDrawTheirDropoutFromStreamsOfTheirOwn") {
-        const ModelSpec spec = spec_of("mnist_cnn", true);
-        const Cut at = cut_of(spec, "conv2");
+        const ModelSpec spec = glyph_spec("mnist_cnn", true);
+        const Cut at = glyph_cut(spec, "conv2");
         FlatModel model(spec, MemorySpace::Host);
         std::vector<float> global(model.layout().num_floats(), 0.0F);
         initial_parameters(spec, model.layout(), 3, global);
@@ -250,8 +250,8 @@ TEST_SUITE("SplitStep") {
     }
 
     TEST_CASE("OtherBatchOrARegionThatDoesNotFitIsAFault") {
-        const ModelSpec spec = spec_of("mlp");
-        const Cut at = cut_of(spec, "fc1");
+        const ModelSpec spec = glyph_spec("mlp");
+        const Cut at = glyph_cut(spec, "fc1");
         FlatModel model(spec, MemorySpace::Host);
         const std::vector<std::uint32_t> batch{0, 1, 2};
         const auto check = [&](std::size_t floats, std::size_t shift, std::size_t other_count, const char* message) {

@@ -2,6 +2,7 @@
 #include "clients/training/recorded_step.h"
 #include "clients/training/supervised_step.h"
 #include "tests/clients/training/batched_clients.h"
+#include "tests/clients/training/gpu_training.h"
 #include "tests/conformance/rows_conformance.h"
 #include "tests/support/skip.h"
 
@@ -15,6 +16,7 @@ using conformance::StepUnderTest;
 using fedhive::testing::Clients;
 using fedhive::testing::kTrainedModels;
 using fedhive::testing::MemorySpace;
+using fedhive::testing::no_training_on_gpu;
 using fedhive::testing::OptimizerOptions;
 using fedhive::testing::SgdOptions;
 
@@ -92,12 +94,6 @@ void check_rows(const Wrap& wrap, MemorySpace space) {
         CAPTURE(name);
         conformance::rows_draw_their_own_dropout(many(name, wrap, true, space));
     }
-}
-
-std::string no_training_on_gpu() {
-    std::string reason = aggregation::testing::no_gpu_reason();
-    if (!reason.empty()) return reason;
-    return at::hasCUDA() ? "" : "this LibTorch has no CUDA";
 }
 
 }  // namespace

@@ -1,0 +1,19 @@
+// Whether LibTorch can train on a GPU here.
+#pragma once
+
+#include "tests/aggregation/spans.h"
+
+#include <ATen/Context.h>
+
+#include <string>
+
+namespace fedhive::testing {
+
+/// Why it cannot; empty where it can.
+inline std::string no_training_on_gpu() {
+    const std::string reason = aggregation::testing::no_gpu_reason();
+    if (!reason.empty()) return reason;
+    return at::hasCUDA() ? "" : "this LibTorch has no CUDA";
+}
+
+}  // namespace fedhive::testing
