@@ -144,14 +144,16 @@ def figure(root, spec):
 
 
 def pivoted(rows, words, path):
-    """From "workload, side, median": a row for each workload, with a column for each side."""
-    names = [word.strip() for word in words.split(",")]
-    if len(names) != 3 or (rows and not set(names) <= set(rows[0])):
-        raise FigureError(f"pivot: {words}: wants three columns of {path}: of the rows, of the columns, of the values")
-    key, across, value = names
+    """From "workload, side, median": a row for each workload, with a column for each side. In the last one's place may stand a form of several,
+    "{median:.2f} ({lowest:.2f}–{highest:.2f})": then the cells are texts, written as it says."""
+    names = [word.strip() for word in words.split(",", 2)]
+    form = names.pop() if names[2:] and "{" in names[2] else ""
+    if len(names) != (2 if form else 3) or (rows and not set(names) <= set(rows[0])):
+        raise FigureError(f"pivot: {words}: wants three columns of {path}: of the rows, of the columns, of the values (or a form of several)")
+    key, across = names[:2]
     found = {}
     for row in rows:
-        found.setdefault(row[key], {key: row[key]})[row[across]] = row[value]
+        found.setdefault(row[key], {key: row[key]})[row[across]] = filled(form, row, list(row), {}) if form else row[names[2]]
     return list(found.values())
 
 
@@ -173,7 +175,7 @@ def filled(form, row, columns, names):
 
 
 def table(root, spec, lines):
-    """(file, text) of a table. Its lines: `pivot: A, B, C`, `rows: COLUMN = value, value …` in that order, `name: value = what is shown`,
+    """(file, text) of a table. Its lines: `pivot: A, B, C` (C a column or a form), `rows: COLUMN = value, value …` in that order, `name: value = what is shown`,
     and, for each column, `column: TITLE = {name:format}`."""
     path, given = spec_of(spec)
     rows, names, columns, order = chosen(rows_of(root, path), path, given), {}, [], None
