@@ -144,7 +144,7 @@ class Ages(Project):
     def test_figures_older_than_their_code_are_warned_of(self):
         self.git("init", "-q")
         commit = self.commit("sim/a.cpp")
-        self.write("results/soak/manifest.json", json.dumps({"commit": commit + "-dirty", "commands": ["tests/bench/soak"]}))
+        self.write("results/soak/manifest.json", json.dumps({"commit": commit, "commands": ["tests/bench/soak"]}))
         self.write("results/figures.yaml", "# a comment\nresults/soak/: [sim, tests/bench/soak]\nresults/: [docs]\n")
         self.commit("docs/b.md")
         self.assertEqual(self.warnings(), [])
@@ -153,6 +153,25 @@ class Ages(Project):
                                            "again with: tests/bench/soak"])
         self.write("results/soak/manifest.json", json.dumps({"commit": commit, "paths": ["clients"]}))
         self.assertEqual(self.warnings(), [])
+
+    def test_figures_of_a_tree_that_no_commit_has_are_warned_of(self):
+        self.git("init", "-q")
+        self.write("results/figures.yaml", "results/: [sim]\n")
+        commit, later = self.commit("sim/a.cpp"), self.commit("docs/b.md")
+        told = f"results/soak/result.json: measured at {commit} with changes that are in no commit"
+
+        def measured(**manifest):
+            self.write("results/soak/manifest.json", json.dumps(manifest))
+            return self.warnings()
+
+        self.assertEqual(measured(commit=commit, dirty=False), [])
+        self.assertEqual(measured(commit=commit, dirty=True), [told])
+        self.assertEqual(measured(commit=commit + "-dirty", commands=["tests/bench/soak"]), [told + "; again with: tests/bench/soak"])
+        self.assertEqual(measured(commit=commit + "-dirty", verified={"commit": later}), [])
+        self.assertEqual(measured(commit=commit, verified={"commit": later + "-dirty"}),
+                         [f"results/soak/result.json: a part of it was last the same at {later} with changes that are in no commit"])
+        self.commit("sim/c.cpp")
+        self.assertEqual(measured(commit=commit, dirty=True), [told + "; since then 1 commit changed sim"])
 
     def test_what_was_verified_later_is_as_old_as_that(self):
         self.git("init", "-q")
