@@ -25,6 +25,7 @@ ROOMS = {
     "sim": [["machine", "devices", "ranks", "schedules"], ["strategies"], ["modes"], ["config"], ["record"], ["round", "screen", "workers"], ["fleet", "state", "sweep"], ["plan"], ["run"], ["app"]],
 }
 MAX_LINES = 400
+MAX_README = 200
 GENERATED = {"sim/version.h"}  # written by the build
 
 
@@ -89,6 +90,7 @@ INCLUDE_RULES = [
     (lambda name: name.startswith(tuple(FLOORS)) and not name.startswith(("clients/exported/", "clients/models/", "clients/training/")), LIBTORCH,
      "LibTorch belongs to clients/exported, clients/models and clients/training"),
     (lambda name: name.endswith((".cu", ".cuh")), LIBTORCH, "no LibTorch in .cu files"),
+    (starts(""), re.compile(r"^torch/torch\.h$"), "takes ten times as long to compile; clients/models/tensor.h has what is needed of it"),
     (lambda name: name.startswith(tuple(FLOORS)) and not name.startswith("sim/config/"), re.compile(r"^yaml-cpp/"), "only sim/config knows YAML"),
 ]
 PRINTING = re.compile(r"\bstd::(cout|cerr|clog)\b|\bfmt::print\b|\bv?f?printf\s*\(|\bf?puts\s*\(|\bputchar\s*\(|\bperror\s*\(")
@@ -248,6 +250,8 @@ def length(tree, _options):
         lines = tree.text(name).count("\n")
         if lines > MAX_LINES:
             found.append(f"{name}: {lines} lines; {MAX_LINES} at most, 250 are better: give a part of it a name and a file")
+    if "README.md" in tree.files and (lines := tree.text("README.md").count("\n")) > MAX_README:
+        found.append(f"README.md: {lines} lines; {MAX_README} at most: move a part of it to docs/")
     return found
 
 

@@ -144,14 +144,16 @@ def figure(root, spec):
 
 
 def pivoted(rows, words, path):
-    """From "workload, side, median": a row for each workload, with a column for each side."""
-    names = [word.strip() for word in words.split(",")]
-    if len(names) != 3 or (rows and not set(names) <= set(rows[0])):
-        raise FigureError(f"pivot: {words}: wants three columns of {path}: of the rows, of the columns, of the values")
-    key, across, value = names
+    """From "workload, side, median": a row for each workload, with a column for each side. In the last one's place may stand a form of several,
+    "{median:.2f} ({lowest:.2f}–{highest:.2f})": then the cells are texts, written as it says."""
+    names = [word.strip() for word in words.split(",", 2)]
+    form = names.pop() if names[2:] and "{" in names[2] else ""
+    if len(names) != (2 if form else 3) or (rows and not set(names) <= set(rows[0])):
+        raise FigureError(f"pivot: {words}: wants three columns of {path}: of the rows, of the columns, of the values (or a form of several)")
+    key, across = names[:2]
     found = {}
     for row in rows:
-        found.setdefault(row[key], {key: row[key]})[row[across]] = row[value]
+        found.setdefault(row[key], {key: row[key]})[row[across]] = filled(form, row, list(row), {}) if form else row[names[2]]
     return list(found.values())
 
 
@@ -173,7 +175,7 @@ def filled(form, row, columns, names):
 
 
 def table(root, spec, lines):
-    """(file, text) of a table. Its lines: `pivot: A, B, C`, `rows: COLUMN = value, value …` in that order, `name: value = what is shown`,
+    """(file, text) of a table. Its lines: `pivot: A, B, C` (C a column or a form), `rows: COLUMN = value, value …` in that order, `name: value = what is shown`,
     and, for each column, `column: TITLE = {name:format}`."""
     path, given = spec_of(spec)
     rows, names, columns, order = chosen(rows_of(root, path), path, given), {}, [], None
@@ -263,22 +265,31 @@ def commit_of(manifest):
     return str(manifest.get("commit", "")).removesuffix("-dirty")
 
 
+def dirty(manifest):
+    """Whether what was measured is in no commit."""
+    return bool(manifest.get("dirty")) or str(manifest.get("commit", "")).endswith("-dirty")
+
+
 def age_of(root, file, code):
-    """What there is to warn of: code that changed since the file was measured, or a part of it was found to be the same; "" where none did."""
+    """What there is to warn of: code that changed since the file was measured, or a part of it was found to be the same, or that was no commit's
+    even then; "" where there is nothing."""
     manifest = manifest_of(root, file)
-    commit, told = commit_of(manifest), "measured"
-    verified = commit_of(manifest.get("verified", {}))
-    if verified and git(root, "merge-base", "--is-ancestor", commit, verified).returncode == 0:
-        commit, told = verified, "a part of it was last the same"
+    measured, told = manifest, "measured"
+    verified = manifest.get("verified", {})
+    if commit_of(verified) and git(root, "merge-base", "--is-ancestor", commit_of(measured), commit_of(verified)).returncode == 0:
+        measured, told = verified, "a part of it was last the same"
+    commit = commit_of(measured)
+    at = f"{file}: {told} at {commit}" + (" with changes that are in no commit" if dirty(measured) else "")
     paths = manifest.get("paths") or next((paths for start, paths in code.items() if file.startswith(start)), None)
     if not commit or not paths:
         return f"{file}: no manifest says at which commit it was measured" if not commit else f"{file}: {AGES} does not say of which code it speaks"
     ran = git(root, "log", "--format=%h", f"{commit}..HEAD", "--", *paths)
     if ran.returncode:
-        return f"{file}: {told} at {commit}, which is not in this history"
+        return f"{at}, which is not in this history"
     later = ran.stdout.split()
+    since = f"; since then {len(later)} commit{'s' if len(later) > 1 else ''} changed {', '.join(paths)}" if later else ""
     again = f"; again with: {' && '.join(manifest['commands'])}" if len(manifest.get("commands", [])) in (1, 2) else ""
-    return f"{file}: {told} at {commit}; since then {len(later)} commit{'s' if len(later) > 1 else ''} changed {', '.join(paths)}{again}" if later else ""
+    return f"{at}{since}{again}" if since or dirty(measured) else ""
 
 
 def unmarked(root, files):

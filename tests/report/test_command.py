@@ -49,6 +49,17 @@ class Command(TemporaryFolder):
         done = report(sweep, "--baseline=lr")
         self.assertEqual((done.returncode, "wants AXIS=VALUE" in done.stderr), (2, True))
 
+    def test_a_table_in_latex_is_as_wide_as_paper_unless_columns_are_asked_for(self):
+        runs = [self.make(f"{rounds}-{seed}", rounds=rounds, seed=seed) for rounds, seed in ((2, 1), (2, 2), (4, 1), (4, 2))]
+        for asked, has_bytes in (([], False), (["--columns=final_test_accuracy,bytes_up"], True)):
+            done = report(*runs, "--latex", "--markdown", "--no-figures", *asked)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("Up, MB", (runs[0] / "tables.md").read_text())  # it differs between these runs, so it is for paper that it is left out
+            for table in ("groups", "runs"):
+                text = (runs[0] / f"latex/{table}.tex").read_text()
+                self.assertEqual("Up, MB" in text, has_bytes, table)
+                self.assertLessEqual(max(line.count(" & ") + 1 for line in text.splitlines()), 8, table)
+
     def test_every_kind_of_broken_run_at_once_still_gives_a_report(self):
         fates = ["finished", "stopped", "failed", "killed", "interrupted", "paused", "waiting"]
         sweep = self.make_sweep(fates=fates, rounds=5)

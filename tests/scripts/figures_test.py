@@ -102,11 +102,23 @@ class Tables(Project):
             wrong, _, text = self.check(f"{self.HEAD}{before}<!-- /table -->\nend\n", write=True)
             self.assertEqual((wrong, text), ([], f"{self.HEAD}{self.BODY}<!-- /table -->\nend\n"))
 
+    def test_a_pivots_cell_may_show_several_columns(self):
+        self.write("results/bench/table.csv", "workload,side,median,lowest,highest\nw1,fedhive,5.187,4.4,5.45\nw1,torch,0.953,0.85,0.968\n"
+                                              "w2,fedhive,6,,7\nw2,torch,,,\n")
+        for form, shown in (("{median:.2f} ({lowest:.2f}–{highest:.2f})", "| **5.19 (4.40–5.45)** | 0.95 (0.85–0.97) |\n| **6.00 (–7.00)** | – |"),
+                            ("{lowest}, {highest:,.1f}", "| **4.4, 5.5** | 0.85, 1.0 |\n| **, 7.0** | – |")):
+            head = f"<!-- table: results/bench/table.csv\npivot: workload, side, {form}\ncolumn: a = **{{fedhive}}**\ncolumn: b = {{torch}}\n-->\n"
+            wrong, _, text = self.check(f"{head}<!-- /table -->\n", write=True)
+            self.assertEqual((wrong, text), ([], f"{head}| a | b |\n|---|---|\n{shown}\n<!-- /table -->\n"))
+
     def test_what_cannot_be_made_says_why(self):
-        for line, said in (("pivot: workload, side", "wants three columns"), ("rows: workload = w9", "0 rows of results/bench/table.csv have"),
+        for line, said in (("pivot: workload, side", "wants three columns"), ("pivot: workload, {median}", "wants three columns"),
+                           ("pivot: workload, side, {mean}", "{mean} names 0 columns"),
+                           ("pivot: workload, side, {median:.1f} s\ncolumn: x = {fedhive:.2f}", "format=.2f of '2.6 s'"),
+                           ("rows: workload = w9", "0 rows of results/bench/table.csv have"),
                            ("column: x = {speed}", "{speed} names 0 columns"), ("colum: x = y", "'colum: x = y': wants pivot")):
             wrong, _, _ = self.check(f"<!-- table: results/bench/table.csv\n{line}\n-->\n<!-- /table -->\n")
-            self.assertEqual(len(wrong), 1)
+            self.assertEqual(len(wrong), 1, line)
             self.assertIn(said, wrong[0])
 
 
@@ -132,7 +144,7 @@ class Ages(Project):
     def test_figures_older_than_their_code_are_warned_of(self):
         self.git("init", "-q")
         commit = self.commit("sim/a.cpp")
-        self.write("results/soak/manifest.json", json.dumps({"commit": commit + "-dirty", "commands": ["tests/bench/soak"]}))
+        self.write("results/soak/manifest.json", json.dumps({"commit": commit, "commands": ["tests/bench/soak"]}))
         self.write("results/figures.yaml", "# a comment\nresults/soak/: [sim, tests/bench/soak]\nresults/: [docs]\n")
         self.commit("docs/b.md")
         self.assertEqual(self.warnings(), [])
@@ -141,6 +153,25 @@ class Ages(Project):
                                            "again with: tests/bench/soak"])
         self.write("results/soak/manifest.json", json.dumps({"commit": commit, "paths": ["clients"]}))
         self.assertEqual(self.warnings(), [])
+
+    def test_figures_of_a_tree_that_no_commit_has_are_warned_of(self):
+        self.git("init", "-q")
+        self.write("results/figures.yaml", "results/: [sim]\n")
+        commit, later = self.commit("sim/a.cpp"), self.commit("docs/b.md")
+        told = f"results/soak/result.json: measured at {commit} with changes that are in no commit"
+
+        def measured(**manifest):
+            self.write("results/soak/manifest.json", json.dumps(manifest))
+            return self.warnings()
+
+        self.assertEqual(measured(commit=commit, dirty=False), [])
+        self.assertEqual(measured(commit=commit, dirty=True), [told])
+        self.assertEqual(measured(commit=commit + "-dirty", commands=["tests/bench/soak"]), [told + "; again with: tests/bench/soak"])
+        self.assertEqual(measured(commit=commit + "-dirty", verified={"commit": later}), [])
+        self.assertEqual(measured(commit=commit, verified={"commit": later + "-dirty"}),
+                         [f"results/soak/result.json: a part of it was last the same at {later} with changes that are in no commit"])
+        self.commit("sim/c.cpp")
+        self.assertEqual(measured(commit=commit, dirty=True), [told + "; since then 1 commit changed sim"])
 
     def test_what_was_verified_later_is_as_old_as_that(self):
         self.git("init", "-q")

@@ -185,10 +185,16 @@ FloorsFindWhatWasPlanted() {
     plant sim/fleet/fleet.h '#include "sim/config/config.h"'
     plant sim/attic/thing.h '#pragma once'
     plant clients/loose.h '#pragma once'
+    plant clients/training/step.cpp '#include <torch/torch.h>\n#include <ATen/core/Tensor.h>'
+    plant tests/clients/step_test.cpp '#include <torch/torch.h>\n#include <torch/serialize.h>'
     expect 1 checks floors
     says "aggregation/math/mean.cpp:1: aggregation may not include sim/run/round_loop.h"
     says "aggregation/math/median.cpp:1: aggregation/memory/arena.h: aggregation/math sees spans"
     says "clients/protocol/task.cpp:1: torch/torch.h"
+    says "clients/training/step.cpp:1: torch/torch.h: takes ten times as long"
+    does_not_say "clients/training/step.cpp:2"
+    says "tests/clients/step_test.cpp:1: torch/torch.h: takes ten times as long"
+    does_not_say "tests/clients/step_test.cpp:2"
     says 'clients/data/formats/idx.cpp:1: "task.h"'
     says "clients/data/formats/idx.cpp:2: yaml-cpp/yaml.h"
     says "sim/fleet/fleet.cpp:1: prints"
@@ -210,6 +216,20 @@ LinksFindWhatWasPlanted() {
     expect 1 checks links
     says "docs/c.md:1: gone.md: no such file"
     says "docs/c.md:2: b.md#gone: no such heading"
+}
+
+LengthFindsWhatWasPlanted() {
+    local lines
+    lines=$(printf 'line\\n%.0s' {1..200})
+    plant README.md "${lines}last"
+    plant docs/README.md "$lines$lines$lines"
+    plant sim/run/long.cpp "$lines${lines}last"
+    expect 1 checks length
+    says "README.md: 201 lines; 200 at most"
+    says "sim/run/long.cpp: 401 lines; 400 at most"
+    does_not_say "docs/README.md"
+    sed -i 1d "$scratch/tree/README.md" "$scratch/tree/sim/run/long.cpp"
+    expect 0 checks length
 }
 
 # A stand-in for clang-tidy finds fault with each file in which, or in what it includes, stands "bad". d declares what another file defines.
@@ -290,8 +310,8 @@ XML
 
 case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
-        LinksFindWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | DataSaysWhoReadsWhat | \
-        LinkPutsTheProgramWhereTheShellFindsIt | ChecksInstallNothingThatTheyDoNotNeed | \
+        LinksFindWhatWasPlanted | LengthFindsWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | \
+        DataSaysWhoReadsWhat | LinkPutsTheProgramWhereTheShellFindsIt | ChecksInstallNothingThatTheyDoNotNeed | \
         TidyLooksAtALibraryAtOnceAndByHalvesWhereItFindsSomething) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac

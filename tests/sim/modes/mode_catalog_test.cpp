@@ -2,11 +2,16 @@
 #include "sim/config/config.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/strategies/strategy.h"
+#include "tests/support/places.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 using namespace fedhive;
 using namespace fedhive::sim;
@@ -19,6 +24,39 @@ Mode four_in(const ModeSpec& spec) { return spec.build({.values = completed({}, 
 bool is_key(const std::string& name) {
     const std::vector<std::string> keys = config_keys();
     return std::find(keys.begin(), keys.end(), name) != keys.end();
+}
+
+/// "| a | b |" -> a, b; nothing of a line that is no row.
+std::vector<std::string> cells_of(const std::string& line) {
+    std::vector<std::string> cells;
+    if (!line.starts_with("| ")) return cells;
+    for (std::size_t at = 2, end = 0; (end = line.find(" |", at)) != std::string::npos; at = end + 3)
+        cells.push_back(line.substr(at, end - at));
+    return cells;
+}
+
+/// Of the page's table that has such a column: what stands in it, by the row's first cell.
+std::map<std::string, std::string> column_of(const std::string& page, const std::string& title) {
+    std::map<std::string, std::string> column;
+    std::ifstream lines(fedhive::testing::source_folder() / page);
+    std::size_t index = 0;  // of the column; 0: outside the table
+    for (std::string line; std::getline(lines, line);) {
+        const std::vector<std::string> cells = cells_of(line);
+        if (!line.starts_with("|")) index = 0;
+        if (index > 0 && index < cells.size()) column[cells[0]] = cells[index];
+        const auto head = std::find(cells.begin(), cells.end(), title);
+        if (head != cells.end()) index = static_cast<std::size_t>(head - cells.begin());
+    }
+    return column;
+}
+
+/// Of these names those that a cell means: "`a` and `b`", "all", or "all but `a`".
+std::vector<std::string> meant_by(const std::string& cell, const std::vector<std::string>& names) {
+    const bool others = cell.starts_with("all");
+    std::vector<std::string> meant;
+    for (const std::string& name : names)
+        if ((cell.find("`" + name + "`") != std::string::npos) != others) meant.push_back(name);
+    return meant;
 }
 
 }  // namespace
@@ -57,6 +95,24 @@ TEST_SUITE("ModeCatalog") {
         CHECK(of("feddyn") == Names{"synchronous"});
         CHECK(modes_of(StrategyParts{.local = {"prox"}, .aggregator = {"mean"}, .server = {"adam"}}) ==
               Names{"synchronous", "semi_async", "split"});
+    }
+
+    TEST_CASE("PagesSayWhichStrategiesRunInWhichModes") {
+        const auto of_modes = column_of("docs/modes.md", "Strategies");
+        const auto of_strategies = column_of("docs/strategies.md", "Modes");
+        REQUIRE(of_modes.size() == mode_catalog().size());
+        REQUIRE(of_strategies.size() == strategy_catalog().size());
+        std::map<std::string, std::vector<std::string>> strategies_of;
+        for (const StrategySpec& strategy : strategy_catalog()) {
+            CAPTURE(strategy.name);
+            const std::vector<std::string> modes = modes_of(parts_of(strategy.name));
+            CHECK(meant_by(of_strategies.at("`" + strategy.name + "`"), names_of(mode_catalog())) == modes);
+            for (const std::string& mode : modes) strategies_of[mode].push_back(strategy.name);
+        }
+        for (const ModeSpec& mode : mode_catalog()) {
+            CAPTURE(mode.name);
+            CHECK(meant_by(of_modes.at("`" + mode.name + "`"), names_of(strategy_catalog())) == strategies_of[mode.name]);
+        }
     }
 
     TEST_CASE("TheValueIsWhatTheSpecSays") {
