@@ -1,6 +1,7 @@
 // Files that are not what a run takes them for, given or put there by somebody: each is named, none is waited for, nothing else is touched.
 #include "sim/screen/screen_text.h"
 #include "tests/process/finished_run.h"
+#include "tests/process/remains.h"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
@@ -187,18 +188,19 @@ TEST_SUITE("Files") {
     }
 
     TEST_CASE("InterruptWhileManyWorkersStartIsAnsweredSoon") {
-        FedhiveRun run;
-        std::ofstream(run.folder() / "test.yaml") << small_config();
-        std::vector<std::string> arguments{"run", (run.folder() / "test.yaml").string(), "--out", run.out().string()};
-        for (const std::string& option : set({"workers=120", "rounds=1000"})) arguments.push_back(option);
-        // A fifth of a second each: 24 s until all have started.
-        run.start(arguments, {{"LD_PRELOAD", beside_tests("libslow_birth.so").string()}, {"BIRTH_MS", "200"}});
-        REQUIRE(eventually(60.0, [&] { return run.workers().size() >= 4; }));
-        const std::int64_t start = now_ns();
-        kill(run.pid(), SIGINT);
-        CHECK(run.end() == "exited with status 130");
-        CHECK(seconds_between(start, now_ns()) < 12.0);  // half a second, where nothing else is at work
-        CHECK(run.manifest()["exit_status"] == "interrupted by SIGINT");
-        check_no_leftovers(run.out());
+        const auto seconds = [] {
+            // A fifth of a second each: 24 s until all have started.
+            FedhiveRun run(small_config(), set({"workers=120", "rounds=1000"}),
+                           {{"LD_PRELOAD", beside_tests("libslow_birth.so").string()}, {"BIRTH_MS", "200"}});
+            REQUIRE(eventually(60.0, [&] { return run.workers().size() >= 4; }));
+            const std::int64_t start = now_ns();
+            kill(run.pid(), SIGINT);
+            CHECK(run.end() == "exited with status 130");
+            const double answered = seconds_between(start, now_ns());
+            CHECK(run.manifest()["exit_status"] == "interrupted by SIGINT");
+            check_no_leftovers(run.out());
+            return answered;
+        };
+        CHECK(least_of_three(3.0, seconds) < 3.0);  // half a second, where nothing else is at work
     }
 }
