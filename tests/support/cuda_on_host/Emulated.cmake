@@ -14,8 +14,12 @@ function(fedhive_cuda_sources target)
     set(converted "${CMAKE_CURRENT_BINARY_DIR}/${file}.cpp")
     add_custom_command(OUTPUT "${converted}" DEPENDS "${source}" "${cuda_on_host_folder}/launches.py"
       COMMAND python3 "${cuda_on_host_folder}/launches.py" "${source}" "${converted}")
+    set(device_options "-std=c++17;-D__CUDACC__;-include;cuda_runtime.h;-Wno-unknown-pragmas")
+    if(FEDHIVE_SANITIZE)
+      list(APPEND device_options -fsanitize=alignment)  # what a host allows ends a kernel on a GPU
+    endif()
     set_source_files_properties("${converted}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON
-      COMPILE_OPTIONS "-std=c++17;-D__CUDACC__;-include;cuda_runtime.h;-Wno-unknown-pragmas")
+      COMPILE_OPTIONS "${device_options}")
     target_sources(${target} PRIVATE "${converted}")
   endforeach()
   target_link_libraries(${target} PUBLIC cuda_on_host)
