@@ -1,12 +1,20 @@
-// Autocast as `with torch.autocast("cpu", …)` sets it, for as long as this object lives.
+// Autocast on the CPU: as `with torch.autocast("cpu", …)` sets it, and what processors cannot compute under it.
 #pragma once
 
+#include <ATen/Version.h>
 #include <ATen/autocast_mode.h>
 
 #include <optional>
 
 namespace fedhive::clients::exported {
 
+/// oneDNN has its LSTM in bf16 only for AVX-512, and under autocast LibTorch takes it without asking.
+inline bool lacks_fused_lstm() {
+    static const bool avx512 = at::get_cpu_capability() == "AVX512";
+    return !avx512 && at::autocast::is_autocast_enabled(at::kCPU);
+}
+
+/// For as long as this object lives.
 class AutocastIn {
 public:
     AutocastIn(std::optional<at::ScalarType> type, bool on, bool cache)

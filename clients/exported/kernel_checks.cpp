@@ -1,6 +1,7 @@
 #include "clients/exported/kernel_checks.h"
 
 #include "aggregation/base/error.h"
+#include "clients/exported/autocast.h"
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/core/Tensor.h>
@@ -23,11 +24,26 @@ std::vector<at::Tensor> tensors_of(const IValue& value) {
     return value.isTensor() ? std::vector<at::Tensor>{value.toTensor()} : value.toTensorVector();
 }
 
+/// What autocast makes of a layer's tensors, made before they are compared: behind a product the input is bf16 and the parameters are not.
+/// Without a fused LSTM in bf16 they are f32.
+void cast_alike(Arguments& arguments, bool lstm) {
+    const at::DeviceType device = tensors_of(arguments.at(0)).at(0).device().type();
+    if (!at::autocast::is_autocast_enabled(device)) return;
+    const at::ScalarType type = lstm && lacks_fused_lstm() ? at::kFloat : at::autocast::get_autocast_dtype(device);
+    for (std::size_t i = 0; i < 3; ++i) {
+        IValue& argument = arguments.at(i);
+        const std::vector<at::Tensor> tensors = tensors_of(argument);
+        std::vector<at::Tensor> cast = at::autocast::cached_cast(type, at::TensorList(tensors), device);
+        argument = argument.isTensor() ? IValue(cast.front()) : IValue(std::move(cast));
+    }
+}
+
 /// lstm.input: input, state[], parameters[], has_biases, num_layers, dropout, train, bidirectional, batch_first; the others have one state.
 /// oneDNN's LSTM compares none of their shapes; nn.LSTM does.
 template <std::int64_t Gates>
 void check_recurrent(Arguments& arguments) {
     constexpr const char* kWhat = "a recurrent layer";
+    cast_alike(arguments, Gates == 4);
     const at::Tensor input = arguments.at(0).toTensor();
     const std::vector<at::Tensor> states = tensors_of(arguments.at(1)), parameters = tensors_of(arguments.at(2));
     const std::int64_t layers = arguments.at(4).toInt(), directions = arguments.at(7).toBool() ? 2 : 1;
@@ -60,6 +76,7 @@ void check_weight_norm(Arguments& arguments) {
 /// query, key, value, mask?, dropout, causal, scale, grouped: [batch…, places, width] each.
 void check_attention(Arguments& arguments) {
     constexpr const char* kWhat = "an attention";
+    cast_alike(arguments, false);
     const at::Tensor query = arguments.at(0).toTensor(), key = arguments.at(1).toTensor(), value = arguments.at(2).toTensor();
     const std::int64_t rank = query.dim();
     need(rank >= 2 && key.dim() == rank && value.dim() == rank && !arguments.at(7).toBool(), kWhat);
@@ -88,6 +105,11 @@ void check_batch_norm(Arguments& arguments) {
     if (kept && input.numel() <= input.size(1)) arguments.at(5) = false;
 }
 
+/// a, size, stride, dtype: export writes down the type that a conversion found, and autocast has others.
+void forget_type(Arguments& arguments) {
+    if (at::autocast::is_autocast_enabled(arguments.at(0).toTensor().device().type())) arguments.at(3) = IValue();
+}
+
 }  // namespace
 
 KernelCheck kernel_check_of(const std::string& operation) {
@@ -97,6 +119,7 @@ KernelCheck kernel_check_of(const std::string& operation) {
                                                           {"rnn_relu.input", check_recurrent<1>},
                                                           {"_weight_norm.default", check_weight_norm},
                                                           {"scaled_dot_product_attention.default", check_attention},
+                                                          {"_assert_tensor_metadata.default", forget_type},
                                                           {"div.out", check_division_into},
                                                           {"batch_norm.default", check_batch_norm}};
     const auto found = table.find(operation);

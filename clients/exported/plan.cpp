@@ -11,6 +11,12 @@ namespace fedhive::clients::exported {
 
 using c10::IValue;
 
+namespace {
+
+constexpr std::string_view kLstm = "torch.ops.aten.lstm.input";
+
+}  // namespace
+
 void Plan::fill(const Hole& hole, const std::vector<IValue>& values, IValue& argument) {
     const auto value = [&](int slot) -> const IValue& { return values[static_cast<std::size_t>(slot)]; };
     switch (hole.kind) {
@@ -48,6 +54,12 @@ void Plan::fill(const Hole& hole, const std::vector<IValue>& values, IValue& arg
     }
 }
 
+void Plan::call_kernel(const Step& step, std::vector<IValue>& stack) {
+    std::optional<AutocastIn> off;
+    if (step.target == kLstm && lacks_fused_lstm()) off.emplace(std::nullopt, false, false);
+    step.operation->callBoxed(stack);
+}
+
 void Plan::call(const Step& step, std::vector<IValue>& stack, const Protected& fixed) const {
     switch (step.kind) {
         case Step::Kind::Call: {
@@ -59,13 +71,12 @@ void Plan::call(const Step& step, std::vector<IValue>& stack, const Protected& f
                         "h.clone()");
             }
             if (step.check != nullptr) step.check(stack);
-            step.operation->callBoxed(stack);
+            call_kernel(step, stack);
             if (step.zeroed) stack.at(0).toTensor().zero_();
             return;
         }
         case Step::Kind::Symbol: {
-            IValue result = step.symbol(stack);
-            stack.assign(1, std::move(result));
+            stack.assign(1, step.symbol(stack));
             return;
         }
         case Step::Kind::Gradient: {

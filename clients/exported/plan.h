@@ -66,6 +66,7 @@ private:
     friend class PlanBuilder;
 
     static void fill(const Hole& hole, const std::vector<c10::IValue>& values, c10::IValue& argument);
+    static void call_kernel(const Step& step, std::vector<c10::IValue>& stack);
     void call(const Step& step, std::vector<c10::IValue>& stack, const Protected& fixed) const;
     static void keep(const Step& step, std::vector<c10::IValue>& stack, std::vector<c10::IValue>& values);
 

@@ -1,10 +1,9 @@
 #include "clients/models/forward.h"
 
 #include "aggregation/base/error.h"
+#include "clients/exported/autocast.h"
 
 #include <ATen/Context.h>
-#include <ATen/Version.h>
-#include <ATen/autocast_mode.h>
 #include <ATen/functorch/BatchedTensorImpl.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/avg_pool2d.h>
@@ -123,17 +122,11 @@ std::vector<at::Tensor> lstm_states(Tensors parameters, const at::Tensor& x) {
     return states;
 }
 
-/// In bf16 oneDNN has the fused one only for AVX-512, and LibTorch takes it without asking.
-bool lacks_fused_lstm() {
-    static const bool avx512 = at::get_cpu_capability() == "AVX512";
-    return !avx512 && at::autocast::is_autocast_enabled(at::kCPU);
-}
-
 Forward lstm(const Values& arguments, const Shape&) {
     return [hidden = arguments.integer("hidden"), layers = arguments.integer("layers"), all = arguments.flag("all_positions")](
                Tensors parameters, const at::Tensor& x, bool training) {
         // Batched by vmap there is no other form; on a GPU this one repeats its bits and can be recorded.
-        if (x.is_cuda() || at::functorch::isBatchedTensor(parameters[0]) || lacks_fused_lstm()) {
+        if (x.is_cuda() || at::functorch::isBatchedTensor(parameters[0]) || exported::lacks_fused_lstm()) {
             std::vector<at::Tensor> states;
             for (std::int64_t layer = 0; layer < layers; ++layer)
                 states = lstm_states(parameters.subspan(static_cast<std::size_t>(4 * layer), 4),
@@ -172,7 +165,7 @@ Forward last_position(const Values&, const Shape& in) {
 using Make = std::function<Forward(const Values& arguments, const Shape& in)>;
 
 /// Of a kind without arguments.
-Make plainly(Forward forward) {
+Make plainly(const Forward& forward) {
     return [forward](const Values&, const Shape&) { return forward; };
 }
 

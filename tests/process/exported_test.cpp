@@ -45,6 +45,18 @@ TEST_SUITE("ExportedRun") {
         CHECK(sha_with(moving + Options{"workers=0"}) == sha_with(moving + Options{"workers=3"}));
     }
 
+    TEST_CASE("RecurrentLayersAndAttentionBehindProductsAreTrainedInBf16OnEveryProcessor") {
+        const Options bf16 = exported("mixed") + Options{"rounds=1", "training.precision=bf16"};
+        const std::string f32 = sha_with(exported("mixed") + Options{"rounds=1"}), one = sha_with(bf16 + Options{"workers=1"});
+        CHECK(one != f32);
+        CHECK(sha_with(bf16 + Options{"workers=3"}) == one);
+        // As on a processor without AVX-512, for which oneDNN has no LSTM in bf16.
+        for (const std::string name : {"mixed", "lstm"})
+            CHECK(sha_with(exported(name) + Options{"rounds=1", "training.precision=bf16"},
+                           {{"ATEN_CPU_CAPABILITY", "avx2"}, {"ONEDNN_MAX_CPU_ISA", "AVX2"}})
+                      .size() == 64);
+    }
+
     TEST_CASE("GraphIsTrainedInEveryModeThatDoesNotCutIt") {
         for (const std::string mode : {"{name: async}", "{name: gradient_averaging}", "{name: hogwild}"})
             CHECK(sha_with(exported("residual") + Options{"workers=4", "rounds=1", "mode=" + mode}).size() == 64);

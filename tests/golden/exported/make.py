@@ -114,6 +114,22 @@ class Gru(nn.Module):
         return self.head(out.mean(1))
 
 
+class Mixed(nn.Module):
+    """Recurrent layers and attention behind products: under autocast some of what they take is bf16, and some is not."""
+
+    def __init__(self):
+        super().__init__()
+        self.before, self.lstm = nn.Linear(SIDE, 6), nn.LSTM(6, 5, batch_first=True)
+        self.between, self.gru = nn.Linear(5, 6), nn.GRU(6, 4, batch_first=True)
+        self.query, self.head = nn.Linear(4, 4), nn.Linear(4, CLASSES)
+
+    def forward(self, x):
+        x = x.squeeze(1)
+        h, _ = self.lstm(torch.tanh(self.before(x)))
+        h, _ = self.gru(torch.tanh(self.between(h).float()))
+        return self.head(F.scaled_dot_product_attention(self.query(h), x[:, :, :4], h).mean(1))
+
+
 class Gated(nn.Module):
     """Gated convolutions (Dauphin et al. 2017, arXiv:1612.08083), then a gate of its own on each channel."""
 
@@ -264,7 +280,7 @@ class Bag(nn.Module):
 
 
 NETWORKS = {"cnn": Cnn, "bn_cnn": bn_cnn, "residual": Residual, "lstm": Lstm, "transformer": Transformer, "tied": Tied, "kept": Kept,
-            "gru": Gru, "gated": Gated, "resnet18": ResNet18, "group_resnet": GroupResNet, "written": Written}
+            "gru": Gru, "gated": Gated, "resnet18": ResNet18, "group_resnet": GroupResNet, "written": Written, "mixed": Mixed}
 OF_TOKENS = {"token_lstm": TokenLstm, "causal": Causal, "token_tied": TokenTied, "bag": Bag, "token_mlp": TokenMlp}
 
 
