@@ -233,7 +233,8 @@ def renewed(text, marks):
 
 
 def code_of(root):
-    """{start of a figure file's path: [paths of the code it speaks of]} of results/figures.yaml, which has a line each."""
+    """{start of a figure file's path: [paths of the code it speaks of]} of results/figures.yaml, which has a line each. `!PATH` is left out of the
+    others; what speaks of commits that it names itself, and of no later one, has no paths."""
     found = {}
     if not (root / AGES).is_file():
         return found
@@ -243,7 +244,7 @@ def code_of(root):
         match = re.fullmatch(r"(\S+): \[(.*)\]", line)
         if not match:
             raise FigureError(f"{AGES}:{number_of_line}: '{line}': wants FILE: [PATH, PATH]")
-        found[match.group(1)] = [path.strip() for path in match.group(2).split(",")]
+        found[match.group(1)] = [path.strip() for path in match.group(2).split(",") if path.strip()]
     return found
 
 
@@ -281,9 +282,11 @@ def age_of(root, file, code):
     commit = commit_of(measured)
     at = f"{file}: {told} at {commit}" + (" with changes that are in no commit" if dirty(measured) else "")
     paths = manifest.get("paths") or next((paths for start, paths in code.items() if file.startswith(start)), None)
+    if commit and paths == []:
+        return ""
     if not commit or not paths:
         return f"{file}: no manifest says at which commit it was measured" if not commit else f"{file}: {AGES} does not say of which code it speaks"
-    ran = git(root, "log", "--format=%h", f"{commit}..HEAD", "--", *paths)
+    ran = git(root, "log", "--format=%h", f"{commit}..HEAD", "--", *(re.sub("^!", ":(exclude)", path) for path in paths))
     if ran.returncode:
         return f"{at}, which is not in this history"
     later = ran.stdout.split()

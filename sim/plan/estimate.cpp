@@ -17,7 +17,7 @@ namespace fedhive::sim {
 
 namespace {
 
-constexpr double kTiming_s = 0.25;  // for local steps, and again for evaluation
+constexpr double kTiming_s = 0.05;  // for local steps, and again for evaluation
 constexpr double kStart_s = 0.6;    // of a run's processes
 
 /// The median time of `work`, after a first time that does not count.

@@ -154,6 +154,18 @@ class Ages(Project):
         self.write("results/soak/manifest.json", json.dumps({"commit": commit, "paths": ["clients"]}))
         self.assertEqual(self.warnings(), [])
 
+    def test_code_that_is_left_out_and_commits_that_are_named_make_nothing_old(self):
+        self.git("init", "-q")
+        commit = self.commit("sim/a.cpp")
+        self.write("results/soak/manifest.json", json.dumps({"commit": commit}))
+        self.write("results/figures.yaml", "results/: [sim, !sim/sweep]\n")
+        self.commit("sim/sweep/b.cpp")
+        self.assertEqual(self.warnings(), [])
+        self.commit("sim/b.cpp")
+        self.assertEqual(self.warnings(), [f"results/soak/result.json: measured at {commit}; since then 1 commit changed sim, !sim/sweep"])
+        self.write("results/figures.yaml", "results/: []\n")
+        self.assertEqual(self.warnings(), [])
+
     def test_figures_of_a_tree_that_no_commit_has_are_warned_of(self):
         self.git("init", "-q")
         self.write("results/figures.yaml", "results/: [sim]\n")
