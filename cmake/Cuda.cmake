@@ -1,12 +1,32 @@
 # Sets FEDHIVE_WITH_CUDA. With nvcc alone the kernels and the CUDA arena build against libcudart; no driver is linked, so that the binary
 # starts on machines without a GPU. With FEDHIVE_CUDA=EMULATED they build as C++, against a runtime that is part of the tests.
+#
+# The kernels take most of a first build. AUTO builds them where nvcc is and a GPU too, or where scripts/setup --cuda has asked for LibTorch's
+# CUDA libraries.
 set(FEDHIVE_WITH_CUDA OFF)
+set(cuda_wanted OFF)
+if(FEDHIVE_CUDA STREQUAL "ON")
+  set(cuda_wanted ON)
+elseif(FEDHIVE_CUDA STREQUAL "AUTO")
+  execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE no_gpu OUTPUT_QUIET ERROR_QUIET)
+  if(EXISTS /dev/nvidia0 OR no_gpu STREQUAL "0")
+    set(cuda_wanted ON)
+  elseif(EXISTS "${PROJECT_SOURCE_DIR}/.deps/torch/installed")
+    file(READ "${PROJECT_SOURCE_DIR}/.deps/torch/installed" installed_torch)
+    if(installed_torch MATCHES " cuda[\n]?$")
+      set(cuda_wanted ON)
+    endif()
+  endif()
+endif()
 if(FEDHIVE_CUDA STREQUAL "EMULATED")
   include("${PROJECT_SOURCE_DIR}/tests/support/cuda_on_host/Emulated.cmake")
   set(FEDHIVE_WITH_CUDA ON)
   target_compile_definitions(fedhive_options INTERFACE FEDHIVE_WITH_CUDA)
-elseif(NOT FEDHIVE_CUDA STREQUAL "OFF")
+elseif(cuda_wanted)
   include(CheckLanguage)
+  if(NOT CMAKE_CUDA_COMPILER)
+    unset(CMAKE_CUDA_COMPILER CACHE)  # not found last time, which check_language keeps
+  endif()
   # The toolkit's usual place counts although it is not on PATH.
   find_program(nvcc_program nvcc PATHS /usr/local/cuda/bin NO_CACHE)
   if(nvcc_program AND NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
@@ -38,4 +58,8 @@ elseif(NOT FEDHIVE_CUDA STREQUAL "OFF")
     message(FATAL_ERROR "FEDHIVE_CUDA=ON, but no nvcc was found: install the CUDA toolkit, put nvcc on PATH, or use FEDHIVE_CUDA=AUTO.")
   endif()
 endif()
-message(STATUS "fedhive: CUDA kernels and CUDA arena: ${FEDHIVE_WITH_CUDA}")
+set(cuda_hint "")
+if(FEDHIVE_CUDA STREQUAL "AUTO" AND NOT cuda_wanted)
+  set(cuda_hint " (there is no GPU here; FEDHIVE_CUDA=ON builds them all the same)")
+endif()
+message(STATUS "fedhive: CUDA kernels and CUDA arena: ${FEDHIVE_WITH_CUDA}${cuda_hint}")

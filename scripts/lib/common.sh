@@ -95,13 +95,21 @@ configured() {
         { [ -z "${TORCH_DIR:-}" ] || grep -qE "^(TORCH_DIR:PATH=$TORCH_DIR|FEDHIVE_TORCH:[A-Z]*=OFF)\$" "$cache"; }
 }
 
+# What CMake looks for on the machine, a line each. Another compiler, toolkit, MPI or Debian package makes it look again.
+machine_state() {
+    local program
+    for program in "${CXX:-c++}" nvcc mpicxx python3; do readlink -f "$(command -v "$program" || say "no $program")"; done
+    stat -c '%n %Y' /usr/local/cuda/bin/nvcc /dev/nvidia0 /var/lib/dpkg/status "$root/.deps/torch/installed" 2>/dev/null | sort
+    say "CMAKE_PREFIX_PATH=${CMAKE_PREFIX_PATH:-} FEDHIVE_CUDA=${FEDHIVE_CUDA:-}"
+}
+
 build_failed() {
     say "The $1 build failed. From $2:"
     awk '/FAILED:|CMake Error|error:/ { found = 1 } found && ++shown <= 60' "$2"
     return 1
 }
 
-# build PRESET [TARGET…]: configures when needed, builds, says little. Returns non-zero, with the compiler's words, when that fails.
+# build PRESET [TARGET…]: configures when needed, also after something on the machine has changed, builds, says little. Returns non-zero, with the compiler's words, when that fails.
 build() {
     local preset=$1 targets=() log=$root/build/$1.log
     shift
@@ -111,9 +119,16 @@ build() {
         flock 9
         if ! configured "$preset"; then
             say "Configuring $preset"
+            rm -f "$root/build/$preset/machine"
             if [ -e "$root/build/$preset/CMakeCache.txt" ]; then rm -rf "${root:?}/build/$preset/CMakeCache.txt" "$root/build/$preset/CMakeFiles"; fi
+        fi
+        # Next to nothing where all is as it was; what was given with -D by hand stays in the cache.
+        if ! machine_state | cmp -s - "$root/build/$preset/machine"; then
+            local options=()
+            if [ "$preset" = release ] && [ -n "${FEDHIVE_CUDA:-}" ]; then options=("-DFEDHIVE_CUDA=$FEDHIVE_CUDA"); fi
             cd "$root" || exit 1
-            cmake --preset "$preset" ${TORCH_DIR:+"-DTORCH_DIR=$TORCH_DIR"} >"$log" 2>&1 || build_failed "$preset" "$log" || exit 1
+            cmake --preset "$preset" ${TORCH_DIR:+"-DTORCH_DIR=$TORCH_DIR"} "${options[@]}" >"$log" 2>&1 || build_failed "$preset" "$log" || exit 1
+            machine_state >"$root/build/$preset/machine"
         fi
         cmake --build "$root/build/$preset" -j "$(build_jobs)" "${targets[@]}" 2>&1 | tee "$log" | show_progress "$preset" ||
             build_failed "$preset" "$log" || exit 1
