@@ -62,6 +62,37 @@ END
     [[ $output != *steps* && $output != *Waiting* ]] || fail "nothing is worth a line in a log within seconds, but: $output"
 }
 
+BuildConfiguresAgainWhenTheMachineHasChanged() {
+    mkdir -p "$scratch/bin" "$scratch/build"
+    cat >"$scratch/bin/cmake" <<END
+#!/bin/bash
+[ "\$1" = --preset ] || exit 0
+echo "\$*" >>"$scratch/configured"
+mkdir -p "$scratch/build/release"
+touch "$scratch/build/release/build.ninja"
+echo "CMAKE_HOME_DIRECTORY:INTERNAL=$scratch" >"$scratch/build/release/CMakeCache.txt"
+END
+    chmod +x "$scratch/bin/cmake"
+    # shellcheck disable=SC2016,SC2317  # expanded by the inner shell; called by expect
+    builds() { env -u TORCH_DIR "$@" PATH="$scratch/bin:$PATH" bash -c 'source "$0/scripts/lib/common.sh"; root=$1; build release' "$root" "$scratch"; }
+    times() { [ "$(wc -l <"$scratch/configured")" = "$1" ] || fail "configured $(wc -l <"$scratch/configured") times, not $1"; }
+    expect 0 builds && expect 0 builds && times 1
+    # An MPI, then kernels that are asked for.
+    printf '#!/bin/bash\n' >"$scratch/bin/mpicxx" && chmod +x "$scratch/bin/mpicxx"
+    expect 0 builds && expect 0 builds && times 2
+    expect 0 builds FEDHIVE_CUDA=ON && times 3
+    grep -q -- -DFEDHIVE_CUDA=ON "$scratch/configured" || fail "$(cat "$scratch/configured")"
+}
+
+# The wrapper of Debian's openmpi-bin, where libopenmpi-dev is not installed.
+AnMpiWithoutItsHeadersIsNone() {
+    printf '#!/bin/bash\necho g++ -I/usr/include -I%s/none -lmpi\n' "$scratch" >"$scratch/mpicxx" && chmod +x "$scratch/mpicxx"
+    expect 0 cmake -DFEDHIVE_MPI=AUTO -DMPI_CXX_COMPILER="$scratch/mpicxx" -P "$root/cmake/Mpi.cmake"
+    says "MPI: its headers are missing (Debian: libopenmpi-dev)"
+    expect 1 cmake -DFEDHIVE_MPI=ON -DMPI_CXX_COMPILER="$scratch/mpicxx" -P "$root/cmake/Mpi.cmake"
+    says "libopenmpi-dev"
+}
+
 # $PATH stays as it is: only what is said of it is looked at.
 LinkPutsTheProgramWhereTheShellFindsIt() {
     scripts_elsewhere
@@ -312,6 +343,7 @@ case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
         LinksFindWhatWasPlanted | LengthFindsWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | \
         DataSaysWhoReadsWhat | LinkPutsTheProgramWhereTheShellFindsIt | ChecksInstallNothingThatTheyDoNotNeed | \
-        TidyLooksAtALibraryAtOnceAndByHalvesWhereItFindsSomething) "$1" ;;
+        TidyLooksAtALibraryAtOnceAndByHalvesWhereItFindsSomething | BuildConfiguresAgainWhenTheMachineHasChanged | \
+        AnMpiWithoutItsHeadersIsNone) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac
