@@ -127,11 +127,11 @@ void add_sweep(CLI::App& app, Arguments& given) {
     });
 }
 
-/// The script of that name has arguments and a help of its own.
-void add_script(CLI::App& app, const std::string& name, const std::string& description) {
+/// The script has arguments and a help of its own.
+void add_script(CLI::App& app, const std::string& name, const std::string& script, const std::string& description) {
     CLI::App* command = app.add_subcommand(name, description)->prefix_command();
     command->set_help_flag("");
-    command->callback([command, name] { script_command(name, command->remaining()); });
+    command->callback([command, script] { script_command(script, command->remaining()); });
 }
 
 void add_config_commands(CLI::App& app, Arguments& given) {
@@ -243,8 +243,8 @@ int run_cli(int argc, char** argv) {
     Arguments given;
     add_run(app, given);
     add_sweep(app, given);
-    add_script(app, "report", "draw a report of runs and sweeps; fedhive report -h says more");
-    add_script(app, "bench", "measure how fast this is against other programs; fedhive bench -h says more");
+    add_script(app, "report", "scripts/report", "draw a report of runs and sweeps; fedhive report -h says more");
+    add_script(app, "bench", "tools/bench", "measure how fast this is against other programs; fedhive bench -h says more");
     add_config_commands(app, given);
     add_folder_commands(app, given);
     add_facts(app, given);

@@ -231,8 +231,8 @@ int partition_command(const PartitionOptions& options) {
     fmt::print("written: {}\n", escaped(table.string()));
     if (options.plot.empty()) return 0;
     std::fflush(stdout);
-    script_command(
-        "report", {"--partition", std::filesystem::absolute(table).string(), std::filesystem::absolute(options.plot).string()});
+    script_command("scripts/report", {"--partition", std::filesystem::absolute(table).string(),
+                                      std::filesystem::absolute(options.plot).string()});
 }
 
 int evaluate_command(const std::filesystem::path& run_folder, bool json) {

@@ -13,18 +13,18 @@ namespace fs = std::filesystem;
 namespace {
 
 /// build/release/fedhive stands two folders below the checkout; an installed program has none above it.
-fs::path find_script(const std::string& name) {
+fs::path find_script(const std::string& script) {
     const fs::path program = fs::read_symlink("/proc/self/exe");
     for (fs::path folder = program.parent_path(); folder != folder.root_path(); folder = folder.parent_path())
-        if (fs::exists(folder / "scripts" / name) && fs::exists(folder / "sim")) return folder / "scripts" / name;
-    throw ConfigError(fmt::format("{0}: there is no scripts/{0} in a folder above {1}; call that of the checkout: scripts/{0}",
-                                  name, program.string()));
+        if (fs::exists(folder / script) && fs::exists(folder / "sim")) return folder / script;
+    throw ConfigError(fmt::format("{}: there is no {} in a folder above {}; call that of the checkout",
+                                  fs::path(script).filename().string(), script, program.string()));
 }
 
 }  // namespace
 
-void script_command(const std::string& name, const std::vector<std::string>& arguments) {
-    const std::string script = find_script(name).string();
+void script_command(const std::string& path, const std::vector<std::string>& arguments) {
+    const std::string script = find_script(path).string();
     std::vector<std::string> all{script};
     all.insert(all.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;

@@ -1,4 +1,4 @@
-// `fedhive report`, `fedhive bench`: hand over to the script of that name, which does its work with Python.
+// `fedhive report`, `fedhive bench`: hand over to a script of the checkout, which does its work with Python.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace fedhive::sim {
 
-/// Becomes scripts/NAME of the checkout that this program was built in. Throws ConfigError when it is not there.
-[[noreturn]] void script_command(const std::string& name, const std::vector<std::string>& arguments);
+/// Becomes the script, such as scripts/report, of the checkout that this program was built in. Throws ConfigError when it is not there.
+[[noreturn]] void script_command(const std::string& path, const std::vector<std::string>& arguments);
 
 }  // namespace fedhive::sim

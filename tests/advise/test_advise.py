@@ -10,7 +10,7 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts/lib"))
+sys.path.insert(0, str(ROOT / "tools/lib"))
 from bench import advise  # noqa: E402
 
 STAND_IN = Path(__file__).resolve().parent / "stand_in.py"

@@ -32,13 +32,13 @@ def skip(reason):
 
 
 def run_again_with_stubs(problem):
-    """A wheel without its CUDA libraries cannot be imported before there are libraries of their names: scripts/lib/peers.sh makes them."""
+    """A wheel without its CUDA libraries cannot be imported before there are libraries of their names: tools/lib/peers.sh makes them."""
     if STUBS in os.environ or not (ROOT / ".deps/torch/torch/lib").is_dir() or not (shutil.which("readelf") and shutil.which("g++")):
         skip(f"Python cannot import torch ({problem}); python3 -m pip install torch brings it")
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(ROOT / ".deps/torch/torch", f"{folder}/torch")
         os.mkdir(f"{folder}/stubs")
-        made = subprocess.run(["bash", "-c", f"set -e; root='{ROOT}'; source '{ROOT}/scripts/lib/peers.sh'; deps_peers='{folder}'; make_stubs"],
+        made = subprocess.run(["bash", "-c", f"set -e; root='{ROOT}'; source '{ROOT}/tools/lib/peers.sh'; deps_peers='{folder}'; make_stubs"],
                               capture_output=True, text=True)
         if made.returncode != 0:
             skip(f"Python cannot import torch ({problem}), and there is no way around it: {made.stderr.strip()}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = sys.pycache_prefix is None  # never beside the sources
-sys.path[:0] = [str(ROOT / "scripts/lib/bench"), str(ROOT / "tests/bench/peers"), str(ROOT / "tests/peers")]
+sys.path[:0] = [str(ROOT / "tools/lib/bench"), str(ROOT / "tests/bench/peers"), str(ROOT / "tests/peers")]
 
 if __name__ == "__main__":
     import peers

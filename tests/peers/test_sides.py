@@ -1,4 +1,4 @@
-"""scripts/lib/bench/peers.py: what the harness asks of it; nothing is run."""
+"""tools/lib/bench/peers.py: what the harness asks of it; nothing is run."""
 import peers
 from support import SMALL, TemporaryFolder
 

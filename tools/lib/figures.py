@@ -1,4 +1,4 @@
-"""Measured figures in Markdown against the files they come from: scripts/check figures, and --write to renew them. CONTRIBUTING.md shows both
+"""Measured figures in Markdown against the files they come from: tools/check figures, and --write to renew them. CONTRIBUTING.md shows both
 forms, a figure in a sentence and a whole table; both are comments, which a reader of the page does not see.
 
 Paths are relative to the root. A spec is that path and words NAME=VALUE (quotes keep blanks):
@@ -303,7 +303,7 @@ def unmarked(root, files):
 
 
 def check(root, documents, write=False):
-    """Findings of scripts/check: figures that are not those of their files, marks that cannot be followed, and, as Warned, figures that are
+    """Findings of tools/check: figures that are not those of their files, marks that cannot be followed, and, as Warned, figures that are
     older than the code they speak of. `documents`: Markdown files, relative to the root; `write` renews the figures in them."""
     root, found, files = Path(root), [], []
     for name in documents:
@@ -318,7 +318,7 @@ def check(root, documents, write=False):
         for mark in stale:
             shown, wanted = (" / ".join(part.split("\n")) for part in (mark.shown, mark.wanted))
             found.append(f"{name}:{text.count(chr(10), 0, mark.start) + 1}: shows {shown}, but {mark.file} says {wanted}; "
-                         "scripts/check figures --write")
+                         "tools/check figures --write")
     try:
         code = code_of(root)
     except FigureError as error:

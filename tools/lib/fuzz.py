@@ -1,4 +1,4 @@
-"""Runs fuzz targets that are built (see scripts/check -h and tests/fuzz/README.md), one after the other.
+"""Runs fuzz targets that are built (see tools/check -h and tests/fuzz/README.md), one after the other.
 
 usage: fuzz.py SECONDS TARGET…
 """

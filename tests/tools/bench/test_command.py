@@ -1,4 +1,4 @@
-"""The real programs, measured for a moment; and scripts/bench as somebody calls it."""
+"""The real programs, measured for a moment; and tools/bench as somebody calls it."""
 import argparse
 import csv
 import json
@@ -12,7 +12,7 @@ import support
 
 
 def bench(*arguments):
-    environment = {**os.environ, "PYTHONPATH": str(support.ROOT / "scripts/lib"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(support.ROOT / "tools/lib"), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run([sys.executable, "-m", "bench", "--build", support.BUILD, *arguments], capture_output=True, text=True, timeout=280, check=False,
                           env=environment)
 
@@ -118,26 +118,26 @@ class Command(support.TemporaryFolder):
 
     def test_wrong_usage_ends_with_two_before_anything_is_built(self):
         for arguments, said in ((("W7",), "no workload w7; known: w1, w2"), (("--repeats", "0"), "--repeats: 0 is out of range"), (("--nope",), "--nope")):
-            done = subprocess.run([support.ROOT / "scripts/bench", *arguments], capture_output=True, text=True, timeout=60, check=False)
+            done = subprocess.run([support.ROOT / "tools/bench", *arguments], capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, 2, arguments)
             self.assertIn(said, done.stderr)
-            self.assertIn("usage: scripts/bench", done.stderr)
+            self.assertIn("usage: tools/bench", done.stderr)
 
     def test_fedhive_bench_is_the_script(self):
         done = subprocess.run([support.BUILD / "fedhive", "bench", "-h"], capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("usage: scripts/bench [--gpu]", done.stdout)
+        self.assertIn("usage: tools/bench [--gpu]", done.stdout)
 
     def test_program_without_its_checkout_says_what_it_misses(self):
         shutil.copy(support.BUILD / "fedhive", self.folder)
-        for command in ("bench", "report"):
+        for command, script in (("bench", "tools/bench"), ("report", "scripts/report")):
             done = subprocess.run([self.folder / "fedhive", command], capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, 2)
-            self.assertIn(f"there is no scripts/{command} in a folder above {self.folder}/fedhive", done.stderr)
+            self.assertIn(f"there is no {script} in a folder above {self.folder}/fedhive", done.stderr)
 
     @unittest.skipIf(os.path.exists("/dev/nvidia0"), "[skipped] there is a GPU")
     def test_without_a_gpu_gpu_ends_with_two_and_says_so(self):
-        for command in (bench, lambda *arguments: subprocess.run([support.ROOT / "scripts/bench", *arguments], capture_output=True, text=True, check=False)):
+        for command in (bench, lambda *arguments: subprocess.run([support.ROOT / "tools/bench", *arguments], capture_output=True, text=True, check=False)):
             done = command("--gpu", "W6", "--quick", "--out", self.folder)
             self.assertEqual(done.returncode, 2)
             self.assertIn("--gpu: there is no NVIDIA GPU here", done.stderr)

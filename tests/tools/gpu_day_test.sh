@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# usage: gpu_day_test.sh CASE        one case of scripts/gpu-day and of what scripts/gpu-archive packs; exits non-zero when it fails
+# usage: gpu_day_test.sh CASE        one case of tools/gpu-day and of what tools/gpu-archive packs; exits non-zero when it fails
 set -euo pipefail
 # shellcheck source=tests/scripts/expect.sh
-source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/expect.sh"
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 GpuDayWithoutAGpuTriesWhatNeedsNone() {
     [ -x "$root/build/release/fedhive" ] || { echo "[skipped] there is no release build"; exit 0; }
-    expect 2 "$root/scripts/gpu-day" no_such_part
+    expect 2 "$root/tools/gpu-day" no_such_part
     says "known: doctor"
     if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then
-        expect 2 "$root/scripts/gpu-day" doctor
+        expect 2 "$root/tools/gpu-day" doctor
         says "fedhive finds no NVIDIA GPU here ("
     fi
     local day=$scratch/day
-    expect 0 "$root/scripts/gpu-day" --device cpu --quick --rounds 16 --out "$day" doctor killed
+    expect 0 "$root/tools/gpu-day" --device cpu --quick --rounds 16 --out "$day" doctor killed
     for form in direct eager; do
         grep -qE "^$form,[2-5],True," "$day/killed.csv" || fail "$form, kills and the same bits: $(cat "$day/killed.csv")"
     done
@@ -30,12 +30,12 @@ GpuDayWithoutAGpuTriesWhatNeedsNone() {
     says "side ideal loop, 1 process, repeats 0, result failed: $archive/bin/ideal_loop: No such file"
 }
 
-# An archive as scripts/gpu-archive packs it, without programs; TORCH_DIR=$scratch where there is lib/libtorch_cuda.so.
+# An archive as tools/gpu-archive packs it, without programs; TORCH_DIR=$scratch where there is lib/libtorch_cuda.so.
 make_archive() {
     archive=$scratch/archive
     mkdir -p "$scratch/lib" "$archive/bin" "$archive/python"
-    cp "$root/scripts/gpu-day" "$archive/"
-    cp -r "$root/scripts/lib/bench" "$archive/python/"
+    cp "$root/tools/gpu-day" "$archive/"
+    cp -r "$root/tools/lib/bench" "$archive/python/"
 }
 
 # stand_in NAME: a program of the archive, from standard input.
@@ -128,7 +128,7 @@ DayEndsWhenItsTimeIsOver() {
 # without a GPU. round_overhead is of a part that the day has not.
 ArchiveHasEveryProgramThatTheDayRuns() {
     local name folders folder packed found=0
-    packed=$(sed -n 's/^programs=(\(.*\))$/\1/p' "$root/scripts/gpu-archive")
+    packed=$(sed -n 's/^programs=(\(.*\))$/\1/p' "$root/tools/gpu-archive")
     while read -r name folders; do
         for folder in ${folders//;/ }; do
             grep -qs 'TEST_CASE("Gpu: ' "$root/tests/$folder"/*_test.cpp || continue
@@ -140,7 +140,7 @@ ArchiveHasEveryProgramThatTheDayRuns() {
     while read -r name; do
         found=$((found + 1))
         [[ " $packed " == *" $name "* ]] || fail "$name is run by a part of the day and is not packed: $packed"
-    done < <(sed -nE 's/.*\[build \/ "([a-z_]+)",.*/\1/p' "$root"/scripts/lib/bench/{parts,sides}.py | grep -v round_overhead)
+    done < <(sed -nE 's/.*\[build \/ "([a-z_]+)",.*/\1/p' "$root"/tools/lib/bench/{parts,sides}.py | grep -v round_overhead)
     [ "$found" -ge 10 ] || fail "parts of the day run fewer programs than there are"
 }
 

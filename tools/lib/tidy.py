@@ -214,5 +214,5 @@ def findings(tree, everything):
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(look_at, sorted(parts, key=lambda files: (files[0] in slow, -len(files)))))
     if left_out:
-        print(f"clang-tidy: no time left for {', '.join(sorted(left_out))}; scripts/check tidy looks at them", flush=True)
+        print(f"clang-tidy: no time left for {', '.join(sorted(left_out))}; tools/check tidy looks at them", flush=True)
     return sorted(found)

@@ -1,4 +1,4 @@
-"""Measures what scripts/bench was asked for; see scripts/bench -h, which builds the programs and calls this.
+"""Measures what tools/bench was asked for; see tools/bench -h, which builds the programs and calls this.
 
 usage: python3 -m bench [--gpu] [--peers] [--repeats N] [--rounds N] [--out DIR] [--quick] [--again] [W…]
        python3 -m bench --advise CONFIG | --layers CONFIG [--set KEY=VALUE]
@@ -23,12 +23,12 @@ def optional(name):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="scripts/bench", add_help=False)
+    parser = argparse.ArgumentParser(prog="tools/bench", add_help=False)
     parser.add_argument("workloads", nargs="*", metavar="W", type=str.lower)
     for name in ("gpu", "peers", "quick", "again"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--build", type=Path, default=ROOT / "build/release", help=argparse.SUPPRESS)  # where the programs are
-    parser.add_argument("--targets", action="store_true", help=argparse.SUPPRESS)  # of the build; for scripts/bench
+    parser.add_argument("--targets", action="store_true", help=argparse.SUPPRESS)  # of the build; for tools/bench
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--out", type=Path)
@@ -47,12 +47,12 @@ def arguments():
         parser.error("argument --set: goes with --layers alone")
     for name in ("peers", "advise", "layers"):
         if getattr(given, name) and not optional(name):
-            parser.error(f"argument --{name}: this checkout has no scripts/lib/bench/{name}.py")
+            parser.error(f"argument --{name}: this checkout has no tools/lib/bench/{name}.py")
     return given
 
 
 def targets(given):
-    """What scripts/bench is to build."""
+    """What tools/bench is to build."""
     if given.layers:
         return ["fedhive", "layer_speed"]
     return ["fedhive"] if given.advise else ["fedhive", "round_overhead", "aggregation_speed", "ideal_gpu" if given.gpu else "ideal_loop"]
@@ -121,7 +121,7 @@ def bench(given):
 def main():
     given = arguments()
     if given.gpu and not machine.has_gpu():
-        print("scripts/bench: --gpu: there is no NVIDIA GPU here (no /dev/nvidia0); leave it out to measure on the CPU", file=sys.stderr)
+        print("tools/bench: --gpu: there is no NVIDIA GPU here (no /dev/nvidia0); leave it out to measure on the CPU", file=sys.stderr)
         return 2
     if given.targets:
         print(*targets(given))
@@ -133,7 +133,7 @@ def main():
     try:
         return bench(given)
     except measure.Failed as error:
-        print(f"scripts/bench: {error}", file=sys.stderr)
+        print(f"tools/bench: {error}", file=sys.stderr)
         return 2 if given.gpu else 1
     except KeyboardInterrupt:
         return 130  # what was measured is kept

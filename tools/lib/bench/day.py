@@ -1,4 +1,4 @@
-"""A first day on a GPU, in parts that fit into a lease: see scripts/gpu-day -h.
+"""A first day on a GPU, in parts that fit into a lease: see tools/gpu-day -h.
 
 Every part writes DIR/PART.csv row by row, so that one which is cut off leaves what it has, and says what it had no time for.
 """

@@ -1,4 +1,4 @@
-"""scripts/check figures: figures in documents are those of their files, and who changed the code they speak of is told."""
+"""tools/check figures: figures in documents are those of their files, and who changed the code they speak of is told."""
 import json
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(ROOT / "scripts/lib"))
+sys.path.insert(0, str(ROOT / "tools/lib"))
 import figures  # noqa: E402
 
 CSV = "workload,side,figure,median\nw1,fedhive,speed,1.2073\nw1,torch 2.11,speed,0.9\nw2,fedhive,speed,1.15\nw1,fedhive,round_s,2.62\n"
@@ -73,7 +73,7 @@ class Sentences(Project):
         right = f"is <!-- figure: {spec} -->1.15<!-- /figure --> and <!-- figure: {spec} -->1.15<!-- /figure -->.\n"
         self.assertEqual(self.check(right)[0], [])
         wrong, _, _ = self.check("x\n" + right.replace("1.15", "1.25", 1))
-        self.assertEqual(wrong, ["README.md:2: shows 1.25, but results/bench/table.csv says 1.15; scripts/check figures --write"])
+        self.assertEqual(wrong, ["README.md:2: shows 1.25, but results/bench/table.csv says 1.15; tools/check figures --write"])
         wrong, _, text = self.check(right.replace("1.15", "1.25"), write=True)
         self.assertEqual((wrong, text), ([], right))
 
@@ -227,7 +227,7 @@ class Ages(Project):
 class Command(Project):
     def test_the_check_fails_for_wrong_figures_and_not_for_old_ones(self):
         def run(*arguments):
-            return subprocess.run([sys.executable, "-B", ROOT / "scripts/lib/checks.py", "--root", self.root, *arguments, "figures"],
+            return subprocess.run([sys.executable, "-B", ROOT / "tools/lib/checks.py", "--root", self.root, *arguments, "figures"],
                                   capture_output=True, text=True, check=False)
         self.write("README.md", Ages.TEXT.replace("12000<", "11000<"))
         done = run()

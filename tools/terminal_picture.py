@@ -1,6 +1,6 @@
 """A terminal as a picture: what a command printed, read from standard input, as an SVG on standard output.
 
-usage: COMMAND | python3 scripts/lib/terminal_picture.py TITLE 'COMMAND'
+usage: COMMAND | python3 tools/terminal_picture.py TITLE 'COMMAND'
 
 Every run of words keeps its column whatever font a reader has; bars (▁ to █) are drawn.
 """

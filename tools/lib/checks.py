@@ -1,4 +1,4 @@
-"""The checks of scripts/check (see its -h), one function each: it returns a list of findings, empty when all is well or only warned of.
+"""The checks of tools/check (see its -h), one function each: it returns a list of findings, empty when all is well or only warned of.
 
 usage: checks.py [--root DIR] [--all] [--fix] [--write] [CHECK…]
 """
@@ -72,7 +72,7 @@ def format_(tree, options):
         found[name].append(line)
     if ran.returncode and not found:
         return [ran.stderr.strip()]
-    return [f"{name}:{lines[0]}: not as clang-format would have it ({len(lines)} places); scripts/check --fix format" for name, lines in found.items()]
+    return [f"{name}:{lines[0]}: not as clang-format would have it ({len(lines)} places); tools/check --fix format" for name, lines in found.items()]
 
 
 def tidy_(tree, options):
@@ -119,7 +119,7 @@ def floors(tree, _options):
         if floor not in FLOORS + ["tests"]:
             continue
         if floor in FLOORS and level_of(name) is None:
-            found.append(f"{name}: in no room that ROOMS in scripts/lib/checks.py has; known in {floor}: {', '.join(room for rooms in ROOMS[floor] for room in rooms)}")
+            found.append(f"{name}: in no room that ROOMS in tools/lib/checks.py has; known in {floor}: {', '.join(room for rooms in ROOMS[floor] for room in rooms)}")
         for number, line in enumerate(without_comments(tree.text(name)).splitlines(), 1):
             at = f"{name}:{number}"
             include = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
@@ -150,7 +150,7 @@ def reference(tree, options):
     if options.fix:
         page.write_text(ran.stdout)
     if not page.exists() or page.read_text() != ran.stdout:
-        return ["configs/REFERENCE.md is out of date; scripts/check --fix reference"]
+        return ["configs/REFERENCE.md is out of date; tools/check --fix reference"]
     return []
 
 
