@@ -86,6 +86,17 @@ class Sentences(Project):
             self.assertEqual(text, half)
 
 
+class Quotes(Project):
+    def test_readme_has_the_rows_of_the_page_of_figures(self):
+        self.write("docs/figures.md", f"{Tables.HEAD}{Tables.BODY}<!-- /table -->\n")
+        mine = f"| a | b |\n|---|---|\n| 1 | 2 |\n\n{Tables.BODY}\nend\n"
+        self.assertEqual(self.check(mine)[0], [])
+        wrong, _, _ = self.check(mine.replace("1.21", "1.31"))
+        self.assertEqual(wrong, ["README.md:5: this table is another in docs/figures.md; tools/check figures --write"])
+        self.assertEqual(self.check(mine.replace("1.21", "1.31"), write=True), ([], [], mine))
+        self.assertEqual(self.check("no table\n")[0], ["README.md: quotes no table of docs/figures.md"])
+
+
 class Tables(Project):
     HEAD = ("<!-- table: results/bench/table.csv figure=speed\npivot: workload, side, median\nrows: workload = w2, w1\nname: w1 = the first\n"
             "column: Workload = {workload}\ncolumn: fedhive = **{fedhive:.2f}**\ncolumn: torch = {torch:.1f}\n-->\n")

@@ -25,7 +25,7 @@ ROOMS = {
     "sim": [["machine", "devices", "ranks", "schedules"], ["strategies"], ["modes"], ["config"], ["record"], ["round", "screen", "workers"], ["fleet", "state", "sweep"], ["plan"], ["run"], ["app"]],
 }
 MAX_LINES = 400
-MAX_README = 200
+MAX_README = 120
 GENERATED = {"sim/version.h"}  # written by the build
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 AGES = "results/figures.yaml"
 FIGURE = re.compile(r"<!-- figure: (?P<spec>[^\n]*?) -->(?P<shown>[^\n]*?)<!-- /figure -->")
 TABLE = re.compile(r"<!-- table: (?P<spec>[^\n]*)\n(?P<lines>(?:(?!-->).)*?)-->\n(?P<shown>(?:(?!<!-- ).)*?)<!-- /table -->", re.DOTALL)
+ROWS = re.compile(r"^\|(?:[^\n]*\n\|)*[^\n]*\n", re.MULTILINE)  # of a table
 MARK = re.compile(r"<!-- (?:/?figure|/?table)\b")
 OWN = ("column", "key", "of", "format", "scale")
 OF = {"max": max, "min": min, "largest": lambda values: max(map(abs, values)), "mean": lambda values: sum(values) / len(values), "count": len}
@@ -302,6 +303,26 @@ def unmarked(root, files):
     return [f"{folder}manifest.json" for folder in folders if not any(file.startswith(folder) for file in files)]
 
 
+def quotes(root, write):
+    """A table of README.md whose first row is that of a table in docs/figures.md has to have all its rows: README.md shows no marks."""
+    readme, page = root / "README.md", root / "docs/figures.md"
+    if not page.is_file() or not readme.is_file():
+        return []
+    known = {rows.split("\n", 1)[0]: rows for rows in ROWS.findall(page.read_text(encoding="utf-8"))}
+    text = readme.read_text(encoding="utf-8")
+    quoted = [match for match in ROWS.finditer(text) if match.group(0).split("\n", 1)[0] in known]
+    if not quoted:
+        return ["README.md: quotes no table of docs/figures.md"]
+    stale = [match for match in quoted if known[match.group(0).split("\n", 1)[0]] != match.group(0)]
+    if write and stale:
+        for match in reversed(stale):
+            text = text[:match.start()] + known[match.group(0).split("\n", 1)[0]] + text[match.end():]
+        readme.write_text(text, encoding="utf-8")
+        return []
+    return [f"README.md:{text.count(chr(10), 0, match.start()) + 1}: this table is another in docs/figures.md; tools/check figures --write"
+            for match in stale]
+
+
 def check(root, documents, write=False):
     """Findings of tools/check: figures that are not those of their files, marks that cannot be followed, and, as Warned, figures that are
     older than the code they speak of. `documents`: Markdown files, relative to the root; `write` renews the figures in them."""
@@ -319,6 +340,7 @@ def check(root, documents, write=False):
             shown, wanted = (" / ".join(part.split("\n")) for part in (mark.shown, mark.wanted))
             found.append(f"{name}:{text.count(chr(10), 0, mark.start) + 1}: shows {shown}, but {mark.file} says {wanted}; "
                          "tools/check figures --write")
+    found += quotes(root, write)
     try:
         code = code_of(root)
     except FigureError as error:
