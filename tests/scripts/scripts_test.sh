@@ -8,14 +8,14 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 HelpSaysHow() {
-    for script in scripts/{setup,run,test,data,report} tools/{check,bench,gpu-archive,gpu-day}; do
+    for script in scripts/{setup,run,test,data,report} tools/{check,site,bench,gpu-archive,gpu-day}; do
         expect 0 "$root/$script" -h
         says "usage: $script"
     done
 }
 
 WrongUsageEndsWithTwo() {
-    for script in scripts/{setup,test,data,report} tools/{check,bench,gpu-archive}; do
+    for script in scripts/{setup,test,data,report} tools/{check,site,bench,gpu-archive}; do
         expect 2 "$root/$script" --no-such-flag
         says "--no-such-flag"
         says "usage: $script"

@@ -255,12 +255,19 @@ def length(tree, _options):
     return found
 
 
+def site(tree, _options):
+    if not (tree.root / ".deps/site/mkdocs").is_dir():
+        return ["MkDocs is not installed: scripts/setup --site"]
+    made = subprocess.run([tree.root / "tools/site"], capture_output=True, text=True, check=False)
+    return [] if made.returncode == 0 else (made.stdout + made.stderr).splitlines()
+
+
 def cuda(tree, _options):
     return tidy.cuda_syntax(tree)
 
 
 CHECKS = {"format": format_, "floors": floors, "links": links, "words": words, "shell": shell, "length": length, "figures": figures_,
-          "reference": reference, "symbols": symbols, "cuda": cuda, "tidy": tidy_}
+          "reference": reference, "symbols": symbols, "site": site, "cuda": cuda, "tidy": tidy_}
 
 
 def main():
