@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
+#include "clients/data/formats/owner_names.h"
 
 #include <fmt/ranges.h>
 
@@ -10,9 +11,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <optional>
-#include <tuple>
+#include <string_view>
 
 namespace fedhive::clients {
 
@@ -22,13 +22,19 @@ using Cells = std::vector<std::string>;
 
 constexpr std::size_t kMostRows = std::numeric_limits<std::uint32_t>::max();
 
-std::string without_blanks(const std::string& cell) {
+std::string_view without_blanks(std::string_view cell) {
     const std::size_t begin = cell.find_first_not_of(" \t");
-    if (begin == std::string::npos) return "";
+    if (begin == std::string_view::npos) return {};
     return cell.substr(begin, cell.find_last_not_of(" \t") - begin + 1);
 }
 
-/// The cells of a line; nothing where a quote is not closed on it.
+/// Of each cell.
+Cells without_blanks(Cells cells) {
+    for (std::string& cell : cells) cell = std::string(without_blanks(cell));
+    return cells;
+}
+
+/// The cells of a line, with their blanks; nothing where a quote is not closed on it.
 std::optional<Cells> cells_of(const std::string& line) {
     Cells cells(1);
     bool quoted = false;
@@ -44,14 +50,13 @@ std::optional<Cells> cells_of(const std::string& line) {
             cells.back() += c;
     }
     if (quoted) return {};
-    for (std::string& cell : cells) cell = without_blanks(cell);
     return cells;
 }
 
 template <typename Number>
-std::optional<Number> number_in(const std::string& cell) {
+std::optional<Number> number_in(std::string_view cell) {
     Number number{};
-    const char* begin = cell.data() + (cell.size() > 1 && cell[0] == '+' ? 1 : 0);
+    const char* begin = cell.data() + (cell.starts_with('+') && !cell.starts_with("+-") ? 1 : 0);
     const auto [end, error] = std::from_chars(begin, cell.data() + cell.size(), number);
     if (error != std::errc() || end != cell.data() + cell.size()) return {};
     return number;
@@ -62,7 +67,8 @@ class CsvTable {
 public:
     CsvTable(const std::filesystem::path& file, bool header) : file_(file.string()), lines_(file) {
         if (!next()) throw ConfigError(fmt::format("{}: has no rows; wanted: a table, cells parted by commas", file_));
-        columns_ = cells_;
+        header_line_ = number_;
+        columns_ = without_blanks(cells_);
         if (header) {
             pending_ = false;
             return;
@@ -73,7 +79,11 @@ public:
 
     const std::string& file() const { return file_; }
     const Cells& columns() const { return columns_; }
-    const std::string& cell(std::size_t column) const { return cells_[column]; }
+    std::string_view cell(std::size_t column) const { return without_blanks(cells_[column]); }
+    const std::string& cell_with_blanks(std::size_t column) const { return cells_[column]; }
+
+    /// "FILE:LINE", of the columns' names.
+    std::string header() const { return fmt::format("{}:{}", file_, header_line_); }
 
     /// The next row, of as many cells as there are columns.
     bool row() {
@@ -85,19 +95,26 @@ public:
         return true;
     }
 
-    /// The column of that name; `key` says which key names it.
+    /// The only column of that name; `key` says which key names it.
     std::size_t column(const std::string& name, const char* key) const {
-        const auto found = std::find(columns_.begin(), columns_.end(), name);
-        if (found != columns_.end()) return static_cast<std::size_t>(found - columns_.begin());
+        std::vector<std::size_t> found;
+        for (std::size_t i = 0; i < columns_.size(); ++i)
+            if (columns_[i] == name) found.push_back(i);
+        if (found.size() == 1) return found.front();
+        if (!found.empty())
+            throw ConfigError(
+                fmt::format("{}: {}: columns {} and {} are both called '{}'; wanted: one of that name, or the "
+                            "model would learn from the other; take one out, or rename it",
+                            header(), key, found[0] + 1, found[1] + 1, name));
         const std::size_t shown = std::min<std::size_t>(columns_.size(), 20);
-        throw ConfigError(fmt::format("{}:1: {}: there is no column '{}'; the columns are: {}{}", file_, key, name,
+        throw ConfigError(fmt::format("{}: {}: there is no column '{}'; the columns are: {}{}", header(), key, name,
                                       fmt::join(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
                                       shown < columns_.size() ? ", …" : ""));
     }
 
     /// Of the present row's cell.
     [[noreturn]] void fail(std::size_t column, const std::string& wanted) const {
-        const std::string& found = cells_[column];
+        const std::string_view found = cell(column);
         throw ConfigError(fmt::format("{}:{}: column '{}': {}; wanted: {}", file_, number_, columns_[column],
                                       found.empty() ? "is empty" : fmt::format("is '{}'", found.substr(0, 60)), wanted));
     }
@@ -120,6 +137,7 @@ private:
     std::string file_;
     LineReader lines_;
     std::size_t number_ = 0;  // of the present line
+    std::size_t header_line_ = 0;
     Cells columns_;
     Cells cells_;           // of the present row
     bool pending_ = false;  // the present row has not been asked for
@@ -139,25 +157,10 @@ std::int32_t label_in(const CsvTable& table, std::size_t column) {
     return static_cast<std::int32_t>(*label);
 }
 
-/// Owners from 0, in the order of their names: whole numbers by size, then texts.
-std::vector<std::uint32_t> numbered(const Cells& owners) {
-    std::map<std::tuple<bool, std::int64_t, std::string>, std::uint32_t> known;
-    const auto key_of = [](const std::string& owner) {
-        const auto number = number_in<std::int64_t>(owner);
-        return std::tuple(!number.has_value(), number.value_or(0), number ? std::string() : owner);
-    };
-    for (const std::string& owner : owners) known[key_of(owner)] = 0;
-    std::uint32_t next = 0;
-    for (auto& [key, number] : known) number = next++;
-    std::vector<std::uint32_t> numbers;
-    numbers.reserve(owners.size());
-    for (const std::string& owner : owners) numbers.push_back(known[key_of(owner)]);
-    return numbers;
-}
-
 struct CsvPart {
     Examples examples;
-    Cells features;  // names
+    Cells features;      // names
+    std::string header;  // "FILE:LINE"
 };
 
 CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, bool owned) {
@@ -169,6 +172,7 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
     const bool has_client = with_client && (owned || std::ranges::count(table.columns(), files.client) > 0);
     const std::size_t client = has_client ? table.column(files.client, "client") : table.columns().size();
     CsvPart part;
+    part.header = table.header();
     std::vector<std::size_t> features;
     for (std::size_t i = 0; i < table.columns().size(); ++i) {
         if (i == client || std::ranges::count(targets, i) > 0) continue;
@@ -176,7 +180,7 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
         part.features.push_back(table.columns()[i]);
     }
     if (features.empty())
-        throw ConfigError(fmt::format("{}:1: has no column besides target{}; wanted: features, parted by commas", table.file(),
+        throw ConfigError(fmt::format("{}: has no column besides target{}; wanted: features, parted by commas", table.header(),
                                       has_client ? " and client" : ""));
     part.examples.shape = {static_cast<std::int64_t>(features.size()), 1, 1};
     part.examples.type = ValueType::F32;
@@ -198,7 +202,7 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
         }
         if (!has_client || !owned) continue;
         if (table.cell(client).empty()) table.fail(client, "the owner's name");
-        owners.push_back(table.cell(client));
+        owners.push_back(table.cell_with_blanks(client));
     }
     if (part.examples.size() == 0)
         throw ConfigError(fmt::format("{}: has no rows; wanted: one for each example", table.file()));
@@ -222,7 +226,7 @@ void check_classes(const std::filesystem::path& file, const std::string& target,
 CsvFiles csv_files(const Values& values, TargetKind wanted) {
     CsvFiles files{values.path("train"), values.path("test"), {}, values.word("client"), values.flag("header")};
     files.numbers = wanted == TargetKind::Numbers;
-    files.target = cells_of(values.word("target")).value_or(Cells{});
+    files.target = without_blanks(cells_of(values.word("target")).value_or(Cells{}));
     for (const std::string& one : files.target)
         if (one.empty() || std::ranges::count(files.target, one) > 1 || (!files.numbers && files.target.size() > 1))
             throw ConfigError(fmt::format("target is '{}'; wanted: {}", values.word("target"),
@@ -245,7 +249,7 @@ Dataset read_csv_files(const CsvFiles& files, std::int64_t num_classes) {
     const auto [one, other] = std::ranges::mismatch(train.features, test.features);
     if (one != train.features.end() || other != test.features.end())
         throw ConfigError(
-            fmt::format("{}:1: {}; wanted: the columns of the training file, in its order", files.test.string(),
+            fmt::format("{}: {}; wanted: the columns of the training file, in its order", test.header,
                         other == test.features.end() ? fmt::format("the column '{}' is missing", *one)
                         : one == train.features.end()
                             ? fmt::format("the column '{}' is not in the training file", *other)

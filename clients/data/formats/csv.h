@@ -18,12 +18,12 @@ struct CsvFiles {
     bool numbers = false;             // targets are numbers, of one column or several; else the classes of one
 };
 
-/// All columns but target and client are features, f32, in the file's order: shape {features, 1, 1}. Cells are parted by commas and may stand in
-/// quotes, "" for one of them inside; empty lines are nothing. Labels are whole numbers from 0; owners any texts, counted in their order, those
-/// that are whole numbers first. Class count: 1 + largest training label, unless `num_classes` > 0; none where targets are numbers, f32.
+/// All columns but target and client are features, f32, in the file's order: shape {features, 1, 1}; two may have one name. Cells are parted by
+/// commas and may stand in quotes, "" for one of them inside; empty lines are nothing. Labels are whole numbers from 0; owners any texts, with
+/// their blanks, in the order of owner_names.h. Class count: 1 + largest training label, unless `num_classes` > 0; none where targets are numbers, f32.
 ///
-/// Throws   ConfigError naming file, line and column: missing files or columns, rows of another length, cells that are empty, no number, or more
-///          than an f32 can be; labels outside the classes; test columns that are not the training file's.
+/// Throws   ConfigError naming file, line and column: missing files or columns, target or client twice, rows of another length, cells that are
+///          empty, no number, or more than an f32 can be; labels outside the classes; test columns that are not the training file's.
 /// Memory   one copy of the values; lines are read one at a time.
 Dataset read_csv_files(const CsvFiles& files, std::int64_t num_classes = 0);
 

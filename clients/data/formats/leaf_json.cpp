@@ -102,12 +102,12 @@ public:
         if (enters_skipped()) return true;
         if (place_ == Place::Start)
             place_ = Place::File;
-        else if (place_ == Place::File && key_ == "user_data")
+        else if (place_ == Place::File && key_ == "user_data" && part_.users.size() == first_user_)
             place_ = Place::Data;
         else if (place_ == Place::Data)
             begin_user();
         else
-            unexpected("an object");
+            unexpected(key_ == "user_data" ? "another object" : "an object");
         return true;
     }
 

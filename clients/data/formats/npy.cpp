@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
+#include <set>
 #include <string_view>
 
 namespace fedhive::clients {
@@ -16,38 +18,107 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMostHeader = 1 << 16;  // NumPy itself reads no more than 10,000 bytes
 constexpr std::size_t kMostDimensions = 64;   // NumPy's
 
-/// What follows "'key':", without blanks; empty where there is no such key.
-std::string_view after(std::string_view text, std::string_view key) {
-    const std::size_t at = text.find(key);
-    if (at == std::string_view::npos) return {};
-    text.remove_prefix(at + key.size());
-    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-    return text;
-}
+/// What Python reads as a dictionary of dtype, order and shape: as much of its language as NumPy writes, and an order that is not said.
+class Head {
+public:
+    explicit Head(std::string_view text) : text_(text) {}
 
-std::string dtype_of(std::string_view text) {
-    if (text.starts_with('[')) return "[...]";
-    if (!text.starts_with('\'')) return "";
-    text.remove_prefix(1);
-    return std::string(text.substr(0, text.find('\'')));
-}
-
-/// "(60000, 28, 28)", "(5,)", "()".
-std::optional<std::vector<std::uint64_t>> shape_of(std::string_view text) {
-    if (!text.starts_with('(')) return {};
-    text.remove_prefix(1);
-    std::vector<std::uint64_t> shape;
-    while (shape.size() <= kMostDimensions) {
-        text.remove_prefix(std::min(text.find_first_not_of(" ,"), text.size()));
-        if (text.starts_with(')')) return shape;
-        std::uint64_t side = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), side);
-        if (error != std::errc()) return {};
-        shape.push_back(side);
-        text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    std::optional<NpyHeader> read() {
+        NpyHeader header;
+        std::set<std::string> keys;
+        if (!take('{')) return {};
+        while (!take('}')) {
+            const std::optional<std::string> key = quoted();
+            if (!key || !keys.insert(*key).second || !take(':') || !read_value(*key, header)) return {};
+            if (!take(',') && !next_is('}')) return {};
+        }
+        skip_blanks();
+        return keys.size() == 3 && text_.empty() ? std::optional(header) : std::nullopt;
     }
-    return {};
-}
+
+private:
+    void skip_blanks() { text_.remove_prefix(std::min(text_.find_first_not_of(" \t\n"), text_.size())); }
+    bool next_is(char c) {
+        skip_blanks();
+        return text_.starts_with(c);
+    }
+    bool take(std::string_view what) {
+        skip_blanks();
+        if (!text_.starts_with(what)) return false;
+        text_.remove_prefix(what.size());
+        return true;
+    }
+    bool take(char c) { return take(std::string_view(&c, 1)); }
+
+    std::optional<std::string> quoted() {
+        if (!next_is('\'') && !next_is('"')) return {};
+        const std::size_t end = text_.find(text_[0], 1);
+        if (end == std::string_view::npos) return {};
+        std::string inside(text_.substr(1, end - 1));
+        text_.remove_prefix(end + 1);
+        return inside;
+    }
+
+    bool read_value(const std::string& key, NpyHeader& header) {
+        if (key == "descr") return read_dtype(header.dtype);
+        if (key == "fortran_order") return read_order(header.fortran_order);
+        return key == "shape" && read_shape(header.shape);
+    }
+
+    /// Bytes are in the machine's order where it is not said.
+    bool read_dtype(std::string& dtype) {
+        if (next_is('[')) {
+            dtype = "[...]";
+            return skip_list();
+        }
+        const std::optional<std::string> given = quoted();
+        dtype = given.value_or("");
+        if (dtype.starts_with('=')) dtype[0] = '<';
+        if (!dtype.empty() && std::isalpha(static_cast<unsigned char>(dtype[0])) != 0) dtype.insert(0, 1, '<');
+        return !dtype.empty();
+    }
+
+    /// Of a record's fields: up to the bracket that closes it.
+    bool skip_list() {
+        std::size_t depth = 0;
+        do {
+            if (next_is('\'') || next_is('"')) {
+                if (!quoted()) return false;
+                continue;
+            }
+            if (text_.empty()) return false;
+            depth += text_[0] == '[' ? 1 : 0;
+            depth -= text_[0] == ']' ? 1 : 0;
+            text_.remove_prefix(1);
+        } while (depth > 0);
+        return true;
+    }
+
+    bool read_order(bool& fortran) {
+        fortran = take("True");
+        return fortran || take("False");
+    }
+
+    /// "(60000, 28, 28)", "(5,)", "()"; Python 2 wrote "(5L,)", too.
+    bool read_shape(std::vector<std::uint64_t>& shape) {
+        if (!take('(')) return false;
+        for (bool comma = true; !take(')'); comma = take(',')) {
+            std::uint64_t side = 0;
+            skip_blanks();
+            const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), side);
+            if (!comma || error != std::errc() || (text_[0] == '0' && end != text_.data() + 1) ||
+                shape.size() == kMostDimensions)
+                return false;
+            shape.push_back(side);
+            text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+            if (text_.starts_with('L')) text_.remove_prefix(1);
+            if (shape.size() == 1 && !next_is(',')) return false;  // a number in brackets
+        }
+        return true;
+    }
+
+    std::string_view text_;  // what has not been read yet
+};
 
 }  // namespace
 
@@ -72,6 +143,7 @@ std::string NpyHeader::shape_text() const {
 std::optional<NpyHeader> read_npy_header(const std::function<std::size_t(std::span<char>)>& read) {
     std::array<char, 8> begin{};
     if (read(begin) != begin.size() || std::string_view(begin.data(), kMagic.size()) != kMagic) return {};
+    if (begin[6] < 1 || begin[6] > 3 || begin[7] != 0) return {};
     const std::size_t length_bytes = begin[6] == 1 ? 2 : 4;  // version 1 counts in two bytes
     std::array<char, 4> count{};
     if (read(std::span(count).first(length_bytes)) != length_bytes) return {};
@@ -80,11 +152,9 @@ std::optional<NpyHeader> read_npy_header(const std::function<std::size_t(std::sp
     if (length > kMostHeader) return {};
     std::string text(length, '\0');
     if (read(text) != length) return {};
-    const auto shape = shape_of(after(text, "'shape':"));
-    const std::string_view order = after(text, "'fortran_order':");
-    const std::string dtype = dtype_of(after(text, "'descr':"));
-    if (!shape || dtype.empty() || !(order.starts_with("True") || order.starts_with("False"))) return {};
-    return NpyHeader{dtype, order.starts_with("True"), *shape, begin.size() + length_bytes + length};
+    std::optional<NpyHeader> header = Head(text).read();
+    if (header) header->bytes = begin.size() + length_bytes + length;
+    return header;
 }
 
 }  // namespace fedhive::clients

@@ -11,7 +11,7 @@
 namespace fedhive::clients {
 
 struct NpyHeader {
-    std::string dtype;  // as it is written: "<f4"; "[...]" of a record
+    std::string dtype;  // as it is written: "<f4", with its order; "[...]" of a record
     bool fortran_order = false;
     std::vector<std::uint64_t> shape;
     std::size_t bytes = 0;  // of the head

@@ -8,12 +8,15 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 namespace fedhive::clients {
 
 namespace {
 
 constexpr std::uint64_t kMostExamples = std::numeric_limits<std::uint32_t>::max();
+constexpr auto kMostTokens = static_cast<std::int64_t>(kWide);
 
 template <typename From>
 std::vector<std::uint8_t> read_floats(NpzArray& array, std::uint64_t count) {
@@ -74,16 +77,15 @@ Examples read_tokens(NpzArray& x, std::int64_t& vocabulary) {
         return part;
     }
     part.type = ValueType::I32;
-    const std::vector<std::int64_t> given = read_integers(x, count);
     part.values.resize(count * sizeof(std::int32_t));
-    for (std::size_t at = 0; at < given.size(); ++at) {
-        if (given[at] < 0 || static_cast<double>(given[at]) >= kWide)
-            x.fail(fmt::format("{} is {}; wanted: tokens from 0, below {:.0f}", place_of("x", header, at), given[at], kWide),
+    for_each_integer(x, count, [&](auto given, std::uint64_t at) {
+        if (std::cmp_less(given, 0) || std::cmp_greater_equal(given, kMostTokens))
+            x.fail(fmt::format("{} is {}; wanted: tokens from 0, below {}", place_of("x", header, at), given, kMostTokens),
                    "numpy.unique(x, return_inverse=True)[1].reshape(x.shape)");
-        const auto token = static_cast<std::int32_t>(given[at]);
+        const auto token = static_cast<std::int32_t>(given);
         std::memcpy(&part.values[at * sizeof token], &token, sizeof token);
-        vocabulary = std::max(vocabulary, given[at] + 1);
-    }
+        vocabulary = std::max(vocabulary, std::int64_t{token} + 1);
+    });
     return part;
 }
 
@@ -122,12 +124,17 @@ Examples read_part(const std::filesystem::path& file, const NpzFiles& files, boo
 std::vector<std::uint32_t> read_owners(const std::filesystem::path& file, std::uint64_t count) {
     const NpzArchive archive(file);
     if (!archive.has("client")) return {};
-    const std::vector<std::int64_t> given = read_one_each(archive, "client", count);
-    std::vector<std::int64_t> distinct = given;
+    NpzArray client = open_one_each(archive, "client", count);
+    std::vector<std::uint64_t> given;  // ascending as the owners' numbers do, be they signed or not
+    given.reserve(count);
+    for_each_integer(client, count, [&](auto owner, std::uint64_t) {
+        given.push_back(static_cast<std::uint64_t>(owner) ^ (std::is_signed_v<decltype(owner)> ? std::uint64_t{1} << 63U : 0U));
+    });
+    std::vector<std::uint64_t> distinct = given;
     std::sort(distinct.begin(), distinct.end());
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
     std::vector<std::uint32_t> owners(given.size());
-    std::transform(given.begin(), given.end(), owners.begin(), [&](std::int64_t owner) {
+    std::transform(given.begin(), given.end(), owners.begin(), [&](std::uint64_t owner) {
         return static_cast<std::uint32_t>(std::lower_bound(distinct.begin(), distinct.end(), owner) - distinct.begin());
     });
     return owners;

@@ -24,7 +24,7 @@ struct NpzFiles {
 ///          no x or y; Fortran order, big-endian, another type; another number of dimensions; counts that differ; numbers that are not
 ///          finite, or no f32; labels below 0 or outside the classes, tokens below 0 or outside the vocabulary; test
 ///          examples of another shape or type.
-/// Memory   one copy of the values; of tokens that are no bytes another one of 8 bytes each while they are read. Sizes are checked against the
+/// Memory   one copy of the values; of owners two more of 8 bytes each while they are read. Sizes are checked against the
 ///          file and the memory before anything is allocated.
 Dataset read_npz(const NpzFiles& files, std::int64_t num_classes = 0);
 

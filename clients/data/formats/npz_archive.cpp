@@ -44,14 +44,26 @@ void check_member(const zip_stat_t& member, const std::string& where, std::uint6
                kSaveAgain);
 }
 
+/// Of a type that is read, or that x.astype() makes one of.
+bool has_plain_numbers(const NpyHeader& header) {
+    const std::size_t bytes = header.item_bytes();
+    if (std::string("<>|").find(header.dtype[0]) == std::string::npos) return false;
+    if (header.kind() == 'b') return bytes == 1;
+    if (header.kind() == 'f') return bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
+    return (header.kind() == 'i' || header.kind() == 'u') && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
+}
+
 /// How an array that is no plain block of numbers becomes one.
 void check_header(const NpzArray& array) {
     const NpyHeader& header = array.header();
+    if (header.dtype == "[...]")
+        array.fail("has the dtype [...]; wanted: plain numbers",
+                   R"(numpy.stack([ARRAY[name] for name in ARRAY.dtype.names], axis=-1).astype("float32"))");
     if (header.kind() == 'O')
         array.fail("has Python objects; wanted: numbers", R"(numpy.stack(list(ARRAY)).astype("float32"))");
     if (header.kind() == 'U' || header.kind() == 'S')
         array.fail(fmt::format("has texts ({}); wanted: numbers", header.dtype), "numpy.unique(ARRAY, return_inverse=True)[1]");
-    if (header.item_bytes() == 0 || std::string("fiub").find(header.kind()) == std::string::npos)
+    if (!has_plain_numbers(header))
         array.fail(fmt::format("has the dtype {}; wanted: plain numbers", header.dtype), R"(ARRAY.astype("float32"))");
     if (header.dtype[0] == '>')
         array.fail(fmt::format("has the dtype {}, big-endian; wanted: little-endian", header.dtype),
@@ -102,7 +114,14 @@ NpzArchive::NpzArchive(const std::filesystem::path& file) : path_(file.string())
     refuse(path_, fmt::format("is no whole .npz archive ({})", open_problem(code)), kSaveAgain);
 }
 
-bool NpzArchive::has(const std::string& name) const { return zip_name_locate(archive_.get(), (name + ".npy").c_str(), 0) >= 0; }
+std::optional<std::uint64_t> NpzArchive::member_of(const std::string& name) const {
+    for (const std::string& member : {name, name + ".npy"})
+        for (zip_int64_t i = zip_get_num_entries(archive_.get(), 0); i-- > 0;) {
+            const char* found = zip_get_name(archive_.get(), static_cast<zip_uint64_t>(i), ZIP_FL_ENC_RAW);
+            if (found != nullptr && found == member) return static_cast<std::uint64_t>(i);
+        }
+    return {};
+}
 
 std::string NpzArchive::array_names() const {
     constexpr zip_int64_t kShown = 10;
@@ -119,15 +138,15 @@ std::string NpzArchive::array_names() const {
 
 NpzArray NpzArchive::open(const std::string& name) const {
     const std::string where = path_ + ": " + name;
-    if (!has(name))
+    const std::optional<std::uint64_t> place = member_of(name);
+    if (!place)
         refuse(where, fmt::format("there is no such array in the archive, which has: {}", array_names()),
                name == "client" ? R"(numpy.savez("FILE.npz", x=x, y=y, client=client))" : kSaveAgain);
     zip_stat_t member;
     zip_stat_init(&member);
-    if (zip_stat(archive_.get(), (name + ".npy").c_str(), 0, &member) != 0)
-        refuse(where, zip_strerror(archive_.get()), kSaveAgain);
+    if (zip_stat_index(archive_.get(), *place, 0, &member) != 0) refuse(where, zip_strerror(archive_.get()), kSaveAgain);
     check_member(member, where, bytes_);
-    zip_file* opened = zip_fopen(archive_.get(), (name + ".npy").c_str(), 0);
+    zip_file* opened = zip_fopen_index(archive_.get(), *place, 0);
     if (opened == nullptr) refuse(where, fmt::format("cannot be read: {}", zip_strerror(archive_.get())), kSaveAgain);
     NpzArray array(path_, name, opened);
     const auto header = read_npy_header([&](std::span<char> to) {

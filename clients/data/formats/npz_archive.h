@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -49,7 +50,7 @@ public:
     /// Throws ConfigError: missing, no zip archive, truncated.
     explicit NpzArchive(const std::filesystem::path& file);
 
-    bool has(const std::string& name) const;
+    bool has(const std::string& name) const { return member_of(name).has_value(); }
 
     /// Checked, before a value is read: C order, a number type, no more bytes than the file can hold, as many as the head promises, and no
     /// more than there is memory for. Throws ConfigError, also where there is no array of that name, or it is encrypted.
@@ -59,6 +60,8 @@ private:
     struct Discard {
         void operator()(zip* archive) const;
     };
+    /// As NumPy looks for an array: the last member of that name, else the last one of that name and .npy.
+    std::optional<std::uint64_t> member_of(const std::string& name) const;
     std::string array_names() const;
 
     std::string path_;

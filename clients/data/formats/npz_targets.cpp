@@ -4,11 +4,13 @@
 #include "aggregation/base/keys.h"
 #include "clients/data/formats/npz_values.h"
 
+#include <utility>
+
 namespace fedhive::clients {
 
 namespace {
 
-constexpr double kMostClasses = kWide;
+constexpr auto kMostClasses = static_cast<std::int64_t>(kWide);
 
 /// y, of as many examples as x has; what it holds of each.
 std::uint64_t width_of(const NpzArray& y, std::uint64_t count, const char* wanted) {
@@ -26,18 +28,18 @@ std::uint64_t width_of(const NpzArray& y, std::uint64_t count, const char* wante
     return width;
 }
 
-std::vector<std::int32_t> as_labels(const std::vector<std::int64_t>& given, const NpyHeader& header, const std::string& file) {
+std::vector<std::int32_t> read_labels(NpzArray& y, std::uint64_t count, const std::string& file) {
     std::vector<std::int32_t> labels;
-    labels.reserve(given.size());
-    for (const std::int64_t label : given) {
-        if (label < 0 || static_cast<double>(label) >= kMostClasses)
+    labels.reserve(count);
+    for_each_integer(y, count, [&](auto label, std::uint64_t at) {
+        if (std::cmp_less(label, 0) || std::cmp_greater_equal(label, kMostClasses))
             throw ConfigError(
-                fmt::format("{}: y: {} is {}; wanted: classes from 0, below {:.0f}; mend it, before training "
+                fmt::format("{}: y: {} is {}; wanted: classes from 0, below {}; mend it, before training "
                             "and test examples are parted: y = numpy.unique(y, return_inverse=True)[1]{}",
-                            file, place_of("y", header, labels.size()), label, kMostClasses,
-                            header.shape.size() == 2 ? ".reshape(y.shape)" : ""));
+                            file, place_of("y", y.header(), at), label, kMostClasses,
+                            y.header().shape.size() == 2 ? ".reshape(y.shape)" : ""));
         labels.push_back(static_cast<std::int32_t>(label));
-    }
+    });
     return labels;
 }
 
@@ -62,7 +64,7 @@ void read_classes_of_positions(const NpzArchive& archive, const std::string& fil
         y.fail(fmt::format("has the dtype {}; wanted: integers", y.header().dtype), R"(y.astype("int64"))");
     const std::uint64_t width = width_of(y, count, "positions");
     part.target = {TargetKind::ClassEach, static_cast<std::uint32_t>(width)};
-    part.labels = as_labels(read_integers(y, count * width), y.header(), file);
+    part.labels = read_labels(y, count * width, file);
 }
 
 }  // namespace
@@ -70,10 +72,10 @@ void read_classes_of_positions(const NpzArchive& archive, const std::string& fil
 void read_targets(const NpzArchive& archive, const std::string& file, TargetKind wanted, Examples& part, std::uint64_t count,
                   bool& rounded) {
     if (wanted == TargetKind::Numbers) return read_numbers(archive, part, count, rounded);
-    const NpyHeader header = archive.open("y").header();
-    if (wanted == TargetKind::ClassEach && header.shape.size() == 2)
+    if (wanted == TargetKind::ClassEach && archive.open("y").header().shape.size() == 2)
         return read_classes_of_positions(archive, file, part, count);
-    part.labels = as_labels(read_one_each(archive, "y", count), header, file);
+    NpzArray y = open_one_each(archive, "y", count);
+    part.labels = read_labels(y, count, file);
 }
 
 }  // namespace fedhive::clients

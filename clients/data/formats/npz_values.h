@@ -48,10 +48,26 @@ void for_each_float(NpzArray& array, const char* name, std::uint64_t count, cons
     });
 }
 
-/// Of any type of integers. Unsigned ones of 64 bits may be larger than what they become: negative then.
-std::vector<std::int64_t> read_integers(NpzArray& array, std::uint64_t count);
+/// take(value, position) of each, in the array's own type of integers.
+template <typename Take>
+void for_each_integer(NpzArray& array, std::uint64_t count, const Take& take) {
+    const bool is_signed = array.header().kind() == 'i';
+    const auto each = [&]<typename Signed, typename Unsigned>(Signed, Unsigned) {
+        is_signed ? for_each_value<Signed>(array, count, take) : for_each_value<Unsigned>(array, count, take);
+    };
+    switch (array.header().item_bytes()) {
+        case 1:
+            return each(std::int8_t{}, std::uint8_t{});
+        case 2:
+            return each(std::int16_t{}, std::uint16_t{});
+        case 4:
+            return each(std::int32_t{}, std::uint32_t{});
+        default:
+            return each(std::int64_t{}, std::uint64_t{});
+    }
+}
 
-/// An array of one integer an example.
-std::vector<std::int64_t> read_one_each(const NpzArchive& archive, const char* name, std::uint64_t count);
+/// An array of one integer an example, not read yet.
+NpzArray open_one_each(const NpzArchive& archive, const char* name, std::uint64_t count);
 
 }  // namespace fedhive::clients

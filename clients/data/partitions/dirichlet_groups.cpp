@@ -9,11 +9,27 @@
 
 namespace fedhive::clients {
 
+namespace {
+
+/// Each group is dealt what the largest of them needs. Throws ConfigError where there are fewer examples.
+void check_enough_for_groups(const Deal& deal, std::size_t groups, std::size_t min_examples) {
+    const std::size_t most_clients = (deal.clients + groups - 1) / groups, possible = deal.examples / (groups * most_clients);
+    if (min_examples <= possible) return;
+    throw ConfigError(fmt::format(
+        "{} groups of up to {} clients with at least {} examples each, but only {} examples; {}give groups equal sizes: {} "
+        "clients",
+        groups, most_clients, min_examples, deal.examples,
+        possible == 0 ? "" : fmt::format("at most {} each are possible, or ", possible), groups * (deal.clients / groups)));
+}
+
+}  // namespace
+
 Partition partition_dirichlet_groups(const Deal& deal, std::size_t groups, double group_alpha, double alpha,
                                      std::size_t min_examples) {
     if (groups == 0 || groups > deal.clients)
         throw ConfigError(fmt::format("{} groups of {} clients; allowed: 1 to {}", groups, deal.clients, deal.clients));
     check_enough_examples(deal.examples, deal.clients, min_examples);
+    check_enough_for_groups(deal, groups, min_examples);
     const auto first_client = [&](std::size_t group) { return group * deal.clients / groups; };
     const std::size_t most_clients = (deal.clients + groups - 1) / groups;
     const Partition dealt =

@@ -3,11 +3,13 @@
 // clients that have it.
 //
 // Differs   a client's first label goes round all labels in a drawn order, so that with at least as many clients as labels nothing is left
-//           out; the others are drawn. Examples of a label that nobody has are not used.
+//           out; the others are drawn. Labels are those that training examples show, and one of n examples goes to n clients at most, so that
+//           every client has examples of k labels. Examples of a label that nobody has are not used.
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "clients/data/partitions/dealing.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -15,37 +17,108 @@ namespace fedhive::clients {
 
 namespace {
 
-/// Which clients have each label, [num_classes].
-std::vector<std::vector<std::size_t>> owners_of_labels(const Deal& deal, std::size_t quota) {
-    const auto classes = static_cast<std::size_t>(deal.num_classes);
-    std::vector<std::uint32_t> first = all_indices(classes);
+using Lists = std::vector<std::vector<std::uint32_t>>;
+
+/// The examples of each label that there is, in the order of labels.
+Lists examples_of_labels(const Deal& deal) {
+    Lists by_label(static_cast<std::size_t>(deal.num_classes));
+    for (std::size_t i = 0; i < deal.labels.size(); ++i)
+        by_label.at(static_cast<std::size_t>(deal.labels[i])).push_back(static_cast<std::uint32_t>(i));
+    std::erase_if(by_label, [](const auto& examples) { return examples.empty(); });
+    return by_label;
+}
+
+/// Throws ConfigError where so many labels cannot be given to each client, with the number that can.
+void check_quota(std::size_t quota, const Deal& deal, const Lists& by_label) {
+    std::size_t places = 0;  // clients that labels can have, all together
+    for (const auto& examples : by_label) places += std::min(examples.size(), deal.clients);
+    const std::size_t possible = places / deal.clients;
+    if (quota <= possible) return;
+    throw ConfigError(fmt::format("labels_per_client is {}, but the training examples show {} label{}{}; allowed: 1 to {}",
+                                  quota, by_label.size(), by_label.size() == 1 ? "" : "s",
+                                  quota <= by_label.size()
+                                      ? fmt::format(", some of them in fewer examples than there are clients, {}", deal.clients)
+                                      : "",
+                                  possible));
+}
+
+/// Which clients have each of `num_labels` labels, as they are drawn.
+Lists drawn_owners(const Deal& deal, std::size_t num_labels, std::size_t quota) {
+    std::vector<std::uint32_t> first = all_indices(num_labels);
     Stream stream(deal.seed, Purpose::Partition, kSizes);
     shuffle(std::span(first), stream);
-    std::vector<std::vector<std::size_t>> owners(classes);
+    Lists owners(num_labels);
     for (std::size_t client = 0; client < deal.clients; ++client) {
-        std::vector<std::uint32_t> labels = all_indices(classes);
-        std::swap(labels[0], labels[first[client % classes]]);
-        for (std::size_t i = 1; i < quota; ++i) std::swap(labels[i], labels[i + stream.below(classes - i)]);
-        for (std::size_t i = 0; i < quota; ++i) owners[labels[i]].push_back(client);
+        std::vector<std::uint32_t> labels = all_indices(num_labels);
+        std::swap(labels[0], labels[first[client % num_labels]]);
+        for (std::size_t i = 1; i < quota; ++i) std::swap(labels[i], labels[i + stream.below(num_labels - i)]);
+        for (std::size_t i = 0; i < quota; ++i) owners[labels[i]].push_back(static_cast<std::uint32_t>(client));
     }
     return owners;
+}
+
+bool has(const std::vector<std::uint32_t>& owners, std::uint32_t client) {
+    return std::ranges::find(owners, client) != owners.end();
+}
+
+/// In one client's place another one; both lists keep their lengths.
+void replace(std::vector<std::uint32_t>& owners, std::uint32_t client, std::uint32_t by) {
+    *std::ranges::find(owners, client) = by;
+}
+
+/// An owner of label `full` gets label `roomy` in its place. Where all of them have that already, somebody who has not takes it, and gives one of
+/// its labels to an owner of `full`.
+void move_one(Lists& owners, std::size_t full, std::size_t roomy, std::size_t clients) {
+    for (std::size_t i = owners[full].size(); i-- > 0;) {
+        const std::uint32_t client = owners[full][i];
+        if (has(owners[roomy], client)) continue;
+        owners[full].erase(owners[full].begin() + static_cast<std::ptrdiff_t>(i));
+        owners[roomy].push_back(client);
+        return;
+    }
+    const std::uint32_t client = owners[full].back();
+    std::uint32_t other = 0;
+    while (has(owners[roomy], other)) ++other;
+    FEDHIVE_CHECK(other < clients, "all {} clients have a label that has room", clients);
+    for (auto& label : owners) {
+        if (!has(label, other) || has(label, client)) continue;
+        replace(label, other, client);
+        owners[full].pop_back();
+        owners[roomy].push_back(other);
+        return;
+    }
+    throw Fault("a client has no label that another one lacks");
+}
+
+/// No label keeps more owners than it has examples. As many labels a client as before; check_quota() says that they suffice.
+void fit_to_examples(Lists& owners, const Lists& by_label, const Deal& deal) {
+    Stream stream(deal.seed, Purpose::Partition, kRepair);
+    for (std::size_t label = 0; label < owners.size(); ++label) {
+        while (owners[label].size() > by_label[label].size()) {
+            std::vector<std::size_t> roomy;
+            for (std::size_t other = 0; other < owners.size(); ++other)
+                if (owners[other].size() < std::min(by_label[other].size(), deal.clients)) roomy.push_back(other);
+            FEDHIVE_CHECK(!roomy.empty(), "{} clients have {} labels each", deal.clients, owners.size());
+            move_one(owners, label, roomy[stream.below(roomy.size())], deal.clients);
+        }
+    }
 }
 
 Partition deal_labels(const Deal& deal, const Values& values) {
     check_enough_examples(deal.labels.size(), deal.clients);
     const auto quota = static_cast<std::size_t>(values.integer("labels_per_client"));
-    if (quota > static_cast<std::size_t>(deal.num_classes))
-        throw ConfigError(fmt::format("{} labels a client, but the data have {} classes", quota, deal.num_classes));
-    std::vector<std::vector<std::uint32_t>> by_label(static_cast<std::size_t>(deal.num_classes));
-    for (std::size_t i = 0; i < deal.labels.size(); ++i)
-        by_label.at(static_cast<std::size_t>(deal.labels[i])).push_back(static_cast<std::uint32_t>(i));
-    const auto owners = owners_of_labels(deal, quota);
-    std::vector<std::vector<std::uint32_t>> shards(deal.clients);
-    for (std::size_t label = 0; label < owners.size(); ++label) {
-        Stream stream(deal.seed, Purpose::Partition, kDeal, static_cast<std::uint32_t>(label));
-        shuffle(std::span(by_label[label]), stream);
-        for (std::size_t i = 0; i < by_label[label].size() && !owners[label].empty(); ++i)
-            shards[owners[label][i % owners[label].size()]].push_back(by_label[label][i]);
+    Lists by_label = examples_of_labels(deal);
+    check_quota(quota, deal, by_label);
+    Lists owners = drawn_owners(deal, by_label.size(), quota);
+    fit_to_examples(owners, by_label, deal);
+    Lists shards(deal.clients);
+    for (std::size_t place = 0; place < owners.size(); ++place) {
+        auto& examples = by_label[place];
+        const auto label = static_cast<std::uint32_t>(deal.labels[examples.front()]);
+        Stream stream(deal.seed, Purpose::Partition, kDeal, label);
+        shuffle(std::span(examples), stream);
+        for (std::size_t i = 0; i < examples.size() && !owners[place].empty(); ++i)
+            shards[owners[place][i % owners[place].size()]].push_back(examples[i]);
     }
     return joined(shards);
 }
@@ -58,7 +131,7 @@ PartitionScheme label_quota() {
             .keys = {{.name = "labels_per_client",
                       .default_value = std::int64_t{2},
                       .range = between(1, kMost),
-                      .doc = "Labels each client has, at most the classes there are (k)."}},
+                      .doc = "Labels each client has, at most those that training examples show (k)."}},
             .by_label = true,
             .deal = deal_labels};
 }

@@ -14,6 +14,7 @@ namespace {
 
 const std::string kTrain = "age,who,sick,pressure\n20,7,0,1.5\n30,12,2,-2e1\n40,ann,1,+0.25\n50,7,0,3\n";
 const std::string kTest = "age,sick,pressure\n1,2,9\n";
+const std::string kTestOfAge = "age,sick\n1,0\n";
 
 struct CsvFixture {
     testing::TemporaryFolder folder;
@@ -55,6 +56,46 @@ TEST_SUITE("Csv") {
         CHECK(fixture.read(5).num_classes == 5);
     }
 
+    TEST_CASE("TargetOrOwnersThatStandTwiceAreRefused") {
+        const std::string wanted =
+            "; wanted: one of that name, or the model would learn from the other; take one out, or rename it";
+        expect_csv_refused("sick,who,age,sick\n0,1,2,0\n", ":1: target: columns 1 and 4 are both called 'sick'" + wanted);
+        expect_csv_refused("sick,who,age,\" sick \"\n0,1,2,0\n", ":1: target: columns 1 and 4 are both called 'sick'" + wanted);
+        expect_csv_refused("\r\n\nwho,who,age,sick\n0,1,2,0\n", ":3: client: columns 1 and 2 are both called 'who'" + wanted);
+        CsvFixture fixture("low,age,high,low\n0,1,2,0\n", "low,age,high\n0,1,2\n");
+        fixture.files.client = "";
+        fixture.files.target = {"high", "low"};
+        fixture.files.numbers = true;
+        CHECK_THROWS_WITH_AS(fixture.read(), doctest::Contains(":1: target: columns 1 and 4 are both called 'low'"),
+                             ConfigError);
+        // Of the test file's owners nothing is wanted but that they are no feature.
+        const CsvFixture tested(kTrain, "age,who,sick,who,pressure\n1,2,2,2,9\n");
+        CHECK_THROWS_WITH_AS(
+            tested.read(), (tested.files.test.string() + ":1: client: columns 2 and 4 are both called 'who'" + wanted).c_str(),
+            ConfigError);
+    }
+
+    TEST_CASE("FeaturesMayHaveOneName") {
+        CsvFixture fixture("a,sick,a\n1,0,2\n3,1,4\n", "a,sick,a\n5,0,6\n");
+        fixture.files.client = "";
+        CHECK(features_of(fixture.read().train) == std::vector<float>{1, 2, 3, 4});
+    }
+
+    TEST_CASE("OwnersAreTheTextThatStandsThere") {
+        const auto owners_of = [](const std::vector<std::string>& names) {
+            std::string train = "who,age,sick\n";
+            for (const std::string& name : names) train += name + ",1,0\n";
+            return CsvFixture(train, kTestOfAge).read().train.owners;
+        };
+        CHECK(owners_of({"01", "1", "001", "+1", "1.0"}) == std::vector<std::uint32_t>{2, 3, 1, 0, 4});
+        CHECK(owners_of({"north ", "north", "\"north\"", " north", "North"}) == std::vector<std::uint32_t>{3, 2, 2, 0, 1});
+        // Numbers come by size, with blanks or not, and of any length.
+        CHECK(owners_of({"10", " 9", "-3", "-20", "0", "x", "9"}) == std::vector<std::uint32_t>{5, 3, 1, 0, 2, 6, 4});
+        CHECK(owners_of({"18446744073709551616", "9223372036854775808", "a", "-9223372036854775809", "7"}) ==
+              std::vector<std::uint32_t>{3, 2, 4, 0, 1});
+        CHECK(owners_of({"+", "-", "+-1", "- 1", "-0", "00"}) == std::vector<std::uint32_t>{2, 4, 3, 5, 0, 1});
+    }
+
     TEST_CASE("WithoutAHeaderColumnsAreNumbers") {
         CsvFixture fixture("1,0,5\n2,1,6\n", "3,1,7\n");
         fixture.files.header = false;
@@ -81,6 +122,8 @@ TEST_SUITE("Csv") {
         expect_csv_refused(head + "old,12,2,1\n", ":3: column 'age': is 'old'" + number);
         expect_csv_refused(head + "\n3,12,2,nan\n", ":4: column 'pressure': is 'nan'" + number);
         expect_csv_refused(head + "3,12,2,1e39\n", ":3: column 'pressure': is '1e39'" + number);
+        expect_csv_refused(head + "3,12,2,+-1\n", ":3: column 'pressure': is '+-1'" + number);
+        expect_csv_refused(head + "3,\"  \",1,1\n", ":3: column 'who': is empty; wanted: the owner's name");
         expect_csv_refused(head + "3,12,2,1.5x\n", ":3: column 'pressure': is '1.5x'" + number);
         const std::string label = "; wanted: a class, a whole number from 0, below 1000000";
         expect_csv_refused(head + "3,12,-1,1\n", ":3: column 'sick': is '-1'" + label);

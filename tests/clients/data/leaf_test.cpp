@@ -195,6 +195,8 @@ TEST_SUITE("Leaf") {
         expect_leaf_refused("[1]", ": begins with a list" + form);
         expect_leaf_refused("{}", ": has nobody in user_data" + form);
         expect_leaf_refused(R"({"user_data": []})", ": user_data is a list" + form);
+        expect_leaf_refused(R"({"user_data": {"ann": {"x": [[1]], "y": [0]}}, "user_data": {}})",
+                            ": user_data is another object" + form);
         expect_leaf_refused(R"({"users": 3})", ": users is the number 3" + form);
         expect_leaf_refused(R"({"users": [3]})", ": users[0] is the number 3; wanted: a name");
         expect_leaf_refused(R"({"num_samples": ["3"]})", ": num_samples[0] is the text '3'; wanted: a count");

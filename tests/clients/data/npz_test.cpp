@@ -180,6 +180,8 @@ TEST_SUITE("Npz") {
         expect_refused("x", npy("<i8", "(6, 3)", eighteen), "mend it: x = x.astype(\"float32\")");
         expect_refused("x", npy("<c8", "(6, 3)", eighteen), "has the dtype <c8; wanted: plain numbers");
         expect_refused("x", npy("[('a', '<f4')]", "(6, 3)", eighteen.substr(72)), "has the dtype [...]; wanted: plain numbers");
+        for (const char* dtype : {"<i3", "<u16", "|b4", "<f3"})
+            expect_refused("y", npy(dtype, "(6,)", eighteen), fmt::format("has the dtype {}; wanted: plain numbers", dtype));
         expect_refused("y", npy("<U2", "(6,)", eighteen.substr(96)), "y = numpy.unique(y, return_inverse=True)[1]");
         expect_refused("y", npy("<f8", "(6,)", eighteen.substr(96)), "mend it: y = y.astype(\"int64\")");
     }
@@ -205,7 +207,8 @@ TEST_SUITE("Npz") {
         doubles[17] = -1e300;
         expect_refused("x", npy("<f8", "(6, 3)", raw(doubles)), "x[5, 2] is -1e+300, more than an f32 can be");
         expect_refused("y", npy("<i8", "(6,)", raw<std::int64_t>({0, 0, -1, 0, 0, 0})), "y[2] is -1; wanted: classes from 0");
-        expect_refused("y", npy("<u8", "(6,)", raw<std::uint64_t>({0, 0, 0, 1ULL << 63U, 0, 0})), "y[3] is -");
+        expect_refused("y", npy("<u8", "(6,)", raw<std::uint64_t>({0, 0, 0, 1ULL << 63U, 0, 0})),
+                       "y[3] is 9223372036854775808; wanted: classes from 0");
         expect_refused("y", npy("<i8", "(6,)", raw<std::int64_t>({0, 0, 0, 0, 1'000'000, 0})), "below 1000000");
     }
 
@@ -218,6 +221,16 @@ TEST_SUITE("Npz") {
         expect_refused("x", npy("<f4", "(6, -3)", floats), "is no NumPy array");
         expect_refused("x", "not an array at all, but long enough", "is no NumPy array");
         expect_refused("x", "", "ends early");
+    }
+
+    TEST_CASE("HeadsOfOtherVersionsOrWithAKeyTwiceAreRefused") {
+        std::string version = NpzFixture::train()["x"];
+        for (const auto& [at, value] : {std::pair(6, '\0'), {6, '\4'}, {7, '\1'}}) {
+            std::string changed = version;
+            changed[static_cast<std::size_t>(at)] = value;
+            expect_refused("x", changed, "is no NumPy array");
+        }
+        expect_refused("x", npy("<f4', 'shape': (18, 1), 'descr': '<f4", "(6, 3)", std::string(72, '\0')), "is no NumPy array");
     }
 
     TEST_CASE("ArraysThatAreMissingAreNamedBesideThoseThatAreThere") {
@@ -252,6 +265,9 @@ TEST_SUITE("Npz") {
         arrays["client"] = npy("<i4", "(6,)", raw<std::int32_t>({70, -3, 500, 70, -3, -3}));
         fixture.put("train", arrays);
         CHECK(read(fixture).train.owners == std::vector<std::uint32_t>{1, 0, 2, 1, 0, 0});
+        arrays["client"] = npy("<u8", "(6,)", raw<std::uint64_t>({1ULL << 63U, 1, ~0ULL, 1, 0, 1ULL << 63U}));
+        fixture.put("train", arrays);
+        CHECK(read(fixture).train.owners == std::vector<std::uint32_t>{2, 1, 3, 1, 0, 2});
         expect_refused("client", npy("<i4", "(5,)", std::string(20, '\0')), "has 5 values, but x has 6 examples");
         expect_refused("client", npy("<U1", "(6,)", std::string(24, '\0')),
                        "client = numpy.unique(client, return_inverse=True)[1]");

@@ -43,6 +43,17 @@ bool all_dealt_once(const Partition& partition, std::size_t examples) {
     return partition.indices.size() == examples && seen.size() == examples && *seen.rbegin() == examples - 1;
 }
 
+/// How many labels each client has examples of.
+std::vector<std::int64_t> labels_of_clients(const Partition& partition, const std::vector<std::int32_t>& labels,
+                                            std::int64_t classes) {
+    std::vector<std::int64_t> result;
+    for (std::size_t client = 0; client < partition.num_clients(); ++client) {
+        const auto counts = label_counts(partition.shard(client), labels, classes);
+        result.push_back(std::ranges::count_if(counts, [](std::uint64_t count) { return count > 0; }));
+    }
+    return result;
+}
+
 constexpr const char* kOfSizes[] = {"dirichlet_sizes", "lognormal_sizes", "power_law_sizes"};
 
 }  // namespace
@@ -186,9 +197,52 @@ TEST_SUITE("PartitionLabelQuota") {
         CHECK(of_seed(1) != of_seed(2));
     }
 
+    TEST_CASE("LabelsThatNoExampleHasAreNotDealt") {
+        std::vector<std::int32_t> labels = even_labels(300, 3);
+        for (std::int32_t& label : labels) label = label == 0 ? 4 : label;  // 1, 2 and 4 of 50 classes
+        for (const std::int64_t quota : {1, 2, 3}) {
+            const Partition partition = dealt("label_quota", {{"labels_per_client", quota}}, labels, 6, 1, 50);
+            CHECK(all_dealt_once(partition, 300));
+            CHECK(labels_of_clients(partition, labels, 50) == std::vector<std::int64_t>(6, quota));
+        }
+        CHECK_THROWS_WITH_AS(dealt("label_quota", {{"labels_per_client", std::int64_t{4}}}, labels, 6, 1, 50),
+                             "labels_per_client is 4, but the training examples show 3 labels; allowed: 1 to 3", ConfigError);
+    }
+
+    TEST_CASE("NoMoreClientsHaveALabelThanItHasExamples") {
+        Stream draw(1, Purpose::Partition, 0);
+        std::size_t scarce = 0;
+        for (std::uint64_t seed = 0; seed < 400; ++seed) {
+            const std::size_t clients = 1 + draw.below(8);
+            std::vector<std::int32_t> labels;
+            std::size_t places = 0;  // that labels have for clients
+            for (std::int32_t label = 0; label < 6; ++label) {
+                const std::size_t examples = draw.below(2) == 0 ? draw.below(4) : draw.below(20);
+                labels.insert(labels.end(), examples, label);
+                places += std::min(examples, clients);
+            }
+            const auto possible = static_cast<std::int64_t>(places / clients);
+            for (std::int64_t quota = 1; quota <= possible; ++quota) {
+                const Partition partition = dealt("label_quota", {{"labels_per_client", quota}}, labels, clients, seed, 6);
+                CHECK(labels_of_clients(partition, labels, 6) == std::vector<std::int64_t>(clients, quota));
+                scarce += places < static_cast<std::size_t>(quota + 1) * clients ? 1 : 0;
+            }
+            if (labels.size() < clients) continue;
+            CHECK_THROWS_WITH_AS(dealt("label_quota", {{"labels_per_client", possible + 1}}, labels, clients, seed, 6),
+                                 doctest::Contains(fmt::format("; allowed: 1 to {}", possible).c_str()), ConfigError);
+        }
+        CHECK(scarce > 300);
+        CHECK_THROWS_WITH_AS(
+            dealt("label_quota", {{"labels_per_client", std::int64_t{2}}}, {0, 0, 0, 1, 1}, 3, 1, 2),
+            "labels_per_client is 2, but the training examples show 2 labels, some of them in fewer examples than there are "
+            "clients, 3; allowed: 1 to 1",
+            ConfigError);
+    }
+
     TEST_CASE("MoreLabelsThanClassesAreRefused") {
         CHECK_THROWS_WITH_AS(dealt("label_quota", {{"labels_per_client", std::int64_t{11}}}, even_labels(100, 10), 5),
-                             doctest::Contains("11 labels a client, but the data have 10 classes"), ConfigError);
+                             "labels_per_client is 11, but the training examples show 10 labels; allowed: 1 to 10",
+                             ConfigError);
     }
 }
 
