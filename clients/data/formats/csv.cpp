@@ -133,8 +133,8 @@ float number_of(const CsvTable& table, std::size_t column) {
 }
 
 std::int32_t label_in(const CsvTable& table, std::size_t column) {
-    const auto label = number_in<std::int64_t>(table.cell(column));
-    if (!label || *label < 0 || static_cast<double>(*label) >= kWide)
+    const auto label = number_in<double>(table.cell(column));  // pandas writes 1.0 where a label was missing once
+    if (!label || !(*label >= 0.0) || *label >= kWide || *label != std::floor(*label))
         table.fail(column, fmt::format("a class, a whole number from 0, below {:.0f}", kWide));
     return static_cast<std::int32_t>(*label);
 }

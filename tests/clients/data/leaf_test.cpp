@@ -90,6 +90,20 @@ TEST_SUITE("Leaf") {
         CHECK(fixture.read().train.labels == std::vector<std::int32_t>{1});
     }
 
+    TEST_CASE("FolderAmongTheFilesIsRefused") {
+        const LeafFixture fixture(kTrainJson, kTestJson);
+        const auto hidden = fixture.files.train / ".cache", nested = fixture.files.train / "part_0";
+        std::filesystem::create_directory(hidden);
+        CHECK(fixture.read().train.size() == 3);
+        std::filesystem::create_directory(nested);
+        write_content(nested / "b.json", R"({"user_data": {"cy": {"x": [[6, 7]], "y": [1]}}})");
+        CHECK_THROWS_WITH_AS(
+            fixture.read(),
+            fmt::format("{}: is a folder; wanted: files *.json in {} itself", nested.string(), fixture.files.train.string())
+                .c_str(),
+            ConfigError);
+    }
+
     TEST_CASE("NumbersHaveTheShapeThatIsGiven") {
         LeafFixture fixture(kTrainJson, kTestJson);
         fixture.files.shape = {1, 2, 1};
