@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
+#include "clients/data/warnings.h"
 
 #include <fmt/ranges.h>
 
@@ -158,6 +159,7 @@ std::vector<std::uint32_t> numbered(const Cells& owners) {
 struct CsvPart {
     Examples examples;
     Cells features;  // names
+    Cells owner_names;
 };
 
 CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, bool owned) {
@@ -203,6 +205,11 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
     if (part.examples.size() == 0)
         throw ConfigError(fmt::format("{}: has no rows; wanted: one for each example", table.file()));
     part.examples.owners = numbered(owners);
+    for (std::size_t i = 0; i < owners.size(); ++i) {
+        const std::size_t owner = part.examples.owners[i];
+        if (owner >= part.owner_names.size()) part.owner_names.resize(owner + 1);
+        part.owner_names[owner] = owners[i];
+    }
     return part;
 }
 
@@ -251,6 +258,8 @@ Dataset read_csv_files(const CsvFiles& files, std::int64_t num_classes) {
                             ? fmt::format("the column '{}' is not in the training file", *other)
                             : fmt::format("the column '{}' stands where '{}' does in the training file", *other, *one)));
     Dataset dataset{std::move(train.examples), std::move(test.examples), num_classes};
+    dataset.owner_names = std::move(train.owner_names);
+    dataset.warnings = index_column(dataset.train, files.header ? std::optional(train.features.front()) : std::nullopt);
     if (files.numbers) {
         dataset.num_classes = 0;
         return dataset;

@@ -72,17 +72,21 @@ private:
 };
 
 Partition read_partition(const Deal& deal, const Values& values) {
-    check_sizes(deal.examples, deal.clients);
+    check_sizes(deal.examples, std::max<std::size_t>(1, deal.clients));
     Rows rows(values.path("file"));
     if (!rows.next() || !rows.is_header())
         throw ConfigError(fmt::format("{}:1: wanted: a CSV file that begins with {}", values.path("file").string(), kHeader));
     std::vector<bool> dealt(deal.examples);
     std::vector<std::vector<std::uint32_t>> shards(deal.clients);
+    const bool counted = deal.clients == 0;
+    const std::size_t most_clients = counted ? deal.examples : deal.clients;
     while (rows.next()) {
         const auto [client, example] = rows.numbers();
-        if (client >= deal.clients)
+        if (client >= most_clients)
             throw ConfigError(
-                fmt::format("{}: client: there is no client {}; allowed: 0 to {}", rows.where(), client, deal.clients - 1));
+                fmt::format("{}: client: there is no client {}; allowed: 0 to {}{}", rows.where(), client, most_clients - 1,
+                            counted ? ", since each has an example" : "; or leave clients out: as many as the file names"));
+        if (client >= shards.size()) shards.resize(client + 1);
         if (example >= dealt.size())
             throw ConfigError(
                 fmt::format("{}: example: there is no example {}; allowed: 0 to {}", rows.where(), example, dealt.size() - 1));
@@ -91,6 +95,11 @@ Partition read_partition(const Deal& deal, const Values& values) {
         dealt[example] = true;
         shards[client].push_back(static_cast<std::uint32_t>(example));
     }
+    for (std::size_t client = 0; counted && client < shards.size(); ++client)
+        if (shards[client].empty())
+            throw ConfigError(fmt::format("{}: has no row of client {}; wanted: clients from 0 to {}, each with an example",
+                                          values.path("file").string(), client, shards.size() - 1));
+    if (shards.empty()) throw ConfigError(fmt::format("{}: has no rows below {}", values.path("file").string(), kHeader));
     return joined(shards);
 }
 
@@ -105,6 +114,7 @@ PartitionScheme from_file() {
                       .doc = "A CSV file: the line `client,example`, then a row for each example that is used, clients and "
                              "examples from 0, in "
                              "any order; relative to the config file."}},
+            .names_clients = true,
             .deal = read_partition};
 }
 

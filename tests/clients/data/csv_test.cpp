@@ -50,6 +50,7 @@ TEST_SUITE("Csv") {
         CHECK(features_of(dataset.train) == std::vector<float>{20, 1.5F, 30, -20, 40, 0.25F, 50, 3});
         CHECK(dataset.train.labels == std::vector<std::int32_t>{0, 2, 1, 0});
         CHECK(dataset.train.owners == std::vector<std::uint32_t>{0, 1, 2, 0});
+        CHECK(dataset.owner_names == std::vector<std::string>{"7", "12", "ann"});
         CHECK(dataset.test.owners.empty());
         CHECK(dataset.num_classes == 3);
         CHECK(fixture.read(5).num_classes == 5);

@@ -65,6 +65,7 @@ TEST_SUITE("Leaf") {
         CHECK(numbers_of(dataset.train) == std::vector<float>{0.5F, 1, 2, -30, 4, 5});
         CHECK(dataset.train.labels == std::vector<std::int32_t>{0, 2, 1});
         CHECK(dataset.train.owners == std::vector<std::uint32_t>{1, 1, 0});
+        CHECK(dataset.owner_names == std::vector<std::string>{"ann", "bo"});
         CHECK(numbers_of(dataset.test) == std::vector<float>{7, 8});
         CHECK(dataset.test.labels == std::vector<std::int32_t>{2});
         CHECK(dataset.test.owners.empty());
