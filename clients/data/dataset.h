@@ -39,13 +39,21 @@ struct Examples {
     std::size_t size() const { return (labels.size() + numbers.size()) / target.width; }
 };
 
+/// What looks like a mistake (warnings.h), and the key of `data` to look at.
+struct DataWarning {
+    std::string key;
+    std::string text;
+};
+
 struct Dataset {
     Examples train;
     Examples test;
     std::int64_t num_classes = 0;       // 0 where targets are numbers
     bool rounded = false;               // f32 that were f64 where they came from
     std::uint32_t owners_left_out = 0;  // who had no training example
-    std::uint64_t fingerprint() const;  // of types, shapes, labels, values and owners; stored in the manifest
+    std::vector<DataWarning> warnings{};
+    std::vector<std::string> owner_names{};  // of each owner of training examples; empty: they have numbers alone
+    std::uint64_t fingerprint() const;       // of types, shapes, labels, values and owners; stored in the manifest
 };
 
 /// How training examples are changed anew in each epoch (looks.h); they are images.

@@ -37,7 +37,7 @@ std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, co
 struct Deal {
     std::span<const std::int32_t> labels;  // of all training examples; none where their targets are others than a class
     std::int64_t num_classes = 0;
-    std::size_t clients = 0;
+    std::size_t clients = 0;  // 0: as many as there are, of a scheme that names them
     std::uint64_t seed = 0;
     std::span<const std::uint32_t> owners{};  // Examples::owners
     std::size_t examples = labels.size();
@@ -47,7 +47,9 @@ struct PartitionScheme {
     std::string name;
     std::string summary;  // what it does, and its source: half a line
     std::vector<KeySpec> keys;
-    bool by_label = false;  // it looks at labels
+    bool by_label = false;       // it looks at labels
+    bool names_clients = false;  // the data, or a file, say who the clients are: their number may be left out
+    bool by_owner = false;       // each is one of the owners of the examples
     /// Of values that are right each by itself; null: nothing can be wrong.
     std::optional<KeyProblem> (*check)(const Values& values, std::int64_t clients) = nullptr;
     /// `values`: of all its keys. Throws ConfigError, with the numbers, for what cannot be dealt.

@@ -106,7 +106,7 @@ std::optional<RunFolder> new_folder(const Experiment& run, const RunOptions& opt
     return std::optional<RunFolder>(
         std::in_place,
         claim_new_folder(options.out.empty() ? make_default_run_folder(run.config.name) : options.out, options.overwrite),
-        run.config, from_file ? checkpoint_of(run, {}, {}).pieces.whole() : "");
+        run.config, from_file ? checkpoint_of(run, {}, {}).pieces.whole() : "", run.owners);
 }
 
 int start_run(const RunOptions& options, Ranks& ranks) {
@@ -137,7 +137,7 @@ int resume_run(const RunOptions& options, Ranks& ranks) {
     Experiment run = Experiment::to_resume(resumption.loaded, begin, options.until, resumption.workers, ranks, options.resume);
     compare_ranks(run);
     std::optional<RunFolder> folder;
-    if (lock) folder.emplace(std::move(*lock), run.config);
+    if (lock) folder.emplace(std::move(*lock), run.config, run.owners);
     RunFolder* files = folder ? &*folder : nullptr;
     if (files != nullptr && resumption.config_changed) files->write_config(run.config);
     Reporter reporter(run, files, options.quiet, resumption.past);
@@ -152,6 +152,13 @@ int resume_run(const RunOptions& options, Ranks& ranks) {
 std::string as_typed(const RunOptions& options) {
     return options.resume.empty() ? fmt::format("fedhive run {}", options.config.string())
                                   : fmt::format("fedhive run --resume {}", options.resume.string());
+}
+
+/// "warning: data.train: …", a line each.
+std::string warning_lines(const Experiment& run) {
+    std::string lines;
+    for (const std::string& warning : run.warnings) lines += fmt::format("warning: {}\n", escaped(warning));
+    return lines;
 }
 
 int validate(const ValidateOptions& options, Ranks& ranks) {
@@ -173,11 +180,12 @@ int validate(const ValidateOptions& options, Ranks& ranks) {
                    {"task", loaded.run.task},
                    {"num_classes", data.num_classes},
                    {"ranks", num_ranks},
+                   {"warnings", run.warnings},
                    {"mistakes", Json::array()}});
     else
-        fmt::print("{}: valid; {} parameters, {} clients, {} training examples{}\n", escaped(options.config.string()),
+        fmt::print("{}: valid; {} parameters, {} clients, {} training examples{}\n{}", escaped(options.config.string()),
                    run.layout.num_parameters(), data.num_clients, data.num_train,
-                   num_ranks == 1 ? "" : fmt::format(", {} ranks", num_ranks));
+                   num_ranks == 1 ? "" : fmt::format(", {} ranks", num_ranks), warning_lines(run));
     return 0;
 }
 
@@ -224,7 +232,7 @@ int partition_command(const PartitionOptions& options) {
     if (table.empty() && !options.plot.empty()) table = std::filesystem::path(options.plot).replace_extension(".csv");
     if (table.empty()) return 0;
     try {
-        write_partition(table, data.dataset, loaded.run.data.skew.resolved());
+        write_partition(table, data.dataset, loaded.run.data.skew.resolved(), data.owners);
     } catch (const Fault& problem) {
         throw ConfigError(fmt::format("{}; name a file in a folder that can be written", problem.what()));
     }

@@ -43,6 +43,11 @@ std::string skew_cells(const clients::FeatureSkew& skew, std::size_t client, std
     return skew.any() ? fmt::format(" {:>6}° {:>7.3f}", skew.degrees(client), skew.noise_std(client, clients)) : "";
 }
 
+/// Its name, where clients have names: the last cell.
+std::string owner_cell(const ExperimentData& data, std::size_t client) {
+    return data.owners.empty() ? "" : "  " + data.owners[client];
+}
+
 std::string skew_head(const clients::FeatureSkew& skew) {
     return skew.any() ? fmt::format(" {:>7} {:>7}", "turned", "noise") : "";
 }
@@ -51,24 +56,25 @@ std::string skew_head(const clients::FeatureSkew& skew) {
 bool has_labels(const clients::DatasetMap& map) { return map.target.kind == clients::TargetKind::Class; }
 
 /// `skew`: its cells.
-std::string partition_head(const clients::DatasetMap& map, const std::string& skew) {
+std::string partition_head(const clients::DatasetMap& map, const std::string& skew, const std::string& end) {
     const auto classes = static_cast<std::size_t>(map.num_classes);
-    if (!has_labels(map)) return fmt::format("{:>8} {:>9}{}{}\n", "client", "examples", held_out_cell(map, "held out"), skew);
+    if (!has_labels(map))
+        return fmt::format("{:>8} {:>9}{}{}{}", "client", "examples", held_out_cell(map, "held out"), skew, end);
     std::string text =
         fmt::format("{:>8} {:>9}{}{} {:>7}", "client", "examples", held_out_cell(map, "held out"), skew, "labels");
-    if (classes > kMostLabels) return text + "  most frequent label\n";
+    if (classes > kMostLabels) return text + "  most frequent label" + end;
     for (std::size_t label = 0; label < classes; ++label) text += fmt::format(" {:>7}", fmt::format("label_{}", label));
-    return text + "\n";
+    return text + end;
 }
 
 std::string partition_row(const clients::DatasetMap& map, const std::string& name, std::uint64_t examples, const Counts& counts,
-                          std::uint64_t held_out, const std::string& skew) {
+                          std::uint64_t held_out, const std::string& skew, const std::string& owner = "") {
     std::string text = fmt::format("{:>8} {:>9}{}{}", name, examples, held_out_cell(map, held_out), skew);
-    if (!has_labels(map)) return text + "\n";
+    if (!has_labels(map)) return text + owner + "\n";
     text += fmt::format(" {:>7}", num_labels_of(counts));
-    if (counts.size() > kMostLabels) return text + "  " + most_frequent(counts) + "\n";
+    if (counts.size() > kMostLabels) return text + "  " + most_frequent(counts) + owner + "\n";
     for (const std::uint64_t count : counts) text += fmt::format(" {:>7}", count);
-    return text + "\n";
+    return text + owner + "\n";
 }
 
 /// Half the sum of the differences of two distributions of labels: 0 alike, 1 without a label in common.
@@ -111,7 +117,7 @@ std::string partition_table(const RunConfig& run, const ExperimentData& data) {
         const std::size_t examples = data.dataset.shard(client).size();
         if (client < shown)
             rows += partition_row(map, std::to_string(client), examples, counts, data.dataset.held_out(client).size(),
-                                  skew_cells(features, client, map.num_clients));
+                                  skew_cells(features, client, map.num_clients), owner_cell(data, client));
         sizes.push_back(examples);
         labels.push_back(num_labels_of(counts));
         skew += label_distance(counts, all) / static_cast<double>(map.num_clients);
@@ -130,7 +136,7 @@ std::string partition_table(const RunConfig& run, const ExperimentData& data) {
         "examples of a client: {}{}"
         "partition fingerprint {:016x}, data fingerprint {:016x}\n",
         run.name, map.num_indices, map.num_train, map.num_clients, run.data.partition.scheme, held_out,
-        run.all_seeds().partition, partition_head(map, skew_head(features)), rows,
+        run.all_seeds().partition, partition_head(map, skew_head(features), data.owners.empty() ? "\n" : "  owner\n"), rows,
         partition_row(map, "all", map.num_indices, all, map.num_held_out, std::string(skew_head(features).size(), ' ')),
         range_of(sizes), of_labels, data.partition_fingerprint, data.fingerprint);
 }

@@ -1,5 +1,6 @@
 #include "sim/config/config.h"
 
+#include "clients/data/partition.h"
 #include "clients/uploads/upload.h"
 #include "sim/config/fields.h"
 #include "sim/config/load_tree.h"
@@ -56,7 +57,11 @@ private:
 void complete(RunConfig& run, const StrategySpec& strategy, const TreeSource& source, const std::string& origin) {
     if (!source.gives("", "name")) run.name = name_of(origin);
     if (!source.gives("strategy", "weighting")) run.strategy.weighting = strategy.default_weighting;
-    if (!run.training.cohort && !run.training.participation) run.training.cohort = run.data.partition.clients;
+    PartitionConfig& partition = run.data.partition;
+    const bool named = clients::partition_scheme(partition.scheme).names_clients;
+    if (!partition.clients && !named) partition.clients = PartitionConfig::kDefaultClients;
+    // Where the data name the clients, all of them are as many as there turn out to be.
+    if (!run.training.cohort && !run.training.participation && !named) run.training.cohort = partition.clients;
     if (!run.training.local_epochs && !run.training.local_steps) run.training.local_epochs = 1;
 }
 
@@ -70,8 +75,14 @@ Seeds RunConfig::all_seeds() const {
             .training = seeds.training.value_or(seed)};
 }
 
+std::int64_t RunConfig::num_clients() const {
+    const PartitionConfig& partition = data.partition;
+    const bool named = clients::partition_scheme(partition.scheme).names_clients;
+    return partition.clients.value_or(named ? static_cast<std::int64_t>(kMost) : PartitionConfig::kDefaultClients);
+}
+
 std::int64_t RunConfig::cohort_size() const {
-    const std::int64_t clients = data.partition.clients;
+    const std::int64_t clients = num_clients();
     if (training.cohort) return *training.cohort;
     if (!training.participation) return clients;
     return std::clamp<std::int64_t>(std::llround(*training.participation * static_cast<double>(clients)), 1, clients);
@@ -127,6 +138,14 @@ LoadedConfig load_tree(Node root) {
     complete(loaded.run, strategy, *source, origin);
     check_rules(loaded.run, strategy, *source, missing);
     loaded.source = source;
+    return loaded;
+}
+
+LoadedConfig with_clients(LoadedConfig loaded, std::int64_t clients) {
+    std::optional<std::int64_t>& known = loaded.run.data.partition.clients;
+    if (known) return loaded;
+    known = clients;
+    check_rules(loaded.run, strategy_spec(loaded.run.strategy.name), *loaded.source, "");
     return loaded;
 }
 

@@ -21,7 +21,9 @@ namespace fedhive::sim {
 
 struct PartitionConfig {
     std::string scheme = "iid";  // of clients/data/partition.h
-    std::int64_t clients = 10;
+    static constexpr std::int64_t kDefaultClients = 10;
+    // Left out: kDefaultClients; of a scheme that names them, what the data come to once they are read.
+    std::optional<std::int64_t> clients;
     double holdout = 0.0;  // share of each client's examples that nobody trains on, in [0, 1)
     Values values;         // of the scheme's keys; complete once loaded
 };
@@ -211,7 +213,10 @@ struct RunConfig {
     /// Clients keep something from round to round: by the strategy, the upload chain, or a part of the model.
     bool keeps_client_state() const { return strategy.client_state() || keeps_residual() || model.has_local_part(); }
 
-    /// Clients asked to train in a round.
+    /// Clients in all; where only the data know them and are not read yet, more than there can be.
+    std::int64_t num_clients() const;
+
+    /// Clients asked to train in a round, of num_clients().
     std::int64_t cohort_size() const;
 
     /// A round ends with the updates of its whole cohort.
@@ -236,6 +241,9 @@ struct LoadedConfig {
 /// suggestion), wrong type, value out of range, missing value, strategy and mode that do not go together, cohort larger than the number of
 /// clients, a file that is missing, empty or not YAML.
 LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
+
+/// The config, once its data have been read and have that many clients. Throws as load_config where the number does not go with other keys.
+LoadedConfig with_clients(LoadedConfig loaded, std::int64_t clients);
 
 /// The resolved config: every key that applies, with its value; a valid input of load_config that gives the same RunConfig.
 std::string to_yaml(const RunConfig& run);

@@ -14,7 +14,8 @@ void describe_partition(Visitor& visitor, PartitionConfig& partition) {
     visitor.begin({.name = "partition", .flow = true, .doc = "How the training examples are dealt to clients."});
     visitor.field({.name = "scheme", .target = &partition.scheme, .choices = names_of(catalog), .doc = summaries_of(catalog)});
     visitor.field({.name = "clients", .target = &partition.clients, .range = between(1, kMost),
-                   .doc = "Clients in all; at most one per training example (N)."});
+                   .default_note = "`10`",
+                   .doc = "Clients in all; at most one per training example (N). Left out with scheme natural or from_file: as many as the data, or the file, name."});
     visitor.field({.name = "holdout", .target = &partition.holdout, .range = fraction_below_one(),
                    .doc = "Share of each client's examples that it does not train on, drawn from the seed: at least one of two or more, none of a "
                           "single one; typically 0.1–0.2 (arXiv:1812.01097). num_examples counts the others."});

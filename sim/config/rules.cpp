@@ -47,7 +47,7 @@ void check_data(const DataConfig& data, const ConfigSource& source) {
 
     if (const auto check = clients::data_format(data.format).check) report("data", check(data.values), source);
     if (const auto check = clients::partition_scheme(data.partition.scheme).check)
-        report("data.partition", check(data.partition.values, data.partition.clients), source);
+        report("data.partition", check(data.partition.values, data.partition.clients.value_or(1)), source);
 }
 
 /// A task and data that have such targets.
@@ -96,10 +96,10 @@ void check_evaluation(const RunConfig& run, const ConfigSource& source) {
                 fmt::format("evaluation.clients.{}", key),
                 "nobody is evaluated, since evaluation.clients.every is never; give it a number of rounds, or leave "
                 "this out");
-    if (on_clients.sample.value_or(1) > run.data.partition.clients)
+    if (on_clients.sample.value_or(1) > run.num_clients())
         throw source.error("evaluation.clients.sample",
                            fmt::format("{} is more than data.partition.clients; allowed: all, 1 to {}", *on_clients.sample,
-                                       run.data.partition.clients));
+                                       run.num_clients()));
 }
 
 void check_training(const TrainingConfig& training, std::int64_t clients, const ConfigSource& source) {
@@ -246,7 +246,7 @@ void check_mode(const RunConfig& run, const ConfigSource& source) {
     const ModeSpec& mode = mode_spec(run.mode.name);
     const std::optional<std::int64_t> quorum = run.mode.quorum();
     const std::int64_t cohort = run.cohort_size();
-    const std::int64_t clients = run.data.partition.clients;
+    const std::int64_t clients = run.num_clients();
     if (mode.needs_quorum && !quorum)
         throw source.error("mode.quorum",
                            fmt::format("mode {} needs it: the arrivals that end a round; allowed: 1 to {}", mode.name, cohort));
@@ -258,7 +258,7 @@ void check_mode(const RunConfig& run, const ConfigSource& source) {
                                        "allowed: 1",
                                        whole_cohort_modes()));
     check_server_part(run, mode, source);
-    if (mode.all_clients && cohort != clients)
+    if (mode.all_clients && run.data.partition.clients && cohort != clients)
         throw source.error("training.cohort", fmt::format("in mode {} all clients work together, {} of them; allowed: {}",
                                                           mode.name, clients, clients));
     check_limits(run, mode, source);
@@ -271,9 +271,9 @@ void check_failures(const RunConfig& run, const ConfigSource& source) {
                            fmt::format("{} is more than arrive in a round; allowed: 1 to {}", run.failures.min_updates, most));
     for (std::size_t i = 0; i < run.faults.size(); ++i) {
         const FaultConfig& fault = run.faults[i];
-        if (fault.client && *fault.client >= run.data.partition.clients)
+        if (fault.client && *fault.client >= run.num_clients())
             throw source.error("faults", fmt::format("item {}: there is no client {}; allowed: 0 to {}", i, *fault.client,
-                                                     run.data.partition.clients - 1));
+                                                     run.num_clients() - 1));
         if (fault.round && *fault.round > run.rounds)
             throw source.error("faults",
                                fmt::format("item {}: there is no round {}; allowed: 1 to {}", i, *fault.round, run.rounds));
@@ -297,7 +297,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     });
     collect([&] { check_task(run, source); });
     collect([&] { check_data(run.data, source); });
-    collect([&] { check_training(run.training, run.data.partition.clients, source); });
+    collect([&] { check_training(run.training, run.num_clients(), source); });
     collect([&] { check_clients_at_once(run.training, run.mode, source); });
     collect([&] { check_strategy(run, strategy, source); });
     collect([&] { check_mode(run, source); });

@@ -12,6 +12,7 @@
 #include "sim/plan/model_spec.h"
 #include "sim/plan/one_rank.h"
 #include "sim/plan/recorded_arrivals.h"
+#include "sim/plan/warnings.h"
 #include "sim/plan/worker_probe.h"
 #include "sim/ranks/bytes.h"
 #include "sim/record/run_record.h"
@@ -57,11 +58,17 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose)
 Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources)
     : Experiment(loaded, purpose, resources, load_data(loaded, resources.space, purpose.ranks)) {}
 
-Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources, ExperimentData data)
+Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources, ExperimentData&& data)
+    : Experiment(loaded.run.data.partition.clients
+                     ? loaded
+                     : with_clients(loaded, static_cast<std::int64_t>(data.dataset.map().num_clients)),
+                 purpose, std::move(data), resources) {}
+
+Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, ExperimentData&& data, const Resources& resources)
     : ranks(purpose.ranks),
       config(loaded.run),
       space(resources.space),
-      num_workers(resources.num_workers),
+      num_workers(workers_by_cores(loaded)),
       data_fingerprint(data.fingerprint),
       partition_fingerprint(data.partition_fingerprint),
       data_handle(data.handle),
@@ -85,7 +92,9 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, const
       strategy(make_mode_strategy(config, *arena, layout, channels, dataset.map().num_clients)),
       client_states(make_client_states(loaded, channels, dataset.map().num_clients, ranks, purpose.folder)),
       server(*arena, mode.velocity_index, channels),
-      worker_plan(plan_workers()) {
+      worker_plan(plan_workers()),
+      owners(std::move(data.owners)),
+      warnings(all_warnings(data.warnings, model)) {
     // What is stored with the run names the device that was used, so that running it again asks for the same.
     config.device = name_of(space);
     config.model.file_sha256 = model_file.sha256();

@@ -85,6 +85,8 @@ struct Experiment {
     aggregation::ClientStates client_states;  // where clients keep something
     ServerState server;
     clients::WorkerPlan worker_plan;
+    std::vector<std::string> owners;    // of each client, as the data name it, on rank 0; empty: nobody has a name
+    std::vector<std::string> warnings;  // what looks like a mistake, with keys; of the data only where this rank has read them
 
     /// For a Begin: publishes the model that round 1 starts from, or these parameters, [P], beside what is frozen, [F].
     void begin_anew(const LoadedConfig& loaded) const;
@@ -125,7 +127,9 @@ private:
     };
     Experiment(const LoadedConfig& loaded, const Purpose& purpose);
     Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources);
-    Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources, ExperimentData data);
+    Experiment(const LoadedConfig& loaded, const Purpose& purpose, const Resources& resources, ExperimentData&& data);
+    /// Of a config in which the number of clients is known.
+    Experiment(const LoadedConfig& loaded, const Purpose& purpose, ExperimentData&& data, const Resources& resources);
 
     std::uint32_t workers_of_all_ranks(const LoadedConfig& loaded, std::uint32_t num_ranks) const;
     std::uint64_t device_bytes_of_ranks() const;

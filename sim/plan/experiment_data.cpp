@@ -11,9 +11,11 @@
 #include "sim/machine/nvml.h"
 #include "sim/plan/blame.h"
 #include "sim/plan/model_spec.h"
+#include "sim/plan/warnings.h"
 #include "sim/ranks/bytes.h"
 
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <optional>
 #include <utility>
@@ -56,9 +58,31 @@ void check_target(const LoadedConfig& loaded, const clients::Dataset& dataset) {
 
 clients::Partition deal(const RunConfig& run, const clients::Dataset& dataset) {
     const clients::PartitionScheme& scheme = clients::partition_scheme(run.data.partition.scheme);
-    return scheme.deal({dataset.train.labels, dataset.num_classes, static_cast<std::size_t>(run.data.partition.clients),
-                        run.all_seeds().partition, dataset.train.owners, dataset.train.size()},
-                       completed(run.data.partition.values, scheme.keys));
+    return scheme.deal(
+        {dataset.train.labels, dataset.num_classes, static_cast<std::size_t>(run.data.partition.clients.value_or(0)),
+         run.all_seeds().partition, dataset.train.owners, dataset.train.size()},
+        completed(run.data.partition.values, scheme.keys));
+}
+
+/// One line of UTF-8, of 200 bytes and a few at most: what tables and screens can show.
+std::string shown_name(std::string_view name) {
+    constexpr std::size_t kLongest = 200;
+    const std::string cut = name.size() <= kLongest ? std::string(name) : std::string(name.substr(0, kLongest)) + "…";
+    const std::string quoted = nlohmann::json(cut).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    std::string text = nlohmann::json::parse(quoted).get<std::string>();
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+    return text;
+}
+
+/// Of each client, where clients are owners that have names; else nothing.
+std::vector<std::string> owners_of_clients(const RunConfig& run, const clients::Dataset& dataset,
+                                           const clients::Partition& partition) {
+    std::vector<std::string> owners;
+    if (dataset.owner_names.empty() || !clients::partition_scheme(run.data.partition.scheme).by_owner) return owners;
+    for (std::size_t client = 0; client < partition.num_clients(); ++client)
+        owners.push_back(shown_name(dataset.owner_names[dataset.train.owners[partition.shard(client).front()]]));
+    return owners;
 }
 
 aggregation::IpcHandle upload_examples(clients::SharedDataset& dataset) {
@@ -89,12 +113,15 @@ ExperimentData load_own(const LoadedConfig& loaded) {
         return clients::BatchGather(read.train.shape, config.data.normalize);
     });
     const std::uint64_t fingerprint = read.fingerprint();
+    std::vector<clients::DataWarning> warnings = data_warnings(config.data, read);
     blame(loaded, "data.skew",
           [&] { clients::skew_features(read, partition, config.data.skew.resolved(), config.all_seeds().partition); });
     const clients::Split split = hold_out(partition, config.data.partition.holdout, config.all_seeds().partition);
     ExperimentData data{.dataset = clients::SharedDataset::create(read, split),
                         .fingerprint = fingerprint,
-                        .partition_fingerprint = split.fingerprint()};
+                        .partition_fingerprint = split.fingerprint(),
+                        .warnings = std::move(warnings),
+                        .owners = owners_of_clients(config, read, partition)};
     blame(loaded, "data.augment", [&] { data.dataset.augment(config.data.augment.resolved()); });
     return data;
 }

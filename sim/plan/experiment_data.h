@@ -7,6 +7,8 @@
 #include "sim/ranks/ranks.h"
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace fedhive::sim {
 
@@ -14,7 +16,9 @@ struct ExperimentData {
     clients::SharedDataset dataset;
     std::uint64_t fingerprint = 0;  // of the examples, however they are dealt and skewed
     std::uint64_t partition_fingerprint = 0;
-    aggregation::IpcHandle handle{};  // CUDA: the examples in device memory
+    std::vector<clients::DataWarning> warnings{};  // of rank 0 alone, where it loads for all
+    std::vector<std::string> owners{};  // of each client, as the data name it: one line of UTF-8; empty: nobody has a name
+    aggregation::IpcHandle handle{};    // CUDA: the examples in device memory
 };
 
 /// Of several ranks each loads its own, or all get those of rank 0 (data.shared). Throws ConfigError naming the key to blame: files, memory, a

@@ -1,5 +1,6 @@
 #include "sim/plan/model_spec.h"
 
+#include "clients/data/warnings.h"
 #include "clients/exported/rehearsal.h"
 #include "clients/exported/roles.h"
 #include "clients/models/local_part.h"
@@ -65,8 +66,9 @@ void check_fit(const RunConfig& run, const clients::exported::Program& program, 
     const clients::ExampleShape& example = data.example;
     const std::string two = two_examples(example);
     if (!takes(program, example))
-        throw ConfigError(fmt::format("takes examples of {}, those of the data are {}; export it with two of these: {}",
-                                      text_of(program.input), text_of({example.channels, example.height, example.width}), two));
+        throw ConfigError(fmt::format("takes examples of {}, those of the data are {}; export it with two of these: {}{}",
+                                      text_of(program.input), text_of({example.channels, example.height, example.width}), two,
+                                      clients::channels_last_advice(example)));
     if (program.takes_tokens && example.vocabulary == 0)
         throw ConfigError(
             fmt::format("takes I64, as tokens are, and the data's examples are numbers, F32; export it with two of "
@@ -266,9 +268,10 @@ clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataSha
         plan = clients::plan_model(spec);
     } catch (const clients::LayerMisfit& misfit) {
         throw loaded.source->error(model_key(loaded.run) + (model.layers.empty() ? "" : misfit.path),
-                                   misfit.what() + for_task(loaded.run));
+                                   misfit.what() + clients::channels_last_advice(data.example) + for_task(loaded.run));
     } catch (const ConfigError& error) {
-        throw loaded.source->error(model_key(loaded.run), error.what() + for_task(loaded.run));
+        throw loaded.source->error(model_key(loaded.run),
+                                   error.what() + clients::channels_last_advice(data.example) + for_task(loaded.run));
     }
     if (const clients::PlannedLayer* layer = clients::layer_with_buffers(plan))
         check_buffers(loaded,

@@ -30,8 +30,18 @@ MemorySpace choose_device(const LoadedConfig& loaded) {
     return MemorySpace::Host;
 }
 
-/// auto: as many processes as the cores have room for, each with its threads, but no more than there are tasks, and no fewer than must work
-/// at the same time.
+}  // namespace
+
+const char* name_of(MemorySpace space) { return space == MemorySpace::Host ? "cpu" : "cuda"; }
+
+std::string resolve_device(const LoadedConfig& loaded) { return name_of(choose_device(loaded)); }
+
+std::int64_t num_tasks(const RunConfig& run, const Mode& mode) {
+    const auto each = static_cast<std::uint64_t>(run.training.least_per_slot());
+    const auto slots = static_cast<std::int64_t>(SlotPlan::even(each).num_slots(static_cast<std::uint64_t>(mode.in_flight)));
+    return static_cast<std::int64_t>(mode.tasks.size()) * slots;
+}
+
 std::uint32_t workers_by_cores(const LoadedConfig& loaded) {
     const RunConfig& run = loaded.run;
     const Mode mode = make_mode(run);
@@ -47,21 +57,10 @@ std::uint32_t workers_by_cores(const LoadedConfig& loaded) {
         std::max(least, std::clamp<std::int64_t>(this_machine().cores / run.threads, 1, num_tasks(run, mode))));
 }
 
-}  // namespace
-
-const char* name_of(MemorySpace space) { return space == MemorySpace::Host ? "cpu" : "cuda"; }
-
-std::string resolve_device(const LoadedConfig& loaded) { return name_of(choose_device(loaded)); }
-
-std::int64_t num_tasks(const RunConfig& run, const Mode& mode) {
-    const auto each = static_cast<std::uint64_t>(run.training.least_per_slot());
-    const auto slots = static_cast<std::int64_t>(SlotPlan::even(each).num_slots(static_cast<std::uint64_t>(mode.in_flight)));
-    return static_cast<std::int64_t>(mode.tasks.size()) * slots;
-}
-
 Resources choose_resources(const LoadedConfig& loaded) {
     const MemorySpace space = choose_device(loaded);
-    return {space, workers_by_cores(loaded)};
+    // How much there is to do at a time is known when the clients are.
+    return {space, loaded.run.data.partition.clients ? workers_by_cores(loaded) : 0};
 }
 
 void check_mps(const LoadedConfig& loaded, const Resources& resources) {

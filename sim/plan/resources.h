@@ -12,11 +12,15 @@ namespace fedhive::sim {
 
 struct Resources {
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
-    std::uint32_t num_workers = 0;
+    std::uint32_t num_workers = 0;  // 0 also where only the data know how many clients there are
 };
 
 /// Throws ConfigError where there is no usable GPU and one is asked for, and for fewer workers than must work together.
 Resources choose_resources(const LoadedConfig& loaded);
+
+/// auto: as many processes as the cores have room for, each with its threads, but no more than there are tasks, and no fewer than must work at the same
+/// time. Throws as choose_resources().
+std::uint32_t workers_by_cores(const LoadedConfig& loaded);
 
 /// What `device` comes to on this machine, "cpu" or "cuda". Throws as choose_resources().
 std::string resolve_device(const LoadedConfig& loaded);

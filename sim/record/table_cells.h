@@ -1,4 +1,4 @@
-// A line of a CSV table that this program wrote, in cells: none of them is quoted, none has a comma in it.
+// A line of a CSV table that this program wrote, in cells: numbers and words, and names, which stand in quotes where they have a comma or a quote.
 #pragma once
 
 #include <charconv>
@@ -10,13 +10,35 @@
 
 namespace fedhive::sim {
 
-/// At least one; empty ones count.
+/// At least one; empty ones count. A quote that is not closed ends with the line.
 inline std::vector<std::string> cells_of(std::string_view line) {
-    std::vector<std::string> cells;
-    for (std::size_t end = 0; (end = line.find(',')) != std::string_view::npos; line.remove_prefix(end + 1))
-        cells.emplace_back(line.substr(0, end));
-    cells.emplace_back(line);
+    std::vector<std::string> cells(1);
+    bool quoted = false;
+    for (std::size_t at = 0; at < line.size(); ++at) {
+        const char c = line[at];
+        if (c == '"' && quoted && at + 1 < line.size() && line[at + 1] == '"')
+            cells.back() += line[++at];
+        else if (c == '"')
+            quoted = !quoted;
+        else if (c == ',' && !quoted)
+            cells.emplace_back();
+        else
+            cells.back() += c;
+    }
     return cells;
+}
+
+/// A name as a cell.
+inline std::string cell_of(std::string_view name) {
+    if (name.find_first_of(",\"") == std::string_view::npos) return std::string(name);
+    std::string cell = "\"";
+    for (const char c : name) cell += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return cell + '"';
+}
+
+/// Behind the other cells of a client's row: nothing where clients have no names.
+inline std::string owner_cell(const std::vector<std::string>& owners, std::size_t client_id) {
+    return owners.empty() ? "" : "," + cell_of(owners[client_id]);
 }
 
 /// False where the cell is no such number, or has something behind it. `base` of an integer.

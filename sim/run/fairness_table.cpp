@@ -1,5 +1,7 @@
 #include "sim/run/fairness_table.h"
 
+#include "sim/record/table_cells.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -9,7 +11,7 @@ namespace fedhive::sim {
 namespace {
 
 std::string client_columns(const clients::Metric& metric) {
-    return fmt::format("round,model,client_id,examples,loss,{}\n", metric.name);
+    return fmt::format("round,model,client_id,examples,loss,{}", metric.name);
 }
 
 /// Calls with the name and the clients of each model that was evaluated.
@@ -45,20 +47,22 @@ std::string fairness_rows(std::int64_t round, const ClientsTest& test, const cli
 
 std::string client_table_name(const clients::Metric& metric) { return fmt::format("client_{}.csv", metric.name); }
 
-std::string client_table(std::int64_t round, const ClientsTest& test, const clients::Metric& metric) {
-    std::string text = client_columns(metric);
+std::string client_table(std::int64_t round, const ClientsTest& test, const clients::Metric& metric,
+                         const std::vector<std::string>& owners) {
+    std::string text = client_columns(metric) + (owners.empty() ? "\n" : ",owner\n");
     each_model(test, [&](const char* model, const std::vector<ClientQuality>& clients) {
         for (const ClientQuality& client : clients)
-            text += fmt::format("{},{},{},{},{},{}\n", round, model, client.client_id, client.examples, client.loss,
-                                client.quality);
+            text += fmt::format("{},{},{},{},{},{}{}\n", round, model, client.client_id, client.examples, client.loss,
+                                client.quality, owner_cell(owners, client.client_id));
     });
     return text;
 }
 
 std::int64_t round_of_client_table(std::string_view text, const clients::Metric& metric) {
     const std::string columns = client_columns(metric);
-    if (!text.starts_with(columns)) return 0;
-    text.remove_prefix(columns.size());
+    const bool is_one = text.starts_with(columns + "\n") || text.starts_with(columns + ",owner\n");
+    if (!is_one) return 0;
+    text.remove_prefix(text.find('\n') + 1);
     std::int64_t round = 0;
     std::from_chars(text.data(), text.data() + text.size(), round);
     return round;

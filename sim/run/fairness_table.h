@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fedhive::sim {
 
@@ -19,8 +20,9 @@ std::string fairness_rows(std::int64_t round, const ClientsTest& test, const cli
 /// "client_accuracy.csv"
 std::string client_table_name(const clients::Metric& metric);
 
-/// All of it.
-std::string client_table(std::int64_t round, const ClientsTest& test, const clients::Metric& metric);
+/// All of it. `owners`: the clients' names, which then come last; empty: they have none.
+std::string client_table(std::int64_t round, const ClientsTest& test, const clients::Metric& metric,
+                         const std::vector<std::string>& owners = {});
 
 /// The round that such a table is of; 0 where the text is none.
 std::int64_t round_of_client_table(std::string_view text, const clients::Metric& metric);

@@ -250,6 +250,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["layout_fingerprint"] = fmt::format("{:016x}", run_.layout.fingerprint());
     manifest["data_fingerprint"] = fmt::format("{:016x}", run_.data_fingerprint);
     manifest["partition_fingerprint"] = fmt::format("{:016x}", run_.partition_fingerprint);
+    manifest["warnings"] = run_.warnings;
     manifest["version"] = run_.server.version;
     manifest["model_sha256"] = over ? final_hash() : nlohmann::json(nullptr);
     if (const std::optional<Metrics>& test = past_.progress.test) {

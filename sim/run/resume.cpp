@@ -205,6 +205,8 @@ Resumption find_resumption(const ResumeOptions& options) {
     RunConfig& wanted = found.loaded.run;
     if (wanted.device == "auto") wanted.device = before.device;  // what was chosen then
     if (!wanted.model.file.empty() && wanted.model.file_sha256.empty()) wanted.model.file_sha256 = before.model.file_sha256;
+    if (!wanted.data.partition.clients && before.data.partition.clients)
+        found.loaded = with_clients(std::move(found.loaded), *before.data.partition.clients);
     const std::vector<ConfigChange> differing = changes(before, wanted);
     found.point.changed = check_changes(differing, folder);
     found.config_changed = !changes(stored, wanted).empty();

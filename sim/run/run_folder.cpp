@@ -4,6 +4,7 @@
 #include "aggregation/base/input_file.h"
 #include "aggregation/memory/shared_segment.h"
 #include "sim/record/durable_file.h"
+#include "sim/record/table_cells.h"
 #include "sim/run/fairness_table.h"
 #include "sim/run/run_files.h"
 
@@ -39,7 +40,22 @@ std::string round_columns(const clients::LearningTask& task) {
 
 constexpr std::string_view kClientColumns =
     "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure,sent_round,staleness,"
-    "started_s,gather_s,update_s\n";
+    "started_s,gather_s,update_s";
+constexpr std::string_view kOwnerColumn = ",owner";  // last, where clients have names
+
+std::string client_columns(bool named) { return fmt::format("{}{}\n", kClientColumns, named ? kOwnerColumn : ""); }
+
+/// Whether that table of clients has their names.
+bool has_owners(const fs::path& file) {
+    const std::string columns = client_columns(true);
+    std::string head(columns.size(), '\0');
+    try {
+        head.resize(InputFile(file).read(head));
+    } catch (const FileError&) {
+        return false;
+    }
+    return head == columns;
+}
 
 constexpr std::string_view kArrivalColumns = "round,client_id\n";
 
@@ -80,17 +96,18 @@ void add_cells(Rows& rows, const Format& format, const Cells&... cells) {
 }
 
 /// Formats are compiled: a round of many small clients takes hardly longer than its rows do.
-void add_client_row(Rows& rows, const RoundRecord& round, const ClientReport& client) {
+void add_client_row(Rows& rows, const RoundRecord& round, const ClientReport& client, const std::string& owner) {
     const std::int64_t sent_round = client.sent_round + 1;
     add_cells(rows, FMT_COMPILE("{},{},{},{},{},"), round.round, client.client_id, client.worker, client.slot,
               client.num_examples);
     if (client.failure)
-        return add_cells(rows, FMT_COMPILE(",,,,,{},{},{},,,\n"), to_string(*client.failure), sent_round, client.staleness);
+        return add_cells(rows, FMT_COMPILE(",,,,,{},{},{},,,{}\n"), to_string(*client.failure), sent_round, client.staleness,
+                         owner);
     const clients::ClientResult& result = client.result;
     add_cells(rows, FMT_COMPILE("{},{},{},{:016x},{:.6f},,{},{},"), result.steps, result.train_loss, result.update_norm,
               result.update_hash, result.seconds, sent_round, client.staleness);
-    add_cells(rows, FMT_COMPILE("{:.6f},{:.9f},{:.9f}\n"), seconds_between(round.origin_ns, result.start_ns), result.gather_s,
-              result.update_s);
+    add_cells(rows, FMT_COMPILE("{:.6f},{:.9f},{:.9f}{}\n"), seconds_between(round.origin_ns, result.start_ns), result.gather_s,
+              result.update_s, owner);
 }
 
 std::string_view text_of(const Rows& rows) { return {rows.data(), rows.size()}; }
@@ -134,9 +151,12 @@ void check_table(const fs::path& file, const TableEnd& end, std::string_view col
 
 }  // namespace
 
-RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& first_checkpoint)
+RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& first_checkpoint,
+                     std::vector<std::string> owners)
     : lock_(write_first_files(std::move(lock), config, first_checkpoint)),
       task_(clients::learning_task(config.task)),
+      owners_(std::move(owners)),
+      names_clients_(!owners_.empty()),
       rounds_(path() / "rounds.csv"),
       clients_(path() / "clients.csv"),
       events_(path() / "events.jsonl"),
@@ -144,14 +164,16 @@ RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& f
     make_folders();
     if (config.evaluation.clients.every) fairness_.emplace(path() / "fairness.csv");
     rounds_.append(round_columns(task_));
-    clients_.append(kClientColumns);
+    clients_.append(client_columns(names_clients_));
     arrivals_.append(kArrivalColumns);
     if (fairness_) fairness_->append(fairness_columns(metric()));
 }
 
-RunFolder::RunFolder(RunLock lock, const RunConfig& config)
+RunFolder::RunFolder(RunLock lock, const RunConfig& config, std::vector<std::string> owners)
     : lock_(std::move(lock)),
       task_(clients::learning_task(config.task)),
+      owners_(std::move(owners)),
+      names_clients_(!owners_.empty()),
       rounds_(path() / "rounds.csv"),
       clients_(path() / "clients.csv"),
       events_(path() / "events.jsonl"),
@@ -165,7 +187,9 @@ void RunFolder::go_back_to(const TablePositions& tables, std::int64_t round) {
     put_folders_aside(path());
     unlink((path() / "model.safetensors").c_str());
     cut_table(rounds_, tables.rounds.bytes, round_columns(task_));
-    cut_table(clients_, tables.clients.bytes, kClientColumns);
+    // What an older fedhive has begun goes on with its columns.
+    names_clients_ = !owners_.empty() && (tables.clients.bytes == 0 || has_owners(path() / "clients.csv"));
+    cut_table(clients_, tables.clients.bytes, client_columns(names_clients_));
     cut_table(arrivals_, tables.arrivals.bytes, kArrivalColumns);
     if (fairness_) {
         cut_table(*fairness_, tables.fairness.bytes, fairness_columns(metric()));
@@ -181,7 +205,8 @@ void RunFolder::make_folders() const {
 
 void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server) {
     Rows rows;
-    for (const ClientReport& client : arrived.clients) add_client_row(rows, round, client);
+    for (const ClientReport& client : arrived.clients)
+        add_client_row(rows, round, client, names_clients_ ? owner_cell(owners_, client.client_id) : "");
     clients_.append(text_of(rows));
     if (!round.virtual_s) {  // there, the order needs no record
         Rows order;
@@ -207,7 +232,7 @@ void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, con
 
 void RunFolder::add_clients_test(std::int64_t round, const ClientsTest& test) {
     fairness_->append(fairness_rows(round, test, metric()));
-    write_file(path() / client_table_name(metric()), client_table(round, test, metric()));
+    write_file(path() / client_table_name(metric()), client_table(round, test, metric(), owners_));
 }
 
 void RunFolder::add_event(const std::string& event, const nlohmann::json& details) {
@@ -223,7 +248,8 @@ void RunFolder::write_manifest(const nlohmann::ordered_json& manifest) const {
 
 void RunFolder::write_config(const RunConfig& config) const { write_file(path() / "config.yaml", to_yaml(config)); }
 
-void write_partition(const fs::path& file, const clients::SharedDataset& dataset, const clients::FeatureSkew& skew) {
+void write_partition(const fs::path& file, const clients::SharedDataset& dataset, const clients::FeatureSkew& skew,
+                     const std::vector<std::string>& owners) {
     // Where an example has no one class, there are none to count.
     const bool labelled = dataset.map().target.kind == clients::TargetKind::Class;
     const std::size_t num_classes = labelled ? static_cast<std::size_t>(dataset.map().num_classes) : 0;
@@ -231,7 +257,8 @@ void write_partition(const fs::path& file, const clients::SharedDataset& dataset
     write_file(file, [&](const WritePart& write) {
         std::string row = "client_id,num_examples";
         for (std::size_t label = 0; label < num_classes; ++label) row += fmt::format(",label_{}", label);
-        write(row + ",held_out" + (skew.any() ? ",turned_deg,noise_std\n" : "\n"));
+        write(fmt::format("{},held_out{}{}\n", row, skew.any() ? ",turned_deg,noise_std" : "",
+                          owners.empty() ? "" : kOwnerColumn));
         for (std::size_t client = 0; client < clients; ++client) {
             const auto shard = dataset.shard(client);
             row = fmt::format("{},{}", client, shard.size());
@@ -240,7 +267,7 @@ void write_partition(const fs::path& file, const clients::SharedDataset& dataset
             row += fmt::format(",{}", dataset.held_out(client).size());
             if (skew.any())
                 row += fmt::format(",{},{}", skew.degrees(client), skew.noise_std(client, dataset.map().num_clients));
-            write(row + "\n");
+            write(row + owner_cell(owners, client) + "\n");
         }
     });
 }
@@ -251,7 +278,7 @@ std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes) {
 }
 
 void RunFolder::add_partition(const clients::SharedDataset& dataset, const clients::FeatureSkew& skew) {
-    write_partition(path() / "partition.csv", dataset, skew);
+    write_partition(path() / "partition.csv", dataset, skew, owners_);
     partition_.emplace(path() / "partition.csv");
 }
 
@@ -273,7 +300,7 @@ void RunFolder::expect_whole_tables() const {
 void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds,
                   const clients::LearningTask& task) {
     check_table(folder / "rounds.csv", tables.rounds, round_columns(task), rounds);
-    check_table(folder / "clients.csv", tables.clients, kClientColumns, rounds);
+    check_table(folder / "clients.csv", tables.clients, client_columns(has_owners(folder / "clients.csv")), rounds);
     // On the virtual clock it has no rows.
     if (tables.arrivals.bytes > kArrivalColumns.size())
         check_table(folder / "arrivals.csv", tables.arrivals, kArrivalColumns, rounds);

@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fedhive::sim {
 
@@ -32,18 +33,19 @@ inline constexpr std::size_t kMostPartitionCounts = 10'000'000;
 std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes);
 
 /// partition.csv: how many examples of each label the first num_partitioned() clients train on, how many more they hold out, and, where features
-/// are skewed, how.
-void write_partition(const std::filesystem::path& file, const clients::SharedDataset& dataset,
-                     const clients::FeatureSkew& skew);
+/// are skewed, how; last the clients' names, where there are `owners`.
+void write_partition(const std::filesystem::path& file, const clients::SharedDataset& dataset, const clients::FeatureSkew& skew,
+                     const std::vector<std::string>& owners);
 
 class RunFolder {
 public:
     /// A new run's: writes config.yaml before anything else, so that a run can be resumed from its first file on, and empty tables. Where
     /// there is a `first_checkpoint` (its bytes), that one comes even before: config.yaml may then name a model file that goes away.
-    RunFolder(RunLock lock, const RunConfig& config, const std::string& first_checkpoint);
+    /// `owners`: the clients' names, the last column of their tables; empty: they have none, nor the tables the column.
+    RunFolder(RunLock lock, const RunConfig& config, const std::string& first_checkpoint, std::vector<std::string> owners = {});
 
     /// A resumed run's, as it was left.
-    RunFolder(RunLock lock, const RunConfig& config);
+    RunFolder(RunLock lock, const RunConfig& config, std::vector<std::string> owners = {});
 
     const std::filesystem::path& path() const { return lock_.folder(); }
     std::filesystem::path logs() const { return path() / "logs"; }
@@ -77,6 +79,8 @@ private:
 
     RunLock lock_;
     const clients::LearningTask& task_;
+    std::vector<std::string> owners_;  // of each client; empty: they have no names
+    bool names_clients_;               // clients.csv does
     AppendFile rounds_;
     AppendFile clients_;
     AppendFile events_;

@@ -35,7 +35,7 @@ std::string shard_sizes(const clients::SharedDataset& dataset) {
 }
 
 /// One row of blocks a label, for the first few clients: how the labels are dealt.
-std::string histogram_rows(const clients::SharedDataset& dataset) {
+std::string histogram_rows(const clients::SharedDataset& dataset, const std::vector<std::string>& owners) {
     static constexpr std::array blocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     constexpr std::size_t kMaxRows = 5;
     constexpr std::size_t kMaxLabels = 60;
@@ -49,7 +49,7 @@ std::string histogram_rows(const clients::SharedDataset& dataset) {
         const std::size_t shown = std::min(counts.size(), kMaxLabels);
         for (const std::uint64_t count : std::span(counts).first(shown))
             text += blocks[(count * (blocks.size() - 1) + most - 1) / most];
-        text += fmt::format("| {}{}\n", dataset.shard(client).size(),
+        text += fmt::format("| {}{}{}\n", dataset.shard(client).size(), owners.empty() ? "" : " · " + owners[client],
                             client > 0 ? ""
                             : shown < counts.size()
                                 ? fmt::format("   labels 0 to {} of {} (█: its largest)", shown - 1, counts.size())
@@ -192,7 +192,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     const std::string held_out = data.num_held_out == 0 ? "" : fmt::format(" · {} more held out", data.num_held_out);
     text += fmt::format("clients     {} by {} · {}{} · {} per round\n", data.num_clients, config.data.partition.scheme,
                         shard_sizes(run.dataset), held_out, run.mode.in_flight);
-    const std::string histogram = histogram_rows(run.dataset);
+    const std::string histogram = histogram_rows(run.dataset, run.owners);
     if (!histogram.empty()) text += fmt::format("partition   {}", histogram);
     text += describe_upload(run);
     text += describe_clients_evaluation(run);
@@ -208,6 +208,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     text += fmt::format("memory      arena {} in {} slots · data {}{}{}{}\n", human_bytes(run.arena->geometry().total_bytes()),
                         run.arena->geometry().num_slots, human_bytes(data.total_bytes()), on_gpu, kept_by_clients, each);
     text += fmt::format("folder      {}\n", folder);
+    for (const std::string& warning : run.warnings) text += fmt::format("warning     {}\n", warning);
     return text;
 }
 

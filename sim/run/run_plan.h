@@ -7,7 +7,7 @@
 
 namespace fedhive::sim {
 
-/// A few lines: strategy, device, model, data, how they are dealt, memory, folder.
+/// A few lines: strategy, device, model, data, how they are dealt, memory, folder, and what looks like a mistake.
 std::string describe_plan(const Experiment& run, const std::string& folder);
 
 }  // namespace fedhive::sim

@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
 #include "aggregation/base/sha256.h"
+#include "clients/data/partition.h"
 #include "clients/tasks/learning_task.h"
 #include "sim/config/suggest.h"
 #include "sim/record/durable_file.h"
@@ -147,6 +148,8 @@ std::size_t SweepRecord::count(RunStatus status) const {
 std::string config_hash(RunConfig config) {
     config.workers.reset();
     config.model.file_sha256.clear();  // a run fills it in
+    // As it does the number of clients that its data name.
+    if (clients::partition_scheme(config.data.partition.scheme).names_clients) config.data.partition.clients.reset();
     const std::string text = to_yaml(config);
     Sha256 hash;
     hash.update(text.data(), text.size());

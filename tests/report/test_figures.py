@@ -84,6 +84,16 @@ class Clients(unittest.TestCase):
         self.assertEqual([text.get_text() for text in axes.get_xticklabels()], ["3", "2", "1", "0"])
         self.assertEqual(list(heights[:, 0]), [9, 10, 11])
 
+    def test_bars_of_owners_have_their_names(self):
+        table = self.shares(4)
+        table["owner"] = ["north", "$x$, or 007", "a" * 40, "south"]
+        axes = drawn(partition, report(run(shares=table)))["partition"].figure.axes[0]
+        self.assertEqual([text.get_text() for text in axes.get_xticklabels()], ["south", "a" * 23 + "…", "$x$, or 007", "north"])
+        self.assertFalse(any(text.get_parse_math() for text in axes.get_xticklabels()))
+        others = table.assign(owner=["north", "east", "west", "south"])
+        of = report(*(run(group=str(i), shares=shares) for i, shares in enumerate((table, table, others))))
+        self.assertEqual(list(drawn(partition, of)), ["partition_1", "partition_2"])
+
     def test_many_clients_are_a_picture_with_a_histogram(self):
         figure = drawn(partition, report(run(shares=self.shares(1200))))["partition"].figure
         (image,) = by_gid(figure, "shares")

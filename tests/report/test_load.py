@@ -58,6 +58,19 @@ class OneRun(TemporaryFolder):
             self.assertEqual(list(run.rounds["round"]), rounds)
             self.assertEqual(run.problems, ["rounds.csv: 1 torn line skipped"])
 
+    def test_names_of_owners_are_read_whole(self):
+        folder = self.make(rounds=1)
+        names = ["Köln, Dom", 'the "Charité"', "007", "south"]
+        for name in ("clients.csv", "partition.csv"):
+            head, *rows = (folder / name).read_text().splitlines()
+            cells = ['"' + name.replace('"', '""') + '"' if '"' in name or "," in name else name for name in names]
+            (folder / name).write_text("\n".join([head + ",owner", *(f"{row},{cell}" for row, cell in zip(rows, cells))]) + "\n", encoding="utf-8")
+        run = read_run(folder, "a")
+        self.assertEqual(run.problems, [])
+        self.assertEqual(list(run.clients["owner"]), names)
+        self.assertEqual(list(run.partition["owner"]), names)
+        self.assertEqual(list(run.partition["client_id"]), [0, 1, 2, 3])
+
     def test_words_where_numbers_belong_make_a_line_torn(self):
         folder = self.make(rounds=3)
         file = folder / "rounds.csv"

@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
 #include "clients/data/formats/owner_names.h"
+#include "clients/data/warnings.h"
 
 #include <fmt/ranges.h>
 
@@ -151,15 +152,16 @@ float number_of(const CsvTable& table, std::size_t column) {
 }
 
 std::int32_t label_in(const CsvTable& table, std::size_t column) {
-    const auto label = number_in<std::int64_t>(table.cell(column));
-    if (!label || *label < 0 || static_cast<double>(*label) >= kWide)
+    const auto label = number_in<double>(table.cell(column));  // pandas writes 1.0 where a label was missing once
+    if (!label || !(*label >= 0.0) || *label >= kWide || *label != std::floor(*label))
         table.fail(column, fmt::format("a class, a whole number from 0, below {:.0f}", kWide));
     return static_cast<std::int32_t>(*label);
 }
 
 struct CsvPart {
     Examples examples;
-    Cells features;      // names
+    Cells features;  // names
+    Cells owner_names;
     std::string header;  // "FILE:LINE"
 };
 
@@ -207,6 +209,11 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
     if (part.examples.size() == 0)
         throw ConfigError(fmt::format("{}: has no rows; wanted: one for each example", table.file()));
     part.examples.owners = numbered(owners);
+    for (std::size_t i = 0; i < owners.size(); ++i) {
+        const std::size_t owner = part.examples.owners[i];
+        if (owner >= part.owner_names.size()) part.owner_names.resize(owner + 1);
+        part.owner_names[owner] = owners[i];
+    }
     return part;
 }
 
@@ -255,6 +262,8 @@ Dataset read_csv_files(const CsvFiles& files, std::int64_t num_classes) {
                             ? fmt::format("the column '{}' is not in the training file", *other)
                             : fmt::format("the column '{}' stands where '{}' does in the training file", *other, *one)));
     Dataset dataset{std::move(train.examples), std::move(test.examples), num_classes};
+    dataset.owner_names = std::move(train.owner_names);
+    dataset.warnings = index_column(dataset.train, files.header ? std::optional(train.features.front()) : std::nullopt);
     if (files.numbers) {
         dataset.num_classes = 0;
         return dataset;

@@ -9,9 +9,13 @@
 #include <fcntl.h>
 #include <zlib.h>
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
+#include <set>
 
 namespace fedhive::clients {
 
@@ -21,6 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t kImagesMagic = 0x00000803;  // unsigned bytes, 3 dimensions
 constexpr std::uint32_t kLabelsMagic = 0x00000801;  // unsigned bytes, 1 dimension
+constexpr const char* kImagesName = "images-idx3-ubyte";
+constexpr const char* kLabelsName = "labels-idx1-ubyte";
 constexpr std::size_t kChunk = std::size_t{16} << 20;
 constexpr std::uint64_t kMaxSide = 1U << 16;
 constexpr std::array<std::string_view, 5> kFetched{"mnist", "fashion-mnist", "emnist-digits", "emnist-balanced",
@@ -44,17 +50,63 @@ std::string wanted_files() {
            "each plain or with .gz";
 }
 
+/// "emnist-balanced-" of "emnist-balanced-test-labels-idx1-ubyte.gz", "" of MNIST's own; nothing of another file's name.
+std::optional<std::string> set_of(std::string name) {
+    if (name.ends_with(".gz")) name.resize(name.size() - 3);
+    for (const char* kind : {"images-idx3-ubyte", "images.idx3-ubyte", "labels-idx1-ubyte", "labels.idx1-ubyte"})
+        for (const char* part : {"train-", "t10k-", "test-"}) {
+            const std::string ending = std::string(part) + kind;
+            if (name == ending) return "";
+            if (name.ends_with("-" + ending)) return name.substr(0, name.size() - ending.size());
+        }
+    return {};
+}
+
+/// What the names of the folder's four files begin with. Throws ConfigError where files of several sets lie there, and none without a set's name.
+std::string set_in(const fs::path& root) {
+    std::set<std::string> sets;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(root, error))
+        if (const auto set = set_of(entry.path().filename().string())) sets.insert(*set);
+    if (sets.empty() || sets.contains("")) return "";
+    if (sets.size() == 1) return *sets.begin();
+    throw ConfigError(
+        fmt::format("{}: has the files of several sets: {}*; wanted: the four files of one, in a folder of their own",
+                    root.string(), fmt::join(sets, "*, ")));
+}
+
+/// Of "train" or "t10k", and "images-idx3-ubyte" or "labels-idx1-ubyte": MNIST's name, that of EMNIST ("emnist-balanced-test-images-idx3-ubyte"), or
+/// Kaggle's ("train-images.idx3-ubyte"), each with .gz or without: the first that is there, MNIST's where none is.
+fs::path place_of(const fs::path& root, const std::string& part, const std::string& kind) {
+    const std::string set = set_in(root);
+    std::string dotted = kind;
+    dotted[dotted.find('-')] = '.';
+    std::vector<std::string> parts{part};
+    if (part == "t10k") parts.emplace_back("test");
+    for (const std::string& other : parts)
+        for (const std::string& spelt : {kind, dotted})
+            for (const char* ending : {"", ".gz"}) {
+                const fs::path file = root / (set + other + "-" + spelt + ending);
+                std::error_code error;
+                // Kaggle's archive has a folder of each file's name beside the file.
+                if (fs::exists(file, error) && !fs::is_directory(file, error)) return file;
+            }
+    return root / (set + part + "-" + kind);
+}
+
 class IdxFile {
 public:
     /// The plain file wins when both exist.
-    IdxFile(const fs::path& root, const std::string& name) : root_(root), path_(root / name) {
+    IdxFile(const fs::path& root, const std::string& part, const std::string& kind)
+        : root_(root), path_(place_of(root, part, kind)), compressed_(path_.extension() == ".gz") {
         std::error_code error;
-        if (!fs::exists(path_, error)) {
+        if (!compressed_ && !fs::exists(path_, error)) {
+            const std::string plain = path_.string();
             path_ += ".gz";
             compressed_ = true;
             if (!fs::exists(path_, error))
-                throw ConfigError(fmt::format("{}: there is no such file, nor one with .gz; {}; {}", (root / name).string(),
-                                              wanted_files(), advice(root)));
+                throw ConfigError(
+                    fmt::format("{}: there is no such file, nor one with .gz; {}; {}", plain, wanted_files(), advice(root)));
         }
         open_file();
         gzbuffer(file_.get(), 1U << 17);
@@ -134,7 +186,7 @@ private:
 
     fs::path root_;
     fs::path path_;
-    bool compressed_ = false;
+    bool compressed_;
     std::uint64_t file_bytes_ = 0;
     std::uint64_t header_bytes_ = 0;
     std::unique_ptr<std::remove_pointer_t<gzFile>, Close> file_;
@@ -169,19 +221,19 @@ std::uint64_t read_count(IdxFile& labels) {
 /// The header of the training images and, where the number of classes is not given, their labels.
 DataShape idx_shape(const fs::path& root, std::int64_t num_classes) {
     require_folder(root);
-    IdxFile images(root, "train-images-idx3-ubyte");
+    IdxFile images(root, "train", kImagesName);
     const ImagesHeader header = read_header(images);
     if (num_classes <= 0) {
-        IdxFile labels(root, "train-labels-idx1-ubyte");
+        IdxFile labels(root, "train", kLabelsName);
         const std::vector<std::uint8_t> bytes = labels.body(read_count(labels));
         num_classes = bytes.empty() ? 1 : 1 + *std::max_element(bytes.begin(), bytes.end());
     }
     return {{1, static_cast<std::int64_t>(header.height), static_cast<std::int64_t>(header.width)}, num_classes};
 }
 
-Examples read_part(const fs::path& root, const std::string& prefix) {
-    IdxFile images(root, prefix + "-images-idx3-ubyte");
-    IdxFile labels(root, prefix + "-labels-idx1-ubyte");
+Examples read_part(const fs::path& root, const std::string& name) {
+    IdxFile images(root, name, kImagesName);
+    IdxFile labels(root, name, kLabelsName);
     const auto [num_images, height, width] = read_header(images);
     const std::uint64_t num_labels = read_count(labels);
     if (num_labels != num_images)
@@ -195,13 +247,13 @@ Examples read_part(const fs::path& root, const std::string& prefix) {
     return part;
 }
 
-void check_labels(const fs::path& root, const std::string& name, const Examples& part, std::int64_t num_classes) {
+void check_labels(const fs::path& root, const std::string& part_name, const Examples& part, std::int64_t num_classes) {
     const auto outside =
         std::find_if(part.labels.begin(), part.labels.end(), [&](std::int32_t label) { return label >= num_classes; });
     if (outside == part.labels.end()) return;
     throw ConfigError(fmt::format("{}: example {} has the label {}, expected 0 to {}; set the number of classes to at least {}",
-                                  (root / name).string(), outside - part.labels.begin(), *outside, num_classes - 1,
-                                  *outside + 1));
+                                  place_of(root, part_name, kLabelsName).string(), outside - part.labels.begin(), *outside,
+                                  num_classes - 1, *outside + 1));
 }
 
 }  // namespace
@@ -210,12 +262,12 @@ Dataset read_idx(const fs::path& root, std::int64_t num_classes) {
     require_folder(root);
     Dataset dataset{read_part(root, "train"), read_part(root, "t10k"), num_classes};
     if (num_classes <= 0) dataset.num_classes = 1 + *std::max_element(dataset.train.labels.begin(), dataset.train.labels.end());
-    check_labels(root, "train-labels-idx1-ubyte", dataset.train, dataset.num_classes);
-    check_labels(root, "t10k-labels-idx1-ubyte", dataset.test, dataset.num_classes);
+    check_labels(root, "train", dataset.train, dataset.num_classes);
+    check_labels(root, "t10k", dataset.test, dataset.num_classes);
     if (!(dataset.train.shape == dataset.test.shape))
         throw ConfigError(
             fmt::format("{}: the test images are {} x {}, but the training images are {} x {}; both must be of one size",
-                        (root / "t10k-images-idx3-ubyte").string(), dataset.test.shape.height, dataset.test.shape.width,
+                        place_of(root, "t10k", kImagesName).string(), dataset.test.shape.height, dataset.test.shape.width,
                         dataset.train.shape.height, dataset.train.shape.width));
     return dataset;
 }
@@ -228,9 +280,9 @@ DataFormat idx() {
                   .default_value = std::filesystem::path(),
                   .required = true,
                   .may_change = true,
-                  .doc =
-                      "Folder with the four IDX files, plain or `.gz`; relative to the config file (in --set: to the current "
-                      "folder). `scripts/data mnist` fetches MNIST into data/mnist, and `scripts/data -h` names others."},
+                  .doc = "Folder with the four IDX files, plain or `.gz`, named as MNIST, EMNIST or Kaggle name them; relative "
+                         "to the config file (in --set: to the current "
+                         "folder). `scripts/data mnist` fetches MNIST into data/mnist, and `scripts/data -h` names others."},
                  {.name = "classes",
                   .default_value = std::int64_t{0},
                   .range = between(0, kWide),

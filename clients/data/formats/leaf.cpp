@@ -71,14 +71,17 @@ void check_leaf_labels(const LeafPart& part, std::int64_t num_classes) {
                                               num_classes - 1, part.labels[at] + 1));
 }
 
-/// Whose each example is; says in `left_out` how many users have none.
-std::vector<std::uint32_t> owners_of(const LeafPart& part, std::uint32_t& left_out) {
+/// Whose each example is; puts into `dataset` the users' names, and how many users have none.
+std::vector<std::uint32_t> owners_of(const LeafPart& part, Dataset& dataset) {
     std::map<std::string_view, std::uint32_t> numbers;
     for (const LeafUser& user : part.users)
         if (user.num_examples > 0) numbers[user.name] = 0;
     std::uint32_t next = 0;
-    for (auto& [name, number] : numbers) number = next++;
-    left_out = static_cast<std::uint32_t>(part.users.size() - numbers.size());
+    for (auto& [name, number] : numbers) {
+        number = next++;
+        dataset.owner_names.emplace_back(name);
+    }
+    dataset.owners_left_out = static_cast<std::uint32_t>(part.users.size() - numbers.size());
     std::vector<std::uint32_t> owners;
     owners.reserve(part.labels.size());
     for (const LeafUser& user : part.users)
@@ -108,7 +111,7 @@ Dataset read_leaf(const LeafFiles& files) {
         for (const LeafPart* part : {&train, &test}) check_leaf_labels(*part, dataset.num_classes);
     }
     const ValueType type = train.kind == LeafKind::Numbers ? ValueType::F32 : ValueType::U8;
-    std::vector<std::uint32_t> owners = owners_of(train, dataset.owners_left_out);
+    std::vector<std::uint32_t> owners = owners_of(train, dataset);
     dataset.train = {shape, std::move(train.values), std::move(train.labels), type, std::move(owners)};
     dataset.test = {shape, std::move(test.values), std::move(test.labels), type};
     return dataset;

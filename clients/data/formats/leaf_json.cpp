@@ -370,12 +370,16 @@ std::vector<fs::path> files_in(const fs::path& place) {
     std::error_code error;
     if (!fs::is_directory(place, error)) return {place};
     std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(place, error))
+    for (const auto& entry : fs::directory_iterator(place, error)) {
+        if (entry.is_directory(error) && !entry.path().filename().string().starts_with('.'))
+            throw ConfigError(
+                fmt::format("{}: is a folder; wanted: files *.json in {} itself", entry.path().string(), place.string()));
         if (entry.path().extension() == ".json") files.push_back(entry.path());
+    }
     if (error) throw ConfigError(fmt::format("{}: cannot be listed: {}", place.string(), error.message()));
     if (files.empty())
-        throw ConfigError(fmt::format(
-            "{}: has no file *.json; wanted: the folder train or test that LEAF's split_data.py wrote", place.string()));
+        throw ConfigError(place.string() +
+                          ": has no file *.json; wanted: the folder train or test that LEAF's split_data.py wrote");
     std::ranges::sort(files);
     return files;
 }

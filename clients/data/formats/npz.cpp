@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "clients/data/formats/npz_targets.h"
 #include "clients/data/formats/npz_values.h"
+#include "clients/data/warnings.h"
 
 #include <algorithm>
 #include <cmath>
@@ -206,6 +207,7 @@ Dataset read_npz(const NpzFiles& files, std::int64_t num_classes) {
             "{}: y: of {} an example, but that of the training file of {}; both must be of one shape; mend it: y_test "
             "= y_test.reshape(-1, *y_train.shape[1:])",
             files.test.string(), dataset.test.target.width, dataset.train.target.width));
+    dataset.warnings = channels_last(dataset.train);
     return dataset;
 }
 

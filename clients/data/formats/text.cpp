@@ -32,7 +32,7 @@ std::string plain_text(const std::filesystem::path& file) {
     return text;
 }
 
-/// Somebody's text; the name is for messages: "speaker 'ROMEO'", "block 3".
+/// Somebody's text: "ROMEO", "block 3".
 struct Owner {
     std::string name;
     std::string text;
@@ -54,7 +54,7 @@ std::vector<Owner> by_speaker(std::string_view text, const std::string& file) {
         }
         if (begins && line.size() > 1 && line.ends_with(':')) {
             const auto [place, is_new] = known.try_emplace(line, texts.size());
-            if (is_new) texts.push_back({fmt::format("speaker '{}'", line.substr(0, std::min(line.size() - 1, kShown))), ""});
+            if (is_new) texts.push_back({std::string(line.substr(0, line.size() - 1)), ""});
             speech = &texts[place->second].text;
         } else if (speech != nullptr) {
             speech->append(line).push_back('\n');
@@ -152,7 +152,8 @@ void check_known(const Owner& owner, const TextFile& text, const Characters& alp
     const auto [train, test] = parts_of(owner.text, text);
     const auto unknown = std::ranges::find_if(test, [&](char c) { return !alphabet.knows(static_cast<std::uint8_t>(c)); });
     if (unknown == test.end() || num_windows(test.size(), text) == 0) return;
-    throw ConfigError(fmt::format("{}: {}: character {} of {}, which is tested on, {}", text.file.string(), owner.name,
+    const std::string whose = text.block > 0 ? owner.name : fmt::format("speaker '{}'", owner.name.substr(0, kShown));
+    throw ConfigError(fmt::format("{}: {}: character {} of {}, which is tested on, {}", text.file.string(), whose,
                                   train.size() + static_cast<std::size_t>(unknown - test.begin()), owner.text.size(),
                                   unseen_problem(static_cast<std::uint8_t>(*unknown))));
 }
@@ -213,6 +214,7 @@ Dataset read_text(const TextFile& text) {
         append_windows(train, text, alphabet, dataset.train);
         append_windows(test, text, alphabet, dataset.test);
         dataset.train.owners.resize(dataset.train.size(), static_cast<std::uint32_t>(owner));
+        if (text.block == 0) dataset.owner_names.push_back(texts[owner].name);
     }
     return dataset;
 }

@@ -4,6 +4,8 @@
 #include "clients/data/partitions/dealing.h"
 
 #include <charconv>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 namespace fedhive::clients {
@@ -12,46 +14,92 @@ namespace {
 
 constexpr const char* kHeader = "client,example";
 
-/// A row's two numbers; throws ConfigError with `where`.
-std::pair<std::uint64_t, std::uint64_t> numbers_of(const std::string& line, const std::string& where) {
-    std::pair<std::uint64_t, std::uint64_t> row;
-    const char* end = line.data() + line.size();
-    const auto client = std::from_chars(line.data(), end, row.first);
-    if (client.ec == std::errc() && client.ptr != end && *client.ptr == ',') {
-        const auto example = std::from_chars(client.ptr + 1, end, row.second);
-        if (example.ec == std::errc() && example.ptr == end) return row;
-    }
-    throw ConfigError(fmt::format("{}: is no row; allowed: {}, two whole numbers from 0", where, kHeader));
+/// A cell without blanks around it, and without the quotes that it may stand in.
+std::string_view bare(std::string_view cell) {
+    const auto trim = [&] {
+        while (!cell.empty() && (cell.front() == ' ' || cell.front() == '\t')) cell.remove_prefix(1);
+        while (!cell.empty() && (cell.back() == ' ' || cell.back() == '\t')) cell.remove_suffix(1);
+    };
+    trim();
+    if (cell.size() < 2 || cell.front() != '"' || cell.back() != '"') return cell;
+    return cell.substr(1, cell.size() - 2);
 }
 
+/// The two cells of a line with one comma; nothing for any other line.
+std::optional<std::pair<std::string_view, std::string_view>> two_cells(std::string_view line) {
+    const std::size_t comma = line.find(',');
+    if (comma == std::string_view::npos || line.find(',', comma + 1) != std::string_view::npos) return {};
+    return std::pair(bare(line.substr(0, comma)), bare(line.substr(comma + 1)));
+}
+
+/// The lines that are not empty, without a byte-order mark and the line's end.
+class Rows {
+public:
+    explicit Rows(const std::filesystem::path& file) : file_(file.string()), lines_(file) {}
+
+    bool next() {
+        do {
+            if (!lines_.next(line_)) return false;
+            if (++number_ == 1 && line_.starts_with("\xEF\xBB\xBF")) line_.erase(0, 3);
+            if (line_.ends_with('\r')) line_.pop_back();
+        } while (line_.empty());
+        return true;
+    }
+
+    bool is_header() const { return two_cells(line_) == std::pair<std::string_view, std::string_view>("client", "example"); }
+
+    /// The present row's client and example.
+    std::pair<std::uint64_t, std::uint64_t> numbers() const {
+        std::pair<std::uint64_t, std::uint64_t> row;
+        const auto is_number = [](std::string_view cell, std::uint64_t& number) {
+            const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
+            return error == std::errc() && end == cell.data() + cell.size();
+        };
+        const auto cells = two_cells(line_);
+        if (!cells || !is_number(cells->first, row.first) || !is_number(cells->second, row.second))
+            throw ConfigError(fmt::format("{}: is no row; allowed: {}, two whole numbers from 0", where(), kHeader));
+        return row;
+    }
+
+    /// "FILE:LINE"
+    std::string where() const { return fmt::format("{}:{}", file_, number_); }
+
+private:
+    std::string file_;
+    LineReader lines_;
+    std::string line_;
+    std::size_t number_ = 0;
+};
+
 Partition read_partition(const Deal& deal, const Values& values) {
-    check_sizes(deal.examples, deal.clients);
-    const std::string file = values.path("file").string();
-    LineReader lines(values.path("file"));
-    std::string line;
-    const auto next = [&] {
-        const bool there = lines.next(line);
-        if (there && line.ends_with('\r')) line.pop_back();
-        return there;
-    };
-    if (!next() || line != kHeader)
-        throw ConfigError(fmt::format("{}:1: wanted: a CSV file that begins with {}", file, kHeader));
+    check_sizes(deal.examples, std::max<std::size_t>(1, deal.clients));
+    Rows rows(values.path("file"));
+    if (!rows.next() || !rows.is_header())
+        throw ConfigError(fmt::format("{}:1: wanted: a CSV file that begins with {}", values.path("file").string(), kHeader));
     std::vector<bool> dealt(deal.examples);
     std::vector<std::vector<std::uint32_t>> shards(deal.clients);
-    for (std::size_t number = 2; next(); ++number) {
-        const std::string where = fmt::format("{}:{}", file, number);
-        const auto [client, example] = numbers_of(line, where);
-        if (client >= deal.clients)
+    const bool counted = deal.clients == 0;
+    const std::size_t most_clients = counted ? deal.examples : deal.clients;
+    while (rows.next()) {
+        const auto [client, example] = rows.numbers();
+        if (client >= most_clients)
             throw ConfigError(
-                fmt::format("{}: client: there is no client {}; allowed: 0 to {}", where, client, deal.clients - 1));
+                fmt::format("{}: client: there is no client {}; allowed: 0 to {}{}", rows.where(), client, most_clients - 1,
+                            counted ? ", since each has an example" : "; or leave clients out: as many as the file names"));
+        if (client >= shards.size()) shards.resize(client + 1);
         if (example >= dealt.size())
             throw ConfigError(
-                fmt::format("{}: example: there is no example {}; allowed: 0 to {}", where, example, dealt.size() - 1));
+                fmt::format("{}: example: there is no example {}; allowed: 0 to {}", rows.where(), example, dealt.size() - 1));
         if (dealt[example])
-            throw ConfigError(fmt::format("{}: example: {} is dealt twice; allowed: once at most", where, example));
+            throw ConfigError(fmt::format("{}: example: {} is dealt twice; allowed: once at most", rows.where(), example));
         dealt[example] = true;
         shards[client].push_back(static_cast<std::uint32_t>(example));
     }
+    for (std::size_t client = 0; counted && client < shards.size(); ++client)
+        if (shards[client].empty())
+            throw ConfigError(fmt::format("{}: has no row of client {}; wanted: clients from 0 to {}, each with an example",
+                                          values.path("file").string(), client, shards.size() - 1));
+    if (shards.empty()) throw ConfigError(fmt::format("{}: has no rows below {}", values.path("file").string(), kHeader));
     return joined(shards);
 }
 
@@ -66,6 +114,7 @@ PartitionScheme from_file() {
                       .doc = "A CSV file: the line `client,example`, then a row for each example that is used, clients and "
                              "examples from 0, in "
                              "any order; relative to the config file."}},
+            .names_clients = true,
             .deal = read_partition};
 }
 

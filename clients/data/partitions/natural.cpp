@@ -16,7 +16,7 @@ std::vector<std::vector<std::uint32_t>> examples_of_owners(std::span<const std::
 }
 
 Partition deal_natural(const Deal& deal, const Values& values) {
-    check_sizes(deal.examples, deal.clients);
+    check_sizes(deal.examples, std::max<std::size_t>(1, deal.clients));
     if (deal.owners.empty())
         throw ConfigError(
             "scheme natural: the data do not say whose the examples are; wanted: data.format npz with an array client, the "
@@ -28,9 +28,9 @@ Partition deal_natural(const Deal& deal, const Values& values) {
     std::erase_if(shards, [&](const auto& shard) { return static_cast<std::int64_t>(shard.size()) < least; });
     if (shards.empty())
         throw ConfigError(fmt::format("min_examples: none of the {} owners has {} examples; allowed: fewer", owners, least));
-    if (shards.size() != deal.clients)
+    if (deal.clients != 0 && shards.size() != deal.clients)
         throw ConfigError(fmt::format(
-            "clients is {}, but the data have {} owners{}; write clients: {}", deal.clients, owners,
+            "clients is {}, but the data have {} owners{}; write clients: {}, or leave it out", deal.clients, owners,
             shards.size() == owners ? "" : fmt::format(", {} of them with at least {} examples", shards.size(), least),
             shards.size()));
     return joined(shards);
@@ -45,8 +45,9 @@ PartitionScheme natural() {
         .keys = {{.name = "min_examples",
                   .default_value = std::int64_t{1},
                   .range = between(1, kMost),
-                  .doc = "Owners with fewer examples are left out, and their examples with them. clients must be the number of "
-                         "those who stay."}},
+                  .doc = "Owners with fewer examples are left out, and their examples with them; clients are those who stay."}},
+        .names_clients = true,
+        .by_owner = true,
         .deal = deal_natural};
 }
 

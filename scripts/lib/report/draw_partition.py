@@ -12,7 +12,7 @@ from report.figures import partition, style
 
 def main(table, file):
     with style.rc():
-        figure, text = partition.figure_of(pandas.read_csv(table))
+        figure, text = partition.figure_of(pandas.read_csv(table, dtype={"owner": str}))
     try:
         if file.suffix == ".svg":
             file.write_text(style.svg_text(figure), encoding="utf-8")

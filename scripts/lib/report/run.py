@@ -21,7 +21,7 @@ ROUNDS_COLUMNS = ("round version cohort accepted failed train_loss test_loss tes
                   "pull_down_s train_s barrier_s aggregate_s server_step_s evaluate_s left_behind in_flight virtual_s").split()
 CLIENTS_COLUMNS = ("round client_id worker slot num_examples steps train_loss update_norm update_hash seconds failure sent_round "
                    "staleness").split()
-TEXT_COLUMNS = ("update_hash", "failure", "model")
+TEXT_COLUMNS = ("update_hash", "failure", "model", "owner")
 
 
 @dataclass
@@ -96,6 +96,13 @@ def read_json(file, problems):
     return {}, False
 
 
+def commas_of(line):
+    """Those between cells; -1 where a quote is not closed."""
+    if '"' not in line:
+        return line.count(",")
+    return -1 if line.count('"') % 2 else re.sub('"[^"]*"', "", line).count(",")
+
+
 def read_table(file, columns, problems):
     """A CSV file by its header's names. Lines that are cut short or hold no numbers where numbers belong are skipped and counted."""
     try:
@@ -111,10 +118,10 @@ def read_table(file, columns, problems):
         problems.append(f"{file.name}: no whole line")
         return pd.DataFrame(columns=columns)
     commas = lines[0].count(",")
-    whole = [line for line in lines if line.count(",") == commas]
+    whole = [line for line in lines if commas_of(line) == commas]
     torn += len(lines) - len(whole)
     table = pd.read_csv(io.StringIO("\n".join(whole) + "\n"), dtype={name: str for name in TEXT_COLUMNS}, index_col=False,
-                        quoting=csv.QUOTE_NONE)
+                        quoting=csv.QUOTE_MINIMAL if '"' in text else csv.QUOTE_NONE)
     for name in table.columns.intersection(TEXT_COLUMNS):
         table[name] = table[name].fillna("")
     for name in table.columns.difference(TEXT_COLUMNS):

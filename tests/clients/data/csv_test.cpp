@@ -51,6 +51,7 @@ TEST_SUITE("Csv") {
         CHECK(features_of(dataset.train) == std::vector<float>{20, 1.5F, 30, -20, 40, 0.25F, 50, 3});
         CHECK(dataset.train.labels == std::vector<std::int32_t>{0, 2, 1, 0});
         CHECK(dataset.train.owners == std::vector<std::uint32_t>{0, 1, 2, 0});
+        CHECK(dataset.owner_names == std::vector<std::string>{"7", "12", "ann"});
         CHECK(dataset.test.owners.empty());
         CHECK(dataset.num_classes == 3);
         CHECK(fixture.read(5).num_classes == 5);
@@ -115,6 +116,14 @@ TEST_SUITE("Csv") {
         CHECK(dataset.train.labels == std::vector<std::int32_t>{1, 0});
     }
 
+    TEST_CASE("LabelsWrittenAsFloatsAreWholeNumbers") {
+        const CsvFixture fixture("age,who,sick,pressure\n20,7,0.0,1\n30,12,2.0,1\n40,1,+1e0,1\n",
+                                 "age,sick,pressure\n1,-0.0,9\n");
+        CHECK(fixture.read().train.labels == std::vector<std::int32_t>{0, 2, 1});
+        CHECK(fixture.read().test.labels == std::vector<std::int32_t>{0});
+        CHECK(fixture.read().num_classes == 3);
+    }
+
     TEST_CASE("CellsThatAreNoNumbersAreNamedByLineAndColumn") {
         const std::string head = "age,who,sick,pressure\n20,7,0,1.5\n";
         const std::string number = "; wanted: a number that an f32 can be";
@@ -127,7 +136,8 @@ TEST_SUITE("Csv") {
         expect_csv_refused(head + "3,12,2,1.5x\n", ":3: column 'pressure': is '1.5x'" + number);
         const std::string label = "; wanted: a class, a whole number from 0, below 1000000";
         expect_csv_refused(head + "3,12,-1,1\n", ":3: column 'sick': is '-1'" + label);
-        expect_csv_refused(head + "3,12,1.0,1\n", ":3: column 'sick': is '1.0'" + label);
+        expect_csv_refused(head + "3,12,1.5,1\n", ":3: column 'sick': is '1.5'" + label);
+        expect_csv_refused(head + "3,12,nan,1\n", ":3: column 'sick': is 'nan'" + label);
         expect_csv_refused(head + "3,12,1000000,1\n", ":3: column 'sick': is '1000000'" + label);
         expect_csv_refused(head + "3,,1,1\n", ":3: column 'who': is empty; wanted: the owner's name");
     }

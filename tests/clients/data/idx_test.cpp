@@ -93,6 +93,47 @@ TEST_SUITE("Idx") {
         CHECK(read_idx(fixture.root()).test.labels == std::vector<std::int32_t>{1, 1});
     }
 
+    /// The fixture's files under other names, in a folder of their own.
+    const auto renamed = [](const IdxFixture& fixture, const std::string& part, const std::string& other) {
+        for (const char* kind : {"images-idx3-ubyte", "labels-idx1-ubyte"}) {
+            std::filesystem::rename(fixture.file(part + "-" + kind), fixture.file(other + kind));
+        }
+    };
+
+    TEST_CASE("NamesOfEmnistAndKaggleAreRead") {
+        for (const bool compressed : {false, true}) {
+            const std::uint64_t fingerprint = read_idx(IdxFixture(compressed).root()).fingerprint();
+            const IdxFixture emnist(compressed);
+            renamed(emnist, "train", "emnist-balanced-train-");
+            renamed(emnist, "t10k", "emnist-balanced-test-");
+            CHECK(read_idx(emnist.root()).fingerprint() == fingerprint);
+            const IdxFixture kaggle(compressed);
+            for (const std::string part : {"train-", "t10k-"})
+                for (const std::string kind : {"images", "labels"}) {
+                    const std::string ending = kind == "images" ? "idx3-ubyte" : "idx1-ubyte";
+                    const std::string name = kaggle.file(part + kind + "-" + ending);
+                    std::filesystem::rename(name, kaggle.file(part + kind + "." + ending));
+                    std::filesystem::create_directory(name);  // as Kaggle's archive has it
+                }
+            CHECK(read_idx(kaggle.root()).fingerprint() == fingerprint);
+        }
+    }
+
+    TEST_CASE("FilesOfSeveralSetsAreRefused") {
+        const IdxFixture fixture(true);
+        renamed(fixture, "train", "emnist-balanced-train-");
+        renamed(fixture, "t10k", "emnist-letters-test-");
+        CHECK(error_of(fixture.root()) == fixture.root().string() +
+                                              ": has the files of several sets: emnist-balanced-*, "
+                                              "emnist-letters-*; wanted: the four files of one, in a folder of their own");
+        renamed(fixture, "emnist-letters-test", "emnist-balanced-test-");
+        std::filesystem::remove(fixture.file("emnist-balanced-test-labels-idx1-ubyte"));
+        const std::string message = error_of(fixture.root());
+        CHECK_MESSAGE(message.starts_with((fixture.root() / "emnist-balanced-t10k-labels-idx1-ubyte").string() +
+                                          ": there is no such file"),
+                      message);
+    }
+
     TEST_CASE("BodyOfSeveralChunksIsWhole") {
         for (const bool compressed : {false, true}) {
             const IdxFixture fixture(compressed);
@@ -182,8 +223,7 @@ TEST_SUITE("Idx") {
         for (const bool compressed : {false, true}) {
             const IdxFixture damaged(compressed);
             damaged.put(kTestLabels, idx_labels({0, 3}));
-            CHECK(
-                error_of(damaged.root()).starts_with((damaged.root() / kTestLabels).string() + ": example 1 has the label 3"));
+            CHECK(error_of(damaged.root()).starts_with(damaged.file(kTestLabels) + ": example 1 has the label 3"));
         }
         const IdxFixture fixture(false);
         CHECK_THROWS_WITH_AS(read_idx(fixture.root(), 2), doctest::Contains("example 2 has the label 2, expected 0 to 1"),

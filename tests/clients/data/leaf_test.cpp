@@ -65,6 +65,7 @@ TEST_SUITE("Leaf") {
         CHECK(numbers_of(dataset.train) == std::vector<float>{0.5F, 1, 2, -30, 4, 5});
         CHECK(dataset.train.labels == std::vector<std::int32_t>{0, 2, 1});
         CHECK(dataset.train.owners == std::vector<std::uint32_t>{1, 1, 0});
+        CHECK(dataset.owner_names == std::vector<std::string>{"ann", "bo"});
         CHECK(numbers_of(dataset.test) == std::vector<float>{7, 8});
         CHECK(dataset.test.labels == std::vector<std::int32_t>{2});
         CHECK(dataset.test.owners.empty());
@@ -88,6 +89,20 @@ TEST_SUITE("Leaf") {
         fixture.files.num_classes = 7;
         CHECK(fixture.read().num_classes == 7);
         CHECK(fixture.read().train.labels == std::vector<std::int32_t>{1});
+    }
+
+    TEST_CASE("FolderAmongTheFilesIsRefused") {
+        const LeafFixture fixture(kTrainJson, kTestJson);
+        const auto hidden = fixture.files.train / ".cache", nested = fixture.files.train / "part_0";
+        std::filesystem::create_directory(hidden);
+        CHECK(fixture.read().train.size() == 3);
+        std::filesystem::create_directory(nested);
+        write_content(nested / "b.json", R"({"user_data": {"cy": {"x": [[6, 7]], "y": [1]}}})");
+        CHECK_THROWS_WITH_AS(
+            fixture.read(),
+            fmt::format("{}: is a folder; wanted: files *.json in {} itself", nested.string(), fixture.files.train.string())
+                .c_str(),
+            ConfigError);
     }
 
     TEST_CASE("NumbersHaveTheShapeThatIsGiven") {

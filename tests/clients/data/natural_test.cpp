@@ -35,9 +35,17 @@ TEST_SUITE("PartitionNatural") {
     }
 
     TEST_CASE("ClientsThatAreNotTheOwnersAreRefused") {
-        expect_no_deal(10, 1, "clients is 10, but the data have 3 owners; write clients: 3");
-        expect_no_deal(3, 2, "clients is 3, but the data have 3 owners, 2 of them with at least 2 examples; write clients: 2");
+        expect_no_deal(10, 1, "clients is 10, but the data have 3 owners; write clients: 3, or leave it out");
+        expect_no_deal(
+            3, 2,
+            "clients is 3, but the data have 3 owners, 2 of them with at least 2 examples; write clients: 2, or leave it out");
         expect_no_deal(3, 6, "none of the 3 owners has 6 examples");
+    }
+
+    TEST_CASE("AsManyClientsAsOwnersWhereNoNumberIsGiven") {
+        CHECK(natural_deal(0).fingerprint() == natural_deal(3).fingerprint());
+        CHECK(natural_deal(0, 2).fingerprint() == natural_deal(2, 2).fingerprint());
+        expect_no_deal(0, 6, "none of the 3 owners has 6 examples");
     }
 
     TEST_CASE("DataWithoutOwnersAreRefused") {

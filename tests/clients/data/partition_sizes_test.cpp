@@ -250,23 +250,32 @@ TEST_SUITE("PartitionFromFile") {
     TEST_CASE("ClientsHaveWhatTheFileSays") {
         const testing::TemporaryFolder folder;
         const auto file = folder.path() / "p.csv";
+        std::size_t clients = 3;
         const auto read = [&](const std::string& text) {
             std::ofstream(file, std::ios::binary) << text;
-            return dealt("from_file", {{"file", file}}, even_labels(6, 2), 3, 1, 2);
+            return dealt("from_file", {{"file", file}}, even_labels(6, 2), clients, 1, 2);
         };
         const Partition partition = read("client,example\r\n2,5\r\n0,1\r\n2,0\r\n1,3");
         CHECK(dealt_sizes(partition) == std::vector<std::size_t>{1, 1, 2});
         CHECK(partition.indices == std::vector<std::uint32_t>{1, 3, 5, 0});
+        // As spreadsheets and R write it.
+        const Partition quoted = read("\xEF\xBB\xBF\"client\",\"example\"\r\n\"2\",\"5\"\r\n0, 1\r\n2,0\n\n\"1\",3\n\r\n\n");
+        CHECK(quoted.fingerprint() == partition.fingerprint());
         const auto refused = [&](const std::string& text, const std::string& why) {
             CHECK_THROWS_WITH_AS(read(text), doctest::Contains((file.string() + why).c_str()), ConfigError);
         };
         refused("", ":1: wanted: a CSV file that begins with client,example");
         refused("example,client\n", ":1: wanted");
-        refused("client,example\n0,1\n3,2\n", ":3: client: there is no client 3; allowed: 0 to 2");
-        refused("client,example\n0,6\n", ":2: example: there is no example 6; allowed: 0 to 5");
+        refused("client,example\n0,1\n3,2\n", ":3: client: there is no client 3; allowed: 0 to 2; or leave clients out");
+        refused("client,example\n\n0,6\n", ":3: example: there is no example 6; allowed: 0 to 5");
         refused("client,example\n0,1\n1,1\n", ":3: example: 1 is dealt twice");
-        for (const char* row : {"", "0", "0,", "a,1", "0,1,", "-1,2", "0, 1", "99999999999999999999,1"})
+        for (const char* row : {"0", "0,", "a,1", "0,1,", "-1,2", "\"0,1", "0\"1\",1", "99999999999999999999,1"})
             refused(std::string("client,example\n") + row + "\n", ":2: is no row; allowed: client,example");
+        clients = 0;  // as many as the file names
+        CHECK(read("client,example\n2,5\n0,1\n2,0\n1,3\n").fingerprint() == partition.fingerprint());
+        refused("client,example\n2,5\n0,1\n", ": has no row of client 1; wanted: clients from 0 to 2, each with an example");
+        refused("client,example\n6,5\n", ":2: client: there is no client 6; allowed: 0 to 5, since each has an example");
+        refused("client,example\n", ": has no rows below client,example");
         std::filesystem::remove(file);
         CHECK_THROWS_WITH_AS(dealt("from_file", {{"file", file}}, even_labels(6, 2), 3, 1, 2),
                              doctest::Contains("there is no such file"), ConfigError);

@@ -77,7 +77,7 @@ private:
 
 /// What the mode takes only some values of.
 inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
-    const std::int64_t clients = run.data.partition.clients;
+    const std::int64_t clients = run.num_clients();
     if (mode.all_clients) {
         run.devices.availability = {};
         run.data.partition = {};
@@ -174,8 +174,8 @@ inline void fit_local_part(RunConfig& run, bool client_state) {
 /// Values that depend on each other, made to fit.
 inline void reconcile(RunConfig& run, unsigned seed) {
     fit_task(run);
-    if (seed % 2 == 0) run.data.partition.clients = 1 + seed % 7;
-    const std::int64_t clients = run.data.partition.clients;
+    if (seed % 2 == 0 || !run.data.partition.clients) run.data.partition.clients = 1 + seed % 7;
+    const std::int64_t clients = run.num_clients();
     if (run.data.partition.values.find("groups") != nullptr)
         run.data.partition.values.set("groups", std::min(run.data.partition.values.integer("groups"), clients));
     if (seed % 4 == 0) run.model = {.name = "", .values = {}, .layers = random_layers(seed), .init = run.model.init};

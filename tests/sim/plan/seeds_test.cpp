@@ -70,7 +70,7 @@ Numbers orders(const Experiment& run) {
 /// Devices' times, who is there, who is sampled in two rounds, and who of them a fault drops.
 Numbers participants(Experiment& run) {
     Numbers all;
-    for (std::uint32_t client = 0; client < run.config.data.partition.clients; ++client) {
+    for (std::uint32_t client = 0; client < run.dataset.map().num_clients; ++client) {
         all.push_back(std::bit_cast<std::uint64_t>(run.devices.round_trip_s(client, 100, 1000, 1000)));
         all.push_back(run.devices.available(client, 0.0) ? 1 : 0);
     }

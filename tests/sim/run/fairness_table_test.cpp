@@ -41,6 +41,15 @@ TEST_SUITE("FairnessTable") {
         CHECK(round_of_client_table(client_table(4, kTwoClients, mse), kAccuracy) == 0);
     }
 
+    TEST_CASE("NamesOfClientsComeLast") {
+        const std::vector<std::string> owners{"a", "b", "Köln, Dom", "d", "e", "the \"Charité\""};
+        const std::string table = client_table(3, kTwoClients, kAccuracy, owners);
+        CHECK(table ==
+              "round,model,client_id,examples,loss,accuracy,owner\n3,global,2,4,0.5,0.75,\"Köln, Dom\"\n"
+              "3,global,5,12,1,0.25,\"the \"\"Charité\"\"\"\n");
+        CHECK(round_of_client_table(table, kAccuracy) == 3);
+    }
+
     TEST_CASE("TableOfClientsSaysOfWhichRoundItIs") {
         CHECK(round_of_client_table(client_table(17, kTwoClients, kAccuracy), kAccuracy) == 17);
         CHECK(round_of_client_table("", kAccuracy) == 0);

@@ -4,6 +4,7 @@
 #include "aggregation/memory/host_arena.h"
 #include "sim/record/durable_file.h"
 #include "sim/record/run_record.h"
+#include "sim/record/table_cells.h"
 #include "sim/run/resume.h"
 #include "sim/run/run_folder.h"
 #include "tests/support/temporary_folder.h"
@@ -189,6 +190,31 @@ TEST_SUITE("RunFolder") {
         CHECK(folder.text("rounds.csv") == rounds);
     }
 
+    TEST_CASE("TableThatBeganWithoutNamesGoesOnWithoutThem") {
+        const std::vector<std::string> owners{"north", "Köln, Dom"};
+        Arrivals arrived;
+        arrived.clients.resize(1);
+        arrived.clients[0].client_id = 1;
+        arrived.clients[0].failure = clients::FailureKind::Dropped;
+        RoundRecord round;
+        round.round = 1;
+        const aggregation::HostArena arena({16, 1});
+        for (const bool named : {false, true}) {
+            const Folder folder;
+            const TablePositions at =
+                RunFolder(RunLock(folder.run), some_config(), "", named ? owners : std::vector<std::string>{}).sync_tables();
+            CHECK(folder.text("clients.csv").ends_with(named ? ",update_s,owner\n" : ",update_s\n"));
+            RunFolder run(RunLock(folder.run), some_config(), owners);
+            run.go_back_to(at, 0);
+            run.add_round(round, arrived, ServerState(arena));
+            const std::string rows = folder.text("clients.csv");
+            CHECK_MESSAGE(rows.ends_with(named ? ",,,\"Köln, Dom\"\n" : ",,,\n"), rows);
+            check_tables(folder.run, run.sync_tables(), 1, clients::learning_task("classification"));
+            run.go_back_to({}, 0);
+            CHECK(folder.text("clients.csv").ends_with(",update_s,owner\n"));
+        }
+    }
+
     TEST_CASE("GoingBackCutsTheTableOfFairnessAndKeepsClientsOfTheRoundsBefore") {
         const Folder folder;
         RunConfig config = some_config();
@@ -246,6 +272,20 @@ TEST_SUITE("RunRecord") {
         CHECK(record[0].clients[1].failure == "hung");
         CHECK(record[1].clients[0].update_hash == ~0ULL);
         CHECK(record[1].clients[0].sent_round == 1);
+    }
+
+    TEST_CASE("NamesWithCommasAndQuotesAreCells") {
+        const Folder folder;
+        folder.put("rounds.csv", "round,version\n1,1\n");
+        folder.put(
+            "clients.csv",
+            "round,client_id,update_hash,failure,sent_round,owner\n1,0,ff,,1,\"Köln, Dom\"\n1,2,,hung,1,\"\"\"a\"\"\"\n");
+        REQUIRE(read_record(folder.run)[0].clients.size() == 2);
+        CHECK(read_record(folder.run)[0].clients[1].failure == "hung");
+        for (const std::string name : {"north", "Köln, Dom", "the \"Charité\"", "\"", "", "a,\"b\",c"}) {
+            const std::vector<std::string> cells = cells_of("1," + cell_of(name) + ",2");
+            CHECK(cells == std::vector<std::string>{"1", name, "2"});
+        }
     }
 
     TEST_CASE("RowsOfAClientThatWasSentTwiceInARoundAreCounted") {

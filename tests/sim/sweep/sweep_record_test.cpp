@@ -37,6 +37,14 @@ TEST_SUITE("SweepRecord") {
         RunConfig begun = sweep.runs[0].config;
         begun.model.file_sha256 = "1";  // filled in by the run
         CHECK(config_hash(begun) == config_hash(sweep.runs[0].config));
+        RunConfig natural = begun;
+        natural.data.partition.scheme = "natural";
+        natural.data.partition.clients.reset();
+        begun = natural;
+        begun.data.partition.clients = 17;
+        CHECK(config_hash(begun) == config_hash(natural));
+        natural.data.partition.scheme = begun.data.partition.scheme = "iid";
+        CHECK(config_hash(begun) != config_hash(natural));
     }
 
     TEST_CASE("WhatIsWrittenIsReadBack") {

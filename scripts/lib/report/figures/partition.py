@@ -7,12 +7,18 @@ from report.figures.groups import column, groups_of, plural
 
 MOST_BARS = 40       # clients
 MOST_FIGURES = 3
+MOST_LETTERS = 24    # of an owner's name
 MOST_STRIPES = 500   # columns of the picture; more clients share a column
 
 
 def label_counts(table):
     names = [name for name in table.columns if str(name).startswith("label_")]
     return np.array([np.nan_to_num(column(table, name)) for name in names]).reshape(len(names), len(table)), [name[6:] for name in names]
+
+
+def owners_of(table):
+    """The clients' names; none where the data name nobody."""
+    return [str(name) for name in table["owner"]] if "owner" in table.columns else []
 
 
 def distinct(report):
@@ -23,7 +29,8 @@ def distinct(report):
             table = run.partition
             table = table[np.isfinite(column(table, "client_id")) & np.isfinite(column(table, "num_examples"))]
             if len(table):
-                key = (tuple(table.columns), np.nan_to_num(table.to_numpy(dtype=float)).tobytes())
+                numbers = table.drop(columns="owner", errors="ignore").to_numpy(dtype=float)
+                key = (tuple(table.columns), np.nan_to_num(numbers).tobytes(), tuple(owners_of(table)))
                 found.setdefault(key, (table, []))[1].append(run)
                 break
     return list(found.values())
@@ -40,11 +47,16 @@ def bars(table, counts, labels):
         axes.bar(place, values[order], bottom=base, width=0.86, color=style.LABELS[index] if coloured else style.PALETTE[0],
                  edgecolor=style.PAPER, linewidth=0.3)
         base += values[order]
-    every = max(1, -(-len(table) // (14 if len(table) <= 20 else 40)))
-    axes.set_xticks(place[::every], [f"{int(client)}" for client in column(table, "client_id")[order][::every]])
+    owners = owners_of(table)
+    if owners:
+        axes.set_xticks(place, [owners[client] if len(owners[client]) <= MOST_LETTERS else owners[client][:MOST_LETTERS - 1] + "…" for client in order],
+                        rotation=90, fontsize=6, parse_math=False)
+    else:
+        every = max(1, -(-len(table) // (14 if len(table) <= 20 else 40)))
+        axes.set_xticks(place[::every], [f"{int(client)}" for client in column(table, "client_id")[order][::every]])
     axes.tick_params(axis="x", length=0)
     axes.grid(axis="x", visible=False)
-    axes.set_xlabel("client_id, largest first")
+    axes.set_xlabel("owner, largest first" if owners else "client_id, largest first")
     axes.set_ylabel("examples")
     axes.set_ylim(bottom=0)
     style.plain_numbers(axes.yaxis)

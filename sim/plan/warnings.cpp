@@ -1,0 +1,74 @@
+#include "sim/plan/warnings.h"
+
+#include "clients/data/data_format.h"
+#include "clients/data/warnings.h"
+#include "clients/exported/ends.h"
+#include "clients/models/model_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// The classes are as many as the training labels show.
+bool counts_classes(const DataConfig& config) {
+    return config.values.find("classes") != nullptr && config.values.integer("classes") == 0;
+}
+
+/// An operation into which large values go as they are; others may scale them first, as a network does that begins with x / 255.
+bool takes_values_as_they_are(const std::string& operation) {
+    constexpr std::array kPlain{std::to_array<std::string_view>(
+        {"addmm", "conv1d", "conv2d", "conv3d", "gru", "linear", "lstm", "matmul", "max_pool2d", "mm"})};
+    return std::ranges::find(kPlain, operation) != kPlain.end();
+}
+
+/// It begins with a norm, or by arithmetic on its input.
+bool normalizes_input(const clients::ModelSpec& model) {
+    if (model.exported.given()) {
+        const std::set<std::string> first = first_operations(clients::program_of(model).graph);
+        return !std::ranges::all_of(first, takes_values_as_they_are);
+    }
+    const std::vector<clients::PlannedLayer> layers = clients::plan_model(model);
+    const auto first =
+        std::ranges::find_if(layers, [](const clients::PlannedLayer& layer) { return layer.kind->name != "flatten"; });
+    return first != layers.end() && std::string_view(first->kind->name).ends_with("_norm");
+}
+
+bool ends_in_softmax(const clients::ModelSpec& model) {
+    return model.exported.given() && model.target.kind != clients::TargetKind::Numbers &&
+           last_operation(clients::program_of(model).graph) == "softmax";
+}
+
+}  // namespace
+
+std::vector<clients::DataWarning> data_warnings(const DataConfig& config, const clients::Dataset& dataset) {
+    std::vector<clients::DataWarning> warnings = dataset.warnings;
+    const auto add = [&](const std::vector<clients::DataWarning>& more) {
+        warnings.insert(warnings.end(), more.begin(), more.end());
+    };
+    if (counts_classes(config)) add(clients::missing_classes(dataset));
+    if (config.normalize.std.empty()) add(clients::large_values(dataset.train));
+    // A format whose files have another key than `train` is blamed by that.
+    const std::string blamed = clients::data_format(config.format).blamed;
+    for (clients::DataWarning& warning : warnings)
+        if (config.values.find(warning.key) == nullptr && warning.key == "train" && !blamed.empty()) warning.key = blamed;
+    return warnings;
+}
+
+std::vector<std::string> all_warnings(const std::vector<clients::DataWarning>& of_data, const clients::ModelSpec& model) {
+    std::vector<std::string> lines;
+    for (const clients::DataWarning& warning : of_data)
+        if (warning.key != "normalize" || !normalizes_input(model))
+            lines.push_back(fmt::format("data.{}: {}", warning.key, warning.text));
+    if (ends_in_softmax(model))
+        lines.emplace_back(
+            "model.file: the network ends in a softmax, and the loss takes another one of it; end it with the "
+            "scores: return logits, without softmax");
+    return lines;
+}
+
+}  // namespace fedhive::sim

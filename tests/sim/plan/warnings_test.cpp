@@ -1,0 +1,68 @@
+#include "sim/plan/warnings.h"
+
+#include "clients/exported/model_file.h"
+#include "tests/support/exported_file.h"
+#include "tests/support/temporary_folder.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+using fedhive::testing::ExportedFile;
+using Json = ExportedFile::Json;
+
+const std::vector<clients::DataWarning> kOfData{{"train", "a"}, {"normalize", "b"}};
+
+/// Of a graph for 4 classes.
+std::vector<std::string> warnings_of(ExportedFile file, clients::TargetShape target = {}) {
+    const fedhive::testing::TemporaryFolder folder;
+    std::ofstream(folder.path() / "net.pt2", std::ios::binary) << file.archive();
+    const clients::exported::ModelFile opened(folder.path() / "net.pt2");
+    clients::ModelSpec spec;
+    spec.name.set(clients::kExportedModel);
+    spec.exported = opened.handle();
+    spec.target = target;
+    return all_warnings(kOfData, spec);
+}
+
+/// "residual", whose scores pass that operation.
+ExportedFile with_end(const std::string& operation) {
+    ExportedFile file("residual");
+    file.insert(file.nodes().size(), operation, "linear", Json{{"dim", Json{{"as_int", -1}}}}, "end");
+    Json& graph = file.model["graph_module"]["graph"];
+    graph["tensor_values"]["end"] = graph["tensor_values"]["linear"];
+    graph["outputs"][0]["as_tensor"]["name"] = "end";
+    file.model["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"]["as_tensor"]["name"] = "end";
+    return file;
+}
+
+/// "residual", whose examples pass that operation.
+ExportedFile with_beginning(const std::string& operation) {
+    ExportedFile file("residual");
+    Json& values = file.model["graph_module"]["graph"]["tensor_values"];
+    values["scaled"] = values[file.input()];
+    file.insert(0, operation, file.input(), Json{{"other", Json{{"as_int", 255}}}}, "scaled");
+    file.argument("conv2d", "input", Json{{"as_tensor", Json{{"name", "scaled"}}}});
+    return file;
+}
+
+}  // namespace
+
+TEST_SUITE("Warnings") {
+    TEST_CASE("NetworkThatEndsInSoftmaxIsToldToGiveScores") {
+        const std::string softmax =
+            "model.file: the network ends in a softmax, and the loss takes another one of it; end it with "
+            "the scores: return logits, without softmax";
+        CHECK(warnings_of(with_end("softmax.int")) == std::vector<std::string>{"data.train: a", "data.normalize: b", softmax});
+        CHECK(warnings_of(with_end("softmax.int"), {clients::TargetKind::Numbers, 4}).size() == 2);
+        CHECK(warnings_of(with_end("log_softmax.int")).size() == 2);  // the loss takes it once more, which changes nothing
+        CHECK(warnings_of(ExportedFile("residual")).size() == 2);
+    }
+
+    TEST_CASE("NetworkThatScalesItsInputTakesLargeValues") {
+        CHECK(warnings_of(with_beginning("div.Tensor")) == std::vector<std::string>{"data.train: a"});
+    }
+}
