@@ -134,8 +134,9 @@ float number_of(const CsvTable& table, std::size_t column) {
 
 std::int32_t label_in(const CsvTable& table, std::size_t column) {
     const auto label = number_in<std::int64_t>(table.cell(column));
-    if (!label || *label < 0 || static_cast<double>(*label) >= kWide)
-        table.fail(column, fmt::format("a class, a whole number from 0, below {:.0f}", kWide));
+    if (!label || (*label != kIgnored && (*label < 0 || static_cast<double>(*label) >= kWide)))
+        table.fail(column,
+                   fmt::format("a class, a whole number from 0, below {:.0f}, or {}, which does not count", kWide, kIgnored));
     return static_cast<std::int32_t>(*label);
 }
 
@@ -208,7 +209,8 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
 
 std::int64_t classes_in(const Examples& part) {
     if (part.labels.empty()) return 0;
-    return 1 + std::int64_t{*std::max_element(part.labels.begin(), part.labels.end())};
+    return 1 + std::int64_t{
+                   std::max(-1, *std::max_element(part.labels.begin(), part.labels.end()))};  // of kIgnored there is no class
 }
 
 void check_classes(const std::filesystem::path& file, const std::string& target, const Examples& part, std::int64_t classes) {

@@ -26,16 +26,26 @@ std::uint64_t width_of(const NpzArray& y, std::uint64_t count, const char* wante
     return width;
 }
 
+/// Python that makes classes of y, which holds `label`. Renumbering would make other tokens of tokens, and a class of what does not count.
+std::string mend_of(std::int64_t label, bool at_positions) {
+    const std::string counted =
+        label < 0 ? fmt::format(", where {0} marks what does not count: y[y == {0}] = {1}", label, kIgnored) : "";
+    if (at_positions) return label < 0 ? counted : ": number the tokens of x and y from 0 by one table, which both share";
+    return fmt::format(
+        "{}{}, before training and test examples are parted: k = y != {}; y[k] = numpy.unique(y[k], "
+        "return_inverse=True)[1]",
+        counted, counted.empty() ? "" : "; or else", kIgnored);
+}
+
 std::vector<std::int32_t> as_labels(const std::vector<std::int64_t>& given, const NpyHeader& header, const std::string& file) {
     std::vector<std::int32_t> labels;
     labels.reserve(given.size());
     for (const std::int64_t label : given) {
-        if (label < 0 || static_cast<double>(label) >= kMostClasses)
+        if (label != kIgnored && (label < 0 || static_cast<double>(label) >= kMostClasses))
             throw ConfigError(
-                fmt::format("{}: y: {} is {}; wanted: classes from 0, below {:.0f}; mend it, before training "
-                            "and test examples are parted: y = numpy.unique(y, return_inverse=True)[1]{}",
-                            file, place_of("y", header, labels.size()), label, kMostClasses,
-                            header.shape.size() == 2 ? ".reshape(y.shape)" : ""));
+                fmt::format("{}: y: {} is {}; wanted: classes from 0, below {:.0f}, or {}, which does not count; mend it{}",
+                            file, place_of("y", header, labels.size()), label, kMostClasses, kIgnored,
+                            mend_of(label, header.shape.size() == 2 && header.shape[1] > 1)));
         labels.push_back(static_cast<std::int32_t>(label));
     }
     return labels;
