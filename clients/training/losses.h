@@ -16,9 +16,8 @@ namespace fedhive::clients {
 /// A batch's, or a row's.
 struct MeanLoss {
     at::Tensor mean;  // f32; takes part in the backward pass
-    at::Tensor
-        counted;  // f32, where targets are ignored: how many examples the counted ones come to, an example of which a half counts being half
-                  // a one; not defined: all
+    /// f32, where targets are ignored: how many examples the counted ones come to; one of which a half counts is half a one. Not defined: all.
+    at::Tensor counted;
 };
 
 /// Scalars: the mean over the batch.
