@@ -12,7 +12,7 @@ void add_examples(ContentHash& hash, const Examples& part) {
     if (part.type != ValueType::U8)
         hash.word(static_cast<std::uint64_t>(part.type));  // bytes' fingerprints are older than types
     if (part.shape.vocabulary > 0) hash.word(static_cast<std::uint64_t>(part.shape.vocabulary));  // and than tokens
-    if (part.target != TargetShape{}) {  // and than targets of other kinds
+    if (part.target.kind != TargetKind::Class || part.target.width != 1) {  // and than targets of other kinds
         hash.word(static_cast<std::uint64_t>(part.target.kind));
         hash.word(part.target.width);
         hash.bytes(part.numbers);

@@ -41,7 +41,8 @@ std::uint64_t Partition::fingerprint() const {
 std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, std::span<const std::int32_t> labels,
                                         std::int64_t num_classes) {
     std::vector<std::uint64_t> counts(static_cast<std::size_t>(num_classes));
-    for (const std::uint32_t index : shard) ++counts.at(static_cast<std::size_t>(labels[index]));
+    for (const std::uint32_t index : shard)
+        if (labels[index] != kIgnored) ++counts.at(static_cast<std::size_t>(labels[index]));
     return counts;
 }
 

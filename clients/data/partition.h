@@ -26,7 +26,7 @@ struct Partition {
     std::uint64_t fingerprint() const;  // of who holds which examples, in which order; stored in the manifest
 };
 
-/// How many of a shard's examples have each label, [num_classes]. `labels`: of all examples.
+/// How many of a shard's examples have each label, [num_classes]; those whose target is ignored have none. `labels`: of all examples.
 std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, std::span<const std::int32_t> labels,
                                         std::int64_t num_classes);
 /// The same; none where targets are others than a class.

@@ -55,19 +55,46 @@ float* Network::forward(const Pass& pass, const Batch& batch) {
     return answers_.data();
 }
 
+/// Softmax and cross-entropy over the counted labels of a part, by the kernel, run by run; returns the sum. `answers` become their gradient, times
+/// `weight`, 0 where a label is ignored.
+double Network::cross_entropy(float* answers, const Batch& part, float weight) const {
+    const std::size_t classes = outputs();
+    const auto of_run = [&](std::size_t first, std::size_t rows) {
+        return kernels_->softmax_loss({.scores = answers + first * classes,
+                                       .labels = part.labels + first,
+                                       .rows = rows,
+                                       .classes = classes,
+                                       .weight = weight});
+    };
+    if (!part.ignores) return of_run(0, part.size);
+    double loss = 0.0;
+    for (std::size_t first = 0; first < part.size;) {
+        if (part.labels[first] == kIgnored) {
+            std::fill_n(answers + first * classes, classes, 0.0F);
+            ++first;
+            continue;
+        }
+        std::size_t end = first + 1;
+        while (end < part.size && part.labels[end] != kIgnored) ++end;
+        loss += of_run(first, end - first);
+        first = end;
+    }
+    return loss;
+}
+
 /// `answers` become their gradient.
 double Network::mean_loss(float* answers, const Batch& batch) const {
-    const float weight = 1.0F / static_cast<float>(batch.size);
+    const std::size_t counted = std::max<std::size_t>(1, batch.counted);
+    const float weight = 1.0F / static_cast<float>(counted);
     double loss = 0.0;
     if (batch.numbers == nullptr)
-        loss = kernels_->softmax_loss(
-            {.scores = answers, .labels = batch.labels, .rows = batch.size, .classes = outputs(), .weight = weight});
+        loss = cross_entropy(answers, batch, weight);
     else
         for (std::size_t r = 0; r < batch.size; ++r)
             loss += squared_error(answers + r * outputs(), batch.numbers + r * outputs(), static_cast<std::uint32_t>(outputs()),
                                   weight)
                         .squared;
-    return loss / static_cast<double>(batch.size);
+    return loss / static_cast<double>(counted);
 }
 
 /// Adds what the part comes to; `answers` may hold anything afterwards.
@@ -81,6 +108,10 @@ void Network::judge(float* answers, const Batch& part, Quality& quality) const {
             quality.absolute_sum += error.absolute;
             continue;
         }
+        if (part.ignores && part.labels[r] == kIgnored) {
+            ++quality.ignored;
+            continue;
+        }
         std::size_t best = 0;
         for (std::size_t c = 1; c < size; ++c)
             if (row[c] > row[best] || std::isnan(row[c])) best = c;
@@ -89,9 +120,7 @@ void Network::judge(float* answers, const Batch& part, Quality& quality) const {
         const bool is_first = best == label && !std::isnan(row[best]);  // then nobody has to count
         quality.among_five += is_first || is_among_five(row, static_cast<std::uint32_t>(size), label) ? 1 : 0;
     }
-    if (part.numbers == nullptr)
-        quality.loss_sum += kernels_->softmax_loss(
-            {.scores = answers, .labels = part.labels, .rows = part.size, .classes = size, .weight = 1.0F});
+    if (part.numbers == nullptr) quality.loss_sum += cross_entropy(answers, part, 1.0F);
 }
 
 double Network::descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key) {
@@ -145,6 +174,7 @@ Network::Quality Network::evaluate(const float* parameters, const Batch& batch, 
             part.numbers = batch.numbers + first * outputs();
         else
             part.labels = batch.labels + first;
+        part.ignores = batch.ignores;
         judge(forward(pass, part), part, quality);
     }
     return quality;

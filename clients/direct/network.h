@@ -24,6 +24,8 @@ struct Batch {
     const std::int64_t* labels = nullptr;  // [size]; null where numbers are told
     std::size_t size = 0;
     const float* numbers = nullptr;  // [size][outputs], in place of labels
+    bool ignores = false;            // some labels may be kIgnored
+    std::size_t counted = size;      // labels that are not
 };
 
 class Network {
@@ -37,7 +39,7 @@ public:
     std::size_t inputs() const { return inputs_; }
     std::size_t outputs() const { return features_.outputs(); }  // a score for each class, or the numbers themselves
 
-    /// Mean loss of the batch, and its gradient, written.
+    /// Mean loss of the batch, over its counted labels, and its gradient, written; both 0 where none counts.
     ///
     /// Shapes   parameters: [P]; gradient: [trainable], 0 where the layout has no tensor.
     /// Order    the batch's, whatever the processor: the same bits from every kernel.
@@ -54,6 +56,7 @@ public:
         double absolute_sum = 0.0;  // of numbers alone: over the examples, of the mean absolute error
         std::size_t correct = 0;    // of classes alone, as the next
         std::size_t among_five = 0;
+        std::size_t ignored = 0;
     };
     /// Without dropout, in parts of `at_once` examples, which change nothing.
     Quality evaluate(const float* parameters, const Batch& batch, std::size_t at_once = 64);
@@ -65,6 +68,7 @@ private:
     double run(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key, const Descent* descent);
     void reserve(std::size_t examples);
     float* forward(const Pass& pass, const Batch& batch);
+    double cross_entropy(float* answers, const Batch& part, float weight) const;
     double mean_loss(float* answers, const Batch& batch) const;
     void judge(float* answers, const Batch& part, Quality& quality) const;
 

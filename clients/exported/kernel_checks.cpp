@@ -38,8 +38,8 @@ void cast_alike(Arguments& arguments, bool lstm) {
     }
 }
 
-/// lstm.input: input, state[], parameters[], has_biases, num_layers, dropout, train, bidirectional, batch_first; the others have one state.
-/// oneDNN's LSTM compares none of their shapes; nn.LSTM does.
+/// lstm.input: input, state[], parameters[], has_biases, num_layers, dropout, train, bidirectional, batch_first; the others have one state. An LSTM
+/// whose two states differ in width projects: what it gives is as wide as the first, by a weight behind the biases (proj_size). oneDNN's LSTM compares none of their shapes; nn.LSTM does.
 template <std::int64_t Gates>
 void check_recurrent(Arguments& arguments) {
     constexpr const char* kWhat = "a recurrent layer";
@@ -47,21 +47,42 @@ void check_recurrent(Arguments& arguments) {
     const at::Tensor input = arguments.at(0).toTensor();
     const std::vector<at::Tensor> states = tensors_of(arguments.at(1)), parameters = tensors_of(arguments.at(2));
     const std::int64_t layers = arguments.at(4).toInt(), directions = arguments.at(7).toBool() ? 2 : 1;
-    const std::int64_t each = arguments.at(3).toBool() ? 4 : 2;
     constexpr std::int64_t kMostLayers = 1000;
     need(input.dim() == 3 && layers > 0 && layers < kMostLayers && states.size() == (Gates == 4 ? 2U : 1U), kWhat);
+    need(states.front().dim() == 3 && states.back().dim() == 3, kWhat);
+    const std::int64_t batch = input.size(arguments.at(8).toBool() ? 0 : 1);
+    const std::int64_t hidden = states.back().size(2), given = states.front().size(2);
+    const bool projects = given != hidden;
+    const std::int64_t each = (arguments.at(3).toBool() ? 4 : 2) + (projects ? 1 : 0);
     need(static_cast<std::int64_t>(parameters.size()) == layers * directions * each, kWhat);
-    need(states[0].dim() == 3, kWhat);
-    const std::int64_t batch = input.size(arguments.at(8).toBool() ? 0 : 1), hidden = states[0].size(2);
     for (const at::Tensor& state : states)
-        need(state.sizes().equals({layers * directions, batch, hidden}) && state.scalar_type() == input.scalar_type(), kWhat);
+        need(state.sizes().equals({layers * directions, batch, state.size(2)}) && state.scalar_type() == input.scalar_type(),
+             kWhat);
     for (const at::Tensor& parameter : parameters) need(parameter.scalar_type() == input.scalar_type(), kWhat);
     for (std::int64_t i = 0; i < layers * directions; ++i) {
         const at::Tensor* own = parameters.data() + i * each;
-        const std::int64_t in = i < directions ? input.size(2) : hidden * directions;
-        need(own[0].sizes().equals({Gates * hidden, in}) && own[1].sizes().equals({Gates * hidden, hidden}), kWhat);
-        for (std::int64_t k = 2; k < each; ++k) need(own[k].sizes().equals({Gates * hidden}), kWhat);
+        const std::int64_t in = i < directions ? input.size(2) : given * directions, biases_end = each - (projects ? 1 : 0);
+        need(own[0].sizes().equals({Gates * hidden, in}) && own[1].sizes().equals({Gates * hidden, given}), kWhat);
+        for (std::int64_t k = 2; k < biases_end; ++k) need(own[k].sizes().equals({Gates * hidden}), kWhat);
+        if (projects) need(own[biases_end].sizes().equals({given, hidden}), kWhat);
     }
+}
+
+/// input, state or state[], weight of the input, of the state, and their biases, where there are any: what a cell makes of a product is cut into as
+/// many parts as it has gates, uncounted.
+template <std::int64_t Gates>
+void check_cell(Arguments& arguments) {
+    constexpr const char* kWhat = "a recurrent cell";
+    const at::Tensor input = arguments.at(0).toTensor(), from_input = arguments.at(2).toTensor();
+    const at::Tensor from_state = arguments.at(3).toTensor();
+    need(input.dim() == 2 && from_state.dim() == 2, kWhat);
+    const std::int64_t hidden = from_state.size(1);
+    const std::vector<at::Tensor> states = tensors_of(arguments.at(1));
+    need(states.size() == (Gates == 4 ? 2U : 1U), kWhat);
+    for (const at::Tensor& state : states) need(state.sizes().equals({input.size(0), hidden}), kWhat);
+    need(from_input.sizes().equals({Gates * hidden, input.size(1)}) && from_state.size(0) == Gates * hidden, kWhat);
+    for (const std::size_t bias : {4U, 5U})
+        if (arguments.at(bias).isTensor()) need(arguments[bias].toTensor().sizes().equals({Gates * hidden}), kWhat);
 }
 
 /// v, g, dim: a length for each slice of v along dim.
@@ -117,6 +138,10 @@ KernelCheck kernel_check_of(const std::string& operation) {
                                                           {"gru.input", check_recurrent<3>},
                                                           {"rnn_tanh.input", check_recurrent<1>},
                                                           {"rnn_relu.input", check_recurrent<1>},
+                                                          {"lstm_cell.default", check_cell<4>},
+                                                          {"gru_cell.default", check_cell<3>},
+                                                          {"rnn_tanh_cell.default", check_cell<1>},
+                                                          {"rnn_relu_cell.default", check_cell<1>},
                                                           {"_weight_norm.default", check_weight_norm},
                                                           {"scaled_dot_product_attention.default", check_attention},
                                                           {"_assert_tensor_metadata.default", forget_type},

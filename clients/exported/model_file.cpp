@@ -23,6 +23,8 @@ ModelFile::ModelFile(const std::filesystem::path& path) {
     sha256_ = hash.hex_digest();
 }
 
-FileHandle ModelFile::handle() const { return segment_ ? FileHandle{segment_->descriptor(), segment_->size()} : FileHandle{}; }
+FileHandle ModelFile::handle() const {
+    return segment_ ? FileHandle{.descriptor = segment_->descriptor(), .bytes = segment_->size()} : FileHandle{};
+}
 
 }  // namespace fedhive::clients::exported

@@ -26,6 +26,7 @@ constexpr std::string_view kInstall = "python3 -m pip install torch==2.11.0, and
 constexpr int kStrided = 7;  // layout, as files number it
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 30;
 constexpr std::size_t kMostDimensions = 16;
+constexpr std::int64_t kMostExpanded = std::int64_t{1} << 24;
 constexpr std::uint64_t kMostJson = std::uint64_t{256} << 20;
 
 struct Dtype {
@@ -71,7 +72,7 @@ public:
         find_model();
     }
 
-    Program take() {
+    Program take(bool frozen_norms) {
         const Json model = json("models/" + model_ + ".json");
         check_version(model);
         const Json& module = model.at("graph_module");
@@ -84,7 +85,7 @@ public:
         constants_ = json("data/constants/" + model_ + "_constants_config.json").at("config");
         read_inputs(model);
         check_outputs(module.at("signature").at("output_specs"));
-        find_roles(program_);
+        find_roles(program_, frozen_norms);
         return std::move(program_);
     }
 
@@ -197,6 +198,7 @@ private:
         const auto member = archive().members().find(tensor.member);
         if (member == archive().members().end()) damaged();
         const auto have = static_cast<std::int64_t>(member->second / dtype_of(tensor.dtype).bytes);
+        const std::int64_t most = tensor.repeats_itself() ? std::max(have, kMostExpanded) : have;
         if (tensor.sizes.size() != tensor.strides.size() || tensor.sizes.size() > kMostDimensions) damaged();
         if (tensor.offset < 0 || tensor.offset > have) damaged();
         std::int64_t last = tensor.offset, count = 1;
@@ -205,7 +207,10 @@ private:
             if (size < 0 || stride < 0 || size > kLargestSize || stride > kLargestSize) damaged();
             count *= size;
             last += size > 0 ? (size - 1) * stride : 0;
-            if (count > have || last > have) damaged();
+            if (count > most && tensor.repeats_itself())
+                refuse(fmt::format("has {} as an expanded tensor of more than {} values", shown(tensor.name), kMostExpanded),
+                       "expand it in forward");
+            if (count > most || last > have) damaged();
         }
         if (count > 0 && last >= have) damaged();
     }
@@ -228,6 +233,12 @@ void count_operations(const Graph& graph, std::map<std::string, std::size_t>& co
 
 std::size_t bytes_of_dtype(int dtype) { return dtype_of(dtype).bytes; }
 std::string name_of_dtype(int dtype) { return dtype_of(dtype).name; }
+
+bool StoredTensor::repeats_itself() const {
+    for (std::size_t d = 0; d < sizes.size(); ++d)
+        if (sizes[d] > 1 && strides[d] == 0) return true;
+    return false;
+}
 
 std::size_t StoredTensor::num_values() const {
     std::size_t count = 1;
@@ -264,9 +275,9 @@ bool Program::has_moved() const {
     return std::ranges::any_of(tensors, [](const StoredTensor& tensor) { return tensor.role == Role::Moved; });
 }
 
-Program read_program(std::span<const std::byte> bytes) {
+Program read_program(std::span<const std::byte> bytes, bool frozen_norms) {
     try {
-        return ProgramReader(bytes).take();
+        return ProgramReader(bytes).take(frozen_norms);
     } catch (const nlohmann::json::exception& error) {
         refuse(fmt::format("is damaged or of another version: {}", error.what()), kExport);
     }
@@ -281,7 +292,7 @@ Program read_program(const FileHandle& file) {
         std::shared_ptr<const Archive> archive;
     };
     const auto mapped = std::make_shared<Mapped>(file);
-    Program program = read_program(std::span<const std::byte>(mapped->view.data(), file.bytes));
+    Program program = read_program(std::span<const std::byte>(mapped->view.data(), file.bytes), file.frozen_norms);
     mapped->archive = program.archive;
     program.archive = {mapped, mapped->archive.get()};
     return program;

@@ -53,6 +53,7 @@ struct StoredTensor {
     std::size_t same_as = 0;  // its own place, or that of the tensor before it whose storage it shares (tied weights)
 
     std::size_t num_values() const;
+    bool repeats_itself() const;  // as expand() makes it: fewer values lie in the file; sizes and strides are as many
 };
 
 struct Program {
@@ -77,7 +78,9 @@ struct Program {
 /// other files than those of torch.export (saying how to export), other versions of the schema, pickled or compressed parts, sizes that the file does
 /// not hold, operations that are not in the list, a fixed batch, an export in evaluation mode, several inputs or outputs, writes to the input or
 /// to a parameter, parameters that are not f32.
-Program read_program(std::span<const std::byte> bytes);
+///
+/// frozen_norms: batch norms and instance norms are in evaluation mode on purpose, at least one; they normalise by the file's statistics, which stay.
+Program read_program(std::span<const std::byte> bytes, bool frozen_norms = false);
 
 /// The same of a segment that this process has or has inherited; keeps it mapped.
 Program read_program(const FileHandle& file);

@@ -81,6 +81,10 @@ Role role_of(const StoredTensor& tensor, bool written) {
                    "net = net.float()");
         if (written)
             refuse(fmt::format("writes to the parameter {} in forward", shown(tensor.name)), "weight = self.weight.clone()");
+        if (tensor.repeats_itself())
+            refuse(
+                fmt::format("has the parameter {} as an expanded tensor, whose values are the same memory", shown(tensor.name)),
+                "nn.Parameter(weight.expand(…).clone())");
         return Role::Trained;
     }
     if (!written) return tensor.kind == StoredTensor::Kind::Parameter && tensor.dtype == kFloat ? Role::Frozen : Role::Constant;
@@ -92,31 +96,75 @@ Role role_of(const StoredTensor& tensor, bool written) {
         refuse(fmt::format("writes to the buffer {} in forward, which is {}; wanted: F32, or an integer", shown(tensor.name),
                            name_of_dtype(tensor.dtype)),
                "net = net.float()");
+    if (tensor.repeats_itself())
+        refuse(fmt::format("writes to the buffer {} in forward, an expanded tensor, whose values are the same memory",
+                           shown(tensor.name)),
+               R"(self.register_buffer("name", values.expand(…).clone()))");
     return Role::Moved;
 }
 
-/// How many flags of training there are, and how many are on.
+/// Flags of training that make a difference: of norms with running statistics, and of all that drops values.
 struct Flags {
-    std::size_t all = 0, on = 0;
+    struct Count {
+        std::size_t all = 0, on = 0;
+        bool off() const { return all > 0 && on == 0; }
+    };
+    Count norms, others;
 
     void count(const Graph& graph) {
         for (const Node& node : graph.nodes)
             for (const auto& [name, value] : node.inputs) {
                 if (value.graph) count(*value.graph);
-                if ((name != "train" && name != "training") || value.kind != Argument::Kind::Bool) continue;
-                ++all;
-                on += value.number != 0 ? 1 : 0;
+                const bool is_norm = name == "training" || name == "use_input_stats";
+                if ((!is_norm && name != "train") || value.kind != Argument::Kind::Bool) continue;
+                if (is_norm ? !has_statistics(node) : drops_nothing(node)) continue;
+                Count& of = is_norm ? norms : others;
+                ++of.all;
+                of.on += value.number != 0 ? 1 : 0;
             }
+    }
+
+private:
+    static bool has_statistics(const Node& node) {
+        const Argument* mean = node.input("running_mean");
+        return mean != nullptr && mean->kind == Argument::Kind::Tensor;
+    }
+
+    static bool drops_nothing(const Node& node) {
+        for (const char* name : {"p", "dropout"})
+            if (const Argument* share = node.input(name); share != nullptr && share->kind == Argument::Kind::Float)
+                return share->real == 0.0;
+        return false;
     }
 };
 
-}  // namespace
-
-void find_roles(Program& program) {
+/// What is off has to be off on purpose.
+void check_mode(const Program& program, bool frozen_norms) {
     Flags flags;
     flags.count(program.graph);
-    if (flags.all > 0 && flags.on == 0)
-        refuse("was exported in evaluation mode: its dropout and its norms would never train", kExport);
+    constexpr const char* kNormsAlone = R"(net.train(); [m.eval() for m in net.modules() if "Norm" in type(m).__name__])";
+    if (frozen_norms) {
+        if (flags.norms.all == flags.norms.on)
+            refuse("has no norm that was exported in evaluation mode, and model.frozen_norms is true", kNormsAlone);
+        if (flags.others.off())
+            refuse(
+                "was exported in evaluation mode: its norms may stay so by model.frozen_norms, but its dropout would never "
+                "drop",
+                kNormsAlone);
+        return;
+    }
+    if (flags.norms.on + flags.others.on > 0 || flags.norms.all + flags.others.all == 0) return;
+    refuse(flags.norms.all == 0
+               ? "was exported in evaluation mode: its dropout would never drop"
+               : "was exported in evaluation mode: its dropout and its norms would never train; model.frozen_norms: "
+                 "true says of norms that this is meant",
+           kExport);
+}
+
+}  // namespace
+
+void find_roles(Program& program, bool frozen_norms) {
+    check_mode(program, frozen_norms);
     const Writes writes(program);
     if (writes.written().contains(Writes::kInput))
         refuse("writes to its input in forward, which belongs to the data", "x = x.clone()");

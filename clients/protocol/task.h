@@ -90,7 +90,7 @@ struct Term {
 /// What a worker reports of one member.
 struct ClientResult {
     std::uint64_t steps = 0;
-    double train_loss = 0.0;  // mean over all examples seen
+    double train_loss = 0.0;  // mean over all examples seen, as far as their targets count; 0 where none does
     double update_norm = 0.0;
     std::uint64_t update_hash = 0;
     std::uint32_t finite = 1;
@@ -106,12 +106,14 @@ struct EvaluationResult {
     std::uint64_t correct = 0;     // classes that are told right, each position's by itself
     double absolute_sum = 0.0;     // absolute errors of numbers
     std::uint64_t among_five = 0;  // classes that are among the five with the largest scores
+    std::uint64_t ignored = 0;     // targets that count nowhere
 
     EvaluationResult& operator+=(const EvaluationResult& part) {
         loss_sum += part.loss_sum;
         correct += part.correct;
         absolute_sum += part.absolute_sum;
         among_five += part.among_five;
+        ignored += part.ignored;
         return *this;
     }
 };

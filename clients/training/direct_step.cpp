@@ -25,7 +25,12 @@ direct::Batch DirectBatches::gather(const ExamplesView& from, std::span<const st
         to.labels = labels_.data();
     }
     gathering_.time([&] { gather_.gather(from, indices, examples_.data(), to, looks, next); });
-    return {examples_.data(), to.labels, indices.size(), to.numbers};
+    direct::Batch batch{examples_.data(), to.labels, indices.size(), to.numbers};
+    if (from.target.ignores) {
+        batch.ignores = true;
+        batch.counted -= static_cast<std::size_t>(std::count(to.labels, to.labels + indices.size(), kIgnored));
+    }
+    return batch;
 }
 
 DirectStep::DirectStep(direct::Network& network, const ExamplesView& train, const Normalization& normalization,
@@ -67,8 +72,9 @@ std::uint64_t DirectStep::next_dropout_key() { return Stream(start_.dropout_seed
 void DirectStep::compute_gradients(std::span<const RowBatch> batches) {
     const RowBatch& batch = only_batch(batches);
     if (start_.shared) start_.shared.read(trainable());
-    const double mean = network_.train(own_model().data, gradient_.span().data, gather(batch), next_dropout_key());
-    loss_ += mean * static_cast<double>(batch.examples.size());
+    const direct::Batch gathered = gather(batch);
+    const double mean = network_.train(own_model().data, gradient_.span().data, gathered, next_dropout_key());
+    loss_ += mean * static_cast<double>(gathered.counted);
 }
 
 void DirectStep::apply_gradients() {
@@ -83,9 +89,10 @@ void DirectStep::step_rows(std::span<const RowBatch> batches) {
     optimizer_.begin_step();
     // The first step goes from the global model to the local one: a pass over all parameters less than by a copy of it.
     const direct::Descent descent{local_.span().data, &optimizer_, is_global_ ? start_.global.data : nullptr};
-    const double mean = network_.descend(descent, gradient_.span().data, gather(batch), next_dropout_key());
+    const direct::Batch gathered = gather(batch);
+    const double mean = network_.descend(descent, gradient_.span().data, gathered, next_dropout_key());
     is_global_ = false;
-    loss_ += mean * static_cast<double>(batch.examples.size());
+    loss_ += mean * static_cast<double>(gathered.counted);
 }
 
 DirectEvaluation::DirectEvaluation(direct::Network& network, ExampleShape shape, const Normalization& normalization)
@@ -98,6 +105,7 @@ EvaluationResult DirectEvaluation::evaluate(const ExamplesView& from, std::span<
     result.absolute_sum = quality.absolute_sum;
     result.correct = quality.correct;
     result.among_five = quality.among_five;
+    result.ignored = quality.ignored;
     return result;
 }
 

@@ -42,7 +42,7 @@ void TaskRunner::evaluate_clients(const Task& task, bool personalized) {
             figures_.reserve(1);
             const RowClient row{client.client_id, dataset_.shard(client.client_id), &figures_[0]};
             ClientResult of_nobody;
-            enqueue_clients(step, one_epoch(plan_.training), task.objective, task.round, {&row, 1}, start, {&of_nobody, 1});
+            enqueue_clients(step, one_epoch(training_), task.objective, task.round, {&row, 1}, start, {&of_nobody, 1});
             evaluation.begin(step.parameters());
         }
         client.result = evaluate_held_out(evaluation, client.client_id);

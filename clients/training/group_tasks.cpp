@@ -52,7 +52,7 @@ void TaskRunner::train_replica(TaskCell& cell) {
     if (velocity_.span().size > 0)
         aggregation::copy(velocity_, arena_.global(task.velocity_index).first(velocity_.span().size));
     step_.expect(block_.members()[task.first].fault);
-    accept(task.first, clients::train_replica(step_, sum_over_ranks, plan_.training, task.round, {task.slot, task.num_ranks},
+    accept(task.first, clients::train_replica(step_, sum_over_ranks, training_, task.round, {task.slot, task.num_ranks},
                                               dataset_.map().num_train, arena_.global(task.global_index), slot, velocity_,
                                               task.objective.lr_factor));
     step_.update_written();
@@ -82,7 +82,7 @@ void TaskRunner::train_half(TaskCell& cell, Half half) {
     SupervisedStep step(local, self_, stopping_, own_process_);
     const aggregation::ParamSpan slot = arena_.slot(task.slot);
     if (!upper) step.expect(block_.members()[task.first].fault);
-    ClientResult result = train_client(step, plan_.training, task.objective, task.round, client_id, dataset_.shard(client_id),
+    ClientResult result = train_client(step, training_, task.objective, task.round, client_id, dataset_.shard(client_id),
                                        part(aggregation::ConstParamSpan(arena_.global(task.global_index))), part(slot));
     aggregation::synchronize(slot.space);
     if (upper) return channel.send_loss(result.train_loss);

@@ -1,7 +1,6 @@
 #include "clients/training/libtorch_step.h"
 
 #include "clients/training/libtorch_guard.h"
-#include "clients/training/losses.h"
 #include "clients/training/precision_scope.h"
 
 #include <ATen/Parallel.h>
@@ -23,8 +22,14 @@ void LossSum::reset() {
     if (on_device_.defined()) on_device_.zero_();
 }
 
-void LossSum::add(const at::Tensor& mean, std::size_t examples) {
-    if (on_device_.defined())
+void LossSum::add(const MeanLoss& loss, std::size_t examples) {
+    const at::Tensor& mean = loss.mean;
+    if (loss.counted.defined() && on_device_.defined())
+        on_device_.add_(mean.detach().mul(loss.counted));
+    else if (loss.counted.defined())
+        on_host_ +=
+            static_cast<double>(*mean.const_data_ptr<float>()) * static_cast<double>(*loss.counted.const_data_ptr<float>());
+    else if (on_device_.defined())
         on_device_.add_(mean.detach(), static_cast<double>(examples));
     else
         on_host_ += static_cast<double>(*mean.const_data_ptr<float>()) * static_cast<double>(examples);
@@ -72,8 +77,8 @@ std::size_t LibtorchStep::prepare(std::span<const RowBatch> batches) {
 void LibtorchStep::compute_prepared() {
     const Tf32Scope tf32(precision_);
     const auto size = batch_.examples.size();
-    const at::Tensor loss = loss_of_batch(batches_.gather(train_, batch_));
-    loss.backward(one_);
+    const MeanLoss loss = loss_of_batch(batches_.gather(train_, batch_));
+    loss.mean.backward(one_);
     model_.take_gradient();
     losses_.add(loss, size);
     if (!cursor_.defined()) return;
@@ -88,14 +93,14 @@ std::vector<at::Tensor> LibtorchStep::what_computing_changes() {
                           at::TensorOptions().dtype(at::kFloat).device(model_.device()))};
 }
 
-at::Tensor LibtorchStep::loss_of_batch(const BatchTensors::Batch& batch) const {
+MeanLoss LibtorchStep::loss_of_batch(const BatchTensors::Batch& batch) const {
     at::Tensor answers;
     {
         const AutocastScope autocast(precision_, model_.device());
         answers = model_.module().forward(batch.examples);
     }
     if (answers.scalar_type() != at::kFloat) answers = answers.to(at::kFloat);
-    return mean_loss(answers, batch.targets, train_.target.kind);
+    return mean_loss(answers, batch.targets, train_.target);
 }
 
 void LibtorchStep::apply_gradients() {
@@ -135,7 +140,7 @@ EvaluationResult LibtorchEvaluation::evaluate_untranslated(const ExamplesView& f
     const at::NoGradGuard no_grad;
     batches_.expect(from, {indices});
     const auto [examples, targets] = batches_.gather(from, {indices});
-    return evaluation_of(model_.module().forward(examples), targets, from.target.kind);
+    return evaluation_of(model_.module().forward(examples), targets, from.target);
 }
 
 void prepare_libtorch(int threads) {

@@ -4,6 +4,7 @@
 #include "aggregation/math/client_optimizer.h"
 #include "clients/models/flat_model.h"
 #include "clients/training/batch_tensors.h"
+#include "clients/training/losses.h"
 #include "clients/training/precision.h"
 #include "clients/training/recorded_step.h"
 
@@ -15,8 +16,8 @@ public:
     explicit LossSum(at::Device device);
     void reset();
 
-    /// mean: f32 scalar, the mean loss of a batch of so many examples.
-    void add(const at::Tensor& mean, std::size_t examples);
+    /// Of a batch of so many examples.
+    void add(const MeanLoss& loss, std::size_t examples);
 
     /// Waits for the device.
     double sum() const;
@@ -52,7 +53,7 @@ public:
 
 private:
     void begin_untranslated(const ClientStart& start);
-    at::Tensor loss_of_batch(const BatchTensors::Batch& batch) const;
+    MeanLoss loss_of_batch(const BatchTensors::Batch& batch) const;
 
     FlatModel& model_;
     ExamplesView train_;

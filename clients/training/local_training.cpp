@@ -14,9 +14,10 @@ namespace fedhive::clients {
 
 namespace {
 
-/// All steps of all clients; who has none left rests. Tells their number and what their batches took.
-void run_steps(TrainingStep& step, const LocalTraining& plan, ClientStart start, std::uint32_t round,
-               std::span<const RowClient> clients, std::span<ClientResult> results) {
+/// All steps of all clients; who has none left rests. Tells their number and what their batches took; returns the examples that each has seen, as
+/// far as their targets count.
+std::vector<double> run_steps(TrainingStep& step, const LocalTraining& plan, ClientStart start, std::uint32_t round,
+                              std::span<const RowClient> clients, std::span<ClientResult> results) {
     const std::int64_t start_ns = now_ns();
     const double gathered_s = step.gather_s();
     std::vector<LocalBatches> of_client;
@@ -31,9 +32,14 @@ void run_steps(TrainingStep& step, const LocalTraining& plan, ClientStart start,
     start.dropout_seed = of_client.front().dropout_seed();
     step.begin(start);
     std::vector<RowBatch> batches(clients.size());
+    std::vector<double> seen(clients.size());
+    for (std::size_t row = 0; plan.counted.all() && row < seen.size(); ++row)
+        seen[row] = static_cast<double>(plan.examples_of(clients[row].shard.size()));
     for (std::uint64_t turn = 0; turn < longest; ++turn) {
         for (std::size_t row = 0; row < batches.size(); ++row) batches[row] = of_client[row].next();
         step.step_rows(batches);
+        if (plan.counted.all()) continue;
+        for (std::size_t row = 0; row < batches.size(); ++row) seen[row] += plan.counted.examples_in(batches[row].examples);
     }
     const double gather_s = step.gather_s() - gathered_s;
     for (std::size_t row = 0; row < clients.size(); ++row) {
@@ -41,6 +47,7 @@ void run_steps(TrainingStep& step, const LocalTraining& plan, ClientStart start,
         results[row] = {
             .steps = steps, .gather_s = static_cast<double>(steps) / static_cast<double>(all) * gather_s, .start_ns = start_ns};
     }
+    return seen;
 }
 
 }  // namespace
@@ -59,10 +66,10 @@ void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const Object
     ClientStart start;
     start.global = global;
     start.objective = objective;
-    run_steps(step, plan, start, round, clients, results);
+    const std::vector<double> seen = run_steps(step, plan, start, round, clients, results);
     for (std::size_t row = 0; row < clients.size(); ++row) {
         step.loss_into(clients[row].figures->loss_sum, row);
-        clients[row].figures->examples = static_cast<double>(plan.examples_of(clients[row].shard.size()));
+        clients[row].figures->examples = seen[row];
     }
 }
 
@@ -77,11 +84,14 @@ void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objectiv
     start.dropout_seed = dropout.next_u64();
     step.begin(start);
     aggregation::set_zero(mean);
+    const double all = plan.counted.examples_in(shard);
     for (std::size_t first = 0; first < shard.size(); first += plan.batch_size) {
         const std::size_t size = std::min<std::size_t>(plan.batch_size, shard.size() - first);
         const RowBatch batch{shard.subspan(first, size), {start.dropout_seed, 0}, shard.subspan(first + size)};
+        const double counted = plan.counted.examples_in(batch.examples);
+        if (counted == 0.0) continue;
         step.compute_gradients({&batch, 1});
-        aggregation::add_scaled(mean, step.gradient(), static_cast<double>(size) / static_cast<double>(shard.size()));
+        aggregation::add_scaled(mean, step.gradient(), counted / all);
     }
 }
 
@@ -93,7 +103,7 @@ void tell_update(ClientResult& result, const aggregation::UpdateSummary& update)
 
 void finish(ClientResult& result, const ClientFigures& figures) {
     tell_update(result, aggregation::summary_of(figures.update));
-    result.train_loss = figures.loss_sum / figures.examples;
+    result.train_loss = mean_loss_of(figures.loss_sum, figures.examples);
 }
 
 void deal_out_time(std::span<ClientResult> results, double update_s) {
@@ -135,8 +145,8 @@ ClientResult train_hogwild(TrainingStep& step, const LocalTraining& plan, std::u
     start.objective.lr_factor = lr_factor;
     const RowClient client{client_id, shard};
     ClientResult result;
-    run_steps(step, plan, start, round, {&client, 1}, {&result, 1});
-    result.train_loss = step.loss_sum() / static_cast<double>(plan.examples_of(shard.size()));
+    const std::vector<double> seen = run_steps(step, plan, start, round, {&client, 1}, {&result, 1});
+    result.train_loss = mean_loss_of(step.loss_sum(), seen.front());
     result.finite = std::isfinite(result.train_loss) ? 1 : 0;
     deal_out_time({&result, 1});
     return result;

@@ -5,6 +5,7 @@
 #include "aggregation/math/element_ops.h"
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/param_span.h"
+#include "clients/data/ignored.h"
 #include "clients/protocol/task.h"
 #include "clients/training/training_step.h"
 
@@ -21,6 +22,7 @@ struct LocalTraining {
     std::uint64_t batch_size = 32;   // B
     double max_update_norm = 0.0;    // a larger update counts as a failure; 0: any finite one is accepted
     std::uint64_t local_steps = 0;   // of every client, however many examples it has, in place of E passes; 0: E passes
+    CountedTargets counted{};        // of the training examples, in the process that trains: it says so itself
 
     std::uint64_t steps_of_epoch(std::uint64_t num_examples) const { return (num_examples + batch_size - 1) / batch_size; }
 
@@ -48,8 +50,11 @@ struct LocalTraining {
 struct ClientFigures {
     aggregation::element::ChunkSummary update;
     double loss_sum = 0.0;
-    double examples = 0.0;  // seen, written by the host
+    double examples = 0.0;  // seen, as far as their targets count; written by the host
 };
+
+/// Of so many examples seen; 0 where no target of theirs counts.
+constexpr double mean_loss_of(double loss_sum, double examples) { return examples > 0.0 ? loss_sum / examples : 0.0; }
 
 /// One of the clients trained at once.
 struct RowClient {
@@ -74,7 +79,7 @@ void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const Object
                      std::span<const RowClient> clients, aggregation::ConstParamSpan global, std::span<ClientResult> results);
 
 /// mean = the gradient over all of a client's examples at the global model, with whatever the step makes of a gradient: one pass in batches, each
-/// weighed by its size; step.parameters() is the global model afterwards.
+/// weighed by its size, as far as its targets count; step.parameters() is the global model afterwards.
 ///
 /// Shapes   shard: at least one; global: [P], in the step's memory space; mean: [trainable].
 /// Order    the shard's; dropout by (seed, round, client_id), apart from that of the local steps.

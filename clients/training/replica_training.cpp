@@ -19,7 +19,7 @@ ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_rank
     start.dropout_seed = Stream(plan.seed, Purpose::Dropout, round, rank.index).next_u64();
     start.objective.lr_factor = lr_factor;
     start.optimizer_state = velocity;
-    std::uint64_t seen = 0;
+    double seen = 0.0;
     const double gather_s = step.gather_s();
 
     step.begin(start);
@@ -37,9 +37,9 @@ ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_rank
             step.apply_gradients();
             ++result.steps;
         }
-        seen += sample.size();
+        seen += plan.counted.examples_in(sample);
     }
-    result.train_loss = step.loss_sum() / static_cast<double>(seen);
+    result.train_loss = mean_loss_of(step.loss_sum(), seen);
     result.gather_s = step.gather_s() - gather_s;
 
     const std::int64_t trained_ns = now_ns();

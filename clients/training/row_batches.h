@@ -26,7 +26,7 @@ public:
     /// What gathering on the host has taken so far.
     double gather_s() const { return gathering_.seconds(); }
 
-    TargetKind target_kind() const { return from_.target.kind; }
+    TargetShape target() const { return from_.target; }
 
     at::Tensor examples;  // [rows, size, channels, height, width] f32
     at::Tensor targets;   // [rows, size], [rows, size, positions] i64, or [rows, size, width] f32

@@ -4,7 +4,6 @@
 #include "aggregation/base/random.h"
 #include "clients/training/libtorch_guard.h"
 
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/empty.h>
 
 namespace fedhive::clients {
@@ -75,6 +74,7 @@ SplitServerStep::SplitServerStep(FlatModel& model, const Cut& cut, const Example
     : model_(model),
       cut_(cut),
       labels_(train.labels),
+      target_(train.target),
       activation_shape_(model.module().shape_after(cut.num_layers)),
       half_(cut.server_part(model.parameters()), cut.server_part(model.gradient()), optimizer),
       channel_(channel),
@@ -99,9 +99,9 @@ void SplitServerStep::compute_gradients(std::span<const RowBatch> batches) {
         FEDHIVE_CHECK_EQ(channel_.receive_activations(), batch.size());
         const at::Tensor activations = view_of(channel_.activations(), sizes, model_).set_requires_grad(true);
         Classifier& model = model_.module();
-        const at::Tensor loss =
-            at::cross_entropy_loss(model.forward_layers(activations, cut_.num_layers, model.num_layers()), labels);
-        loss.backward();
+        const MeanLoss loss =
+            mean_loss(model.forward_layers(activations, cut_.num_layers, model.num_layers()), labels, target_);
+        loss.mean.backward();
         model_.take_gradient();
         model_.gradient();  // in one piece, part of which is the half's
         view_of(channel_.gradient(), sizes, model_).copy_(activations.grad());

@@ -84,6 +84,7 @@ private:
     FlatModel& model_;
     Cut cut_;
     std::span<const std::int32_t> labels_;
+    TargetShape target_;
     std::vector<std::int64_t> activation_shape_;  // of one example
     ModelHalf half_;
     SplitChannel& channel_;

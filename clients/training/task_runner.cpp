@@ -34,6 +34,7 @@ TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const ag
       arena_(arena),
       dataset_(dataset),
       plan_(plan),
+      training_(plan.training),
       trainer_(trainer),
       stopping_([this, asked = std::move(stopping)] { return withdrawn() || asked(); }),
       own_process_(own_process),
@@ -51,7 +52,9 @@ TaskRunner::TaskRunner(const ControlBlock& block, std::uint32_t worker, const ag
                       : nullptr),
       step_(local_step_, self_, stopping_, own_process),
       slot_sum_(arena.geometry().num_floats - plan.channels.floats_behind(), arena.space()),
-      figures_(arena.space()) {}
+      figures_(arena.space()) {
+    training_.counted = CountedTargets::of(dataset.train());
+}
 
 bool TaskRunner::run_one() {
     const std::optional<Claim> claim = board_.claim();
@@ -132,7 +135,7 @@ std::uint32_t TaskRunner::client_of(std::uint64_t member) const {
 void TaskRunner::accept(std::uint64_t member, const ClientResult& result) {
     block_.results()[member] = result;
     if (result.finite == 0) throw not_finite("the update", member);
-    const double most = plan_.training.max_update_norm;
+    const double most = training_.max_update_norm;
     if (most > 0.0 && result.update_norm > most)
         throw TaskFailed(FailureKind::NonFinite, fmt::format("the update's norm is {:.6g}, failures.max_update_norm is {:.6g}",
                                                              result.update_norm, most));
@@ -153,7 +156,7 @@ aggregation::UpdateSummary TaskRunner::summary_of(aggregation::ParamSpan slot) {
 RowBatch TaskRunner::batch_of(const Task& task, std::uint32_t client_id) {
     auto found = batches_.find(client_id);
     if (found == batches_.end() || found->second.round != task.round) {
-        const LocalBatches of_round(plan_.training, task.round, client_id, dataset_.shard(client_id));
+        const LocalBatches of_round(training_, task.round, client_id, dataset_.shard(client_id));
         found = batches_.insert_or_assign(client_id, RoundBatches{task.round, of_round}).first;
     }
     return found->second.batches.at(task.step);
@@ -181,7 +184,7 @@ void TaskRunner::compute_gradient(const Task& task) {
     aggregation::set_zero(slot);
     aggregation::copy(slot.first(gradient.size), gradient);
     ClientResult result{.steps = 1,
-                        .train_loss = step_.loss_sum() / static_cast<double>(batch.examples.size()),
+                        .train_loss = mean_loss_of(step_.loss_sum(), training_.counted.examples_in(batch.examples)),
                         .gather_s = step_.gather_s() - gather_s,
                         .start_ns = start_ns};
     tell_update(result, summary_of(slot));
@@ -200,7 +203,7 @@ void TaskRunner::train_in_place(const Task& task) {
         examples = all;
     }
     step_.expect(block_.members()[task.first].fault);
-    accept(task.first, train_hogwild(step_, plan_.training, task.round, client_id, examples, arena_.global(task.global_index),
+    accept(task.first, train_hogwild(step_, training_, task.round, client_id, examples, arena_.global(task.global_index),
                                      task.objective.lr_factor));
     aggregation::synchronize(arena_.space());
     step_.update_written();

@@ -118,6 +118,7 @@ private:
     const aggregation::Arena& arena_;
     const SharedDataset& dataset_;
     const WorkerPlan& plan_;
+    LocalTraining training_;  // the plan's, with what counts of this process's examples
     Trainer& trainer_;
     const TaskCell* at_work_ = nullptr;
     std::function<bool()> stopping_;

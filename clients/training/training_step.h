@@ -96,7 +96,7 @@ public:
     void compute_gradient(std::span<const std::uint32_t> examples) { compute_gradients(std::vector<RowBatch>{{examples}}); }
     void step(std::span<const std::uint32_t> examples) { step_rows(std::vector<RowBatch>{{examples}}); }
 
-    /// Sum over a row's batches since begin() of (mean loss) * (size). Waits for the device.
+    /// Sum over a row's batches since begin() of (mean loss) * (size), as far as targets count (CountedTargets). Waits for the device.
     virtual double loss_of(std::size_t row) = 0;
     double loss_sum() { return loss_of(0); }
 

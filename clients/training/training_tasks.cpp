@@ -35,7 +35,7 @@ std::uint64_t TaskRunner::members_at_once() const {
 
 void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count) {
     const Task task = cell.task;
-    const LocalTraining training = plan_.training.of_repeat(task.repeat);
+    const LocalTraining training = training_.of_repeat(task.repeat);
     WholeClients* const whole = trainer_.whole_clients();
     seat(task, first, count);
     const bool anybody = !rows_.clients.empty();
@@ -92,7 +92,7 @@ void TaskRunner::seat(const Task& task, std::uint64_t first, std::uint64_t count
     }
     if (!anybody) return;
     const bool share_a_step = trainer_.whole_clients() == nullptr;
-    for (const std::size_t seat : places_of_rows(plan_.training, clients)) {
+    for (const std::size_t seat : places_of_rows(training_, clients)) {
         const std::uint64_t place = first + seat;
         if (is_wanted(place))
             rows_.add(place, clients[seat], members[place].fault);

@@ -62,13 +62,14 @@ std::size_t VmapStep::prepare(std::span<const RowBatch> batches) {
 void VmapStep::compute_prepared() {
     const Tf32Scope tf32(precision_);
     batches_.gather();
-    const at::Tensor each = losses_of_rows(model_.forward(batches_.examples), batches_.targets, batches_.target_kind());
-    const at::Tensor losses = each.mul(batches_.weights).sum(1);
+    const MeanLoss of_rows =
+        mean_losses_of_rows(model_.forward(batches_.examples), batches_.targets, batches_.weights, batches_.target());
+    const at::Tensor& losses = of_rows.mean;
     if (padded_size_ == 0) gradients_.clear();
     std::vector<at::Tensor>& gradients = gradients_[rows_];
     gradients = torch::autograd::grad({losses.sum()}, model_.columns());
     for (at::Tensor& gradient : gradients) gradient = gradient.contiguous();
-    at::Tensor counted = losses.detach().mul(batches_.counts);
+    at::Tensor counted = losses.detach().mul(of_rows.counted.defined() ? of_rows.counted : batches_.counts);
     // 0 times an infinity is none of theirs.
     if (somebody_rests_) counted = counted.masked_fill(batches_.counts.eq(0.0), 0.0);
     loss_sums_.narrow(0, 0, losses.size(0)).add_(counted);

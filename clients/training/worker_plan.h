@@ -11,6 +11,7 @@
 #include "clients/protocol/collectives.h"
 #include "clients/protocol/fixed_text.h"
 #include "clients/training/engine_name.h"
+#include "clients/training/features.h"
 #include "clients/training/local_training.h"
 #include "clients/training/precision.h"
 #include "clients/uploads/upload.h"
@@ -60,6 +61,7 @@ struct WorkerPlan {
     double clip_norm = 0.0;  // of a local step's gradient; 0: as it is
     Precision precision = Precision::F32;
     Engine engine = Engine::Libtorch;
+    Features asked;                   // of the engine, which honours them all
     bool graph = false;               // CUDA: local steps are recorded once and run again
     FixedText<256> help_for_updates;  // said where an update is not finite: what usually helps in this experiment
 };

@@ -139,7 +139,8 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
                                      const RecordedClient& recorded, const Say& say) {
     const std::uint32_t id = recorded.client_id;
     const auto round = static_cast<std::uint32_t>(recorded.sent_round - 1);
-    const clients::LocalTraining training = run.worker_plan.training.of_repeat(recorded.repeat);
+    clients::LocalTraining training = run.worker_plan.training.of_repeat(recorded.repeat);
+    training.counted = clients::CountedTargets::of(run.dataset.train());
     aggregation::ParamBuffer room;
     const aggregation::ConstParamSpan global = run.local_part.empty()
                                                    ? aggregation::ConstParamSpan(run.server.model())

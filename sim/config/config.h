@@ -60,6 +60,7 @@ struct ModelConfig {
     std::filesystem::path file{};       // in place of both: a graph of torch.export; absolute once loaded
     std::string file_sha256{};          // of that file; empty: not known yet
     std::string graph = "auto";         // of a file: auto | keep
+    bool frozen_norms = false;          // of a file: its norms are in eval() on purpose
     std::filesystem::path init;         // safetensors file with the first global model; empty: drawn from the seed
     std::vector<std::string> frozen{};  // patterns of parameters that nobody trains
     std::vector<std::string> local{};   // patterns of parameters and buffers that stay with each client

@@ -115,6 +115,9 @@ void describe_model(Visitor& visitor, ModelConfig& model) {
                    .doc = "auto: where every operation of model.file is what a layer computes, the file is run as that list of layers, with its own names and "
                           "values, by every engine; by the graph alone, on any machine. keep: it is run operation by operation, by LibTorch. The two differ "
                           "in last bits and in dropout. docs/models.md."});
+    visitor.field({.name = "frozen_norms", .target = &model.frozen_norms, .when = alone, .default_note = "false",
+                   .doc = "The batch and instance norms of model.file were exported in eval() on purpose: they normalise by the file's running statistics, "
+                          "which stay. Their weights are trained where they take a gradient. docs/models.md."});
     visitor.field({.name = "init", .target = &model.init, .default_note = "drawn from the seed",
                    .doc = "A safetensors file with the first global model, names and shapes as in model.safetensors; relative to the config file. "
                           "`fedhive run --init FILE` sets it."});

@@ -11,62 +11,135 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
 namespace fedhive::sim {
 
 namespace {
 
-/// What stands in the direct engine's way, after "the direct engine "; empty: nothing.
-std::string obstacle(const RunConfig& run, aggregation::MemorySpace space, const clients::ModelSpec& model,
-                     const clients::Cut& cut) {
-    const TrainingConfig& training = run.training;
-    const bool on_gpu = space == aggregation::MemorySpace::Cuda;
-    if (cut.activation_floats > 0) return fmt::format("cuts no model in two, as mode '{}' does", run.mode.name);
-    if (training.clients_at_once > 1)
-        return fmt::format("trains one client at a time, and training.clients_at_once is {}", training.clients_at_once);
-    if (run.threads > 1) return fmt::format("has one thread a worker, and threads is {}", run.threads);
-    if (model.is_graph()) return "trains lists of layers, and model.file is a graph";
+using clients::Feature;
+
+/// A feature that the run asks for, and what is said of an engine without it, after its name.
+struct Asked {
+    Feature feature;
+    std::string lack;
+};
+using AllAsked = std::vector<Asked>;
+
+// Each of the next four names every field of what it looks at: one that is added has to be given a feature here, or none, before it compiles, and
+// no engine has that feature before its list says so (clients/training/features.cpp).
+
+void ask_for_steps(const RunConfig& run, bool on_gpu, AllAsked& asked) {
+    const auto& [cohort, participation, local_epochs, local_steps, batch_size, clients_per_slot, clients_at_once, engine,
+                 precision, graph, optimizer, clip_norm, lr_schedule] = run.training;
+    if (clients_at_once > 1)
+        asked.push_back({Feature::ClientsAtOnce,
+                         fmt::format("trains one client at a time, and training.clients_at_once is {}", clients_at_once)});
+    if (run.threads > 1)
+        asked.push_back({Feature::Threads, fmt::format("has one thread a worker, and threads is {}", run.threads)});
+    const std::string in_f32 = fmt::format("computes in f32, and training.precision is {}", precision);
+    if (precision == "bf16") asked.push_back({Feature::BFloat16, in_f32});
+    if (precision == "tf32" && on_gpu) asked.push_back({Feature::TensorFloat32, in_f32});
+    if (graph && on_gpu) asked.push_back({Feature::RecordedSteps, "records no step, and training.graph is true"});
+    if (!aggregation::optimizer_spec(optimizer.name).sgd_steps)
+        asked.push_back({Feature::Optimizer, fmt::format("steps by SGD, and training.optimizer is {}", optimizer.name)});
+    if (clip_norm) asked.push_back({Feature::ClippedGradient, "clips no gradient, and training.clip_norm is given"});
+}
+
+void ask_for_objective(const RunConfig& run, AllAsked& asked) {
+    const StrategyConfig& strategy = run.strategy;
+    const clients::Objective objective = make_strategy(strategy.name, strategy.weighting, strategy.parts).objective;
+    const auto& [proximal_mu, lr_factor] = objective;
+    if (proximal_mu != 0.0F)
+        asked.push_back(
+            {Feature::ProximalTerm, fmt::format("minimises the loss alone, and strategy '{}' more", strategy.name)});
+    asked.push_back({Feature::RateOfRound, "has one client rate for all rounds"});
+    if (strategy.client_state())
+        asked.push_back({Feature::Correction, fmt::format("corrects no gradient, as strategy '{}' does", strategy.name)});
+}
+
+void ask_for_targets(const RunConfig& run, const clients::TargetShape& target, AllAsked& asked) {
+    const auto& [kind, width, ignores] = target;
+    const std::array features{Feature::OneClass, Feature::ClassEach, Feature::Numbers};  // in the order of TargetKind
+    asked.push_back(
+        {features.at(static_cast<std::size_t>(kind)),
+         fmt::format("tells {}, and task '{}' {}",
+                     kind == clients::TargetKind::ClassEach ? "one class of an example, or numbers" : "other targets", run.task,
+                     text_of(kind))});
+    if (ignores)
+        asked.push_back({Feature::IgnoredTargets, fmt::format("counts every target, and the data have some that are {}, which "
+                                                              "do not count",
+                                                              clients::kIgnored)});
+}
+
+void ask_for_model(const clients::ModelSpec& model, AllAsked& asked) {
+    const auto& [name, input, num_classes, layers, exported, target, frozen, local, as_layers] = model;
+    if (model.is_graph())
+        asked.push_back({Feature::Graph, "trains lists of layers, and model.file is a graph"});
+    else
+        asked.push_back({Feature::Layers, "trains no lists of layers"});
     if (clients::num_frozen(model) > 0)
-        return fmt::format("trains all parameters, and {} some that stay",
-                           model.frozen.any() ? "model.frozen names" : "model.file has");
-    if (model.target.kind == clients::TargetKind::ClassEach)
-        return fmt::format("tells one class of an example, or numbers, and task '{}' {}", run.task, text_of(model.target.kind));
-    if (training.precision == "bf16" || (on_gpu && training.precision == "tf32"))
-        return fmt::format("computes in f32, and training.precision is {}", training.precision);
-    if (on_gpu && training.graph) return "records no step, and training.graph is true";
+        asked.push_back({Feature::FrozenParameters, fmt::format("trains all parameters, and {} some that stay",
+                                                                frozen.any() ? "model.frozen names" : "model.file has")});
+    if (local.any())
+        asked.push_back({Feature::OwnParts, "has one model for all clients, and model.local names parts of their own"});
+}
+
+AllAsked all_asked(const RunConfig& run, bool on_gpu, const clients::ModelSpec& model, const clients::Cut& cut) {
+    AllAsked asked;
+    if (cut.activation_floats > 0)
+        asked.push_back({Feature::Halves, fmt::format("cuts no model in two, as mode '{}' does", run.mode.name)});
+    ask_for_model(model, asked);
+    ask_for_targets(run, model.target, asked);
+    ask_for_steps(run, on_gpu, asked);
+    ask_for_objective(run, asked);
+    return asked;
+}
+
+clients::Features features_of(const AllAsked& asked) {
+    clients::Features features;
+    for (const Asked& one : asked) features.add(one.feature);
+    return features;
+}
+
+/// The first thing that it does not honour, as what is said of it; empty: none.
+std::string lack_of(clients::Engine engine, aggregation::MemorySpace space, const AllAsked& asked) {
+    const clients::Features honoured = honoured_by(way_of(engine, space, features_of(asked)));
+    const auto lacking = std::ranges::find_if(asked, [&](const Asked& one) { return !honoured.has(one.feature); });
+    return lacking == asked.end() ? "" : lacking->lack;
+}
+
+/// What stands in the direct engine's way, after "the direct engine "; empty: nothing.
+std::string obstacle(aggregation::MemorySpace space, const clients::ModelSpec& model, const AllAsked& asked) {
+    if (const std::string lack = lack_of(clients::Engine::Direct, space, asked); !lack.empty()) return lack;
     if (const std::string layer = clients::direct::misfit(model); !layer.empty()) return "has no " + layer;
-    return on_gpu ? clients::direct::device::too_large(model, clients::shared_bytes_of_device()) : "";
+    return space == aggregation::MemorySpace::Cuda
+               ? clients::direct::device::too_large(model, clients::shared_bytes_of_device())
+               : "";
 }
 
 }  // namespace
 
 std::string name_of(clients::Engine engine) { return clients::kEngineNames.at(static_cast<std::size_t>(engine)); }
 
-bool trains_in_blocks(const RunConfig& run, aggregation::MemorySpace space, clients::Engine engine) {
-    return engine == clients::Engine::Direct && space == aggregation::MemorySpace::Cuda &&
-           aggregation::optimizer_spec(run.training.optimizer.name).sgd_steps && !run.training.clip_norm &&
-           !run.strategy.client_state() && !run.model.has_local_part();
-}
-
 std::string direct_kernels(aggregation::MemorySpace space) {
     return space == aggregation::MemorySpace::Cuda ? "cuda" : std::string(clients::direct::kernels().name);
 }
 
-clients::Engine choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace space, const clients::ModelSpec& model,
-                              const clients::Cut& cut) {
+EngineChoice choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace space, const clients::ModelSpec& model,
+                           const clients::Cut& cut) {
     const std::string& wanted = loaded.run.training.engine;
-    // Whether there is what an engine needs is found out here, not by a worker.
-    const auto libtorch = [] {
-        clients::libtorch_engine();
-        return clients::Engine::Libtorch;
-    };
-    if (wanted == "libtorch") return libtorch();
-    const std::string in_the_way = obstacle(loaded.run, space, model, cut);
     const bool on_gpu = space == aggregation::MemorySpace::Cuda;
-    if (in_the_way.empty()) {
+    const AllAsked asked = all_asked(loaded.run, on_gpu, model, cut);
+    const std::string in_the_way = wanted == "libtorch" ? "" : obstacle(space, model, asked);
+    if (in_the_way.empty() && wanted != "libtorch") {
         if (!on_gpu) clients::direct::kernels();  // the environment may name others than there are
-        return clients::Engine::Direct;
+        return {clients::Engine::Direct, "", features_of(asked)};
     }
-    if (on_gpu && clients::libtorch_cuda_devices() == 0)
+    if (wanted != "libtorch" && on_gpu && clients::libtorch_cuda_devices() == 0)
         throw loaded.source->error(
             "device", fmt::format("the direct engine {}, and {}: use device: cpu, or run scripts/setup --cuda and build again",
                                   in_the_way,
@@ -75,7 +148,14 @@ clients::Engine choose_engine(const LoadedConfig& loaded, aggregation::MemorySpa
     if (wanted == "direct")
         throw loaded.source->error("training.engine",
                                    fmt::format("the direct engine {}; allowed here: auto, libtorch", in_the_way));
-    return libtorch();
+    if (const std::string lack = lack_of(clients::Engine::Libtorch, space, asked); !lack.empty())
+        throw loaded.source->error("training.engine",
+                                   fmt::format("LibTorch's training {}{}", lack,
+                                               in_the_way.empty() ? "; auto looks for another engine"
+                                                                  : fmt::format(", and the direct engine {}", in_the_way)));
+    clients::libtorch_engine();  // whether it is there is found out here, not by a worker
+    return {clients::Engine::Libtorch, wanted == "libtorch" ? "training.engine says so" : "the direct engine " + in_the_way,
+            features_of(asked)};
 }
 
 }  // namespace fedhive::sim

@@ -1,6 +1,9 @@
 #include "sim/plan/evaluated_clients.h"
 
 #include "aggregation/base/random.h"
+#include "clients/data/ignored.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -10,13 +13,25 @@ std::vector<std::uint32_t> evaluated_clients(const LoadedConfig& loaded, const c
     const ClientsEvaluationConfig& config = loaded.run.evaluation.clients;
     std::vector<std::uint32_t> clients;
     if (!config.every) return clients;
-    for (std::uint32_t client = 0; client < dataset.map().num_clients; ++client)
-        if (!dataset.held_out(client).empty()) clients.push_back(client);
+    const auto counted = clients::CountedTargets::of(dataset.train());
+    std::uint32_t with_none_counted = 0;
+    for (std::uint32_t client = 0; client < dataset.map().num_clients; ++client) {
+        if (dataset.held_out(client).empty()) continue;
+        if (counted.examples_in(dataset.held_out(client)) > 0.0)
+            clients.push_back(client);
+        else
+            ++with_none_counted;
+    }
     if (clients.empty())
         throw loaded.source->error(
             "evaluation.clients.every",
-            "no client holds an example out: all of them have a single one, which data.partition.holdout "
-            "leaves to training; use fewer clients or more data");
+            with_none_counted > 0
+                ? fmt::format(
+                      "no client holds out a target that counts: of {} clients all of them are {}; use fewer clients or "
+                      "a larger data.partition.holdout",
+                      with_none_counted, clients::kIgnored)
+                : "no client holds an example out: all of them have a single one, which data.partition.holdout "
+                  "leaves to training; use fewer clients or more data");
     if (!config.sample || static_cast<std::size_t>(*config.sample) >= clients.size()) return clients;
     Stream stream(loaded.run.all_seeds().sampling, Purpose::EvaluatedClients);
     shuffle(std::span(clients), stream);

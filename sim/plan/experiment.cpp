@@ -5,7 +5,6 @@
 #include "clients/protocol/watcher.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/nvml.h"
-#include "sim/plan/engine_choice.h"
 #include "sim/plan/evaluated_clients.h"
 #include "sim/plan/experiment_model.h"
 #include "sim/plan/memory_plan.h"
@@ -81,12 +80,13 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, Exper
       channels(channels_of(config, layout, local_part)),
       travels(what_travels(channels, layout)),
       cut(make_cut(loaded, model, layout)),
-      engine(choose_engine(loaded, space, model, cut)),
+      engine_choice(choose_engine(loaded, space, model, cut)),
+      engine(engine_choice.engine),
       devices(config.devices, dataset.map().num_clients, config.all_seeds().sampling),
       recorded_arrivals(config.arrivals.empty() ? std::vector<std::vector<std::uint32_t>>{} : read_arrivals(config.arrivals)),
       mode(make_mode(config)),
       slots(plan_slots(config, space, travels.num_floats(), workers_of_all_ranks(loaded, purpose.num_ranks),
-                       trains_in_blocks(config, space, engine))),
+                       engine_choice.in_blocks(space))),
       evaluated_clients(sim::evaluated_clients(loaded, dataset)),
       arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut, frozen.num_floats(), channels)),
       strategy(make_mode_strategy(config, *arena, layout, channels, dataset.map().num_clients)),
@@ -161,7 +161,7 @@ void Experiment::fit_device(const LoadedConfig& loaded, bool trains) {
     if (num_workers == 0) return;
     rehearsed_step_s = one.step_s;
     const std::uint64_t largest = slots.largest(config.cohort_size());
-    const std::uint64_t rows = trains_in_blocks(config, space, engine) ? device_bytes_of_rows(layout.num_floats(), largest) : 0;
+    const std::uint64_t rows = engine_choice.in_blocks(space) ? device_bytes_of_rows(layout.num_floats(), largest) : 0;
     const std::uint64_t each = one.bytes + device_bytes_beyond_rehearsal(config, channels, layout.num_floats(), largest) + rows;
     const auto fit = [&](std::uint32_t wanted) {
         return workers_that_fit(loaded, wanted, each, device_bytes_for_workers(free - std::min(free, device_bytes_of_ranks())),
@@ -227,6 +227,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
                      : config.training.precision == "tf32" ? clients::Precision::TF32
                                                            : clients::Precision::F32;
     plan.engine = engine;
+    plan.asked = engine_choice.asked;
     plan.graph = config.training.graph && space == MemorySpace::Cuda;
     plan.help_for_updates.set(help_for_updates(config));
     return plan;

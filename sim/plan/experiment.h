@@ -13,6 +13,7 @@
 #include "sim/config/config.h"
 #include "sim/devices/devices.h"
 #include "sim/fleet/fleet.h"
+#include "sim/plan/engine_choice.h"
 #include "sim/plan/experiment_data.h"
 #include "sim/plan/resources.h"
 #include "sim/plan/worker_choice.h"
@@ -74,7 +75,8 @@ struct Experiment {
     aggregation::Channels channels;  // what travels beside the model, and what clients keep
     aggregation::Layout travels;     // of a region of the arena: the model, and the channels that travel behind it
     clients::Cut cut;                // mode split
-    clients::Engine engine;
+    EngineChoice engine_choice;
+    clients::Engine engine;  // that of the choice
     Devices devices;
     std::vector<std::vector<std::uint32_t>> recorded_arrivals;  // per round; empty without config.arrivals
     Mode mode;

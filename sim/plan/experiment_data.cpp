@@ -4,6 +4,7 @@
 #include "clients/data/batches.h"
 #include "clients/data/data_format.h"
 #include "clients/data/hold_out.h"
+#include "clients/data/ignored.h"
 #include "clients/protocol/watcher.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/training/worker_plan.h"
@@ -37,7 +38,9 @@ clients::Dataset read_dataset(const RunConfig& run) {
     const clients::DataFormat& format = clients::data_format(run.data.format);
     const Values values = completed(run.data.values, format.keys);
     if (format.needs != nullptr) require_memory(format.needs(values));
-    return format.read(values, run.all_seeds().data, clients::learning_task(run.task).targets.front());
+    clients::Dataset dataset = format.read(values, run.all_seeds().data, clients::learning_task(run.task).targets.front());
+    clients::mark_ignored(dataset);
+    return dataset;
 }
 
 /// That what the data turned out to tell of an example goes with the task and with how examples are dealt.
@@ -45,15 +48,18 @@ void check_target(const LoadedConfig& loaded, const clients::Dataset& dataset) {
     const RunConfig& run = loaded.run;
     const clients::TargetKind kind = dataset.train.target.kind;
     check_data_of_task(loaded, {dataset.train.shape, dataset.num_classes, dataset.train.target});
-    if (kind == clients::TargetKind::Class || !clients::partition_scheme(run.data.partition.scheme).by_label) return;
+    const std::uint64_t without = kind == clients::TargetKind::Class ? clients::num_ignored(dataset.train.labels) : 0;
+    if (!clients::partition_scheme(run.data.partition.scheme).by_label || (kind == clients::TargetKind::Class && without == 0))
+        return;
     std::vector<std::string> others;
     for (const clients::PartitionScheme& scheme : clients::partition_catalog())
         if (!scheme.by_label) others.push_back(scheme.name);
-    throw loaded.source->error(
-        "data.partition.scheme",
-        fmt::format("scheme '{}' deals examples by their class, and those of task '{}' have {} for targets "
-                    "here; allowed: {}",
-                    run.data.partition.scheme, run.task, text_of(kind), fmt::join(others, ", ")));
+    const std::string why = without > 0 ? fmt::format("{} of {} training examples have none: their target is {}", without,
+                                                      dataset.train.size(), clients::kIgnored)
+                                        : fmt::format("those of task '{}' have {} for targets here", run.task, text_of(kind));
+    throw loaded.source->error("data.partition.scheme",
+                               fmt::format("scheme '{}' deals examples by their class, and {}; allowed: {}",
+                                           run.data.partition.scheme, why, fmt::join(others, ", ")));
 }
 
 clients::Partition deal(const RunConfig& run, const clients::Dataset& dataset) {

@@ -146,6 +146,7 @@ clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataSha
     spec.num_classes = data.num_classes;
     spec.target = data.target;
     spec.exported = file.handle();
+    spec.exported.frozen_norms = loaded.run.model.frozen_norms;
     const auto of_file = [&](const auto& work) {
         try {
             return work();

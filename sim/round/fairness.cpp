@@ -39,17 +39,18 @@ Fairness fairness_of(std::span<const ClientQuality> clients, bool higher_is_bett
     fairness.clients = clients.size();
     const auto count = static_cast<double>(clients.size());
     std::vector<double> values;
+    double counted = 0.0;
     for (const ClientQuality& client : clients) {
-        const auto examples = static_cast<double>(client.examples);
         values.push_back(client.quality);
         fairness.examples += client.examples;
-        fairness.mean_by_examples += examples * client.quality;
-        fairness.loss_by_examples += examples * client.loss;
+        counted += client.counted;
+        fairness.mean_by_examples += client.counted * client.quality;
+        fairness.loss_by_examples += client.counted * client.loss;
         fairness.loss_mean += client.loss;
     }
     fairness.loss_mean /= count;
-    fairness.mean_by_examples /= static_cast<double>(fairness.examples);
-    fairness.loss_by_examples /= static_cast<double>(fairness.examples);
+    fairness.mean_by_examples /= counted;
+    fairness.loss_by_examples /= counted;
     std::sort(values.begin(), values.end());
     fairness.mean = mean_of(values);
     double squares = 0.0;

@@ -14,6 +14,7 @@ struct ClientQuality {
     std::uint64_t examples = 0;  // at least one
     double loss = 0.0;           // mean per example
     double quality = 0.0;        // by the task's main metric: an accuracy as a fraction
+    double counted = 0.0;        // examples, less what their ignored targets come to; above 0
 };
 
 /// Of the clients that are evaluated, ascending: the global model, and, where that is asked for, each client's own.
@@ -35,8 +36,8 @@ struct Fairness {
     std::array<double, kFairnessPercentiles.size()> percentiles{};  // between two clients in proportion
     double worst_10 = 0.0;                                          // mean of the ceil(clients / 10) with the worst values
     double best_10 = 0.0;                                           // and of as many with the best
-    double gini = 0.0;  // mean difference of two clients over twice the mean: 0 all alike; 0 where the mean is 0
-    double mean_by_examples = 0.0;
+    double gini = 0.0;              // mean difference of two clients over twice the mean: 0 all alike; 0 where the mean is 0
+    double mean_by_examples = 0.0;  // by counted ones, as the next but one
     double loss_mean = 0.0;
     double loss_by_examples = 0.0;
     std::array<double, kFairnessDeciles.size()> deciles{};  // as the percentiles

@@ -4,6 +4,12 @@ namespace fedhive::sim {
 
 namespace {
 
+/// An example of whose targets a half counts is half a one: sums over examples, of means over all of an example's targets, come to means over
+/// the counted targets.
+double counted_examples(const clients::EvaluationResult& sums, std::uint64_t examples, const clients::DatasetMap& data) {
+    return static_cast<double>(examples) - static_cast<double>(sums.ignored) / static_cast<double>(data.target.width);
+}
+
 std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<clients::EvaluationResult>& results) {
     const clients::LearningTask& task = clients::learning_task(run.config.task);
     std::vector<ClientQuality> clients;
@@ -11,7 +17,8 @@ std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<cl
         const std::uint32_t client = run.evaluated_clients[i];
         const std::size_t examples = run.dataset.held_out(client).size();
         const Metrics metrics = metrics_of(results[i], task, examples, run.dataset.map());
-        clients.push_back({client, examples, metrics.test_loss, metrics.main()});
+        const double counted = counted_examples(results[i], examples, run.dataset.map());
+        clients.push_back({client, examples, metrics.test_loss, metrics.main(), counted});
     }
     return clients;
 }
@@ -20,7 +27,7 @@ std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<cl
 
 Metrics metrics_of(const clients::EvaluationResult& sums, const clients::LearningTask& task, std::uint64_t examples,
                    const clients::DatasetMap& data) {
-    const auto count = static_cast<double>(examples);
+    const double count = counted_examples(sums, examples, data);
     Metrics metrics{.test_loss = sums.loss_sum / count};
     for (const clients::Metric& metric : task.metrics)
         if (metric.over_classes == 0 || data.num_classes > metric.over_classes)

@@ -1,5 +1,6 @@
 #include "sim/run/run_plan.h"
 
+#include "clients/data/ignored.h"
 #include "clients/direct/kernels.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/engine_choice.h"
@@ -86,6 +87,15 @@ std::string describe_type(const clients::DatasetMap& data) {
     return data.rounded ? " of f32, rounded from f64" : " of f32";
 }
 
+/// " (31.2 % of the training targets are -100: not counted)"
+std::string describe_ignored(const clients::SharedDataset& dataset) {
+    if (!dataset.map().target.ignores) return "";
+    const std::span<const std::int32_t> labels = dataset.train().labels;
+    return fmt::format(" ({:.1f} % of the training targets are {}: not counted)",
+                       100.0 * static_cast<double>(clients::num_ignored(labels)) / static_cast<double>(labels.size()),
+                       clients::kIgnored);
+}
+
 /// "10 classes", "65 classes at each position", "1 number each".
 std::string describe_targets(const clients::DatasetMap& data) {
     if (data.target.kind == clients::TargetKind::Numbers)
@@ -100,7 +110,7 @@ std::string describe_input(const clients::ExampleShape& shape) {
     return fmt::format("{}x{}x{}", shape.channels, shape.height, shape.width);
 }
 
-/// How local steps are computed, where that is not the default.
+/// Who computes local steps and why, and how, where that is not the default.
 std::string describe_steps(const Experiment& run) {
     const TrainingConfig& training = run.config.training;
     std::string text;
@@ -108,6 +118,8 @@ std::string describe_steps(const Experiment& run) {
     if (run.engine == clients::Engine::Direct) {
         const std::string kernels = direct_kernels(run.space);
         text += fmt::format("steps       by the direct engine, {} kernels{}\n", kernels, clients::direct::remark_on(kernels));
+    } else {
+        text += fmt::format("steps       by LibTorch: {}\n", run.engine_choice.why);
     }
     if (training.precision == "tf32" && on_host) text += "steps       tf32 is f32 on the CPU\n";
     if (training.precision != "f32" && !(training.precision == "tf32" && on_host))
@@ -187,8 +199,9 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     text += describe_steps(run);
     text += fmt::format("model       {}{} · {} parameters{} · input {}\n", run.model.name.get(), describe_form(run),
                         run.layout.num_parameters(), describe_parts(run), describe_input(data.shape));
-    text += fmt::format("data        {} · {} training and {} test examples{} · {}{}\n", config.data.format, data.num_train,
-                        data.num_test, describe_type(data), describe_targets(data), describe_left_out(data));
+    text += fmt::format("data        {} · {} training and {} test examples{} · {}{}{}\n", config.data.format, data.num_train,
+                        data.num_test, describe_type(data), describe_targets(data), describe_ignored(run.dataset),
+                        describe_left_out(data));
     const std::string held_out = data.num_held_out == 0 ? "" : fmt::format(" · {} more held out", data.num_held_out);
     text += fmt::format("clients     {} by {} · {}{} · {} per round\n", data.num_clients, config.data.partition.scheme,
                         shard_sizes(run.dataset), held_out, run.mode.in_flight);

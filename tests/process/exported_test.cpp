@@ -149,6 +149,21 @@ TEST_SUITE("ExportedRun") {
         check_says(refusal_of(exported("cnn") + Options{"model.name=lr"}), {"'name' and 'file' are both given"});
     }
 
+    TEST_CASE("NormsInEvaluationModeAreTrainedWithWhereAKeySaysSo") {
+        check_says(refusal_of(exported("eval_norms")), {"model.file: ", "was exported in evaluation mode",
+                                                        "model.frozen_norms: true says of norms that this is meant"});
+        check_says(refusal_of(exported("bn_cnn") + Options{"model.frozen_norms=true"}),
+                   {"has no norm that was exported in evaluation mode, and model.frozen_norms is true"});
+        const Options frozen = exported("eval_norms") + Options{"model.frozen_norms=true"};
+        FedhiveRun run(small_config(), set(frozen));
+        REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+        CHECK(run.output().find("as a graph: aten.batch_norm.default ('batch_norm') trains as if it evaluated") !=
+              std::string::npos);
+        CHECK(sha_with(frozen + Options{"workers=0"}) == run.manifest()["model_sha256"]);
+        // No running statistics move, so that modes go which average none.
+        CHECK(sha_with(frozen + Options{"mode={name: gradient_averaging}", "workers=4", "rounds=1"}).size() == 64);
+    }
+
     TEST_CASE("FileThatDoesNotFitTheDataIsNamedWithWhatMendsIt") {
         const std::string file = golden_file("cnn.pt2").string();
         check_says(

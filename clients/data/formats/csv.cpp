@@ -153,8 +153,9 @@ float number_of(const CsvTable& table, std::size_t column) {
 
 std::int32_t label_in(const CsvTable& table, std::size_t column) {
     const auto label = number_in<double>(table.cell(column));  // pandas writes 1.0 where a label was missing once
-    if (!label || !(*label >= 0.0) || *label >= kWide || *label != std::floor(*label))
-        table.fail(column, fmt::format("a class, a whole number from 0, below {:.0f}", kWide));
+    if (!label || *label != std::floor(*label) || *label >= kWide || (*label != kIgnored && *label < 0.0))
+        table.fail(column,
+                   fmt::format("a class, a whole number from 0, below {:.0f}, or {}, which does not count", kWide, kIgnored));
     return static_cast<std::int32_t>(*label);
 }
 
@@ -219,7 +220,8 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
 
 std::int64_t classes_in(const Examples& part) {
     if (part.labels.empty()) return 0;
-    return 1 + std::int64_t{*std::max_element(part.labels.begin(), part.labels.end())};
+    return 1 + std::int64_t{
+                   std::max(-1, *std::max_element(part.labels.begin(), part.labels.end()))};  // of kIgnored there is no class
 }
 
 void check_classes(const std::filesystem::path& file, const std::string& target, const Examples& part, std::int64_t classes) {

@@ -18,7 +18,7 @@ struct NpzFiles {
 /// x: [n, features], [n, height, width] or [n, channels, height, width], u8, f32, or f64, which is rounded to f32; y: [n], integers; client,
 /// where there is such an array: [n], integers that name whose each training example is. Class count: 1 + largest training label, unless
 /// `num_classes` > 0. Where targets are numbers y is [n] or [n, width], f32, or f64, which is rounded; where they are classes at each position
-/// y may be [n, positions]. Tokens: x [n, positions], integers from 0; bytes stay bytes, others become i32.
+/// y may be [n, positions]. A class may be kIgnored (target.h). Tokens: x [n, positions], integers from 0; bytes stay bytes, others become i32.
 ///
 /// Throws   ConfigError naming the file and the array, what is wanted, and a line of Python that mends it: no archive, damaged, encrypted;
 ///          no x or y; Fortran order, big-endian, another type; another number of dimensions; counts that differ; numbers that are not

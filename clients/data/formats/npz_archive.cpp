@@ -60,7 +60,9 @@ void check_header(const NpzArray& array) {
         array.fail("has the dtype [...]; wanted: plain numbers",
                    R"(numpy.stack([ARRAY[name] for name in ARRAY.dtype.names], axis=-1).astype("float32"))");
     if (header.kind() == 'O')
-        array.fail("has Python objects; wanted: numbers", R"(numpy.stack(list(ARRAY)).astype("float32"))");
+        array.fail("has Python objects; wanted: numbers", array.name() == "client"  // words, as pandas has them
+                                                              ? "numpy.unique(ARRAY, return_inverse=True)[1]"
+                                                              : R"(numpy.stack(list(ARRAY)).astype("float32"))");
     if (header.kind() == 'U' || header.kind() == 'S')
         array.fail(fmt::format("has texts ({}); wanted: numbers", header.dtype), "numpy.unique(ARRAY, return_inverse=True)[1]");
     if (!has_plain_numbers(header))

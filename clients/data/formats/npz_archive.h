@@ -19,6 +19,7 @@ namespace fedhive::clients {
 class NpzArray {
 public:
     const NpyHeader& header() const { return header_; }
+    const std::string& name() const { return name_; }
 
     /// The next bytes, as many as asked for; Throws ConfigError where there are fewer, or these are damaged.
     void read(std::span<char> to);

@@ -28,16 +28,29 @@ std::uint64_t width_of(const NpzArray& y, std::uint64_t count, const char* wante
     return width;
 }
 
+/// Python that makes classes of y, which holds `label`. Renumbering would make other tokens of tokens, and a class of what does not count.
+template <typename Integer>
+std::string mend_of(Integer label, bool at_positions) {
+    const bool negative = std::cmp_less(label, 0);
+    const std::string counted =
+        negative ? fmt::format(", where {0} marks what does not count: y[y == {0}] = {1}", label, kIgnored) : "";
+    if (at_positions) return negative ? counted : ": number the tokens of x and y from 0 by one table, which both share";
+    return fmt::format(
+        "{}{}, before training and test examples are parted: k = y != {}; y[k] = numpy.unique(y[k], "
+        "return_inverse=True)[1]",
+        counted, counted.empty() ? "" : "; or else", kIgnored);
+}
+
 std::vector<std::int32_t> read_labels(NpzArray& y, std::uint64_t count, const std::string& file) {
     std::vector<std::int32_t> labels;
     labels.reserve(count);
     for_each_integer(y, count, [&](auto label, std::uint64_t at) {
-        if (std::cmp_less(label, 0) || std::cmp_greater_equal(label, kMostClasses))
+        const bool is_class = std::cmp_greater_equal(label, 0) && std::cmp_less(label, kMostClasses);
+        if (!is_class && !std::cmp_equal(label, kIgnored))
             throw ConfigError(
-                fmt::format("{}: y: {} is {}; wanted: classes from 0, below {}; mend it, before training "
-                            "and test examples are parted: y = numpy.unique(y, return_inverse=True)[1]{}",
-                            file, place_of("y", y.header(), at), label, kMostClasses,
-                            y.header().shape.size() == 2 ? ".reshape(y.shape)" : ""));
+                fmt::format("{}: y: {} is {}; wanted: classes from 0, below {}, or {}, which does not count; mend it{}", file,
+                            place_of("y", y.header(), at), label, kMostClasses, kIgnored,
+                            mend_of(+label, y.header().shape.size() == 2 && y.header().shape[1] > 1)));
         labels.push_back(static_cast<std::int32_t>(label));
     });
     return labels;

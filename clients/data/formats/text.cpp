@@ -202,11 +202,11 @@ Dataset read_text(const TextFile& text) {
     const std::array<std::uint64_t, 2> windows = windows_in(texts, text);
     check_windows(windows, text);
     for (const Owner& owner : texts) check_known(owner, text, alphabet);
+    dataset.train.target = dataset.test.target = target_of(text);
     for (std::size_t i = 0; i < windows.size(); ++i) {
         Examples& part = i == 0 ? dataset.train : dataset.test;
         part.shape = {static_cast<std::int64_t>(text.sequence), 1, 1, alphabet.size()};
         part.values.reserve(windows[i] * text.sequence);
-        part.target = target_of(text);
         part.labels.reserve(windows[i] * part.target.width);
     }
     for (std::size_t owner = 0; owner < texts.size(); ++owner) {

@@ -271,6 +271,9 @@ TEST_SUITE("Npz") {
         expect_refused("client", npy("<i4", "(5,)", std::string(20, '\0')), "has 5 values, but x has 6 examples");
         expect_refused("client", npy("<U1", "(6,)", std::string(24, '\0')),
                        "client = numpy.unique(client, return_inverse=True)[1]");
+        expect_refused(
+            "client", npy("|O", "(6,)", std::string(48, '\0')),
+            "client: has Python objects; wanted: numbers; mend it: client = numpy.unique(client, return_inverse=True)[1]");
     }
 
     TEST_CASE("ArchivesThatAreDamagedEncryptedOrNoneAreRefused") {

@@ -5,6 +5,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
+#include "tests/clients/direct/kernel_sets.h"
 #include "tests/clients/direct/networks.h"
 
 #include <doctest/doctest.h>
@@ -86,6 +87,34 @@ TEST_SUITE("DirectNetwork") {
                 const double step = 3e-4, slope = (loss_at(step) - loss_at(-step)) / (2.0 * step);
                 one.parameters = before;
                 CHECK(slope == doctest::Approx(along / std::sqrt(length)).epsilon(0.02).scale(0.05));
+            }
+        }
+    }
+
+    TEST_CASE("IgnoredLabelsGiveTheSameBitsFromEveryKernelAndNothingAlone") {
+        for (const ModelSpec& spec : networks()) {
+            if (spec.target.kind == TargetKind::Numbers) continue;
+            const auto trained = [&](const direct::Kernels& kernels, const std::vector<std::size_t>& ignored,
+                                     Floats& gradient) {
+                Case one(spec, kernels);
+                for (const std::size_t i : ignored) one.labels[i] = kIgnored;
+                direct::Batch batch = one.batch();
+                batch.ignores = true;
+                batch.counted -= ignored.size();
+                const double loss = one.network.train(one.parameters.data(), one.gradient.data(), batch, Case::kKey);
+                gradient = one.gradient;
+                return loss;
+            };
+            Floats wanted, found;
+            const double loss = trained(*fedhive::testing::all_kernels().front(), {0, 3, 4}, wanted);
+            CHECK(loss > 0.0);
+            for (const direct::Kernels* kernels : fedhive::testing::all_kernels()) {
+                CAPTURE(kernels->name);
+                CHECK(trained(*kernels, {0, 3, 4}, found) == loss);
+                CHECK(fedhive::testing::same_bits(found, wanted));
+                CHECK(trained(*kernels, {0, 1, 2, 3, 4, 5, 6}, found) == 0.0);
+                for (const auto& entry : model_layout(spec).entries())
+                    for (std::size_t i = 0; i < entry.size; ++i) REQUIRE(found[entry.offset + i] == 0.0F);
             }
         }
     }

@@ -41,6 +41,28 @@ Json as_int(std::int64_t value) { return {{"as_int", value}}; }
 }  // namespace
 
 TEST_SUITE("ExportedProgram") {
+    TEST_CASE("ExpandedBuffersHaveTheValuesThatTheyRepeat") {
+        const std::string bytes = ExportedFile("cells").bytes();
+        const Program program = read(bytes);
+        const auto start = std::ranges::find(program.tensors, "start", &StoredTensor::name);
+        REQUIRE(start != program.tensors.end());
+        CHECK(start->repeats_itself());
+        CHECK(start->strides == std::vector<std::int64_t>{0, 1});
+        const std::string values = program.values_of(*start);
+        REQUIRE(values.size() == 3 * 6 * sizeof(float));
+        for (std::size_t row = 0; row < 3; ++row) CHECK(values.substr(row * 24, 24) == values.substr(0, 24));
+        const auto expanded = [](const char* name, int times, const char* text) {
+            check_refused("cells", text, [&](ExportedFile& file) {
+                auto& about = file.weights["config"][name]["tensor_meta"];
+                about["sizes"][0]["as_int"] = times;
+                about["strides"][0]["as_int"] = 0;
+            });
+        };
+        expanded("start", 10'000'000,
+                 "has 'start' as an expanded tensor of more than 16777216 values; mend it: expand it in forward");
+        expanded("head.weight", 4, "has the parameter 'head.weight' as an expanded tensor, whose values are the same memory");
+    }
+
     TEST_CASE("GoodFileHasTheModulesTensorsInTheirRoles") {
         const ExportedFile file("kept");
         const Program program = read(file.bytes());
@@ -260,6 +282,15 @@ TEST_SUITE("ExportedProgram") {
                 for (Json& input : node["inputs"])
                     if (input["name"] == "train" || input["name"] == "training") input["arg"] = {{"as_bool", false}};
         });
+        check_refused("eval_norms", "would never train; model.frozen_norms: true says of norms that this is meant; mend it: ",
+                      [](ExportedFile&) {});
+        const auto with_frozen_norms = [](const std::string& name) {
+            const std::string all = ExportedFile(name).bytes();
+            return read_program(std::as_bytes(std::span(all)), true);
+        };
+        CHECK_FALSE(with_frozen_norms("eval_norms").has_moved());
+        CHECK_THROWS_WITH_AS(with_frozen_norms("bn_cnn"), doctest::Contains("has no norm that was exported in evaluation mode"),
+                             ConfigError);
         check_refused("cnn", "gives 2 tensors", [](ExportedFile& file) {
             Json& specs = file.model["graph_module"]["signature"]["output_specs"];
             specs.push_back(specs[0]);

@@ -8,6 +8,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
 #include <caffe2/serialize/versions.h>
 #include <doctest/doctest.h>
@@ -29,9 +31,9 @@ namespace {
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
 
 std::string rehearsed(const std::string& bytes, std::uint64_t most_bytes = kMostBytes,
-                      const DataShape& data = networks().at("cnn")) {
+                      const DataShape& data = networks().at("cnn"), bool frozen_norms = false) {
     try {
-        const exported::Program program = exported::read_program(std::as_bytes(std::span(bytes)));
+        const exported::Program program = exported::read_program(std::as_bytes(std::span(bytes)), frozen_norms);
         exported::rehearse(program, data, most_bytes);
     } catch (const ConfigError& error) {
         return error.what();
@@ -120,7 +122,7 @@ TEST_SUITE("ExportedNetwork") {
 
     TEST_CASE("GoodFilesAreRehearsedAndLeaveNoMark") {
         for (const auto& [name, data] : networks())
-            CHECK_MESSAGE(rehearsed(ExportedFile(name).bytes(), kMostBytes, data) == "none", name);
+            CHECK_MESSAGE(rehearsed(ExportedFile(name).bytes(), kMostBytes, data, name == "eval_norms") == "none", name);
         CHECK(rehearsed(ExportedFile("cnn").archive()) == "none");  // what the tests below alter
     }
 
@@ -198,6 +200,37 @@ TEST_SUITE("ExportedNetwork") {
         refused("b_steps");
         refused("b_seen");  // in evaluation
         refused(ExportedFile("kept").input());
+    }
+
+    TEST_CASE("NormsInEvaluationModeKeepTheirStatisticsInTraining") {
+        const Exported exported("eval_norms");
+        FlatModel model = exported.model();
+        std::vector<std::string> names;
+        for (const aggregation::LayoutEntry& entry : model.layout().entries()) names.push_back(entry.name);
+        CHECK(names == std::vector<std::string>{"conv.weight", "norm.weight", "norm.bias", "between.weight", "between.bias",
+                                                "head.weight", "head.bias"});  // nothing moves
+        model.module().train();
+        const at::Tensor x = Figures("eval_norms").examples(), trained = model.module().forward(x);
+        CHECK(
+            at::allclose(trained.narrow(0, 0, 1), model.module().forward(x.narrow(0, 0, 1))));  // whatever is beside an example
+        model.module().eval();
+        CHECK(at::equal(trained, model.module().forward(x)));
+    }
+
+    TEST_CASE("RecurrentKernelsAreNotCalledWithShapesThatTheyDoNotCompare") {
+        const auto refused = [](const std::string& network, const std::string& weight, const std::string& what) {
+            check_refused(network, "calls " + what + " with shapes or types that do not fit each other",
+                          [&](ExportedFile& file) {
+                              nlohmann::json& about = file.weights["config"][weight]["tensor_meta"];
+                              auto& rows = about["sizes"][0]["as_int"];
+                              rows = rows.get<int>() - 1;
+                          });
+        };
+        refused("projected", "rnn.weight_hr_l0", "a recurrent layer");
+        refused("projected", "rnn.weight_hh_l1", "a recurrent layer");
+        refused("cells", "first.weight_ih", "a recurrent cell");
+        refused("cells", "second.weight_hh", "a recurrent cell");
+        refused("cells", "third.bias_ih", "a recurrent cell");
     }
 
     TEST_CASE("ScoresHaveToBeThoseOfTheClassesAndOfTheParameters") {

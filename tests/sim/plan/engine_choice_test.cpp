@@ -1,7 +1,10 @@
 // What training.engine comes to, and what is said where the direct engine cannot do what it is asked for.
 #include "sim/plan/engine_choice.h"
 
+#include "aggregation/memory/param_span.h"
+#include "clients/training/features.h"
 #include "sim/plan/experiment.h"
+#include "sim/run/run_plan.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>
@@ -15,7 +18,11 @@ namespace {
 
 constexpr const char* kLayers = "model={layers: [flatten, {linear: 4}, gelu, linear]}";
 
-std::string engine_of(const std::vector<std::string>& overrides) {
+struct Outcome {
+    std::string engine, why, plan;
+};
+
+Outcome chosen_with(const std::vector<std::string>& overrides) {
     const testing::TemporaryFolder folder;
     std::ofstream(folder.path() / "run.yaml") << R"(
 device: cpu
@@ -25,8 +32,11 @@ training: {cohort: 4, engine: auto}
 )";
     const Experiment run = Experiment::to_inspect(load_config(folder.path() / "run.yaml", overrides));
     CHECK((run.worker_plan.engine == run.engine));
-    return name_of(run.engine);
+    CHECK(honoured_by(way_of(run.engine, run.space, run.worker_plan.asked)).has_all(run.worker_plan.asked));
+    return {name_of(run.engine), run.engine_choice.why, describe_plan(run, "folder")};
 }
+
+std::string engine_of(const std::vector<std::string>& overrides) { return chosen_with(overrides).engine; }
 
 std::string refusal(std::vector<std::string> overrides) {
     overrides.emplace_back("training.engine=direct");
@@ -68,5 +78,42 @@ TEST_SUITE("EngineChoice") {
             CHECK(says(text, "--set training.engine=direct: training.engine: "));
             CHECK(says(text, reason));
         }
+    }
+
+    TEST_CASE("PlanSaysWhoTrainsAndWhy") {
+        for (const auto& [change, why] : std::vector<std::pair<std::string, std::string>>{
+                 {"model={layers: [{conv2d: {out: 4, kernel: 3}}, batch_norm, flatten, linear]}",
+                  "the direct engine has no batch_norm (layer 1)"},
+                 {"threads=2", "the direct engine has one thread a worker, and threads is 2"},
+                 {"model.frozen=[\"fc1.*\"]", "the direct engine trains all parameters, and model.frozen names some that stay"},
+                 {"training.engine=libtorch", "training.engine says so"}}) {
+            const Outcome chosen = chosen_with({change});
+            CHECK(chosen.engine == "libtorch");
+            CHECK(chosen.why == why);
+            CHECK_MESSAGE(says(chosen.plan, "\nsteps       by LibTorch: " + why + "\n"), chosen.plan);
+        }
+        const Outcome direct = chosen_with({});
+        CHECK(direct.why.empty());
+        CHECK(says(direct.plan, "\nsteps       by the direct engine, "));
+    }
+
+    TEST_CASE("NoWayOfTrainingHonoursWhatItDoesNotList") {
+        using clients::Engine;
+        using clients::Feature;
+        using clients::Way;
+        constexpr auto kFirstUnknown = static_cast<Feature>(static_cast<std::uint32_t>(Feature::Halves) + 1);
+        for (const Way way :
+             {Way::Direct, Way::DirectOnGpu, Way::DirectBlocks, Way::Libtorch, Way::LibtorchRows, Way::LibtorchHalves}) {
+            CHECK_FALSE(honoured_by(way).has(kFirstUnknown));
+            CHECK_FALSE(honoured_by(way).has_all({kFirstUnknown}));
+            CHECK(honoured_by(way).has(Feature::RateOfRound));
+        }
+        // What a GPU's direct engine does not do goes step by step, or to LibTorch.
+        const auto on_gpu = aggregation::MemorySpace::Cuda;
+        CHECK(way_of(Engine::Direct, on_gpu, {Feature::OneClass, Feature::ProximalTerm}) == Way::DirectBlocks);
+        CHECK(way_of(Engine::Direct, on_gpu, {Feature::OneClass, Feature::ClippedGradient}) == Way::DirectOnGpu);
+        CHECK_FALSE(honoured_by(Way::DirectOnGpu).has(Feature::IgnoredTargets));
+        CHECK(honoured_by(Way::Direct).has(Feature::IgnoredTargets));
+        CHECK_FALSE(honoured_by(Way::LibtorchRows).has(Feature::BFloat16));
     }
 }

@@ -7,7 +7,7 @@ using namespace fedhive::sim;
 namespace {
 
 const fedhive::clients::Metric kAccuracy = fedhive::clients::learning_task("classification").main_metric();
-const ClientsTest kTwoClients{{{2, 4, 0.5, 0.75}, {5, 12, 1.0, 0.25}}, {}};
+const ClientsTest kTwoClients{{{2, 4, 0.5, 0.75, 4.0}, {5, 12, 1.0, 0.25, 12.0}}, {}};
 
 }  // namespace
 
@@ -23,7 +23,7 @@ TEST_SUITE("FairnessTable") {
 
     TEST_CASE("PersonalizedModelsHaveRowsOfTheirOwn") {
         ClientsTest both = kTwoClients;
-        both.personalized = {{2, 4, 0.25, 1.0}, {5, 12, 0.5, 1.0}};
+        both.personalized = {{2, 4, 0.25, 1.0, 4.0}, {5, 12, 0.5, 1.0, 12.0}};
         CHECK(fairness_rows(3, both, kAccuracy) == fairness_rows(3, kTwoClients, kAccuracy) +
                                                        "3,personalized,2,16,1,0,1,1,1,1,1,1,1,0,1,0.375,0.4375,1,1,1,1,1,1\n");
         CHECK(client_table(3, both, kAccuracy) ==

@@ -14,15 +14,17 @@ using aggregation::ParamBuffer;
 namespace {
 
 struct Loss {
-    double sum = 0.0;  // over the rows
-    std::uint64_t correct = 0, among_five = 0;
+    double sum = 0.0;  // over the rows whose label is not kIgnored
+    std::uint64_t correct = 0, among_five = 0, ignored = 0;
     Values of_scores;  // gradient of the mean
 };
 
 Loss cross_entropy(const Values& scores, const std::vector<std::int64_t>& labels) {
     Loss loss{.of_scores = Values(scores.size())};
     const std::size_t classes = scores.size() / labels.size();
+    loss.ignored = static_cast<std::uint64_t>(std::ranges::count(labels, clients::kIgnored));
     for (std::size_t row = 0; row < labels.size(); ++row) {
+        if (labels[row] == clients::kIgnored) continue;
         const float* score = scores.data() + row * classes;
         const auto label = static_cast<std::size_t>(labels[row]);
         const float* best = std::max_element(score, score + classes);
@@ -38,7 +40,7 @@ Loss cross_entropy(const Values& scores, const std::vector<std::int64_t>& labels
         for (std::size_t k = 0; k < classes; ++k)
             loss.of_scores[row * classes + k] =
                 static_cast<float>((std::exp(static_cast<double>(score[k] - *best)) / total - (k == label ? 1.0 : 0.0)) /
-                                   static_cast<double>(labels.size()));
+                                   static_cast<double>(labels.size() - loss.ignored));
     }
     return loss;
 }
@@ -131,7 +133,7 @@ clients::EvaluationResult PlainEvaluation::evaluate(const clients::ExamplesView&
     Examples::Batch batch = Examples{from, gather_}.batch(indices);
     const Loss loss =
         cross_entropy(network_.forward(model_.data, std::move(batch.x), 0, network_.names().size()), batch.labels);
-    return {.loss_sum = loss.sum, .correct = loss.correct, .among_five = loss.among_five};
+    return {.loss_sum = loss.sum, .correct = loss.correct, .among_five = loss.among_five, .ignored = loss.ignored};
 }
 
 PlainHalf::PlainHalf(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer,

@@ -1,0 +1,36 @@
+// Targets that do not count: kIgnored in a class's place.
+//
+//   loss of a batch   the mean over its counted targets; 0, as its gradient is, where it has none
+//   metrics           over the counted targets
+//   a client          has the weight of all its examples, counted or not
+#pragma once
+
+#include "clients/data/dataset.h"
+
+#include <cstdint>
+#include <span>
+
+namespace fedhive::clients {
+
+/// Says in both parts' TargetShape whether any target of the data set is ignored. Throws ConfigError where a part has no other ones; its text begins
+/// with the part: "all targets of the test examples are -100".
+void mark_ignored(Dataset& dataset);
+
+/// How many of these targets are ignored.
+std::uint64_t num_ignored(std::span<const std::int32_t> labels);
+
+/// How many examples the counted targets of examples come to: an example of which a half counts is half a one. Plain data, over a view in the
+/// host's memory that outlives it.
+struct CountedTargets {
+    const std::int32_t* labels = nullptr;  // [all examples, width]; null: every target counts
+    std::size_t width = 1;
+
+    static CountedTargets of(const ExamplesView& examples) {
+        if (!examples.target.ignores) return {};
+        return {examples.labels.data(), examples.target.width};
+    }
+    bool all() const { return labels == nullptr; }
+    double examples_in(std::span<const std::uint32_t> indices) const;
+};
+
+}  // namespace fedhive::clients

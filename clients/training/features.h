@@ -1,0 +1,70 @@
+// What a run may ask of whoever computes its local steps, and who honours what. What a run asks is found in sim/plan/engine_choice.cpp, field by
+// field of what it is told by; who does not list a feature never gets a run that asks for it. So what is made for one engine is refused, or falls
+// to that engine, until another one has it in its list.
+#pragma once
+
+#include "aggregation/memory/param_span.h"
+#include "clients/training/engine_name.h"
+
+#include <cstdint>
+#include <initializer_list>
+
+namespace fedhive::clients {
+
+enum class Feature : std::uint32_t {
+    // of the objective
+    ProximalTerm,
+    RateOfRound,  // a client rate that is not the same in all rounds
+    // of the targets
+    OneClass,
+    ClassEach,
+    Numbers,
+    IgnoredTargets,
+    // of the model
+    Layers,
+    Graph,
+    FrozenParameters,
+    OwnParts,  // of each client, as model.local names them
+    // of a step
+    TensorFloat32,
+    BFloat16,
+    RecordedSteps,
+    Optimizer,  // any of aggregation/math/client_optimizer.h, over flat parameters
+    ClippedGradient,
+    Correction,  // of the gradient, by what clients keep
+    // of who is trained where
+    Threads,  // more than one a worker
+    ClientsAtOnce,
+    Halves,  // of a cut model
+};
+
+class Features {
+public:
+    constexpr Features() = default;
+    constexpr Features(std::initializer_list<Feature> features) {
+        for (const Feature feature : features) add(feature);
+    }
+    constexpr void add(Feature feature) { bits_ |= std::uint32_t{1} << static_cast<std::uint32_t>(feature); }
+    constexpr bool has(Feature feature) const { return (bits_ >> static_cast<std::uint32_t>(feature) & 1U) != 0; }
+    constexpr bool has_all(Features others) const { return (others.bits_ & ~bits_) == 0; }
+
+private:
+    std::uint32_t bits_ = 0;
+};
+
+/// The ways of training that there are. `Engine` says which library; each of these is code of its own, which knows what it knows.
+enum class Way : std::uint32_t {
+    Direct,
+    DirectOnGpu,    // step by step
+    DirectBlocks,   // whole clients, a thread block each
+    Libtorch,       // one client at a time
+    LibtorchRows,   // many at once
+    LibtorchHalves  // of a cut model
+};
+
+/// How an engine trains a run that asks for these; on a GPU whole clients where DirectBlocks honours them all.
+Way way_of(Engine engine, aggregation::MemorySpace space, Features asked);
+
+Features honoured_by(Way way);
+
+}  // namespace fedhive::clients
