@@ -2,7 +2,6 @@
 
 #include "aggregation/base/error.h"
 #include "clients/direct/among_five.h"
-#include "clients/direct/plan.h"
 #include "clients/direct/squared_error.h"
 
 #include <algorithm>
@@ -20,12 +19,10 @@ constexpr std::size_t kGroup = 4;
 Network::Network(const ModelSpec& spec, const Kernels& kernels)
     : kernels_(&kernels),
       layout_(model_layout(spec)),
-      inputs_(static_cast<std::size_t>(spec.input.channels * spec.input.height * spec.input.width)) {
-    Plan plan = make_plan(spec, layout_);
-    images_ = std::move(plan.images);
-    features_ = std::move(plan.features);
+      inputs_(static_cast<std::size_t>(spec.input.channels * spec.input.height * spec.input.width)),
+      plan_(make_plan(spec, layout_)) {
     std::vector<Range> by_themselves;
-    features_.steps_itself(by_themselves);
+    plan_.features.steps_itself(by_themselves);
     by_themselves.push_back({layout_.num_trainable(), 0});
     std::size_t end = 0;
     for (const Range& range : by_themselves) {
@@ -37,21 +34,20 @@ Network::Network(const ModelSpec& spec, const Kernels& kernels)
 void Network::reserve(std::size_t examples) {
     if (examples <= reserved_) return;
     reserved_ = examples;
-    if (!images_.empty()) images_.reserve(examples, kGroup);
-    features_.reserve(examples, examples);
-    features_gradient_.resize(images_.empty() ? 0 : examples * features_.inputs());
+    if (!plan_.images.empty()) plan_.images.reserve(examples, kGroup);
+    plan_.features.reserve(examples, examples);
+    features_gradient_.resize(plan_.images.empty() ? 0 : examples * plan_.features.inputs());
     answers_.resize(examples * outputs());
 }
 
 float* Network::forward(const Pass& pass, const Batch& batch) {
-    const float* x = batch.examples;
-    if (!images_.empty()) {
-        for (std::size_t first = 0; first < batch.size; first += kGroup)
-            images_.forward(pass, batch.examples + first * inputs_, {first, std::min(kGroup, batch.size - first)});
-        x = images_.output(0);
+    between_ = batch.examples;
+    for (std::size_t first = 0; first < batch.size && !plan_.images.empty(); first += kGroup) {
+        const float* x = batch.examples + first * inputs_;
+        const float* made = plan_.images.forward(pass, x, {first, std::min(kGroup, batch.size - first)});
+        if (first == 0) between_ = made;
     }
-    features_.forward(pass, x, {0, batch.size});
-    std::copy_n(features_.output(0), batch.size * outputs(), answers_.data());
+    std::copy_n(plan_.features.forward(pass, between_, {0, batch.size}), batch.size * outputs(), answers_.data());
     return answers_.data();
 }
 
@@ -140,33 +136,32 @@ double Network::run(const float* parameters, float* gradient, const Batch& batch
                     .dropout_key = dropout_key,
                     .descent = descent,
                     .watch = watch_};
-    images_.begin(pass);
-    features_.begin(pass);
+    plan_.images.begin(pass);
+    plan_.features.begin(pass);
     float* answers = forward(pass, batch);
     const double loss = [&] {
         const Section section(pass, nullptr, Part::Loss);
         return mean_loss(answers, batch);
     }();
-    features_.begin_backward(pass);
-    if (images_.empty()) {
-        features_.backward(pass, batch.examples, answers, nullptr, {0, batch.size});
-    } else {
-        features_.backward(pass, images_.output(0), answers, features_gradient_.data(), {0, batch.size});
-        images_.begin_backward(pass);
+    plan_.features.begin_backward(pass);
+    float* gradient_between = plan_.images.empty() ? nullptr : features_gradient_.data();
+    plan_.features.backward(pass, between_, answers, gradient_between, {0, batch.size});
+    if (!plan_.images.empty()) {
+        plan_.images.begin_backward(pass);
         for (std::size_t first = 0; first < batch.size; first += kGroup)
-            images_.backward(pass, batch.examples + first * inputs_, features_gradient_.data() + first * features_.inputs(),
-                             nullptr, {first, std::min(kGroup, batch.size - first)});
-        images_.end_backward(pass);
+            plan_.images.backward(pass, batch.examples + first * inputs_, gradient_between + first * plan_.features.inputs(),
+                                  nullptr, {first, std::min(kGroup, batch.size - first)});
+        plan_.images.end_backward(pass);
     }
-    features_.end_backward(pass);
+    plan_.features.end_backward(pass);
     return loss;
 }
 
 Network::Quality Network::evaluate(const float* parameters, const Batch& batch, std::size_t at_once) {
     reserve(std::min(at_once, batch.size));
     const Pass pass{.kernels = kernels_, .parameters = parameters, .training = false};
-    images_.begin(pass);
-    features_.begin(pass);
+    plan_.images.begin(pass);
+    plan_.features.begin(pass);
     Quality quality;
     for (std::size_t first = 0; first < batch.size; first += at_once) {
         Batch part{batch.examples + first * inputs_, nullptr, std::min(at_once, batch.size - first)};

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "aggregation/memory/layout.h"
-#include "clients/direct/op.h"
+#include "clients/direct/plan.h"
 #include "clients/models/catalog.h"
 
 #include <string>
@@ -37,7 +37,7 @@ public:
 
     const aggregation::Layout& layout() const { return layout_; }
     std::size_t inputs() const { return inputs_; }
-    std::size_t outputs() const { return features_.outputs(); }  // a score for each class, or the numbers themselves
+    std::size_t outputs() const { return plan_.features.outputs(); }  // a score for each class, or the numbers themselves
 
     /// Mean loss of the batch, over its counted labels, and its gradient, written; both 0 where none counts.
     ///
@@ -76,11 +76,12 @@ private:
     Watch* watch_ = nullptr;
     aggregation::Layout layout_;
     std::size_t inputs_;
-    Chain images_, features_;
+    Plan plan_;
     std::vector<Range> stepped_last_;  // what no operation steps itself
     std::size_t reserved_ = 0;
-    Floats features_gradient_;  // of what goes from images to features, [B][…]
-    Floats answers_;            // [B][outputs]
+    const float* between_ = nullptr;  // what goes from images to features, of the batch in hand, [B][…]
+    Floats features_gradient_;        // of that
+    Floats answers_;                  // [B][outputs]
 };
 
 }  // namespace fedhive::clients::direct

@@ -1,5 +1,7 @@
 #include "clients/direct/op.h"
 
+#include <algorithm>
+
 namespace fedhive::clients::direct {
 
 void step(const Descent& descent, Range range, const float* gradient) {
@@ -26,13 +28,14 @@ void Chain::begin(const Pass& pass) {
     }
 }
 
-void Chain::forward(const Pass& pass, const float* x, Rows rows) {
+const float* Chain::forward(const Pass& pass, const float* x, Rows rows) {
     for (std::size_t i = 0; i < ops_.size(); ++i) {
         float* y = values_[i].data() + rows.first * ops_[i]->outputs();
         const Section section(pass, ops_[i].get(), Part::Forward);
         ops_[i]->forward(pass, x, y, rows);
         x = y;
     }
+    return x;
 }
 
 void Chain::begin_backward(const Pass& pass) {
@@ -49,6 +52,7 @@ std::size_t Chain::first_with_parameters() const {
 }
 
 void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows) {
+    if (ops_.empty() && x_gradient != nullptr) std::copy_n(y_gradient, rows.count * inputs_, x_gradient);
     const std::size_t first = x_gradient == nullptr ? first_with_parameters() : 0;
     for (std::size_t i = ops_.size(); i-- > first;) {
         const Op& op = *ops_[i];

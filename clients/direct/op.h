@@ -146,22 +146,25 @@ private:
 
 using Floats = std::vector<float, LineAllocator<float>>;
 
-/// Operations one after the other, with what goes between them.
+/// Operations one after the other, with what goes between them. A chain without operations gives what comes in: its layers leave values as they
+/// lie.
 class Chain {
 public:
+    /// inputs: floats of an example
+    explicit Chain(std::size_t inputs) : inputs_(inputs) {}
+
     void add(std::unique_ptr<Op> op) { ops_.push_back(std::move(op)); }
     std::size_t size() const { return ops_.size(); }
     Op& last() { return *ops_.back(); }
     bool empty() const { return ops_.empty(); }
-    std::size_t inputs() const { return ops_.front()->inputs(); }
-    std::size_t outputs() const { return ops_.back()->outputs(); }
+    std::size_t inputs() const { return inputs_; }
+    std::size_t outputs() const { return ops_.empty() ? inputs_ : ops_.back()->outputs(); }
 
     void reserve(std::size_t examples, std::size_t group);
     void begin(const Pass& pass);
-    void forward(const Pass& pass, const float* x, Rows rows);
 
-    /// What the last operation made of a row.
-    float* output(std::size_t row) { return values_.back().data() + row * outputs(); }
+    /// x: at rows.first. Returns what the rows become, [count][outputs], until they go forward again; x itself where there are no operations.
+    const float* forward(const Pass& pass, const float* x, Rows rows);
 
     void begin_backward(const Pass& pass);
 
@@ -175,6 +178,7 @@ public:
 private:
     std::size_t first_with_parameters() const;
 
+    std::size_t inputs_;
     std::vector<std::unique_ptr<Op>> ops_;
     std::vector<Floats> values_;     // of each operation, [examples][outputs]
     std::vector<Floats> gradients_;  // of what goes into each but the first, [group][inputs]

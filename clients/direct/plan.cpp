@@ -95,7 +95,7 @@ private:
 
     std::size_t append_residual(Chain& chain, const Layers& layers, std::size_t i, bool pixels) {
         const PlannedLayer& layer = layers[i];
-        Chain within, beside;
+        Chain within(size_of(layer.in)), beside(size_of(layer.in));
         append(within, layer.residual, pixels);
         append(beside, layer.shortcut, pixels);
         const bool relu = is_relu(layers, i + 1);
@@ -199,7 +199,7 @@ Plan make_plan(const ModelSpec& spec, const aggregation::Layout& layout) {
     if (const std::string missing = misfit_of(layers); !missing.empty())
         throw ConfigError(fmt::format("the direct engine has no {}", missing));
     const auto flat = std::find_if(layers.begin(), layers.end(), [](const auto& layer) { return layer.in.size() == 1; });
-    Plan plan;
+    Plan plan{Chain(size_of(layers.front().in)), Chain(size_of(flat == layers.end() ? layers.back().fit.out : flat->in))};
     Planner planner(layout);
     Layers images(layers.begin(), flat);
     // Flattened at once, examples may stay as they come.

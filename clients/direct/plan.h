@@ -8,8 +8,8 @@
 namespace fedhive::clients::direct {
 
 struct Plan {
-    Chain images;    // to the first flatten; may be empty
-    Chain features;  // the rest
+    Chain images;    // to the first flatten
+    Chain features;  // the rest; either may have no operations
 };
 
 /// Throws ConfigError as Network does.

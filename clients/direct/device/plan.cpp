@@ -112,8 +112,14 @@ private:
         const std::size_t first = layers.size();
         layers.push_back(begin);
         append(planned.residual);
+        const bool nothing_within =
+            at_ == sum.other_at;  // its layers leave values as they lie: the sum is of x and the shortcut's
+        if (nothing_within && !planned.shortcut.empty()) {
+            sum.kind = Kind::ResidualSum;
+            append(planned.shortcut);
+        }
         sum.in_at = at_;
-        if (!planned.shortcut.empty()) {
+        if (sum.kind == Kind::ShortcutSum) {
             Layer copy = begin;
             copy.kind = Kind::ShortcutBegin;
             at_ = copy.out_at = layers[first].other_at = take(copy.out.size());
@@ -122,7 +128,7 @@ private:
             sum.other_at = at_;
         }
         at_ = sum.out_at = take(sum.out.size());
-        if (planned.shortcut.empty()) layers[first].other_at = at_;
+        if (sum.kind == Kind::ResidualSum) layers[first].other_at = at_;
         layers.push_back(sum);
     }
 

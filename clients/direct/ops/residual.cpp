@@ -33,7 +33,7 @@ public:
     }
 
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
-        const float *within = ahead(chain_, pass, x, rows), *beside = ahead(shortcut_, pass, x, rows);
+        const float *within = chain_.forward(pass, x, rows), *beside = shortcut_.forward(pass, x, rows);
         pass.kernels->add(within, beside, y, rows.count * outputs(), relu_);
     }
 
@@ -42,7 +42,7 @@ public:
         const float* beside = y_beside_.data();
         if (relu_) pass.kernels->relu_gradient(flow.y, flow.y_gradient, flow.y_gradient, rows.count * outputs());
         std::copy_n(flow.y_gradient, rows.count * outputs(), y_beside_.data());
-        back(chain_, pass, flow.x, flow.y_gradient, flow.x_gradient, rows);
+        chain_.backward(pass, flow.x, flow.y_gradient, flow.x_gradient, rows);
         if (!shortcut_.empty()) {
             float* to = flow.x_gradient == nullptr ? nullptr : x_beside_.data();
             shortcut_.backward(pass, flow.x, y_beside_.data(), to, rows);
@@ -53,19 +53,6 @@ public:
     }
 
 private:
-    /// A list of layers that leave values as they lie has no operations.
-    static const float* ahead(Chain& chain, const Pass& pass, const float* x, Rows rows) {
-        if (chain.empty()) return x;
-        chain.forward(pass, x, rows);
-        return chain.output(rows.first);
-    }
-    void back(Chain& chain, const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows) const {
-        if (!chain.empty())
-            chain.backward(pass, x, y_gradient, x_gradient, rows);
-        else if (x_gradient != nullptr)
-            std::copy_n(y_gradient, rows.count * inputs(), x_gradient);
-    }
-
     Chain chain_, shortcut_;
     bool relu_;
     std::array<Chain*, 2> both_{&chain_, &shortcut_};

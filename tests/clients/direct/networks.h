@@ -42,12 +42,15 @@ inline std::vector<clients::ModelSpec> networks() {
     clients::LayerList grey;
     grey.add("conv2d", {18, 3, 1, 1}).add("dropout2d", {0.3F}).add("max_pool", {2}).add("relu").add("conv2d", {6, 2, 1, 1});
     grey.add("relu").add("max_pool", {2}).add("flatten").add("linear");
-    clients::LayerList tokens;
+    clients::LayerList tokens, head, sum_first;
+    head.add("conv2d", {5, 3}).add("relu").add("conv2d", {5, 1}).add("avg_pool", {6}).add("flatten");
+    sum_first.add("flatten").add("residual").add("flatten").shortcut().add("layer_norm").add("tanh").end().add("linear");
     tokens.add("embedding", {5, 0}).add("tanh").add("layer_norm").add("flatten").add("linear", {12}).add("relu").add("linear");
-    return {listed_model(pooled, kInput, 5),       listed_model(strided, kInput, 5), listed_model(residual, kInput, 5),
-            listed_model(rows, kInput, 5),         listed_model(dropped, kInput, 5), listed_model(plain_pool, kInput, 5),
-            listed_model(shortcuts, {3, 8, 8}, 5), listed_model(beside, kInput, 5),  listed_regression(pooled, kInput, 3),
-            listed_regression(strided, kInput, 1), listed_model(tokens, kTokens, 5), listed_model(grey, {1, 9, 8}, 5)};
+    return {listed_model(pooled, kInput, 5),       listed_model(strided, kInput, 5),   listed_model(residual, kInput, 5),
+            listed_model(rows, kInput, 5),         listed_model(dropped, kInput, 5),   listed_model(plain_pool, kInput, 5),
+            listed_model(shortcuts, {3, 8, 8}, 5), listed_model(beside, kInput, 5),    listed_regression(pooled, kInput, 3),
+            listed_regression(strided, kInput, 1), listed_model(tokens, kTokens, 5),   listed_model(grey, {1, 9, 8}, 5),
+            listed_model(head, kInput, 5),         listed_regression(head, kInput, 5), listed_model(sum_first, kInput, 5)};
 }
 
 /// Whose 3 x 3 convolutions go by tiles: of each padding, on odd lines and even ones, cut off and with a bias or not, before pools. Some are too

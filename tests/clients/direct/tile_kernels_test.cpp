@@ -14,7 +14,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-struct Shape {
+struct TileShape {
     Image in;
     std::size_t channels, padding;
     Image out() const { return {in.height + 2 * padding - 2, in.width + 2 * padding - 2, channels}; }
@@ -23,8 +23,8 @@ struct Shape {
     std::size_t tiles() const { return lines() * wide(); }
 };
 
-Shape draw_shape(Draws& draws) {
-    Shape shape;
+TileShape draw_shape(Draws& draws) {
+    TileShape shape;
     shape.padding = draws.size(0, 2);
     const std::size_t least = shape.padding > 0 ? 1 : 3;
     shape.in = {draws.size(least, 8), draws.size(least, 9), 16 * draws.size(1, 3)};
@@ -41,7 +41,7 @@ Floats draw(Draws& draws, std::size_t size, float unit) {
 }
 
 /// All lines of tiles, [place][tile][channel].
-Floats tiles_of(void (*transform)(const TileInputs&), const Shape& shape, const Image& image, const Floats& x,
+Floats tiles_of(void (*transform)(const TileInputs&), const TileShape& shape, const Image& image, const Floats& x,
                 std::size_t border) {
     Floats tiles(kTilePlaces * shape.tiles() * image.channels, NAN);
     for (std::size_t i = 0; i < shape.lines(); ++i)
@@ -59,7 +59,7 @@ Floats tiles_of(void (*transform)(const TileInputs&), const Shape& shape, const 
 
 /// visit(input's place, output's place, tap) for each product of a channel with another.
 template <typename Visit>
-void for_each_product(const Shape& shape, const Visit& visit) {
+void for_each_product(const TileShape& shape, const Visit& visit) {
     const Image in = shape.in, out = shape.out();
     for (std::size_t i = 0; i < out.height; ++i)
         for (std::size_t j = 0; j < out.width; ++j)
@@ -87,7 +87,7 @@ TEST_SUITE("DirectTileKernels") {
         Draws draws(31);
         for (int n = 0; n < 60; ++n) {
             const bool exact = n % 2 == 0, relu = n % 4 > 1, biased = n % 3 > 0;
-            const Shape shape = draw_shape(draws);
+            const TileShape shape = draw_shape(draws);
             const Image in = shape.in, out = shape.out();
             CAPTURE(n);
             const Floats x = draw(draws, in.size(), exact ? 1.0F : 0.0F),
@@ -136,7 +136,7 @@ TEST_SUITE("DirectTileKernels") {
         Draws draws(32);
         for (int n = 0; n < 60; ++n) {
             const bool exact = n % 2 == 0;
-            const Shape shape = draw_shape(draws);
+            const TileShape shape = draw_shape(draws);
             const Image in = shape.in, out = shape.out();
             CAPTURE(n);
             const std::size_t size = in.channels * out.channels;

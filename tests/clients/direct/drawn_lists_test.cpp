@@ -1,0 +1,76 @@
+// Lists of layers that seeds draw, every kind first and last and behind every other: their steps beside the reference in double, and beside
+// themselves by other kernels.
+#include "aggregation/base/random.h"
+#include "clients/models/layer_kind.h"
+#include "tests/support/drawn_lists/comparison.h"
+#include "tests/support/statistics.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+using namespace fedhive;
+using fedhive::testing::kModel;
+using fedhive::testing::kResidual;
+
+namespace {
+
+constexpr std::uint64_t kLists = 1500;
+
+testing::DrawnStep draw_step(std::uint64_t seed) {
+    Stream stream(seed, Purpose::Sampling);
+    const testing::Choose choose = [&](std::uint64_t below) { return stream.below(below); };
+    const clients::ModelSpec spec = testing::draw_model(choose, true);
+    return {spec, testing::draw_batch_size(choose), seed};
+}
+
+using Kinds = std::set<std::string>;
+const Kinds kOfImages{"conv2d", "max_pool", "avg_pool", "group_norm", "dropout2d"};
+const Kinds kOfRows{"linear", "layer_norm"};  // layer_norm also of a sequence
+const Kinds kMakesRows{"flatten", "linear", "layer_norm"};
+const Kinds kLacking{"gelu", "batch_norm", "lstm", "position", "attention", "last_position"};
+
+/// What the shapes of examples, layers and answers allow to stand side by side.
+bool may_follow(const std::string& before, const std::string& behind) {
+    const auto is_end = [](const std::string& name) { return name == kModel || name == kResidual; };
+    if (is_end(before) && is_end(behind)) return false;
+    if (before == kModel) return !kOfRows.contains(behind);
+    if (behind == kModel) return !kOfImages.contains(before) && before != "embedding";
+    if (behind == "embedding") return false;
+    if (before == "embedding") return !kOfImages.contains(behind) && behind != "linear" && behind != kResidual;
+    if (kMakesRows.contains(before) && kOfImages.contains(behind)) return false;
+    return !kOfImages.contains(before) || !kOfRows.contains(behind);
+}
+
+}  // namespace
+
+TEST_SUITE("DrawnLists") {
+    TEST_CASE("StepsAndEvaluationsAreTheReferencesUpToRounding") {
+        double worst = 0.0;
+        std::size_t compared = 0, near_edge = 0;
+        for (std::uint64_t seed = 0; seed < testing::draws(kLists); ++seed) {
+            const testing::Comparison found = testing::compare(draw_step(seed));
+            CHECK(found.fault == "");
+            worst = std::max(worst, found.worst);
+            (found.near_edge ? near_edge : compared) += 1;
+        }
+        CHECK(compared > 9 * near_edge);
+        MESSAGE(compared << " lists, and " << near_edge << " too near an edge; the largest difference is " << worst);
+    }
+
+    TEST_CASE("EveryKindThatTheEngineHasStandsWhereverShapesAllowIt") {
+        std::set<std::pair<std::string, std::string>> found;
+        for (std::uint64_t seed = 0; seed < kLists; ++seed)
+            for (const auto& pair : testing::neighbours_of(draw_step(seed).spec)) found.insert(pair);
+        std::vector<std::string> all{kModel, kResidual};
+        for (const clients::LayerKind& kind : clients::layer_catalog())
+            if (!kLacking.contains(kind.name)) all.push_back(kind.name);
+        for (const std::string& before : all)
+            for (const std::string& behind : all) {
+                CAPTURE(before);
+                CAPTURE(behind);
+                CHECK(found.contains({before, behind}) == may_follow(before, behind));
+            }
+    }
+}

@@ -1,0 +1,316 @@
+#include "tests/support/drawn_lists/reference.h"
+
+#include "aggregation/base/error.h"
+#include "clients/direct/device/element.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedhive::testing {
+
+namespace {
+
+std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+std::size_t argument(const clients::PlannedLayer& layer, const char* key) { return size(layer.arguments.integer(key)); }
+
+}  // namespace
+
+void Tape::begin(const float* parameters, std::size_t size) {
+    num_parameters_ = size;
+    values_.assign(parameters, parameters + size);
+    first_.assign(size, 0);
+    terms_.clear();
+}
+
+Tape::Number Tape::add(double value) {
+    values_.push_back(value);
+    first_.push_back(terms_.size());
+    return static_cast<Number>(values_.size() - 1);
+}
+
+void Tape::add_slopes(Number root, double weight, std::vector<double>& to, std::vector<double>& sizes) const {
+    std::vector<double> slopes(root + 1, 0.0), all(root + 1, 0.0);
+    slopes[root] = all[root] = weight;
+    for (Number number = root; number >= num_parameters_; --number)
+        for (std::size_t t = first_[number]; t < end_of(number); ++t) {
+            slopes[terms_[t].on] += slopes[number] * terms_[t].slope;
+            all[terms_[t].on] += all[number] * terms_[t].size;
+        }
+    for (std::size_t i = 0; i < num_parameters_; ++i) {
+        to[i] += slopes[i];
+        sizes[i] += all[i];
+    }
+}
+
+Reference::Reference(const clients::ModelSpec& spec)
+    : spec_(spec), layout_(clients::model_layout(spec)), plan_(clients::plan_model(spec)) {}
+
+Reference::Result Reference::run(const float* parameters, const clients::direct::Batch& batch,
+                                 std::optional<std::uint64_t> dropout_key) {
+    dropout_key_ = dropout_key;
+    Result result;
+    result.gradient.assign(layout_.num_floats(), 0.0);
+    result.sizes = result.gradient;
+    edge_ = result.edge;
+    const double share = 1.0 / static_cast<double>(batch.size);
+    for (row_ = 0; row_ < batch.size; ++row_) {
+        tape_.begin(parameters, layout_.num_floats());
+        drops_ = 0;
+        Numbers x(spec_.input.num_values());
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = tape_.add(static_cast<double>(batch.examples[row_ * x.size() + i]));
+        const Numbers answers = through(plan_, x);
+        double absolute = 0.0;
+        const Number loss = batch.numbers != nullptr ? numbers_loss(answers, batch.numbers + row_ * answers.size(), absolute)
+                                                     : class_loss(answers, size(batch.labels[row_]));
+        result.loss += share * tape_[loss];
+        result.absolute += share * absolute;
+        tape_.add_slopes(loss, share, result.gradient, result.sizes);
+    }
+    result.edge = edge_;
+    return result;
+}
+
+Reference::Numbers Reference::through(const Layers& layers, Numbers x) {
+    for (const Layer& layer : layers) x = through(layer, x);
+    return x;
+}
+
+Reference::Numbers Reference::through(const Layer& layer, const Numbers& x) {
+    const std::string& kind = layer.kind->name;
+    if (kind == "flatten") return x;
+    if (kind == "linear") return linear(layer, x);
+    if (kind == "conv2d") return convolution(layer, x);
+    if (kind == "max_pool" || kind == "avg_pool") return pool(layer, x, kind == "max_pool");
+    if (kind == "group_norm") return norm(layer, x, argument(layer, "groups"), x.size() / size(layer.in[0]));
+    if (kind == "layer_norm" && !layer.arguments.flag("each_position")) return norm(layer, x, 1, 1);
+    if (kind == "embedding") return embedding(layer, x);
+    if (kind == "dropout" || kind == "dropout2d") return dropout(layer, x, kind == "dropout2d");
+    if (kind == "residual") {
+        const Numbers within = through(layer.residual, x);
+        return sum(within, through(layer.shortcut, x));
+    }
+    if (kind == "tanh")
+        return each(
+            x, [](double v) { return std::tanh(v); }, [](double v) { return 1.0 - std::tanh(v) * std::tanh(v); },
+            [](double v) { return 1.0 + std::tanh(v) * std::tanh(v); });
+    FEDHIVE_CHECK(kind == "relu", "the reference has no {}", kind);
+    for (const Number number : x)
+        if (!tape_.is_constant(number)) edge_ = std::min(edge_, std::abs(tape_[number]));
+    const auto above = [](double v) { return v > 0.0 ? 1.0 : 0.0; };
+    return each(
+        x, [](double v) { return std::max(v, 0.0); }, above, above);
+}
+
+std::size_t Reference::weight_of(const Layer& layer) const {
+    const auto& entries = layout_.entries();
+    return std::ranges::find(entries, layer.name + ".weight", &aggregation::LayoutEntry::name)->offset;
+}
+
+std::optional<std::size_t> Reference::bias_of(const Layer& layer) const {
+    const auto& entries = layout_.entries();
+    const auto found = std::ranges::find(entries, layer.name + ".bias", &aggregation::LayoutEntry::name);
+    return found == entries.end() ? std::nullopt : std::optional(found->offset);
+}
+
+Reference::Numbers Reference::each(const Numbers& x, double (*function)(double), double (*slope)(double),
+                                   double (*size_of_slope)(double)) {
+    Numbers y;
+    for (const Number number : x) {
+        y.push_back(tape_.add(function(tape_[number])));
+        tape_.depends(number, slope(tape_[number]), size_of_slope(tape_[number]));
+    }
+    return y;
+}
+
+Reference::Numbers Reference::sum(const Numbers& a, const Numbers& b) {
+    Numbers y;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        y.push_back(tape_.add(tape_[a[i]] + tape_[b[i]]));
+        tape_.depends(a[i], 1.0);
+        tape_.depends(b[i], 1.0);
+    }
+    return y;
+}
+
+namespace {
+
+/// bias + Σ weights[i] · x[i] of pairs (x, weight), as they come.
+class Product {
+public:
+    Product(Tape& tape, std::optional<std::size_t> bias) : tape_(tape), bias_(bias) {}
+    void add(Tape::Number x, std::size_t weight) { pairs_.emplace_back(x, static_cast<Tape::Number>(weight)); }
+    Tape::Number made() const {
+        double value = bias_ ? tape_[static_cast<Tape::Number>(*bias_)] : 0.0;
+        for (const auto& [x, weight] : pairs_) value += tape_[x] * tape_[weight];
+        const Tape::Number number = tape_.add(value);
+        if (bias_) tape_.depends(static_cast<Tape::Number>(*bias_), 1.0);
+        for (const auto& [x, weight] : pairs_) {
+            tape_.depends(x, tape_[weight]);
+            tape_.depends(weight, tape_[x]);
+        }
+        return number;
+    }
+
+private:
+    Tape& tape_;
+    std::optional<std::size_t> bias_;
+    std::vector<std::pair<Tape::Number, Tape::Number>> pairs_;
+};
+
+}  // namespace
+
+Reference::Numbers Reference::linear(const Layer& layer, const Numbers& x) {
+    const std::size_t weight = weight_of(layer), bias = *bias_of(layer);
+    Numbers y;
+    for (std::size_t o = 0; o < size(layer.fit.out.back()); ++o) {
+        Product product(tape_, bias + o);
+        for (std::size_t i = 0; i < x.size(); ++i) product.add(x[i], weight + o * x.size() + i);
+        y.push_back(product.made());
+    }
+    return y;
+}
+
+Reference::Numbers Reference::convolution(const Layer& layer, const Numbers& x) {
+    const std::size_t weight = weight_of(layer), kernel = argument(layer, "kernel");
+    const std::int64_t stride = layer.arguments.integer("stride"), padding = layer.arguments.integer("padding");
+    const clients::Shape &in = layer.in, &out = layer.fit.out;
+    const std::optional<std::size_t> bias = bias_of(layer);
+    Numbers y;
+    for (std::size_t o = 0; o < size(out[0]); ++o)
+        for (std::int64_t i = 0; i < out[1]; ++i)
+            for (std::int64_t j = 0; j < out[2]; ++j) {
+                Product product(tape_, bias ? std::optional(*bias + o) : std::nullopt);
+                for (std::size_t tap = 0; tap < size(in[0]) * kernel * kernel; ++tap) {
+                    const std::int64_t line = i * stride - padding + static_cast<std::int64_t>(tap / kernel % kernel);
+                    const std::int64_t pixel = j * stride - padding + static_cast<std::int64_t>(tap % kernel);
+                    if (line < 0 || line >= in[1] || pixel < 0 || pixel >= in[2]) continue;
+                    const std::size_t from = (tap / (kernel * kernel) * size(in[1]) + size(line)) * size(in[2]) + size(pixel);
+                    product.add(x[from], weight + o * size(in[0]) * kernel * kernel + tap);
+                }
+                y.push_back(product.made());
+            }
+    return y;
+}
+
+Reference::Numbers Reference::pool(const Layer& layer, const Numbers& x, bool largest) {
+    const std::size_t height = size(layer.in[1]), width = size(layer.in[2]), given = argument(layer, "size");
+    const std::size_t down = given > 0 ? given : height, across = given > 0 ? given : width;
+    Numbers y;
+    for (std::size_t c = 0; c < size(layer.in[0]); ++c)
+        for (std::size_t i = 0; i + down <= height; i += down)
+            for (std::size_t j = 0; j + across <= width; j += across) {
+                Numbers square;
+                for (std::size_t k = 0; k < down * across; ++k)
+                    square.push_back(x[(c * height + i + k / across) * width + j + k % across]);
+                if (largest) {
+                    y.push_back(largest_of(square));
+                    continue;
+                }
+                double mean = 0.0;
+                for (const Number number : square) mean += tape_[number] / static_cast<double>(square.size());
+                y.push_back(tape_.add(mean));
+                for (const Number number : square) tape_.depends(number, 1.0 / static_cast<double>(square.size()));
+            }
+    return y;
+}
+
+/// The first of equal ones.
+Tape::Number Reference::largest_of(const Numbers& square) {
+    Number best = square.front();
+    for (const Number number : square)
+        if (tape_[number] > tape_[best]) best = number;
+    for (const Number number : square)
+        if (number != best && !(tape_.is_constant(number) && tape_.is_constant(best)))
+            edge_ = std::min(edge_, tape_[best] - tape_[number]);
+    const Number largest = tape_.add(tape_[best]);
+    tape_.depends(best, 1.0);
+    return largest;
+}
+
+/// In groups of equal size, each brought to mean 0 and variance 1; value i has scale and shift i / of_scale.
+Reference::Numbers Reference::norm(const Layer& layer, const Numbers& x, std::size_t groups, std::size_t of_scale) {
+    const std::size_t weight = weight_of(layer), bias = *bias_of(layer), width = x.size() / groups;
+    const double share = 1.0 / static_cast<double>(width);
+    Numbers y;
+    for (std::size_t g = 0; g < groups; ++g) {
+        double of_mean = 0.0, of_variance = 0.0;
+        for (std::size_t i = g * width; i < (g + 1) * width; ++i) of_mean += share * tape_[x[i]];
+        const Number mean = tape_.add(of_mean);
+        for (std::size_t i = g * width; i < (g + 1) * width; ++i) tape_.depends(x[i], share);
+        for (std::size_t i = g * width; i < (g + 1) * width; ++i) of_variance += share * std::pow(tape_[x[i]] - tape_[mean], 2);
+        const Number inverse = tape_.add(1.0 / std::sqrt(of_variance + 1e-5));
+        const double scale = tape_[inverse];  // in the mean its slope is 0: deviations add up to nothing
+        for (std::size_t i = g * width; i < (g + 1) * width; ++i)
+            tape_.depends(x[i], -std::pow(scale, 3) * share * (tape_[x[i]] - tape_[mean]));
+        for (std::size_t i = g * width; i < (g + 1) * width; ++i) {
+            const auto w = static_cast<Number>(weight + i / of_scale), b = static_cast<Number>(bias + i / of_scale);
+            const double off = tape_[x[i]] - tape_[mean];
+            y.push_back(tape_.add(off * scale * tape_[w] + tape_[b]));
+            tape_.depends(x[i], scale * tape_[w]);
+            tape_.depends(mean, -scale * tape_[w]);
+            tape_.depends(inverse, off * tape_[w]);
+            tape_.depends(w, off * scale);
+            tape_.depends(b, 1.0);
+        }
+    }
+    return y;
+}
+
+Reference::Numbers Reference::embedding(const Layer& layer, const Numbers& x) {
+    const std::size_t weight = weight_of(layer), dim = argument(layer, "dim");
+    Numbers y;
+    for (const Number token : x)
+        for (std::size_t i = 0; i < dim; ++i)
+            y.push_back(static_cast<Number>(weight + static_cast<std::size_t>(tape_[token]) * dim + i));
+    return y;
+}
+
+/// By the bits that the engine draws, counted as it counts them: images pixel by pixel.
+Reference::Numbers Reference::dropout(const Layer& layer, const Numbers& x, bool whole_channels) {
+    const double p = layer.arguments.number("p");
+    const std::uint32_t number = drops_++;
+    if (!dropout_key_) return x;
+    const std::uint64_t key = *dropout_key_ ^ (std::uint64_t{number} + 1) * 0x9E3779B97F4A7C15U;
+    const bool image = layer.in.size() == 3;
+    const std::size_t channels = image ? size(layer.in[0]) : x.size(), pixels = x.size() / channels;
+    Numbers y;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const std::size_t c = i / pixels,
+                          at = whole_channels ? row_ * channels + c : (row_ * pixels + i % pixels) * channels + c;
+        const double bits = clients::direct::device::drawn_bits(static_cast<std::uint32_t>(at), key);
+        const double factor =
+            bits < std::round(p * 4294967296.0) ? 0.0 : static_cast<double>(static_cast<float>(1.0 / (1.0 - p)));
+        y.push_back(tape_.add(tape_[x[i]] * factor));
+        tape_.depends(x[i], factor);
+    }
+    return y;
+}
+
+Tape::Number Reference::class_loss(const Numbers& scores, std::size_t label) {
+    double largest = tape_[scores.front()], total = 0.0;
+    for (const Number score : scores) largest = std::max(largest, tape_[score]);
+    for (const Number score : scores) total += std::exp(tape_[score] - largest);
+    const Number loss = tape_.add(std::log(total) + largest - tape_[scores[label]]);
+    for (std::size_t c = 0; c < scores.size(); ++c) {
+        const double part = std::exp(tape_[scores[c]] - largest) / total, of_label = c == label ? 1.0 : 0.0;
+        tape_.depends(scores[c], part - of_label, part + of_label);
+    }
+    return loss;
+}
+
+Tape::Number Reference::numbers_loss(const Numbers& answers, const float* wanted, double& absolute) {
+    const double share = 1.0 / static_cast<double>(answers.size());
+    double squares = 0.0;
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        errors.push_back(tape_[answers[i]] - static_cast<double>(wanted[i]));
+        squares += share * errors[i] * errors[i];
+        absolute += share * std::abs(errors[i]);
+    }
+    const Number loss = tape_.add(squares);
+    for (std::size_t i = 0; i < answers.size(); ++i) tape_.depends(answers[i], 2.0 * share * errors[i]);
+    return loss;
+}
+
+}  // namespace fedhive::testing
