@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "tests/clients/data/npz_fixture.h"
 #include "tests/conformance/dataset_conformance.h"
+#include "tests/support/zip_archive.h"
 
 #include <doctest/doctest.h>
 
@@ -231,6 +232,20 @@ TEST_SUITE("Npz") {
             expect_refused("x", changed, "is no NumPy array");
         }
         expect_refused("x", npy("<f4', 'shape': (18, 1), 'descr': '<f4", "(6, 3)", std::string(72, '\0')), "is no NumPy array");
+    }
+
+    TEST_CASE("OfMembersWithOneNameTheLastIsReadWithoutItsEndBeforeWithIt") {
+        const NpzFixture fixture;
+        const Arrays arrays = NpzFixture::train();
+        const std::string other = npy("<i8", "(6,)", raw<std::int64_t>({3, 3, 3, 3, 3, 3}));
+        const std::vector<testing::Members> cases{
+            {{"x", arrays.at("x")}, {"y", arrays.at("y")}},
+            {{"y.npy", other}, {"x.npy", arrays.at("x")}, {"y.npy", arrays.at("y")}},
+            {{"y", other}, {"y", arrays.at("y")}, {"x.npy", arrays.at("x")}, {"y.npy", other}}};
+        for (const testing::Members& members : cases) {
+            write_content(fixture.file("train"), testing::archive_of(members));
+            CHECK(read(fixture).train.labels == std::vector<std::int32_t>{0, 1, 2, 2, 1, 0});
+        }
     }
 
     TEST_CASE("ArraysThatAreMissingAreNamedBesideThoseThatAreThere") {
