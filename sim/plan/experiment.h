@@ -16,6 +16,7 @@
 #include "sim/plan/experiment_data.h"
 #include "sim/plan/resources.h"
 #include "sim/plan/worker_choice.h"
+#include "sim/round/missing_noise.h"
 #include "sim/round/mode.h"
 #include "sim/round/server_state.h"
 
@@ -85,6 +86,7 @@ struct Experiment {
     aggregation::ClientStates client_states;  // where clients keep something
     ServerState server;
     clients::WorkerPlan worker_plan;
+    MissingNoise missing_noise;
 
     /// For a Begin: publishes the model that round 1 starts from, or these parameters, [P], beside what is frozen, [F].
     void begin_anew(const LoadedConfig& loaded) const;

@@ -42,7 +42,7 @@ void take_in(Experiment& run, Fleet& fleet, const Arrivals& arrived, RoundRecord
     aggregation::Aggregator& sum = fleet.with_workers(*strategy.aggregator, arrived);
     sum.zero_init(run.travels.num_floats(), run.space);
     for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);
-    const aggregation::Aggregate aggregate = sum.finish();
+    const aggregation::Aggregate aggregate = run.missing_noise.completed(sum.finish(), arrived, server.round);
     round.lap(Phase::Aggregate);
     server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
     run.keep_states(arrived);  // what clients remember changes with what the server has taken in
