@@ -34,6 +34,7 @@ enum class Purpose : std::uint32_t {
     Personalization = 18,
     Looks = 19,
     FeatureSkew = 20,
+    MissingNoise = 21,
 };
 
 /// Counter-based stream: block i of the stream is Philox4x32-10(key = seed, counter = (i, purpose, round, client)).

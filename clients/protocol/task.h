@@ -61,6 +61,7 @@ struct Task {
     std::uint64_t first = 0;           // Train: first member on the board; Evaluate: first example; Aggregate: first float;
                                        // EvaluateClients, EvaluatePersonalized: first evaluated client
     std::uint64_t count = 0;           // members, examples, floats or clients
+    std::uint64_t num_together = 1;    // Train: updates that the server step is to take which takes this one
     std::uint64_t step = 0;            // Gradient: which of the client's local steps, from 0
     std::uint32_t num_ranks = 1;       // Replica: ranks of the group; this one is `slot`
     std::uint32_t velocity_index = 0;  // Replica: which global region holds the momentum to begin with

@@ -19,12 +19,10 @@ void scale_row(TrainingStep& step, std::size_t row, double factor) {
 
 }  // namespace
 
-LocalStep::LocalStep(TrainingStep& engine, double clip_norm) : WrappedStep(engine) {
-    add<ProximalTerm>();
-    if (clip_norm > 0.0) add<GradientLimit>(clip_norm);
-}
+LocalStep::LocalStep(TrainingStep& engine, double clip_norm) : WrappedStep(engine), limit_(clip_norm) { add<ProximalTerm>(); }
 
 void LocalStep::begin(const ClientStart& start) {
+    whole_ = start.whole_gradients;
     for (const auto& rule : rules_) rule->begin(start);
     inner().begin(start);
 }
@@ -33,10 +31,12 @@ void LocalStep::compute_gradients(std::span<const RowBatch> batches) {
     inner().compute_gradients(batches);
     for (const auto& rule : rules_)
         if (rule->acts()) rule->change(inner(), batches);
+    if (limits()) limit_.change(inner(), batches);
 }
 
 void LocalStep::step_rows(std::span<const RowBatch> batches) {
-    if (std::ranges::any_of(rules_, [](const auto& rule) { return rule->acts(); })) return TrainingStep::step_rows(batches);
+    const bool changes = limits() || std::ranges::any_of(rules_, [](const auto& rule) { return rule->acts(); });
+    if (changes) return TrainingStep::step_rows(batches);
     inner().step_rows(batches);
 }
 

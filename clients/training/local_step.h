@@ -27,28 +27,6 @@ public:
     virtual void change(TrainingStep& step, std::span<const RowBatch> batches) = 0;
 };
 
-class LocalStep final : public WrappedStep {
-public:
-    /// With the proximal term of each start, and gradients no longer than clip_norm, where that is not 0.
-    explicit LocalStep(TrainingStep& engine, double clip_norm = 0.0);
-
-    /// Behind the rules that are there already.
-    template <typename Rule, typename... Arguments>
-    Rule& add(const Arguments&... arguments) {
-        auto rule = std::make_unique<Rule>(arguments...);
-        Rule& added = *rule;
-        rules_.push_back(std::move(rule));
-        return added;
-    }
-
-    void begin(const ClientStart& start) override;
-    void compute_gradients(std::span<const RowBatch> batches) override;
-    void step_rows(std::span<const RowBatch> batches) override;
-
-private:
-    std::vector<std::unique_ptr<GradientRule>> rules_;
-};
-
 /// g becomes g + mu * (local - global), as the start's objective says.
 ///
 /// Source   Li et al. 2020 (arXiv:1812.06127), the gradient of mu/2 * |local - global|^2.
@@ -63,17 +41,19 @@ private:
     aggregation::ConstParamSpan global_;
 };
 
-/// A gradient g of a batch becomes g * min(1, most / |g|), the Euclidean norm over all parameters.
+/// A gradient g of a batch becomes g * min(1, most / |g|), the Euclidean norm over all parameters. g is the whole of it: behind all rules.
 ///
 /// Order    the norm is summed as an update's is (vector_ops.h): same bits anywhere.
 /// Memory   a gradient in one piece, and as many zeros.
 /// Stream   waits for the device in every step.
 /// Source   Pascanu et al. 2013 (arXiv:1211.5063), Algorithm 1; torch.nn.utils.clip_grad_norm_, without its 1e-6 beside the norm.
-class GradientLimit final : public GradientRule {
+class GradientLimit {
 public:
+    /// most: 0: none.
     explicit GradientLimit(double most) : most_(most) {}
-    bool acts() const override { return true; }
-    void change(TrainingStep& step, std::span<const RowBatch> batches) override;
+
+    bool acts() const { return most_ > 0.0; }
+    void change(TrainingStep& step, std::span<const RowBatch> batches);
 
 private:
     aggregation::ParamSpan in_one_piece(TrainingStep& step, std::size_t row);
@@ -100,6 +80,33 @@ public:
 private:
     aggregation::Channels channels_;
     aggregation::ParamBuffer correction_;  // [trainable]
+};
+
+class LocalStep final : public WrappedStep {
+public:
+    /// With the proximal term of each start. Where clip_norm is not 0, what all rules make of a gradient is no longer than it, but of a start
+    /// that asks for whole gradients.
+    explicit LocalStep(TrainingStep& engine, double clip_norm = 0.0);
+
+    /// Behind the rules that are there already, before the limit.
+    template <typename Rule, typename... Arguments>
+    Rule& add(const Arguments&... arguments) {
+        auto rule = std::make_unique<Rule>(arguments...);
+        Rule& added = *rule;
+        rules_.push_back(std::move(rule));
+        return added;
+    }
+
+    void begin(const ClientStart& start) override;
+    void compute_gradients(std::span<const RowBatch> batches) override;
+    void step_rows(std::span<const RowBatch> batches) override;
+
+private:
+    bool limits() const { return limit_.acts() && !whole_; }
+
+    std::vector<std::unique_ptr<GradientRule>> rules_;
+    GradientLimit limit_;
+    bool whole_ = false;
 };
 
 }  // namespace fedhive::clients

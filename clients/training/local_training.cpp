@@ -81,6 +81,7 @@ void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objectiv
     ClientStart start;
     start.global = global;
     start.objective = objective;
+    start.whole_gradients = true;
     start.dropout_seed = dropout.next_u64();
     step.begin(start);
     aggregation::set_zero(mean);

@@ -78,8 +78,8 @@ std::vector<std::size_t> places_of_rows(const LocalTraining& plan, std::span<con
 void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                      std::span<const RowClient> clients, aggregation::ConstParamSpan global, std::span<ClientResult> results);
 
-/// mean = the gradient over all of a client's examples at the global model, with whatever the step makes of a gradient: one pass in batches, each
-/// weighed by its size, as far as its targets count; step.parameters() is the global model afterwards.
+/// mean = the gradient over all of a client's examples at the global model, with whatever the step's rules make of a gradient, and never clipped:
+/// one pass in batches, each weighed by its size, as far as its targets count; step.parameters() is the global model afterwards.
 ///
 /// Shapes   shard: at least one; global: [P], in the step's memory space; mean: [trainable].
 /// Order    the shard's; dropout by (seed, round, client_id), apart from that of the local steps.

@@ -28,6 +28,7 @@ struct ClientStart {
     std::size_t rows = 1;                // of them, at most num_rows()
     aggregation::ConstParamSpan global;  // [P], unchanged until the clients' last step, but where it is `shared`
     Objective objective;                 // an engine looks at the rate alone
+    bool whole_gradients = false;        // whatever training.clip_norm says
     std::uint64_t dropout_seed = 0;      // everything random inside the model's forward pass, of all rows
     // Of one row:
     aggregation::ConstParamSpan optimizer_state;  // to go on with, read by begin() only; empty: from 0

@@ -141,7 +141,7 @@ void TaskRunner::leave(const Task& task, std::uint64_t place, aggregation::Param
     const std::uint32_t client_id = block_.members()[member].client_id;
     const aggregation::ParamSpan slot = model_of(arena_.slot(task.slot));
     if (!local_part_.empty()) keep_local_part(task, member, local, start);
-    upload_.apply(local, start, training.seed, task.round, client_id, residual_of(task, client_id));
+    upload_.apply(local, start, training.seed, task.round, client_id, task.num_together, residual_of(task, client_id));
     if (!upload_.empty()) local_part_.hide(local, start);  // noise lies on every value
     if (task.count > 1)
         slot_sum_.add_update(local, start, block_.members()[member].weight, figures_[place].update);

@@ -7,7 +7,8 @@ namespace fedhive::clients {
 namespace {
 
 void add_share_of_noise(Upload& upload, const UploadStep& step) {
-    add_noise(upload, step.numbers[0] * upload.norm_bound / std::sqrt(static_cast<double>(upload.plan.num_together)));
+    const double of_sum = step.numbers[0] * upload.norm_bound;
+    add_noise(upload.local, upload.layout, upload.key, of_sum / std::sqrt(static_cast<double>(upload.num_together)));
 }
 
 }  // namespace
@@ -23,9 +24,9 @@ UploadSpec gaussian_noise() {
                   .range = above(0),
                   .doc =
                       "Noise of the sum, as a multiple of the norm of the clip before it: with m updates to a server step each "
-                      "gets a standard deviation of multiplier · norm / √m. Clients that fail take their share along (z)."}},
-        .needs_bound = true,
-        .weighs_alike = true,
+                      "gets a standard deviation of multiplier · norm / √m, and the server adds what failed clients or "
+                      "staleness take off (z)."}},
+        .noise_of_sum = true,
         .apply = add_share_of_noise};
 }
 

@@ -9,7 +9,7 @@ namespace {
 void send_noise(Upload& upload, const UploadStep& step) {
     if (!misbehaves(upload, step.numbers[0])) return;
     aggregation::copy(upload.local, upload.global);
-    add_noise(upload, step.numbers[1]);
+    add_noise(upload.local, upload.layout, upload.key, step.numbers[1]);
 }
 
 }  // namespace

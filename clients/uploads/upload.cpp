@@ -86,12 +86,22 @@ UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& layout
     return size;
 }
 
+double noise_of_sum(const UploadPlan& plan) {
+    double bound = 0.0, noise = 0.0;
+    for (std::uint32_t i = 0; i < plan.size; ++i) {
+        const UploadSpec& spec = upload_catalog().at(plan.steps[i].kind);
+        if (spec.noise_of_sum) noise = plan.steps[i].numbers[0] * bound;
+        if (spec.bounds) bound = plan.steps[i].numbers[0];
+    }
+    return noise;
+}
+
 void UploadChain::apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed,
-                        std::uint32_t round, std::uint32_t client_id, const Residual& residual) {
+                        std::uint32_t round, std::uint32_t client_id, std::uint64_t num_together, const Residual& residual) {
     if (plan_.size == 0) return;
     if (scratch_.span().size == 0) scratch_ = aggregation::ParamBuffer(local.size, local.space);
     Stream keys(seed, Purpose::Upload, round, client_id);
-    Upload upload{local, global, scratch_, layout_, plan_, 0, client_id};
+    Upload upload{local, global, scratch_, layout_, plan_, 0, client_id, num_together};
     for (std::uint32_t i = 0; i < plan_.size; ++i) {
         upload.key = keys.next_u64();
         const UploadSpec& spec = upload_catalog().at(plan_.steps[i].kind);
@@ -132,19 +142,19 @@ void scale_upload(Upload& upload, double factor) {
     aggregation::add(upload.local, upload.scratch);
 }
 
-void add_noise(Upload& upload, double std) {
+void add_noise(aggregation::ParamSpan values, const aggregation::Layout& layout, std::uint64_t key, double std) {
     const auto add_to = [&](aggregation::ParamSpan to) {
         std::uint32_t tensor = 0;
-        for (const aggregation::LayoutEntry& entry : upload.layout.entries())
-            add_normals(to.part(entry.offset, entry.size).host(), upload.key, tensor++, std);
+        for (const aggregation::LayoutEntry& entry : layout.entries())
+            add_normals(to.part(entry.offset, entry.size).host(), key, tensor++, std);
     };
-    if (upload.local.space == aggregation::MemorySpace::Host) return add_to(upload.local);
-    aggregation::ParamBuffer drawn(upload.local.size, aggregation::MemorySpace::Host);
+    if (values.space == aggregation::MemorySpace::Host) return add_to(values);
+    aggregation::ParamBuffer drawn(values.size, aggregation::MemorySpace::Host);
     add_to(drawn);
-    const aggregation::ParamBuffer noise(upload.local.size, upload.local.space);
+    const aggregation::ParamBuffer noise(values.size, values.space);
     aggregation::copy(noise, drawn);
-    aggregation::add(upload.local, noise);
-    aggregation::synchronize(upload.local.space);  // the buffers go
+    aggregation::add(values, noise);
+    aggregation::synchronize(values.space);  // the buffers go
 }
 
 bool misbehaves(const Upload& upload, double share) {

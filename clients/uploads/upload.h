@@ -33,7 +33,6 @@ struct UploadPlan {
     std::uint32_t size = 0;           // steps in use
     std::uint64_t sampling_seed = 1;  // of who misbehaves
     std::uint64_t num_clients = 1;    // in all
-    std::uint64_t num_together = 1;   // updates that one server step takes
 };
 
 /// What a client keeps of one update for its next one.
@@ -51,9 +50,10 @@ struct Upload {
     const UploadPlan& plan;
     std::uint64_t key = 0;  // of this client in this round and this step of the chain: what is drawn depends on nothing else
     std::uint32_t client_id = 0;
-    double norm_bound = 0.0;      // no update of this experiment is longer here; 0: there is no bound
-    bool has_left_out = false;    // a step before has; a zero is what it left out
-    bool keeps_residual = false;  // a step before has seen to it
+    std::uint64_t num_together = 1;  // updates that its server step is to take
+    double norm_bound = 0.0;         // no update of this experiment is longer here; 0: there is no bound
+    bool has_left_out = false;       // a step before has; a zero is what it left out
+    bool keeps_residual = false;     // a step before has seen to it
 };
 
 /// What an update is on its way to the server. A run moves it as floats whatever its size; the size is told, and counts on the virtual clock.
@@ -71,8 +71,7 @@ struct UploadSpec {
     std::string summary;  // what it does to the update, and its source: half a line
     std::vector<KeySpec> keys;
     bool bounds = false;        // the first key is the norm that no update exceeds behind it
-    bool needs_bound = false;   // the draws are as long as that norm, so a step that bounds comes before, and none behind
-    bool weighs_alike = false;  // what is said of it holds where all updates weigh the same
+    bool noise_of_sum = false;  // a share of noise, which in a sum of updates is the first key times that norm; the last step
     bool leaves_out = false;    // most parameters, so it comes before what rounds those that are left
     /// What a client keeps of one update for its next one: what steps behind take off it; all of them compress.
     std::vector<aggregation::ChannelSpec> channels{};
@@ -92,6 +91,10 @@ UploadStep upload_step(const std::string& name, const Values& values);
 /// Of every client's update of a model: it follows from the chain alone.
 UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& layout);
 
+/// Standard deviation of the noise that the chain promises to the sum of a server step's updates, where a client counts in it as one update
+/// does; 0: it adds none.
+double noise_of_sum(const UploadPlan& plan);
+
 /// The chain at work.
 class UploadChain {
 public:
@@ -102,12 +105,12 @@ public:
     bool empty() const { return plan_.size == 0; }
 
     /// local <- global + what leaves of local - global. Nothing waits for a device but what has to know a norm, draws, or compresses.
-    /// residual: looked at, and written, by a chain that keeps one.
+    /// num_together: updates that its server step is to take; residual: looked at, and written, by a chain that keeps one.
     ///
     /// Shapes   both [P], in one memory space.
     /// Order    keyed by (seed of the client's training, round, client, step of the chain): same bits in any worker, at any time.
     void apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed, std::uint32_t round,
-               std::uint32_t client_id, const Residual& residual = {});
+               std::uint32_t client_id, std::uint64_t num_together, const Residual& residual = {});
 
 private:
     void add_residual(const Upload& upload, aggregation::ConstParamSpan before);
@@ -124,8 +127,11 @@ private:
 /// local <- global + f32(factor * (local - global)).
 void scale_upload(Upload& upload, double factor);
 
-/// local[i] += f32(std * z[i]), z standard normal, for each value of the model; what lies between its tensors stays.
-void add_noise(Upload& upload, double std);
+/// values[i] += f32(std * z[i]), z standard normal, for each value of the model; what lies between its tensors stays.
+///
+/// Shapes   [P] of the layout. Waits for a device.
+/// Order    z by the key alone.
+void add_noise(aggregation::ParamSpan values, const aggregation::Layout& layout, std::uint64_t key, double std);
 
 /// Whether the client is one of the share of all clients, rounded, that misbehaves: the same ones in every round, drawn from the seed.
 bool misbehaves(const Upload& upload, double share);

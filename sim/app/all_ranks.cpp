@@ -53,7 +53,9 @@ int in_these_ranks(Ranks& ranks, const std::function<int(Ranks& ranks)>& work) {
         if (error && ranks.writes()) Terminal(STDERR_FILENO).say(escaped("fedhive: " + message_of(error)));
         ranks.abort(code == 0 ? 1 : code);
     }
-    if (error && ranks.writes()) std::rethrow_exception(error);
+    // Its status is that of all: by one of another rank, which may be the first to exit, mpirun would end this one before it has said why.
+    if (!ranks.writes()) return 0;
+    if (error) std::rethrow_exception(error);
     return code;
 }
 

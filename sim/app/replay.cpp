@@ -164,7 +164,7 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     const bool keeps = run.channels.find(aggregation::kResidual) != nullptr;
     run.local_part.hide(trained, global);
     clients::UploadChain(run.worker_plan.upload, run.layout)
-        .apply(trained, global, training.seed, round, id,
+        .apply(trained, global, training.seed, round, id, run.mode.num_together(cohort.size()),
                {keeps ? run.client_states.of(id) : aggregation::ConstParamSpan(), {}});
     run.local_part.hide(trained, global);
     aggregation::write_update(trained, trained, global, figures[row].update);

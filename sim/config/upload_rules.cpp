@@ -1,5 +1,6 @@
 #include "sim/config/upload_rules.h"
 
+#include "aggregation/math/aggregator.h"
 #include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
 
@@ -52,6 +53,37 @@ void check_residual(const RunConfig& run, const ConfigSource& source) {
                            "'error_feedback' keeps what is left of every client's own update; allowed: 1");
 }
 
+/// What is said of noise holds for the sum of all updates as the server sees it.
+void check_noise(const RunConfig& run, const ConfigSource& source, const std::function<void(const std::string&)>& refuse) {
+    const auto spec_of = [](const Chosen& step) -> const clients::UploadSpec& {
+        return entry_of(clients::upload_catalog(), step.name, "step of an upload");
+    };
+    const auto noise = std::ranges::find_if(run.upload, [&](const Chosen& step) { return spec_of(step).noise_of_sum; });
+    if (noise == run.upload.end()) return;
+    const auto place = static_cast<std::size_t>(noise - run.upload.begin());
+    for (const Chosen& step : run.upload)
+        if (spec_of(step).shrink != nullptr)
+            refuse(fmt::format("'{}' would take off some of the noise that '{}' promises to the sum; leave one of them out",
+                               step.name, noise->name));
+    if (std::none_of(run.upload.begin(), noise, [&](const Chosen& step) { return spec_of(step).bounds; }))
+        refuse(
+            fmt::format("item {}: '{}' is as large as the norm that updates are clipped to; write {{name: clip, norm: ...}} "
+                        "before it",
+                        place, noise->name));
+    if (noise + 1 != run.upload.end())
+        refuse(fmt::format("item {}: '{}' behind '{}' would change the noise as well; write it before", place + 1,
+                           (noise + 1)->name, noise->name));
+    if (run.strategy.weighting != Weighting::Uniform)
+        throw source.error(
+            "strategy.weighting",
+            fmt::format("upload step '{}' is measured by updates that weigh alike; allowed with it: uniform", noise->name));
+    if (aggregation::aggregator_spec(run.strategy.parts.aggregator.name).single_updates)
+        throw source.error("strategy.aggregator",
+                           fmt::format("upload step '{}' gives each update only a share of the noise, and '{}' looks at single "
+                                       "ones; allowed with it: mean",
+                                       noise->name, run.strategy.parts.aggregator.name));
+}
+
 }  // namespace
 
 void check_upload(const RunConfig& run, const std::string& keeps_state, const ConfigSource& source) {
@@ -69,25 +101,8 @@ void check_upload(const RunConfig& run, const std::string& keeps_state, const Co
     if (run.upload.size() > clients::UploadPlan::kMostSteps)
         refuse(fmt::format("{} steps; allowed: up to {}", run.upload.size(), clients::UploadPlan::kMostSteps));
     check_residual(run, source);
+    check_noise(run, source, refuse);
     check_compression(run, refuse);
-    std::string bound, noise;
-    for (std::size_t i = 0; i < run.upload.size(); ++i) {
-        const auto& spec = entry_of(clients::upload_catalog(), run.upload[i].name, "step of an upload");
-        if (spec.bounds && !noise.empty())
-            refuse(fmt::format("item {}: '{}' behind '{}' would cut the noise down as well; write it before", i, spec.name,
-                               noise));
-        if (spec.needs_bound && bound.empty())
-            refuse(fmt::format(
-                "item {}: '{}' is as large as the norm that updates are clipped to; write {{name: clip, norm: ...}} "
-                "before it",
-                i, spec.name));
-        if (spec.weighs_alike && run.strategy.weighting != Weighting::Uniform)
-            throw source.error(
-                "strategy.weighting",
-                fmt::format("upload step '{}' is measured by updates that weigh alike; allowed with it: uniform", spec.name));
-        if (spec.bounds) bound = spec.name;
-        if (spec.needs_bound) noise = spec.name;
-    }
 }
 
 }  // namespace fedhive::sim

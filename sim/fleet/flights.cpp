@@ -29,6 +29,7 @@ void Flights::pull_down(const Cohort& cohort, ServerState& server, const Strateg
         flight.version = server.version;
         flight.task.objective = strategy.objective_in(server.round);
         flight.task.global_index = server.global_index;
+        flight.task.num_together = options_.mode.num_together(cohort.size());
         if (options_.mode.late_join) flight.task.repeat = sent_in_round_[cohort[first]]++;
         if (options_.mode.by_steps) flight.steps_left = workload_.steps_of(cohort[first]) - 1;
         flight.arrives_s = server.now_s + workload_.longest_trip_s(flight);
@@ -46,6 +47,7 @@ void Flights::take_up(const InFlight& client, ServerState& server, const Strateg
     flight.arrives_s = client.arrives_s;
     flight.task.first = client.slot;
     flight.task.repeat = client.repeat;
+    flight.task.num_together = options_.mode.num_together(1);  // who is taken up joins a later round
     flight.task.objective = strategy.objective_in(client.sent_round);
     flight.task.global_index = client.global_index;
     flight.rank = rank_of(client.slot, client.client_id, 0, 1);

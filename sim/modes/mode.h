@@ -6,6 +6,7 @@
 #include "clients/protocol/task.h"
 #include "sim/modes/staleness.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -91,6 +92,9 @@ struct Mode {
     std::size_t group_size() const;
     /// Clients that keep a slot at the same time: where who arrives is replaced, what it brought stays there until the round ends.
     std::size_t clients_in_slots() const { return in_flight + (late_join ? quorum - 1 : 0); }
+
+    /// Updates that a server step takes where nobody fails, of so many clients that are sent at a time.
+    std::uint64_t num_together(std::size_t sent) const { return late_join ? quorum : std::min(quorum, sent); }
 
     /// How many may be sent now, with `on_their_way` on their way, `rounds_left`, this one included, and so many arrivals in it so far.
     std::size_t room(std::size_t on_their_way, std::int64_t rounds_left, std::size_t arrived) const;

@@ -93,6 +93,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, Exper
       client_states(make_client_states(loaded, channels, dataset.map().num_clients, ranks, purpose.folder)),
       server(*arena, mode.velocity_index, channels),
       worker_plan(plan_workers()),
+      missing_noise(worker_plan.upload, worker_plan.training.seed, layout, local_part, mode),
       owners(std::move(data.owners)),
       warnings(all_warnings(data.warnings, model)) {
     // What is stored with the run names the device that was used, so that running it again asks for the same.
@@ -182,11 +183,10 @@ void Experiment::settle_workers(std::int64_t until, const std::optional<WorkerCh
 
 namespace {
 
-clients::UploadPlan upload_plan(const RunConfig& run, std::uint64_t num_clients, std::uint64_t num_together) {
+clients::UploadPlan upload_plan(const RunConfig& run, std::uint64_t num_clients) {
     clients::UploadPlan plan;
     plan.sampling_seed = run.all_seeds().sampling;
     plan.num_clients = num_clients;
-    plan.num_together = num_together;
     for (const Chosen& step : run.upload) plan.steps[plan.size++] = clients::upload_step(step.name, step.values);
     return plan;
 }
@@ -201,7 +201,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
                      .max_update_norm = config.failures.max_update_norm.value_or(0.0),
                      .local_steps = static_cast<std::uint64_t>(config.training.local_steps.value_or(0))};
     plan.optimizer = optimizer_options(config.training.optimizer);
-    plan.upload = upload_plan(config, dataset.map().num_clients, mode.quorum);
+    plan.upload = upload_plan(config, dataset.map().num_clients);
     plan.clip_norm = config.training.clip_norm.value_or(0.0);
     plan.model = model;
     plan.cut = cut;

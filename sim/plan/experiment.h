@@ -17,6 +17,7 @@
 #include "sim/plan/experiment_data.h"
 #include "sim/plan/resources.h"
 #include "sim/plan/worker_choice.h"
+#include "sim/round/missing_noise.h"
 #include "sim/round/mode.h"
 #include "sim/round/server_state.h"
 
@@ -87,6 +88,7 @@ struct Experiment {
     aggregation::ClientStates client_states;  // where clients keep something
     ServerState server;
     clients::WorkerPlan worker_plan;
+    MissingNoise missing_noise;
     std::vector<std::string> owners;    // of each client, as the data name it, on rank 0; empty: nobody has a name
     std::vector<std::string> warnings;  // what looks like a mistake, with keys; of the data only where this rank has read them
 

@@ -67,6 +67,7 @@ struct RoundRecord {
     std::optional<Metrics> test;            // empty where the round was not evaluated
     std::optional<ClientsTest> on_clients;  // likewise
     std::optional<double> virtual_s;        // simulated time at its end; empty on the wall clock
+    bool stepped = false;                   // an update was accepted, and became part of the model
 
     /// The time since the last lap belongs to this phase.
     void lap(Phase phase) { split(phase, now_ns()); }

@@ -1,5 +1,6 @@
 #include "sim/run/reporter.h"
 
+#include "aggregation/base/error.h"
 #include "clients/models/model_plan.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/training/libtorch_info.h"
@@ -56,6 +57,12 @@ nlohmann::ordered_json ranks_to_json(const Ranks& ranks) {
         if (!ranks.device(rank).empty()) all.back()["gpu"] = ranks.device(rank);
     }
     return all;
+}
+
+/// "no update was accepted", of rounds that left the model as it was.
+std::string without_step(const Experiment& run) {
+    const std::uint64_t least = run.least_updates();
+    return least == 1 ? "no update was accepted" : fmt::format("fewer than {} updates were accepted", least);
 }
 
 /// "from the beginning: there is no checkpoint; 3 rounds of rounds.csv are done again"
@@ -133,6 +140,7 @@ void Reporter::report(const RoundRecord& round, const Arrivals& arrived, const S
         progress.test = round.test;
         progress.test_round = round.round;
     }
+    if (round.stepped) progress.last_step = round.round;
     if (round.on_clients) clients_mean_ = fairness_of(round.on_clients->global).mean;
     progress.failures = fleet_->failure_counts();
     if (folder_ == nullptr) return;
@@ -146,7 +154,16 @@ Progress Reporter::progress() const {
     return progress;
 }
 
+void Reporter::require_step() const {
+    if (past_.progress.last_step > 0) return;
+    throw Fault(
+        fmt::format("{} in any of {} rounds, so the model is still the one that the run began with; events.jsonl has {} "
+                    "failures",
+                    without_step(run_), run_.server.round, past_.progress.failures.failures));
+}
+
 void Reporter::finish() {
+    require_step();
     if (folder_ == nullptr) return;
     folder_->expect_whole_tables();
     const aggregation::HostView model = run_.global_model();
@@ -160,6 +177,11 @@ void Reporter::finish() {
     const std::string title = clients::learning_task(run_.config.task).main_metric().title;
     const std::string quality = test ? fmt::format("test {} {:.4f}, ", title, test->main()) : "";
     const std::string on_clients = clients_mean_ ? fmt::format("clients' mean {} {:.4f}, ", title, *clients_mean_) : "";
+    const std::int64_t last_step = past_.progress.last_step;
+    if (last_step < run_.server.round)
+        console_.say(fmt::format("\n{} after round {} of {}: the model is that round's", without_step(run_), last_step,
+                                 run_.server.round),
+                     Tone::Bad);
     console_.say(fmt::format("\n{}{}{} server steps in {:.1f} s", quality, on_clients, run_.server.version, progress().wall_s),
                  Tone::Good);
     console_.say(fmt::format("model_sha256 {}\nresults in {}", model_sha256(run_.layout, model), folder_->path().string()));
@@ -207,7 +229,7 @@ void Reporter::failed(const std::string& error) {
     } catch (const std::exception&) {
         // Where the disk is full or gone, this cannot be written either; the run's own error is what counts.
     }
-    console_.say(how_to_go_on("stopped"), Tone::Bad);
+    if (run_.server.round < run_.config.rounds) console_.say(how_to_go_on("stopped"), Tone::Bad);
 }
 
 void Reporter::stopped(const std::string& exit_status) {
@@ -259,6 +281,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     }
     manifest["wall_s"] = seconds_to_json(progress());
     manifest["round"] = run_.server.round;
+    manifest["last_step"] = past_.progress.last_step;
     manifest["in_flight"] = run_.server.in_flight.size();
     manifest["resumed"] = past_.resumed;
     manifest["other_bits"] = past_.other_bits;

@@ -45,7 +45,8 @@ public:
     /// What the rounds reported so far add up to.
     Progress progress() const;
 
-    /// Writes the model and the last manifest, says where the results are.
+    /// Writes the model and the last manifest, says where the results are. Throws Fault, on every rank, where no round's updates became part of
+    /// the model: it is still the one that the run began with.
     void finish();
 
     /// Where the run was to go no further for now.
@@ -58,6 +59,7 @@ public:
 private:
     void note_failure(const clients::ClientFailure& failure, FailureAction action);
     void stopped(const std::string& exit_status);
+    void require_step() const;
     std::string how_to_go_on(const std::string& what) const;
     void write_manifest(const std::string& exit_status) const;
     nlohmann::json final_hash() const;

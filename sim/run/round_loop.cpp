@@ -37,14 +37,18 @@ Cohort next_cohort(Experiment& run, const Fleet& fleet, std::size_t arrived) {
 void take_in(Experiment& run, Fleet& fleet, const Arrivals& arrived, RoundRecord& round) {
     Strategy& strategy = run.strategy;
     ServerState& server = run.server;
-    if (run.mode.in_place()) return server.stepped_in_place();  // what was written stays, however little it is
+    if (run.mode.in_place()) {
+        round.stepped = arrived.num_arrived > 0;
+        return server.stepped_in_place();  // what was written stays, however little it is
+    }
     if (arrived.num_arrived < run.least_updates()) return;
     aggregation::Aggregator& sum = fleet.with_workers(*strategy.aggregator, arrived);
     sum.zero_init(run.travels.num_floats(), run.space);
     for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);
-    const aggregation::Aggregate aggregate = sum.finish();
+    const aggregation::Aggregate aggregate = run.missing_noise.completed(sum.finish(), arrived, server.round);
     round.lap(Phase::Aggregate);
     server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
+    round.stepped = true;
     run.keep_states(arrived);  // what clients remember changes with what the server has taken in
     round.lap(Phase::ServerStep);
 }

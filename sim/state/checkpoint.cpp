@@ -90,6 +90,7 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint, std
         {"layout_fingerprint", fmt::format("{:016x}", checkpoint.layout_fingerprint)},
         {"wall_s", seconds_to_json(progress).dump()},
         {"failures", to_json(progress.failures).dump()},
+        {"last_step", text(progress.last_step)},
         {"now_s", text(checkpoint.now_s)},
         {"in_flight", to_json(checkpoint.in_flight).dump()},
         {"keepers", text(keepers)},
@@ -185,6 +186,7 @@ Progress read_progress(const MetadataReader& metadata) {
     const auto count = [&](const char* name) { return metadata.number_in<std::uint64_t>("failures", name); };
     progress.failures = {count("failures"), count("retried"), count("dropped"), count("workers_replaced"),
                          count("deaths_in_a_row")};
+    if (metadata.has("last_step")) progress.last_step = metadata.number<std::int64_t>("last_step");
     if (!metadata.has("test_round")) return progress;
     progress.test_round = metadata.number<std::int64_t>("test_round");
     progress.test = Metrics{.test_loss = metadata.number<double>("test_loss")};
@@ -212,6 +214,7 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
         read_end(metadata, "rounds_csv"), read_end(metadata, "clients_csv"), read_end(metadata, "arrivals_csv"),
         metadata.has("fairness_csv_bytes") ? read_end(metadata, "fairness_csv") : TableEnd{}};  // older ones do not
     checkpoint.progress = read_progress(metadata);
+    if (!metadata.has("last_step") && checkpoint.version > 0) checkpoint.progress.last_step = checkpoint.round;  // an older one
     checkpoint.now_s = metadata.number<double>("now_s");
     checkpoint.in_flight = read_in_flight(metadata);
     return checkpoint;

@@ -67,6 +67,7 @@ struct Progress {
     std::array<double, kNumPhases> phase_seconds{};
     std::optional<Metrics> test;  // the last evaluation
     std::int64_t test_round = 0;  // its round, from 1
+    std::int64_t last_step = 0;   // the last round whose updates became part of the model, from 1; 0: none
     FailureCounts failures;
 };
 

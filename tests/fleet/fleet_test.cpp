@@ -7,6 +7,7 @@
 #include "clients/data/partitions/schemes.h"
 #include "sim/run/evaluate.h"
 #include "tests/fleet/toy_trainer.h"
+#include "tests/support/eventually.h"
 
 #include <doctest/doctest.h>
 
@@ -87,6 +88,9 @@ FaultConfig fault(const std::string& kind, std::int64_t client, const std::strin
     return result;
 }
 
+/// On a busy machine others may take more than a second.
+double deadline_for(const std::string& kind) { return kind == "hang" ? 1.5 : 60.0; }
+
 FleetOptions with_policy(const std::string& policy, std::vector<FaultConfig> faults) {
     FleetOptions options;
     options.failures.policy = policy;
@@ -114,10 +118,7 @@ std::size_t num_children() {
 
 /// So many workers are left, or will be in a moment.
 bool children_become(std::size_t count) {
-    const std::int64_t start = now_ns();
-    while (num_children() != count && seconds_between(start, now_ns()) < 5.0)
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    return num_children() == count;
+    return testing::eventually(60.0, [&] { return num_children() == count; });
 }
 
 /// What a fault of each kind is found to be.
@@ -233,7 +234,7 @@ TEST_SUITE("FleetFailures") {
             CHECK(failure.kind == FailureKind::Hung);
             CHECK(failure.client_id == 3);
         }
-        CHECK(seconds_between(start, now_ns()) < 20.0);  // it would hang for ever
+        CHECK(seconds_between(start, now_ns()) < 60.0);  // it would hang for ever
     }
 
     TEST_CASE("WorkerThatCannotStartTellsWhy") {
@@ -259,7 +260,7 @@ TEST_SUITE("FleetFailures") {
                         CAPTURE(per_slot);
                         CAPTURE(kind);
                         CAPTURE(at);
-                        ToyRun run(workers, per_slot, 1.5, "", "", with_policy("retry", {fault(kind, 6, at)}));
+                        ToyRun run(workers, per_slot, deadline_for(kind), "", "", with_policy("retry", {fault(kind, 6, at)}));
                         std::vector<Told> told;
                         listen(run, told);
                         for (int round = 0; round < 2; ++round) {
@@ -287,7 +288,8 @@ TEST_SUITE("FleetFailures") {
                     CAPTURE(workers);
                     CAPTURE(per_slot);
                     CAPTURE(kind);
-                    ToyRun run(workers, per_slot, 1.5, "", "", with_policy("drop", {fault(kind, 6), fault("throw", 5)}));
+                    const FleetOptions options = with_policy("drop", {fault(kind, 6), fault("throw", 5)});
+                    ToyRun run(workers, per_slot, deadline_for(kind), "", "", options);
                     std::vector<Told> told;
                     listen(run, told);
                     const Arrivals arrived = run.round(everybody());
@@ -339,7 +341,7 @@ TEST_SUITE("FleetFailures") {
         const std::int64_t start = now_ns();
         ToyRun run(2, 1, 60.0, "hang", "0", with_policy("abort", {fault("throw", 9)}));
         CHECK(failure_of(run).client_id == 9);
-        CHECK(seconds_between(start, now_ns()) < 20.0);  // client 0 has a minute
+        CHECK(seconds_between(start, now_ns()) < 45.0);  // client 0 has a minute
     }
 
     TEST_CASE("ClientWithoutMemoryIsTriedAgainWithFewerWorkers") {

@@ -56,7 +56,8 @@ struct ServedRun {
         options.mode.in_flight = options.mode.quorum = 12;
         options.test_chunk = 10;
         options.failures.policy = "retry";
-        options.failures.deadline_s = 2.0;
+        const bool hangs = std::ranges::any_of(faults, [](const FaultConfig& one) { return one.kind == "hang"; });
+        options.failures.deadline_s = hangs ? 2.0 : 60.0;
         options.faults = FaultSchedule(std::move(faults), 1);
         options.worker_environment = {{kServer, "0"}};
         options.renew_mps = [this] {

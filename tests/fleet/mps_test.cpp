@@ -107,7 +107,7 @@ TEST_SUITE("Mps") {
                   std::pair<std::string, std::string>("CUDA_MPS_PIPE_DIRECTORY", (daemon.folder() / "pipe").string()));
             CHECK(daemon.environment()[1].first == "CUDA_MPS_LOG_DIRECTORY");
         }
-        CHECK(eventually(10.0, [&] { return !alive(pid); }));  // it has been told to, and is gone when it has got round to it
+        CHECK(eventually(60.0, [&] { return !alive(pid); }));  // it has been told to, and is gone when it has got round to it
         CHECK(stand_in.daemons() == 0);
         CHECK(stand_in.journal() == std::vector<std::string>{"start", "quit"});
     }
@@ -115,7 +115,7 @@ TEST_SUITE("Mps") {
     TEST_CASE("DaemonThatCannotStartIsToldInItsOwnWords") {
         const StandIn stand_in("broken");
         CHECK_THROWS_WITH_AS(MpsDaemon(), doctest::Contains("an instance may not be started here"), MpsFault);
-        CHECK(eventually(10.0, [&] { return stand_in.daemons() == 0; }));
+        CHECK(eventually(60.0, [&] { return stand_in.daemons() == 0; }));
         CHECK(stand_in.journal().empty());
     }
 

@@ -67,7 +67,7 @@ TEST_SUITE("AtOnce") {
             CAPTURE(workers);
             FedhiveRun run(
                 small_config(),
-                at_once({workers, "failures={policy: retry, deadline_s: 1}",
+                at_once({workers, "failures={policy: retry, deadline_s: 1, attempts: 30}",
                          "faults=[{kind: kill, round: 1, client: 3}, {kind: hang, round: 2, client: 4}, {kind: throw, "
                          "round: 2, client: 7}, {kind: nan, round: 3, client: 1}, {kind: kill, round: 3, client: 9, "
                          "at: update}, {kind: oom, round: 1, client: 8}, {kind: slow, rate: 0.1, seconds: 0.01}]"}));

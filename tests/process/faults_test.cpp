@@ -36,7 +36,7 @@ TEST_SUITE("Faults") {
                 FedhiveRun run(
                     small_config(),
                     set({"workers=" + workers, "training.clients_per_slot=" + per_slot,
-                         "failures={policy: retry, deadline_s: 2}",
+                         "failures={policy: retry, deadline_s: 2, attempts: 30}",
                          "faults=[{kind: kill, round: 1, client: 3}, {kind: hang, round: 2, client: 4}, {kind: throw, "
                          "round: 2, client: 7}, {kind: nan, round: 3, client: 1}, {kind: kill, round: 3, client: 9, at: "
                          "update}, {kind: drop, rate: 0.2}, {kind: slow, rate: 0.1, seconds: 0.01}]"}));
@@ -102,6 +102,55 @@ TEST_SUITE("Faults") {
         CHECK(read_csv(all.out() / "rounds.csv")[1].at("train_loss").empty());
     }
 
+    TEST_CASE("RunInWhichNoUpdateIsEverAcceptedHasFailed") {
+        for (const char* mode : {"mode={name: synchronous}", "mode={name: semi_async, quorum: 3}", "mode={name: async}",
+                                 "mode={name: parameter_server}", "mode={name: hogwild}"}) {
+            CAPTURE(mode);
+            FedhiveRun run(small_config(), set({mode, "failures={policy: drop}", "faults=[{kind: drop, attempts: all}]",
+                                                "checkpoint.every=1"}));
+            CHECK_MESSAGE(run.end() == "exited with status 1", run.output());
+            const std::string why =
+                "no update was accepted in any of 3 rounds, so the model is still the one that the run began with";
+            CHECK_MESSAGE(run.output().find(why) != std::string::npos, run.output());
+            CHECK(run.manifest()["exit_status"].get<std::string>().find("failed: " + why) == 0);
+            CHECK(run.manifest()["last_step"] == 0);
+            CHECK_FALSE(std::filesystem::exists(run.out() / "model.safetensors"));
+            CHECK(run.rounds() == 3);
+            run.start({"run", "--resume", run.out().string()});
+            CHECK_MESSAGE(run.end() == "exited with status 1", run.output());
+            run.start({"run", "--resume", run.out().string(), "--set", "rounds=4"});
+            CHECK_MESSAGE(run.end() == "exited with status 1", run.output());
+            CHECK(run.manifest()["exit_status"].get<std::string>().find("failed: no update was accepted in any of 4 rounds") ==
+                  0);
+        }
+        FedhiveRun few(small_config(), set({"failures={policy: drop, min_updates: 5}", "training.cohort=6",
+                                            "faults=[{kind: drop, rate: 0.7}]", "seed=3", "rounds=1"}));
+        CHECK_MESSAGE(few.end() == "exited with status 1", few.output());
+        CHECK_MESSAGE(few.output().find("fewer than 5 updates were accepted in any of 1 rounds") != std::string::npos,
+                      few.output());
+    }
+
+    TEST_CASE("RunWhoseLastRoundsHadNoUpdateSaysWhichRoundItsModelIs") {
+        const Options last{"failures={policy: drop}", "faults=[{kind: drop, round: 3}, {kind: drop, round: 4}]",
+                           "checkpoint.every=1"};
+        const std::string why = "no update was accepted after round 2 of 4: the model is that round's";
+        FedhiveRun run(small_config(), set(last + Options{"rounds=4"}));
+        CHECK(run.end() == "exited with status 0");
+        CHECK_MESSAGE(run.output().find(why) != std::string::npos, run.output());
+        CHECK(run.manifest()["exit_status"] == "finished");
+        CHECK(run.manifest()["last_step"] == 2);
+        FedhiveRun resumed(small_config(), set(last + Options{"rounds=4"}) + Options{"--until", "3"});
+        CHECK(resumed.end() == "exited with status 0");
+        resumed.start({"run", "--resume", resumed.out().string()});
+        CHECK(resumed.end() == "exited with status 0");
+        CHECK_MESSAGE(resumed.output().find(why) != std::string::npos, resumed.output());
+        CHECK(final_hash({"rounds=2"}) == resumed.manifest()["model_sha256"]);
+        FedhiveRun whole(small_config(), set({}));
+        CHECK(whole.end() == "exited with status 0");
+        CHECK(whole.output().find("the model is that") == std::string::npos);
+        CHECK(whole.manifest()["last_step"] == 3);
+    }
+
     TEST_CASE("UpdateThatExplodesIsRefusedWhenItArrives") {
         FedhiveRun run(small_config(), set({"failures.max_update_norm=0.0001"}));
         CHECK(run.end() == "exited with status 1");
@@ -115,7 +164,7 @@ TEST_SUITE("Faults") {
             const std::size_t before = run.rounds();
             REQUIRE(eventually(30.0, [&] { return run.rounds() > before + 5 && run.workers().size() == 2; }));
             kill(run.workers()[static_cast<std::size_t>(kills % 2)], SIGKILL);
-            REQUIRE(eventually(5.0, [&] { return count_events(run, "signalled") == static_cast<std::size_t>(kills) + 1; }));
+            REQUIRE(eventually(60.0, [&] { return count_events(run, "signalled") == static_cast<std::size_t>(kills) + 1; }));
         }
         CHECK(run.end() == "exited with status 0");
         CHECK(run.manifest()["model_sha256"] == expected);

@@ -50,6 +50,29 @@ TEST_SUITE("LocalWork") {
         }
     }
 
+    TEST_CASE("WhatIsClippedIsTheGradientWithAllThatAStrategyAddsToIt") {
+        const Options clipped{"training.optimizer={name: sgd, lr: 2}",
+                              "training.local_epochs=null",
+                              "training.local_steps=4",
+                              "training.clip_norm=0.05",
+                              "rounds=8",
+                              "data.partition={scheme: dirichlet, clients: 13, alpha: 0.05, min_examples: 2}"};
+        for (const char* strategy :
+             {"{name: fedprox, proximal_mu: 2}", "{name: scaffold}", "{name: scaffold, option: 1}", "{name: feddyn, alpha: 1}"})
+            for (const char* engine : {"direct", "libtorch"}) {
+                CAPTURE(strategy);
+                CAPTURE(engine);
+                FedhiveRun run(small_config(), set(clipped + Options{std::string("strategy=") + strategy,
+                                                                     std::string("training.engine=") + engine}));
+                REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
+                double longest = 0.0;
+                for (const auto& row : read_csv(run.out() / "clients.csv"))
+                    longest = std::max(longest, std::stod(row.at("update_norm")));
+                CHECK(longest < 4 * 2 * 0.05 * (1 + 1e-4));
+                CHECK(longest > 0.1);
+            }
+    }
+
     TEST_CASE("ClientsTrainedAtOnceAreClippedEachByItself") {
         const auto norms = [](const Options& more) {
             Finished run(set(Options{"model={name: mlp}", "training.clients_per_slot=4"} + more));

@@ -52,7 +52,7 @@ TEST_SUITE("Failures") {
         const AtWork before = at_work(run, 1);
         REQUIRE(all_train(before.workers));
         kill(before.workers[0], SIGSTOP);
-        CHECK(check_aborted(run, before, "hung") < 20.0);
+        CHECK(check_aborted(run, before, "hung") < 28.0);
     }
 
     TEST_CASE("InterruptBeforeTheWorkersExistEndsWith130AndLeavesNoFolder") {
@@ -60,7 +60,7 @@ TEST_SUITE("Failures") {
         FedhiveRun run(small_config(), {"--set", "data.num_train=600000", "--set", "data.num_features=200"});
         REQUIRE(eventually(60.0, [&] { return waits_for_interrupts(run.pid()); }));
         kill(run.pid(), SIGINT);
-        CHECK(run.end(60.0) == "exited with status 130");
+        CHECK(run.end() == "exited with status 130");
         CHECK_FALSE(std::filesystem::exists(run.out()));
     }
 }

@@ -12,25 +12,29 @@ Options gradients_averaged(const std::string& all_reduce = "tree") {
 const Options kSplit{"mode={name: split, cut: fc1}", "workers=3"};
 const Options kServer{"mode={name: parameter_server, max_staleness: 1}", "workers=3"};
 
-/// Every kind of failure, each in a round of its own, for another client.
+/// Every kind of failure, each in a round of its own, for another client. A client that hangs is found by a deadline, which on a busy machine passes for
+/// others as well: it has a run of its own, in which only its failure counts.
 void check_retried(const Options& mode) {
-    const Options more = mode + Options{"rounds=5"};
+    const Options more = mode + Options{"rounds=4"};
     const std::string expected = mode_hash(more);
-    const ModeRun run(more + Options{"failures={policy: retry, deadline_s: 2}",
+    const ModeRun run(more + Options{"failures={policy: retry, deadline_s: 300}",
                                      "faults=[{kind: kill, round: 1, client: 0}, {kind: throw, round: 2, client: 1}, {kind: "
-                                     "nan, round: 3, client: 2}, {kind: hang, round: 4, client: 3}, {kind: kill, round: 5, "
-                                     "client: 1, at: update}]"});
+                                     "nan, round: 3, client: 2}, {kind: kill, round: 4, client: 1, at: update}]"});
     CHECK(run.hash() == expected);
-    CHECK(run.events_with("\"retried\"") == 5);
-    for (const char* failure : {R"(0,"kind":"signalled")", R"(1,"kind":"exception")", R"(2,"kind":"non_finite")",
-                                R"(3,"kind":"hung")", R"(1,"kind":"signalled")"})
+    CHECK(run.events_with("\"retried\"") == 4);
+    for (const char* failure :
+         {R"(0,"kind":"signalled")", R"(1,"kind":"exception")", R"(2,"kind":"non_finite")", R"(1,"kind":"signalled")"})
         CHECK_MESSAGE(run.events_with(fmt::format("\"client\":{}", failure)) == 1, read_text(run.out() / "events.jsonl"));
+    const ModeRun hung(
+        more + Options{"failures={policy: retry, deadline_s: 2, attempts: 30}", "faults=[{kind: hang, round: 4, client: 3}]"});
+    CHECK(hung.hash() == expected);
+    CHECK_MESSAGE(hung.events_with(R"("client":3,"kind":"hung")") >= 1, read_text(hung.out() / "events.jsonl"));
 }
 
 /// Ends with status 1 and names client 2 of round 2, and leaves the round before.
 void check_aborted(const Options& mode, const std::string& fault) {
-    FedhiveRun run(mode_config(), set(mode + Options{"failures={policy: abort, deadline_s: 2}",
-                                                     "faults=[{kind: " + fault + ", round: 2, client: 2}]"}));
+    FedhiveRun run(mode_config(),
+                   set(mode + Options{"failures={policy: abort}", "faults=[{kind: " + fault + ", round: 2, client: 2}]"}));
     CHECK(run.end() == "exited with status 1");
     CHECK_MESSAGE(run.output().find("(client 2, round 2)") != std::string::npos, run.output());
     CHECK(run.manifest()["exit_status"].get<std::string>().find("failed") == 0);

@@ -70,7 +70,7 @@ TEST_SUITE("RanksSweep") {
         sweep.start_ranks(2, sweep.arguments() + Options{"--jobs", "1"});
         REQUIRE_MESSAGE(eventually(60.0, both_at_work), sweep.output());
         kill(sweep.coordinator(1), SIGTERM);  // by one of them all are told
-        sweep.end(30.0);
+        sweep.end();
         CHECK(sweep.json()["exit_status"] == "interrupted by SIGTERM");
         for (const auto& run : sweep.runs()) {
             CHECK(run["status"] == "waiting");
@@ -81,7 +81,7 @@ TEST_SUITE("RanksSweep") {
         const std::size_t before = sweep.rounds("lr-0.05");
         REQUIRE_MESSAGE(eventually(60.0, [&] { return sweep.rounds("lr-0.05") > before + 5; }), sweep.output());
         kill(sweep.coordinator(1), SIGKILL);
-        CHECK(sweep.end(60.0) != "exited with status 0");
+        CHECK(sweep.end() != "exited with status 0");
         sweep.start({"sweep", "--resume", sweep.out().string(), "--quiet"});
         REQUIRE_MESSAGE(sweep.end() == "exited with status 0", sweep.output());
         CHECK(sweep.shas() == alone.shas());
@@ -91,12 +91,12 @@ TEST_SUITE("RanksSweep") {
         FEDHIVE_NEEDS_RANKS();
         RankedSweep sweep("grid: {training.optimiser.lr: [1]}\n");
         sweep.start_ranks(2, sweep.arguments());
-        CHECK(sweep.end(30.0) == "exited with status 2");
+        CHECK(sweep.end() == "exited with status 2");
         CHECK_MESSAGE(sweep.times_said("training.optimiser: unknown key") == 1, sweep.output());
         CHECK_FALSE(fs::exists(sweep.out()));
         RankedSweep plan(kShortSweep);
         plan.start_ranks(2, {"sweep", plan.file().string(), "--dry-run"});
-        CHECK(plan.end(30.0) == "exited with status 0");
+        CHECK(plan.end() == "exited with status 0");
         CHECK_MESSAGE(plan.times_said("machine     rank 0 (host ") == 1, plan.output());
         CHECK(plan.times_said("            rank 1 (host ") == 1);
         CHECK_FALSE(fs::exists(plan.out()));

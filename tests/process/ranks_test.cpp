@@ -35,12 +35,12 @@ void wait_for_rounds(const RankedRun& run, std::size_t rounds) {
 }
 
 /// Goes on for a few rounds with that many ranks, and is what a run without a break is.
-void goes_on(RankedRun& run, int ranks) {
+void goes_on(RankedRun& run, int ranks, const Options& same = {}) {
     const auto round = run.manifest()["round"].get<std::int64_t>();
     const std::string rounds = fmt::format("rounds={}", round + 5);
     run.start_ranks(ranks, Options{"run", "--quiet", "--resume", run.out().string()} + set({rounds}));
     REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
-    FedhiveRun whole(small_config(), long_run({"failures.deadline_s=1", rounds}));
+    FedhiveRun whole(small_config(), long_run(same + Options{rounds}));
     REQUIRE(whole.end() == "exited with status 0");
     check_same_run(run.out(), whole.out());
 }
@@ -124,30 +124,35 @@ TEST_SUITE("Ranks") {
 
     TEST_CASE("OneThatIsKilledEndsAllAndTheRunGoesOnWithMore") {
         FEDHIVE_NEEDS_RANKS();
-        RankedRun run(2, small_config(), long_run({"failures.deadline_s=1"}));
+        RankedRun run(2, small_config(), long_run());
         wait_for_rounds(run, 100);
         kill(run.coordinator(1), SIGKILL);
-        CHECK(run.end(20.0).find("exited with status") == 0);
+        CHECK(run.end().find("exited with status") == 0);
         goes_on(run, 3);
     }
 
     TEST_CASE("OneThatHangsIsNamedAndTheRunGoesOnWithoutIt") {
         FEDHIVE_NEEDS_RANKS();
-        RankedRun run(3, small_config(), long_run({"failures.deadline_s=1"}));
-        wait_for_rounds(run, 50);
-        kill(run.coordinator(2), SIGSTOP);
-        CHECK_MESSAGE(run.end(30.0) == "exited with status 1", run.output());
-        CHECK_MESSAGE(run.said("rank 2 (host "), run.output());
-        CHECK(std::string(run.manifest()["exit_status"]).find("failed: rank 2 (host ") == 0);
-        goes_on(run, 1);
+        // A short deadline, so that nobody waits for long; on a busy machine it may pass for a client that is slow, and the run ends by that.
+        const Options second{"failures.deadline_s=1"};
+        for (int again = 0; again < 4; ++again) {
+            RankedRun run(3, small_config(), long_run(second));
+            REQUIRE(eventually(60.0, [&] { return run.rounds() >= 50 || run.end(0.0) != "still running"; }));
+            if (run.end(0.0) == "still running") kill(run.coordinator(2), SIGSTOP);
+            CHECK_MESSAGE(run.end() == "exited with status 1", run.output());
+            if (again < 3 && !run.said("rank 2 (host ")) continue;
+            CHECK_MESSAGE(run.said("rank 2 (host "), run.output());
+            CHECK(std::string(run.manifest()["exit_status"]).find("failed: rank 2 (host ") == 0);
+            return goes_on(run, 1, second);
+        }
     }
 
     TEST_CASE("AnInterruptOfAnyIsThatOfAllAtARoundsEnd") {
         FEDHIVE_NEEDS_RANKS();
-        RankedRun run(3, small_config(), long_run({"failures.deadline_s=1"}));
+        RankedRun run(3, small_config(), long_run());
         wait_for_rounds(run, 50);
         kill(run.coordinator(1), SIGTERM);
-        CHECK_MESSAGE(run.end(20.0) == "exited with status 130", run.output());
+        CHECK_MESSAGE(run.end() == "exited with status 130", run.output());
         CHECK(run.manifest()["exit_status"] == "interrupted by SIGTERM");
         goes_on(run, 2);
     }
@@ -160,14 +165,14 @@ TEST_SUITE("Ranks") {
                            "evaluation.every=1000"}));
         wait_for_rounds(run, 10);
         kill(run.coordinator(1), SIGTERM);
-        CHECK_MESSAGE(run.end(30.0) == "exited with status 130", run.output());
+        CHECK_MESSAGE(run.end() == "exited with status 130", run.output());
     }
 
     TEST_CASE("AClientThatFailsEndsAllWithItsMessageAndRank") {
         FEDHIVE_NEEDS_RANKS();
         RankedRun run(2, small_config(),
                       set({"training.cohort=13", "faults=[{kind: throw, round: 2, client: 12}]"}) + Options{"--quiet"});
-        CHECK_MESSAGE(run.end(30.0) == "exited with status 1", run.output());
+        CHECK_MESSAGE(run.end() == "exited with status 1", run.output());
         CHECK_MESSAGE(run.times_said("rank 1 (host ") == 1, run.output());
         CHECK(run.said("client 12, round 2"));
         CHECK(std::string(run.manifest()["exit_status"]).find("failed: rank 1 (host ") == 0);
@@ -187,7 +192,7 @@ TEST_SUITE("Ranks") {
         std::ofstream(config) << small_config();
         const auto validate = [&](const Options& more) {
             run.start(Options{"validate", config} + more);
-            return run.end(30.0);
+            return run.end();
         };
         CHECK(validate({"--ranks", "4"}) == "exited with status 0");
         CHECK_MESSAGE(run.output().ends_with("training examples, 4 ranks\n"), run.output());
@@ -206,14 +211,14 @@ TEST_SUITE("Ranks") {
         const std::string config = (run.folder() / "test.yaml").string();
         std::ofstream(config) << small_config();
         run.start_ranks(3, {"validate", config});
-        CHECK_MESSAGE(run.end(30.0) == "exited with status 0", run.output());
+        CHECK_MESSAGE(run.end() == "exited with status 0", run.output());
         CHECK_MESSAGE(run.times_said("valid; ") == 1, run.output());
         CHECK(run.times_said(", 3 ranks") == 1);
         run.start_ranks(3, {"validate", config, "--ranks", "2"});
-        CHECK(run.end(30.0) == "exited with status 2");
+        CHECK(run.end() == "exited with status 2");
         CHECK_MESSAGE(run.times_said("--ranks 2: 3 were started") == 1, run.output());
         run.start_two(Options{"validate", config} + set({"seeds.data=1"}), Options{"validate", config} + set({"seeds.data=2"}));
-        CHECK(run.end(30.0) == "exited with status 2");
+        CHECK(run.end() == "exited with status 2");
         CHECK_MESSAGE(run.times_said("): seeds.data is 2, on rank 0 (host ") == 1, run.output());
     }
 
@@ -224,7 +229,7 @@ TEST_SUITE("Ranks") {
         std::ofstream(config) << small_config();
         const Options each{"run", config, "--out", run.out().string()};
         run.start_two(each + set({"seeds.data=1"}), each + set({"seeds.data=2"}));
-        CHECK_MESSAGE(run.end(30.0) == "exited with status 2", run.output());
+        CHECK_MESSAGE(run.end() == "exited with status 2", run.output());
         CHECK(run.times_said("): seeds.data is 2, on rank 0 (host ") == 1);
         CHECK(run.times_said("): data fingerprint is ") == 1);
         CHECK_FALSE(std::filesystem::exists(run.out()));
@@ -254,14 +259,18 @@ TEST_SUITE("Ranks") {
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
         for (const char* same : {"model_sha256", "data_fingerprint", "partition_fingerprint"})
             CHECK(run.manifest()[same] == alone[same]);
-        run.start_two(with("own", here), with("own", "/nowhere/data.csv"));
-        CHECK(run.end(30.0) == "exited with status 2");
+        // The first rank has the word and the status: who left before it with one of its own would have mpirun end it.
+        const std::string status = (run.folder() / "status").string();
+        run.start_two(with("own", here), with("own", "/nowhere/data.csv"),
+                      {"/bin/sh", "-c", "\"$@\"; echo $? > " + status, "sh"});
+        CHECK(run.end() == "exited with status 2");
         CHECK_MESSAGE(run.said("/nowhere/data.csv"), run.output());
+        CHECK(read_text(status) == "0\n");
         run.start_two(with("rank0", "/nowhere/data.csv"), with("rank0", here));
-        CHECK(run.end(30.0) == "exited with status 2");
+        CHECK(run.end() == "exited with status 2");
         CHECK_MESSAGE(run.said("/nowhere/data.csv"), run.output());
         run.start_two(with("own", here), with("rank0", here));
-        CHECK(run.end(30.0) == "exited with status 2");
+        CHECK(run.end() == "exited with status 2");
         CHECK_MESSAGE(run.times_said("): data.shared is rank0, on rank 0 (host ") == 1, run.output());
     }
 
@@ -276,7 +285,7 @@ TEST_SUITE("Ranks") {
         std::ofstream(config) << small_config();
         const Options each{"run", config, "--out", run.out().string()};
         run.start_two(each, each, {"/usr/bin/env", "ATEN_CPU_CAPABILITY=default"});
-        CHECK_MESSAGE(run.end(30.0) == "exited with status 2", run.output());
+        CHECK_MESSAGE(run.end() == "exited with status 2", run.output());
         CHECK_MESSAGE(run.times_said("): CPU capability is DEFAULT, on rank 0 (host ") == 1, run.output());
         CHECK(run.said(fmt::format("it is {}; ask for hosts of one kind", here)));
         CHECK_FALSE(std::filesystem::exists(run.out()));
@@ -297,7 +306,7 @@ TEST_SUITE("Ranks") {
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
         CHECK(run.manifest()["model_sha256"] == sha_with({"rounds=5"}));
         run.start_two(each("/proc/nowhere/out"), each((run.folder() / "other").string()));
-        CHECK_MESSAGE(run.end(30.0) == "exited with status 2", run.output());
+        CHECK_MESSAGE(run.end() == "exited with status 2", run.output());
         CHECK(run.said("/proc/nowhere/out"));
     }
 
@@ -310,12 +319,12 @@ TEST_SUITE("Ranks") {
         REQUIRE(eventually(60.0, [&] { return alone.rounds() >= 1; }));
         CHECK_FALSE(loads_mpi(alone.pid()));
         kill(alone.pid(), SIGTERM);
-        CHECK(alone.end(20.0) == "exited with status 130");
+        CHECK(alone.end() == "exited with status 130");
         RankedRun ranked(2, small_config(), long_run());
         wait_for_rounds(ranked, 1);
         CHECK(loads_mpi(ranked.coordinator(0)));
         kill(ranked.coordinator(0), SIGTERM);
-        CHECK(ranked.end(20.0) == "exited with status 130");
+        CHECK(ranked.end() == "exited with status 130");
     }
 
     TEST_CASE("StartedWithoutMpiAreRefusedByTheFirstOfThemAndTorchrunByWhatToType") {
@@ -327,7 +336,7 @@ TEST_SUITE("Ranks") {
         const Options arguments{"run", (run.folder() / "test.yaml").string(), "--out", run.out().string()};
         const auto start = [&](const std::vector<std::pair<std::string, std::string>>& environment) {
             run.start(arguments, environment, program.string());
-            return run.end(20.0);
+            return run.end();
         };
         CHECK(start({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}}) == "exited with status 2");
         CHECK(run.output().empty());

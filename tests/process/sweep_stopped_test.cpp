@@ -21,7 +21,7 @@ TEST_SUITE("Sweep") {
         CHECK(num_processes_of(sweep.path()) >= 1);
         kill(sweep.pid(), SIGKILL);
         CHECK(sweep.end() == -SIGKILL);
-        CHECK(eventually(5.0, [&] { return num_processes_of(sweep.path()) == 0; }));
+        CHECK(eventually(60.0, [&] { return num_processes_of(sweep.path()) == 0; }));
         CHECK(sweep.json()["exit_status"] == "running");
         REQUIRE_MESSAGE(sweep.run(runs, resumed()) == 0, sweep.error());
         CHECK_FALSE(finished.empty());
@@ -80,9 +80,9 @@ TEST_SUITE("Sweep") {
         const std::int64_t start = now_ns();
         kill(sweep.pid(), SIGINT);
         CHECK(sweep.end() == 130);
-        CHECK(seconds_between(start, now_ns()) < 20.0);  // the run that hangs would have minutes
+        CHECK(seconds_between(start, now_ns()) < 60.0);  // the run that hangs would have minutes
         CHECK(sweep.json("hangs")["status"] == "waiting");
-        CHECK(eventually(5.0, [&] { return num_processes_of(sweep.path()) == 0; }));
+        CHECK(eventually(60.0, [&] { return num_processes_of(sweep.path()) == 0; }));
     }
 
     TEST_CASE("TerminalsInterruptReachesTheSweepAlone") {

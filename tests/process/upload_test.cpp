@@ -149,7 +149,15 @@ TEST_SUITE("Upload") {
                 "norm: ...} "
                 "before it");
         refused({"upload=[{name: clip}, {name: gaussian_noise}, {name: clip}]", kUniform},
-                "upload: item 2: 'clip' behind 'gaussian_noise' would cut the noise down as well; write it before");
+                "upload: item 2: 'clip' behind 'gaussian_noise' would change the noise as well; write it before");
+        refused({"upload=[{name: clip}, {name: gaussian_noise}, {name: sign_flip}]", kUniform},
+                "upload: item 2: 'sign_flip' behind 'gaussian_noise' would change the noise as well; write it before");
+        for (const char* chain : {"{name: gaussian_noise}, {name: quantize}", "{name: top_k}, {name: gaussian_noise}"})
+            refused({fmt::format("upload=[{{name: clip}}, {}]", chain), kUniform},
+                    " would take off some of the noise that 'gaussian_noise' promises to the sum; leave one of them out");
+        refused({kPrivate, "strategy={name: median}"},
+                "strategy.aggregator: upload step 'gaussian_noise' gives each update only a share of the noise, and 'median' "
+                "looks at single ones; allowed with it: mean");
         refused({kPrivate},
                 "strategy.weighting: upload step 'gaussian_noise' is measured by updates that weigh alike; allowed with it: "
                 "uniform");

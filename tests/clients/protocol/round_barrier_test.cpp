@@ -140,7 +140,7 @@ TEST_SUITE("RoundBarrier") {
         CHECK(found[0].cell == 1);
         CHECK(found[0].worker_lost);
         CHECK(seconds >= 1.3);
-        CHECK(seconds < 5.0);
+        CHECK(seconds < 60.0);
         release = true;
         while (finished < 2) std::this_thread::yield();
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -171,7 +171,7 @@ TEST_SUITE("RoundBarrier") {
         const TaskBoard board(block, 0);
         const std::int64_t start = now_ns();
         std::vector<FoundFailure> found;
-        while (found.empty() && seconds_between(start, now_ns()) < 5.0) {
+        while (found.empty() && seconds_between(start, now_ns()) < 60.0) {
             publish(barrier, tasks_of_round(0, 1));
             std::thread worker([&] {
                 wait_for(block.worker(0).door_bell);
@@ -201,7 +201,7 @@ TEST_SUITE("RoundBarrier") {
             CHECK(found[0].failure.kind == FailureKind::Hung);
             CHECK(found[0].failure.message.starts_with(fmt::format("starting, has not got ready within {:.1f} s", limit_s)));
             CHECK(seconds >= limit_s);
-            CHECK(seconds < limit_s + 5.0);
+            CHECK(seconds < limit_s + 60.0);
         }
     }
 
@@ -218,7 +218,7 @@ TEST_SUITE("RoundBarrier") {
         release = true;
         REQUIRE(found.size() == 1);
         CHECK(found[0].worker_lost);
-        CHECK(seconds < 5.0);
+        CHECK(seconds < 60.0);
     }
 
     TEST_CASE("WorkerThatLooksAndTakesNothingIsHung") {

@@ -166,7 +166,7 @@ TEST_SUITE("Compression") {
             for (std::uint32_t round = 0; round < kRounds; ++round) {
                 std::vector<float> leaves = trained.local, next(trainable, -1.0F);
                 UploadChain chain(trained.plan, trained.layout);
-                chain.apply(leaves, trained.global, 7, round, 4, {kept, next});
+                chain.apply(leaves, trained.global, 7, round, 4, 1, {kept, next});
                 for (std::size_t i = 0; i < trainable; ++i) {
                     const float before = kept.empty() ? 0.0F : kept[i];
                     const float update = leaves[i] - trained.global[i];
@@ -197,7 +197,7 @@ TEST_SUITE("Compression") {
         trained.local.resize(trained.layout.num_floats(), 1.7F);
         const std::size_t trainable = trained.layout.num_trainable();
         std::vector<float> leaves = trained.local, kept(trainable, 0.5F), next(trainable);
-        UploadChain(trained.plan, trained.layout).apply(leaves, trained.global, 7, 2, 4, {kept, next});
+        UploadChain(trained.plan, trained.layout).apply(leaves, trained.global, 7, 2, 4, 1, {kept, next});
         for (std::size_t i = trainable; i < leaves.size(); ++i) CHECK(leaves[i] == trained.local[i]);
     }
 }

@@ -10,12 +10,12 @@
 namespace fedhive::clients::testing {
 
 struct Trained {
-    explicit Trained(std::vector<UploadStep> steps, std::uint64_t num_clients = 10, std::uint64_t num_together = 1) {
+    explicit Trained(std::vector<UploadStep> steps, std::uint64_t num_clients = 10, std::uint64_t together = 1)
+        : num_together(together) {
         layout.add("weight", {3, 1000});
         layout.add("bias", {5});
         plan.sampling_seed = 3;
         plan.num_clients = num_clients;
-        plan.num_together = num_together;
         for (const UploadStep& step : steps) plan.steps.at(plan.size++) = step;
         global.resize(layout.num_floats(), 0.0F);
         local.resize(layout.num_floats(), 0.0F);
@@ -37,7 +37,7 @@ struct Trained {
     std::vector<float> update(std::uint32_t client = 4, std::uint32_t round = 2, std::uint64_t seed = 7) const {
         std::vector<float> leaves = local;
         UploadChain chain(plan, layout);
-        chain.apply(leaves, global, seed, round, client);
+        chain.apply(leaves, global, seed, round, client, num_together);
         for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i] -= global[i];
         return leaves;
     }
@@ -48,6 +48,7 @@ struct Trained {
         return update;
     }
 
+    std::uint64_t num_together;
     aggregation::Layout layout;
     UploadPlan plan;
     std::vector<float> global, local;

@@ -221,7 +221,10 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     fit_local_part(run, client_state);
     const auto noise =
         std::find_if(run.upload.begin(), run.upload.end(), [](const auto& step) { return step.name == "gaussian_noise"; });
-    if (noise != run.upload.end()) {
+    if (noise != run.upload.end() && (single || compresses(run.upload.back()))) {
+        run.upload.erase(noise);
+    } else if (noise != run.upload.end()) {
+        std::rotate(noise, noise + 1, run.upload.end());  // nothing stands behind it
         run.upload.insert(run.upload.begin(), {"clip", {{"norm", 0.1}}});
         run.strategy.weighting = Weighting::Uniform;
     }

@@ -69,7 +69,7 @@ TEST_SUITE("Nvml") {
         const clients::ChildProcess other(shell("exec sleep 60"));
         setenv("FAKE_NVML_PID", std::to_string(other.pid()).c_str(), 1);
         const std::string expected = "; held by process " + std::to_string(other.pid()) + " (sleep): 3.0 GiB, process 4194305";
-        CHECK(eventually(5.0, [&] { return described() == expected; }));  // it has another name before it is exec'd
+        CHECK(eventually(60.0, [&] { return described() == expected; }));  // it has another name before it is exec'd
         setenv("FAKE_NVML_PID", std::to_string(getpid()).c_str(), 1);
         CHECK(described() == "; held by process 4194305");
         unsetenv("FAKE_NVML_PID");

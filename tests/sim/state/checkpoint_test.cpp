@@ -49,6 +49,7 @@ Checkpoint some_checkpoint() {
     checkpoint.progress.phase_seconds = {1.0 / 3.0, 2.0, 3.0, 4.0, 5.0, 6e-9};
     checkpoint.progress.test = Metrics{std::nextafter(0.7, 1.0), {{"mse", 0.25}, {"mae", std::nextafter(0.3, 1.0)}}};
     checkpoint.progress.test_round = 10;
+    checkpoint.progress.last_step = 9;
     checkpoint.progress.failures = {9, 4, 3, 2, 1};
     checkpoint.now_s = 1.0 / 7.0;
     checkpoint.in_flight = {{5, 17, 0.1 + 0.2, 11, 3, 10, 0, 2.0 / 3.0}, {6, 2, 4.0, 12, 0, 11, 0, 1e9}};
@@ -131,6 +132,7 @@ TEST_SUITE("Checkpoint") {
         }
         const Progress& progress = read.checkpoint.progress;
         CHECK(progress.wall_s == wanted.progress.wall_s);
+        CHECK(progress.last_step == wanted.progress.last_step);
         CHECK(progress.phase_seconds == wanted.progress.phase_seconds);
         REQUIRE(progress.test);
         CHECK(progress.test->test_loss == wanted.progress.test->test_loss);
