@@ -44,13 +44,16 @@ void check_member(const zip_stat_t& member, const std::string& where, std::uint6
                kSaveAgain);
 }
 
-/// How an array that is no plain block of numbers becomes one.
-void check_header(const NpzArray& array) {
+/// How an array that is no plain block of numbers becomes one. Where there is one object for each example, as pandas has words, they are numbered.
+void check_header(const NpzArray& array, const std::string& name) {
     const NpyHeader& header = array.header();
+    const bool words = header.kind() == 'U' || header.kind() == 'S';
+    if (words || (header.kind() == 'O' && name != "x" && header.shape.size() == 1))
+        array.fail(fmt::format("has {}; wanted: numbers{}", words ? fmt::format("texts ({})", header.dtype) : "Python objects",
+                               name == "y" ? ", of a word the same in training and test examples" : ""),
+                   "numpy.unique(ARRAY, return_inverse=True)[1]");
     if (header.kind() == 'O')
         array.fail("has Python objects; wanted: numbers", R"(numpy.stack(list(ARRAY)).astype("float32"))");
-    if (header.kind() == 'U' || header.kind() == 'S')
-        array.fail(fmt::format("has texts ({}); wanted: numbers", header.dtype), "numpy.unique(ARRAY, return_inverse=True)[1]");
     if (header.item_bytes() == 0 || std::string("fiub").find(header.kind()) == std::string::npos)
         array.fail(fmt::format("has the dtype {}; wanted: plain numbers", header.dtype), R"(ARRAY.astype("float32"))");
     if (header.dtype[0] == '>')
@@ -136,7 +139,7 @@ NpzArray NpzArchive::open(const std::string& name) const {
     });
     if (!header) array.fail("is no NumPy array", kSaveAgain);
     array.header_ = *header;
-    check_header(array);
+    check_header(array, name);
     const std::optional<std::uint64_t> data = header->data_bytes();
     if (!data || *data != member.size - header->bytes)
         array.fail(fmt::format("has {} bytes, but its shape {} of {} promises {}; the archive is damaged", member.size,
