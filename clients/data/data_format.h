@@ -36,7 +36,7 @@ struct DataFormat {
     std::string name;
     std::string summary;  // what it is: half a line
     std::vector<KeySpec> keys;
-    std::string blamed{};  // the key to blame for what cannot be read; empty: the format itself
+    std::string blamed{};  // the key to blame for what begins with none of its files; empty: the format itself
     /// Of values that are right each by itself; null: nothing can be wrong.
     std::optional<KeyProblem> (*check)(const Values& values) = nullptr;
     /// What drawing takes, known before the first example is drawn; null for files, which are read as far as memory goes.

@@ -250,12 +250,13 @@ int run_cli(int argc, char** argv) {
     add_facts(app, given);
     add_hidden(app, given);
 
-    const std::string problem = command_problem(app, {argv + 1, argv + argc});
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    const std::string problem = command_problem(app, arguments);
     if (!problem.empty()) return refuse(problem);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return error.get_exit_code() == 0 ? answer(app, error) : refuse(usage_problem(app, error));
+        return error.get_exit_code() == 0 ? answer(app, error) : refuse(usage_problem(app, error, arguments));
     }
     return given.exit_code;
 }

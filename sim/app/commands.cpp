@@ -8,9 +8,11 @@
 #include "sim/app/show_model.h"
 #include "sim/app/show_partition.h"
 #include "sim/config/suggest.h"
+#include "sim/fleet/failure_policy.h"
 #include "sim/plan/experiment.h"
 #include "sim/plan/experiment_model.h"
 #include "sim/ranks/launch.h"
+#include "sim/round/divergence.h"
 #include "sim/run/checkpointer.h"
 #include "sim/run/evaluate.h"
 #include "sim/run/rank_agreement.h"
@@ -89,12 +91,19 @@ int run_to_the_end(Experiment& run, Reporter& reporter, Checkpointer& checkpoint
     }
 }
 
+/// The same numbers again, whoever goes on from a checkpoint.
+bool would_come_again(const std::exception& error) {
+    const auto* aborted = dynamic_cast<const RunAborted*>(&error);
+    return dynamic_cast<const Diverged*>(&error) != nullptr ||
+           (aborted != nullptr && aborted->failure.kind == clients::FailureKind::NonFinite);
+}
+
 int run_and_record(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const RunFolder* folder, bool over,
                    std::int64_t until) {
     try {
         return run_to_the_end(run, reporter, checkpoints, folder, over, until);
     } catch (const std::exception& error) {
-        reporter.failed(error.what());
+        reporter.failed(error.what(), would_come_again(error));
         throw;
     }
 }

@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "clients/models/layer_kind.h"
 #include "sim/config/reader.h"
+#include "sim/config/scalars.h"
 #include "sim/config/suggest.h"
 
 #include <fmt/ranges.h>
@@ -31,7 +32,7 @@ public:
 
 private:
     void read_layer(const Node& node, const std::string& path) {
-        const bool word = node.kind == Node::Kind::Plain;
+        const bool word = is_word(node);
         if (is_residual_with_shortcut(node)) return read_with_shortcut(node, path);
         if (!word && (node.kind != Node::Kind::Map || node.children.size() != 1))
             return reading_.report(

@@ -3,13 +3,14 @@
 #include "sim/config/fields.h"
 #include "sim/config/layer_fields.h"
 #include "sim/config/mistakes.h"
+#include "sim/config/other_words.h"
 #include "sim/config/run_keys.h"
+#include "sim/config/scalars.h"
 #include "sim/config/suggest.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cfloat>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -23,39 +24,6 @@ std::string joined(const std::vector<std::string>& words, const std::string& sep
     return fmt::format("{}", fmt::join(words, separator));
 }
 
-std::string printable(std::string text) {
-    if (text.size() > 60) text.replace(57, std::string::npos, "...");
-    for (char& c : text) c = c >= 0 && c < ' ' ? '?' : c;
-    return text;
-}
-
-bool is_integer(const std::string& text) {
-    const std::size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
-    const bool digits = text.size() > sign && text.find_first_not_of("0123456789", sign) == std::string::npos;
-    return digits && (text[sign] != '0' || text.size() == sign + 1);  // 010 is octal to some readers
-}
-
-struct Number {
-    bool valid = false;  // it is a number at all
-    double value = 0.0;  // infinite or NaN where it does not fit
-};
-
-Number parse_number(const std::string& text) {
-    static const std::vector<std::string> not_finite = {"inf", ".inf", ".Inf", ".INF", "nan", ".nan", ".NaN", ".NAN"};
-    const std::size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
-    if (std::find(not_finite.begin(), not_finite.end(), text.substr(sign)) != not_finite.end()) return {true, INFINITY};
-    if (text.size() == sign || (text[sign] != '.' && (text[sign] < '0' || text[sign] > '9'))) return {};
-    double value = 0.0;
-    const char* begin = text.data() + (text[0] == '+' ? 1 : 0);
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(begin, end, value);
-    if (stop != end || error == std::errc::invalid_argument) return {};
-    return {true, error == std::errc::result_out_of_range ? INFINITY : value};
-}
-
-/// What the client's and the server's arithmetic makes of it has to be inside the range too: 0.99999999999 becomes 1.
-bool fits_float(double value) { return value == 0.0 || (std::abs(value) <= FLT_MAX && std::abs(value) >= FLT_MIN); }
-
 class Reader : public Visitor {
 public:
     explicit Reader(const Node& root) { levels_.push_back({&root, "", {}}); }
@@ -64,22 +32,23 @@ public:
         levels_.back().known.push_back({section.name, section.when});
         const Node* node = !section.when || section.when->holds() ? present(section.name) : nullptr;
         const std::string path = path_of(section.name);
-        if (node != nullptr && node->kind != Node::Kind::Map) {
-            add(kValue, *node, path,
-                fmt::format("wants keys below it, found {}{}", found(*node),
-                            node->kind == Node::Kind::Null ? "; write them or take the line out" : ""));
-            node = nullptr;
-        }
-        levels_.push_back({node, path, {}});
+        all_paths_.insert(path);
+        const Node* other = node != nullptr && node->kind != Node::Kind::Map ? node : nullptr;
+        levels_.push_back({other != nullptr ? nullptr : node, path, {}, other});
     }
 
     void end() override {
+        const Level level = levels_.back();
         close_level();
         levels_.pop_back();
+        if (level.other != nullptr)
+            add(kValue, *level.other, level.path,
+                fmt::format("wants keys below it, found {}{}", found(*level.other), how_to_write(level)));
     }
 
     void items(const ItemList& list) override {
         levels_.back().known.push_back({list.name, {}});
+        all_paths_.insert(path_of(list.name));
         const Node* node = present(list.name);
         if (node == nullptr) return;
         const std::string path = path_of(list.name);
@@ -89,7 +58,7 @@ public:
             const Node& item = node->children[i];
             const std::string item_path = fmt::format("{}[{}]", path, i);
             if (item.kind != Node::Kind::Map) {
-                wrong_type(item, item_path, "a map", "", "write {key: value, …}");
+                wrong_type(item, item_path, "a map", "", how_to_write_item(list, item, item_path));
                 continue;
             }
             read_section(item, item_path, [&](Visitor&) { list.item(*this, i); });
@@ -101,6 +70,7 @@ public:
     bool wants_all() const override { return true; }  // to know whose keys they are
 
     void field(const Field& field) override {
+        if (levels_.back().known.empty()) levels_.back().choices = field.choices;
         levels_.back().known.push_back({field.name, field.when});
         all_paths_.insert(path_of(field.name));
         if (field.when && !field.when->holds()) return;
@@ -146,6 +116,8 @@ private:
         const Node* node;  // null where the section is left out
         std::string path;
         std::vector<Known> known;
+        const Node* other = nullptr;         // what stands in the section's place
+        std::vector<std::string> choices{};  // of its first key
     };
     struct Unknown {
         const Node* node;
@@ -186,6 +158,33 @@ private:
         return std::any_of(problems_.begin(), problems_.end(), [&](const Problem& other) {
             return (other.rank == kValue || (other.rank == kMissing && problem.rank == kOtherChoice)) && concerns(other.path);
         });
+    }
+
+    /// A name in place of a section that begins with a choice of names: "; write strategy: {name: fedavg}".
+    static std::string how_to_write(const Level& level) {
+        const Node& node = *level.other;
+        if (node.kind == Node::Kind::Null) return "; write them or take the line out";
+        if (level.choices.empty() || !is_word(node)) return "";
+        const std::string& key = level.known.front().name;
+        const ValueMeant meant = value_meant(level.path + "." + key, node.text, level.choices);
+        const std::string value = meant.value.empty() ? "…" : meant.value;
+        const std::string form = node.from_override() ? fmt::format("{}.{}={}", level.path, key, value)
+                                                      : fmt::format("{}: {{{}: {}}}", node.key, key, value);
+        if (meant.is_same) return fmt::format("; write {}", form);
+        return fmt::format("; write {}; allowed: {}{}", form, joined(level.choices), meant.value.empty() ? meant.advice : "");
+    }
+
+    /// The same of an item of a list: "write {name: clip}".
+    std::string how_to_write_item(const ItemList& list, const Node& item, const std::string& path) {
+        levels_.push_back({nullptr, path, {}, &item});
+        list.example(*this);
+        const Level level = levels_.back();
+        levels_.pop_back();
+        const std::string& key = level.known.front().name;
+        if (!is_word(item)) return fmt::format("write {{{}: …}}", key);
+        const ValueMeant meant = value_meant(path + "." + key, item.text, level.choices);
+        return fmt::format("write {{{}: {}}}{}", key, meant.value.empty() ? "…" : meant.value,
+                           meant.value.empty() ? meant.advice : "");
     }
 
     /// The file as a whole is to blame, or who put the section, or the choice that needs the key, over it.
@@ -248,20 +247,31 @@ private:
     }
 
     void report_unknown(const Unknown& unknown) {
-        std::string near = nearest_word(unknown.node->key, unknown.candidates);
+        const std::string& word = unknown.node->key;
+        const std::size_t dot = unknown.path.size() - word.size();
+        const std::string section = unknown.path.substr(0, dot == 0 ? 0 : dot - 1);
+        std::string near = meant_by_other_word(*unknown.node, section);
         if (!near.empty()) {
-            const std::size_t dot = unknown.path.size() - unknown.node->key.size();
+            meant_.push_back(near);
+            if (lies_in(near, section) && near.find('.', dot) == std::string::npos) near = near.substr(dot);
+        } else if (near = nearest_word(word, unknown.candidates); !near.empty()) {
             meant_.push_back(unknown.path.substr(0, dot) + near);
         } else {
             std::vector<std::string> elsewhere;
             for (const std::string& path : all_paths_)
-                if (path.size() > unknown.node->key.size() && path.ends_with("." + unknown.node->key))
-                    elsewhere.push_back(path);
+                if (path.size() > word.size() && path.ends_with("." + word)) elsewhere.push_back(path);
             if (elsewhere.size() == 1) near = elsewhere.front();
         }
         const std::string problem = near.empty() ? fmt::format("unknown key; known keys: {}", joined(unknown.candidates))
                                                  : fmt::format("unknown key; did you mean '{}'?", near);
         add(kUnknown, *unknown.node, unknown.path, problem);
+    }
+
+    /// The key's path; of a map that of the section which it may be. Empty where no key that is read here is known by that word.
+    std::string meant_by_other_word(const Node& node, const std::string& section) const {
+        std::string key = key_meant(node.key, section);
+        if (node.kind == Node::Kind::Map && run_keys().contains(key)) key = key.substr(0, key.rfind('.'));
+        return all_paths_.contains(key) ? key : "";
     }
 
     /// "wants an integer, found '1e3'; allowed: 1 or more; write 1000"
@@ -292,7 +302,7 @@ private:
         const auto [stop, error] = std::from_chars(begin, node.text.data() + node.text.size(), value);
         if (error == std::errc::result_out_of_range)
             return add(kValue, node, path,
-                       fmt::format("{} does not fit in 64 bits; allowed: {}", printable(node.text), allowed));
+                       fmt::format("{} does not fit in 64 bits; allowed: {}", shortened(node.text), allowed));
         if (error != std::errc() || !field.range.contains(static_cast<double>(value)))  // a sign where there is none to have
             return add(kValue, node, path, fmt::format("{} is out of range; allowed: {}", node.text, allowed));
         target = value;
@@ -308,34 +318,33 @@ private:
             const bool words = node.text.find_first_of("iInN") != std::string::npos;
             if (words) return wrong_type(node, path, "a finite number", allowed);
             return add(kValue, node, path,
-                       fmt::format("{} does not fit in 32-bit floating point; allowed: {}", printable(node.text), allowed));
+                       fmt::format("{} does not fit in 32-bit floating point; allowed: {}", shortened(node.text), allowed));
         }
         if (!field.range.contains(number.value) || !field.range.contains(static_cast<double>(static_cast<float>(number.value))))
-            return add(kValue, node, path, fmt::format("{} is out of range; allowed: {}", printable(node.text), allowed));
+            return add(kValue, node, path, fmt::format("{} is out of range; allowed: {}", shortened(node.text), allowed));
         target = number.value;
     }
 
     void read(const Node& node, const std::string& path, const Field&, bool& target) {
-        if (node.kind != Node::Kind::Plain || (node.text != "true" && node.text != "false"))
-            return wrong_type(node, path, "true or false", "");
+        const bool is_one = node.text == "true" || node.text == "false";
+        if (node.kind != Node::Kind::Plain || !is_one)
+            return wrong_type(node, path, "true or false", "", is_one ? "take the quotes off" : "");
         target = node.text == "true";
     }
 
     void read(const Node& node, const std::string& path, const Field& field, std::string& target) {
         const std::string allowed = joined(field.choices);
-        if (node.kind != Node::Kind::Plain && node.kind != Node::Kind::Quoted) return wrong_type(node, path, "a word", allowed);
+        if (!is_word(node)) return wrong_type(node, path, "a word", allowed);
         const bool known = std::find(field.choices.begin(), field.choices.end(), node.text) != field.choices.end();
-        if (!field.choices.empty() && !known) {
-            const std::string near = nearest_word(node.text, field.choices);
+        if (!field.choices.empty() && !known)
             return add(kValue, node, path,
-                       fmt::format("unknown value '{}'; allowed: {}{}", printable(node.text), allowed,
-                                   near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
-        }
+                       fmt::format("unknown value '{}'; allowed: {}{}", shortened(node.text), allowed,
+                                   value_meant(path, node.text, field.choices).advice));
         target = node.text;
     }
 
     void read(const Node& node, const std::string& path, const Field&, std::filesystem::path& target) {
-        if (node.kind != Node::Kind::Plain && node.kind != Node::Kind::Quoted) return wrong_type(node, path, "a path", "");
+        if (!is_word(node)) return wrong_type(node, path, "a path", "");
         if (node.text.empty()) return add(kValue, node, path, "is empty; write a path");
         const std::filesystem::path file = node.from_override() ? "" : node.origin;
         target = (std::filesystem::current_path() / file.parent_path() / node.text).lexically_normal();
@@ -344,7 +353,8 @@ private:
     template <class Value>
     void read(const Node& node, const std::string& path, const Field& field, std::vector<Value>& target) {
         const char* const wanted = std::is_same_v<Value, double> ? "a list of numbers" : "a list of words";
-        const std::string advice = node.kind == Node::Kind::Plain ? fmt::format("write [{}]", printable(node.text)) : "";
+        const std::string quote = node.kind == Node::Kind::Quoted ? "\"" : "";
+        const std::string advice = is_word(node) ? fmt::format("write [{0}{1}{0}]", quote, shortened(node.text)) : "";
         if (node.kind != Node::Kind::List) return wrong_type(node, path, wanted, field.range.text(), advice);
         target.resize(node.children.size());
         for (std::size_t i = 0; i < target.size(); ++i)
@@ -360,7 +370,7 @@ private:
     template <class Value>
     void read(const Node& node, const std::string& path, const Field& field, std::optional<Value>& target) {
         target.reset();
-        if (!field.empty_word.empty() && node.kind == Node::Kind::Plain && node.text == field.empty_word) return;
+        if (!field.empty_word.empty() && is_word(node) && node.text == field.empty_word) return;
         Value value{};
         read(node, path, field, value);
         target = value;
@@ -374,22 +384,6 @@ private:
 };
 
 }  // namespace
-
-std::string found(const Node& node) {
-    switch (node.kind) {
-        case Node::Kind::Null:
-            return "nothing";
-        case Node::Kind::Plain:
-            return fmt::format("'{}'", printable(node.text));
-        case Node::Kind::Quoted:
-            return fmt::format("the string \"{}\"", printable(node.text));
-        case Node::Kind::List:
-            return "a list";
-        case Node::Kind::Map:
-            break;
-    }
-    return "a map";
-}
 
 void read_described(const Node& root, const std::function<void(Visitor&)>& description) {
     Reader reader(root);

@@ -25,7 +25,4 @@ struct ModeKeysMissing : ConfigError {
 /// Relative paths are resolved against the folder of the file they stand in, in overrides against the current one.
 void read_described(const Node& root, const std::function<void(Visitor&)>& description);
 
-/// The node in a message: "'fast'", "a list", "nothing".
-std::string found(const Node& node);
-
 }  // namespace fedhive::sim

@@ -14,7 +14,7 @@ constexpr const char* kIntroduction = R"(# Every key of a config
 
 *Generated from the code, not to be edited: `fedhive reference > configs/REFERENCE.md`.*
 
-A config is one YAML file. Only `data.format` and `model.name`, `model.layers` or `model.file` must be given; [quickstart.yaml](quickstart.yaml) spells out the rest.
+A config is one YAML file, or one of JSON, which is YAML. Only `data.format` and `model.name`, `model.layers` or `model.file` must be given; [quickstart.yaml](quickstart.yaml) spells out the rest.
 Unknown keys, wrong types and values out of range are errors that name file, line and what is allowed.
 `fedhive validate FILE` checks a file; `fedhive show-config FILE` prints it with every default filled in, and that is a valid config again.
 
@@ -22,8 +22,8 @@ Unknown keys, wrong types and values out of range are errors that name file, lin
 value is YAML: `--set 'strategy={name: fedprox, proximal_mu: 0.1}'` replaces a section, `--set training.participation=null` takes a key
 out of the file.
 
-**Values.** Numbers are written plainly, `0.01` or `1e-2`; integers without point or exponent; a quoted number is a word. Paths are
-relative to the config file.
+**Values.** Numbers are written plainly, `0.01` or `1e-2`; integers without point or exponent. Words may stand in quotes,
+numbers, `true` and `false` may not. Paths are relative to the config file.
 
 ## Top level
 

@@ -26,11 +26,22 @@ struct KindOf {
 class Collector : public Visitor {
 public:
     std::map<std::string, KeyKind> keys;
+    std::map<std::string, std::vector<std::string>> choices;
 
     void begin(const Section& section) override { path_.push_back(section.name); }
     void end() override { path_.pop_back(); }
-    void field(const Field& field) override { keys[path_to(field.name)] = std::visit(KindOf{}, field.target); }
-    void items(const ItemList& list) override { keys[path_to(list.name)] = KeyKind::Other; }
+    void field(const Field& field) override {
+        if (!in_list_) keys[path_to(field.name)] = std::visit(KindOf{}, field.target);
+        if (!field.choices.empty()) choices[path_to(field.name)] = field.choices;
+    }
+    void items(const ItemList& list) override {
+        keys[path_to(list.name)] = KeyKind::Other;
+        path_.push_back(list.name);
+        in_list_ = true;
+        list.example(*this);
+        in_list_ = false;
+        path_.pop_back();
+    }
     bool wants_all() const override { return true; }
 
 private:
@@ -38,20 +49,30 @@ private:
         return path_.empty() ? name : fmt::format("{}.{}", fmt::join(path_, "."), name);
     }
 
+    bool in_list_ = false;
     std::vector<std::string> path_;
 };
 
-}  // namespace
+struct Collected {
+    std::map<std::string, KeyKind> keys;
+    std::map<std::string, std::vector<std::string>> choices;
+};
 
-const std::map<std::string, KeyKind>& run_keys() {
-    static const std::map<std::string, KeyKind> keys = [] {
+const Collected& collected() {
+    static const Collected all = [] {
         Collector collector;
         RunConfig defaults;
         describe(collector, defaults);
-        return collector.keys;
+        return Collected{collector.keys, collector.choices};
     }();
-    return keys;
+    return all;
 }
+
+}  // namespace
+
+const std::map<std::string, KeyKind>& run_keys() { return collected().keys; }
+
+const std::map<std::string, std::vector<std::string>>& run_choices() { return collected().choices; }
 
 std::vector<std::string> config_keys() {
     std::vector<std::string> keys;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace fedhive::sim {
 
@@ -10,6 +11,9 @@ enum class KeyKind { Integer, Number, Other };
 
 /// Those included that apply to other choices only ("strategy.proximal_mu"); a list of maps is one key ("faults").
 const std::map<std::string, KeyKind>& run_keys();
+
+/// The choices of those that have some, of a list's items as well: "strategy.name", "upload.name".
+const std::map<std::string, std::vector<std::string>>& run_choices();
 
 /// Whether `path` is a key of a config or a section of it.
 bool is_run_key_or_section(const std::string& path);

@@ -3,6 +3,7 @@
 #include "sim/config/fields.h"
 #include "sim/config/reader.h"
 #include "sim/config/run_keys.h"
+#include "sim/config/scalars.h"
 #include "sim/config/sweep_draws.h"
 
 #include <fmt/format.h>
@@ -21,7 +22,7 @@ void check_list(const Node& list, const std::string& path) {
     if (list.kind != Node::Kind::List)
         throw sweep_error(list, path,
                           fmt::format("wants a list of values, found {}{}", found(list),
-                                      list.kind == Node::Kind::Plain ? fmt::format("; write [{}]", list.text) : ""));
+                                      is_word(list) ? fmt::format("; write [{}]", list.text) : ""));
     if (list.children.empty())
         throw sweep_error(list, path, "is an empty list, which would leave no run; write its values or take it out");
 }
@@ -64,9 +65,8 @@ void add_zip(const Node& zip, std::vector<Axis>& axes) {
 std::string name_of_case(const Node& one, const std::string& path) {
     const Node* name = one.find("name");
     if (name == nullptr) return "";
-    const bool word = name->kind == Node::Kind::Plain || name->kind == Node::Kind::Quoted;
     const bool shown = std::all_of(name->text.begin(), name->text.end(), [](char c) { return c < 0 || c >= ' '; });
-    if (!word || !shown || name->text.empty() || name->text.size() > 60)
+    if (!is_word(*name) || !shown || name->text.empty() || name->text.size() > 60)
         throw sweep_error(*name, path + ".name",
                           fmt::format("wants what to call this case, 1 to 60 characters, found {}", found(*name)));
     return name->text;

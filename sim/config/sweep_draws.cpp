@@ -4,6 +4,7 @@
 #include "sim/config/fields.h"
 #include "sim/config/reader.h"
 #include "sim/config/run_keys.h"
+#include "sim/config/scalars.h"
 #include "sim/config/suggest.h"
 #include "sim/config/sweep_file.h"
 #include "sim/config/text_hash.h"

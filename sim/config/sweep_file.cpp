@@ -6,6 +6,7 @@
 #include "sim/config/reader.h"
 #include "sim/config/rules.h"
 #include "sim/config/run_keys.h"
+#include "sim/config/scalars.h"
 
 #include <fmt/format.h>
 

@@ -196,7 +196,9 @@ Node read_tree(const std::filesystem::path& file, const std::string& shortest) {
 }
 
 Node parse_tree(const std::string& text, const std::string& origin, const std::string& shortest) {
-    refuse_tabs(text, origin);
+    const std::size_t begin = text.find_first_not_of(" \t\r\n");
+    const bool is_json = begin != std::string::npos && text[begin] == '{';  // between braces tabs are blanks
+    if (!is_json) refuse_tabs(text, origin);
     Node root = parse(text, origin, true, "");
     if (root.kind == Node::Kind::Null) throw ConfigError(origin + ": is empty; " + shortest);
     if (root.kind != Node::Kind::Map) throw ConfigError(root.where() + ": wants keys with values, such as `seed: 1`");

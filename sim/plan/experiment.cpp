@@ -5,6 +5,7 @@
 #include "clients/protocol/watcher.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/nvml.h"
+#include "sim/plan/blame.h"
 #include "sim/plan/evaluated_clients.h"
 #include "sim/plan/experiment_model.h"
 #include "sim/plan/memory_plan.h"
@@ -82,8 +83,13 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, Exper
       cut(make_cut(loaded, model, layout)),
       engine_choice(choose_engine(loaded, space, model, cut)),
       engine(engine_choice.engine),
-      devices(config.devices, dataset.map().num_clients, config.all_seeds().sampling),
-      recorded_arrivals(config.arrivals.empty() ? std::vector<std::vector<std::uint32_t>>{} : read_arrivals(config.arrivals)),
+      devices(blame(loaded, named_files(config.devices),
+                    [&] { return Devices(config.devices, dataset.map().num_clients, config.all_seeds().sampling); })),
+      recorded_arrivals(blame(loaded, "arrivals",
+                              [&] {
+                                  return config.arrivals.empty() ? std::vector<std::vector<std::uint32_t>>{}
+                                                                 : read_arrivals(config.arrivals);
+                              })),
       mode(make_mode(config)),
       slots(plan_slots(config, space, travels.num_floats(), workers_of_all_ranks(loaded, purpose.num_ranks),
                        engine_choice.in_blocks(space))),

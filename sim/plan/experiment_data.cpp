@@ -104,12 +104,13 @@ constexpr double kPatience = 600.0;  // s; rank 0 reads or draws, and everything
 
 ExperimentData load_own(const LoadedConfig& loaded) {
     const RunConfig& config = loaded.run;
-    const std::string blamed = clients::data_format(config.data.format).blamed;
-    clients::Dataset read =
-        blame(loaded, blamed.empty() ? "data.format" : "data." + blamed, [&] { return read_dataset(config); });
+    const DataConfig& given = config.data;
+    clients::Dataset read = blame(loaded, named_files(given), [&] { return read_dataset(config); });
     clients::throw_if_interrupted();
     check_target(loaded, read);
-    const clients::Partition partition = blame(loaded, "data.partition", [&] { return deal(config, read); });
+    const NamedFiles dealt{"data.partition", clients::partition_scheme(given.partition.scheme).keys, given.partition.values,
+                           "data.partition"};
+    const clients::Partition partition = blame(loaded, dealt, [&] { return deal(config, read); });
     for (std::size_t client = 0; client < partition.num_clients(); ++client)
         if (partition.num_examples(client) == 0)
             throw loaded.source->error("data.partition",

@@ -209,12 +209,9 @@ void check_data_of_task(const LoadedConfig& loaded, const clients::DataShape& da
 clients::DataShape data_shape(const LoadedConfig& loaded) {
     const DataConfig& data = loaded.run.data;
     const clients::DataFormat& format = clients::data_format(data.format);
-    clients::DataShape shape;
-    try {
-        shape = format.shape(completed(data.values, format.keys), clients::learning_task(loaded.run.task).targets.front());
-    } catch (const ConfigError& error) {
-        throw loaded.source->error("data." + (format.blamed.empty() ? "format" : format.blamed), error.what());
-    }
+    const clients::DataShape shape = blame(loaded, named_files(data), [&] {
+        return format.shape(completed(data.values, format.keys), clients::learning_task(loaded.run.task).targets.front());
+    });
     check_data_of_task(loaded, shape);
     return shape;
 }

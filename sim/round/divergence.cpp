@@ -1,7 +1,5 @@
 #include "sim/round/divergence.h"
 
-#include "aggregation/base/error.h"
-
 #include <cmath>
 #include <vector>
 
@@ -46,7 +44,7 @@ void require_finite(const RunConfig& run, const ServerState& server, const std::
     if (!test) return;
     const bool finite = aggregation::all_finite(server.model());
     if (finite && std::isfinite(test->test_loss)) return;
-    throw Fault(
+    throw Diverged(
         fmt::format("the global model has diverged: after round {} {}; {}", server.round,
                     finite ? fmt::format("its test loss is {}", std::abs(test->test_loss)) : "it holds a NaN or an infinity",
                     help_for_model(run)));

@@ -204,8 +204,9 @@ void Reporter::note_failure(const clients::ClientFailure& failure, FailureAction
 }
 
 std::string Reporter::how_to_go_on(const std::string& what) const {
-    return fmt::format("{} after {} of {} rounds; go on with: fedhive run --resume {}", what, run_.server.round,
-                       run_.config.rounds, folder_->path().string());
+    const std::string done = fmt::format("{} after {} of {} rounds", what, run_.server.round, run_.config.rounds);
+    if (diverged_) return done + "; a resume would end the same way; run it anew with other values";
+    return fmt::format("{}; go on with: fedhive run --resume {}", done, folder_->path().string());
 }
 
 void Reporter::paused() {
@@ -222,8 +223,9 @@ void Reporter::interrupted(const std::string& signal) {
     console_.say(how_to_go_on("interrupted"));
 }
 
-void Reporter::failed(const std::string& error) {
+void Reporter::failed(const std::string& error, bool diverged) {
     if (folder_ == nullptr) return;
+    diverged_ = diverged;
     try {
         stopped("failed: " + error);
     } catch (const std::exception&) {
@@ -273,6 +275,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["data_fingerprint"] = fmt::format("{:016x}", run_.data_fingerprint);
     manifest["partition_fingerprint"] = fmt::format("{:016x}", run_.partition_fingerprint);
     manifest["warnings"] = run_.warnings;
+    manifest["diverged"] = diverged_;
     manifest["version"] = run_.server.version;
     manifest["model_sha256"] = over ? final_hash() : nlohmann::json(nullptr);
     if (const std::optional<Metrics>& test = past_.progress.test) {

@@ -54,7 +54,8 @@ public:
 
     /// After an interrupt, or an error that ends the run: the event and the manifest; the tables keep what was reported before.
     void interrupted(const std::string& signal);
-    void failed(const std::string& error);
+    /// `diverged`: a resume would come to the same end, so none is offered.
+    void failed(const std::string& error, bool diverged);
 
 private:
     void note_failure(const clients::ClientFailure& failure, FailureAction action);
@@ -68,6 +69,7 @@ private:
     RunFolder* folder_;
     Console console_;
     Past past_;
+    bool diverged_ = false;
     std::optional<double> clients_mean_;  // of the last evaluation on clients, by the task's main metric
     std::int64_t start_ns_;
     const Fleet* fleet_ = nullptr;  // while rounds run

@@ -77,6 +77,7 @@ void RunView::read_manifest() {
     };
     string_at("exit_status", exit_status_);
     string_at("name", name_);
+    diverged_ = manifest.value("diverged", nlohmann::json(false)) == nlohmann::json(true);
     if (manifest.contains("workers") && manifest["workers"].is_number_integer())
         workers_ = manifest["workers"].get<std::int64_t>();
     if (manifest.contains("round") && manifest["round"].is_number_integer())

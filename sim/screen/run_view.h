@@ -35,6 +35,7 @@ public:
     const std::filesystem::path& folder() const { return folder_; }
     RunState state() const { return state_; }
     const std::string& exit_status() const { return exit_status_; }  // empty: there is no manifest yet
+    bool diverged() const { return diverged_; }                      // a resume would come to the same end
     const std::string& name() const { return name_; }
     std::int64_t workers() const { return workers_; }
     pid_t pid() const { return lock_.pid; }  // who holds the lock; 0: nobody
@@ -78,6 +79,7 @@ private:
     GrowingTable table_;
     RunState state_ = RunState::Absent;
     std::string exit_status_;
+    bool diverged_ = false;
     std::string name_;
     std::int64_t workers_ = 0;
     std::int64_t rounds_ = 0;

@@ -46,7 +46,8 @@ int follow(Terminal& terminal, const std::function<std::optional<int>()>& look) 
 /// "finished after 10 of 10 rounds", and what to do next.
 std::string end_of(const RunView& run) {
     const std::string rounds = fmt::format("{} of {} rounds", run.round(), run.rounds());
-    const std::string go_on = "go on with: fedhive run --resume " + run.folder().string();
+    const std::string go_on = run.diverged() ? "a resume would end the same way; run it anew with other values"
+                                             : "go on with: fedhive run --resume " + run.folder().string();
     const std::string quality =
         run.quality() ? fmt::format(", {} {:.4f}", shown_metric(run.metric()).title, *run.quality()) : "";
     if (run.state() == RunState::Finished)

@@ -103,6 +103,32 @@ TEST_SUITE("BadInput") {
                 "model.name: mlp has 1000023000005 parameters, 4e+12 bytes, of which the arena holds one at least");
     }
 
+    TEST_CASE("FileOfDataThatIsMissingIsToldWithTheKeyThatNamesIt") {
+        const TemporaryFolder folder;
+        const std::string here = folder.path().string(), none = ": there is no such file";
+        std::ofstream(here + "/train.csv") << "a,y\n1,0\n2,1\n";
+        const auto of_data = [&](const std::string& data, const std::string& said) {
+            refused(small_config(), {"--set", "data={" + data + ", partition: {clients: 2}}", "--set", "training.cohort=2"},
+                    said);
+        };
+        const std::string tables = fmt::format("format: csv, target: y, train: {0}/train.csv, test: {0}/test.csv", here);
+        of_data(tables, "data.test: " + here + "/test.csv" + none);
+        of_data(fmt::format("format: npz, train: {0}/train.npz, test: {0}/test.npz", here),
+                "data.train: " + here + "/train.npz" + none);
+        of_data(fmt::format("format: idx, root: {}/mnist", here), "data.root: " + here + "/mnist: there is no such folder");
+        refused(small_config(),
+                {"--set", fmt::format("data.partition={{scheme: from_file, clients: 20, file: {}/who.csv}}", here)},
+                "data.partition.file: " + here + "/who.csv" + none);
+        const auto of_devices = [&](const std::string& keys, const std::string& key) {
+            refused(small_config(),
+                    {"--set", "devices={" + keys + ": " + here + "/t.csv}" + (keys.find('{') == std::string::npos ? "" : "}")},
+                    key + ": " + here + "/t.csv" + none);
+        };
+        of_devices("trace", "devices.trace");
+        of_devices("availability: {scheme: trace, trace", "devices.availability.trace");
+        refused(small_config(), {"--set", "clock=wall", "--arrivals", here + "/a.csv"}, "arrivals: " + here + "/a.csv" + none);
+    }
+
     TEST_CASE("UnknownSubcommandAndFlagExitWith2") {
         FedhiveRun run(small_config(), {"--nonsense"});
         CHECK(run.end() == "exited with status 2");

@@ -16,6 +16,9 @@ std::string failed(const Options& assignments, std::optional<std::size_t> after_
     CHECK_MESSAGE(run.end() == "exited with status 1", run.output());
     if (after_rounds) CHECK(run.rounds() == *after_rounds);
     CHECK(run.manifest()["exit_status"].get<std::string>().find("failed: ") == 0);
+    CHECK(run.manifest()["diverged"] == true);
+    CHECK(run.output().find("; a resume would end the same way; run it anew with other values\n") != std::string::npos);
+    CHECK(run.output().find("--resume") == std::string::npos);
     CHECK_FALSE(std::filesystem::exists(run.out() / "model.safetensors"));
     return run.output();
 }
@@ -56,6 +59,16 @@ TEST_SUITE("Divergence") {
         CHECK_MESSAGE(has(large, "the global model has diverged: after round 3 its test loss is "), large);
         CHECK_MESSAGE(has(large, "strategy.server_lr (1e+37) or strategy.server_momentum (0.5) or training.optimizer.lr"),
                       large);
+    }
+
+    TEST_CASE("WhoWatchesADivergedRunIsOfferedNoResume") {
+        FedhiveRun run(small_config(), set({kFarTooFar, "rounds=1"}));
+        CHECK(run.end() == "exited with status 1");
+        run.start({"watch", run.out().string()});
+        CHECK(run.end() == "exited with status 1");
+        CHECK_MESSAGE(has(run.output(), "usually helps; failures.max_update_norm"), run.output());
+        CHECK_MESSAGE(has(run.output(), "of 1 rounds; a resume would end the same way"), run.output());
+        CHECK_FALSE(has(run.output(), "--resume"));
     }
 
     TEST_CASE("UpdateThatIsNotFiniteNamesTheKeysOfItsMode") {

@@ -53,7 +53,7 @@ TEST_SUITE("ImagesRun") {
         std::filesystem::resize_file(files.file("b/1.png"), 80);
         FedhiveRun run(small_config(), set(files.config("images", "images")));
         CHECK(run.end() == "exited with status 2");
-        CHECK_MESSAGE(run.output().find("data.format: " + files.file("b/1.png").string() + ": cannot be read as PNG: ") !=
+        CHECK_MESSAGE(run.output().find("data.train: " + files.file("b/1.png").string() + ": cannot be read as PNG: ") !=
                           std::string::npos,
                       run.output());
         CHECK_FALSE(std::filesystem::exists(run.out()));

@@ -134,7 +134,7 @@ TEST_SUITE("NpzRun") {
         FedhiveRun run(fmt::format("data:\n    format: npz\n    train: {}\n    test: {}\nmodel: {{name: lr}}\n", train.string(),
                                    archives.file("test", "floats").string()));
         CHECK(run.end() == "exited with status 2");
-        CHECK_MESSAGE(run.output().find("test.yaml:2: data.format: " + train.string() +
+        CHECK_MESSAGE(run.output().find("test.yaml:3: data.train: " + train.string() +
                                         ": x: is in Fortran order; wanted: C order; mend it: x = numpy.ascontiguousarray(x)") !=
                           std::string::npos,
                       run.output());

@@ -120,7 +120,7 @@ TEST_SUITE("TextRun") {
         refused({"model={layers: [flatten, linear]}"},
                 "model.layers[0]: layer 0 (flatten) takes numbers, and what comes in are 6 tokens");
         refused({"data.partition.clients=5"}, "data.partition: clients is 5, but the data have 4 owners; write clients: 4");
-        refused({"data.sequence=600"}, "data.format: " + play.file() + ": nobody has 600 characters to train on");
+        refused({"data.sequence=600"}, "data.train: " + play.file() + ": nobody has 600 characters to train on");
     }
 
     TEST_CASE("CharacterThatOnlyTestsShowIsRefusedOrCounted") {
@@ -133,7 +133,7 @@ TEST_SUITE("TextRun") {
             "training.cohort=1", "model={name: char_lstm, units: 4}", "rounds=1"};
         FedhiveRun refused(small_config(), set(config));
         CHECK(refused.end() == "exited with status 2");
-        CHECK_MESSAGE(refused.output().find("data.format: " + file +
+        CHECK_MESSAGE(refused.output().find("data.train: " + file +
                                             ": speaker 'A': character 80 of 85, which is tested on, has "
                                             "byte 0x0A") != std::string::npos,
                       refused.output());

@@ -67,6 +67,37 @@ UnknownOptionNamesTheOneThatWasMeant() {
     says "fedhive "
 }
 
+KeysOfTheConfigGoBySet() {
+    expect 2 "$fedhive" run configs/quick.yaml --epochs 5
+    says "fedhive: --epochs: unknown option; keys of the config go by --set training.local_epochs=5; fedhive run -h says more"
+    expect 2 "$fedhive" run --lr=0.1 configs/quick.yaml
+    says "--lr: unknown option; keys of the config go by --set training.optimizer.lr=0.1;"
+    expect 2 "$fedhive" sweep x.yaml --rounds 3
+    says "keys of the config go by --set rounds=3;"
+    expect 2 "$fedhive" run configs/quick.yaml --gpu
+    says "keys of the config go by --set device=VALUE;"
+    expect 2 "$fedhive" evaluate results --rounds 3
+    says "--rounds: unknown option; known here: --json;"
+    while read -r given; do
+        # shellcheck disable=SC2086  # parted, as a shell parts it
+        expect 2 "$fedhive" run configs/quick.yaml --set $given
+        says "fedhive: --set $given: --set wants KEY=VALUE, together: --set rounds=3"
+    done <<'END'
+rounds 3
+rounds = 3
+rounds =3
+rounds= 3
+rounds: 3
+END
+    expect 2 "$fedhive" run --set=rounds 3 configs/quick.yaml
+    says "together: --set rounds=3"
+    expect 2 "$fedhive" validate --set rounds configs/quick.yaml
+    says "--set rounds: wants KEY=VALUE, such as training.batch_size=32"
+    expect 2 "$fedhive" validate configs/quick.yaml --set 'strategy={name:' fedprox, proximal_mu: '1}' --json
+    says "a value with blanks in it wants quotes: --set 'strategy={name: fedprox, proximal_mu: 1}'"
+    expect 0 "$fedhive" validate configs/quick.yaml --set 'strategy={name: fedprox, proximal_mu: 1}'
+}
+
 EveryMistakeHasItsLine() {
     printf 'rounds: 0\ndata: {format: glyphs}\nmodle: {name: lr}\nthreads: many\n' >bad.yaml
     expect 2 "$fedhive" validate bad.yaml
@@ -187,7 +218,7 @@ CompletionIsAScriptForFish() {
 }
 
 case ${2:-} in
-    UnknownCommandNamesTheOneThatWasMeant | UnknownOptionNamesTheOneThatWasMeant | EveryMistakeHasItsLine | JsonSaysWhatTheLinesSay | \
-        CompletionKnowsEveryCommandAndOption | CompletionIsAScriptForZsh | CompletionIsAScriptForFish) "$2" ;;
+    UnknownCommandNamesTheOneThatWasMeant | UnknownOptionNamesTheOneThatWasMeant | KeysOfTheConfigGoBySet | EveryMistakeHasItsLine | \
+        JsonSaysWhatTheLinesSay | CompletionKnowsEveryCommandAndOption | CompletionIsAScriptForZsh | CompletionIsAScriptForFish) "$2" ;;
     *) echo "usage: command_line_test.sh FEDHIVE CASE"; exit 2 ;;
 esac

@@ -69,6 +69,7 @@ public:
     CsvTable(const std::filesystem::path& file, bool header) : file_(file.string()), lines_(file) {
         if (!next()) throw ConfigError(fmt::format("{}: has no rows; wanted: a table, cells parted by commas", file_));
         header_line_ = number_;
+        refuse_other_separators();
         columns_ = without_blanks(cells_);
         if (header) {
             pending_ = false;
@@ -121,6 +122,16 @@ public:
     }
 
 private:
+    /// No table has one column alone, a target without a feature.
+    void refuse_other_separators() const {
+        for (const auto& [sign, what] : {std::pair(';', "semicolons"), {'\t', "tabs"}, {'|', "bars"}})
+            if (cells_.size() == 1 && cells_.front().find(sign) != std::string::npos)
+                throw ConfigError(
+                    fmt::format("{}:{}: cells are parted by commas; this line has {}; write the table with commas, "
+                                "and points in its numbers",
+                                file_, number_, what));
+    }
+
     bool next() {
         std::string line;
         do {

@@ -53,18 +53,19 @@ bool has_plain_numbers(const NpyHeader& header) {
     return (header.kind() == 'i' || header.kind() == 'u') && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
 }
 
-/// How an array that is no plain block of numbers becomes one.
+/// How an array that is no plain block of numbers becomes one. Where there is one object for each example, as pandas has words, they are numbered.
 void check_header(const NpzArray& array) {
     const NpyHeader& header = array.header();
     if (header.dtype == "[...]")
         array.fail("has the dtype [...]; wanted: plain numbers",
                    R"(numpy.stack([ARRAY[name] for name in ARRAY.dtype.names], axis=-1).astype("float32"))");
+    const bool words = header.kind() == 'U' || header.kind() == 'S';
+    if (words || (header.kind() == 'O' && array.name() != "x" && header.shape.size() == 1))
+        array.fail(fmt::format("has {}; wanted: numbers{}", words ? fmt::format("texts ({})", header.dtype) : "Python objects",
+                               array.name() == "y" ? ", of a word the same in training and test examples" : ""),
+                   "numpy.unique(ARRAY, return_inverse=True)[1]");
     if (header.kind() == 'O')
-        array.fail("has Python objects; wanted: numbers", array.name() == "client"  // words, as pandas has them
-                                                              ? "numpy.unique(ARRAY, return_inverse=True)[1]"
-                                                              : R"(numpy.stack(list(ARRAY)).astype("float32"))");
-    if (header.kind() == 'U' || header.kind() == 'S')
-        array.fail(fmt::format("has texts ({}); wanted: numbers", header.dtype), "numpy.unique(ARRAY, return_inverse=True)[1]");
+        array.fail("has Python objects; wanted: numbers", R"(numpy.stack(list(ARRAY)).astype("float32"))");
     if (!has_plain_numbers(header))
         array.fail(fmt::format("has the dtype {}; wanted: plain numbers", header.dtype), R"(ARRAY.astype("float32"))");
     if (header.dtype[0] == '>')

@@ -147,7 +147,12 @@ TEST_SUITE("Csv") {
         expect_csv_refused("age,who,sick\n", ": has no rows; wanted: one for each example");
         expect_csv_refused("age,who,sick\n1,2\n", ":2: has 2 cells; wanted: 3, as the first line has");
         expect_csv_refused("age,who,sick\n1,\"2,0\n", ":2: a quote is not closed; wanted: it closes on its line");
-        expect_csv_refused("age;who;sick\n", ":1: target: there is no column 'sick'; the columns are: age;who;sick");
+        expect_csv_refused(
+            "age;who;sick\n",
+            ":1: cells are parted by commas; this line has semicolons; write the table with commas, and points in its numbers");
+        expect_csv_refused(
+            "age\twho\tsick\n",
+            ":1: cells are parted by commas; this line has tabs; write the table with commas, and points in its numbers");
         expect_csv_refused("age,sick\n", ":1: client: there is no column 'who'; the columns are: age, sick");
         expect_csv_refused("who,sick\n1,1\n",
                            ":1: has no column besides target and client; wanted: features, parted by commas");

@@ -183,7 +183,18 @@ TEST_SUITE("Npz") {
         expect_refused("x", npy("[('a', '<f4')]", "(6, 3)", eighteen.substr(72)), "has the dtype [...]; wanted: plain numbers");
         for (const char* dtype : {"<i3", "<u16", "|b4", "<f3"})
             expect_refused("y", npy(dtype, "(6,)", eighteen), fmt::format("has the dtype {}; wanted: plain numbers", dtype));
-        expect_refused("y", npy("<U2", "(6,)", eighteen.substr(96)), "y = numpy.unique(y, return_inverse=True)[1]");
+        for (const char* dtype : {"<U2", "|O"})
+            expect_refused("y", npy(dtype, "(6,)", eighteen.substr(96)),
+                           "wanted: numbers, of a word the same in training and test examples; mend it: y = numpy.unique(y, "
+                           "return_inverse=True)[1]");
+        const NpzFixture owned;
+        owned.put("train", {{"x", npy("<f4", "(6, 3)", eighteen.substr(72))},
+                            {"y", npy("|u1", "(6,)", std::string(6, '\0'))},
+                            {"client", npy("|O", "(6,)", eighteen.substr(96))}});
+        CHECK_THROWS_WITH_AS(read(owned),
+                             doctest::Contains("client: has Python objects; wanted: numbers; mend it: client = "
+                                               "numpy.unique(client, return_inverse=True)[1]"),
+                             ConfigError);
         expect_refused("y", npy("<f8", "(6,)", eighteen.substr(96)), "mend it: y = y.astype(\"int64\")");
     }
 
@@ -197,6 +208,10 @@ TEST_SUITE("Npz") {
         expect_refused("y", npy("<i8", "(5,)", std::string(40, '\0')), "has 5 values, but x has 6 examples");
         expect_refused("y", npy("<i8", "(6, 1)", std::string(48, '\0')), "mend it: y = y.ravel()");
         expect_refused("y", npy("<i8", "(6, 3)", std::string(144, '\0')), "mend it: y = y.argmax(axis=1)");
+        expect_refused(
+            "y", npy("<f4", "(6, 3)", std::string(72, '\0')),
+            "has the shape (6, 3); wanted: (6,), one integer for each example, or task: regression, whose targets are "
+            "numbers; mend it: y = y.argmax(axis=1)");
     }
 
     TEST_CASE("NumbersThatNoModelCanTakeAreRefusedByTheirPlace") {

@@ -80,7 +80,7 @@ TEST_CASE("KeysThatMayChangeAreThoseThatCannotChangeWhatIsDone") {
 TEST_CASE("FaultsSayWhatIsWrongWithThem") {
     const std::vector<std::pair<std::string, std::string>> rows = {
         {"faults: nan\n", "c.yaml:7: faults: wants a list, found 'nan'; write - and one map a line"},
-        {"faults:\n  - nan\n", "c.yaml:8: faults[0]: wants a map, found 'nan'; write {key: value, …}"},
+        {"faults:\n  - nan\n", "c.yaml:8: faults[0]: wants a map, found 'nan'; write {kind: nan}"},
         {"faults:\n  - {round: 1}\n", "c.yaml:8: faults[0].kind: is missing; allowed: kill, hang, throw, nan, slow, oom, drop"},
         {"faults:\n  - {kind: explode}\n",
          "c.yaml:8: faults[0].kind: unknown value 'explode'; allowed: kill, hang, throw, nan, slow, oom, drop"},

@@ -44,7 +44,8 @@ TEST_CASE("WhatAnotherMistakeExplainsIsNotTold") {
     CHECK_EQ(error_of("data: {format: glyphs}\nmodle: {name: lr}\n"), "c.yaml:2: modle: unknown key; did you mean 'model'?");
     CHECK_EQ(error_of("data: {formt: glyphs}\nmodel: {name: lr}\n"),
              "c.yaml:1: data.formt: unknown key; did you mean 'format'?");
-    CHECK_EQ(error_of("data: {format: glyphs}\nmodel: mlp\n"), "c.yaml:2: model: wants keys below it, found 'mlp'");
+    CHECK_EQ(error_of("data: {format: glyphs}\nmodel: mlp\n"),
+             "c.yaml:2: model: wants keys below it, found 'mlp'; write model: {name: mlp}");
     CHECK_EQ(error_of("data: {format: idxx, root: x}\nmodel: {name: lr}\n"),
              "c.yaml:1: data.format: unknown value 'idxx'; allowed: " + data_formats() + "; did you mean 'idx'?");
     CHECK_EQ(error_of("data: {format: glyphs}\nmodel: {nmae: mlp, hidden: 3}\n"),

@@ -1,15 +1,8 @@
 // configs/REFERENCE.md is what the code says, and its tables are whole.
-#include "aggregation/math/client_optimizer.h"
-#include "clients/data/partition.h"
-#include "clients/protocol/fault.h"
-#include "clients/uploads/upload.h"
 #include "sim/config/fields.h"
 #include "sim/config/suggest.h"
-#include "sim/devices/availability.h"
-#include "sim/devices/spread.h"
-#include "sim/modes/mode_spec.h"
-#include "sim/schedules/lr_schedule.h"
 #include "tests/sim/config/config_files.h"
+#include "tests/sim/config/every_choice.h"
 #include "tests/support/places.h"
 
 #include <doctest/doctest.h>
@@ -84,57 +77,6 @@ std::map<std::string, std::string> defaults_of(const std::string& page) {
             defaults[place + key + " of " + only.substr(at + 1, only.find('`', at + 1) - at - 1)] = cells[2];
     }
     return defaults;
-}
-
-/// "format: idx, root: /": an entry of a catalog, with what it cannot do without.
-template <class Entry>
-std::string choice_of(const std::string& chooser, const Entry& entry) {
-    std::string text = chooser + ": " + entry.name;
-    for (const KeySpec& key : entry.keys)
-        if (key.required) text += ", " + key.name + ": /";
-    return text;
-}
-
-/// Configs in which between them every key applies, each with nothing given that it can do without.
-std::vector<std::string> one_for_each_choice() {
-    const std::string start = "data: {format: glyphs}\nmodel: {name: lr}\n";
-    std::vector<std::string> texts = {start,
-                                      start + "clock: wall\n",
-                                      "data: {format: glyphs}\nmodel: {name: mlp}\n",
-                                      "data: {format: glyphs}\nmodel: {name: mnist_cnn}\n",
-                                      "data: {format: glyphs}\nmodel: {name: resnet20}\n",
-                                      "data: {format: text, train: /, owners: blocks}\nmodel: {name: char_lstm}\n",
-                                      "data: {format: text, train: /, owners: blocks}\nmodel: {name: char_transformer}\n",
-                                      "data: {format: npz, train: /, test: /, values: tokens}\nmodel: {name: lr}\n"};
-    for (const clients::DataFormat& format : clients::data_catalog())
-        texts.push_back(fmt::format("{}data: {{{}}}\nmodel: {{name: lr}}\n",
-                                    format.targets.front() == clients::TargetKind::Numbers ? "task: regression\n" : "",
-                                    choice_of("format", format)));
-    for (const clients::PartitionScheme& scheme : clients::partition_catalog())
-        texts.push_back(
-            fmt::format("data: {{format: glyphs, partition: {{{}}}}}\nmodel: {{name: lr}}\n", choice_of("scheme", scheme)));
-    for (const AvailabilityScheme& scheme : availability_catalog())
-        texts.push_back(start + fmt::format("devices: {{availability: {{{}}}}}\n", choice_of("scheme", scheme)));
-    for (const Spread& spread : spread_catalog())
-        texts.push_back(start +
-                        fmt::format("devices: {{compute: {{{0}}}, link: {{{0}}}}}\n", choice_of("distribution", spread)));
-    for (const clients::FaultSpec& fault : clients::fault_catalog())
-        texts.push_back(start + fmt::format("faults: [{{{}}}]\n", choice_of("kind", fault)));
-    for (const aggregation::OptimizerSpec& spec : aggregation::optimizer_catalog())
-        texts.push_back(start + fmt::format("training: {{optimizer: {{{}}}}}\n", choice_of("name", spec)));
-    for (const LrScheduleSpec& spec : lr_schedule_catalog())
-        texts.push_back(start + fmt::format("training: {{lr_schedule: {{{}}}}}\n", choice_of("name", spec)));
-    for (const StrategySpec& spec : strategy_catalog())
-        texts.push_back(start + fmt::format("strategy: {{name: {}}}\n", spec.name));
-    for (const clients::UploadSpec& spec : clients::upload_catalog())
-        texts.push_back(start + fmt::format("strategy: {{weighting: uniform}}\nupload: [{{name: clip}}, {{{}}}{}]\n",
-                                            choice_of("name", spec), spec.keeps_residual() ? ", {name: sign}" : ""));
-    for (const std::string& mode : names_of(mode_catalog())) {
-        const std::string needs = mode == "semi_async" ? ", quorum: 1" : mode == "split" ? ", cut: fc" : "";
-        texts.push_back(start + fmt::format("mode: {{name: {}{}}}\n", mode, needs));
-    }
-    texts.push_back(start + "mode: {name: async, staleness: hinge}\n");
-    return texts;
 }
 
 /// "faults[0].kind" as the reference has it.

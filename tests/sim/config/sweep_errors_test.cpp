@@ -155,7 +155,8 @@ TEST_CASE("ValuesThatDoNotValidateNameTheSweepsLine") {
          "you mean "
          "'fedprox'?"},
         {"zip:\n  rounds: [1, 0]\n  training.batch_size: [1, 2]\n", "s.yaml:3: rounds: 0 is out of range; allowed: 1 to 1e9"},
-        {"grid:\n  strategy: [fedavg, fedprox]\n", "s.yaml:3: strategy: wants keys below it, found 'fedavg'"},
+        {"grid:\n  strategy: [fedavg, fedprox]\n",
+         "s.yaml:3: strategy: wants keys below it, found 'fedavg'; write strategy: {name: fedavg}"},
         {"grid:\n  seed.x: [1]\n", "s.yaml:3: seed.x: 'seed' (c.yaml:1) is not a section, it has no keys"},
         {"grid:\n  training..lr: [1]\n", "s.yaml:3: grid: 'training..lr' is no key; write names with one dot between them"},
     });
