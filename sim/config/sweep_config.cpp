@@ -129,7 +129,7 @@ public:
         const std::vector<std::string> names = short_names(sweep.keys);
         for (SweepRun& run : sweep.runs) {
             run.settings = settings_of(sweep.keys, values_of(run.config));
-            run.id = run_id(names, run.settings, run.config.seed, with_seed_);
+            run.id = id_of(names, run.settings, run.case_name, run.config.seed);
         }
         refuse_equal_runs(sweep.runs);
         set_ids_apart(sweep.runs);
@@ -158,16 +158,44 @@ private:
         } catch (const KeyError&) {
             throw;
         } catch (const ConfigError& error) {
-            throw ConfigError(on_every_line(error.what(), fmt::format(" (in run '{}')", provisional_id(texts))));
+            throw ConfigError(on_every_line(error.what(), fmt::format(" (in run '{}')", provisional_id(texts, case_name))));
         }
     }
 
     /// The id that a run would have, if it could be read.
-    std::string provisional_id(const Texts& texts) const {
+    std::string provisional_id(const Texts& texts, const std::string& case_name) const {
         std::uint64_t seed = RunConfig().seed;
         if (const auto given = texts.find("seed"); given != texts.end())
             std::from_chars(given->second.data(), given->second.data() + given->second.size(), seed);
-        return run_id(short_names(keys_), settings_of(keys_, texts), seed, with_seed_);
+        return id_of(short_names(keys_), settings_of(keys_, texts), case_name, seed);
+    }
+
+    bool is_of_cases(const std::string& key) const {
+        for (const Axis& axis : axes_)
+            for (const AxisKey& of_axis : axis.keys)
+                if (!axis.names.empty() && lies_in(key, of_axis.key)) return true;
+        return false;
+    }
+
+    /// A case's name stands in the place of the keys that cases give.
+    std::string id_of(const std::vector<std::string>& names, const std::vector<Setting>& settings, const std::string& case_name,
+                      std::uint64_t seed) const {
+        if (case_name.empty()) return run_id(names, settings, seed, with_seed_);
+        std::vector<std::string> shown_names;
+        std::vector<Setting> shown;
+        const auto first =
+            std::find_if(settings.begin(), settings.end(), [&](const Setting& one) { return is_of_cases(one.key); });
+        const std::size_t place = first == settings.end() ? 0 : static_cast<std::size_t>(first - settings.begin());
+        for (std::size_t i = 0; i <= settings.size(); ++i) {
+            if (i == place) {
+                shown_names.emplace_back();
+                shown.push_back({"case", case_name});
+            }
+            if (i == settings.size() || is_of_cases(settings[i].key)) continue;
+            shown_names.push_back(names[i]);
+            shown.push_back(settings[i]);
+        }
+        return run_id(shown_names, shown, seed, with_seed_);
     }
 
     void refuse_equal_runs(const std::vector<SweepRun>& runs) const {

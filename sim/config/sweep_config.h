@@ -27,8 +27,8 @@ struct EarlyStoppingConfig {
 
 struct SweepRun {
     /// Names a folder that no shell wants quoted, unique in the sweep: "lr-0.1+clients-10+seed-2", at most 100 of A-Z a-z 0-9 . _ + -. Made of
-    /// the run's own settings
-    /// and seed; what else the sweep tries does not matter. It changes with *which* keys vary (a new axis; a second key that ends alike,
+    /// the run's own settings and seed; what else the sweep tries does not matter. The name of a case stands for the keys that cases give:
+    /// "wrong_way+seed-2". It changes with *which* keys vary (a new axis; a second key that ends alike,
     /// so that both are written longer; one seed or several), and in the rare case that two runs would share it.
     std::string id;
     std::vector<Setting> settings;  // one for each of SweepConfig::keys, in that order

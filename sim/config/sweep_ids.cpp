@@ -39,6 +39,20 @@ std::string plain(const std::string& value, bool& changed) {
     return kept;
 }
 
+/// A case's name as in a folder's: what does not fit becomes one '_' between letters and digits.
+std::string words(const std::string& name, bool& changed) {
+    std::string kept;
+    for (const char c : name) {
+        const bool fits = std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string(".+-").find(c) != std::string::npos;
+        if (fits || (!kept.empty() && kept.back() != '_')) kept += fits ? c : '_';
+    }
+    const auto is_mark = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; };
+    kept.erase(kept.begin(), std::find_if_not(kept.begin(), kept.end(), is_mark));
+    while (!kept.empty() && is_mark(kept.back())) kept.pop_back();
+    changed = changed || kept.empty();
+    return kept.empty() ? "case" : kept;
+}
+
 }  // namespace
 
 std::vector<std::string> short_names(const std::vector<std::string>& keys) {
@@ -72,7 +86,8 @@ std::string run_id(const std::vector<std::string>& names, const std::vector<Sett
     for (std::size_t i = 0; i < settings.size(); ++i) {
         const Setting& setting = settings[i];
         if (setting.value.empty()) continue;
-        id += fmt::format("{}{}-{}", id.empty() ? "" : "+", names[i], plain(setting.value, changed));
+        id += id.empty() ? "" : "+";
+        id += names[i].empty() ? words(setting.value, changed) : fmt::format("{}-{}", names[i], plain(setting.value, changed));
         whole += fmt::format("{}={}\n", setting.key, setting.value);
     }
     if (with_seed || id.empty()) {

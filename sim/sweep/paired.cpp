@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace fedhive::sim {
@@ -31,15 +32,46 @@ std::vector<Pair> pairs_of(const Json& sweep, const RunGroup& group, const RunGr
     return pairs;
 }
 
-/// In how many keys that apply to both; a key that applies to one goes with another, as alpha with the scheme.
-std::size_t num_differing(const RunGroup& group, const RunGroup& base) {
-    std::size_t count = 0;
-    for (std::size_t key = 0; key < group.settings.size(); ++key) {
+/// The keys that apply to both, with different values; one that applies to one goes with another, as alpha with the scheme.
+std::vector<std::string> differing(const std::vector<std::string>& keys, const RunGroup& group, const RunGroup& base) {
+    std::vector<std::string> found;
+    for (std::size_t key = 0; key < keys.size(); ++key) {
         const std::string& mine = group.settings[key];
         const std::string& theirs = base.settings[key];
-        if (mine != theirs && !mine.empty() && !theirs.empty()) ++count;
+        if (mine != theirs && !mine.empty() && !theirs.empty()) found.push_back(keys[key]);
     }
-    return count;
+    return found;
+}
+
+/// Without those of a section whose name differs as well: its server_lr is a part of the strategy.
+std::vector<std::string> without_parts(const std::vector<std::string>& found) {
+    std::vector<std::string> kept = found;
+    for (const std::string& name : found)
+        if (name.ends_with(".name"))
+            std::erase_if(kept, [&](const std::string& key) {
+                return key != name && key.starts_with(name.substr(0, name.size() - std::string("name").size()));
+            });
+    return kept;
+}
+
+/// Those that differ from the first in one key. A key of a section goes with the section's name, unless another group has that name and
+/// differs in it alone: then the key is varied by itself.
+std::vector<const RunGroup*> near_the_first(const std::vector<std::string>& keys, const std::vector<RunGroup>& groups) {
+    const auto value = [&](const RunGroup& group, const std::string& key) {
+        return group.settings[static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin())];
+    };
+    std::set<std::pair<std::string, std::string>> alone;
+    for (const RunGroup& group : groups)
+        if (const auto found = differing(keys, group, groups[0]); found.size() == 1)
+            alone.emplace(found[0], value(group, found[0]));
+    std::vector<const RunGroup*> near;
+    for (std::size_t i = 1; i < groups.size(); ++i) {
+        const auto found = differing(keys, groups[i], groups[0]);
+        const auto kept = without_parts(found);
+        if (found.size() <= 1 || (kept.size() == 1 && !alone.contains({kept[0], value(groups[i], kept[0])})))
+            near.push_back(&groups[i]);
+    }
+    return near;
 }
 
 /// "+0.012 ± 0.004 (2 of 3)"; "–" where no pair has the value.
@@ -69,9 +101,9 @@ std::string name_of(const std::vector<std::string>& keys, const RunGroup& group)
 std::string paired_differences(const Json& sweep, const std::vector<RunResult>& results) {
     const std::vector<RunGroup> groups = group_runs(sweep);
     if (groups.size() < 2) return "";
-    std::vector<const RunGroup*> near;
-    for (std::size_t i = 1; i < groups.size(); ++i)
-        if (num_differing(groups[i], groups[0]) <= 1) near.push_back(&groups[i]);
+    const std::vector<std::string> keys = setting_keys(sweep);
+    std::vector<const RunGroup*> near = near_the_first(keys, groups);
+    const std::size_t others = near.empty() ? 0 : groups.size() - 1 - near.size();
     if (near.empty())
         for (std::size_t i = 1; i < groups.size(); ++i) near.push_back(&groups[i]);
     std::string rows;
@@ -86,13 +118,17 @@ std::string paired_differences(const Json& sweep, const std::vector<RunResult>& 
         rows += markdown_row(cells);
     }
     if (most < 2) return "";
-    const std::vector<std::string> keys = setting_keys(sweep);
     std::vector<std::string> columns{"pairs"};
     for (const Outcome& outcome : outcomes(sweep, results)) columns.push_back(outcome.head);
     return fmt::format(
         "\n## Differences to {}\n\nBetween runs that share their seeds: mean difference ± half its 95 % interval (Student's t) "
-        "over the pairs. Other baselines: `fedhive report --baseline`.\n\n{}{}",
-        name_of(keys, groups[0]), markdown_head(keys, columns), rows);
+        "over the pairs.{} Other baselines: `fedhive report --baseline`.\n\n{}{}",
+        name_of(keys, groups[0]),
+        others == 0 ? ""
+                    : fmt::format(" {} that differ{} in more than one key {} left out.",
+                                  others == 1 ? "One setting" : fmt::format("{} settings", others), others == 1 ? "s" : "",
+                                  others == 1 ? "is" : "are"),
+        markdown_head(keys, columns), rows);
 }
 
 }  // namespace fedhive::sim

@@ -6,15 +6,38 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 namespace fedhive::sim {
 
 using Json = nlohmann::ordered_json;
 
+std::string case_of(const Json& run) { return run.value("case", ""); }
+
+namespace {
+
+std::string value_of(const Json& run, const std::string& key) {
+    return key == "case" ? case_of(run) : run["settings"].value(key, "");
+}
+
+/// Whether each case has a name and one value of the key.
+bool decided_by_case(const Json& runs, const std::string& key) {
+    std::map<std::string, std::string> values;
+    return std::all_of(runs.begin(), runs.end(), [&](const Json& run) {
+        const std::string value = value_of(run, key);
+        return !case_of(run).empty() && values.emplace(case_of(run), value).first->second == value;
+    });
+}
+
+}  // namespace
+
 std::vector<std::string> setting_keys(const Json& sweep) {
+    const Json& runs = sweep["runs"];
+    const bool cases = std::any_of(runs.begin(), runs.end(), [](const Json& run) { return !case_of(run).empty(); });
     std::vector<std::string> keys;
-    for (const Json& key : sweep["keys"])
-        if (!key.get<std::string>().starts_with("seeds.")) keys.push_back(key);
+    if (cases) keys.emplace_back("case");
+    for (const std::string key : sweep["keys"])
+        if (!key.starts_with("seeds.") && !(cases && decided_by_case(runs, key))) keys.push_back(key);
     return keys;
 }
 
@@ -25,15 +48,34 @@ std::vector<RunGroup> group_runs(const Json& sweep) {
         const Json& run = sweep["runs"][i];
         std::vector<std::string> settings;
         settings.reserve(keys.size());
-        for (const std::string& key : keys) settings.push_back(run["settings"].value(key, ""));
-        const std::string case_name = run.value("case", "");
-        auto group = std::find_if(groups.begin(), groups.end(),
-                                  [&](const RunGroup& one) { return one.settings == settings && one.case_name == case_name; });
-        if (group == groups.end()) group = groups.insert(groups.end(), {settings, {}, 0, case_name});
+        for (const std::string& key : keys) settings.push_back(value_of(run, key));
+        auto group = std::find_if(groups.begin(), groups.end(), [&](const RunGroup& one) { return one.settings == settings; });
+        if (group == groups.end()) group = groups.insert(groups.end(), {settings, {}, 0});
         ++group->runs;
         if (run["status"] == "finished") group->finished.push_back(i);
     }
     return groups;
+}
+
+std::string weights_note(const Json& sweep) {
+    std::vector<std::string> uniform;
+    bool others = false;
+    bool told = true;  // by names, each of which has one weighting
+    std::map<std::string, std::string> weightings;
+    for (const Json& run : sweep["runs"]) {
+        const std::string name = case_of(run).empty() ? value_of(run, "strategy.name") : case_of(run);
+        const std::string weighting = run.value("weighting", "");
+        told = told && !name.empty() && weightings.emplace(name, weighting).first->second == weighting;
+        if (weighting != "uniform")
+            others = true;
+        else if (std::find(uniform.begin(), uniform.end(), name) == uniform.end())
+            uniform.push_back(name);
+    }
+    if (uniform.empty() || !others) return "";
+    const std::vector<std::string> keys = setting_keys(sweep);
+    if (!told && std::find(keys.begin(), keys.end(), "strategy.weighting") != keys.end()) return "";
+    return told ? fmt::format("Weights: {} uniform; others by examples.", fmt::join(uniform, ", "))
+                : "Some runs weigh clients alike, others by their examples: `strategy.weighting` in their configs.";
 }
 
 const clients::Metric& metric_of(const std::vector<RunResult>& results) {

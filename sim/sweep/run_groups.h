@@ -15,10 +15,13 @@ struct RunGroup {
     std::vector<std::string> settings;  // in the order of setting_keys()
     std::vector<std::size_t> finished;  // runs of the sweep
     std::size_t runs = 0;
-    std::string case_name{};  // what the sweep file calls the case; empty: nothing
 };
 
-/// The keys that vary, without `seeds.…`: runs that differ in those alone are repetitions, as with `seed`.
+/// What the sweep file calls the run's case; empty: nothing.
+std::string case_of(const nlohmann::ordered_json& run);
+
+/// The keys that vary, without `seeds.…`: runs that differ in those alone are repetitions, as with `seed`. Where cases have names, `case` is
+/// the first, in the place of the keys that it decides.
 std::vector<std::string> setting_keys(const nlohmann::ordered_json& sweep);
 
 /// `sweep`: the content of sweep.json. In the order of its runs.
@@ -30,6 +33,9 @@ struct Outcome {
     std::optional<double> (*of)(const RunResult& result);
     int decimals;  // where there is no interval to say how many
 };
+
+/// "Weights: SCAFFOLD uniform; others by examples." Empty where all weigh alike, or only a key can say it.
+std::string weights_note(const nlohmann::ordered_json& sweep);
 
 /// By which the runs of a sweep are compared: that of the first one that has any.
 const clients::Metric& metric_of(const std::vector<RunResult>& results);

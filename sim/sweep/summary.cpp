@@ -40,8 +40,6 @@ std::string cell(const Json& value) {
 
 std::string setting(const Json& run, const std::string& key) { return run["settings"].value(key, ""); }
 
-std::string case_of(const Json& run) { return run.value("case", ""); }
-
 std::string csv_row(const Json& sweep, const Json& run, const RunResult& result) {
     std::vector<std::string> cells{cell(run["id"]), cell(run["status"])};
     for (const Json& key : sweep["keys"]) cells.push_back(cell(setting(run, key)));
@@ -91,17 +89,14 @@ std::string mean_over(const RunGroup& group, const std::vector<RunResult>& resul
 
 std::string table_of_groups(const Json& sweep, const std::vector<RunResult>& results) {
     const std::vector<RunGroup> groups = group_runs(sweep);
-    const bool cases = std::any_of(groups.begin(), groups.end(), [](const RunGroup& one) { return !one.case_name.empty(); });
     std::vector<Outcome> shown = outcomes(sweep, results);
     shown.push_back({"wall s", [](const RunResult& result) { return result.wall_s; }, 1});
     std::vector<std::string> columns;
-    if (cases) columns.emplace_back("case");
     columns.emplace_back("runs");
     for (const Outcome& outcome : shown) columns.push_back(outcome.head);
     std::string text = markdown_head(setting_keys(sweep), columns);
     for (const RunGroup& group : groups) {
         std::vector<std::string> cells = group.settings;
-        if (cases) cells.push_back(group.case_name);
         const std::size_t finished = group.finished.size();
         cells.push_back(finished == group.runs ? fmt::format("{}", finished) : fmt::format("{} of {}", finished, group.runs));
         for (const Outcome& outcome : shown) cells.push_back(mean_over(group, results, outcome));
@@ -166,13 +161,15 @@ std::string summary_markdown(const Json& sweep, const std::vector<RunResult>& re
     const bool alone = sweep["jobs"] == 1 || results.size() < 2;
     const std::string& metric = metric_of(results).title;
     std::string begins = metric;
+    const std::string weights = weights_note(sweep);
     begins[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(begins[0])));
     return fmt::format(
         "# {}\n\n{}Mean over seeds ± half the 95 % interval (Student's t). {} and loss are those of the global model on "
-        "the test examples; the best {} is that of any round.{}\n\n{}{}{}",
+        "the test examples; the best {} is that of any round.{}{}\n\n{}{}{}",
         sweep["name"].get<std::string>(), interruption(sweep, results, folder), begins, metric,
         alone ? "" : " Runs share the machine side by side, so that wall s does not compare them (`--jobs 1`: one at a time).",
-        table_of_groups(sweep, results), paired_differences(sweep, results), list_of_others(sweep, results));
+        weights.empty() ? "" : " " + escaped(weights), table_of_groups(sweep, results), paired_differences(sweep, results),
+        list_of_others(sweep, results));
 }
 
 void Summary::write(const Json& sweep) {

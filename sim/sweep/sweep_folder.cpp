@@ -52,6 +52,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 RunRecord as_known(RunRecord known, const RunRecord& now) {
     known.estimate_s = now.estimate_s;
     known.case_name = now.case_name;
+    known.weighting = now.weighting;
     return known;
 }
 

@@ -56,6 +56,7 @@ ordered_json run_to_json(const RunRecord& run) {
             {"seed", run.seed},
             {"settings", settings},
             {"case", run.case_name},
+            {"weighting", run.weighting},
             {"config_hash", run.config_hash},
             {"rounds", run.rounds},
             {"workers", optional_json(run.workers)},
@@ -75,6 +76,7 @@ RunRecord run_from_json(const ordered_json& json) {
     run.seed = value_at<std::uint64_t>(json, "seed");
     for (const auto& [key, value] : json.at("settings").items()) run.settings.push_back({key, value});
     run.case_name = json.contains("case") ? value_at<std::string>(json, "case") : "";
+    run.weighting = json.contains("weighting") ? value_at<std::string>(json, "weighting") : "";
     run.config_hash = value_at<std::string>(json, "config_hash");
     run.rounds = value_at<std::int64_t>(json, "rounds");
     run.workers = optional_value<std::int64_t>(json, "workers");
@@ -136,6 +138,35 @@ void describe_some(std::vector<std::string>& parts, std::vector<std::string> nam
                                 count > kMostNames ? "; …" : ""));
 }
 
+std::string sorted(std::vector<Setting> settings) {
+    std::sort(settings.begin(), settings.end(), [](const Setting& a, const Setting& b) { return a.key < b.key; });
+    std::string text;
+    for (const Setting& one : settings) text += fmt::format("{}={}\n", one.key, one.value);
+    return text;
+}
+
+/// A run that has no id of the record yet, and a run of the record whose id nobody has taken.
+struct Open {
+    SweepRun* run;
+    std::string hash;
+};
+using Left = std::vector<const RunRecord*>;
+
+/// Each open run takes the id of the record with the same key, where there is exactly one.
+template <typename KeyOfRun, typename KeyOfRecord>
+void take_ids(Left& left, std::vector<Open>& open, const KeyOfRun& key_of_run, const KeyOfRecord& key_of_record) {
+    std::multimap<std::string, const RunRecord*> by_key;
+    for (const RunRecord* known : left) by_key.emplace(key_of_record(*known), known);
+    std::erase_if(open, [&](const Open& one) {
+        const auto [first, last] = by_key.equal_range(key_of_run(one));
+        if (first == last || std::next(first) != last) return false;
+        one.run->id = first->second->id;
+        std::erase(left, first->second);
+        by_key.erase(first);
+        return true;
+    });
+}
+
 }  // namespace
 
 std::string_view to_string(RunStatus status) { return kStatusNames[static_cast<std::size_t>(status)]; }
@@ -173,6 +204,7 @@ SweepRecord plan_sweep(const SweepConfig& sweep, const std::vector<RunEstimate>&
                                .seed = run.config.seed,
                                .settings = run.settings,
                                .case_name = run.case_name,
+                               .weighting = run.config.strategy.weighting == Weighting::Examples ? "examples" : "uniform",
                                .config_hash = config_hash(run.config),
                                .rounds = run.config.rounds,
                                .estimate_s = estimates[i].core_seconds});
@@ -230,30 +262,28 @@ void write_sweep(const fs::path& folder, const SweepRecord& sweep) {
 }
 
 void keep_ids(const SweepRecord& before, SweepConfig& now) {
-    const auto sorted = [](std::vector<Setting> settings) {
-        std::sort(settings.begin(), settings.end(), [](const Setting& a, const Setting& b) { return a.key < b.key; });
-        std::string text;
-        for (const Setting& one : settings) text += fmt::format("{}={}\n", one.key, one.value);
-        return text;
+    Left left;
+    for (const RunRecord& run : before.runs) left.push_back(&run);
+    std::vector<Open> open;
+    for (SweepRun& run : now.runs) open.push_back({&run, config_hash(run.config)});
+    const auto settings = [](const auto& run, std::uint64_t seed) {
+        return fmt::format("{}seed={}", sorted(run.settings), seed);
     };
-    std::set<std::string> taken;
-    for (const SweepRun& run : now.runs) taken.insert(run.id);
-    std::multimap<std::string, const RunRecord*> left;  // by what they are; those whose names have not changed are out
-    for (const RunRecord& run : before.runs)
-        if (!taken.contains(run.id)) left.emplace(fmt::format("{}seed={}", sorted(run.settings), run.seed), &run);
-    for (SweepRun& run : now.runs) {
-        const auto same_id = [&](const RunRecord& known) { return known.id == run.id; };
-        if (std::any_of(before.runs.begin(), before.runs.end(), same_id)) continue;
-        const auto [first, last] = left.equal_range(fmt::format("{}seed={}", sorted(run.settings), run.config.seed));
-        if (first == last) continue;
-        // Several of one kind differ in what a replaced section no longer says.
-        const auto exact =
-            std::find_if(first, last, [&](const auto& one) { return one.second->config_hash == config_hash(run.config); });
-        const auto found = exact == last && std::next(first) == last ? first : exact;
-        if (found == last) continue;
-        run.id = found->second->id;
-        left.erase(found);
-    }
+    const auto run_settings = [&](const Open& one) { return settings(*one.run, one.run->config.seed); };
+    const auto record_settings = [&](const RunRecord& known) { return settings(known, known.seed); };
+    take_ids(
+        left, open, [](const Open& one) { return one.hash + one.run->id; },
+        [](const RunRecord& known) { return known.config_hash + known.id; });
+    take_ids(
+        left, open, [&](const Open& one) { return one.hash + run_settings(one); },
+        [&](const RunRecord& known) { return known.config_hash + record_settings(known); });
+    take_ids(
+        left, open, [](const Open& one) { return one.run->id; }, [](const RunRecord& known) { return known.id; });
+    take_ids(left, open, run_settings, record_settings);
+    std::map<std::string, int> uses;
+    for (const SweepRun& run : now.runs) ++uses[run.id];
+    for (const Open& one : open)  // new, and called as one was before its case had another name
+        if (uses[one.run->id] > 1) one.run->id = fmt::format("{}-{}", one.run->id.substr(0, 91), one.hash.substr(0, 8));
 }
 
 std::string SweepChanges::describe() const {

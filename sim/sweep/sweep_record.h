@@ -41,6 +41,7 @@ struct RunRecord {
     std::uint64_t seed = 0;
     std::vector<Setting> settings;
     std::string case_name{};  // empty: it has none
+    std::string weighting{};  // strategy.weighting; empty: an earlier fedhive did not write it
     std::string config_hash;
     std::int64_t rounds = 0;
     std::optional<std::int64_t> workers{};  // empty: not started yet
@@ -88,8 +89,8 @@ SweepRecord read_sweep(const std::filesystem::path& folder);
 
 void write_sweep(const std::filesystem::path& folder, const SweepRecord& sweep);
 
-/// A sweep that began when runs were named otherwise goes on with the names it has: a run of the same settings and seed takes the id that
-/// stands in the record.
+/// A sweep that began when runs or cases were named otherwise goes on with the names it has: a run of the same settings and seed takes the id
+/// that stands in the record, that of the same config before all others.
 void keep_ids(const SweepRecord& before, SweepConfig& now);
 
 /// Runs of a sweep file by name that differ from those a sweep began with.

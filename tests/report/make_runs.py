@@ -41,7 +41,7 @@ training:
     clients_per_slot: 1
     optimizer: {{name: sgd, lr: {lr}, momentum: 0.5, weight_decay: 0, nesterov: false}}
 
-strategy: {{name: fedavg, weighting: examples, server_lr: 1}}
+strategy: {{name: {strategy}, weighting: {weighting}, server_lr: {server_lr}}}
 mode: {{name: {mode}}}
 evaluation: {{every: {every}, chunk_size: 500}}
 stop: {{test_accuracy: 0.9999}}
@@ -49,7 +49,7 @@ failures: {{policy: drop, attempts: 3, min_updates: 1, deadline_s: 300}}
 checkpoint: {{every: auto, keep: 2}}
 """
 DEFAULTS = {"name": "made_up", "seed": 1, "rounds": 10, "workers": WORKERS, "clock": "virtual", "clients": 4, "lr": 0.05, "alpha": None,
-            "mode": "synchronous", "every": 1, "examples": 6000}
+            "mode": "synchronous", "every": 1, "examples": 6000, "strategy": "fedavg", "weighting": "examples", "server_lr": 1}
 
 
 def partition_sizes(draw, clients, examples, alpha):

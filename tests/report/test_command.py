@@ -39,13 +39,18 @@ class Command(TemporaryFolder):
     def test_what_the_tables_look_like_can_be_chosen(self):
         sweep = self.make_sweep(rates=(0.05, 0.1), alphas=(None,), seeds=2, rounds=2)
         done = report("--labels", "lr=$\\eta$", "iid=IID", sweep, "--columns=final_test_accuracy", "--percent", "--baseline", "lr=0.1", "--latex",
-                      "--no-figures")
+                      "--no-figures", "--table", "rows=lr", "columns=scheme", "--spread=ci")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         text = (sweep / "latex/pairs.tex").read_text()
         self.assertIn(r"$\eta$ & scheme & alpha & Pairs & Final acc. \% \\", text)
         self.assertIn("0.05 & IID & -- & 2 & ", text)
+        text = (sweep / "latex/table.tex").read_text()
+        self.assertIn(r" & \multicolumn{1}{c}{scheme} \\", text)
+        self.assertIn("95 % interval", text)
         done = report(sweep, "--labels")
         self.assertEqual((done.returncode, "--labels needs KEY=NAME" in done.stderr), (2, True))
+        done = report(sweep, "--table", "--latex")
+        self.assertEqual((done.returncode, "--table needs rows=KEY columns=KEY" in done.stderr), (2, True))
         done = report(sweep, "--baseline=lr")
         self.assertEqual((done.returncode, "wants AXIS=VALUE" in done.stderr), (2, True))
 
@@ -107,7 +112,11 @@ class Reading(TemporaryFolder):
         self.make("DIR", rounds=4)
         report(sweep, "--no-figures", "--parquet", "--out", sweep)
         (self.folder / "SWEEP").symlink_to(sweep)
+        (self.folder / "wandb.py").write_text("class init:\n    def __init__(self, **_): self.steps = []\n"
+                                              "    def log(self, found, step): self.steps.append((step, found['train_loss']))\n"
+                                              "    def finish(self): print('logged', [step for step, _ in self.steps])\n")
         (self.folder / "all.py").write_text("\n".join(snippets), encoding="utf-8")
         done = subprocess.run([sys.executable, "-B", "-W", "error", "all.py"], cwd=self.folder, capture_output=True, text=True, timeout=120,
                               env={**os.environ, "PYTHONPATH": str(ROOT / ".deps/report"), "MPLBACKEND": "agg"})
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("logged [1, 2, 3, 4]", done.stdout)

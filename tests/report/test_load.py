@@ -301,6 +301,33 @@ class SeveralFolders(TemporaryFolder):
         self.assertIsNone(report.sweep)
         self.assertNotIn("workers", report.axes)
 
+    def test_runs_given_one_by_one_are_called_as_in_their_sweep(self):
+        values = {(method, alpha): (0.5, 0.625) for method in ("FedAvg", "FedAdam") for alpha in (0.1, 0.5)}
+        folder = self.make_methods(values)
+        report = load(sorted((folder / "runs").glob("*alpha-0.5*")))
+        self.assertEqual((report.axes, [run.group for run in report.runs], report.title), (["case"], ["FedAdam"] * 2 + ["FedAvg"] * 2, "methods"))
+        report = load(sorted((folder / "runs").glob("*seed-1")))
+        self.assertEqual((report.axes, report.runs[0].group), (["case", "data.partition.alpha"], "FedAdam,alpha=0.1"))
+        report = load([folder / "runs/FedAvg+alpha-0.5+seed-1"])
+        self.assertEqual((report.axes, report.runs[0].group), ([], "FedAvg,alpha=0.5"))
+        # Beside a run of another origin, and with cases that have no names.
+        report = load([folder / "runs/FedAvg+alpha-0.5+seed-1", folder / "runs/FedAdam+alpha-0.5+seed-1", self.make("a", alpha=0.5, rounds=2)])
+        self.assertEqual([run.settings["case"] for run in report.runs], ["FedAvg", "FedAdam", ""])
+        nameless = self.make_methods(values, "nameless", cases=False)
+        report = load(sorted((nameless / "runs").glob("*alpha-0.5*")))
+        self.assertEqual((report.axes, report.runs[0].group), (["strategy.name", "strategy.server_lr"], "strategy=fedadam,server_lr=0.5"))
+        (nameless / "sweep.json").write_text("{")
+        self.assertEqual(len(load(sorted((nameless / "runs").glob("*alpha-0.5*"))).runs), 4)
+
+    def test_as_few_keys_as_tell_groups_apart_name_them_where_all_are_too_many(self):
+        def own(strategy, **more):
+            return {"strategy": strategy, **more}
+        folders = [self.make(f"run {name}", alpha=0.25, mode=mode, server_lr=rate, weighting=weighting, **own(name)) for name, mode, rate, weighting in
+                   (("fedavg", "synchronous", 1, "examples"), ("fedadam", "parameter_server", 0.0123456789, "uniform"))]
+        report = load(folders)
+        self.assertGreater(len(report.axes), 3)
+        self.assertEqual([run.group for run in report.runs], ["strategy=fedavg", "strategy=fedadam"])
+
     def test_folder_named_twice_counts_once(self):
         folder = self.make("a")
         report = load([folder, folder, f"{folder}/", folder / "x" / ".."])

@@ -2,6 +2,7 @@
 import math
 import unittest
 
+import drawn_runs
 import pandas as pd
 from report import digits, formats, frames, pairs, tables
 from report.load import LoadError, load
@@ -46,9 +47,13 @@ class Runs(TemporaryFolder):
         report, _, groups = self.tables_of(*(self.run_with(f"s{seed}", [value], seed) for seed, value in ((1, 0.5), (2, 0.6), (3, 0.7))))
         self.assertEqual(len(groups), 1)
         self.assertAlmostEqual(groups.iloc[0]["final_test_accuracy"], 0.6)
-        self.assertAlmostEqual(groups.iloc[0]["final_test_accuracy_half"], 4.302652729911275 * 0.1 / math.sqrt(3), places=9)
+        self.assertAlmostEqual(groups.iloc[0]["final_test_accuracy_ci"], 4.302652729911275 * 0.1 / math.sqrt(3), places=9)
+        self.assertAlmostEqual(groups.iloc[0]["final_test_accuracy_std"], 0.1, places=9)
         table = tables.group_table(report, groups)
         self.assertEqual((texts(table, "Final acc."), texts(table, "n")), (["0.60 ± 0.25"], ["3"]))
+        self.assertEqual(texts(tables.group_table(report, groups, frames.shown_as(report, spread="std")), "Final acc."), ["0.60 ± 0.10"])
+        with self.assertRaisesRegex(LoadError, "--spread sem: allowed: std"):
+            frames.shown_as(report, spread="sem")
 
     def test_only_finished_runs_count_and_n_says_so(self):
         report, _, groups = self.tables_of(self.run_with("a", [0.5]), self.run_with("b", [0.9], 2, exit_status="failed: x"))
@@ -202,6 +207,45 @@ class Pairs(TemporaryFolder):
         for given, said in (("rate=1", "wants AXIS=VALUE with one of the varied keys: lr, mode"), ("lr=7", "no run has lr=7; allowed: 0.1, 0.5")):
             with self.assertRaisesRegex(LoadError, said):
                 self.table(folders, given)
+
+    def test_what_belongs_to_a_strategy_goes_with_it(self):
+        # FedAdam has a server rate of its own: it has a row, and the others' alpha must be the same.
+        values = {("FedAvg", 0.1): (0.5, 0.625), ("FedAdam", 0.1): (0.625, 0.75), ("FedAvg", 0.5): (0.5, 0.5), ("FedAdam", 0.5): (0.75, 0.75)}
+        for cases, given in ((False, "strategy=fedavg"), (True, "case=FedAvg")):
+            folder = self.make_methods(values, f"cases {cases}", cases=cases)
+            report = load([folder])
+            table = pairs.pair_table(report, frames.run_frame(report), frames.Shown(), given)
+            self.assertEqual((texts(table, "alpha"), texts(table, "Final acc.")), (["0.1", "0.5"], ["+0.1250 ± 0", "+0.2500 ± 0"]))
+            self.assertEqual("all else equal but server_lr, which goes with strategy" in table.note, not cases)
+            self.assertEqual(pairs.left_out_words(report, given), "")
+            near = pairs.pair_table(report, frames.run_frame(report), frames.Shown())  # against FedAvg, 0.1
+            self.assertEqual([[row[0].text, row[-4].text] for row in near.rows].count([table.rows[0][0].text, "+0.1250 ± 0"]), 1)
+            self.assertIn("Without a row: 1 that differs from it in more than one key", near.note)
+
+    def test_who_has_no_row_is_named_with_the_reason_and_what_to_do(self):
+        folders = self.three() + [self.run_with(0.5, seed, 0.7, mode="async") for seed in (1, 2)] + [self.run_with(0.5, 9, 0.9)]
+        report = load(folders)
+        table = pairs.pair_table(report, frames.run_frame(report), frames.Shown(), "lr=0.1")
+        self.assertEqual(texts(table, "lr"), ["0.5"])
+        said = pairs.left_out_words(report, "lr=0.1")
+        self.assertIn("lr=0.7,mode=async (mode async, there synchronous)", said)
+        self.assertIn("lr=0.9,mode=synchronous (no finished run shares its seeds with one of lr=0.1,mode=synchronous)", said)
+        self.assertIn("write the settings as cases with names, and --baseline case=NAME", said)
+        self.assertIn(said, table.note)
+        table = self.table(folders, "lr=0.9")  # nobody has a pair: the note says so, and no row does
+        self.assertEqual((table.rows, "lr=0.1,mode=synchronous (no finished run" in table.note), ([], True))
+
+    def test_a_rate_that_varies_by_itself_belongs_to_no_strategy(self):
+        def group(name, rate):
+            runs = [drawn_runs.run(seed=seed, group=f"{name},{rate}", settings={"strategy.name": name, "strategy.server_lr": rate}) for seed in (1, 2)]
+            return runs
+        axes = ["strategy.name", "strategy.server_lr"]
+        report = drawn_runs.report(*(run for name in ("fedavg", "fedprox") for rate in ("1", "0.5", "2")[:2 if name == "fedavg" else 3] for run in group(name, rate)), axes=axes)
+        found, others = pairs.beside_the_first(report, pairs.groups_of(report))
+        self.assertEqual(([one.group.label for one in found], others), (["fedavg,0.5", "fedprox,1"], 2))
+        found, left_out = pairs.beside_each(report, pairs.groups_of(report), "strategy.name", "fedavg")
+        self.assertEqual([(one.group.label, one.base.label) for one in found], [("fedprox,1", "fedavg,1"), ("fedprox,0.5", "fedavg,0.5")])
+        self.assertEqual(list(map(str, left_out)), ["fedprox,2 (fits several: fedavg,1; fedavg,0.5)"])
 
     def test_a_key_that_applies_to_one_side_only_does_not_part_them(self):
         table = self.table([self.make_sweep(rates=(0.05, 0.1), alphas=(None, 0.3), seeds=2, rounds=2)])

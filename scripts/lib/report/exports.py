@@ -30,26 +30,38 @@ def setting_value(text):
         return text
 
 
-def write_events(run, folder):
-    folder.mkdir(parents=True, exist_ok=True)
-    for earlier in folder.glob("events.out.tfevents.*"):  # of an earlier report: TensorBoard would show both
-        earlier.unlink()
-    ends = start_of(run) + np.nancumsum(column(run.rounds, "wall_s"))
-    with SummaryWriter(str(folder), write_to_disk=True) as writer:
+class EventFile:
+    """The event file of a run, alone in its folder: those of an earlier report, which TensorBoard would show too, are gone."""
+
+    def __init__(self, run, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for earlier in folder.glob("events.out.tfevents.*"):
+            earlier.unlink()
+        self.started, self.writer = start_of(run), SummaryWriter(str(folder), write_to_disk=True)
         settings = {**{key: setting_value(text) for key, text in run.settings.items()}, "seed": run.seed or 0}
         for summary in hparams(settings, {f"test/{run.metric.name}": final_value(run)}):
-            writer.file_writer.add_summary(summary)
+            self.writer.file_writer.add_summary(summary)
+
+    def add(self, rounds, begin=0):
+        """The rows of rounds.csv from `begin` on."""
+        ends = self.started + np.nancumsum(column(rounds, "wall_s"))
         for tag, name in SCALARS:
-            for number, value, end in zip(run.rounds["round"], column(run.rounds, name), ends):
+            for number, value, end in list(zip(rounds["round"], column(rounds, name), ends))[begin:]:
                 if not np.isnan(value):
-                    writer.add_scalar(tag, value, int(number), walltime=end)
+                    self.writer.add_scalar(tag, value, int(number), walltime=end)
+        self.writer.flush()
+
+    def close(self):
+        self.writer.close()
 
 
 def tensorboard(report, folder):
     """One log folder a run, by its label: `tensorboard --logdir FOLDER`. Steps are rounds, times those of the run."""
     for run in report.runs:
         if len(run.rounds):
-            write_events(run, folder / run.label)
+            events = EventFile(run, folder / run.label)
+            events.add(run.rounds)
+            events.close()
 
 
 def typed(frame, keys):

@@ -1,11 +1,12 @@
 """The numbers of a report in data frames: a row a run, a row a group of runs that differ in their seeds only."""
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
 from report import digits
 from report.figures.groups import best_value, column, final_value, finite, groups_of, mean_interval
+from report.labels import in_unicode
 from report.load import LoadError, short_keys
 from report.metric import METRICS
 
@@ -60,12 +61,18 @@ IN_PRINT = ("final_test_accuracy", "best_test_accuracy", "final_test_mse", "best
 class Shown:
     """What the caller asked the tables to look like."""
     columns: list | None = None                  # names of measures; None: those that say something
+    chosen: bool = False                         # the caller chose the columns
     percent: bool = False
     labels: dict = field(default_factory=dict)   # key, value or name of a measure -> display name; with a $ it is LaTeX
+    spread: str | None = None                    # std or ci; None: ci, and std in the table of a paper
 
     def in_print(self):
         """The same for a page of paper, which is 16 cm wide."""
-        return self if self.columns is not None else Shown(list(IN_PRINT), self.percent, self.labels)
+        return self if self.chosen else replace(self, columns=list(IN_PRINT))
+
+    def on_page(self):
+        """The same where nobody reads LaTeX."""
+        return replace(self, labels={text: in_unicode(label) for text, label in self.labels.items()})
 
     def formulas(self):
         return {label for label in self.labels.values() if "$" in label}
@@ -84,7 +91,7 @@ class Shown:
         return Measure(one.name, self.label(one.name, one.title), one.write, one.meaning, one.better, one.result, one.scale)
 
 
-def shown_as(report, columns=None, percent=False, labels=()):
+def shown_as(report, columns=None, percent=False, labels=(), spread=None):
     """Shown of what was typed; LoadError where it names nothing in the report."""
     names = [one.name for one in MEASURES]
     columns = None if columns is None else [name for name in columns.split(",") if name]
@@ -101,7 +108,9 @@ def shown_as(report, columns=None, percent=False, labels=()):
             raise LoadError(f"--labels {text}: wants KEY=NAME with a varied key ({', '.join(short.values()) or 'here there is none'}), one "
                             f"of its values, or a column ({', '.join(names)})")
         found[key] = label
-    return Shown(columns, percent, found)
+    if spread not in (None, "std", "ci"):
+        raise LoadError(f"--spread {spread}: allowed: std (standard deviation of the sample), ci (half the 95 % interval of the mean)")
+    return Shown(columns, columns is not None, percent, found, spread)
 
 
 def last(values):
@@ -161,7 +170,7 @@ def run_frame(report):
 
 
 def group_frame(report, runs):
-    """A row a group: of each measure mean, half the width of its 95 % interval and n, over the group's finished runs (one a seed)."""
+    """A row a group: of each measure mean, half the width of its 95 % interval, standard deviation and n, over the group's finished runs (one a seed)."""
     rows, by_label = [], runs.set_index("run")
     for group in groups_of(report):
         finished = [run.label for run in group.finished()]
@@ -169,6 +178,7 @@ def group_frame(report, runs):
         for one in MEASURES:
             known = finite(by_label.loc[finished, one.name])
             mean, half = mean_interval(known) if len(known) else (np.nan, np.nan)
-            row |= {one.name: mean, f"{one.name}_half": half, f"{one.name}_n": len(known)}
+            std = known.std(ddof=1) if len(known) > 1 else np.nan
+            row |= {one.name: mean, f"{one.name}_ci": half, f"{one.name}_std": std, f"{one.name}_n": len(known)}
         rows.append(row)
     return pd.DataFrame(rows)

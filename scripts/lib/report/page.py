@@ -7,8 +7,9 @@ import jinja2
 import markupsafe
 import yaml
 
-from report import frames, tables
+from report import formats, frames, tables
 from report.figures import style
+from report.figures.groups import label_in
 from report.files import FileProblem, read_text
 from report.load import flat
 from report.run import STATUSES
@@ -58,7 +59,7 @@ def best_of(frame, name, measure):
     if known.empty:
         return None
     best = known.loc[known[measure.name].idxmax() if measure.better > 0 else known[measure.name].idxmin()]
-    if f"{measure.name}_half" not in frame:
+    if f"{measure.name}_ci" not in frame:
         return measure.write(best[measure.name] * measure.scale), best[name]
     return f"{tables.interval_cell(best, measure).text} (n\u00a0=\u00a0{best[f'{measure.name}_n']})", best[name]
 
@@ -69,10 +70,10 @@ def best_lines(report, runs, groups, shown=frames.Shown()):
     frame, name = (groups, "group") if groups is not None else (runs[runs["status"] == "finished"], "run")
     words = {"best_test_accuracy": "best test accuracy of any round", "final_test_accuracy": "best test accuracy after the last round",
              "best_test_mse": "lowest test MSE of any round", "final_test_mse": "lowest test MSE after the last round"}
-    found = []
+    found, shown_names = [], {run.group: label_in(report, run, report.shown) for run in report.runs} if groups is not None else {}
     for one in frames.Shown(percent=shown.percent).measures():
         if one.name in words and (best := best_of(frame, name, one)):
-            found.append((words[one.name], best[0] + (" %" if shown.percent else ""), best[1] if len(report.runs) > 1 else ""))
+            found.append((words[one.name], best[0] + (" %" if shown.percent else ""), shown_names.get(best[1], best[1]) if len(report.runs) > 1 else ""))
     return found[::-1]
 
 
@@ -183,4 +184,5 @@ def render(report, shown_frames, shown_tables, figures, shown=frames.Shown()):
         report=report, css=own["style.css"], js=own["table.js"], figures=drawn, counts=status_counts(report.runs), counted=counted,
         best=best_lines(report, *shown_frames, shown), results=[table for table in shown_tables if table.name != "failures"],
         failures=next((table for table in shown_tables if table.name == "failures"), None), common=common_config(report.runs),
-        differences=difference_table(report), environment=environment(report.runs), problems=problems(report), config_text=config_text)
+        differences=difference_table(report), environment=environment(report.runs), problems=problems(report), config_text=config_text,
+        full_heads=formats.full_heads, zip=zip)

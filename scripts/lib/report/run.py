@@ -40,6 +40,7 @@ class Run:
     seed: int | None = None
     seeds: dict = field(default_factory=dict)     # seeds.data, seeds.model, … -> text, as far as the run has seeds of their own for them
     group: str = ""           # the label without the seed: runs of a group differ in the seed only
+    case: str = ""            # what its sweep file calls the case it belongs to
     reason: str = ""          # why it failed, was stopped, interrupted or paused
     planned_rounds: int | None = None
     fairness: pd.DataFrame = field(default_factory=pd.DataFrame)         # fairness.csv; empty where there is none

@@ -5,11 +5,12 @@ import numpy as np
 import pandas as pd
 
 from report import digits
-from report.figures.groups import column, failures_of, finite
+from report.figures.groups import column, failures_of, finite, weights_note
 from report.frames import Shown
 from report.load import short_keys
 
 NOTHING = "–"
+SPREADS = {"ci": "half the width of its 95 % interval (Student’s t)", "std": "the standard deviation (of the sample: n − 1)"}
 PACKED = "Runs ran side by side and shared the machine, so their wall times do not say which setting is faster"
 
 
@@ -22,6 +23,8 @@ class Table:
     heads: list                 # (title, what it means, whether its cells are numbers)
     rows: list                  # lists of Cell
     hidden_rows: int = 0        # more rows than a reader wants; the page says how many are left out
+    foot: str = ""              # what a reader of the printed table has to know, too
+    above: str = ""             # the key whose values the heads of the numbers are
 
 
 @dataclass
@@ -94,11 +97,11 @@ def run_table(report, frame, shown=Shown()):
                      seed_cell(report.runs[number - 1]), Cell(row["status"], row["status"], status=row["status"]),
                      Cell(f"{row['rounds_done']}{planned}", row["rounds_done"]), *(cells[number - 1] for _, cells in columns)])
     packed = f"{PACKED}." if report.packed and any(one.name == "wall_s" for one, _ in columns) else ""
-    return Table("runs", "Runs", " ".join(filter(None, (same, packed))), heads, rows)
+    return Table("runs", "Runs", " ".join(filter(None, (same, packed))), heads, rows, foot=weights_note(report, shown.label))
 
 
-def interval_cell(row, one):
-    mean, half, n = row[one.name], row[f"{one.name}_half"], row[f"{one.name}_n"]
+def interval_cell(row, one, spread="ci"):
+    mean, half, n = row[one.name], row[f"{one.name}_{spread}"], row[f"{one.name}_n"]
     if n == 0:
         return Cell(NOTHING)
     text = digits.plus_minus(mean * one.scale, half * one.scale, one.write)
@@ -118,7 +121,7 @@ def mark_best(one, records, cells):
 
 def group_table(report, frame, shown=Shown()):
     records, named = frame.to_dict("records"), not named_by_settings(report)
-    columns, same = measured_columns(frame, shown, lambda one: [interval_cell(row, one) for row in records])
+    columns, same = measured_columns(frame, shown, lambda one: [interval_cell(row, one, shown.spread or "ci") for row in records])
     packed = report.packed and any(one.name == "wall_s" for one, _ in columns)
     if packed and shown.columns is None:
         columns = [(one, cells) for one, cells in columns if one.name != "wall_s"]
@@ -133,10 +136,9 @@ def group_table(report, frame, shown=Shown()):
         name = [Cell(row["group"], row["group"])] if named else []
         rows.append([*name, *(setting_cell(row[key], shown) for key in axes_shown(report)), Cell(n, row["finished"]),
                      *(cells[number] for _, cells in columns)])
-    note = ("Mean ± half the width of its 95 % interval (Student’s t) over the n finished runs of the group, which differ in their seeds only. "
-            "Bold: the best mean.")
+    note = f"Mean ± {SPREADS[shown.spread or 'ci']} over the n finished runs of the group, which differ in their seeds only. Bold: the best mean."
     left_out = f"{PACKED}{'; they are left out here' if shown.columns is None else ''}." if packed else ""
-    return Table("groups", "Over seeds", " ".join(filter(None, (note, same, left_out))), heads, rows)
+    return Table("groups", "Over seeds", " ".join(filter(None, (note, same, left_out))), heads, rows, foot=weights_note(report, shown.label))
 
 
 def failure_rows(run):

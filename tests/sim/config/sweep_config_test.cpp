@@ -81,13 +81,14 @@ TEST_CASE("AllBlocksAreMultipliedInFileOrder") {
     CHECK_EQ(sweep.runs[24].id.find("proximal_mu"), std::string::npos);
 }
 
-TEST_CASE("CaseWithANameIsCalledSoAndIsTheSameRun") {
+TEST_CASE("CaseWithANameIsCalledSoInFoldersTooAndIsTheSameRun") {
     const SweepFolder folder;
     const SweepConfig sweep = folder.load(
         "cases: [{name: small, training.batch_size: 4}, {name: 'large, very', training.batch_size: 64}, {}]\nseeds: 2\n");
     const SweepConfig nameless = folder.load("cases: [{training.batch_size: 4}, {training.batch_size: 64}, {}]\nseeds: 2\n");
     CHECK_EQ(sweep.keys, Texts{"training.batch_size"});
-    CHECK_EQ(ids_of(sweep), ids_of(nameless));
+    CHECK_EQ(ids_of(sweep), Texts{"small+seed-1", "small+seed-2", "large_very+seed-1", "large_very+seed-2",
+                                  "batch_size-32+seed-1", "batch_size-32+seed-2"});
     CHECK_EQ(sweep.runs[0].case_name, "small");
     CHECK_EQ(sweep.runs[3].case_name, "large, very");
     CHECK_EQ(sweep.runs[4].case_name, "");
@@ -95,6 +96,27 @@ TEST_CASE("CaseWithANameIsCalledSoAndIsTheSameRun") {
         CHECK_EQ(nameless.runs[i].case_name, "");
         CHECK_EQ(to_yaml(sweep.runs[i].config), to_yaml(nameless.runs[i].config));
     }
+}
+
+TEST_CASE("NameOfACaseStandsForTheKeysThatCasesGiveAndForNoOthers") {
+    const SweepFolder folder;
+    const SweepConfig sweep = folder.load(
+        "grid: {training.optimizer.lr: [0.5]}\n"
+        "cases:\n- {name: '(Fed) Avg, ours!', strategy: {name: fedavg}}\n- {name: ../up, strategy: {name: fedprox, "
+        "proximal_mu: 0.1}}\n"
+        "- {name: é, rounds: 3}\nzip: {training.batch_size: [8]}\n");
+    const Texts ids = ids_of(sweep);
+    REQUIRE_EQ(ids.size(), 3);
+    CHECK_EQ(ids[0], "lr-0.5+Fed_Avg_ours+batch_size-8");
+    CHECK_EQ(ids[1], "lr-0.5+up+batch_size-8");
+    CHECK_EQ(ids[2].rfind("lr-0.5+case+batch_size-8-", 0), 0);  // nothing of it fits
+    for (const std::string& id : ids) CHECK_EQ(run_id_problem(id), "");
+    // Alone, and two that look alike in a folder's name.
+    CHECK_EQ(ids_of(folder.load("cases: [{name: plain}]\nseeds: 2\n")), Texts{"plain+seed-1", "plain+seed-2"});
+    const Texts alike = ids_of(folder.load("cases: [{name: a b, rounds: 3}, {name: a_b, rounds: 4}]\n"));
+    CHECK_EQ(alike[0].rfind("a_b-", 0), 0);
+    CHECK_EQ(alike[1].rfind("a_b-", 0), 0);
+    CHECK_NE(alike[0], alike[1]);
 }
 
 TEST_CASE("NoIdNeedsQuotesInAShell") {

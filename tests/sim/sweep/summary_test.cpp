@@ -1,6 +1,7 @@
 #include "sim/sweep/summary.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <sstream>
 
@@ -107,9 +108,36 @@ TEST_SUITE("Summary") {
         CHECK(holds(line(csv, 1), ",3,,\"slow, but | sure\",,,,,,"));
         CHECK(line(csv, 2).ends_with(",3,,,,,,,,"));
         const std::string text = markdown(sweep, {result_of(0.9), result_of(0.5)});
-        CHECK(holds(text, " | case | runs |"));
-        CHECK(holds(text, "| 0.1 | [0.5, 0.5] | slow, but \\| sure | 1 | 0.9000 |"));
-        CHECK(holds(text, "| 0.2 | [0.5, 0.5] |  | 1 | 0.5000 |"));
+        CHECK(holds(text, "| `case` | `training.optimizer.lr` | `data.partition.sizes` | runs |"));
+        CHECK(holds(text, "| slow, but \\| sure | 0.1 | [0.5, 0.5] | 1 | 0.9000 |"));
+        CHECK(holds(text, "|  | 0.2 | [0.5, 0.5] | 1 | 0.5000 |"));
+        sweep["runs"][1]["case"] = "fast";  // now each case has a name, which stands for the keys that it decides
+        const std::string named = markdown(sweep, {result_of(0.9), result_of(0.5)});
+        CHECK(holds(named, "| `case` | runs |"));
+        CHECK(holds(named, "| slow, but \\| sure | 1 | 0.9000 |"));
+        CHECK_FALSE(holds(named, "training.optimizer.lr"));
+    }
+
+    TEST_CASE("StrategiesThatWeighClientsOtherwiseAreNamed") {
+        auto sweep = record_of_sweep({run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.2", 1)});
+        const std::vector<RunResult> results{result_of(0.9), result_of(0.5)};
+        sweep["keys"] = {"strategy.name"};
+        sweep["runs"][0]["settings"] = {{"strategy.name", "fedavg"}};
+        sweep["runs"][1]["settings"] = {{"strategy.name", "scaffold"}};
+        CHECK_FALSE(holds(markdown(sweep, results), "Weights"));  // an earlier fedhive did not write it
+        sweep["runs"][0]["weighting"] = "examples";
+        sweep["runs"][1]["weighting"] = "examples";
+        CHECK_FALSE(holds(markdown(sweep, results), "Weights"));
+        sweep["runs"][1]["weighting"] = "uniform";
+        CHECK(holds(markdown(sweep, results), " Weights: scaffold uniform; others by examples.\n"));
+        sweep["runs"][0]["case"] = "FedAvg";
+        sweep["runs"][1]["case"] = "SCAFFOLD";
+        CHECK(holds(markdown(sweep, results), " Weights: SCAFFOLD uniform; others by examples.\n"));
+        sweep["runs"][1]["case"] = sweep["runs"][0]["case"];
+        CHECK(holds(markdown(sweep, results), "`strategy.weighting` in their configs"));
+        sweep["keys"] = {"strategy.weighting"};  // a column says it
+        for (const int run : {0, 1}) sweep["runs"][run]["settings"]["strategy.weighting"] = sweep["runs"][run]["weighting"];
+        CHECK_FALSE(holds(markdown(sweep, results), "weigh clients alike"));
     }
 
     TEST_CASE("WhatHasNotFinishedIsNamedAndNotAveraged") {
@@ -186,5 +214,30 @@ TEST_SUITE("Summary") {
         const std::string differences = text.substr(text.find("## Differences"));
         CHECK_MESSAGE(holds(differences, "| 0.2 |  | 2 | 0.0000 ± 0 |"), text);
         CHECK_FALSE(holds(differences, "[1]"));
+        CHECK(holds(differences, "over the pairs. One setting that differs in more than one key is left out."));
+    }
+
+    TEST_CASE("WhatBelongsToAStrategyGoesWithIt") {
+        std::vector<nlohmann::ordered_json> runs;
+        const auto add = [&](const char* strategy, const char* rate) {
+            for (const int seed : {1, 2}) {
+                runs.push_back(run_of(fmt::format("{}{}{}", strategy, rate, seed), "finished", "", seed));
+                runs.back()["settings"] = {{"strategy.name", strategy}, {"strategy.server_lr", rate}};
+            }
+        };
+        const auto differences = [&] {
+            auto sweep = record_of_sweep(runs);
+            sweep["keys"] = {"strategy.name", "strategy.server_lr"};
+            const std::string text = markdown(sweep, std::vector<RunResult>(runs.size(), result_of(0.5)));
+            return text.substr(text.find("## Differences"));
+        };
+        add("fedavg", "1");
+        add("fedadam", "0.01");
+        CHECK(holds(differences(), "| fedadam | 0.01 | 2 | 0.0000 ± 0 |"));
+        CHECK_FALSE(holds(differences(), "left out"));
+        add("fedadam", "1");  // now the rate varies by itself
+        CHECK(holds(differences(), "| fedadam | 1 | 2 | 0.0000 ± 0 |"));
+        CHECK_FALSE(holds(differences(), "| fedadam | 0.01 |"));
+        CHECK(holds(differences(), "One setting that differs in more than one key is left out."));
     }
 }

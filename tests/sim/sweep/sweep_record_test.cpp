@@ -139,19 +139,24 @@ TEST_SUITE("SweepRecord") {
         }
     }
 
-    TEST_CASE("NameOfACaseIsKeptAndMayBeMissing") {
+    TEST_CASE("NameOfACaseAndWeightingAreKeptAndMayBeMissing") {
         const Planned planned;
         SweepConfig sweep = planned.sweep({{"a", {}}});
         sweep.runs[0].case_name = "plain, \"as it is\"";
         auto json = to_json(plan_sweep(sweep, {{}}));
         CHECK(json["runs"][0]["case"] == sweep.runs[0].case_name);
-        const auto read = [&] {
+        const auto from_file = [&] {
             write_text(planned.folder.path() / "sweep.json", json.dump());
-            return read_sweep(planned.folder.path()).runs[0].case_name;
+            return read_sweep(planned.folder.path()).runs[0];
         };
+        const auto read = [&] { return from_file().case_name; };
         CHECK(read() == sweep.runs[0].case_name);
         json["runs"][0].erase("case");
         CHECK(read().empty());
+        CHECK(json["runs"][0]["weighting"] == "examples");
+        CHECK(from_file().weighting == "examples");
+        json["runs"][0].erase("weighting");
+        CHECK(from_file().weighting.empty());
     }
 
     TEST_CASE("RunsKeepTheNamesThatTheirSweepBeganWith") {
@@ -181,6 +186,38 @@ TEST_SUITE("SweepRecord") {
         now = planned.sweep({{"new-1", longer}, {"new-2", {"training.optimizer.lr=0.5", "rounds=9"}}});
         keep_ids(alike, now);
         CHECK(ids() == std::vector<std::string>{"old-2", "old-1"});
+    }
+
+    TEST_CASE("CasesMayBeCalledOtherwiseWithoutARunAnew") {
+        const Planned planned;
+        const std::vector<std::string> slow{"training.optimizer.lr=0.25"};
+        const std::vector<std::string> fast{"training.optimizer.lr=0.5"};
+        const std::vector<std::string> other{"training.optimizer.lr=0.75"};
+        const auto record = [&](const std::vector<PlannedRun>& runs) {
+            return plan_sweep(planned.sweep(runs), std::vector<RunEstimate>(runs.size()));
+        };
+        const auto ids = [](const SweepConfig& now) { return std::vector<std::string>{now.runs[0].id, now.runs[1].id}; };
+        // Begun before cases were in the names of runs.
+        SweepConfig now = planned.sweep({{"plain", slow}, {"wrong_way", fast}});
+        keep_ids(record({{"lr-0.25", slow}, {"lr-0.5", fast}}), now);
+        CHECK(ids(now) == std::vector<std::string>{"lr-0.25", "lr-0.5"});
+        // The two change their names: the configs are whose folders they were.
+        now = planned.sweep({{"b", slow}, {"a", fast}});
+        keep_ids(record({{"a", slow}, {"b", fast}}), now);
+        CHECK(ids(now) == std::vector<std::string>{"a", "b"});
+        // One is called otherwise, and a new one as it was: two folders, also at the next resume.
+        const SweepRecord before = record({{"a", slow}});
+        now = planned.sweep({{"old", slow}, {"a", other}});
+        keep_ids(before, now);
+        CHECK(now.runs[0].id == "a");
+        const std::string apart = now.runs[1].id;
+        CHECK(apart.size() == std::string("a-12345678").size());
+        CHECK(find_changes(before, now).describe() == "1 run is new (" + apart + ")");
+        const SweepRecord after = record({{"a", slow}, {apart, other}});
+        now = planned.sweep({{"old", slow}, {"a", other}});
+        keep_ids(after, now);
+        CHECK(ids(now) == std::vector<std::string>{"a", apart});
+        CHECK(find_changes(after, now).none());
     }
 
     TEST_CASE("ChangesAreTold") {

@@ -17,8 +17,8 @@ class Drawing:
 
 def draw_all(report):
     """One Drawing after the other, made when it is asked for; who takes it clears its figure."""
-    from report.figures import client_accuracy, curves, fairness, heat_map, one_axis, partition, phases, staleness, style, timeline
-    for module in (curves, one_axis, heat_map, client_accuracy, fairness, partition, staleness, phases, timeline):
+    from report.figures import client_accuracy, curves, fairness, heat_map, one_axis, panels, partition, phases, staleness, style, timeline
+    for module in (panels, curves, one_axis, heat_map, client_accuracy, fairness, partition, staleness, phases, timeline):
         drawings = iter(module.draw(report))
         while True:
             with style.rc():  # not around the yield: the caller's settings are its own

@@ -77,7 +77,7 @@ def two_lines_each(groups):
         colour, marker = style.colour_of(index), {"marker": "o", "markersize": 3} if len(rounds) == 1 else {}
         for name, _, dashes, width in LINES[:2]:
             axes.plot(rounds, values[name], color=colour, linestyle=dashes, linewidth=width, gid=f"line {metric_of_groups(groups).name}_{name} {group.label}", **marker)
-        handles.append(Line2D([], [], color=colour, label=wrapped(group.label, plural(len(group.runs), "run"))))
+        handles.append(Line2D([], [], color=colour, label=wrapped(group.drawn, plural(len(group.runs), "run"))))
     finish(axes, f"clients' {metric_of_groups(groups).title}")
     style.legend_below(figure, handles)
     return figure
@@ -105,7 +105,7 @@ def histogram(groups):
         axes.stairs(share, edges, color=colour, fill=filled, alpha=0.45 if filled else 1.0, linewidth=1.2,
                     linestyle="-" if filled else style.dashes_of(index), gid=f"clients {model} {group.label}")
         axes.axvline(values.mean(), color=colour, linewidth=0.9, linestyle=(0, (1, 1)), gid=f"mean {model} {group.label}")
-        name = wrapped(group.label, plural(len(values), "client")) if several else f"{NAMES[model]} ({plural(len(values), 'client')})"
+        name = wrapped(group.drawn, plural(len(values), "client")) if several else f"{NAMES[model]} ({plural(len(values), 'client')})"
         handles.append(Patch(color=colour, alpha=0.45, label=name) if filled else Line2D([], [], color=colour, linestyle=style.dashes_of(index), label=name))
     axes.set_xlim(0, most)
     axes.set_ylim(bottom=0)

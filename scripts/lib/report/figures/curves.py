@@ -9,8 +9,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from report.figures import Drawing, style
 from report.figures.groups import (CRASHED, MANY, best_median_worst, column, finite, groups_of, interval_within, mean_interval, number_of,
-                                   plural, wrapped)
-from report.load import short_keys
+                                   plural, weights_note, wrapped)
 from report.metric import METRICS, metric_of_runs
 
 GRID_POINTS = 200      # of a mean over runs whose x differ
@@ -83,14 +82,15 @@ def thinned(limit, *arrays):
 
 
 class Plot:
-    """One figure: a panel for each quantity that is known, over one x axis."""
+    """One figure: a panel for each quantity that is known, over one x axis. `panels`: Axes of another figure to draw in, and no new one."""
 
-    def __init__(self, report, axis, names):
+    def __init__(self, report, axis, names, panels=None):
         self.groups, self.axis, self.names = groups_of(report), axis, names
-        self.axes_keys, self.packed = report.axes, report.packed
-        self.figure = style.new_figure(style.NARROW, 0.9 + 1.7 * len(names) + 0.13 * min(len(self.groups), MANY))
-        panels = self.figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
-        self.panels = dict(zip(names, panels))
+        self.axes_keys, self.key_names, self.packed = report.axes, report.names(), report.packed
+        if panels is None:
+            figure = style.new_figure(style.NARROW, 0.9 + 1.7 * len(names) + 0.13 * min(len(self.groups), MANY))
+            panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
+        self.figure, self.panels = panels[0].figure, dict(zip(names, panels))
         most = max((values.max() for values in (finite(axis.of(run.rounds)) for run in report.runs) if len(values)), default=0)
         self.scale, self.unit = max(((size, unit) for size, unit in axis.units if size * 2 <= most), default=axis.units[:1] and axis.units[0]
                                     or (1, ""))
@@ -98,7 +98,7 @@ class Plot:
         self.line_points = max(20, min(LINE_POINTS, ALL_POINTS // max(1, len(report.runs))))
         self.many = len(self.groups) > MANY
         self.bands = len(self.groups) <= MOST_BANDS or self.many  # of many groups three at most have any
-        self.handles, self.notes, self.bar = [], [], None
+        self.handles, self.notes, self.bar, self.weights = [], [], None, weights_note(report)
         self.bars = 0   # intervals beside the ends of the lines
 
     def line(self, panel, x, y, **look):
@@ -179,7 +179,7 @@ class Plot:
             self.training_loss(group, colour)
             self.unfinished(group, colour)
             count = f"n = {n}" if n == len(group.runs) else f"n = {n} of {len(group.runs)}"
-            self.handles.append(Line2D([], [], color=colour, linestyle=dashes, label=wrapped(group.label, count)))
+            self.handles.append(Line2D([], [], color=colour, linestyle=dashes, label=wrapped(group.drawn, count)))
         if any(str(line.get_gid()).startswith("training") for panel in self.panels.values() for line in panel.lines):
             colour = style.colour_of(0) if alone else style.MUTED
             self.handles.append(Line2D([], [], color=colour, linestyle=":", linewidth=0.9, label="training loss"))
@@ -195,7 +195,7 @@ class Plot:
                 colour = style.MUTED if value is None else style.SEQUENTIAL(norm(value))
                 self.mean_of(group, colour, "-", width=0.8, band=False)
                 self.unfinished(group, colour)
-            self.bar = (norm, short_keys(self.axes_keys)[key], values)
+            self.bar = (norm, self.key_names[key], values)
             return
         best = best_median_worst(self.groups)
         for group in self.groups:
@@ -205,18 +205,25 @@ class Plot:
         for index, (group, word) in enumerate(zip(best, ("best", "median", "worst"))):
             n = self.mean_of(group, style.colour_of(index), style.dashes_of(index), zorder=3)
             self.handles.append(Line2D([], [], color=style.colour_of(index), linestyle=style.dashes_of(index),
-                                       label=wrapped(f"{word}: {group.label}", f"n = {n}")))
+                                       label=wrapped(f"{word}: {group.drawn}", f"n = {n}")))
         self.handles.append(Line2D([], [], color=style.MUTED, linewidth=0.5, label=f"{len(self.groups) - len(best)} other groups"))
 
-    def limits(self, name, panel):
-        """Lines take at least 40 % of the height: a wide interval of two seeds is cut off instead of flattening everything."""
-        drawn = finite(np.concatenate([line.get_ydata() for line in panel.lines if line.get_transform() == panel.transData] or [[]]))
+    def limits(self, name, panel, others=()):
+        """Lines take at least 40 % of the height: a wide interval of two seeds is cut off instead of flattening everything. `others`: panels
+        that share the axis."""
+        drawn = finite(np.concatenate([line.get_ydata() for one in (panel, *others) for line in one.lines if line.get_transform() == one.transData]
+                                      or [[]]))
         if not len(drawn):
             return
-        low, high = panel.get_ylim()
+        bars = [segment[:, 1] for one in (panel, *others) for item in one.collections if str(item.get_gid()).startswith("interval")
+                and isinstance(item, LineCollection) for segment in item.get_segments()]
+        ends, (low, high) = finite(np.concatenate(bars or [[]])), panel.get_ylim()
+        if len(ends):
+            margin = 0.03 * (high - low)
+            low, high = min(low, ends.min() - margin), max(high, ends.max() + margin)
         room = max(drawn.max() - drawn.min(), 0.02 if name == "test_accuracy" else 1e-3)
         lowest, highest = max(low, drawn.min() - 0.75 * room), min(high, drawn.max() + 0.75 * room)
-        if (lowest, highest) != (low, high) and any(str(item.get_gid()).startswith("interval") for item in panel.collections):
+        if (lowest, highest) != (low, high) and any(str(item.get_gid()).startswith("interval") for one in (panel, *others) for item in one.collections):
             self.notes.append("cut")
         if name == "test_accuracy":
             lowest, highest = max(lowest, -0.02), min(highest, 1.02)
@@ -227,17 +234,23 @@ class Plot:
             lowest = max(lowest, -0.02 * highest)
         panel.set_ylim(lowest, highest)
 
+    def x_label(self):
+        return self.axis.label + (f" ({self.unit})" if self.unit else "")
+
+    def room_for_bars(self, panel, inches):
+        """Beside the last round of a panel of that width."""
+        if self.bars:
+            left, right = panel.get_xlim()
+            panel.set_xlim(left, left + (right - left) / (1 - END_GAP * (self.bars + 1) / (inches * 72)))
+
     def finish(self):
         for name, panel in self.panels.items():
             self.limits(name, panel)
             panel.set_ylabel("loss" if name == "test_loss" and not self.many else PANELS[name])
         lowest = list(self.panels.values())[-1]
-        lowest.set_xlabel(self.axis.label + (f" ({self.unit})" if self.unit else ""))
+        lowest.set_xlabel(self.x_label())
         (style.whole_numbers if self.axis.name == "rounds" else style.plain_numbers)(lowest.xaxis)
-        if self.bars:  # room for them, beside the last round
-            left, right = lowest.get_xlim()
-            taken = END_GAP * (self.bars + 1) / ((style.NARROW - 0.6) * 72)
-            lowest.set_xlim(left, left + (right - left) / (1 - taken))
+        self.room_for_bars(lowest, style.NARROW - 0.6)
         self.figure.align_ylabels(list(self.panels.values()))
         if self.bar:
             bar = self.figure.colorbar(ScalarMappable(self.bar[0], style.SEQUENTIAL), ax=list(self.panels.values()), location="bottom",
@@ -282,7 +295,7 @@ class Plot:
             text += "In no mean, but drawn thin to where they got: " + ", ".join(ends) + ". "
         if "ticks" in self.notes:
             text += "Ticks on the lower axis: rounds in which clients failed. "
-        return text.strip()
+        return (text + self.weights).strip()
 
 
 def draw(report):

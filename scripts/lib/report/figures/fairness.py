@@ -50,7 +50,7 @@ def distribution(report, of, title, label, caption, name, whole):
         look = {"color": style.colour_of(index), "linestyle": style.dashes_of(index)}
         axes.step(np.concatenate([[x[0]], x]), np.concatenate([[0], share]), where="post", gid=f"{name} {group.label}", **look)
         count = f"{plural(len(values), 'client')}" + (f" in {len(group.runs)} runs" if len(group.runs) > 1 else "")
-        handles.append(Line2D([], [], label=wrapped(group.label, count), **look))
+        handles.append(Line2D([], [], label=wrapped(group.drawn, count), **look))
     axes.set_ylim(0, 1.03)
     axes.set_xlabel(label)
     axes.set_ylabel("share of clients")

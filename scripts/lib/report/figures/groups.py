@@ -1,9 +1,11 @@
 """What the figures compute from the tables: groups of runs that differ in their seeds only, final values, means with intervals."""
+import re
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
+from report.load import label_of
 from report.metric import METRICS, metric_of_runs
 
 CRASHED = ("failed", "killed", "damaged")
@@ -15,6 +17,7 @@ RANGES = {metric.column: (0.0, metric.most) for metric in METRICS} | {"test_loss
 class Group:
     label: str
     runs: list
+    drawn: str = ""   # the label as figures show it, with display names
 
     def settings(self):
         return self.runs[0].settings
@@ -45,8 +48,32 @@ def seed_of(run, keys):
 def groups_of(report):
     groups = {}
     for run in report.runs:
-        groups.setdefault(run.group, Group(run.group, [])).runs.append(run)
+        groups.setdefault(run.group, Group(run.group, [], label_in(report, run, report.drawn))).runs.append(run)
     return list(groups.values())
+
+
+def label_in(report, run, shown):
+    """The label of the run's group with display names; `shown`: those of the page, report.shown, or of figures, report.drawn."""
+    settings = {key: run.settings.get(key, "") for key in report.axes}
+    if any(text in report.labels for item in settings.items() for text in item):
+        return label_of(settings, report.axes, shown)
+    return shown(run.group)
+
+
+def weights_note(report, shown=None):
+    """"Weights: SCAFFOLD uniform; others by examples." Empty where all weigh their clients alike, or only an axis can say how. `shown`: display names."""
+    shown, by_name = shown or report.shown, {}
+    for run in report.runs:
+        strategy = run.config.get("strategy")
+        if isinstance(strategy, dict) and "weighting" in strategy:
+            by_name.setdefault(run.case or str(strategy.get("name", "")), set()).add(strategy["weighting"])
+    weightings = set().union(*by_name.values())
+    if len(weightings) < 2:
+        return ""
+    if any(len(own) > 1 for own in by_name.values()):
+        return "" if "strategy.weighting" in report.axes else "Some runs weigh clients alike, others by their examples: strategy.weighting in their configs."
+    uniform = [shown(name) for name, own in by_name.items() if own == {"uniform"}]
+    return f"Weights: {', '.join(uniform)} uniform; others by examples."
 
 
 def column(table, name):
@@ -155,7 +182,8 @@ def plural(count, word):
 def wrapped(label, count, width=46):
     """A group's label and, in brackets, a count; long ones on several lines, broken at the label's commas."""
     lines = [""]
-    for part in [*label.replace(",", ",\n").split("\n"), f"({count})"]:
+    for part in [*re.split(r"(?<=,)(?=(?:[^$]*\$[^$]*\$)*[^$]*$)", label), f"({count})"]:  # not in a formula
+        part = part.strip()
         if lines[-1] and len(lines[-1]) + len(part) + 1 > width:
             lines.append(part)
         else:

@@ -5,7 +5,6 @@ from matplotlib.ticker import MaxNLocator
 
 from report.figures import Drawing, style
 from report.figures.groups import best_value, final_value, finite, groups_of, metric_of_groups, number_of, numeric, sorted_values
-from report.load import short_keys
 
 MOST_CELLS = 40  # along one side
 FEWEST = 4       # cells with runs; fewer are a table, not a map
@@ -42,7 +41,7 @@ def shown(text):
     return text if text else "–"
 
 
-def grid(groups, values, keys, names):
+def grid(groups, values, keys, report):
     columns = sorted_values(group.settings().get(keys[0], "") for group in groups)
     rows = sorted_values(group.settings().get(keys[1], "") for group in groups)
     if len(columns) > MOST_CELLS or len(rows) > MOST_CELLS:
@@ -72,10 +71,10 @@ def grid(groups, values, keys, names):
             bright = 0.299 * red + 0.587 * green + 0.114 * blue > 0.55
             axes.text(j, i, f"{means[i, j]:.{digits}f}", ha="center", va="center", fontsize=7 if inches >= 0.3 else 6,
                       color="#010101" if bright else "#fefefe")
-    axes.set_xticks(range(len(columns)), [shown(text) for text in columns], rotation=0 if max(map(len, columns)) * 0.06 <= inches else 45,
+    axes.set_xticks(range(len(columns)), [style.broken(report.drawn(shown(text))) for text in columns], rotation=0 if max(map(len, columns)) * 0.06 <= inches else 45,
                     ha="center" if max(map(len, columns)) * 0.06 <= inches else "right", rotation_mode="anchor")
-    axes.set_yticks(range(len(rows)), [shown(text) for text in rows])
-    finish(figure, axes, mesh, keys, names, metric_of_groups(groups))
+    axes.set_yticks(range(len(rows)), [style.broken(report.drawn(shown(text))) for text in rows])
+    finish(figure, axes, mesh, keys, report.names(), metric_of_groups(groups))
     axes.grid(False)
     for side in axes.spines.values():
         side.set_visible(False)
@@ -83,7 +82,7 @@ def grid(groups, values, keys, names):
     return figure, bool(empty)
 
 
-def cloud(groups, values, keys, names):
+def cloud(groups, values, keys, report):
     """A point a group, coloured by its value; a × where no run finished."""
     x, y = (np.array([number_of(group.settings().get(key)) for group in groups], dtype=float) for key in keys)
     figure = style.new_figure(style.NARROW, 3.0)
@@ -94,7 +93,7 @@ def cloud(groups, values, keys, names):
         axes.scatter(x[~known], y[~known], marker="x", c=style.MUTED, s=18, linewidths=0.9, gid="failed")
     style.number_axis(axes, "x", x)
     style.number_axis(axes, "y", y)
-    finish(figure, axes, dots, keys, names, metric_of_groups(groups))
+    finish(figure, axes, dots, keys, report.names(), metric_of_groups(groups))
     return figure, bool((~known).any())
 
 
@@ -108,7 +107,7 @@ def finish(figure, axes, colours, keys, names, metric):
 
 
 def draw(report):
-    groups, names = groups_of(report), short_keys(report.axes)
+    groups, said = groups_of(report), report.names(report.shown)
     metric = metric_of_groups(groups)
     before = None
     for name, words, of in (("final", "Final", final_value), ("best", "Best", best_value)):
@@ -123,14 +122,14 @@ def draw(report):
             continue
         sides = [{place[side] for place in places} for side in (0, 1)]
         sparse = len(places) * 2 < len(sides[0]) * len(sides[1]) and all(map(numeric, sides))
-        made = (cloud if sparse else grid)(groups, values, keys, names)
+        made = (cloud if sparse else grid)(groups, values, keys, report)
         if made is None:
             continue
         figure, failed = made
         n = sorted({len(known) for known in by_group if len(known)})
-        others = [names[key] for key in report.axes if key not in keys and len({group.settings().get(key, "") for group in groups}) > 1]
+        others = [said[key] for key in report.axes if key not in keys and len({group.settings().get(key, "") for group in groups}) > 1]
         caption = f"{words} test {metric.title} ({'of the last evaluated round' if name == 'final' else f'the {metric.best_word} of any round, which favours noise'}) "
-        caption += f"over {names[keys[0]]} and {names[keys[1]]}, mean over {f'{n[0]} to {n[-1]}' if len(n) > 1 else n[0]} finished "
+        caption += f"over {said[keys[0]]} and {said[keys[1]]}, mean over {f'{n[0]} to {n[-1]}' if len(n) > 1 else n[0]} finished "
         caption += f"run{'s' if n[-1] > 1 else ''} that differ{'' if n[-1] > 1 else 's'} in the seed only. " if n[-1] > 1 else "run each. "
         if others and not sparse:
             caption += f"These two explain most of its variance; cells are averages over {', '.join(others)}. "
@@ -138,4 +137,4 @@ def draw(report):
             caption += f"These two explain most of its variance; {', '.join(others)} differ{'s' if len(others) == 1 else ''} from point to point. "
         if failed:
             caption += "Marked ×: no run finished. " if sparse else "Hatched: runs, but none that finished. "
-        yield Drawing(f"heat_map_{name}", f"{words} {metric.title} over {names[keys[0]]} and {names[keys[1]]}", caption.strip(), figure)
+        yield Drawing(f"heat_map_{name}", f"{words} {metric.title} over {said[keys[0]]} and {said[keys[1]]}", caption.strip(), figure)

@@ -3,7 +3,6 @@ import numpy as np
 
 from report.figures import Drawing, style
 from report.figures.groups import groups_of, interval_within, mean_interval, metric_of_groups, number_of, numeric, plural, sorted_values
-from report.load import short_keys
 
 MOST_WORDS = 30  # values that are no numbers, one under the other
 
@@ -37,14 +36,16 @@ def panel(axes, groups, place_of, upright):
 def draw(report):
     if len(report.axes) != 1:
         return
-    key, name = report.axes[0], short_keys(report.axes)[report.axes[0]]
+    key = report.axes[0]
+    name, said = report.names()[key], report.names(report.shown)[key]
     groups = groups_of(report)
     texts = sorted_values(group.settings().get(key, "") for group in groups)
     numbers = numeric(texts)
     if len(texts) < 2 or not any(len(group.final()) for group in groups) or (not numbers and len(texts) > MOST_WORDS):
         return
     metric = metric_of_groups(groups)
-    figure = style.new_figure(style.NARROW, 2.5 if numbers else 1.0 + 0.24 * len(texts))
+    ticks = [style.broken(report.drawn(text or "–")) for text in reversed(texts)]
+    figure = style.new_figure(style.NARROW, 2.5 if numbers else 1.0 + sum(0.11 + 0.13 * (tick.count("\n") + 1) for tick in ticks))
     axes = figure.subplots()
     if numbers:
         counts, lost = panel(axes, groups, lambda group: number_of(group.settings()[key]), True)
@@ -53,12 +54,12 @@ def draw(report):
         axes.set_ylabel(f"final test {metric.title}")
     else:
         counts, lost = panel(axes, groups, lambda group: len(texts) - 1 - texts.index(group.settings().get(key, "")), False)
-        axes.set_yticks(range(len(texts)), [text or "–" for text in reversed(texts)])
+        axes.set_yticks(range(len(texts)), ticks)
         axes.set_ylabel(name)
         axes.set_xlabel(f"final test {metric.title}")
         axes.margins(y=0.1)
     n = f"{min(counts)} to {max(counts)}" if min(counts) != max(counts) else f"{counts[0]}"
-    caption = f"Test {metric.title} after the last round against {name}; n = {n} finished {'runs' if max(counts) > 1 else 'run'} a value. "
+    caption = f"Test {metric.title} after the last round against {said}; n = {n} finished {'runs' if max(counts) > 1 else 'run'} a value. "
     caption += "Blue: mean with 95 % interval (Student's t); grey: each seed. " if max(counts) > 1 else ""
     caption += f"Red ×: {plural(len(lost), 'value')} without a finished run. " if lost else ""
-    yield Drawing("one_axis", f"Final {metric.title} against {name}", caption + f"The axis of the {metric.title} need not begin at 0.", figure)
+    yield Drawing("one_axis", f"Final {metric.title} against {said}", caption + f"The axis of the {metric.title} need not begin at 0.", figure)

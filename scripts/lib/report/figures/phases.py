@@ -58,10 +58,10 @@ def shares(report):
     runs = [run for run in report.runs if timed(run)]
     if len(runs) < 2:
         return None
-    rows = [(run.label, [run]) for run in runs]
+    rows = [(report.drawn(run.label), [run]) for run in runs]
     note = "Each row is a run; beside it its seconds a round. "
     if len(rows) > MOST_RUNS:
-        rows = [(group.label, [run for run in group.runs if timed(run)]) for group in groups_of(report) if any(map(timed, group.runs))]
+        rows = [(group.drawn, [run for run in group.runs if timed(run)]) for group in groups_of(report) if any(map(timed, group.runs))]
         note = "Each row is a group of runs that differ in the seed only; beside it its mean seconds a round. "
     totals = [{phase: sum(seconds(run)[phase].sum() for run in members) for phase in style.PHASES} for _, members in rows]
     pace = [sum(total.values()) / sum(len(run.rounds) for run in members) for total, (_, members) in zip(totals, rows)]

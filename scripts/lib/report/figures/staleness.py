@@ -33,7 +33,7 @@ def draw(report):
     axes.set_ylim(bottom=0)
     axes.grid(axis="x", visible=False)
     style.whole_numbers(axes.xaxis)
-    style.legend_below(figure, [Patch(color=style.colour_of(index), label=wrapped(group.label, f"n = {len(by_group[group.label])}"))
+    style.legend_below(figure, [Patch(color=style.colour_of(index), label=wrapped(group.drawn, f"n = {len(by_group[group.label])}"))
                                 for index, group in enumerate(groups)])
     yield Drawing("staleness", "Staleness of the updates", "Share of the accepted updates that were as many server steps old at their arrival; "
                   "n counts updates, over all runs of a group. Runs without stale updates are left out." + left_out, figure)

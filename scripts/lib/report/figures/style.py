@@ -6,11 +6,13 @@ outlines (svg.fonttype path): a reader without our font sees what was checked, n
 """
 import io
 import math
+import re
 
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 INK, PAPER, GRID, MUTED = "#12131a", "#fdfefc", "#d9dadd", "#75767c"
@@ -73,17 +75,52 @@ def colour_of(index):
 
 
 def dashes_of(index):
-    """Neighbours in the palette differ in their dashes too: for black and white prints."""
-    return DASHES[index % len(DASHES)]
+    """Neighbours in the palette differ in their dashes too: for black and white prints. Where colours come again, dashes are others: 32 lines
+    can be told apart."""
+    return DASHES[(index + index // len(PALETTE)) % len(DASHES)]
+
+
+def width_of(figure, text, size):
+    """Of one line of text, in points."""
+    formula = text.replace(r"\$", "").count("$") > 1
+    renderer = figure.canvas.get_renderer()
+    return renderer.get_text_width_height_descent(text, FontProperties(size=size), formula)[0] * 72 / figure.dpi
+
+
+def broken(text, fits=lambda line: len(line) <= 30):
+    """The text on as many lines as it takes, broken behind signs between words, within words only where one alone is too long, and never in
+    a formula."""
+    lines = []
+    for line in text.split("\n"):
+        lines.append("")
+        for part in re.findall(r"(?<!\\)\$.*?(?<!\\)\$|\\\$|[^\s,+_/$\\-]+[\s,+_/-]*|[\s,+_/-]+|.", line):
+            if not lines[-1] or fits((lines[-1] + part).rstrip()):
+                lines[-1] += part
+            else:
+                lines.append(part)
+            while not fits(lines[-1].rstrip()) and "$" not in part and len(part) > 1:
+                most = next(count for count in range(len(lines[-1]) - 1, 0, -1) if count == 1 or fits(lines[-1][:count]))
+                lines[-1:] = [lines[-1][:most], lines[-1][most:]]
+                part = lines[-1]
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def legend_below(figure, handles, title=None):
-    """Under the axes, where it hides no data; in columns as wide as its longest text."""
+    """Under the axes, where it hides no data; in columns as wide as its longest text, which is broken where it is wider than the figure. The
+    figure grows by the lines that its height has no room for: 0.13 inches an entry."""
     if not handles:
         return
-    longest = max(len(line) for handle in handles for line in handle.get_label().split("\n"))
-    points = 32 + 4.3 * longest  # of one entry: its handle, the gaps, about 4.3 a letter
-    columns = max(1, min(len(handles), int(figure.get_size_inches()[0] * 70 / points)))
+    size, room = RC["legend.fontsize"], figure.get_size_inches()[0] * 72 - 12
+    beside = size * (RC["legend.handlelength"] + 0.8)  # a handle and the gap behind it
+    for handle in handles:
+        handle.set_label(broken(handle.get_label(), lambda line: width_of(figure, line, size) <= room - beside))
+    entry = beside + max(width_of(figure, line, size) for handle in handles for line in handle.get_label().split("\n"))
+    gap = size * RC["legend.columnspacing"]
+    columns = max(1, min(len(handles), int((room + gap) / (entry + gap))))
+    lines = sum(max(handle.get_label().count("\n") + 1 for handle in handles[row::-(-len(handles) // columns)])
+                for row in range(-(-len(handles) // columns)))
+    if lines > len(handles):
+        figure.set_size_inches(figure.get_size_inches()[0], figure.get_size_inches()[1] + 0.13 * (lines - len(handles)))
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, title=title, title_fontsize=7)
 
 
