@@ -40,8 +40,8 @@ public:
     /// Size in bytes at the time of opening.
     std::uint64_t size() const { return size_; }
 
-    /// Reads the next to.size() bytes and returns their number, which is smaller only at the end of the file. Throws FileError
-    /// when reading fails.
+    /// Reads the next to.size() bytes and returns their number, which is smaller only at the end of the file.
+    /// Throws FileError when reading fails.
     std::size_t read(std::span<char> to);
 
     /// Appends the rest of the file to `text`. Throws FileError, also when `text` would then exceed `most` bytes.

@@ -42,8 +42,8 @@ inline Range fraction_below_one() { return {.low = 0, .high = 1, .high_excluded 
 using AnyValue = std::variant<bool, std::int64_t, double, std::string, std::filesystem::path, std::vector<double>,
                               std::optional<std::int64_t>, std::optional<double>>;
 
-/// The value of a key; the active alternative is the key's type. An empty optional, list or path means that the key was left
-/// out.
+/// The value of a key; the active alternative is the key's type. An empty optional, list or
+/// path means that the key was left out.
 struct KeyValue : AnyValue {
     using AnyValue::AnyValue;
     KeyValue(const char* word) : AnyValue(std::string(word)) {}  // a literal would convert to a path as well

@@ -12,8 +12,8 @@ class Sha256 {
 public:
     void update(const void* bytes, std::size_t size);
 
-    /// 64 lower-case hexadecimal digits: the hash of all bytes passed to update(). Ends the computation; no update() may
-    /// follow.
+    /// 64 lower-case hexadecimal digits: the hash of all bytes passed to update(). Ends the
+    /// computation; no update() may follow.
     std::string hex_digest();
 
 private:

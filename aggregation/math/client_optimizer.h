@@ -39,8 +39,8 @@ const OptimizerSpec& optimizer_spec(const std::string& name);
 /// Names of the optimisers with sgd_steps.
 std::vector<std::string> optimizers_with_sgd_steps();
 
-/// Number of vectors, each as long as the parameters, that the optimiser keeps across steps: plain SGD 0, with momentum 1, Adam
-/// 2.
+/// Number of vectors, each as long as the parameters, that the optimiser keeps across steps:
+/// plain SGD 0, with momentum 1, Adam 2.
 std::size_t num_state_vectors(const OptimizerOptions& options);
 
 /// `options` with its rate multiplied by `factor`.

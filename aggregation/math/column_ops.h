@@ -1,6 +1,6 @@
 // Mean and median of a column of updates, as one CUDA thread computes them in registers. The host works on blocks of columns
-// and gets the same bits (mean.cpp, median.cpp). These functions also compile for the host, so that they are tested without a
-// GPU.
+// and gets the same bits (mean.cpp, median.cpp). These functions also compile for the host,
+// so that they are tested without a GPU.
 #pragma once
 
 #include "aggregation/math/element_ops.h"
@@ -29,8 +29,8 @@ FEDHIVE_HOST_DEVICE std::size_t tree_depth(const std::uint8_t* folds, std::size_
 }
 
 /// tree_mean of columns 4 * four to 4 * four + 3: the work of one CUDA thread. Depth >= tree_depth(). Partial sums are selected
-/// by comparison, not by index, so that they stay in registers; kAhead loads are in progress at once. All spans are aligned to
-/// 16 bytes.
+/// by comparison, not by index, so that they stay in registers; kAhead loads are in progress at
+/// once. All spans are aligned to 16 bytes.
 template <std::size_t Depth>
 FEDHIVE_HOST_DEVICE void tree_mean_of_four(float* out, const TreeTerms& terms, std::size_t four) {
     constexpr std::size_t kAhead = 4;
@@ -74,8 +74,8 @@ FEDHIVE_HOST_DEVICE void exchange(std::int32_t& low, std::int32_t& high) {
 }
 
 /// Batcher's merge exchange (Knuth, The Art of Computer Programming, vol. 3, 5.2.2, Algorithm M) on a power of two of keys,
-/// from step (P, Q, R, D) to the end. All indices are constants, so that keys stay in registers and the compiler drops unused
-/// comparators.
+/// from step (P, Q, R, D) to the end. All indices are constants, so that keys stay in registers and
+/// the compiler drops unused comparators.
 template <std::size_t Rows, std::size_t P = Rows / 2, std::size_t Q = Rows / 2, std::size_t R = 0, std::size_t D = P>
 FEDHIVE_HOST_DEVICE void sort_keys(std::int32_t* keys) {
     FEDHIVE_UNROLL

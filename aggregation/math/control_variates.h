@@ -1,8 +1,8 @@
 // Arithmetic of control variates, which clients keep to correct their gradients: channel `control`, as long as the trainable
 // part. SCAFFOLD's control variates travel after the model; those of other strategies may stay with the client.
 //
-// Source   Karimireddy et al. 2020, "SCAFFOLD: Stochastic Controlled Averaging for Federated Learning" (arXiv:1910.06378),
-//          Algorithm 1.
+// Source   Karimireddy et al. 2020, "SCAFFOLD: Stochastic Controlled Averaging for Federated
+//          Learning" (arXiv:1910.06378), Algorithm 1.
 #pragma once
 
 #include "aggregation/math/server_optimizer.h"
@@ -20,8 +20,8 @@ struct ControlChange {
     bool by_steps = false;     // divided by (steps * rate) if true; option II has factor -1 and by_steps
 };
 
-/// correction = c - c_k, which a client adds to each of its gradients (line 10). control: c, empty means 0; state: c_k in host
-/// memory, empty means 0.
+/// correction = c - c_k, which a client adds to each of its gradients (line 10). control: c, empty means 0;
+/// state: c_k in host memory, empty means 0.
 ///
 /// Shapes   all [trainable].
 void write_correction(ParamSpan correction, ConstParamSpan control, ConstParamSpan state);

@@ -128,8 +128,8 @@ FEDHIVE_HOST_DEVICE std::uint32_t not_finite(double squares) {
 
 FEDHIVE_HOST_DEVICE double square(float value) { return static_cast<double>(value) * static_cast<double>(value); }
 
-/// Adds one element to a lane's hash. Rotation and addition preserve every difference, and each of a chunk's 32 rows is rotated
-/// differently.
+/// Adds one element to a lane's hash. Rotation and addition preserve every difference, and each of a
+/// chunk's 32 rows is rotated differently.
 FEDHIVE_HOST_DEVICE std::uint32_t hashed(std::uint32_t lane, float value) {
     return ((lane << 13) | (lane >> 19)) + bits_of(value);
 }
@@ -159,8 +159,8 @@ FEDHIVE_HOST_DEVICE void add_row(float* __restrict to, const float* __restrict f
     for (std::size_t c = 0; c < width; ++c) to[c] += from[c];
 }
 
-/// out[c] = f32(tree sum of column (first + c) / total) for c < width <= Width. The host runs it on blocks of columns, a CUDA
-/// thread on one.
+/// out[c] = f32(tree sum of column (first + c) / total) for c < width <= Width. The host runs it on
+/// blocks of columns, a CUDA thread on one.
 template <std::size_t Width>
 FEDHIVE_HOST_DEVICE void tree_mean(float* out, const TreeTerms& terms, std::size_t first, std::size_t width) {
     float sums[kMaxTreeDepth][Width];

@@ -16,8 +16,8 @@ namespace {
 /// score(i) = sum of |u_i - u_j|^2 over the n - f - 2 updates j closest to i;  out = mean of the m updates with the smallest
 /// scores. Of equal scores, the one earlier in the cohort comes first.
 ///
-/// Shapes   updates: n x [P], one client a slot, finite; n >= max(2 f + 3, f + m). With fewer, at least the closest update
-///          counts.
+/// Shapes   updates: n x [P], one client a slot, finite; n >= max(2 f + 3, f + m). With
+///          fewer, at least the closest update counts.
 /// Cost     n (n - 1) / 2 passes over two updates, in the coordinator; memory [P] for differences, [P] for the mean.
 /// Source   Blanchard et al. 2017 (arXiv:1703.02757), section 3; Multi-Krum: section 5, with m chosen.
 class Krum final : public Aggregator {

@@ -12,8 +12,8 @@ namespace fedhive::aggregation {
 
 namespace {
 
-/// Whether the stack's neighbours a < b must be folded before position `next`: their smallest common subtree does not contain
-/// `next`.
+/// Whether the stack's neighbours a < b must be folded before position `next`: their smallest
+/// common subtree does not contain `next`.
 bool subtree_is_complete(std::size_t a, std::size_t b, std::size_t next) {
     return std::bit_width(a ^ b) < std::bit_width(b ^ next);
 }

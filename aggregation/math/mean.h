@@ -17,8 +17,8 @@ namespace fedhive::aggregation {
 /// of workers nor the number of clients in a slot changes a bit.
 ///
 /// Returns, for each position in turn, the number of partial sums on the stack to fold (top into the one below) *before* that
-/// position's term is pushed; at the end the stack is folded from the top. positions: strictly increasing, below 2^32; throws
-/// Fault.
+/// position's term is pushed; at the end the stack is folded from the top. positions: strictly
+/// increasing, below 2^32; throws Fault.
 std::vector<std::uint8_t> tree_folds(std::span<const std::size_t> positions);
 
 /// The sum of weights over the same tree, in double. Update::weight of a slot with several clients is computed with it, so that

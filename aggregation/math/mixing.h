@@ -15,8 +15,8 @@ namespace fedhive::aggregation {
 /// weight. finish() throws Fault unless there was exactly one.
 std::unique_ptr<Aggregator> make_single_update();
 
-/// next = (1 - rate) * global + rate * aggregate with rate = f32(alpha * aggregate.weight); a copy if rate is 1. 0 < alpha <=
-/// 1.
+/// next = (1 - rate) * global + rate * aggregate with rate = f32(alpha * aggregate.weight);
+/// a copy if rate is 1. 0 < alpha <= 1.
 std::unique_ptr<ServerOptimizer> make_server_mix(double alpha);
 
 }  // namespace fedhive::aggregation

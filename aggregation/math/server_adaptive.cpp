@@ -1,5 +1,5 @@
-// Servers with a rate for each coordinate: S. J. Reddi et al. 2021, "Adaptive Federated Optimization", arXiv:2003.00295,
-// Algorithm 2.
+// Servers with a rate for each coordinate: S. J. Reddi et al. 2021, "Adaptive Federated
+// Optimization", arXiv:2003.00295, Algorithm 2.
 #include "aggregation/math/dispatch.h"
 #include "aggregation/math/moments.h"
 #include "aggregation/math/server_optimizer.h"

@@ -51,8 +51,8 @@ struct ServerAdaptiveOptions {
 };
 
 /// m = beta1*m + (1-beta1)*aggregate;  v by `second_moment`;  next = global + lr * m / (sqrt(v) + tau).
-/// Before the first step m = 0 and v = tau^2, the smallest value that the source allows. With v = 0 the size of an element's
-/// first step would not depend on its size, only its direction on its sign.
+/// Before the first step m = 0 and v = tau^2, the smallest value that the source allows: with v = 0, the sign of an element
+/// alone would decide its first step.
 /// Source: Reddi et al. 2021 (arXiv:2003.00295), Algorithm 2; no bias correction, as there.
 std::unique_ptr<ServerOptimizer> make_server_adaptive(const ServerAdaptiveOptions& options);
 

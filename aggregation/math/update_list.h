@@ -16,8 +16,8 @@ public:
         updates_.clear();
     }
 
-    /// Appends an update. Throws ShapeError for another size or memory space, Fault if positions do not increase or `clients`
-    /// is 0.
+    /// Appends an update. Throws ShapeError for another size or memory space, Fault if
+    /// positions do not increase or `clients` is 0.
     void add(const Update& update) {
         FEDHIVE_CHECK_EQ(update.values.size, num_floats_);
         if (update.values.space != space_) throw ShapeError("update and aggregate lie in different memory spaces");

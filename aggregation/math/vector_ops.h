@@ -88,8 +88,8 @@ UpdateSummary write_update(ParamSpan update, ConstParamSpan local, ConstParamSpa
 void write_update(ParamSpan update, ConstParamSpan local, ConstParamSpan global, element::ChunkSummary& totals);
 UpdateSummary summary_of(const element::ChunkSummary& totals);
 
-/// to[i] = f32(weight * (local[i] - global[i])), or += for add_scaled_update. The update itself is not stored; its sums go to
-/// `totals` as above.
+/// to[i] = f32(weight * (local[i] - global[i])), or += for add_scaled_update. The update itself is not
+/// stored; its sums go to `totals` as above.
 void scale_update(ParamSpan to, ConstParamSpan local, ConstParamSpan global, double weight, element::ChunkSummary& totals);
 void add_scaled_update(ParamSpan to, ConstParamSpan local, ConstParamSpan global, double weight, element::ChunkSummary& totals);
 

@@ -5,15 +5,15 @@
 //   Offsets are multiples of 256 bytes; frozen begins at a multiple of 64 KiB, a page boundary for every page size.
 //
 //   Region        Who writes it
-//   global g      only the coordinator: server_step writes a model that has no readers any more, then publishes it; hogwild:
-//                 all
+//   global g      only the coordinator: server_step writes a model that has no readers any
+//                 more, then publishes it; hogwild: all
 //   slot s        the worker that runs the slot's task; the coordinator only reads it, between barrier and release
 //   exchange s    the two workers that share the slot's task in mode split, in turns
-//   kept s        the worker that runs the slot's task: the client's private state, which the coordinator takes with an
-//                 accepted update
+//   kept s        the worker that runs the slot's task: the client's private state, which the
+//                 coordinator takes with an accepted update
 //   aggregate     workers, each the range of its task; exists only where workers aggregate (num_aggregates is 1)
-//   frozen        untrained parameters: the coordinator, before the first worker starts; a worker's host arena maps it
-//                 read-only
+//   frozen        untrained parameters: the coordinator, before the first worker starts; a
+//                 worker's host arena maps it read-only
 //
 // Ownership: a creator (HostArena, CudaArena) owns the segment and outlives every opener (HostArenaView, CudaArenaView). An
 // opener unmaps or closes the segment and never frees it.
@@ -69,8 +69,8 @@ public:
     ParamSpan aggregate() const;                  // [P]; throws Fault where the arena has none
     ParamSpan frozen() const;                     // [F]; empty where nothing is frozen
 
-    /// For opening in another process: a host arena by its inherited descriptor (else -1), a CUDA arena by its handle (else
-    /// zeros).
+    /// For opening in another process: a host arena by its inherited descriptor (else -1), a
+    /// CUDA arena by its handle (else zeros).
     virtual int descriptor() const { return -1; }
     virtual IpcHandle handle() const { return {}; }
 

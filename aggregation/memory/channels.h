@@ -1,6 +1,6 @@
 // Channels: named vectors that travel between server and clients beside the model, or that a client keeps to itself. The
-// arena's layout, traffic, checkpoints, the server's step and client states follow from this list. Plain data: workers read it
-// from the control block.
+// arena's layout, traffic, checkpoints, the server's step and client states follow from this list. Plain data:
+// workers read it from the control block.
 //
 //   a global region   [ model  | control | … ]     downward channels, stored after the model in the list's order
 //   a slot            [ update | control | … ]     upward channels at the same offsets: the change of what went down
@@ -24,12 +24,12 @@ inline constexpr std::string_view kControl = "control";
 inline constexpr std::string_view kResidual = "residual";
 inline constexpr std::string_view kLocal = "local";
 
-/// What happens to the client's state when its update is accepted. Nothing: it stays; Add: state += channel; Set: state =
-/// channel.
+/// What happens to the client's state when its update is accepted. Nothing: it stays; Add:
+/// state += channel; Set: state = channel.
 enum class Commit : std::uint32_t { Nothing, Add, Set };
 
-/// A channel as its user (a strategy, an upload step) declares it. Its length is the model's trainable part, except for
-/// `local`.
+/// A channel as its user (a strategy, an upload step) declares it. Its length is the
+/// model's trainable part, except for `local`.
 struct ChannelSpec {
     std::string_view name;
     bool down = false;

@@ -1,6 +1,6 @@
 // Per-client state that lives across rounds: one vector for each client, zero until the first add() or set(). It is stored in
-// host memory or in an unnamed file; the coordinator writes it, workers only read it. A client without state takes no space in
-// either.
+// host memory or in an unnamed file; the coordinator writes it, workers only read it. A client
+// without state takes no space in either.
 //
 //   [ kept: one byte per client | pad | client 0 | client 1 | … ]      each client's vector begins on a page of its own
 #pragma once
@@ -25,8 +25,8 @@ public:
     /// bytes_each() for each client that they touch first.
     static ClientStates create(std::uint64_t clients, std::uint64_t floats);
 
-    /// The same in an unnamed file on the file system of `folder`; the kernel decides which pages it caches. Throws Fault
-    /// naming the folder.
+    /// The same in an unnamed file on the file system of `folder`; the kernel decides which pages it
+    /// caches. Throws Fault naming the folder.
     static ClientStates create_in(const std::filesystem::path& folder, std::uint64_t clients, std::uint64_t floats);
 
     /// Opens the states read-only in a process that has inherited descriptor().

@@ -1,5 +1,5 @@
-// A non-owning view of [P] f32, the operand of all rules in aggregation/math. The memory may belong to an arena, a test's
-// vector or a worker.
+// A non-owning view of [P] f32, the operand of all rules in aggregation/math. The memory may belong to
+// an arena, a test's vector or a worker.
 #pragma once
 
 #include <cstddef>

@@ -30,8 +30,8 @@ struct DescriptorSource {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-/// The number after `key` in lines of "key number"; with an empty key, the number at the start of the file; `missing` if
-/// absent.
+/// The number after `key` in lines of "key number"; with an empty key, the number at the
+/// start of the file; `missing` if absent.
 std::uint64_t number_in(const fs::path& file, const std::string& key, std::uint64_t missing) {
     std::ifstream stream(file);
     std::uint64_t value = 0;

@@ -50,8 +50,8 @@ public:
     /// Maps the whole inherited segment. Throws Fault when it is shorter than `least_bytes`, or no segment.
     SharedSegmentView(int descriptor, std::size_t least_bytes, SegmentAccess access = SegmentAccess::ReadWrite);
 
-    /// Makes the bytes from offset `from`, a multiple of the page size, to the end read-only. Throws Fault if the system
-    /// refuses.
+    /// Makes the bytes from offset `from`, a multiple of the page size, to the end
+    /// read-only. Throws Fault if the system refuses.
     void protect(std::size_t from) const;
 
     std::byte* data() const { return static_cast<std::byte*>(region_.get_address()); }
