@@ -1,9 +1,10 @@
-// What happens to a client's update between its last local step and its slot: an upload chain, step after step, in the client's process. Each
-// kind of step lies in a file of this folder, with its keys; to add one, write its file and add its line to upload.cpp.
+// The upload chain: steps that transform a client's update between its last local step and its slot, in the worker's process.
+// Each kind of step has a file in this folder, with its keys; to add one, write its file and add its line to upload.cpp.
 //
-//   local steps  ->  clip  ->  gaussian_noise  ->  slot         what leaves is  local - global
-//   local steps  ->  error_feedback  ->  top_k  ->  slot        a real server would get fewer bytes (UploadSize); what it does not get now
-//                                                               stays with the client, and is added to its next update
+//   local steps  ->  clip  ->  gaussian_noise  ->  slot      the update is  local - global
+//   local steps  ->  error_feedback  ->  top_k  ->  slot     a real server would get fewer
+//                bytes (UploadSize); the residual stays
+//                                                            with the client and is added to its next update
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -22,8 +23,8 @@ namespace fedhive::clients {
 /// A step of the chain as plain data, which workers read from shared memory.
 struct UploadStep {
     static constexpr std::size_t kMostKeys = 2;
-    std::uint32_t kind = 0;                   // place in upload_catalog()
-    std::array<double, kMostKeys> numbers{};  // of its keys, in their order
+    std::uint32_t kind = 0;                   // index in upload_catalog()
+    std::array<double, kMostKeys> numbers{};  // values of its keys, in their order
 };
 
 /// The chain of an experiment, the same for all clients and rounds.
@@ -31,37 +32,38 @@ struct UploadPlan {
     static constexpr std::size_t kMostSteps = 8;
     std::array<UploadStep, kMostSteps> steps{};
     std::uint32_t size = 0;           // steps in use
-    std::uint64_t sampling_seed = 1;  // of who misbehaves
-    std::uint64_t num_clients = 1;    // in all
-    std::uint64_t num_together = 1;   // updates that one server step takes
+    std::uint64_t sampling_seed = 1;  // for the choice of the clients that misbehave
+    std::uint64_t num_clients = 1;    // of the experiment
+    std::uint64_t num_together = 1;   // number of updates in one server step
 };
 
-/// What a client keeps of one update for its next one.
+/// The part of a client's update that was not sent, and that its next update includes.
 struct Residual {
-    aggregation::ConstParamSpan before;  // [trainable], in host memory; empty: nothing, as before a client's first update
-    aggregation::ParamSpan after;        // [trainable], anywhere; empty: nobody wants to know
+    aggregation::ConstParamSpan before;  // [trainable], in host memory; empty: 0, as before a client's first update
+    aggregation::ParamSpan after;        // [trainable], in any memory space; empty: not wanted
 };
 
-/// One client's update on its way.
+/// One client's update in the chain.
 struct Upload {
-    aggregation::ParamSpan local;        // [P], what a step changes
-    aggregation::ConstParamSpan global;  // [P], where the client began
+    aggregation::ParamSpan local;        // [P], changed by the steps
+    aggregation::ConstParamSpan global;  // [P], the model from which the client began
     aggregation::ParamSpan scratch;      // [P], for a step's own use
     const aggregation::Layout& layout;   // of both
     const UploadPlan& plan;
-    std::uint64_t key = 0;  // of this client in this round and this step of the chain: what is drawn depends on nothing else
+    std::uint64_t key = 0;  // of this client, round and step of the chain; random draws depend on it alone
     std::uint32_t client_id = 0;
-    double norm_bound = 0.0;      // no update of this experiment is longer here; 0: there is no bound
-    bool has_left_out = false;    // a step before has; a zero is what it left out
-    bool keeps_residual = false;  // a step before has seen to it
+    double norm_bound = 0.0;      // bound that an earlier step set on the norm of every update; 0: none
+    bool has_left_out = false;    // an earlier step has left parameters out; their update is 0
+    bool keeps_residual = false;  // an earlier step keeps a residual
 };
 
-/// What an update is on its way to the server. A run moves it as floats whatever its size; the size is told, and counts on the virtual clock.
+/// The size of an update on its way to a real server. A run always moves floats; the size is
+/// reported, and counts on the virtual clock.
 struct UploadSize {
-    std::uint64_t parameters = 0;   // of which something is sent, with …
-    std::uint64_t bits_each = 32;   // … so many each
-    std::uint64_t tensors = 0;      // they lie in
-    std::uint64_t other_bytes = 0;  // which parameters they are, scales, the model's buffers
+    std::uint64_t parameters = 0;   // number of parameters sent
+    std::uint64_t bits_each = 32;   // bits for each of them
+    std::uint64_t tensors = 0;      // number of tensors that contain them
+    std::uint64_t other_bytes = 0;  // positions of the parameters, scales, the model's buffers
 
     std::uint64_t bytes() const { return (parameters * bits_each + 7) / 8 + other_bytes; }
 };
@@ -70,14 +72,15 @@ struct UploadSpec {
     std::string name;
     std::string summary;  // what it does to the update, and its source: half a line
     std::vector<KeySpec> keys;
-    bool bounds = false;        // the first key is the norm that no update exceeds behind it
-    bool needs_bound = false;   // the draws are as long as that norm, so a step that bounds comes before, and none behind
-    bool weighs_alike = false;  // what is said of it holds where all updates weigh the same
-    bool leaves_out = false;    // most parameters, so it comes before what rounds those that are left
-    /// What a client keeps of one update for its next one: what steps behind take off it; all of them compress.
+    bool bounds = false;        // after this step, no update's norm exceeds the value of its first key
+    bool needs_bound = false;   // its noise scales with that norm: a bounding step comes before it and none after
+    bool weighs_alike = false;  // its guarantee needs equal weights for all updates
+    bool leaves_out = false;    // drops most parameters, so it comes before steps that round the others
+    /// Channel of the residual: what later steps remove from an update, and its client keeps
+    /// for the next. They must all compress.
     std::vector<aggregation::ChannelSpec> channels{};
-    void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself sees to it
-    /// What it makes of a size; null: it compresses nothing.
+    void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself does the work
+    /// Updates a size for this step; null: the step does not compress.
     void (*shrink)(UploadSize& size, const UploadStep& step) = nullptr;
 
     bool keeps_residual() const { return !channels.empty(); }
@@ -89,23 +92,24 @@ const std::vector<UploadSpec>& upload_catalog();
 /// A step by its name, with the values of its keys. The name must exist.
 UploadStep upload_step(const std::string& name, const Values& values);
 
-/// Of every client's update of a model: it follows from the chain alone.
+/// The size of an update of a model with that layout; the same for every client, since it depends on the chain alone.
 UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& layout);
 
-/// The chain at work.
+/// Applies the chain to updates.
 class UploadChain {
 public:
-    UploadChain() = default;  // none: every update leaves as it is
-    /// Memory: a vector of [P] in the spans' space, from the first apply() on, and another one where a rest is kept.
+    UploadChain() = default;  // no steps: updates stay unchanged
+    /// Memory: a vector of [P] in the spans' space, from the first apply() on, and one of [trainable] if a residual is kept.
     UploadChain(const UploadPlan& plan, aggregation::Layout layout) : plan_(plan), layout_(std::move(layout)) {}
 
     bool empty() const { return plan_.size == 0; }
 
-    /// local <- global + what leaves of local - global. Nothing waits for a device but what has to know a norm, draws, or compresses.
-    /// residual: looked at, and written, by a chain that keeps one.
+    /// local <- global + chain(local - global). Only steps that need a norm, draw or compress wait for a device.
+    /// residual: read and written by a chain that keeps one.
     ///
     /// Shapes   both [P], in one memory space.
-    /// Order    keyed by (seed of the client's training, round, client, step of the chain): same bits in any worker, at any time.
+    /// Order    keyed by (seed of the client's training, round, client, step of the chain):
+    ///          same bits in any worker, at any time.
     void apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed, std::uint32_t round,
                std::uint32_t client_id, const Residual& residual = {});
 
@@ -116,18 +120,19 @@ private:
     UploadPlan plan_;
     aggregation::Layout layout_;
     aggregation::ParamBuffer scratch_;
-    aggregation::ParamBuffer wanted_;  // [trainable]: the update with the rest of the one before, of a chain that keeps one
+    aggregation::ParamBuffer wanted_;  // [trainable]: the update plus the residual before it, in a chain that keeps one
 };
 
-// For steps' files.
+// Helpers for the steps' files.
 
 /// local <- global + f32(factor * (local - global)).
 void scale_upload(Upload& upload, double factor);
 
-/// local[i] += f32(std * z[i]), z standard normal, for each value of the model; what lies between its tensors stays.
+/// local[i] += f32(std * z[i]), z standard normal, for each value of the model; padding stays unchanged.
 void add_noise(Upload& upload, double std);
 
-/// Whether the client is one of the share of all clients, rounded, that misbehaves: the same ones in every round, drawn from the seed.
+/// Whether the client is among the misbehaving clients: round(share * num_clients) of them, the same in every
+/// round, drawn from plan.sampling_seed.
 bool misbehaves(const Upload& upload, double share);
 
 }  // namespace fedhive::clients
