@@ -14,7 +14,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// All steps of all clients; who has none left rests. Tells their number and what their batches took.
+/// Runs all steps of all clients; a client without steps left rests. Sets steps, gather_s and start_ns of the results.
 void run_steps(TrainingStep& step, const LocalTraining& plan, ClientStart start, std::uint32_t round,
                std::span<const RowClient> clients, std::span<ClientResult> results) {
     const std::int64_t start_ns = now_ns();
@@ -70,7 +70,7 @@ void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objectiv
                    std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
                    aggregation::ParamSpan mean) {
     Stream dropout(plan.seed, Purpose::Dropout, round, client_id);
-    dropout.next_u64();  // the local steps'
+    dropout.next_u64();  // skips the local steps' seed
     ClientStart start;
     start.global = global;
     start.objective = objective;
