@@ -86,7 +86,7 @@ public:
 private:
     InputFile file_;
     std::string buffer_;
-    std::size_t begin_ = 0;  // of the part of buffer_ that next() has not returned yet
+    std::size_t begin_ = 0;  // first byte of buffer_ that next() has not returned yet
     bool ended_ = true;
 };
 

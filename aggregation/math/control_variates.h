@@ -15,7 +15,7 @@ namespace fedhive::aggregation {
 
 /// How c_k changes when client k has trained (line 12): by the value below, minus c if the server sends c.
 struct ControlChange {
-    bool by_gradient = false;  // option I: the mean gradient over the client's examples at the received model; otherwise
+    bool by_gradient = false;  // option I: mean corrected gradient (g + c - c_k) over all examples, at the received model; or
     double of_update = 0.0;    // the update times this factor,
     bool by_steps = false;     // divided by (steps * rate) if true; option II has factor -1 and by_steps
 };
