@@ -1,13 +1,11 @@
 // A file of torch.export.save, read as data and checked without LibTorch: its graph, its tensors and their roles. Nothing is
 // unpickled and nothing is run; all operations must be in a list (operations.h).
 //
-//   net.pt2   zip, stored          TOP/models/NAME.json                              graph and signature, schema 8
-//                                  TOP/data/weights/NAME_weights_config.json         parameters
-//                                                                                    and buffers: members, shapes, strides
-//                                  TOP/data/constants/NAME_constants_config.json     buffers outside
-//                                                                                    of state_dict, tensors made in forward
-//                                  TOP/data/weights/weight_0 …                       their bytes
-//                                  TOP/data/sample_inputs/NAME.pt                    a pickle, never read
+//   net.pt2   zip, stored    TOP/models/NAME.json                             graph and signature, schema 8
+//                            TOP/data/weights/NAME_weights_config.json        parameters and buffers: members, shapes, strides
+//                            TOP/data/constants/NAME_constants_config.json    buffers not in state_dict, tensors made in forward
+//                            TOP/data/weights/weight_0 …                      their bytes
+//                            TOP/data/sample_inputs/NAME.pt                   a pickle, never read
 //
 // Source   torch/_export/serde/schema.py and torch/export/pt2_archive of PyTorch 2.11.
 #pragma once

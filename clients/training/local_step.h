@@ -67,7 +67,7 @@ private:
 /// g <- g * min(1, most / |g|) for the gradient g of a batch, with the Euclidean norm over all parameters.
 ///
 /// Order    the norm is summed like an update's (vector_ops.h): same bits anywhere.
-/// Memory   [trainable] zeros; for an engine with many rows, also a copy of one gradient.
+/// Memory   a gradient as one vector (the engine's own if it has one row, else a copy), and as many zeros.
 /// Stream   waits for the device in every step.
 /// Source   Pascanu et al. 2013 (arXiv:1211.5063), Algorithm 1;
 ///          torch.nn.utils.clip_grad_norm_, without its 1e-6 beside the norm.
