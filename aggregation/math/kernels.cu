@@ -106,7 +106,7 @@ CudaError median_in_registers(float* out, const float* const* values, std::size_
     return for_each(size, [=] __device__(std::size_t i) { out[i] = element::median_in_registers<Rows>(values, count, i); });
 }
 
-/// Device memory for the arguments and partial results of one call. It only grows; the end of the process frees it. The next call
+/// Device memory for the arguments and partial results of one call. It only grows; the process's end frees it. The next call
 /// may reuse it, since work on one stream runs in order.
 class Scratch {
 public:

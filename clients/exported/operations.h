@@ -1,6 +1,6 @@
 // The operations that a graph may use. Each overload was reviewed: none opens a file, accesses memory outside its tensors
-// (as set_, as_strided, resize_ do), or returns uninitialised memory (the result of empty is zeroed). Arguments that a kernel does
-// not check itself are checked before the call (kernel_checks.h).
+// (as set_, as_strided, resize_ do), or returns uninitialised memory (the result of empty is zeroed). Arguments that a kernel
+// does not check itself are checked before the call (kernel_checks.h).
 #pragma once
 
 #include "clients/exported/graph.h"

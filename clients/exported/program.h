@@ -3,7 +3,7 @@
 //
 //   net.pt2   zip, stored    TOP/models/NAME.json                             graph and signature, schema 8
 //                            TOP/data/weights/NAME_weights_config.json        parameters and buffers: members, shapes, strides
-//                            TOP/data/constants/NAME_constants_config.json    buffers not in state_dict, tensors made in forward
+//                            TOP/data/constants/NAME_constants_config.json    buffers not in state_dict, tensors of forward
 //                            TOP/data/weights/weight_0 …                      their bytes
 //                            TOP/data/sample_inputs/NAME.pt                   a pickle, never read
 //

@@ -141,8 +141,8 @@ Forward lstm(const Values& arguments, const Shape&) {
     };
 }
 
-/// Attention from matrix products and a softmax, x: [B, T, D]. LibTorch's fused one cannot be batched and recorded, nor does it
-/// repeat its bits on a GPU.
+/// Attention from matrix products and a softmax, x: [B, T, D]. Not LibTorch's fused kernel, so that it can be batched and
+/// recorded, and repeats its bits on a GPU.
 Forward attention(const Values& arguments, const Shape& in) {
     return [heads = arguments.integer("heads"), causal = arguments.flag("causal"), positions = in[0]](
                Tensors parameters, const at::Tensor& x, bool training) {

@@ -11,8 +11,8 @@
 //                load, a subtraction and a store: if two workers change the same parameter at the same time, one change can be
 //                lost. The step is then smaller; no error accumulates, since the next step starts from the stored value. With a
 //                few hundred parameters, whose steps are short, three threads were seen to get no further than one.
-//   Why allowed  The paper proves convergence for sparse steps. A neural network's steps are dense, and no proof covers them; that
-//                it works is an observation. Locks, or atomic adds on [P] floats in each step, would cost more than the step.
+//   Why allowed  The paper proves convergence for sparse steps. A neural network's steps are dense, and no proof covers them;
+//                that it works is an observation. Locks, or atomic adds on [P] floats per step, would cost more than the step.
 //   In C++       A data race between threads is undefined behaviour. Here processes race, each compiled as if it were alone. A
 //                compiler that keeps a parameter in a register for the length of a loop does no harm: that is an older float.
 //
