@@ -1,5 +1,5 @@
-// One clock for every process of a run: CLOCK_MONOTONIC, comparable between processes of one machine, stopped while the
-// machine is suspended.
+// The clock that all processes of a run share: CLOCK_MONOTONIC. Values are comparable between processes of one machine; the
+// clock stops while the machine is suspended.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ inline double seconds_between(std::int64_t start_ns, std::int64_t end_ns) {
     return static_cast<double>(end_ns - start_ns) * 1e-9;
 }
 
-/// Adds up how long pieces of work take; each looks at the clock twice.
+/// Sums the time that time() spends in its work. Cost: two clock reads for each call.
 class Stopwatch {
 public:
     template <typename Work>

@@ -11,7 +11,7 @@
 
 namespace fedhive {
 
-/// Something a user can mend: a key, a value, a file. The message names it, what is allowed and what to do next.
+/// An error that the user can mend: a key, a value, a file. The message names it, what is allowed and what to do next.
 struct ConfigError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -41,7 +41,8 @@ inline Fault os_fault(const std::string& what) { return Fault(what + ": " + std:
 
 }  // namespace fedhive
 
-/// Stays on in release builds; for phase boundaries, not for inner loops.
+/// Throws Fault unless `condition` holds; the other arguments format the message. Stays on in release builds; for phase
+/// boundaries, not for inner loops.
 #define FEDHIVE_CHECK(condition, ...)                                                                                  \
     do {                                                                                                               \
         if (!(condition))                                                                                              \
@@ -49,7 +50,7 @@ inline Fault os_fault(const std::string& what) { return Fault(what + ": " + std:
                 fmt::format("{}:{}: check failed: {}: {}", __FILE__, __LINE__, #condition, fmt::format(__VA_ARGS__))); \
     } while (false)
 
-/// Prints both operands when they differ.
+/// Throws ShapeError with both operands when they differ. Stays on in release builds.
 #define FEDHIVE_CHECK_EQ(left, right)                                                                                   \
     do {                                                                                                                \
         const auto& fedhive_left = (left);                                                                              \

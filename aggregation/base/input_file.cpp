@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::size_t kPart = std::size_t{256} << 10;
 
-/// What is there instead of a regular file.
+/// The error for a path at which there is no regular file.
 FileError not_a_file(const std::filesystem::path& file, mode_t mode) {
     if (S_ISDIR(mode)) return {file, FileProblem::Folder, "is a folder, a file is wanted"};
     const char* kind = S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
     return {file, FileProblem::NotAFile, fmt::format("is not a regular file but {}; put what it gives into a file", kind)};
 }
 
-/// Why open() has failed with that errno.
+/// The problem behind a failed open(), by its errno.
 FileError not_opened(const std::filesystem::path& file, int error) {
     struct stat status {};
     // A socket, or a device without a driver.
@@ -33,7 +33,7 @@ FileError not_opened(const std::filesystem::path& file, int error) {
 }  // namespace
 
 InputFile::InputFile(std::filesystem::path file) : path_(std::move(file)) {
-    // O_NONBLOCK: a pipe without a writer would be waited for, interrupts blocked. For a regular file it means nothing.
+    // O_NONBLOCK: otherwise open() would wait for a pipe's writer, with interrupts blocked. It has no effect on a regular file.
     descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor_ < 0) throw not_opened(path_, errno);
     struct stat status {};
@@ -68,10 +68,10 @@ void InputFile::too_large(std::uint64_t bytes, std::uint64_t most) const {
 
 void InputFile::read_rest(std::string& text, std::uint64_t most) {
     const std::uint64_t rest = size_ - std::min(size_, read_);
-    // Before anything is allocated: a file of holes promises what no memory has.
+    // Checked before anything is allocated: a sparse file may claim more bytes than there is memory.
     if (text.size() + rest > most) too_large(text.size() + rest, most);
     try {
-        // A file that is as long as it was is read in one go, with one byte more to see its end.
+        // One read suffices for a file of unchanged size; the additional byte detects its end.
         for (std::size_t part = rest + 1;; part = kPart) {
             const std::size_t before = text.size();
             text.resize(before + part);
@@ -116,7 +116,7 @@ std::string read_file_or_nothing(const std::filesystem::path& file, std::uint64_
 }
 
 bool LineReader::next(std::string& line) {
-    std::size_t looked = 0;  // bytes from begin_ on that have no end of line
+    std::size_t looked = 0;  // bytes after begin_ that were searched and contain no line end
     for (;;) {
         const std::size_t end = buffer_.find('\n', begin_ + looked);
         if (end != std::string::npos) {

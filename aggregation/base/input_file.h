@@ -1,5 +1,5 @@
-// Files that somebody named or may have put there: opened without waiting for anybody, read without believing them. Whoever reads a file
-// by its name reads it through here; /proc, /sys and what this process itself keeps open are read otherwise.
+// Reading of untrusted files: opening never blocks, and sizes and lines are limited. All code that reads a file by its name
+// uses this header; exceptions are /proc, /sys and files that this process itself keeps open.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -11,8 +11,8 @@
 
 namespace fedhive {
 
-/// Why a file gives nothing: it is not there, a folder, a pipe or a device, closed to this process, breaks off in the middle, is larger than
-/// what is allowed.
+/// Why a file cannot be read. Missing: it does not exist; Folder: it is a folder; NotAFile: a pipe or a device; Unreadable:
+/// this process has no permission; Broken: reading failed in the middle; TooLarge: it exceeds the limit.
 enum class FileProblem { Missing, Folder, NotAFile, Unreadable, Broken, TooLarge };
 
 struct FileError : ConfigError {
@@ -22,10 +22,10 @@ struct FileError : ConfigError {
     std::string reason;  // the message without the path
 };
 
-/// Bytes; of texts that are taken into memory as a whole: configs, manifests, records of sweeps.
+/// Limit in bytes for texts that are read into memory as a whole: configs, manifests, records of sweeps.
 inline constexpr std::uint64_t kMostText = std::uint64_t{256} << 20;
 
-/// A regular file, open for reading. A pipe, a device or a folder under that name is an error at once, never a wait.
+/// A regular file, open for reading. A pipe, a device or a folder of that name is an error at once; opening never waits.
 class InputFile {
 public:
     /// Throws FileError.
@@ -37,16 +37,17 @@ public:
     const std::filesystem::path& path() const { return path_; }
     int descriptor() const { return descriptor_; }
 
-    /// Bytes, when it was opened.
+    /// Size in bytes at the time of opening.
     std::uint64_t size() const { return size_; }
 
-    /// The next bytes; fewer than asked for only at the file's end. Throws FileError where reading fails.
+    /// Reads the next to.size() bytes and returns their number, which is smaller only at the end of the file.
+    /// Throws FileError when reading fails.
     std::size_t read(std::span<char> to);
 
-    /// What has not been read yet, appended to `text`, which may then have `most` bytes. Throws FileError.
+    /// Appends the rest of the file to `text`. Throws FileError, also when `text` would then exceed `most` bytes.
     void read_rest(std::string& text, std::uint64_t most);
 
-    /// The next byte to be read.
+    /// Moves the read position to `offset` bytes from the start. Throws FileError.
     void seek(std::uint64_t offset);
 
 private:
@@ -55,16 +56,16 @@ private:
     std::filesystem::path path_;
     int descriptor_ = -1;
     std::uint64_t size_ = 0;
-    std::uint64_t read_ = 0;  // up to which byte
+    std::uint64_t read_ = 0;  // read position in bytes
 };
 
-/// The whole file. Throws FileError.
+/// Returns the contents of the file. Throws FileError.
 std::string read_file(const std::filesystem::path& file, std::uint64_t most = kMostText);
 
-/// The same of one that need not be there: empty then. Throws FileError for everything else.
+/// Like read_file(), but returns an empty string when the file does not exist. Throws FileError for everything else.
 std::string read_file_if_there(const std::filesystem::path& file, std::uint64_t most = kMostText);
 
-/// The same of one that may be in any state, where its reader has something else to go by: empty where it cannot be read.
+/// Like read_file(), but returns an empty string when the file cannot be read: for callers with a fallback.
 std::string read_file_or_nothing(const std::filesystem::path& file, std::uint64_t most = kMostText);
 
 /// The lines of a text file, one at a time.
@@ -72,19 +73,20 @@ class LineReader {
 public:
     static constexpr std::size_t kLongestLine = std::size_t{16} << 20;
 
-    /// From that byte on. Throws FileError.
+    /// Starts at byte `begin`. Throws FileError.
     explicit LineReader(std::filesystem::path file, std::uint64_t begin = 0) : file_(std::move(file)) { file_.seek(begin); }
 
-    /// The next line without its end; false where there is none. Throws FileError: reading fails, or a line has more than kLongestLine bytes.
+    /// Stores the next line, without its line end, in `line`; returns false at the end of the file. Throws FileError when
+    /// reading fails or a line has more than kLongestLine bytes.
     bool next(std::string& line);
 
-    /// Whether the last line had an end: one that a process was writing has none.
+    /// Whether the last line had a line end; a line that another process is still writing has none.
     bool ended() const { return ended_; }
 
 private:
     InputFile file_;
     std::string buffer_;
-    std::size_t begin_ = 0;  // of what has not been given out
+    std::size_t begin_ = 0;  // first byte of buffer_ that next() has not returned yet
     bool ended_ = true;
 };
 

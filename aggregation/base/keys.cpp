@@ -10,7 +10,7 @@ namespace fedhive {
 
 namespace {
 
-/// One thousand million is easier to read as 1e9. Limits from there on are powers of ten.
+/// Writes limits from 1e9 on in exponent form; they are powers of ten.
 std::string limit(double value) {
     return value >= kMost ? fmt::format("1e{:.0f}", std::log10(value)) : fmt::format("{}", value);
 }

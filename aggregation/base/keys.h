@@ -1,5 +1,6 @@
-// Keys as data: what a named thing (a strategy, a partition scheme, a data format) can be told, and what a user told it. A thing's file says
-// its keys once; reader, resolved config, suggestions, configs/REFERENCE.md and tests walk them.
+// Config keys as data: KeySpec describes a key of a catalog entry (a strategy, a partition scheme, a data format), Values holds
+// what the user set. Each entry's file declares its keys once; the config reader, the resolved config, suggestions,
+// configs/REFERENCE.md and tests iterate over them.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -18,7 +19,7 @@
 
 namespace fedhive {
 
-/// The numbers a key may have.
+/// The interval of values that a key allows.
 struct Range {
     double low = -std::numeric_limits<double>::infinity();
     double high = std::numeric_limits<double>::infinity();
@@ -29,8 +30,8 @@ struct Range {
     std::string text() const;  // "1 to 1024", "above 0", "0 or more, below 1"; empty without limits
 };
 
-inline constexpr double kMost = 1e9;  // of anything counted: one count fits in 32 bits, a product of two in 64
-inline constexpr double kWide = 1e6;  // of anything that multiplies memory
+inline constexpr double kMost = 1e9;  // limit of counts: one count fits in 32 bits, a product of two in 64
+inline constexpr double kWide = 1e6;  // limit of numbers that multiply memory
 
 inline Range at_least(double low) { return {.low = low}; }
 inline Range above(double low) { return {.low = low, .low_excluded = true}; }
@@ -41,19 +42,20 @@ inline Range fraction_below_one() { return {.low = 0, .high = 1, .high_excluded 
 using AnyValue = std::variant<bool, std::int64_t, double, std::string, std::filesystem::path, std::vector<double>,
                               std::optional<std::int64_t>, std::optional<double>>;
 
-/// What a key holds; its alternative is the key's type. An empty optional, list or path is a key left out.
+/// The value of a key; the active alternative is the key's type. An empty optional, list or
+/// path means that the key was left out.
 struct KeyValue : AnyValue {
     using AnyValue::AnyValue;
-    KeyValue(const char* word) : AnyValue(std::string(word)) {}  // which would be a path as well
+    KeyValue(const char* word) : AnyValue(std::string(word)) {}  // a literal would convert to a path as well
 };
 
 /// One key, as the config reader checks it and REFERENCE.md prints it.
 struct KeySpec {
     std::string name;
-    KeyValue default_value;              // says its type, too
-    Range range{};                       // of a number, and of each of a list
-    std::vector<std::string> choices{};  // of a word; empty: any
-    /// Only while the key of that name beside it has one of these values.
+    KeyValue default_value;              // its alternative is the key's type
+    Range range{};                       // of a number, or of each number of a list
+    std::vector<std::string> choices{};  // allowed words; empty: any
+    /// The key applies only while its sibling `key` has one of `values`.
     struct Companion {
         std::string key;
         std::vector<std::string> values;
@@ -61,13 +63,14 @@ struct KeySpec {
     };
     std::optional<Companion> with{};
     bool required = false;
-    std::string empty_word{};    // how an empty optional is written ("auto"); empty: it is not
-    std::string default_note{};  // REFERENCE.md: instead of the value
-    bool may_change = false;     // cannot change what rounds already done have computed: may be given when a run is resumed
+    std::string empty_word{};    // how an empty optional is written ("auto"); empty: it is not written
+    std::string default_note{};  // printed in REFERENCE.md instead of the default value
+    bool may_change = false;     // a resumed run may set it anew: it cannot affect the results of finished rounds
     std::string doc;             // one line: meaning, unit, typical value, paper symbol, known bad region
 };
 
-/// The values of a thing's keys. What is asked for must be there and of that type, else Fault: whoever builds a thing completes them first.
+/// The values of a catalog entry's keys, by name. The typed getters throw Fault unless the key is present and of that type:
+/// call completed() before an entry is built.
 class Values {
 public:
     Values() = default;
@@ -81,9 +84,9 @@ public:
     const std::vector<double>& numbers(const std::string& key) const;
     std::optional<std::int64_t> optional_integer(const std::string& key) const;
 
-    /// The number, where there is one of that key.
+    /// The number of that key, or `otherwise` if it is absent.
     double number_or(const std::string& key, double otherwise) const;
-    /// Null where there is none.
+    /// Null if the key is absent.
     const KeyValue* find(const std::string& key) const;
     void set(const std::string& key, KeyValue value) { values_[key] = std::move(value); }
     bool erase(const std::string& key) { return values_.erase(key) > 0; }
@@ -97,16 +100,16 @@ private:
     std::map<std::string, KeyValue> values_;
 };
 
-/// An entry of a catalog, by its name, with the values of its keys.
+/// A chosen catalog entry: its name and the values of its keys.
 struct Chosen {
     std::string name;
-    Values values{};  // in a config complete once it is loaded
+    Values values{};  // complete once the config is loaded
 };
 
-/// `given`, with the defaults of keys that it has not. Throws Fault for a key that is none of these, or of another type.
+/// `given`, with the default of each key that it lacks. Throws Fault for a key that is not in `keys`, or of another type.
 Values completed(const Values& given, const std::vector<KeySpec>& keys);
 
-/// The entry of that name in a catalog of `what`; whoever asks knows that there is one.
+/// The entry called `name` in a catalog of `what`. The name must exist; throws Fault.
 template <class Catalog>
 const auto& entry_of(const Catalog& catalog, std::string_view name, const char* what) {
     const auto found = std::find_if(catalog.begin(), catalog.end(), [&](const auto& entry) { return entry.name == name; });
@@ -123,7 +126,7 @@ std::vector<std::string> names_of(const Catalog& catalog) {
     return names;
 }
 
-/// What is wrong with values that are right each by itself: the key to blame and what to say of it.
+/// A conflict between values that are each valid by themselves: the key to blame and the message.
 struct KeyProblem {
     std::string key;
     std::string text;

@@ -9,14 +9,14 @@ namespace fedhive {
 
 namespace {
 
-constexpr std::size_t kAttempts = 512;  // of the polar method at a time; each is one block of the stream
+constexpr std::size_t kAttempts = 512;  // attempts of the polar method at a time; each uses one block of the stream
 
 struct Attempts {
     double u[kAttempts];
     double s[kAttempts];  // u * u + v * v
 };
 
-/// 53 of 64 bits in [0, 1), as Stream::uniform(): both products and their sum are exact.
+/// 53 of 64 bits as a number in [0, 1), like Stream::uniform(): both products and their sum are exact.
 inline __attribute__((always_inline)) double uniform(std::uint32_t low, std::uint32_t high) {
     return (static_cast<double>(high) * 0x1.0p21 + static_cast<double>(low >> 11)) * 0x1.0p-53;
 }
@@ -43,7 +43,7 @@ FEDHIVE_CLONES void attempt(const std::array<std::uint32_t, 4>& counter, const s
     }
 }
 
-/// Moves those that the method accepts to the front; says how many they are.
+/// Moves the accepted attempts to the front and returns their number.
 std::size_t keep_accepted(Attempts& made) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < kAttempts; ++i) {

@@ -1,4 +1,4 @@
-// Many standard normals at a time, as a data set's noise needs them.
+// Standard normals in bulk, for the noise of data sets.
 #pragma once
 
 #include "aggregation/base/random.h"
@@ -7,7 +7,7 @@
 
 namespace fedhive {
 
-/// The values that as many calls of stream.normal() would give, bit by bit, where the stream has not been drawn from.
+/// to[i] = the value of call i of stream.normal(), bit by bit. Nothing may have been drawn from `stream` before.
 ///
 /// Cost     less than normal(): Philox, squares and roots of many attempts at once; no allocation.
 /// Source   Marsaglia and Bray 1964, doi:10.1137/1006063 (the polar method).

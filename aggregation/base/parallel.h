@@ -1,4 +1,4 @@
-// Work of the coordinator that falls into independent parts, over the cores it may use. Workers have one thread each and do not need it.
+// Parallel loops of the coordinator over independent ranges. Workers have one thread each and do not use this.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,9 @@
 
 namespace fedhive {
 
-/// Calls work(first, last) for ranges that cover [0, count), each at least `smallest` long unless that is all there is; this thread takes one
-/// of them. `work` must not throw; what it writes must not depend on where ranges end.
+/// Calls work(first, last) for ranges that cover [0, count): at most one for each core, one of them in this thread. Each has at
+/// least `smallest` elements, unless `count` is smaller. `work` must not throw; its results must
+/// not depend on the boundaries of ranges.
 template <typename Work>
 void for_each_range(std::size_t count, std::size_t smallest, const Work& work) {
     const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());

@@ -1,5 +1,5 @@
-// Keyed random streams. There is no global generator: every stream is named by (seed, purpose, round, client), so what a
-// client draws depends neither on the worker that trains it nor on the order in which clients finish.
+// Keyed random streams. There is no global generator: each stream is keyed by (seed, purpose, round, client). A client's draws
+// therefore depend neither on the worker that trains it nor on the order in which clients finish.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace fedhive {
 
-/// What a stream is for. Values are part of a result's identity: append, never renumber.
+/// The use of a stream. Results depend on these values: append, never renumber.
 enum class Purpose : std::uint32_t {
     ModelInit = 1,
     Partition = 2,
@@ -97,7 +97,7 @@ public:
         return counter;
     }
 
-    /// What the stream's blocks are made of; the counter's first word is the number of the next one.
+    /// Key and counter of the stream's blocks; the first word of the counter is the index of the next block.
     const std::array<std::uint32_t, 2>& key() const { return key_; }
     const std::array<std::uint32_t, 4>& counter() const { return counter_; }
 
@@ -114,12 +114,12 @@ private:
     std::size_t used_ = 4;
 };
 
-/// The seed of what is drawn under the same keys once more: for the second time `repeat` is 1. That of the first time, 0, is the seed itself.
+/// The seed for the repeat-th repetition of draws with the same keys; repeat 0, the first draw, gives `seed` itself.
 inline std::uint64_t seed_of_repeat(std::uint64_t seed, std::uint32_t repeat) {
     return repeat == 0 ? seed : Stream(seed, Purpose::Repeat, repeat).next_u64();
 }
 
-/// Fisher-Yates, from the back; the standard library's shuffle differs between implementations, this one does not.
+/// Fisher-Yates shuffle from the back. Unlike std::shuffle, it gives the same order with every standard library.
 template <typename T>
 void shuffle(std::span<T> values, Stream& stream) {
     for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[stream.below(i)]);

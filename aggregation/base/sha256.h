@@ -12,7 +12,8 @@ class Sha256 {
 public:
     void update(const void* bytes, std::size_t size);
 
-    /// 64 lower-case hexadecimal digits of all that was fed so far. Ends the computation: nothing may be fed afterwards.
+    /// 64 lower-case hexadecimal digits: the hash of all bytes passed to update(). Ends the
+    /// computation; no update() may follow.
     std::string hex_digest();
 
 private:

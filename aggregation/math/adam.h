@@ -1,4 +1,4 @@
-// What Adam and AdamW have in common.
+// Options and keys that Adam and AdamW share.
 #pragma once
 
 #include "aggregation/math/client_optimizer.h"

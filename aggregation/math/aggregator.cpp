@@ -20,7 +20,7 @@ std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule) {
     throw Fault(fmt::format("no rule works on ranges by the number {}", static_cast<std::uint32_t>(rule)));
 }
 
-// Each in the file of its name.
+// Each is defined in the file of its name.
 AggregatorSpec mean();
 AggregatorSpec median();
 AggregatorSpec krum();

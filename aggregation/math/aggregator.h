@@ -1,4 +1,4 @@
-// A rule that turns the updates of a round into one: zero_init, aggregate in cohort order, finish.
+// Rules that combine the updates of a round into one aggregate: zero_init(), then aggregate() in cohort order, then finish().
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -12,27 +12,27 @@
 
 namespace fedhive::aggregation {
 
-/// What one slot brings to the barrier.
+/// The content of one slot at the barrier.
 struct Update {
     ConstParamSpan values;     // [P]: the client's update, or sum of f32(w_k * update_k) where a slot holds several clients
     std::size_t position = 0;  // of its first client in the cohort's tree; strictly increasing over aggregate() calls
-    double scale = 1.0;        // what values are still to be multiplied with: w_k, or 1 for a slot that holds a sum
+    double scale = 1.0;        // factor that the rule applies to values: w_k, or 1 for a slot that holds a sum
     double weight = 1.0;       // sum of w_k over the slot's clients
     std::size_t clients = 1;
 };
 
-/// The aggregate with its count, since some server steps need |S|/N (SCAFFOLD).
+/// The aggregate and the number of its clients, since some server steps need |S|/N (SCAFFOLD).
 struct Aggregate {
     ConstParamSpan values;  // [P], owned by the aggregator, valid until its next zero_init
     double weight = 0.0;    // sum of the weights
     std::size_t clients = 0;
 };
 
-/// Rules whose every element depends on that element of the updates alone: ranges of parameters can be aggregated one by one, in different
-/// processes, with the bits of one pass over all.
+/// Element-wise rules: element i of the aggregate depends on element i of the updates only. Ranges of parameters can therefore
+/// be aggregated in different processes, with the same bits as in one pass.
 enum class ColumnRule : std::uint32_t { None, Mean, Median, Sum };
 
-/// Process  coordinator, after the barrier. Updates are views: their slots may not be written before finish() has returned.
+/// Process  coordinator, after the barrier. Updates are views: no slot may be written until finish() has returned.
 class Aggregator {
 public:
     Aggregator() = default;
@@ -43,7 +43,7 @@ public:
     /// None: the rule needs whole updates.
     virtual ColumnRule column_rule() const = 0;
 
-    /// With fewer updates than this there is to be no step.
+    /// The number of updates below which the server must not step.
     virtual std::size_t least_updates() const { return 1; }
 
     virtual void zero_init(std::size_t num_floats, MemorySpace space) = 0;
@@ -53,18 +53,18 @@ public:
     virtual Aggregate finish() = 0;
 };
 
-/// The rule of that number. Throws Fault for None, or what is none.
+/// Makes the aggregator of an element-wise rule. Throws Fault for None or an unknown value.
 std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule);
 
-/// A rule by its name, and what it asks of those who use it.
+/// A rule by its name, and its requirements.
 struct AggregatorSpec {
     std::string name;
     std::string summary;          // what it does, and its source: half a line
-    bool replaceable = false;     // plain averaging: a mode may put its own in its place
-    bool single_updates = false;  // it looks at every client's own update, so that a slot may hold one client only
-    bool weighs = true;           // an update counts by its weight
+    bool replaceable = false;     // plain averaging, which a mode may replace by its own rule
+    bool single_updates = false;  // needs each client's own update, so that a slot may hold one client only
+    bool weighs = true;           // the rule uses the updates' weights
     std::vector<KeySpec> keys{};
-    /// `values`: of all its keys.
+    /// `values` must have all keys.
     std::unique_ptr<Aggregator> (*build)(const Values& values) = nullptr;
 };
 

@@ -21,7 +21,7 @@ public:
                     {sum.values.part(num_trainable_, buffers), sum.weight, sum.clients});
     }
 
-    /// Of all [P], as the optimiser has them without buffers.
+    /// The optimiser's moments over all [P], as for a model without buffers.
     std::vector<Moment> moments(std::size_t num_floats, MemorySpace space) override {
         return optimizer_->moments(num_floats, space);
     }

@@ -1,4 +1,4 @@
-// A model's buffers in a server step: statistics, which have no gradient that an optimiser could follow.
+// The server step of a model's buffers: statistics, for which there is no gradient that an optimiser could follow.
 #pragma once
 
 #include "aggregation/math/server_optimizer.h"
@@ -8,10 +8,11 @@
 
 namespace fedhive::aggregation {
 
-/// `optimizer`, and then for all from `num_trainable` on next = global + aggregate: the rule's own mean of them, whatever the optimiser makes
-/// of a direction.
+/// next[i] = global[i] + aggregate[i] for i >= num_trainable (the buffers), after `optimizer` has stepped all elements. Buffers
+/// thus get the aggregation rule's own mean, whatever step the optimiser makes of a direction.
 ///
-/// Differs  Reddi et al. 2021 (arXiv:2003.00295) step along whatever clients send; a second moment, say, would scale a variance below 0.
+/// Differs  Reddi et al. 2021 (arXiv:2003.00295) apply the optimiser to all that clients send; a second moment, for instance,
+///          could move a variance below 0.
 std::unique_ptr<ServerOptimizer> make_buffers_mean(std::unique_ptr<ServerOptimizer> optimizer, std::size_t num_trainable);
 
 }  // namespace fedhive::aggregation

@@ -2,7 +2,7 @@
 
 namespace fedhive::aggregation {
 
-// Each in the file of its name.
+// Each is defined in the file of its name.
 OptimizerSpec sgd();
 OptimizerSpec adam();
 OptimizerSpec adamw();
@@ -10,12 +10,12 @@ OptimizerSpec adagrad();
 
 namespace {
 
-/// What a step needs of the state: its vectors' parts beside the parameters.
+/// The parts of the state's vectors that belong to the parameters of a step.
 struct StatePart {
     ParamSpan whole;
     std::size_t size = 0;   // of each vector
-    std::size_t first = 0;  // of the part …
-    std::size_t count = 0;  // … and how much
+    std::size_t first = 0;  // begin of the part, in floats
+    std::size_t count = 0;  // floats of the part
 
     ParamSpan operator[](std::size_t vector) const { return {whole.data + vector * size + first, count, whole.space}; }
 };

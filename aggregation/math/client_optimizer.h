@@ -1,5 +1,6 @@
-// What a client takes its local steps with. By name: each optimiser lies in a file of its own, with its keys; to add one, write its file, add
-// its line to client_optimizer.cpp and its options to OptimizerOptions. And at work: ClientOptimizer, which every training step has one of.
+// Optimisers of clients for their local steps. OptimizerSpec describes one by name and keys, in a file of its own; to add one,
+// write its file, add its line to client_optimizer.cpp and its options to OptimizerOptions. ClientOptimizer takes the steps;
+// every training step owns one.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -14,7 +15,7 @@
 
 namespace fedhive::aggregation {
 
-/// Which rule, with its constants: plain data, which workers read from shared memory.
+/// A rule with its constants: plain data that workers read from shared memory.
 using OptimizerOptions = std::variant<SgdOptions, AdamOptions, AdagradOptions>;
 static_assert(std::is_trivially_copyable_v<OptimizerOptions>);
 
@@ -22,10 +23,10 @@ struct OptimizerSpec {
     std::string name;
     std::string summary;  // what it does: half a line
     std::vector<KeySpec> keys;
-    bool sgd_steps = false;  // build() gives SgdOptions, with which others than a ClientOptimizer can step, too
-    /// Of values that are right each by itself; null: nothing can be wrong.
+    bool sgd_steps = false;  // build() returns SgdOptions, so that code other than ClientOptimizer can take the steps, too
+    /// Finds conflicts between values that are each valid; null: there can be none.
     std::optional<KeyProblem> (*check)(const Values& values) = nullptr;
-    /// `values`: of all its keys.
+    /// `values` must have all keys.
     OptimizerOptions (*build)(const Values& values) = nullptr;
 };
 
@@ -35,39 +36,40 @@ const std::vector<OptimizerSpec>& optimizer_catalog();
 /// The name must exist.
 const OptimizerSpec& optimizer_spec(const std::string& name);
 
-/// Names of those with sgd_steps.
+/// Names of the optimisers with sgd_steps.
 std::vector<std::string> optimizers_with_sgd_steps();
 
-/// Vectors as long as the parameters that it keeps from step to step: 0 for plain SGD, 1 with momentum, 2 for Adam.
+/// Number of vectors, each as long as the parameters, that the optimiser keeps across steps:
+/// plain SGD 0, with momentum 1, Adam 2.
 std::size_t num_state_vectors(const OptimizerOptions& options);
 
-/// With `factor` of the rate.
+/// `options` with its rate multiplied by `factor`.
 template <typename Options>
 Options at_rate(Options options, float factor) {
     options.lr *= factor;
     return options;
 }
 
-/// A client's optimiser at work on flat parameters, whole or part by part.
+/// A client's optimiser on flat parameters, which it steps as a whole or part by part.
 class ClientOptimizer {
 public:
     /// Memory: num_state_vectors() of `size` floats, in the parameters' space.
     ClientOptimizer(const OptimizerOptions& options, std::size_t size, MemorySpace space);
 
-    /// [vectors][size], one after the other; empty where there is none.
+    /// [num_state_vectors()][size], contiguous; empty if the optimiser keeps no state.
     ParamSpan state() { return state_; }
 
-    /// As before a client's first step: the state 0, or the one that is given, as long as state(). The rate is `lr_factor` of the options'.
+    /// Begins a client: sets the state to 0, or to `state` (as long as state()), and the rate to lr_factor * options.lr.
     void begin(ConstParamSpan state = {}, float lr_factor = 1.0F);
 
-    /// Every parameter is stepped once between one call and the next.
+    /// Begins a local step. Each parameter is stepped once between two calls.
     void begin_step() { ++steps_; }
 
-    /// The client's constants where nothing is kept from step to step, so that whoever makes a gradient may take the step in the same pass,
-    /// element by element as element::sgd does; else null.
+    /// The client's SGD constants if the optimiser keeps no state, else null. Code that computes a gradient may then take the
+    /// step in the same pass, element by element like element::sgd.
     const SgdOptions* plain_sgd() const;
 
-    /// One step of the parameters [first, first + parameters.size) of all.
+    /// Steps the parameters [first, first + parameters.size) of the model.
     void step(ParamSpan parameters, ConstParamSpan gradient, std::size_t first = 0);
 
 private:

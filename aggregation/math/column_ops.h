@@ -1,5 +1,6 @@
-// Mean and median of a column of updates as one CUDA thread computes them, in registers; the host, which works on blocks of columns, has the same
-// bits by other means (mean.cpp, median.cpp). Host and device alike, so that they are tested where there is no GPU.
+// Mean and median of a column of updates, as one CUDA thread computes them in registers. The host works on blocks of columns
+// and gets the same bits (mean.cpp, median.cpp). These functions also compile for the host,
+// so that they are tested without a GPU.
 #pragma once
 
 #include "aggregation/math/element_ops.h"
@@ -16,7 +17,7 @@ struct alignas(16) FourFloats {
     float values[4];
 };
 
-/// The partial sums that are alive at once.
+/// The largest number of partial sums that are alive at once.
 FEDHIVE_HOST_DEVICE std::size_t tree_depth(const std::uint8_t* folds, std::size_t count) {
     std::size_t depth = 0;
     std::size_t most = 0;
@@ -27,8 +28,9 @@ FEDHIVE_HOST_DEVICE std::size_t tree_depth(const std::uint8_t* folds, std::size_
     return most;
 }
 
-/// tree_mean of columns 4 * four to 4 * four + 3: what a CUDA thread does. Depth >= tree_depth. Partial sums are chosen by comparison, not by
-/// index, so that they stay in registers; kAhead loads are on their way at once. All spans are aligned to 16 bytes.
+/// tree_mean of columns 4 * four to 4 * four + 3: the work of one CUDA thread. Depth >= tree_depth(). Partial sums are selected
+/// by comparison, not by index, so that they stay in registers; kAhead loads are in progress at
+/// once. All spans are aligned to 16 bytes.
 template <std::size_t Depth>
 FEDHIVE_HOST_DEVICE void tree_mean_of_four(float* out, const TreeTerms& terms, std::size_t four) {
     constexpr std::size_t kAhead = 4;
@@ -71,8 +73,9 @@ FEDHIVE_HOST_DEVICE void exchange(std::int32_t& low, std::int32_t& high) {
     high = b < a ? a : b;
 }
 
-/// Batcher's merge exchange (Knuth, The Art of Computer Programming, vol. 3, 5.2.2, Algorithm M) on a power of two of keys, from step
-/// (P, Q, R, D) to the end. All indices are constants, so the keys stay in registers, and what no result depends on is left out.
+/// Batcher's merge exchange (Knuth, The Art of Computer Programming, vol. 3, 5.2.2, Algorithm M) on a power of two of keys,
+/// from step (P, Q, R, D) to the end. All indices are constants, so that keys stay in registers and
+/// the compiler drops unused comparators.
 template <std::size_t Rows, std::size_t P = Rows / 2, std::size_t Q = Rows / 2, std::size_t R = 0, std::size_t D = P>
 FEDHIVE_HOST_DEVICE void sort_keys(std::int32_t* keys) {
     FEDHIVE_UNROLL
@@ -85,8 +88,8 @@ FEDHIVE_HOST_DEVICE void sort_keys(std::int32_t* keys) {
     }
 }
 
-/// Median of one column of at most Rows values, each read once: what a CUDA thread does. Rows that are not there come as smallest and largest
-/// keys in turn, so that the middle stays where it is.
+/// Median of one column of at most Rows values, each read once: the work of one CUDA thread. Missing rows are filled with
+/// smallest and largest keys in alternation, so that the middle does not move.
 template <std::size_t Rows>
 FEDHIVE_HOST_DEVICE float median_in_registers(const float* const* values, std::size_t count, std::size_t column) {
     constexpr std::int32_t kSmallest = INT32_MIN;
@@ -101,9 +104,9 @@ FEDHIVE_HOST_DEVICE float median_in_registers(const float* const* values, std::s
     return middle(lower, count % 2 == 0 ? above : lower);
 }
 
-/// Median of one column of any number of values, without memory of its own, bit by bit: reads 33 * count values.
+/// Median of one column of any number of values, by bisection over the bits of the key. No memory; reads 33 * count values.
 FEDHIVE_HOST_DEVICE float median_by_bisection(const float* const* values, std::size_t count, std::size_t column) {
-    std::int64_t low = INT32_MIN;  // the lower middle lies in [low, high]
+    std::int64_t low = INT32_MIN;  // the lower middle is in [low, high]
     std::int64_t high = INT32_MAX;
     while (low < high) {
         const std::int64_t half = low + (high - low) / 2;

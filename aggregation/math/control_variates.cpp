@@ -21,7 +21,7 @@ public:
         add_scaled(control, channels_.of(mean.values, kControl), static_cast<double>(mean.clients) / num_clients_);
     }
 
-    /// Of all that a region holds.
+    /// The optimiser's moments, over the whole region.
     std::vector<Moment> moments(std::size_t num_floats, MemorySpace space) override {
         return optimizer_->moments(num_floats, space);
     }

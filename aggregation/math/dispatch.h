@@ -1,4 +1,4 @@
-// How the rules of this folder choose between host and CUDA.
+// The choice between host and CUDA for the rules of this folder.
 #pragma once
 
 #include "aggregation/base/clones.h"
@@ -14,7 +14,8 @@ inline void require_same(ConstParamSpan expected, ConstParamSpan span, const cha
     if (span.space != expected.space) throw ShapeError(fmt::format("{}: spans in different memory spaces", what));
 }
 
-/// Runs host(), or cuda(), which returns what kernels.h does. The kernels exist only in a build with CUDA.
+/// Runs host() or cuda(), depending on `space`. cuda() returns a kernels::CudaError; throws OutOfMemory or DeviceFault for one,
+/// and Fault for CUDA spans in a build without CUDA.
 template <typename HostWork, typename CudaWork>
 void dispatch(MemorySpace space, HostWork host, [[maybe_unused]] CudaWork cuda) {
     if (space == MemorySpace::Host) {

@@ -1,5 +1,6 @@
-// What happens to one element, once, for host and device: vector_ops.cpp, mean.cpp, median.cpp and the server optimisers loop over these
-// bodies on the host, kernels.cu on CUDA. C++17, plain pointers; rounding is that of the written expressions (no fused multiply-add).
+// The arithmetic of one element, written once for host and device: vector_ops.cpp, mean.cpp, median.cpp and the server
+// optimisers loop over these bodies on the host, kernels.cu on CUDA. C++17, plain pointers; each expression rounds as written
+// (no fused multiply-add).
 #pragma once
 
 #include "aggregation/math/second_moment.h"
@@ -29,7 +30,8 @@ FEDHIVE_HOST_DEVICE float weighted(float value, double weight) {
 
 FEDHIVE_HOST_DEVICE float divided(float sum, double total) { return static_cast<float>(static_cast<double>(sum) / total); }
 
-// --- client optimiser -------------------------------------------------------------------------------------------------------------
+// --- client optimiser
+// -------------------------------------------------------------------------------------------------------------
 
 FEDHIVE_HOST_DEVICE float decayed(float gradient, float parameter, float weight_decay) {
     return gradient + weight_decay * parameter;
@@ -46,14 +48,14 @@ FEDHIVE_HOST_DEVICE void sgd_momentum(float& parameter, float gradient, float& v
     parameter -= lr * (nesterov ? g + momentum * velocity : velocity);
 }
 
-/// What an Adam step does to every element alike, worked out once a step.
+/// The factors of an Adam step that all elements share, computed once per step.
 struct AdamFactors {
     float beta1, beta2;
     float rate;  // lr / (1 - beta1^t)
     float root;  // sqrt(1 - beta2^t)
     float epsilon;
     float weight_decay;  // added to the gradient
-    float kept;          // of the parameter, where the decay is decoupled; else 1
+    float kept;          // factor on the parameter: 1 - lr * weight_decay if the decay is decoupled, else 1
 };
 
 FEDHIVE_HOST_DEVICE void adam(float& parameter, float gradient, float& m, float& v, const AdamFactors& factors) {
@@ -71,7 +73,8 @@ FEDHIVE_HOST_DEVICE void adagrad(float& parameter, float gradient, float& sum, f
 
 FEDHIVE_HOST_DEVICE void proximal(float& gradient, float local, float global, float mu) { gradient += mu * (local - global); }
 
-// --- server optimisers ------------------------------------------------------------------------------------------------------------
+// --- server optimisers
+// ------------------------------------------------------------------------------------------------------------
 
 FEDHIVE_HOST_DEVICE float server_sgd(float global, float direction, float lr) { return global + lr * direction; }
 
@@ -95,9 +98,10 @@ FEDHIVE_HOST_DEVICE float server_adaptive(float global, float aggregate, float& 
     return global + lr * m / (std::sqrt(v) + tau);
 }
 
-// --- summary of an update ---------------------------------------------------------------------------------------------------------
+// --- summary of an update
+// ---------------------------------------------------------------------------------------------------------
 
-constexpr std::size_t kChunk = 1024;  // elements summed together; chunks are then added in order
+constexpr std::size_t kChunk = 1024;  // elements of one partial sum; chunks are then added in order
 constexpr std::size_t kLanes = 32;    // element i of a chunk goes to lane i % 32; one warp on the device
 
 struct ChunkSummary {
@@ -106,14 +110,15 @@ struct ChunkSummary {
     std::uint32_t not_finite = 0;  // 1 when an element is NaN or infinite
 };
 
-/// Chunks are added in their order.
+/// totals += chunk; to be called in the chunks' order.
 FEDHIVE_HOST_DEVICE void add_chunk(ChunkSummary& totals, const ChunkSummary& chunk) {
     totals.squares += chunk.squares;
     totals.hash += chunk.hash;
     totals.not_finite |= chunk.not_finite;
 }
 
-/// Of a chunk's squares, which no finite floats make infinite. By the exponent bits, so that no compiler option can remove it.
+/// 1 if a chunk's sum of squares is NaN or infinite, else 0; finite floats cannot make it infinite. Tests the exponent bits, so
+/// that no compiler option can remove the check.
 FEDHIVE_HOST_DEVICE std::uint32_t not_finite(double squares) {
     constexpr std::uint64_t kExponent = 0x7FF0000000000000U;
     std::uint64_t bits = 0;
@@ -123,23 +128,25 @@ FEDHIVE_HOST_DEVICE std::uint32_t not_finite(double squares) {
 
 FEDHIVE_HOST_DEVICE double square(float value) { return static_cast<double>(value) * static_cast<double>(value); }
 
-/// One more element of a lane. A rotation and a sum lose no difference, and no two of a chunk's 32 rows are rotated alike.
+/// Adds one element to a lane's hash. Rotation and addition preserve every difference, and each of a
+/// chunk's 32 rows is rotated differently.
 FEDHIVE_HOST_DEVICE std::uint32_t hashed(std::uint32_t lane, float value) {
     return ((lane << 13) | (lane >> 19)) + bits_of(value);
 }
 
-/// Sets a lane of one chunk apart from all others; index: of its first element. An odd factor keeps any difference of the 32 bits apart from 0
-/// modulo 2^64.
+/// Multiplies a lane's hash by a factor that depends on `index`, that of the lane's first element, so that lanes of all chunks
+/// differ. The factor is odd: any difference of the 32 bits stays different from 0 modulo 2^64.
 FEDHIVE_HOST_DEVICE std::uint64_t hash_of_lane(std::uint32_t lane, std::uint64_t index) {
     const std::uint64_t spread = index * 0x9E3779B97F4A7C15U;
     return lane * ((spread ^ (spread >> 32)) | 1U);
 }
 
-// --- tree sum ---------------------------------------------------------------------------------------------------------------------
+// --- tree sum
+// ---------------------------------------------------------------------------------------------------------------------
 
-constexpr std::size_t kMaxTreeDepth = 33;  // partial sums alive at once; positions lie below 2^32
+constexpr std::size_t kMaxTreeDepth = 33;  // partial sums alive at once; positions are below 2^32
 
-/// What a mean reads. folds as tree_folds() returns them.
+/// The operands of a mean. folds: from tree_folds().
 struct TreeTerms {
     const float* const* values;  // [count] of [P]
     const double* scales;        // [count]
@@ -152,7 +159,8 @@ FEDHIVE_HOST_DEVICE void add_row(float* __restrict to, const float* __restrict f
     for (std::size_t c = 0; c < width; ++c) to[c] += from[c];
 }
 
-/// out[c] = f32(tree sum of column first + c / total) for c < width <= Width. The host runs it on blocks of columns, a CUDA thread on one.
+/// out[c] = f32(tree sum of column (first + c) / total) for c < width <= Width. The host runs it on
+/// blocks of columns, a CUDA thread on one.
 template <std::size_t Width>
 FEDHIVE_HOST_DEVICE void tree_mean(float* out, const TreeTerms& terms, std::size_t first, std::size_t width) {
     float sums[kMaxTreeDepth][Width];
@@ -168,9 +176,10 @@ FEDHIVE_HOST_DEVICE void tree_mean(float* out, const TreeTerms& terms, std::size
     for (std::size_t c = 0; c < width; ++c) out[c] = divided(sums[0][c], terms.total);
 }
 
-// --- median -----------------------------------------------------------------------------------------------------------------------
+// --- median
+// -----------------------------------------------------------------------------------------------------------------------
 
-/// An integer that orders like the float (and -0 before +0): the order is total, so every way to sort gives the same bits.
+/// An integer with the float's order (-0 before +0). The order is total, so that every sorting algorithm gives the same bits.
 FEDHIVE_HOST_DEVICE std::int32_t order_key(float value) {
     const auto bits = static_cast<std::int32_t>(bits_of(value));
     return bits ^ ((bits >> 31) & 0x7FFFFFFF);
@@ -183,7 +192,7 @@ FEDHIVE_HOST_DEVICE float float_of_key(std::int32_t key) {
     return value;
 }
 
-/// Mean of the middle two, which are the same one when their number is odd. The sum is exact in double.
+/// Mean of the two middle values, which are the same value for an odd count. The sum is exact in double.
 FEDHIVE_HOST_DEVICE float middle(std::int32_t lower, std::int32_t upper) {
     return static_cast<float>(0.5 * (static_cast<double>(float_of_key(lower)) + static_cast<double>(float_of_key(upper))));
 }

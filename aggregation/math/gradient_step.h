@@ -1,4 +1,4 @@
-// The optimiser of a model that is trained by its gradients: one for all workers, at the server.
+// The server's optimiser for a model that is trained by gradients: the server steps it for all workers.
 #pragma once
 
 #include "aggregation/math/server_optimizer.h"
@@ -8,10 +8,10 @@
 
 namespace fedhive::aggregation {
 
-/// next = global after one sgd_step with the aggregate as its gradient; its moment, with momentum, is the velocity.
+/// next = global after one sgd_step with the aggregate as gradient. With momentum, the moment is the velocity.
 ///
-/// Source   the server of Li et al. 2014, "Scaling distributed machine learning with the parameter server" (OSDI), Algorithm 1, with
-///          torch.optim.SGD's step.
+/// Source   the server of Li et al. 2014, "Scaling distributed machine learning with the parameter server" (OSDI), Algorithm 1,
+///          with torch.optim.SGD's step.
 std::unique_ptr<ServerOptimizer> make_gradient_step(const SgdOptions& options);
 
 }  // namespace fedhive::aggregation

@@ -1,4 +1,4 @@
-// A span's floats where this process's CPU can read them: the span itself in host memory, a copy of one that lies elsewhere.
+// A view of a span that this process's CPU can read: the span itself if it is in host memory, else a copy.
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
@@ -9,7 +9,7 @@ namespace fedhive::aggregation {
 
 class HostView {
 public:
-    /// In host memory the view is valid as long as the span, and shows what is written there later.
+    /// In host memory the view is valid as long as the span and shows later writes.
     explicit HostView(ConstParamSpan span) : span_(span) {
         if (span.space == MemorySpace::Host) return;
         copy_.resize(span.size);

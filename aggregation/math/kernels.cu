@@ -20,7 +20,7 @@ unsigned blocks_for(std::size_t items) {
 
 thread_local cudaStream_t current_stream = cudaStreamLegacy;
 
-/// An error that is told does not stay in the runtime, where the next launch, LibTorch's too, would be blamed for it.
+/// The error's text, or nullptr. Clears the runtime's last error, which the next launch would report otherwise, LibTorch's too.
 CudaError error_text(cudaError_t error) {
     if (error == cudaSuccess) return nullptr;
     cudaGetLastError();
@@ -33,7 +33,7 @@ __global__ void for_each_kernel(std::size_t size, Body body) {
     for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size; i += stride) body(i);
 }
 
-constexpr unsigned kAtOnce = 4;  // elements of a thread whose loads are on their way together
+constexpr unsigned kAtOnce = 4;  // elements of a thread whose loads are in progress together
 
 template <std::size_t N>
 struct From {
@@ -44,14 +44,14 @@ struct To {
     float* at[N];
 };
 
-/// Floats from a row to the next, of each that is loaded; 0: all rows share one.
+/// Distance in floats between rows, for each loaded span; 0: all rows share one row.
 template <std::size_t N>
 struct Strides {
     std::size_t of[N];
 };
 
-/// The compiler may not move a load before a store that could reach the same place, and spans may be the same: so a tile's loads are written
-/// before its first store. An element is loaded and stored by one thread.
+/// The kernel of map_rows(). All loads of a tile stand before its first store: spans may be identical, so that the compiler
+/// cannot move a load before a store. Each element is loaded and stored by one thread.
 template <std::size_t Loads, std::size_t Stores, typename Body>
 __global__ void map_kernel(std::size_t rows, std::size_t size, const float* counts, From<Loads> from, Strides<Loads> strides,
                            To<Stores> to, Body body) {
@@ -76,12 +76,12 @@ __global__ void map_kernel(std::size_t rows, std::size_t size, const float* coun
     }
 }
 
-/// For each row < rows whose count is not 0, where there are counts, and each i < size: values[c] = from[c][i] of that row, body(values), and
-/// to[c][i] = values[c] for the first of them, which are those of `from`.
+/// For each row and each i < size: values[c] = from[c][i] for c < Loads; body(values); to[c][i] = values[c] for c < Stores.
+/// `to` must be the first Stores spans of `from`. If there are counts, rows with count 0 are left out.
 template <std::size_t Loads, std::size_t Stores, typename Body>
 CudaError map_rows(std::size_t rows, std::size_t size, const float* counts, From<Loads> from, Strides<Loads> strides,
                    To<Stores> to, Body body) {
-    constexpr std::size_t kMaxRows = 65535;  // of a grid
+    constexpr std::size_t kMaxRows = 65535;  // limit of a grid's y dimension
     if (rows == 0 || size == 0) return nullptr;
     const dim3 grid(blocks_for((size + kAtOnce - 1) / kAtOnce), static_cast<unsigned>(rows < kMaxRows ? rows : kMaxRows));
     map_kernel<<<grid, kThreads, 0, current_stream>>>(rows, size, counts, from, strides, to, body);
@@ -93,7 +93,7 @@ CudaError map(std::size_t size, From<Loads> from, To<Stores> to, Body body) {
     return map_rows(1, size, nullptr, from, Strides<Loads>{}, to, body);
 }
 
-/// body(i) for each i < size, one thread an element.
+/// Calls body(i) for each i < size, in one thread for each element.
 template <typename Body>
 CudaError for_each(std::size_t size, Body body) {
     if (size == 0) return nullptr;
@@ -106,8 +106,8 @@ CudaError median_in_registers(float* out, const float* const* values, std::size_
     return for_each(size, [=] __device__(std::size_t i) { out[i] = element::median_in_registers<Rows>(values, count, i); });
 }
 
-/// Device memory for the arguments and partial results of one call. It only grows, and its process takes it along: work on the one stream is
-/// in order, so the next call may use it again.
+/// Device memory for the arguments and partial results of one call. It only grows; the process's end frees it. The next call
+/// may reuse it, since work on one stream runs in order.
 class Scratch {
 public:
     cudaError_t reserve(std::size_t bytes) {
@@ -131,8 +131,8 @@ private:
 
 thread_local Scratch scratch;
 
-/// Delivers each element of an update, and sums one chunk by one warp: lane l holds the elements l, l + 32, …; lanes are then halved like on
-/// the host. Several rows of a chunk are loaded before the first of them is stored. Adds: what lies at `to` is wanted, too.
+/// to[i] = deliver(local[i] - global[i], Adds ? to[i] : 0), and the summary of each chunk by one warp: lane l sums the elements
+/// l, l + 32, …; lanes are then reduced by halves, as on the host. kRows rows are loaded before the first is stored.
 template <typename Adds, typename Deliver>
 __global__ void make_update_kernel(float* to, const float* local, const float* global, std::size_t size,
                                    element::ChunkSummary* chunks, Adds, Deliver deliver) {
@@ -175,10 +175,10 @@ __global__ void make_update_kernel(float* to, const float* local, const float* g
     if (lane == 0) chunks[chunk] = sum;
 }
 
-constexpr unsigned kRounds = 8;  // of 32 chunks that a warp fetches together
+constexpr unsigned kRounds = 8;  // a warp loads 8 * 32 chunks together
 
-/// Totals of all chunks by one warp. Squares are added in the chunks' order by its first lane, since another order would not have the host's
-/// bits; meanwhile the next ones are on their way. Hashes and what is not finite are whole numbers, which every lane adds up by itself.
+/// Sums all chunks in one warp. The first lane adds squares in the chunks' order, since another order would not give the host's
+/// bits; the next chunks are loaded meanwhile. Hashes and not_finite are integers, which each lane combines for its own chunks.
 __global__ void add_chunks_kernel(const element::ChunkSummary* chunks, std::size_t num_chunks, element::ChunkSummary* totals) {
     constexpr unsigned kAll = 0xFFFFFFFFU;
     constexpr std::size_t kBatch = kRounds * element::kLanes;
@@ -217,7 +217,7 @@ __global__ void add_chunks_kernel(const element::ChunkSummary* chunks, std::size
     if (lane == 0) *totals = {sum, hash, not_finite};
 }
 
-/// totals: nullptr: at the beginning of the scratch memory.
+/// totals: nullptr means the beginning of the scratch memory.
 template <bool Adds, typename Deliver>
 cudaError_t enqueue_update(float* to, const float* local, const float* global, std::size_t size, element::ChunkSummary* totals,
                            Deliver deliver) {

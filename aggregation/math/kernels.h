@@ -1,19 +1,20 @@
-// The CUDA side of vector_ops, row_ops, mean, median and the server optimisers: raw device pointers, C++17. Work goes to the legacy default
-// stream unless set_stream says otherwise; no atomics, so every result has one order. Callers go through dispatch.h and have checked sizes.
+// The CUDA side of vector_ops, row_ops, mean, median and the server optimisers: raw device pointers, C++17. Work runs on the
+// legacy default stream unless set_stream() chooses another; no atomics, so that every sum has a fixed order. Callers go
+// through dispatch.h and have checked the sizes.
 #pragma once
 
 #include "aggregation/math/element_ops.h"
 
 namespace fedhive::aggregation::kernels {
 
-/// What CUDA says of a failed call or launch; nullptr when all went well.
+/// CUDA's text for a failed call or launch; nullptr on success.
 using CudaError = const char*;
 
 CudaError copy(float* to, const float* from, std::size_t size);  // either side may be host memory
 CudaError set_zero(float* to, std::size_t size);
 CudaError synchronize();
 
-/// This thread's stream, a cudaStream_t; it is set to record what follows into a graph, and set back.
+/// This thread's stream, a cudaStream_t. It is changed while work is recorded into a CUDA graph, and restored afterwards.
 void* stream();
 void set_stream(void* stream);
 
@@ -32,7 +33,7 @@ struct Rows {
     std::size_t stride;
 };
 
-/// One kernel for all rows; those whose count is 0 on the device are left as they are.
+/// One kernel for all rows. Rows whose entry in `counts` (device memory) is 0 stay unchanged.
 CudaError sgd_of_rows(Rows parameters, Rows gradients, Rows velocity, const float* counts, std::size_t rows, std::size_t width,
                       float lr, float momentum, float weight_decay, bool nesterov);
 CudaError proximal_of_rows(Rows gradients, Rows local, const float* global, std::size_t rows, std::size_t width, float mu);
@@ -41,7 +42,7 @@ CudaError scale(float* to, const float* from, std::size_t size, double weight);
 CudaError add(float* to, const float* from, std::size_t size);
 CudaError add_scaled(float* to, const float* from, std::size_t size, double weight);
 
-/// totals: memory that the device can write, written when it gets there.
+/// totals: memory that the device can write; valid once the stream has run the kernel.
 CudaError write_update(float* update, const float* local, const float* global, std::size_t size, element::ChunkSummary* totals);
 CudaError write_update_and_wait(float* update, const float* local, const float* global, std::size_t size,
                                 element::ChunkSummary& totals);

@@ -1,4 +1,4 @@
-// Krum and Multi-Krum: of the updates of a round those that lie closest to their neighbours.
+// Krum and Multi-Krum: the mean of those updates of a round that are closest to their neighbours.
 #include "aggregation/math/aggregator.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/update_list.h"
@@ -13,15 +13,16 @@ namespace fedhive::aggregation {
 
 namespace {
 
-/// score(i) = sum of |u_i - u_j|^2 over the n - f - 2 updates j closest to i;  out = mean of the m updates with the smallest scores, the earlier in
-/// the cohort of two alike.
+/// score(i) = sum of |u_i - u_j|^2 over the n - f - 2 updates j closest to i;  out = mean of the m updates with the smallest
+/// scores. Of equal scores, the one earlier in the cohort comes first.
 ///
-/// Shapes   updates: n x [P], one client a slot, finite; n >= max(2 f + 3, f + m). With fewer a score is that of the nearest one.
-/// Cost     n (n - 1) / 2 passes over two updates, by the coordinator; memory [P] for differences, [P] for the mean.
+/// Shapes   updates: n x [P], one client a slot, finite; n >= max(2 f + 3, f + m). With
+///          fewer, at least the closest update counts.
+/// Cost     n (n - 1) / 2 passes over two updates, in the coordinator; memory [P] for differences, [P] for the mean.
 /// Source   Blanchard et al. 2017 (arXiv:1703.02757), section 3; Multi-Krum: section 5, with m chosen.
 class Krum final : public Aggregator {
 public:
-    /// `byzantine`: f; nothing: as many as the updates of a round bear.
+    /// `byzantine`: f; if absent, the largest that n updates tolerate: (n - 3) / 2. `chosen`: m.
     Krum(std::optional<std::int64_t> byzantine, std::int64_t chosen)
         : byzantine_(byzantine), num_chosen_(static_cast<std::size_t>(chosen)) {}
 
@@ -80,7 +81,7 @@ private:
         return result;
     }
 
-    /// Places of the smallest, ascending.
+    /// Indices of the m smallest scores, ascending.
     std::vector<std::size_t> closest(const std::vector<double>& scores) const {
         std::vector<std::size_t> places(scores.size());
         std::iota(places.begin(), places.end(), std::size_t{0});

@@ -12,13 +12,13 @@ namespace fedhive::aggregation {
 
 namespace {
 
-/// Do the neighbours a < b on the stack belong together before position `next` comes? Yes when their smallest common subtree does not
-/// hold `next`.
+/// Whether the stack's neighbours a < b must be folded before position `next`: their smallest
+/// common subtree does not contain `next`.
 bool subtree_is_complete(std::size_t a, std::size_t b, std::size_t next) {
     return std::bit_width(a ^ b) < std::bit_width(b ^ next);
 }
 
-constexpr std::size_t kColumns = 1024;  // a page of each slot at a time; partial sums of a block stay in the first-level cache
+constexpr std::size_t kColumns = 1024;  // one page of each slot at a time; a block's partial sums stay in the first-level cache
 
 FEDHIVE_CLONES void tree_mean_on_host(float* out, const element::TreeTerms& terms, std::size_t size) {
     std::size_t first = 0;
@@ -26,7 +26,7 @@ FEDHIVE_CLONES void tree_mean_on_host(float* out, const element::TreeTerms& term
     if (first < size) element::tree_mean<kColumns>(out + first, terms, first, size - first);
 }
 
-/// The weighted sum of updates, divided by the sum of their weights or not.
+/// The weighted sum of updates; with `divides`, divided by the sum of their weights.
 class Mean final : public Aggregator {
 public:
     explicit Mean(bool divides) : divides_(divides) {}
@@ -109,7 +109,7 @@ void SlotSum::zero_init() {
     stack_.clear();
 }
 
-/// A term joins its neighbour's sum at once: what scaling it and the next fold would come to, in one pass.
+/// A term at an odd position is added to its neighbour's sum directly: the bits of scaling it and folding it next, in one pass.
 SlotSum::Term SlotSum::next_term() {
     while (stack_.size() > 1 && subtree_is_complete(stack_[stack_.size() - 2], stack_.back(), next_position_)) fold_top();
     const std::size_t position = next_position_++;
@@ -149,7 +149,7 @@ std::vector<std::size_t> partial_sums(std::span<const std::size_t> positions, st
     std::vector<std::size_t> counts;
     for (std::size_t begin = 0; begin < positions.size();) {
         std::size_t end = begin + 1;
-        // Blocks of twice the size, as long as nobody else's is in them and none that is in another sum already.
+        // Doubles the aligned block while it contains neither another owner's update nor one of an earlier sum.
         for (std::size_t bits = 1; bits < std::numeric_limits<std::uint32_t>::digits; ++bits) {
             const std::size_t first = positions[begin] >> bits << bits;
             const std::size_t last = first + (std::size_t{1} << bits) - 1;

@@ -12,19 +12,20 @@
 
 namespace fedhive::aggregation {
 
-/// The fixed summation tree over cohort positions: position 1 joins 0, 3 joins 2, then 2 joins 0, and so on; missing positions are
-/// skipped. The tree belongs to the cohort, not to the machine, and an aligned run of 2^n positions is a subtree, so that neither the
-/// number of workers nor the number of clients in a slot changes a bit.
+/// The fixed summation tree over cohort positions: position 1 joins 0, 3 joins 2, then 2 joins 0, and so on; missing positions
+/// are skipped. The tree depends on the cohort only, and an aligned run of 2^n positions is a subtree. Hence neither the number
+/// of workers nor the number of clients in a slot changes a bit.
 ///
-/// Returns, for each position in turn, how many of the partial sums on the stack are folded (top into the one below) *before* that
-/// position's term is pushed; at the end the stack is folded from the top. positions: strictly increasing, below 2^32; throws Fault.
+/// Returns, for each position in turn, the number of partial sums on the stack to fold (top into the one below) *before* that
+/// position's term is pushed; at the end the stack is folded from the top. positions: strictly
+/// increasing, below 2^32; throws Fault.
 std::vector<std::uint8_t> tree_folds(std::span<const std::size_t> positions);
 
-/// The sum of weights over the same tree, in double: Update::weight of a slot that holds several clients is made with it, so that
-/// weights which are not integers do not make a difference between slot sizes either. One weight for each position; at least one.
+/// The sum of weights over the same tree, in double. Update::weight of a slot with several clients is computed with it, so that
+/// non-integer weights, too, give the same bits for every slot size. One weight for each position; at least one.
 double sum_weights(std::span<const std::size_t> positions, std::span<const double> weights);
 
-/// The same tree over whole spans, fed one update at a time: what a worker uses for a slot that holds several clients.
+/// The same tree over whole spans, one update at a time; a worker uses it for a slot that holds several clients.
 /// Memory: log2(clients) buffers of [P], at least one.
 class SlotSum {
 public:
@@ -32,16 +33,16 @@ public:
 
     void zero_init();
     void add(ConstParamSpan update, double weight);  // next position
-    void skip() { ++next_position_; }                // next position: nobody is there
+    void skip() { ++next_position_; }                // next position has no update
     void finish(ParamSpan slot);                     // slot = the sum; at least one add before
 
-    /// add() of local - global, which is never written anywhere; its summary as from write_update().
+    /// add(local - global, weight) without storing the difference; adds its summary to `totals` as write_update() does.
     void add_update(ConstParamSpan local, ConstParamSpan global, double weight, element::ChunkSummary& totals);
 
 private:
     struct Term {
         ParamSpan sum;
-        bool joins = false;  // the sum of the position before; else it is the first of its own
+        bool joins = false;  // true: the term is added to the sum of the position before; false: it starts a sum
     };
     Term next_term();
     void fold_top();
@@ -49,23 +50,25 @@ private:
     std::size_t num_floats_;
     MemorySpace space_;
     std::size_t next_position_ = 0;
-    std::vector<ParamBuffer> buffers_;  // as many as were ever needed
-    std::vector<std::size_t> stack_;    // positions of the partial sums, buffers_[i] holds stack_[i]
+    std::vector<ParamBuffer> buffers_;  // the largest number needed so far
+    std::vector<std::size_t> stack_;    // first positions of the partial sums; buffers_[i] holds the sum of stack_[i]
 };
 
+/// out[i] = sum_k f32(w_k * u_k[i]) / sum_k w_k.
+///
 /// Shapes   updates: K x [P]; K >= 1.   Cost: 4*P*(K+1) bytes of traffic in one pass.
 /// Order    tree_folds over the slots' positions; terms and sums in f32, division by sum_k w_k in double, rounded once.
 /// Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, server update.
 /// Differs  sums over the accepted clients only, so weights are renormalised when clients fail.
 std::unique_ptr<Aggregator> make_mean();
 
-/// The same without the division: what a part of the updates brings to the mean over all of them, where that part is a subtree. Its values are
-/// those of a slot that holds the part's clients: scale 1, weight sum_k w_k.
+/// out[i] = sum_k f32(w_k * u_k[i]): the contribution of some of the updates to the mean over all, if they form a subtree. The
+/// result equals a slot that holds the same clients: scale 1, weight sum_k w_k.
 std::unique_ptr<Aggregator> make_sum();
 
-/// Updates that lie with several owners, cut into sums that each owner can make alone: how many neighbours each takes in, in order. All of a
-/// subtree of tree_folds that has one owner are one sum, so that the mean over the sums has the bits of the mean over the updates.
-/// positions: strictly increasing, of the updates; owners: one for each.
+/// Cuts updates of several owners into runs that each owner can sum alone; returns the number of updates of each run, in order.
+/// A run is the largest subtree of tree_folds with one owner, so that the mean over the sums has the bits of the mean over the
+/// updates. positions: of the updates, strictly increasing; owners: one for each.
 std::vector<std::size_t> partial_sums(std::span<const std::size_t> positions, std::span<const std::uint32_t> owners);
 
 }  // namespace fedhive::aggregation

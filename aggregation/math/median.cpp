@@ -11,14 +11,14 @@ namespace fedhive::aggregation {
 
 namespace {
 
-/// Exchanges rows so that the smaller key comes to `low`.
+/// Moves the smaller key of two rows to row `low`, the larger to row `high`.
 struct Comparator {
     std::size_t low;
     std::size_t high;
 };
 
-/// Batcher's merge exchange for any number of rows (Knuth, The Art of Computer Programming, vol. 3, 5.2.2, Algorithm M), without the
-/// comparators whose outcome neither middle row depends on.
+/// Batcher's merge exchange for any number of rows (Knuth, The Art of Computer Programming, vol. 3, 5.2.2, Algorithm M),
+/// without the comparators that do not affect the middle rows.
 std::vector<Comparator> median_network(std::size_t rows) {
     std::vector<Comparator> sorting;
     std::size_t top = 1;
@@ -43,7 +43,7 @@ std::vector<Comparator> median_network(std::size_t rows) {
     return network;
 }
 
-constexpr std::size_t kBlockColumns = 64;  // of a block: four vectors of 512 bits a row
+constexpr std::size_t kBlockColumns = 64;  // columns of a block: four vectors of 512 bits per row
 
 inline __attribute__((always_inline)) void exchange(std::int32_t* __restrict low, std::int32_t* __restrict high) {
     for (std::size_t c = 0; c < kBlockColumns; ++c) {

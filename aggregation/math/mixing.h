@@ -11,11 +11,12 @@
 
 namespace fedhive::aggregation {
 
-/// "Aggregates" the one arrival of a round: the aggregate is what lies in its slot, its weight the discount s(tau) of the arrival,
-/// scale / weight. finish() throws Fault unless there was exactly one.
+/// "Aggregates" a round's only arrival: the aggregate is the content of its slot, the weight its discount s(tau) = scale /
+/// weight. finish() throws Fault unless there was exactly one.
 std::unique_ptr<Aggregator> make_single_update();
 
-/// next = (1 - rate) * global + rate * aggregate, rate = f32(alpha * aggregate.weight); for rate 1 a copy. 0 < alpha <= 1.
+/// next = (1 - rate) * global + rate * aggregate with rate = f32(alpha * aggregate.weight);
+/// a copy if rate is 1. 0 < alpha <= 1.
 std::unique_ptr<ServerOptimizer> make_server_mix(double alpha);
 
 }  // namespace fedhive::aggregation

@@ -1,4 +1,4 @@
-// What every server step checks before it begins, and the vectors it remembers.
+// The checks at the start of every server step, and the allocation of its moments.
 #pragma once
 
 #include "aggregation/math/dispatch.h"
@@ -15,7 +15,7 @@ inline void check_spans(ParamSpan next, ConstParamSpan global, ConstParamSpan ag
     if (next.data == global.data) throw ShapeError("the next global model may not be written over the present one");
 }
 
-/// Allocates a moment, every element `first`, at the first call; later calls must have the same shape.
+/// Allocates a moment at the first call and sets every element to `first`. Throws ShapeError if a later call has another shape.
 inline ParamSpan prepare_moment(ParamBuffer& moment, ConstParamSpan global, float first = 0.0F) {
     if (moment.span().data == nullptr) {
         moment = ParamBuffer(global.size, global.space);

@@ -1,12 +1,12 @@
-// The client optimiser and the proximal term for many rows at once: one kernel for all of them on CUDA, where a launch costs more than a row.
-// Memory, streams and exceptions as in vector_ops.h, and each row's bits are those of its functions.
+// The client optimiser and the proximal term for many rows at once. On CUDA one kernel handles all rows, since a launch costs
+// more than a row. Memory, streams, exceptions and each row's bits are those of the functions in vector_ops.h.
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
 
 namespace fedhive::aggregation {
 
-/// The same columns of many rows: `width` floats of each, a row's `stride` floats after those of the row before.
+/// A block of columns of many rows: row i is the `width` floats from data + i * stride.
 struct RowsSpan {
     float* data = nullptr;
     std::size_t rows = 0;
@@ -17,10 +17,10 @@ struct RowsSpan {
     ParamSpan row(std::size_t index) const { return {data + index * stride, width, space}; }
 };
 
-/// sgd_step of each row whose count is not 0; the others stay as they are. Nothing of it depends on the counts but what the device reads, so
-/// that it can be recorded.
+/// sgd_step of each row whose count is not 0; other rows stay unchanged. Only the device reads the counts, so that the call can
+/// be recorded into a CUDA graph.
 ///
-/// Shapes   parameters, gradients: [rows, width]; velocity: the same, or nothing when momentum is 0; counts: [rows].
+/// Shapes   parameters, gradients: [rows, width]; velocity: [rows, width], empty when momentum is 0; counts: [rows].
 void sgd_step(const RowsSpan& parameters, const RowsSpan& gradients, const RowsSpan& velocity, ConstParamSpan counts,
               const SgdOptions& options);
 

@@ -1,4 +1,5 @@
-// Servers with a rate for each coordinate: S. J. Reddi et al. 2021, "Adaptive Federated Optimization", arXiv:2003.00295, Algorithm 2.
+// Servers with a rate for each coordinate: S. J. Reddi et al. 2021, "Adaptive Federated
+// Optimization", arXiv:2003.00295, Algorithm 2.
 #include "aggregation/math/dispatch.h"
 #include "aggregation/math/moments.h"
 #include "aggregation/math/server_optimizer.h"
@@ -17,7 +18,7 @@ namespace host {
         next[i] = element::server_adaptive(global[i], aggregate[i], m[i], v[i], lr, beta1, beta2, tau, second);
 }
 
-// One each, so that no element asks which.
+// One loop for each second moment, so that the choice is not made for each element.
 FEDHIVE_CLONES void server_adagrad(float* __restrict next, const float* global, const float* aggregate, float* __restrict m,
                                    float* __restrict v, std::size_t size, const ServerAdaptiveOptions& options) {
     server_adaptive(SecondMoment::Sum, next, global, aggregate, m, v, size, options);
@@ -64,8 +65,8 @@ private:
     float first_v() const { return options_.tau * options_.tau; }
 
     ServerAdaptiveOptions options_;
-    ParamBuffer first_;   // of the aggregate (m)
-    ParamBuffer second_;  // of its square (v)
+    ParamBuffer first_;   // first moment (m)
+    ParamBuffer second_;  // second moment (v)
 };
 
 std::vector<KeySpec> adaptive_keys(double beta1) {

@@ -1,4 +1,4 @@
-// The server's step where the workers have stepped already: replicas that average their gradients end a round with one and the same model.
+// The server's step when workers have already stepped: replicas that average their gradients end a round with identical models.
 #pragma once
 
 #include "aggregation/math/server_optimizer.h"
@@ -7,8 +7,8 @@
 
 namespace fedhive::aggregation {
 
-/// next = aggregate, and the replicas' momentum that goes with it: velocity = arrived_velocity. Both empty without momentum. The first is the
-/// rule's moment; all spans must outlive it.
+/// next = aggregate; velocity = arrived_velocity, the replicas' momentum. Both spans are empty without momentum. `velocity` is
+/// the rule's moment; both spans must outlive the rule.
 std::unique_ptr<ServerOptimizer> make_server_copy(ParamSpan velocity, ConstParamSpan arrived_velocity);
 
 }  // namespace fedhive::aggregation

@@ -2,7 +2,7 @@
 
 namespace fedhive::aggregation {
 
-// Each in the file of its name.
+// Each is defined in the file of its name.
 ServerOptimizerSpec server_sgd();
 ServerOptimizerSpec server_momentum();
 ServerOptimizerSpec server_adam();

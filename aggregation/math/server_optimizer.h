@@ -12,7 +12,7 @@
 
 namespace fedhive::aggregation {
 
-/// A vector that a rule remembers from one step to the next.
+/// A vector that a rule keeps from one step to the next.
 struct Moment {
     const char* name = "";
     ParamSpan values;  // [P]
@@ -25,12 +25,12 @@ public:
     ServerOptimizer& operator=(const ServerOptimizer&) = delete;
     virtual ~ServerOptimizer() = default;
 
-    /// next = global + step(aggregate). Moments are allocated, with their first values, at the first call. All spans [P] in one space; `next` is not
-    /// `global`. Throws ShapeError.
+    /// next = global + step(aggregate). The first call allocates and initialises the moments. All spans are [P] in one memory
+    /// space; `next` must not be `global`. Throws ShapeError.
     virtual void step(ParamSpan next, ConstParamSpan global, const Aggregate& aggregate) = 0;
 
-    /// All that the rule remembers: a checkpoint reads it, a resumed run writes it. With its first values where there was no step yet; empty
-    /// for a rule without memory. Throws ShapeError when there was one, over spans of another size or space.
+    /// The rule's moments: a checkpoint reads them, a resumed run writes them. Before the first step they have their initial
+    /// values; empty for a rule without moments. Throws ShapeError if an earlier step had spans of another size or space.
     virtual std::vector<Moment> moments(std::size_t num_floats, MemorySpace space) = 0;
 };
 
@@ -39,7 +39,7 @@ struct ServerSgdOptions {
     float momentum = 0.0F;  // in [0, 1); FedAvgM (Hsu et al. 2019, arXiv:1909.06335) uses 0.9
 };
 
-/// v = momentum * v + aggregate;  next = global + lr * v. With momentum 0 and lr 1 exactly next = global + aggregate.
+/// v = momentum * v + aggregate;  next = global + lr * v. With momentum 0 and lr 1, next = global + aggregate exactly.
 std::unique_ptr<ServerOptimizer> make_server_sgd(const ServerSgdOptions& options);
 
 struct ServerAdaptiveOptions {
@@ -51,28 +51,29 @@ struct ServerAdaptiveOptions {
 };
 
 /// m = beta1*m + (1-beta1)*aggregate;  v by `second_moment`;  next = global + lr * m / (sqrt(v) + tau).
-/// Before the first step m = 0 and v = tau^2, the least that the source allows: no element takes a first step that only its sign decides.
+/// Before the first step m = 0 and v = tau^2, the smallest value that the source allows: with v = 0, the sign of an element
+/// alone would decide its first step.
 /// Source: Reddi et al. 2021 (arXiv:2003.00295), Algorithm 2; no bias correction, as there.
 std::unique_ptr<ServerOptimizer> make_server_adaptive(const ServerAdaptiveOptions& options);
 
-/// A server optimiser by its name, and what it asks of those who use it.
+/// A server optimiser by its name, and its properties.
 struct ServerOptimizerSpec {
     std::string name;
     std::string summary;       // what it does, and its source: half a line
-    bool replaceable = false;  // plain averaging: a mode may put its own in its place
-    bool adaptive = false;     // its rate is the length of a step of its own; else 1 takes what the rule gives as it is
+    bool replaceable = false;  // plain averaging, which a mode may replace by its own rule
+    bool adaptive = false;     // the rate sets the length of its own step; else rate 1 adds the aggregate unchanged
     std::vector<KeySpec> keys{};
-    /// `values`: of all its keys.
+    /// `values` must have all keys.
     std::unique_ptr<ServerOptimizer> (*build)(const Values& values) = nullptr;
 };
 
-/// All that a config can name, in the order of REFERENCE.md.
+/// All server optimisers that a config can name, in the order of REFERENCE.md.
 const std::vector<ServerOptimizerSpec>& server_optimizer_catalog();
 
 /// The name must exist.
 const ServerOptimizerSpec& server_optimizer_spec(const std::string& name);
 
-/// server_lr where the server adds what the rule gives: 1 is plain averaging.
+/// The key server_lr of optimisers that add the aggregate: 1 is plain averaging.
 KeySpec averaging_rate();
 
 }  // namespace fedhive::aggregation

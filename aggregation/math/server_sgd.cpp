@@ -1,5 +1,5 @@
-// FedAvg's server, and with momentum FedAvgM's: T.-M. H. Hsu, H. Qi, M. Brown 2019, "Measuring the Effects of Non-Identical Data Distribution for
-// Federated Visual Classification", arXiv:1909.06335.
+// FedAvg's server, and with momentum FedAvgM's: T.-M. H. Hsu, H. Qi, M. Brown 2019, "Measuring the Effects of Non-Identical
+// Data Distribution for Federated Visual Classification", arXiv:1909.06335.
 #include "aggregation/math/dispatch.h"
 #include "aggregation/math/moments.h"
 #include "aggregation/math/server_optimizer.h"

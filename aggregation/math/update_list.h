@@ -1,4 +1,4 @@
-// The updates of a round as an aggregator collects them until finish(): checked once, for every rule alike.
+// The updates that an aggregator collects until finish(). add() makes the checks that all rules share.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -16,7 +16,8 @@ public:
         updates_.clear();
     }
 
-    /// Throws ShapeError for another size or memory space, Fault when positions do not increase or a slot says it holds no client.
+    /// Appends an update. Throws ShapeError for another size or memory space, Fault if
+    /// positions do not increase or `clients` is 0.
     void add(const Update& update) {
         FEDHIVE_CHECK_EQ(update.values.size, num_floats_);
         if (update.values.space != space_) throw ShapeError("update and aggregate lie in different memory spaces");

@@ -58,14 +58,14 @@ FEDHIVE_CLONES void add_scaled(float* to, const float* from, std::size_t size, d
 
 constexpr std::size_t kLanes = element::kLanes;
 
-/// What summaries of the lanes of a chunk come to.
+/// Sums of squares and hashes of a chunk, by lane.
 struct ChunkLanes {
     double squares[kLanes] = {};
     std::uint32_t hashes[kLanes] = {};
 };
 
-/// One row of a chunk, `width` <= kLanes elements: their differences, delivered and summed. Several short loops rather than one, so that each
-/// vectorises; none of them leaves the registers.
+/// One row of a chunk, `width` <= kLanes elements: passes each difference to `deliver` and adds it to `sums`. Several short
+/// loops, so that each one vectorises; all values stay in registers.
 template <typename Deliver>
 inline __attribute__((always_inline)) void add_row(ChunkLanes& __restrict sums, float* __restrict to, const float* local,
                                                    const float* global, std::size_t width, Deliver deliver) {
@@ -76,7 +76,7 @@ inline __attribute__((always_inline)) void add_row(ChunkLanes& __restrict sums, 
     for (std::size_t lane = 0; lane < width; ++lane) sums.hashes[lane] = element::hashed(sums.hashes[lane], values[lane]);
 }
 
-/// Of one chunk of at most kChunk elements, `first` of the span the first of them.
+/// Summary of the chunk [first, first + size) of the span, size <= kChunk.
 template <typename Deliver>
 inline __attribute__((always_inline)) element::ChunkSummary make_chunk(float* to, const float* local, const float* global,
                                                                        std::size_t first, std::size_t size, Deliver deliver) {
@@ -94,7 +94,7 @@ inline __attribute__((always_inline)) element::ChunkSummary make_chunk(float* to
     return sum;
 }
 
-/// The update's chunks one after the other, and their sums in that order.
+/// Writes the update chunk by chunk and adds the chunks' sums in that order.
 template <typename Deliver>
 inline __attribute__((always_inline)) element::ChunkSummary make_update(float* to, const float* local, const float* global,
                                                                         std::size_t size, Deliver deliver) {

@@ -1,8 +1,8 @@
 // Element-wise arithmetic on spans, on the host (vectorised) and on CUDA. Both run the same element bodies of element_ops.h,
-// without fused multiply-add, so a span gives the same bits in either memory space. Loops over whole spans live here; rules that
-// turn many updates into one live beside it (mean.h, median.h).
+// without fused multiply-add, so that the bits are the same in either memory space. This file loops over whole spans; rules
+// that combine many updates have files of their own (mean.h, median.h).
 //
-// Memory   all spans of one call lie in one memory space, except for copy.
+// Memory   all spans of one call are in one memory space, except for copy.
 // Stream   CUDA work is enqueued on the legacy default stream; only synchronize() and functions that return a value wait.
 // Throws   ShapeError when sizes or spaces differ; Fault when a CUDA call fails or CUDA is not compiled in.
 #pragma once
@@ -20,7 +20,7 @@ void copy(ParamSpan to, ConstParamSpan from);
 /// to[i] = 0.
 void set_zero(ParamSpan to);
 
-/// SGD as in torch.optim.SGD, dampening 0, in one pass over the parameters; sgd.cpp says what a config may make of it.
+/// SGD as in torch.optim.SGD, dampening 0, in one pass over the parameters; sgd.cpp defines its config keys.
 struct SgdOptions {
     float lr = 0.01F;           // client rate, > 0 (eta_l)
     float momentum = 0.0F;      // in [0, 1)
@@ -34,23 +34,23 @@ struct SgdOptions {
 /// Source   Sutskever et al. 2013; torch.optim.SGD's form of it.
 void sgd_step(ParamSpan parameters, ConstParamSpan gradient, ParamSpan velocity, const SgdOptions& options);
 
-/// Adam as in torch.optim.Adam, and AdamW where the decay is decoupled; adam.cpp and adamw.cpp say what a config may make of it.
+/// Adam as in torch.optim.Adam, or AdamW if the decay is decoupled; adam.cpp and adamw.cpp define the config keys.
 struct AdamOptions {
     float lr = 0.001F;          // client rate, > 0
     float beta1 = 0.9F;         // in [0, 1)
     float beta2 = 0.999F;       // in [0, 1)
     float epsilon = 1e-8F;      // > 0
-    float weight_decay = 0.0F;  // >= 0, added to the gradient …
-    bool decoupled = false;     // … or taken off the parameter, lr * weight_decay of it
+    float weight_decay = 0.0F;  // >= 0
+    bool decoupled = false;     // false: the gradient gets + weight_decay * p; true: p *= 1 - lr * weight_decay
 };
 
-/// With g as sgd_step's, or the bare gradient where the decay is decoupled, in which case p *= 1 - lr * weight_decay first:
 /// m = beta1 * m + (1 - beta1) * g;  v = beta2 * v + (1 - beta2) * g^2;
-/// p -= lr / (1 - beta1^step) * m / (sqrt(v) / sqrt(1 - beta2^step) + epsilon).
+/// p -= lr / (1 - beta1^step) * m / (sqrt(v) / sqrt(1 - beta2^step) + epsilon),
+/// with g = gradient + weight_decay * p; if the decay is decoupled, g = gradient and p *= 1 - lr * weight_decay first.
 ///
 /// Shapes   all [P]; m and v are zero before a client's first step, which is step 1.
-/// Source   Kingma and Ba 2015 (arXiv:1412.6980), Algorithm 1; Loshchilov and Hutter 2019 (arXiv:1711.05101), Algorithm 2, with the rate
-///          before the decay as in torch.optim.AdamW.
+/// Source   Kingma and Ba 2015 (arXiv:1412.6980), Algorithm 1; Loshchilov and Hutter 2019 (arXiv:1711.05101), Algorithm 2, with
+///          the rate before the decay as in torch.optim.AdamW.
 void adam_step(ParamSpan parameters, ConstParamSpan gradient, ParamSpan m, ParamSpan v, const AdamOptions& options,
                std::uint64_t step);
 
@@ -70,11 +70,11 @@ void adagrad_step(ParamSpan parameters, ConstParamSpan gradient, ParamSpan sum, 
 /// gradient[i] += mu * (local[i] - global[i]): the FedProx term (Li et al. 2020, arXiv:1812.06127, eq. 2).
 void add_proximal_gradient(ParamSpan gradient, ConstParamSpan local, ConstParamSpan global, float mu);
 
-/// What is known of an update the moment it is written.
+/// Properties of an update, computed while it is written.
 struct UpdateSummary {
     bool finite = true;      // no NaN, no infinity
     double norm = 0.0;       // Euclidean
-    std::uint64_t hash = 0;  // of the bits, by chunks and lanes like the norm: tells any single changed element
+    std::uint64_t hash = 0;  // of the bits, by chunks and lanes like the norm; any single changed element changes it
 };
 
 /// update[i] = local[i] - global[i], and its summary. `update` may be `local`.
@@ -83,12 +83,13 @@ struct UpdateSummary {
 /// Stream   synchronises (it returns values).
 UpdateSummary write_update(ParamSpan update, ConstParamSpan local, ConstParamSpan global);
 
-/// The same without waiting: the sums that the summary is made of come to `totals`, to be read after synchronize(). On CUDA they lie in memory
-/// that the device can write (pinned_array.h).
+/// The same without waiting: the summary's sums are written to `totals`, which may be read after synchronize(). On CUDA,
+/// `totals` must be memory that the device can write (pinned_array.h).
 void write_update(ParamSpan update, ConstParamSpan local, ConstParamSpan global, element::ChunkSummary& totals);
 UpdateSummary summary_of(const element::ChunkSummary& totals);
 
-/// scale() and add_scaled() of an update that is never written anywhere, and its sums as above: to[i] = or += f32(weight * (local[i] - global[i])).
+/// to[i] = f32(weight * (local[i] - global[i])), or += for add_scaled_update. The update itself is not
+/// stored; its sums go to `totals` as above.
 void scale_update(ParamSpan to, ConstParamSpan local, ConstParamSpan global, double weight, element::ChunkSummary& totals);
 void add_scaled_update(ParamSpan to, ConstParamSpan local, ConstParamSpan global, double weight, element::ChunkSummary& totals);
 
@@ -101,10 +102,10 @@ void add(ParamSpan to, ConstParamSpan from);
 /// to[i] += f32(weight * from[i]): the bits of scale() into a third span and add() of that.
 void add_scaled(ParamSpan to, ConstParamSpan from, double weight);
 
-/// No NaN, no infinity among them.
+/// Whether no value is NaN or infinite.
 ///
 /// Stream   synchronises.
-/// Cost     4*P bytes, copied to the host first where they lie on a device.
+/// Cost     4*P bytes, copied to the host first if they are on a device.
 bool all_finite(ConstParamSpan values);
 
 /// Waits until all enqueued work on the span's memory space is done; nothing to do on the host.

@@ -2,18 +2,21 @@
 //
 //   [ global 0 | … | global G-1 | slot 0 | … | slot S-1 | exchange 0 | … | exchange S-1 | kept 0 | … | kept S-1 | aggregate | frozen ]
 //
-//   offsets only, each a multiple of 256 bytes; frozen begins on a page, of whatever size a machine has
+//   Offsets are multiples of 256 bytes; frozen begins at a multiple of 64 KiB, a page boundary for every page size.
 //
-//   who writes what
-//   global g      coordinator only (server_step writes one that nobody reads any more, then publishes it); hogwild: everybody
+//   Region        Who writes it
+//   global g      only the coordinator: server_step writes a model that has no readers any
+//                 more, then publishes it; hogwild: all
 //   slot s        the worker that runs the slot's task; the coordinator only reads it, between barrier and release
 //   exchange s    the two workers that share the slot's task in mode split, in turns
-//   kept s        the worker that runs the slot's task: what the slot's client keeps to itself; the coordinator takes it when the update is accepted
-//   aggregate     workers, each the range of its task; there only where they aggregate (num_aggregates is 1)
-//   frozen        parameters that nobody trains: the coordinator, before the first worker starts; a worker's host arena maps it read-only
+//   kept s        the worker that runs the slot's task: the client's private state, which the
+//                 coordinator takes with an accepted update
+//   aggregate     workers, each the range of its task; exists only where workers aggregate (num_aggregates is 1)
+//   frozen        untrained parameters: the coordinator, before the first worker starts; a
+//                 worker's host arena maps it read-only
 //
-// Ownership is in the type: a creator (HostArena, CudaArena) owns the segment and outlives every opener (HostArenaView,
-// CudaArenaView), which unmaps or closes it and never frees it.
+// Ownership: a creator (HostArena, CudaArena) owns the segment and outlives every opener (HostArenaView, CudaArenaView). An
+// opener unmaps or closes the segment and never frees it.
 #pragma once
 
 #include "aggregation/memory/cuda_driver.h"
@@ -27,7 +30,7 @@ namespace fedhive::aggregation {
 struct ArenaGeometry {
     std::uint64_t num_floats = 0;       // P
     std::uint64_t num_slots = 0;        // S
-    std::uint64_t num_globals = 2;      // G: models that somebody may read, and the one that is written
+    std::uint64_t num_globals = 2;      // G: the models that may be read, and the one that is being written
     std::uint64_t exchange_floats = 0;  // of one slot's exchange
     std::uint64_t num_aggregates = 0;   // 0 or 1
     std::uint64_t frozen_floats = 0;    // F
@@ -66,11 +69,12 @@ public:
     ParamSpan aggregate() const;                  // [P]; throws Fault where the arena has none
     ParamSpan frozen() const;                     // [F]; empty where nothing is frozen
 
-    /// How another process opens it: a host arena by this descriptor, which it inherits, a CUDA arena by this handle. -1, zeros: not so.
+    /// For opening in another process: a host arena by its inherited descriptor (else -1), a
+    /// CUDA arena by its handle (else zeros).
     virtual int descriptor() const { return -1; }
     virtual IpcHandle handle() const { return {}; }
 
-    /// Which slot a whole slot's span is. Throws Fault for another one.
+    /// The index of the slot whose whole span is `span`. Throws Fault for any other span.
     std::size_t slot_index(ConstParamSpan span) const;
 
 protected:

@@ -1,12 +1,12 @@
-// What travels between the server and its clients beside the model, and what a client keeps to itself: a list of vectors by name, from which the
-// arena, the bytes that travel, checkpoints, the server's step and what clients keep follow. Plain data, since workers get it through the control
-// block.
+// Channels: named vectors that travel between server and clients beside the model, or that a client keeps to itself. The
+// arena's layout, traffic, checkpoints, the server's step and client states follow from this list. Plain data:
+// workers read it from the control block.
 //
-//   a global region   [ model  | control | … ]     what goes down lies behind the model, in the list's order
-//   a slot            [ update | control | … ]     what comes up lies in the same places: a change of what went down
-//   kept of a slot    [ residual | local | … ]     what neither goes down nor comes up
+//   a global region   [ model  | control | … ]     downward channels, stored after the model in the list's order
+//   a slot            [ update | control | … ]     upward channels at the same offsets: the change of what went down
+//   kept of a slot    [ residual | local | … ]     channels that travel in neither direction
 //
-// The model is no entry: it is always there, in front. An empty list is the model alone, and costs nothing.
+// The model is no entry of the list: it always comes first. An empty list means the model alone, at no cost.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -24,10 +24,12 @@ inline constexpr std::string_view kControl = "control";
 inline constexpr std::string_view kResidual = "residual";
 inline constexpr std::string_view kLocal = "local";
 
-/// What a client keeps when its update is accepted: nothing of the channel, what it kept and this, or this.
+/// What happens to the client's state when its update is accepted. Nothing: it stays; Add:
+/// state += channel; Set: state = channel.
 enum class Commit : std::uint32_t { Nothing, Add, Set };
 
-/// A channel as whoever needs it says it; but for `local`, it is as long as the trainable part of the model.
+/// A channel as its user (a strategy, an upload step) declares it. Its length is the
+/// model's trainable part, except for `local`.
 struct ChannelSpec {
     std::string_view name;
     bool down = false;
@@ -39,7 +41,7 @@ struct Channel {
     static constexpr std::size_t kLongestName = 16;
     std::array<char, kLongestName> characters{};
     std::uint64_t floats = 0;
-    std::uint64_t offset = 0;  // behind the model, or from the beginning of what is kept
+    std::uint64_t offset = 0;  // floats: from the end of the model, or from the start of the kept region if it does not travel
     bool down = false;
     bool up = false;
     Commit commit = Commit::Nothing;
@@ -55,7 +57,8 @@ class Channels {
 public:
     static constexpr std::size_t kMost = 4;
 
-    /// At the end of the list. Throws Fault: too many, a name that is too long or there already, a second channel that clients keep.
+    /// Appends a channel of `floats` floats. Throws Fault for more than kMost channels, an empty, too long or duplicate name,
+    /// or a second channel that clients keep.
     void add(const ChannelSpec& spec, std::uint64_t floats) {
         FEDHIVE_CHECK(count_ < kMost, "a channel '{}' beside {}, {} at most", spec.name, count_, kMost);
         FEDHIVE_CHECK(!spec.name.empty() && spec.name.size() <= Channel::kLongestName, "a channel's name '{}'", spec.name);
@@ -70,13 +73,13 @@ public:
 
     std::span<const Channel> all() const { return {list_.data(), count_}; }
 
-    /// nullptr where there is none.
+    /// nullptr if there is no such channel.
     const Channel* find(std::string_view name) const {
         const auto found =
             std::find_if(all().begin(), all().end(), [&](const Channel& channel) { return channel.name() == name; });
         return found == all().end() ? nullptr : &*found;
     }
-    /// What clients keep; nullptr: nothing.
+    /// The channel that updates the clients' state; nullptr if none does.
     const Channel* committed() const {
         const auto found =
             std::find_if(all().begin(), all().end(), [](const Channel& channel) { return channel.commit != Commit::Nothing; });
@@ -90,7 +93,7 @@ public:
         return floats_of([](const Channel& channel) { return !channel.travels(); });
     }
 
-    /// How many vectors go down and come up beside the model.
+    /// Number of channels that go down to clients, and of those that come up.
     std::uint64_t num_down() const {
         return static_cast<std::uint64_t>(
             std::count_if(all().begin(), all().end(), [](const Channel& channel) { return channel.down; }));
@@ -100,8 +103,8 @@ public:
             std::count_if(all().begin(), all().end(), [](const Channel& channel) { return channel.up; }));
     }
 
-    /// The channel's part of a region or a slot, or of what is kept of a slot; `kModel`: the model's, or its update's. Throws Fault for a name that is
-    /// not there, or a span that is not long enough.
+    /// The channel's part of `region`: a global region, a slot or a slot's kept region. `kModel` gives the model's or the
+    /// update's part. Throws Fault for an unknown name or a span that is too short.
     template <typename Span>
     Span of(Span region, std::string_view name) const {
         if (name == kModel) return region.part(0, model_floats(region.size));
@@ -113,7 +116,7 @@ public:
         return region.part(offset, channel->floats);
     }
 
-    /// What of the channel lies in a global region; empty where it does not come down.
+    /// The channel's part of a global region; empty if it does not go down.
     template <typename Span>
     Span come_down(Span region, std::string_view name) const {
         const Channel* channel = find(name);

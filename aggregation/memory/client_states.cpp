@@ -15,7 +15,7 @@ namespace fedhive::aggregation {
 
 namespace {
 
-/// On pages of its own.
+/// `bytes`, rounded up to whole pages.
 std::uint64_t room_of(std::uint64_t bytes) {
     constexpr std::uint64_t kPageBytes = 4096;
     return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
@@ -69,7 +69,7 @@ ConstParamSpan ClientStates::of(std::uint64_t client) const {
     return keeps(client) ? ConstParamSpan(vector_of(client)) : ConstParamSpan();
 }
 
-/// Taken here, not at first touch, where running out would be a SIGBUS.
+/// Allocates the client's pages here: at first touch, a lack of space would be a SIGBUS.
 ParamSpan ClientStates::make_room(std::uint64_t client) {
     if (keeps(client)) return vector_of(client);
     const auto bytes = static_cast<off_t>(bytes_each(floats_));
@@ -100,7 +100,7 @@ void ClientStates::set(std::uint64_t client, ConstParamSpan state) {
     write_back(client);
 }
 
-/// The pages stay with the file, written or not; a kernel that refuses leaves them here as well.
+/// The file keeps the pages, written back or not. If the kernel refuses, they also stay mapped.
 void ClientStates::let_go(std::uint64_t client) const {
     if (in_file_) madvise(base_ + offset_of(client), bytes_each(floats_), MADV_DONTNEED);
 }
@@ -112,7 +112,7 @@ void ClientStates::let_go(std::string_view bytes) const {
     if (begin >= first && begin < first + clients_ * bytes_each(floats_)) let_go((begin - first) / bytes_each(floats_));
 }
 
-/// Begun, not waited for: so that a full memory finds pages that are on the disk already.
+/// Starts the write-back without waiting, so that under memory pressure the kernel finds clean pages to evict.
 void ClientStates::write_back(std::uint64_t client) const {
     if (!in_file_) return;
     sync_file_range(descriptor_, static_cast<off64_t>(offset_of(client)), static_cast<off64_t>(bytes_each(floats_)),

@@ -1,7 +1,8 @@
-// What clients keep from one round to the next: a vector for each, zero until it is first added to, in host memory or a file without a name that
-// workers read and the coordinator alone writes. A client that has never been added to takes no room in either.
+// Per-client state that lives across rounds: one vector for each client, zero until the first add() or set(). It is stored in
+// host memory or in an unnamed file; the coordinator writes it, workers only read it. A client
+// without state takes no space in either.
 //
-//   [ kept: a byte a client | pad | client 0 | client 1 | … ]      each client's vector on pages of its own
+//   [ kept: one byte per client | pad | client 0 | client 1 | … ]      each client's vector begins on a page of its own
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -17,16 +18,18 @@ namespace fedhive::aggregation {
 
 class ClientStates {
 public:
-    /// Nobody keeps anything, ever.
+    /// No clients, no state.
     ClientStates() = default;
 
-    /// For `clients` vectors of `floats`. Memory: a byte a client, and what add() and set() take.
+    /// Room for `clients` vectors of `floats` floats, in host memory. Memory: one byte per client; add() and set() take
+    /// bytes_each() for each client that they touch first.
     static ClientStates create(std::uint64_t clients, std::uint64_t floats);
 
-    /// In a file of the folder's file system instead: the kernel keeps of it in memory what it likes. Throws Fault naming the folder.
+    /// The same in an unnamed file on the file system of `folder`; the kernel decides which pages it
+    /// caches. Throws Fault naming the folder.
     static ClientStates create_in(const std::filesystem::path& folder, std::uint64_t clients, std::uint64_t floats);
 
-    /// In a process that has inherited descriptor(): to read.
+    /// Opens the states read-only in a process that has inherited descriptor().
     static ClientStates open(int descriptor, std::uint64_t clients, std::uint64_t floats);
 
     int descriptor() const { return descriptor_; }
@@ -34,26 +37,26 @@ public:
     std::uint64_t floats() const { return floats_; }
     bool lies_in_file() const { return in_file_; }
 
-    /// Whether a client's vector has ever been added to or set.
+    /// Whether add() or set() was ever called for the client.
     bool keeps(std::uint64_t client) const;
 
-    /// [floats], in host memory; empty for one that keeps nothing.
+    /// The client's state, [floats] in host memory; empty if it has none.
     ConstParamSpan of(std::uint64_t client) const;
 
-    /// state += change; [floats] in host memory. Throws Fault where there is no memory, or no room on the disk, for one more client. What lies in
-    /// a file is on its way to the disk then, and out of this process's memory.
+    /// add: state += change; set: state = `state`. [floats] in host memory. Throws Fault when memory, or the disk, has no room
+    /// for one more client. In a file, the vector's write-back is started and its pages are released from this process.
     void add(std::uint64_t client, ConstParamSpan change);
     void set(std::uint64_t client, ConstParamSpan state);
 
-    /// What of() gave is read: where it lies in a file, its pages are not this process's any more, and come back where they are read again.
+    /// Releases the pages that of(client) mapped, if the states are stored in a file; a later read maps them again.
     void let_go(std::uint64_t client) const;
-    /// The same of the client whose these bytes are; of all others nothing happens.
+    /// The same for the client in whose vector `bytes` begin; no effect for bytes outside the states.
     void let_go(std::string_view bytes) const;
 
-    /// Who keeps something, ascending.
+    /// The clients that have a state, in ascending order.
     std::vector<std::uint64_t> keepers() const;
 
-    /// Of one client's vector, whole pages.
+    /// Bytes of one client's vector, rounded up to whole pages of 4 KiB.
     static std::uint64_t bytes_each(std::uint64_t floats);
 
 private:
@@ -71,7 +74,7 @@ private:
     int descriptor_ = -1;
     std::uint64_t clients_ = 0, floats_ = 0;
     bool in_file_ = false;
-    std::filesystem::path folder_;  // whose disk has to have room; known to the one that writes
+    std::filesystem::path folder_;  // on whose disk the file is stored; set in the writing process only
 };
 
 }  // namespace fedhive::aggregation

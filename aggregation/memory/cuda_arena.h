@@ -1,4 +1,4 @@
-// The arena in GPU memory: one block of the coordinator's, opened by each worker (cuda_block.h).
+// The arena in GPU memory: the coordinator owns one block, and each worker opens it (cuda_block.h).
 //
 //   worker   open ── copy, train, write slots ── close, exit
 #pragma once

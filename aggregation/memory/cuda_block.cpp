@@ -6,7 +6,7 @@ namespace fedhive::aggregation {
 
 namespace {
 
-/// Whole 2 MiB pages: an IPC handle shares the block that the driver cut the allocation from.
+/// Rounds up to whole 2 MiB pages: an IPC handle shares the driver's whole block, from which smaller allocations are cut.
 std::size_t whole_pages(std::size_t bytes) {
     constexpr std::size_t kPage = std::size_t{2} << 20;
     return (bytes + kPage - 1) / kPage * kPage;

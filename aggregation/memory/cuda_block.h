@@ -1,9 +1,11 @@
-// One allocation in GPU memory that other processes can open: one cudaMalloc by its owner, one IPC handle, opened once by each of the others.
+// A GPU allocation shared between processes: its owner calls cudaMalloc once and exports one IPC handle; each
+// other process opens the handle once.
 //
 //   coordinator   allocate ── export handle ──────────────────────────── (workers reaped) ── free
 //   worker                        open ── read, write ── close, exit
 //
-// Freeing before every opener has closed is undefined behaviour, so the order is fixed by ownership: a CudaBlock outlives the fleet.
+// Freeing the memory before every opener has closed it is undefined behaviour. Ownership fixes the
+// order: a CudaBlock outlives the fleet.
 // A handle cannot be opened in the process that exported it.
 // Source: CUDA Programming Guide, "Interprocess Communication".
 #pragma once

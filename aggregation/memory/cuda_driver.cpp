@@ -14,7 +14,8 @@ namespace {
 
 #ifdef FEDHIVE_WITH_CUDA
 
-/// An error that has been told is taken out of the runtime: the next check, LibTorch's too, would find it after a launch that went well.
+/// Throws on error, after clearing the runtime's last error: otherwise the next check, or LibTorch's, would report it for a
+/// later launch that succeeded.
 void check(cudaError_t error, const std::string& what) {
     if (error == cudaSuccess) return;
     cudaGetLastError();
@@ -25,7 +26,7 @@ void check(cudaError_t error, const std::string& what) {
 
 class RuntimeDriver final : public CudaDriver {
 public:
-    /// Waits block: those that spin take the cores from the workers that have kernels to launch.
+    /// Selects blocking waits: spinning waits would take cores from workers that have kernels to launch.
     RuntimeDriver() {
         if (cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync) != cudaSuccess) cudaGetLastError();
     }
@@ -52,7 +53,7 @@ public:
     void free_pinned(void* memory) override { check(cudaFreeHost(memory), "cudaFreeHost"); }
     void upload(void* to, const void* from, std::size_t bytes) override {
         check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
-        check(cudaDeviceSynchronize(), "cudaMemcpy");  // one from pageable memory returns when it is staged
+        check(cudaDeviceSynchronize(), "cudaMemcpy");  // a copy from pageable memory returns as soon as it is staged
     }
     void free(void* memory) override { check(cudaFree(memory), "cudaFree"); }
     IpcHandle export_handle(void* memory) override {
@@ -74,7 +75,7 @@ public:
     void close_handle(void* memory) override { check(cudaIpcCloseMemHandle(memory), "cudaIpcCloseMemHandle"); }
 
 private:
-    /// Nothing where even that is not known: what failed before is what is to be told.
+    /// Empty if the query fails, too: the earlier error is the one to report.
     static std::string free_text() {
         std::size_t free = 0;
         std::size_t total = 0;
@@ -119,7 +120,7 @@ CudaVersions cuda_versions() {
     int bytes = 0;
     if (versions.devices > 0 && cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0) == cudaSuccess)
         versions.shared_bytes_per_block = static_cast<unsigned>(bytes);
-    cudaGetLastError();  // where there is no device, that is known now
+    cudaGetLastError();  // clears the error that a machine without a device leaves
 #endif
     return versions;
 }

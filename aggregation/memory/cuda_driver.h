@@ -1,4 +1,4 @@
-// The few calls of the CUDA runtime that shared device memory needs, behind one interface, and the versions of what is installed.
+// The CUDA runtime calls that shared device memory needs, behind one interface, and the installed CUDA versions.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ struct IpcHandle {
     bool operator==(const IpcHandle&) const = default;
 };
 
-/// The few driver calls that the life of a shared allocation needs; tests put a double here that refuses misuse. All throw Fault.
+/// The calls that a shared allocation needs from creation to release. Tests use a double that rejects misuse. All throw Fault.
 class CudaDriver {
 public:
     CudaDriver() = default;
@@ -28,25 +28,25 @@ public:
     virtual void close_handle(void* memory) = 0;
     virtual std::size_t free_bytes() = 0;
 
-    /// Host memory that kernels of this process can write as well, zeroed.
+    /// Zeroed, pinned host memory, which this process's kernels can write.
     virtual void* allocate_pinned(std::size_t bytes) = 0;
     virtual void free_pinned(void* memory) = 0;
 
-    /// Copies from host memory into an allocation of this process, and waits until it is there.
+    /// Copies from host memory into an allocation of this process and waits until the copy is done.
     virtual void upload(void* to, const void* from, std::size_t bytes) = 0;
 };
 
-/// The real one, over the CUDA runtime. Throws Fault in a build without CUDA.
+/// The implementation with the CUDA runtime. Throws Fault in a build without CUDA.
 CudaDriver& cuda_driver();
 
-/// Creates no context. Runtime and driver versions as CUDA counts them (13000: 13.0), 0 where there is none.
+/// Runtime and driver versions in CUDA's numbering (13000: 13.0), 0 if absent. Reading them creates no context.
 struct CudaVersions {
     bool built = false;  // this binary has CUDA kernels
     int runtime = 0;
     int driver = 0;
     int devices = 0;
     int architecture = 0;                 // of the first device; 90: compute capability 9.0
-    unsigned shared_bytes_per_block = 0;  // of the first device: the most that a kernel can be allowed
+    unsigned shared_bytes_per_block = 0;  // of the first device: the largest opt-in limit of a kernel
     std::string device_name;
     std::string device_uuid;  // of the first device, without "GPU-"; NVML counts devices in another order than CUDA
 

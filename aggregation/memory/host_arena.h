@@ -19,7 +19,7 @@ private:
     SharedSegment segment_;
 };
 
-/// Worker: maps the inherited segment, what is frozen for reading only.
+/// Worker: maps the inherited segment; its frozen part is read-only.
 class HostArenaView final : public Arena {
 public:
     HostArenaView(int descriptor, const ArenaGeometry& geometry)

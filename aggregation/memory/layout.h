@@ -1,5 +1,5 @@
-// Where each tensor of a model lies in a flat vector of floats. Built once from the model; its fingerprint sits in the
-// control block, so that a worker whose model differs refuses to start.
+// The offset of each tensor of a model in a flat vector of floats. Built once from the model. The control block holds its
+// fingerprint, so that a worker with a different model refuses to start.
 //
 //   [ conv1.weight | pad | conv1.bias | pad | … | last parameter | pad | buffers … ]     offsets in floats, each a multiple of 16
 //   '----------------- num_trainable() ------------------------------'
@@ -35,15 +35,16 @@ public:
     const std::vector<LayoutEntry>& entries() const { return entries_; }
     std::size_t num_floats() const;      // P, padding included; a multiple of 16
     std::size_t num_trainable() const;   // floats of the parameter part, padding included
-    std::size_t num_values() const;      // without padding: what travels
-    std::size_t num_parameters() const;  // of these, without buffers: what a paper calls the number of parameters
+    std::size_t num_values() const;      // floats without padding: the number that travels
+    std::size_t num_parameters() const;  // the same without buffers: the number of parameters that papers state
     std::uint64_t fingerprint() const;   // of names, shapes, kinds and offsets
 
 private:
     std::vector<LayoutEntry> entries_;
 };
 
-/// The values of a part's tensors, [part.num_floats()], out of those of a whole that has all of them by name; padding 0. Host memory.
+/// The values of `part`'s tensors, [part.num_floats()], copied by name from `values` of layout `whole`, which must have them
+/// all. Padding is 0. Host memory.
 std::vector<float> part_of(const Layout& whole, ConstParamSpan values, const Layout& part);
 
 }  // namespace fedhive::aggregation

@@ -1,5 +1,5 @@
-// A view of [P] f32: what every rule of aggregation/math works on. It owns nothing and does not know whether it lies in an
-// arena, in a vector of a test or in a worker's private memory.
+// A non-owning view of [P] f32, the operand of all rules in aggregation/math. The memory may belong to
+// an arena, a test's vector or a worker.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// An array of plain values in host memory that work in `space` can write: for what is read once the device is done. Pinned for CUDA, ordinary
-// memory otherwise.
+// An array of plain values in host memory that work in `space` can write, to be read after the device has finished. Pinned
+// memory for CUDA, ordinary memory otherwise.
 #pragma once
 
 #include "aggregation/memory/cuda_driver.h"
@@ -21,7 +21,7 @@ public:
     PinnedArray& operator=(const PinnedArray&) = delete;
     ~PinnedArray() { release(); }
 
-    /// Room for `size` values. What it held is lost when it has to grow; nothing may still be writing then.
+    /// Makes room for `size` values. Growing discards the old values; no device work may still be writing to them.
     void reserve(std::size_t size) {
         if (size <= size_) return;
         release();

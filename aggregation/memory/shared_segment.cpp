@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kWhat = "a shared segment";
 
-/// What mapped_region asks of a memory source.
+/// The memory source interface that mapped_region requires.
 struct DescriptorSource {
     int descriptor;
     ipc::mapping_handle_t get_mapping_handle() const { return {descriptor, false}; }
@@ -30,7 +30,8 @@ struct DescriptorSource {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-/// The number behind `key` in lines of "key number", or behind nothing in a file of one number; `missing` where there is none.
+/// The number after `key` in lines of "key number"; with an empty key, the number at the
+/// start of the file; `missing` if absent.
 std::uint64_t number_in(const fs::path& file, const std::string& key, std::uint64_t missing) {
     std::ifstream stream(file);
     std::uint64_t value = 0;
@@ -40,11 +41,11 @@ std::uint64_t number_in(const fs::path& file, const std::string& key, std::uint6
     return missing;
 }
 
-/// Names of what a memory control group keeps in its folder.
+/// File names in the folder of a memory control group.
 struct CgroupFiles {
     const char* limit;
     const char* usage;
-    const char* reclaimable;  // key in memory.stat: page cache that gives way, counted as used
+    const char* reclaimable;  // key in memory.stat: reclaimable page cache, which `usage` includes
 };
 constexpr CgroupFiles kVersion1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
 constexpr CgroupFiles kVersion2{"memory.max", "memory.current", "inactive_file"};

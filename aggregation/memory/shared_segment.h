@@ -1,7 +1,7 @@
-// An anonymous segment of shared memory (memfd): it has no name, so nothing is left in /dev/shm or /tmp however a process ends, and
-// it is not bound by the size of /dev/shm. Other processes of the run inherit its descriptor.
+// An anonymous segment of shared memory (memfd). It has no name, so that nothing remains in /dev/shm or /tmp however a process
+// ends, and the size of /dev/shm does not limit it. Other processes of the run inherit its descriptor.
 //
-// SharedSegment owns the pages (they live as long as any mapping does); SharedSegmentView maps a descriptor that was inherited.
+// SharedSegment owns the pages, which live as long as any mapping of them; SharedSegmentView maps an inherited descriptor.
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -13,22 +13,22 @@
 
 namespace fedhive::aggregation {
 
-/// Memory this process may still take: the machine's, or what its cgroup (version 2, then 1) leaves, whichever is less. Bytes.
-/// root: where proc and sys are found.
+/// Bytes of memory that this process may still allocate: the smaller of what the machine has and what its cgroup (version 2 or
+/// 1) leaves. root: the folder that contains proc and sys.
 std::uint64_t available_memory_bytes(const std::filesystem::path& root = "/");
 
-/// What lies behind an open descriptor, `bytes` of it. Throws Fault naming `what`.
+/// Maps the first `bytes` bytes of an open descriptor. Throws Fault naming `what`.
 boost::interprocess::mapped_region map_descriptor(int descriptor, std::size_t bytes, boost::interprocess::mode_t mode,
                                                   const std::string& what);
 
 class SharedSegment {
 public:
     /// `bytes` zeroed bytes, mapped read-write. `name` shows up in /proc/*/maps only.
-    /// Throws Fault with wanted and available bytes when there is not enough memory; pages are allocated here, not at first touch,
-    /// where running out would be a SIGBUS.
+    /// Throws Fault with wanted and available bytes when there is not enough memory; pages are allocated here, not at first
+    /// touch, where running out would be a SIGBUS.
     SharedSegment(const std::string& name, std::size_t bytes) : SharedSegment(name, bytes, bytes) {}
 
-    /// `bytes` mapped, of which pages are allocated for the first `allocated`; whoever writes behind them allocates before (posix_fallocate).
+    /// `bytes` bytes mapped, with pages for the first `allocated`. A writer beyond these must allocate first (posix_fallocate).
     SharedSegment(const std::string& name, std::size_t allocated, std::size_t bytes);
     ~SharedSegment();
     SharedSegment(const SharedSegment&) = delete;
@@ -47,10 +47,11 @@ enum class SegmentAccess { ReadOnly, ReadWrite };
 
 class SharedSegmentView {
 public:
-    /// Maps all of an inherited segment. Throws Fault when it is shorter than `least_bytes` or no segment at all.
+    /// Maps the whole inherited segment. Throws Fault when it is shorter than `least_bytes`, or no segment.
     SharedSegmentView(int descriptor, std::size_t least_bytes, SegmentAccess access = SegmentAccess::ReadWrite);
 
-    /// From this offset, a multiple of a page, to the end it can be read alone. Throws Fault where the system refuses.
+    /// Makes the bytes from offset `from`, a multiple of the page size, to the end
+    /// read-only. Throws Fault if the system refuses.
     void protect(std::size_t from) const;
 
     std::byte* data() const { return static_cast<std::byte*>(region_.get_address()); }

@@ -19,11 +19,11 @@ namespace fs = std::filesystem;
 namespace {
 
 bool is_of_memory(const struct statfs& status) {
-    constexpr auto kRamfs = 0x858458f6L;  // no header has it
+    constexpr auto kRamfs = 0x858458f6L;  // not defined in any header
     return status.f_type == TMPFS_MAGIC || static_cast<long>(status.f_type) == kRamfs;
 }
 
-/// Without a name from the beginning, or, where the file system has no such files, with one for a moment.
+/// Creates the file unnamed (O_TMPFILE); where the file system lacks such files, under a name that is removed at once.
 int create_unnamed(const fs::path& folder) {
     const int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return descriptor;
@@ -33,7 +33,7 @@ int create_unnamed(const fs::path& folder) {
     return named;
 }
 
-/// 0, or why not.
+/// Returns 0 or the error number.
 int grow(int descriptor, std::size_t allocated, std::size_t bytes) {
     int error = EINTR;
     while (error == EINTR) error = posix_fallocate(descriptor, 0, static_cast<off_t>(allocated));

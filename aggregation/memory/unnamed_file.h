@@ -1,5 +1,5 @@
-// A file on a disk that has no name, mapped and shared by descriptor as a SharedSegment is: what it holds need not fit the memory, and however a
-// process ends, the file goes with the last one that has it.
+// An unnamed file on a disk, mapped and shared by descriptor like a SharedSegment. Its contents may exceed the memory. The file
+// disappears with the last process that holds it, however that process ends.
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -10,19 +10,20 @@
 
 namespace fedhive::aggregation {
 
-/// The folder's file system is one that lies in memory (tmpfs, ramfs).
+/// Whether the folder's file system is stored in memory (tmpfs, ramfs). False if the system cannot tell.
 bool lies_in_memory(const std::filesystem::path& folder);
 
-/// The same of an open file. False where the system does not say.
+/// The same for an open file.
 bool lies_in_memory(int descriptor);
 
-/// Of the folder's file system, what this user may still write. 0 where the system does not say.
+/// Bytes that this user may still write on the folder's file system; 0 if the system cannot tell.
 std::uint64_t free_disk_bytes(const std::filesystem::path& folder);
 
 class UnnamedFile {
 public:
-    /// `bytes` zeroed bytes in the file system of `folder`, mapped read-write, of which the disk holds the first `allocated`; whoever writes behind
-    /// them allocates before (posix_fallocate): a page that the disk has no room for is a SIGBUS. Throws Fault naming the folder.
+    /// `bytes` zeroed bytes on the file system of `folder`, mapped read-write; disk space is allocated for the first
+    /// `allocated`. A writer beyond these must allocate first (posix_fallocate): a page without disk space is a SIGBUS. Throws
+    /// Fault naming the folder.
     UnnamedFile(const std::filesystem::path& folder, std::size_t allocated, std::size_t bytes);
     ~UnnamedFile();
     UnnamedFile(const UnnamedFile&) = delete;

@@ -1,5 +1,5 @@
-// The zip archive that torch.export.save writes: stored members only, read from memory. libzip reads it; nothing is allocated that the file
-// does not hold.
+// The zip archive that torch.export.save writes: stored (uncompressed) members only, read from memory by libzip. Allocations
+// never exceed what the file contains.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,19 @@ namespace fedhive::clients::exported {
 
 class Archive {
 public:
-    /// `bytes` must outlive it. Throws ConfigError, without the file's name: no archive, a member that is encrypted or there twice, members that
-    /// overlap.
+    /// `bytes` must outlive the archive. Throws ConfigError, without the file's name, for bytes that are no archive, an
+    /// encrypted or duplicate member, or overlapping members.
     explicit Archive(std::span<const std::byte> bytes);
 
     /// Name and size of all members.
     const std::map<std::string, std::uint64_t>& members() const { return members_; }
     bool has(const std::string& name) const { return members_.contains(name); }
 
-    /// Throws ConfigError where a member is compressed: other files are, such as TorchScript's, whose names are still to be seen.
+    /// Throws ConfigError if a member is compressed. A check of its own, so that a compressed file of another kind, such as
+    /// TorchScript's, can be recognised by its members' names first.
     void need_stored() const;
 
-    /// A member's content; its checksum is right. Throws ConfigError where there is no such member, and as need_stored().
+    /// A member's content, with a verified checksum. Throws ConfigError if there is no such member, and as need_stored().
     std::string read(const std::string& name) const;
 
 private:

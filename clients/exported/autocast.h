@@ -1,4 +1,4 @@
-// Autocast on the CPU: as `with torch.autocast("cpu", …)` sets it, and what processors cannot compute under it.
+// Autocast on the CPU, as `with torch.autocast("cpu", …)` sets it, and its limits on some processors.
 #pragma once
 
 #include <ATen/Version.h>
@@ -8,13 +8,14 @@
 
 namespace fedhive::clients::exported {
 
-/// oneDNN has its LSTM in bf16 only for AVX-512, and under autocast LibTorch takes it without asking.
+/// Whether the fused LSTM cannot run: oneDNN supports bf16 LSTMs on AVX-512 only, but LibTorch
+/// calls it under autocast on any processor.
 inline bool lacks_fused_lstm() {
     static const bool avx512 = at::get_cpu_capability() == "AVX512";
     return !avx512 && at::autocast::is_autocast_enabled(at::kCPU);
 }
 
-/// For as long as this object lives.
+/// Sets autocast for the lifetime of this object, and restores it afterwards.
 class AutocastIn {
 public:
     AutocastIn(std::optional<at::ScalarType> type, bool on, bool cache)

@@ -1,5 +1,5 @@
-// A bound on what LibTorch allocates for tensors on the host, for as long as this object lives: a graph that asks for a thousand times the
-// machine's memory is to end with an error, not with the machine.
+// A limit on LibTorch's allocations for host tensors, for the lifetime of this object: a graph that needs a thousand times the
+// machine's memory then ends with an error instead of taking the machine down.
 #pragma once
 
 #include <c10/core/CPUAllocator.h>
@@ -10,7 +10,8 @@ namespace fedhive::clients::exported {
 
 class BoundedMemory {
 public:
-    /// Beyond `most` bytes at a time, allocating throws c10::OutOfMemoryError. One at a time, in a process whose other threads allocate no tensors.
+    /// Allocations beyond a total of `most` live bytes throw c10::OutOfMemoryError. At most one object at a time; no other
+    /// thread of the process may allocate tensors.
     explicit BoundedMemory(std::uint64_t most);
     ~BoundedMemory();
     BoundedMemory(const BoundedMemory&) = delete;

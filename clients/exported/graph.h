@@ -1,5 +1,5 @@
-// A network as torch.export wrote it, as plain structs: operations one after the other, and the tensors that they begin with. It is data: what
-// stands here is compared with lists of what is allowed, and never run as code.
+// A network from torch.export as plain structs: a sequence of operations, and the tensors that they begin with. It is data: its
+// contents are compared with lists of allowed operations and never run as code.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct Argument {
     };
     Kind kind = Kind::None;
     std::string text{};                // a value's name, a text, a device
-    std::vector<std::string> names{};  // of a list: values' names; empty: none, or a number in `ints`
+    std::vector<std::string> names{};  // of a list: values' names; an empty one: None, or a number in `ints`
     std::vector<std::int64_t> ints{};
     std::vector<double> floats{};
     std::int64_t number = 0;
@@ -58,10 +58,10 @@ struct Node {
     std::vector<NamedArgument> inputs;
     std::vector<Argument> outputs;
 
-    /// null: it is left out, or has no name.
+    /// null if the argument is left out or has no name.
     const Argument* input(const std::string& name) const;
 
-    /// Of an operation that runs a graph of its own: the values that its graph begins with, in the order of that graph's inputs.
+    /// For an operation that runs a graph of its own: the values passed to that graph, in the order of its inputs.
     std::vector<std::string> operands() const;
 };
 

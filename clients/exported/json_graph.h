@@ -7,8 +7,8 @@
 
 namespace fedhive::clients::exported {
 
-/// Throws ConfigError for a kind of argument that is not known, graphs in graphs in graphs, or too many nodes; nlohmann's exceptions for what is no
-/// graph at all.
+/// Throws ConfigError for an unknown kind of argument, graphs nested too deeply, or too many nodes; nlohmann's
+/// exceptions for JSON that is no graph.
 Graph graph_of(const nlohmann::json& json);
 
 }  // namespace fedhive::clients::exported

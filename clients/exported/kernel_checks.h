@@ -1,4 +1,5 @@
-// What kernels of LibTorch leave to PyTorch's Python to check: without it, some of them read and write beyond their tensors.
+// Argument checks that LibTorch's kernels leave to PyTorch's Python code. Without them, some kernels
+// read and write beyond their tensors.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -8,10 +9,10 @@
 
 namespace fedhive::clients::exported {
 
-/// Looks at the arguments of a call, in the schema's order, and may put others in their place. Throws Fault.
+/// Checks the arguments of a call, in the schema's order, and may replace them. Throws Fault.
 using KernelCheck = void (*)(std::vector<c10::IValue>& arguments);
 
-/// Of "lstm.input"; null: the kernel checks all itself.
+/// The check of an operation such as "lstm.input"; null if the kernel needs none.
 KernelCheck kernel_check_of(const std::string& operation);
 
 }  // namespace fedhive::clients::exported

@@ -1,5 +1,5 @@
-// The file of a model.file in a shared segment: read once by the coordinator, so that every worker has those very bytes, whatever becomes of the
-// file meanwhile.
+// The contents of model.file in a shared segment. The coordinator reads the file once, so that every worker has the same bytes
+// even if the file changes.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class SharedSegment;
 
 namespace fedhive::clients::exported {
 
-/// Where the bytes are: plain data, part of a worker's plan.
+/// The segment with the file's bytes; plain data, part of a worker's plan.
 struct FileHandle {
     int descriptor = -1;  // inherited by workers
     std::uint64_t bytes = 0;
@@ -24,16 +24,17 @@ struct FileHandle {
 
 class ModelFile {
 public:
-    /// None.
+    /// No file.
     ModelFile() = default;
 
     /// Memory   the file, in a segment that lives as long as the last copy of this object.
-    /// Throws   ConfigError that begins with the path: missing, unreadable, empty, more than memory is there for.
+    /// Throws   ConfigError that begins with the path if the file is missing, unreadable, empty,
+    ///          or larger than the available memory.
     explicit ModelFile(const std::filesystem::path& path);
 
     FileHandle handle() const;
 
-    /// Of the file's bytes, in hex; empty for none.
+    /// SHA-256 of the file's bytes in hex; empty without a file.
     const std::string& sha256() const { return sha256_; }
 
 private:

@@ -1,4 +1,4 @@
-// A network of torch.export.save as LibTorch runs it: its tensors, and the graph made ready for training and for evaluation.
+// A network of torch.export.save, run by LibTorch: its tensors, and the prepared graph for training and for evaluation.
 #pragma once
 
 #include "clients/data/dataset.h"
@@ -15,26 +15,28 @@ class Network {
 public:
     enum class FrozenValues { Loaded, ToBeSet };
 
-    /// Its tensors hold the file's values, but frozen ones where who makes it sets them; the program is not needed any more. Throws ConfigError
-    /// where the graph does not fit its operations, or examples of that shape are not what it takes.
+    /// Copies the file's values into its tensors, except frozen ones with ToBeSet, which the caller sets; `program` is not
+    /// needed afterwards. Throws ConfigError if the graph does not match its operations' schemas, or does
+    /// not take examples of shape `example`.
     Network(const Program& program, const ExampleShape& example, FrozenValues frozen);
 
-    /// examples: [B, channels, height, width] f32, also where they are tokens; returns what the graph gives, as f32. Nothing but the tensors of role Moved changes, and they in
-    /// training only; dropout draws from LibTorch's generator of the host. Throws what LibTorch throws, and Fault for a write to what must stay.
+    /// examples: [B, channels, height, width] f32, also for tokens; returns the graph's output as f32. Only tensors of role
+    /// Moved change, and only in training. Dropout draws from LibTorch's host generator. Throws LibTorch's exceptions, and
+    /// Fault for a write to any other tensor of the network.
     at::Tensor forward(const at::Tensor& examples, bool training) const;
 
-    /// Parameters, with gradient, then what is moved: the layout's order.
+    /// Trained parameters, then moved buffers, in the layout's order.
     std::vector<at::Tensor*> tensors() { return places(0, num_parameters_ + num_moved_); }
 
-    /// Those that are frozen, in the order of their layout.
+    /// Frozen parameters, in the order of their layout.
     std::vector<at::Tensor*> frozen() { return places(num_parameters_ + num_moved_, num_frozen_); }
 
 private:
     std::vector<at::Tensor*> places(std::size_t first, std::size_t count);
 
-    std::vector<at::Tensor> held_;  // those of tensors(), those of frozen(), then the others
+    std::vector<at::Tensor> held_;  // tensors(), then frozen(), then all others
     std::size_t num_parameters_ = 0, num_moved_ = 0, num_frozen_ = 0;
-    std::vector<std::size_t> order_;  // of the graph's inputs but the last: places in held_
+    std::vector<std::size_t> order_;  // index in held_ of each of the graph's inputs except the last
     std::vector<std::int64_t> input_;
     bool takes_tokens_ = false;
     std::unique_ptr<Plan> training_, evaluation_;

@@ -1,6 +1,6 @@
-// What a graph may ask for. Each overload was looked at by itself: none opens a file, sees memory that is not a tensor's own (set_, as_strided,
-// resize_), or returns memory that nobody has written (empty is filled with zeros when it runs). What a kernel does not check itself is checked
-// before it is called (kernel_checks.h).
+// The operations that a graph may use. Each overload was reviewed: none opens a file, accesses memory outside its tensors
+// (as set_, as_strided, resize_ do), or returns uninitialised memory (the result of empty is zeroed). Arguments that a kernel
+// does not check itself are checked before the call (kernel_checks.h).
 #pragma once
 
 #include "clients/exported/graph.h"
@@ -15,10 +15,10 @@ namespace fedhive::clients::exported {
 inline constexpr std::string_view kAten = "torch.ops.aten.";
 inline constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
 
-/// The version of all of them, as files say: opset_version. It grows where an operator of that name comes to mean something else.
+/// The version of the operators, opset_version in files. It grows when the meaning of an operator changes.
 inline constexpr int kAtenVersion = 10;
 
-/// Overloads of aten that may be called, "conv2d.default", sorted.
+/// Overloads of aten that may be called, such as "conv2d.default", sorted.
 std::span<const std::string_view> aten_operations();
 
 /// Arithmetic with sizes: "_operator.mul", "torch.sym_float", "torch.ops.aten.sym_size.int".
@@ -29,7 +29,8 @@ std::span<const std::string_view> graph_operations();
 
 bool is_allowed(const std::string& target);
 
-/// The arguments of that operation that it writes to: "self" of add_, "out" of div.out, the running statistics of a norm in training.
+/// Names of the arguments that the operation writes: "self" of add_, "out" of div.out, the
+/// running statistics of a norm in training.
 std::vector<std::string> written_arguments(const Node& node);
 
 }  // namespace fedhive::clients::exported

@@ -1,5 +1,5 @@
-// A graph made ready: every argument converted once by its operation's schema, so that a pass fills in values and calls LibTorch's dispatcher, where
-// autograd records as it does for any other code.
+// A graph prepared for execution: each argument is converted once, by its operation's schema. A pass only fills in values and
+// calls LibTorch's dispatcher, where autograd records as for any other code.
 #pragma once
 
 #include "clients/exported/kernel_checks.h"
@@ -14,34 +14,34 @@
 
 namespace fedhive::clients::exported {
 
-/// The two passes that one graph comes to. In evaluation its dropout and norms do not train, and what is moved stays.
+/// The two modes of a graph. In evaluation, dropout and norms run in evaluation mode, and moved buffers stay unchanged.
 enum class Pass : std::uint8_t { Training, Evaluation };
 
-/// Values of the graph that are tensors of the file, or the input: what may be written.
+/// Whether the graph may write to a value that is a tensor of the file, or the input.
 enum class Writable : std::uint8_t {
     Never,   // parameters, constants, the input
-    Moved,   // in training; in evaluation the write is left out
-    LeftOut  // a counter: the write is left out in any case
+    Moved,   // written in training; in evaluation the write is left out
+    LeftOut  // a counter: the write is always left out
 };
 using Writables = std::unordered_map<std::string, Writable>;
 
-/// Storages that no operation may write to, by whatever view it got at them.
+/// Storages that no operation may write to, not even through a view.
 using Protected = std::vector<const c10::StorageImpl*>;
 
 class Plan {
 public:
-    /// Throws ConfigError for a graph that does not fit the schemas of its operations; names them.
+    /// Throws ConfigError, naming the operation, for a graph that does not match the schemas of its operations.
     Plan(const Graph& graph, const Writables& writables, Pass pass);
 
-    /// inputs: as many as the graph has. Throws what LibTorch throws, with the operation's name added.
+    /// inputs: one for each of the graph's. Throws LibTorch's exceptions, with the operation's name added.
     std::vector<c10::IValue> run(std::vector<c10::IValue> inputs, const Protected& fixed) const;
 
-    /// Where a step's argument comes from at each pass.
+    /// An argument slot of a step that is filled from values in each pass.
     struct Hole {
         enum class Kind : std::uint8_t { Value, Real, Tensor, Tensors, OptionalTensors, Integers };
         std::size_t at;
         Kind kind;
-        std::vector<int> slots;  // -1: none, or a number in `integers`
+        std::vector<int> slots;  // indices of values; -1: None, or a number in `integers`
         std::vector<std::int64_t> integers{};
     };
 
@@ -52,13 +52,13 @@ public:
         std::optional<c10::OperatorHandle> operation{};
         KernelCheck check = nullptr;
         SymbolFunction symbol = nullptr;
-        std::vector<c10::IValue> arguments{};  // what is the same in each pass
+        std::vector<c10::IValue> arguments{};  // arguments that are the same in each pass
         std::vector<Hole> holes{};
-        std::vector<std::size_t> written{};  // places of arguments that it writes to
+        std::vector<std::size_t> written{};  // indices of arguments that the operation writes to
         std::vector<std::vector<int>> results{};
         std::vector<bool> result_is_list{};
-        bool zeroed = false;           // returns memory that nobody has written
-        std::vector<int> last_used{};  // slots that nobody needs after it
+        bool zeroed = false;           // the result is uninitialised memory and must be zeroed
+        std::vector<int> last_used{};  // slots whose values are not needed after this step
         std::vector<std::unique_ptr<Plan>> graphs{};
     };
 
@@ -75,10 +75,10 @@ private:
     std::size_t num_slots_ = 0;
 };
 
-/// A number as PyTorch takes it where a tensor is wanted: it does not decide the result's type.
+/// A number as a tensor argument, in PyTorch's way: it does not determine the result's type.
 c10::IValue wrapped_number(const c10::IValue& number);
 
-/// PyTorch's type of a number in files. Throws ConfigError for one that is not known.
+/// The scalar type for PyTorch's dtype number in files. Throws ConfigError for an unknown number.
 at::ScalarType scalar_type_of(int dtype);
 
 }  // namespace fedhive::clients::exported

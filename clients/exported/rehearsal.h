@@ -1,4 +1,4 @@
-// A graph tried on a few examples before anybody trains it, so that what only its operations can tell is wrong is said before round 1.
+// A trial run of a graph on a few examples, so that errors which only its operations can detect are reported before round 1.
 #pragma once
 
 #include "clients/data/data_format.h"
@@ -8,12 +8,12 @@
 
 namespace fedhive::clients::exported {
 
-/// A local step and an evaluation on two examples of zeros, or of the data's last token, and on one, in this process. It ends where it takes more than `most_bytes` of memory for
-/// tensors. Reached by libtorch_engine() (clients/training/engine.h).
+/// Runs a local step and an evaluation in this process, on two examples and on one, all zeros or the data's last token. Tensors
+/// may take `most_bytes` of memory at most. Called through libtorch_engine() (clients/training/engine.h).
 ///
-/// Throws   ConfigError, without the file's name: an operation that fails, and which; other answers than the data ask for; scores that no
-///          parameter has a part in; a buffer that takes a gradient or another shape; too much memory.
-/// Memory   afterwards none.
+/// Throws   ConfigError, without the file's name: an operation that fails, with its name; outputs that do not match the data;
+///          scores that depend on no parameter; a buffer that gets a gradient or another shape; too much memory.
+/// Memory   none afterwards.
 void rehearse(const Program& program, const DataShape& data, std::uint64_t most_bytes);
 
 }  // namespace fedhive::clients::exported

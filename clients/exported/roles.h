@@ -1,4 +1,4 @@
-// What becomes of a program's tensors: which are trained, which are moved, and that nothing else is written.
+// Determines the roles of a program's tensors (trained, moved, …), and checks that the graph writes no others.
 #pragma once
 
 #include "clients/exported/program.h"
@@ -6,11 +6,12 @@
 
 namespace fedhive::clients::exported {
 
-/// Sets role and same_as of every tensor. Throws ConfigError for writes to the input, a parameter or a constant, tensors that share a storage and
-/// differ, a parameter or a moved buffer that is not f32, none that is trained, an export in evaluation mode.
+/// Sets role and same_as of every tensor. Throws ConfigError for writes to the input, a parameter or a constant, different
+/// tensors that share a storage, a parameter or moved buffer that is not f32, a program without trained parameters, or an
+/// export in evaluation mode, unless frozen_norms allows it.
 void find_roles(Program& program, bool frozen_norms);
 
-/// Trained parameters with such names are frozen; of tied ones all, where one of them has such a name.
+/// Freezes the trained parameters whose names match, and all parameters tied to them.
 void freeze(Program& program, const NamePatterns& names);
 
 }  // namespace fedhive::clients::exported

@@ -1,4 +1,4 @@
-// What a graph takes and gives, as its signature says: one tensor of examples in, one of scores out.
+// A graph's input and output by its signature: one tensor of examples in, one of scores out.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -16,14 +16,15 @@ struct GraphInput {
     std::int64_t most_batch = std::numeric_limits<std::int64_t>::max();
 };
 
-/// The name of its one input that is neither parameter, buffer nor constant. Throws ConfigError, with the line of Python that makes one of several.
+/// The name of the only input that is neither parameter, buffer nor constant. For several inputs throws ConfigError, with the
+/// line of Python that makes one of them.
 std::string input_name(const nlohmann::json& graph_module);
 
-/// `tensor`: what the file says of it; `ranges`: of the sizes that are free. Throws ConfigError: another type than F32 and I64, a fixed batch, another
-/// size that is free, batches of 1 left out.
+/// tensor: the input's entry in the file; ranges: those of its dynamic sizes. Throws ConfigError for a type other than F32 and
+/// I64, a fixed batch, another dynamic size, or a range of the batch that excludes 1.
 GraphInput read_input(const nlohmann::json& tensor, const nlohmann::json& ranges);
 
-/// `specs`: the signature's. Throws ConfigError where it gives anything else than one tensor.
+/// specs: the signature's outputs. Throws ConfigError unless the output is one tensor.
 void check_outputs(const nlohmann::json& specs);
 
 }  // namespace fedhive::clients::exported

@@ -1,4 +1,4 @@
-// Arithmetic with sizes, which a graph does where PyTorch's Python would: "_operator.mul", "torch.sym_float".
+// A graph's arithmetic with sizes, which PyTorch does in Python: "_operator.mul", "torch.sym_float".
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -8,10 +8,10 @@
 
 namespace fedhive::clients::exported {
 
-/// Numbers and, for sizes, tensors in; a number out. Throws Fault for a division by zero and for what 64 bits do not hold.
+/// Maps numbers and, for sizes, tensors to a number. Throws Fault for a division by zero and for results that exceed 64 bits.
 using SymbolFunction = c10::IValue (*)(const std::vector<c10::IValue>& operands);
 
-/// null: none of that name.
+/// null if there is no function of that name.
 SymbolFunction symbol_of(const std::string& target);
 
 }  // namespace fedhive::clients::exported

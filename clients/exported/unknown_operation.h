@@ -1,4 +1,4 @@
-// What is said of an operation that is not in the list: where in Python it stands, and what to write in its place.
+// The error for an operation that is not in the list: its place in the Python source, and a replacement.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,9 +7,9 @@
 
 namespace fedhive::clients::exported {
 
-/// `target`: "torch.ops.aten.exp_.default"; `graph`: the file's, whose operations say where they come from, if nobody has taken it out. Throws
-/// ConfigError, with the line of Python that mends it where there is one: of an operation in place whose other form is allowed, of one that
-/// writes its result elsewhere (out=), of a decomposed graph.
+/// Throws ConfigError, with a line of Python that mends the problem if there is one: for an in-place operation whose other form
+/// is allowed, an operation with out=, and a decomposed graph. target: such as "torch.ops.aten.exp_.default"; graph: the
+/// file's, whose operations usually tell where in the source they come from.
 [[noreturn]] void refuse_operation(const std::string& target, const nlohmann::json& graph);
 
 }  // namespace fedhive::clients::exported

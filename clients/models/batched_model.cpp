@@ -11,7 +11,7 @@ using aggregation::MemorySpace;
 
 namespace {
 
-/// While it lives, operations on tensors that it has batched are done for all rows.
+/// A vmap scope: while it lives, operations on tensors from batched() are done for all rows.
 class Vmap {
 public:
     explicit Vmap(std::int64_t rows)
@@ -21,10 +21,10 @@ public:
     Vmap(const Vmap&) = delete;
     Vmap& operator=(const Vmap&) = delete;
 
-    /// [rows, …] → what looks like […].
+    /// [rows, …] → a batched tensor that looks like […].
     at::Tensor batched(const at::Tensor& tensor) const { return at::functorch::addBatchDim(tensor, 0, level_); }
 
-    /// And back.
+    /// The inverse: a batched tensor → [rows, …].
     static at::Tensor whole(const at::Tensor& tensor) {
         const auto* batched = at::functorch::maybeGetBatchedImpl(tensor);
         FEDHIVE_CHECK(batched != nullptr, "the model's scores depend on none of its parameters");
@@ -77,7 +77,8 @@ at::Tensor BatchedModel::forward(const at::Tensor& examples) {
     const Vmap vmap(examples.size(0));
     const std::vector<at::Tensor*>& places = module_->tensors();
     for (std::size_t i = 0; i < places.size(); ++i) *places[i] = vmap.batched(columns_[i]);
-    // vmap's convolution has no rule for one weight with a bias for each row. What a whole layer shares needs none: rows are a larger batch.
+    // vmap's convolution has no rule for a shared weight with a bias for each row: frozen tensors in layers that also train are
+    // expanded to all rows. Layers that are frozen as a whole need nothing: for them, rows are a larger batch.
     for (std::size_t i = 0; i < shared_.size(); ++i) {
         std::vector<std::int64_t> shape = shared_[i].sizes().vec();
         shape.insert(shape.begin(), examples.size(0));

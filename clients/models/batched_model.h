@@ -1,5 +1,5 @@
-// One model with the parameters of many clients: [K, P], a row a client. LibTorch's vmap makes of one forward pass over it K passes, each
-// with the parameters and the examples of its own row, in a number of operations that does not grow with K.
+// One model with the parameters of K clients: [K, P], one row for each client. LibTorch's vmap turns one forward pass into K
+// passes, each with the parameters and examples of its own row; the number of operations does not grow with K.
 #pragma once
 
 #include "aggregation/memory/layout.h"
@@ -13,7 +13,8 @@ namespace fedhive::clients {
 
 class BatchedModel {
 public:
-    /// Memory   one buffer of [rows, P] on the device, held for life. What is frozen, [F], all rows share; it must outlive the model.
+    /// Memory   one buffer of [rows, P] on the device for the model's lifetime. All rows share
+    ///          `frozen`, [F], which must outlive the model.
     BatchedModel(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space,
                  aggregation::ConstParamSpan frozen = {});
 
@@ -22,13 +23,13 @@ public:
     std::size_t num_rows() const { return num_rows_; }
     aggregation::ParamSpan parameters(std::size_t row) const;  // [P]
 
-    /// The first `rows` rows are those of forward() from now on; makes the model train.
+    /// Selects the first `rows` rows for forward() and columns().
     void use(std::size_t rows);
 
-    /// What a gradient is taken of: for each of the layout's entries, its columns of the rows in use, [rows, shape…].
+    /// The leaves for autograd: for each of the layout's entries, its columns of the rows in use, [rows, shape…].
     const std::vector<at::Tensor>& columns() const { return columns_; }
 
-    /// examples: [rows, B, channels, height, width]; returns logits [rows, B, num_classes]. Dropout draws for each row its own.
+    /// examples: [rows, B, channels, height, width]; returns logits [rows, B, num_classes]. Dropout draws differ between rows.
     at::Tensor forward(const at::Tensor& examples);
 
 private:

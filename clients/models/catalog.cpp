@@ -42,7 +42,7 @@ bool tells(const NamedModel& model, TargetKind kind) {
     return kind == TargetKind::Class ? model.tells_classes : model.layers_at_each != nullptr;
 }
 
-/// Empty where the model takes what the examples are: tokens, or numbers.
+/// The misfit between the model's and the data's kind of examples (tokens or numbers); empty if they agree.
 std::string misfit_of_tokens(const NamedModel& model, const ExampleShape& input, TargetKind kind) {
     if (model.takes_tokens == (input.vocabulary > 0)) return "";
     std::vector<std::string> others;
@@ -54,7 +54,7 @@ std::string misfit_of_tokens(const NamedModel& model, const ExampleShape& input,
                        found, fmt::join(others, ", "));
 }
 
-/// Empty where the model tells such targets.
+/// The misfit between the model and the data's targets; empty if the model predicts such targets.
 std::string misfit_of_target(const NamedModel& model, TargetKind kind) {
     if (tells(model, kind)) return "";
     std::vector<std::string> others;

@@ -1,4 +1,4 @@
-// The named models, without LibTorch in sight: each is a list of layers and what may vary in it, in a file of its own. To add one: write its
+// The named models, without LibTorch. Each has a file with its list of layers and the keys that vary it. To add one, write its
 // file, declare its function in catalog.cpp, and add it to the list there.
 #pragma once
 
@@ -18,26 +18,26 @@
 
 namespace fedhive::clients {
 
-/// Which model, for which data; plain data, since workers get it through the control block.
+/// A model and the shape of its data; plain data, since workers get it through the control block.
 struct ModelSpec {
     FixedText<24> name;  // for messages: "mlp", kListedModel or kExportedModel
     ExampleShape input;
     std::int64_t num_classes = 0;
     LayerList layers;
-    exported::FileHandle exported;  // in place of layers: a graph of torch.export; whoever made the handle keeps its file
+    exported::FileHandle exported;  // instead of layers: a graph of torch.export; a ModelFile must keep the bytes
     TargetShape target{};
-    NamePatterns frozen{};   // parameters that nobody trains
-    NamePatterns local{};    // parameters and buffers of which every client has its own
-    bool as_layers = false;  // of a graph: it is run as the layers that it is made of (kept_as_graph() is empty)
+    NamePatterns frozen{};   // parameters that are not trained
+    NamePatterns local{};    // parameters and buffers of which each client has its own
+    bool as_layers = false;  // run the graph as the layers that it consists of (kept_as_graph() is empty)
 
-    /// Run operation by operation, by LibTorch.
+    /// Whether LibTorch runs the model operation by operation.
     bool is_graph() const { return exported.given() && !as_layers; }
 };
 
-/// What a model is called that the config gives as a list of layers.
+/// Name of a model that the config gives as a list of layers.
 inline constexpr const char* kListedModel = "model.layers";
 
-/// And one that a file gives as a graph.
+/// Name of a model that a file gives as a graph.
 inline constexpr const char* kExportedModel = "model.file";
 
 struct NamedModel {
@@ -45,32 +45,33 @@ struct NamedModel {
     std::string summary;  // half a line
     std::string source;   // paper or where it is used
     std::vector<KeySpec> keys;
-    bool takes_tokens = false;                            // and nothing else; otherwise numbers alone
-    LayerList (*layers)(const Values& values) = nullptr;  // values: of all keys
-    /// Where there is a class to tell at each position; null: it tells one.
+    bool takes_tokens = false;                            // true: examples of tokens only; false: of numbers only
+    LayerList (*layers)(const Values& values) = nullptr;  // `values` must have all keys
+    /// The layers for a class at each position; null: the model gives one class for an example.
     LayerList (*layers_at_each)(const Values& values) = nullptr;
-    bool tells_numbers = true;  // where targets are numbers, as many outputs
-    bool tells_classes = true;  // a score for each
-    /// What it takes and what else to use, where it does not take such examples; empty where it does, or where its layers say it themselves.
+    bool tells_numbers = true;  // for numeric targets: one output for each number
+    bool tells_classes = true;  // for class targets: one score for each class
+    /// Why the model does not accept such examples, and an alternative. Empty if it does, or if plan_model() reports it.
     std::string (*misfit)(const ExampleShape& input) = nullptr;
 };
 
 /// All named models, in the order of REFERENCE.md.
 const std::vector<NamedModel>& model_catalog();
 
-/// The model of that name for such data; keys that are not given have their defaults. Throws ConfigError for a name that is not in the
-/// catalog, or a model that does not take such examples or tell such targets.
+/// The named model for such data; missing keys get their defaults. Throws ConfigError for an unknown name, or for a model that
+/// is not made for such examples or targets.
 ModelSpec named_model(std::string_view name, const ExampleShape& input, std::int64_t num_classes, const Values& values = {},
                       TargetShape target = {});
 
-/// Names, shapes and offsets of what is trained and travels, [P]: parameters that are not frozen, then buffers. Throws ConfigError (without file
+/// The layout of the tensors that travel, [P]: parameters that are not frozen, then buffers. Throws ConfigError (without file
 /// and line) when the model's layers do not fit the data.
 aggregation::Layout model_layout(const ModelSpec& spec);
 
-/// Of the parameters that are frozen, [F]: those that spec.frozen names, and of a graph those that took no gradient when it was exported.
+/// The layout of the frozen parameters, [F]: those that spec.frozen names, and in a graph
+/// those without a gradient at its export.
 aggregation::Layout frozen_layout(const ModelSpec& spec);
 
-/// Of both, parameters in the order in which they are drawn.
+/// The layout of both together, parameters in the order in which they are drawn.
 aggregation::Layout whole_layout(const ModelSpec& spec);
 
 }  // namespace fedhive::clients

@@ -12,7 +12,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// The two that relu_max_pool() does, in either order.
+/// Whether relu_max_pool() can replace the two layers: a ReLU and a 2 x 2 max pool in either order.
 bool are_relu_max_pool(const PlannedLayer& one, const PlannedLayer& next) {
     const auto halves = [](const PlannedLayer& layer) {
         return layer.kind->name == "max_pool" && layer.arguments.integer("size") == 2;
@@ -53,7 +53,7 @@ bool trains(const Operation& operation) {
     return std::ranges::find(operation.holds, Holding::Trained) != operation.holds.end();
 }
 
-/// Tensors of that kind, of operations that have such.
+/// Appends the tensors of role `wanted` from operations for which has(operation) is true.
 template <typename Has>
 void collect(std::vector<Operation>& operations, Holding wanted, std::vector<at::Tensor*>& tensors, Has has) {
     for (Operation& operation : operations) {
@@ -74,7 +74,7 @@ Classifier::Classifier(const ModelSpec& spec) : frozen_layout_(frozen_layout(spe
         return;
     }
     plan_ = plan_model(spec);
-    std::vector<std::size_t> layers;  // of the plan: the first of each part that a cut does not divide
+    std::vector<std::size_t> layers;  // index in plan_ of the first layer of each part that a cut does not divide
     for (std::size_t i = 0; i < plan_.size(); ++i)
         if (plan_[i].has_parameters()) layers.push_back(layers.empty() ? 0 : i);
     FEDHIVE_CHECK(!layers.empty(), "a model without parameters");
@@ -118,7 +118,7 @@ void Classifier::view_frozen(aggregation::ConstParamSpan values) {
     const at::Device device = values.space == aggregation::MemorySpace::Host ? at::Device(at::kCPU) : at::Device(at::kCUDA, 0);
     for (std::size_t i = 0; i < frozen_.size(); ++i) {
         const aggregation::LayoutEntry& entry = frozen_layout_.entries()[i];
-        // LibTorch has no tensor of what must not be written; nothing writes what takes no gradient.
+        // const_cast: LibTorch has no read-only tensors, and nothing writes a tensor without gradient.
         *frozen_[i] = at::from_blob(const_cast<float*>(values.data) + entry.offset, entry.shape,
                                     at::TensorOptions().dtype(at::kFloat).device(device));
     }

@@ -1,4 +1,4 @@
-// A model as LibTorch runs it: examples in, one score per class out, by the operations that its list of layers comes to.
+// A model run by LibTorch: maps examples to one score per class, by the operations of its list of layers.
 #pragma once
 
 #include "clients/models/forward.h"
@@ -14,24 +14,24 @@ namespace exported {
 class Network;
 }
 
-/// What a tensor is to training; only Trained ones have a gradient.
+/// A tensor's role in training; only Trained ones have a gradient.
 enum class Holding : std::uint8_t { Trained, Frozen, Buffer };
 
-/// A layer, or a ReLU and a pool that are done as one.
+/// A layer, or a ReLU and a pool that are fused.
 struct Operation {
-    Forward forward;                  // of a residual: none
+    Forward forward;                  // empty for a residual
     std::vector<at::Tensor> tensors;  // parameters, then buffers
-    std::vector<Holding> holds;       // what each of them is
-    std::vector<Operation> residual;  // the operations in it
-    std::vector<Operation> shortcut;  // and in its shortcut
+    std::vector<Holding> holds;       // the role of each of `tensors`
+    std::vector<Operation> residual;  // operations inside a residual
+    std::vector<Operation> shortcut;  // operations of its shortcut
 };
 
-/// Between its layers with parameters it can be cut: what has none belongs to the one before it, what comes before all of them to the first. A
-/// graph of torch.export is computed as a whole.
+/// The model. It can be cut between its layers with parameters: a layer without parameters belongs to the one before it, or to
+/// the first if none precedes. A graph of torch.export runs as a whole.
 class Classifier {
 public:
-    /// Its tensors hold anything: initialise() draws them. Those of a graph hold the file's values. Frozen ones are set by view_frozen(). Throws as
-    /// plan_model() or exported::Network.
+    /// Tensors of a list of layers are uninitialised until initialise(); those of a graph hold the file's values. view_frozen()
+    /// sets the frozen ones. Throws as plan_model() or exported::Network.
     explicit Classifier(const ModelSpec& spec);
     Classifier(const Classifier&) = delete;
     Classifier& operator=(const Classifier&) = delete;
@@ -40,28 +40,29 @@ public:
     /// examples: [B, channels, height, width] f32, normalised; returns logits [B, num_classes].
     at::Tensor forward(const at::Tensor& examples) const;
 
-    /// Layers with parameters, residuals as one each.
+    /// Number of layers with parameters; a residual counts as one.
     std::size_t num_layers() const { return begins_.size() - 1; }
 
-    /// Layers [first, last) alone, with what belongs to them: from what layer `first` takes to what layer `last - 1` gives.
+    /// Runs layers [first, last), with the parameterless layers that belong to them: x is the input of layer `first`.
     at::Tensor forward_layers(at::Tensor x, std::size_t first, std::size_t last) const;
 
-    /// What the first `num_layers` of them make of one example, 1 at least.
+    /// Shape of one example after the first `num_layers` layers, num_layers >= 1.
     const Shape& shape_after(std::size_t num_layers) const { return shapes_.at(num_layers - 1); }
 
-    /// The places of its parameters and buffers, in the order of model_layout().
+    /// The parameters and buffers, in the order of model_layout().
     const std::vector<at::Tensor*>& tensors() const { return tensors_; }
 
-    /// What is frozen lies there from now on, [F] as frozen_layout() has it; it must outlive the model, and is never written.
+    /// Makes the frozen tensors views of `values`, [F] in frozen_layout(), which must outlive the model and is never written.
     void view_frozen(aggregation::ConstParamSpan values);
 
-    /// Places of frozen tensors in layers of which another parameter is trained.
+    /// The frozen tensors in layers that also have a trained parameter.
     const std::vector<at::Tensor*>& frozen_beside_trained() const { return frozen_beside_trained_; }
 
-    /// As PyTorch does by default, from LibTorch's generator of the host; in the layout's order. Of a list of layers without frozen ones.
+    /// Draws all tensors with PyTorch's defaults from LibTorch's host generator, in the layout's order. Only for a list of
+    /// layers without frozen tensors.
     void initialise();
 
-    /// In training dropout acts, and batch norm takes the batch's statistics and moves its own; a model is built so.
+    /// In training mode, the initial one, dropout acts, and batch norm uses the batch's statistics and updates its own.
     bool is_training() const { return training_; }
     void train(bool on = true) { training_ = on; }
     void eval() { train(false); }
@@ -71,12 +72,12 @@ private:
 
     std::vector<PlannedLayer> plan_;
     std::vector<Operation> operations_;
-    std::vector<std::size_t> begins_;  // of each layer with parameters: its first operation; and the number of all
-    std::vector<Shape> shapes_;        // what each of them gives
+    std::vector<std::size_t> begins_;  // first operation of each layer with parameters, then the number of operations
+    std::vector<Shape> shapes_;        // output of each layer with parameters
     std::vector<at::Tensor*> tensors_;
     std::vector<at::Tensor*> frozen_, frozen_beside_trained_;
     aggregation::Layout frozen_layout_;
-    std::unique_ptr<exported::Network> graph_;  // in place of operations
+    std::unique_ptr<exported::Network> graph_;  // instead of operations_
     bool training_ = true;
 };
 

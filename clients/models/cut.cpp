@@ -12,7 +12,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// The layers that a cut does not divide: those with parameters, each with what follows it up to the next one.
+/// Names of the layers with parameters, after which a cut is possible.
 std::vector<std::string> names_of(const std::vector<PlannedLayer>& plan) {
     std::vector<std::string> names;
     for (const PlannedLayer& layer : plan)
@@ -20,7 +20,7 @@ std::vector<std::string> names_of(const std::vector<PlannedLayer>& plan) {
     return names;
 }
 
-/// What the first `num_layers` of them give for each example.
+/// Number of values per example after the first `num_layers` layers with parameters and the parameterless layers that follow.
 double floats_after(const std::vector<PlannedLayer>& plan, std::size_t num_layers) {
     std::size_t seen = 0;
     double floats = 0.0;
@@ -32,7 +32,7 @@ double floats_after(const std::vector<PlannedLayer>& plan, std::size_t num_layer
     return floats;
 }
 
-/// Number of the client's layers in a cut after `layer`.
+/// Number of the client's layers with parameters in a cut after `layer`.
 std::size_t layers_below(const std::string& model, const std::vector<std::string>& layers, std::string_view layer) {
     if (layers.size() < 2) throw ConfigError(fmt::format("{} cannot be cut, it has one layer: {}", model, layers.front()));
     const std::string possible = fmt::format("{}", fmt::join(layers.begin(), layers.end() - 1, ", "));
@@ -46,7 +46,7 @@ std::size_t layers_below(const std::string& model, const std::vector<std::string
     return static_cast<std::size_t>(found - layers.begin()) + 1;
 }
 
-/// Floats before the first tensor of layer `num_layers`, once it is sure that no tensor of an earlier layer follows.
+/// Offset in floats of the first tensor of layer `num_layers`. Checks that no tensor of an earlier layer follows it.
 std::size_t offset_of(const aggregation::Layout& layout, const std::vector<PlannedLayer>& plan, std::size_t num_layers) {
     std::map<std::string, std::size_t> layer_of;
     std::size_t layers = 0;

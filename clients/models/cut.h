@@ -1,4 +1,4 @@
-// Where a model is cut in two for split learning: the client keeps the first layers, the server the rest. Without LibTorch in sight.
+// The cut of a model for split learning: the client keeps the first layers, the server the rest. Without LibTorch.
 #pragma once
 
 #include "clients/models/catalog.h"
@@ -13,11 +13,11 @@ namespace fedhive::clients {
 
 /// A model in two halves; plain data, since workers get it through the control block.
 ///
-///   [ parameters of the client's layers | of the server's layers ]     [P]; offset is where the server's begin
+///   [ parameters of the client's layers | of the server's layers ]     [P]; the server's begin at `offset`
 struct Cut {
     std::uint64_t num_layers = 0;         // of the client's half
     std::uint64_t offset = 0;             // floats, a multiple of 16
-    std::uint64_t activation_floats = 0;  // of each example: what goes to the server, and its gradient back
+    std::uint64_t activation_floats = 0;  // per example: activations sent to the server; their gradient comes back
 
     /// The halves of a span of [P].
     template <typename Span>
@@ -32,14 +32,14 @@ struct Cut {
 
 static_assert(std::is_trivially_copyable_v<Cut>);
 
-/// The names of the model's layers with parameters in forward order: "conv1", "conv2", …, or their numbers in a list: "0", "3", …; its tensors'
-/// names begin so. A residual is one of them. Of a graph, its modules with parameters.
+/// The names of the model's layers with parameters in forward order: "conv1", "conv2", …, or their numbers in a list: "0", "3",
+/// …. Names of their tensors begin with them. A residual is one layer. For a graph, its modules with parameters.
 std::vector<std::string> model_layers(const ModelSpec& spec);
 
 /// The cut after the layer of that name; `layout` is the model's.
 ///
-/// Throws   ConfigError (without file and line) when there is no such layer, or it is the last one; Fault for a model with buffers, or whose
-///          tensors do not lie in the order of its layers.
+/// Throws   ConfigError (without file and line) when there is no such layer, or it is the last one; Fault for a model with
+///          buffers, or with tensors that are not in the order of its layers.
 /// Source   Gupta and Raskar 2018 (arXiv:1810.06060).
 Cut cut_after(const ModelSpec& spec, const aggregation::Layout& layout, std::string_view layer);
 

@@ -63,7 +63,7 @@ ParamSpan FlatModel::part(ParamSpan whole, std::size_t tensor) const {
     return {whole.data + entry.offset, entry.size, whole.space};
 }
 
-/// Valid until the tensor's gradient is dropped; empty where there is none.
+/// The gradient of one tensor, valid until it is dropped; empty if there is none.
 aggregation::ConstParamSpan FlatModel::gradient_at(std::size_t tensor) {
     at::Tensor& gradient = tensors_[tensor].mutable_grad();
     if (!gradient.defined()) return {};

@@ -1,5 +1,5 @@
-// A model whose tensors are views of one flat vector of parameters, so that pulling down, stepping and sending up are one pass over
-// [P] each. Gradients stay where backward() makes them, and are brought into one flat vector for those who need it so.
+// A model whose tensors are views of one flat vector of parameters, so that receiving, stepping and sending are one pass over
+// [P] each. Gradients stay where backward() creates them; gradient() copies them into one flat vector on request.
 #pragma once
 
 #include "aggregation/math/client_optimizer.h"
@@ -15,34 +15,34 @@ namespace fedhive::clients {
 /// Copies the model's parameters into a host span.
 void store_parameters(const Classifier& model, const aggregation::Layout& layout, aggregation::ParamSpan to);
 
-/// torch.nn's default initialisation after torch.manual_seed(seed), of a list of layers without frozen ones, into a host span of
-/// layout.num_floats().
+/// Writes torch.nn's default initialisation after torch.manual_seed(seed) into `to`, a host span of layout.num_floats(). Only
+/// for a list of layers without frozen tensors.
 void draw_with_libtorch(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
                         aggregation::ParamSpan to);
 
 class FlatModel {
 public:
     /// `frozen`, [F], must outlive the model.
-    /// Memory: a buffer of [P] on the device, held for life, and one more from the first gradient() on.
+    /// Memory: a buffer of [P] on the device for the model's lifetime, and one of [trainable] from the first gradient() on.
     FlatModel(const ModelSpec& spec, aggregation::MemorySpace space, aggregation::ConstParamSpan frozen = {});
 
     const aggregation::Layout& layout() const { return layout_; }
     aggregation::ParamSpan parameters() const { return parameters_; }                                       // [P]
     aggregation::ParamSpan trainable() const { return parameters_.span().first(layout_.num_trainable()); }  // a prefix of it
 
-    /// The gradient in one piece, [trainable]: a buffer that is filled, and the first time made, when it is asked for.
+    /// The gradient as one vector, [trainable], copied into a buffer that the first call allocates.
     aggregation::ParamSpan gradient();
 
     Classifier& module() const { return *module_; }
     at::Device device() const { return device_; }
 
-    /// After backward(): what it left at each tensor is the gradient from now on; zero for a tensor that the loss does not depend on.
+    /// Call after backward(): the tensors' gradients become the model's; zero for a tensor that the loss does not depend on.
     void take_gradient() { taken_ = true; }
 
-    /// One step along it, tensor by tensor where nobody has asked for it in one piece.
+    /// One optimiser step along the gradient; tensor by tensor, without a copy, if gradient() was not called.
     void descend(aggregation::ClientOptimizer& optimizer);
 
-    /// Forgets what a backward() left; the next one would add to it.
+    /// Clears the tensors' gradients; otherwise the next backward() would add to them.
     void drop_gradient();
 
 private:
@@ -53,8 +53,8 @@ private:
     std::unique_ptr<Classifier> module_;
     aggregation::Layout layout_;
     aggregation::ParamBuffer parameters_;
-    aggregation::ParamBuffer gradient_;  // empty before somebody asks
-    bool taken_ = false;                 // the gradient is still at the tensors
+    aggregation::ParamBuffer gradient_;  // empty before the first gradient()
+    bool taken_ = false;                 // the gradient is stored at the tensors
     std::vector<at::Tensor> tensors_;    // the parameters, without buffers, in layout order
 };
 

@@ -33,13 +33,13 @@ namespace {
 using Tensors = std::span<const at::Tensor>;
 
 constexpr double kNormEpsilon = 1e-5;
-constexpr double kNewStatistics = 0.1;  // the part of a batch's in the running ones
+constexpr double kNewStatistics = 0.1;  // weight of a batch's statistics in the running ones
 
 at::Tensor linear(Tensors parameters, const at::Tensor& x, bool training) {
     const at::Tensor &weight = parameters[0], &bias = parameters[1];
-    if (x.dim() == 3)  // positions are rows like any others
+    if (x.dim() == 3)  // positions are treated as rows
         return linear(parameters, x.flatten(0, 1), training).view({x.size(0), x.size(1), -1});
-    // Batched: (W x^T)^T, so that the weights' gradient comes out in the weights' own order and not transposed.
+    // Batched: (W x^T)^T, so that the weights' gradient has the weights' own memory order instead of the transposed one.
     if (at::functorch::isBatchedTensor(weight)) return at::matmul(weight, x.t()).t().add(bias);
     return at::addmm(bias, x, weight.t());
 }
@@ -99,16 +99,16 @@ Forward layer_norm(const Values& arguments, const Shape& in) {
     };
 }
 
-/// Tokens come as floats, which hold them exactly.
+/// Tokens arrive as floats, which represent them exactly.
 at::Tensor embedding(Tensors parameters, const at::Tensor& x, bool) {
     return at::embedding(parameters[0], x.flatten(1).to(at::kLong));
 }
 
-/// One layer out of products, position by position. x: [B, T, D]; gives T times [B, hidden].
+/// One LSTM layer from matrix products, position by position. x: [B, T, D]; returns T tensors [B, hidden].
 std::vector<at::Tensor> lstm_states(Tensors parameters, const at::Tensor& x) {
     const at::Tensor &of_input = parameters[0], &of_state = parameters[1];
     const at::Tensor bias = parameters[2].add(parameters[3]);
-    // Of all positions at once, and then apart: a piece cut out of a whole would have the whole as its gradient.
+    // One product for all positions, then unbind(): the gradient of a slice would have the size of the whole.
     const at::Tensor inputs = at::matmul(x.flatten(0, 1), of_input.t()).add(bias).view({x.size(0), x.size(1), -1});
     std::vector<at::Tensor> states;
     at::Tensor cell;
@@ -125,7 +125,7 @@ std::vector<at::Tensor> lstm_states(Tensors parameters, const at::Tensor& x) {
 Forward lstm(const Values& arguments, const Shape&) {
     return [hidden = arguments.integer("hidden"), layers = arguments.integer("layers"), all = arguments.flag("all_positions")](
                Tensors parameters, const at::Tensor& x, bool training) {
-        // Batched by vmap there is no other form; on a GPU this one repeats its bits and can be recorded.
+        // vmap has no batching rule for the fused LSTM. On a GPU, this form is deterministic and can be recorded into a graph.
         if (x.is_cuda() || at::functorch::isBatchedTensor(parameters[0]) || exported::lacks_fused_lstm()) {
             std::vector<at::Tensor> states;
             for (std::int64_t layer = 0; layer < layers; ++layer)
@@ -141,7 +141,8 @@ Forward lstm(const Values& arguments, const Shape&) {
     };
 }
 
-/// Out of products and a softmax, and not by LibTorch's fused one: so it can be batched and recorded, and repeats its bits on a GPU. x: [B, T, D].
+/// Attention from matrix products and a softmax, x: [B, T, D]. Not LibTorch's fused kernel, so that it can be batched and
+/// recorded, and repeats its bits on a GPU.
 Forward attention(const Values& arguments, const Shape& in) {
     return [heads = arguments.integer("heads"), causal = arguments.flag("causal"), positions = in[0]](
                Tensors parameters, const at::Tensor& x, bool training) {
@@ -164,7 +165,7 @@ Forward last_position(const Values&, const Shape& in) {
 
 using Make = std::function<Forward(const Values& arguments, const Shape& in)>;
 
-/// Of a kind without arguments.
+/// The maker for a kind without arguments.
 Make plainly(const Forward& forward) {
     return [forward](const Values&, const Shape&) { return forward; };
 }
@@ -204,7 +205,8 @@ void initialise(at::Tensor& tensor, const Parameter& parameter) {
     const at::NoGradGuard no_grad;
     switch (parameter.initial) {
         case Initial::Kaiming: {
-            // For a leaky ReLU of slope sqrt(5), as torch.nn writes it: its last bits are not those of the bias's bound.
+            // Kaiming's rule for a leaky ReLU of slope sqrt(5), as torch.nn writes it. Its
+            // last bits differ from 1 / sqrt(fan_in).
             const double slope = std::sqrt(5.0);
             const double bound = std::sqrt(3.0) * (std::sqrt(2.0 / (1.0 + std::pow(slope, 2))) / std::sqrt(parameter.fan_in));
             tensor.uniform_(-bound, bound);

@@ -1,4 +1,5 @@
-// The forward pass of each kind of layer by LibTorch, for one client and, where the tensors are batched by vmap (batched_model.h), for many.
+// The forward pass of each kind of layer with LibTorch, for one client or, with tensors batched
+// by vmap (batched_model.h), for many.
 #pragma once
 
 #include "clients/models/layer_kind.h"
@@ -10,13 +11,14 @@
 
 namespace fedhive::clients {
 
-/// parameters: the layer's, in the order of LayerFit; x: [B, shape…], of tokens [B, tokens, 1, 1]; dropout acts in training.
+/// parameters: the layer's, in the order of LayerFit; x: [B, shape…], or [B, tokens, 1, 1] for
+/// tokens; dropout acts in training only.
 using Forward = std::function<at::Tensor(std::span<const at::Tensor> parameters, const at::Tensor& x, bool training)>;
 
-/// Of a layer of that kind with these arguments on what has that shape. Throws Fault for a kind that has none.
+/// The forward pass of a layer of that kind and arguments, for inputs of shape `in`. Throws Fault for a kind without one.
 Forward make_forward(std::string_view kind, const Values& arguments, const Shape& in);
 
-/// Draws a tensor as PyTorch does by default, from LibTorch's generator of the host.
+/// Draws a tensor with PyTorch's default from LibTorch's host generator.
 void initialise(at::Tensor& tensor, const Parameter& parameter);
 
 }  // namespace fedhive::clients

@@ -1,4 +1,4 @@
-// An operation of a graph as what reads it asks: argument by argument, so that none is overlooked.
+// An operation of a graph whose arguments a reader queries one by one, so that none is overlooked.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -11,7 +11,7 @@
 
 namespace fedhive::clients {
 
-/// An operation that no layer computes.
+/// Thrown for an operation that no layer computes.
 struct NoLayer : ConfigError {
     using ConfigError::ConfigError;
 };
@@ -25,10 +25,10 @@ public:
     /// Throws NoLayer: "aten.silu.default ('silu') is no layer".
     [[noreturn]] void refuse(const std::string& why) const;
 
-    /// A tensor's name in the graph; empty where it is left out, or none.
+    /// A tensor's name in the graph; empty if the argument is left out or None.
     std::string tensor(const std::string& name);
 
-    /// Left out, they are the default. Throw NoLayer for another kind of argument.
+    /// Return `otherwise` for an argument that is left out. Throw NoLayer for an argument of another kind.
     std::int64_t integer(const std::string& name, std::int64_t otherwise);
     double real(const std::string& name, double otherwise);
     bool flag(const std::string& name, bool otherwise);
@@ -38,10 +38,10 @@ public:
     /// The one number that [n], [n, n] or n means. Throws NoLayer for [n, m]: layers are square.
     std::int64_t side(const std::string& name, std::int64_t otherwise);
 
-    /// Sizes, of which some may be values of the graph: null where it is left out.
+    /// Sizes, some of which may be values of the graph; null if the argument is left out.
     const exported::Argument* sizes(const std::string& name) { return asked(name); }
 
-    /// Throws NoLayer for an argument that nobody has asked for.
+    /// Throws NoLayer for an argument that was not queried.
     void check_all_asked() const;
 
 private:

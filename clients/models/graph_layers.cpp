@@ -16,7 +16,7 @@ namespace {
 /// The layers between two values of the graph.
 struct Stretch {
     GraphLayers layers;
-    std::size_t first_tensor = std::numeric_limits<std::size_t>::max();  // that one of them has: its place in the file
+    std::size_t first_tensor = std::numeric_limits<std::size_t>::max();  // lowest file index of their tensors
 
     void add(const ListedLayer& layer, const std::string& name) {
         layers.entries.push_back(layer);
@@ -37,7 +37,7 @@ ListedLayer mark(std::uint8_t kind) {
     return entry;
 }
 
-/// "layer1.0" of "layer1.0.conv1" and "layer1.0.bn1"; empty where they have no module in common.
+/// The common module: "layer1.0" for "layer1.0.conv1" and "layer1.0.bn1"; empty if there is none.
 std::string common_module(const std::vector<std::string>& names) {
     std::string common = names.front() + ".";
     for (const std::string& name : names) {
@@ -50,8 +50,8 @@ std::string common_module(const std::vector<std::string>& names) {
     return dot == std::string::npos ? "" : common.substr(0, dot);
 }
 
-/// Goes back from the graph's answer to its input, and writes down what it passes. Where two ways are added they come from one value: what is
-/// on them are the layers of a residual and of its shortcut.
+/// Lists the layers on the way back from the graph's output to its input. The two operands of a sum originate from one value:
+/// the layers on the two paths form a residual and its shortcut.
 class Listing {
 public:
     explicit Listing(const GraphValues& values) : values_(values) {}
@@ -89,7 +89,7 @@ private:
     Stretch residual(const std::string& sum, const GraphStep& step) {
         const std::string& fork = fork_of(sum);
         Stretch within = between(fork, step.from), beside = between(fork, step.added);
-        // As the file has their parameters: those of the list before those of the shortcut.
+        // Follows the order of parameters in the file: the residual's before the shortcut's.
         if (within.empty() || (!beside.empty() && beside.first_tensor < within.first_tensor)) std::swap(within, beside);
         if (within.empty()) refuse(step, "adds a value to itself");
         Stretch all;
@@ -103,7 +103,7 @@ private:
         return all;
     }
 
-    /// The value that this one is made of; of a sum, the one that both its ways come from.
+    /// The operand of the value's step; for a sum, the value from which both its paths originate.
     const std::string& before(const std::string& value) {
         const GraphStep& step = values_.steps().at(value);
         return step.is_sum() ? fork_of(value) : step.from;
@@ -115,11 +115,12 @@ private:
         std::set<std::string> one{step.from};
         for (std::string value = step.from; value != values_.input();) one.insert(value = before(value));
         std::string other = step.added;
-        while (!one.contains(other)) other = before(other);  // both come from the input at last
+        while (!one.contains(other)) other = before(other);  // ends at the input at the latest
         return forks_[sum] = other;
     }
 
-    /// By the module that holds all of one's layers and no others, or by all of them.
+    /// Names each residual after the module that contains all of its layers and no others;
+    /// otherwise after all of them, with '+'.
     static void name_residuals(GraphLayers& layers) {
         std::vector<std::string> all;
         for (const std::string& name : layers.names)

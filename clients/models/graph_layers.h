@@ -1,5 +1,5 @@
-// A graph of torch.export as a list of layers, where every operation of it is what a layer computes. Decided by the graph and the shape of its
-// examples alone, without LibTorch in sight.
+// Converts a graph of torch.export into a list of layers, if layers compute all of its operations. The result depends on the
+// graph and the shape of its examples only. Without LibTorch.
 #pragma once
 
 #include "clients/exported/program.h"
@@ -13,14 +13,15 @@
 namespace fedhive::clients {
 
 struct GraphLayers {
-    std::vector<ListedLayer> entries;  // as a LayerList has them, however many
-    std::vector<std::string> names;    // of each, what its parameters' names begin with: the module's; empty: it has none
+    std::vector<ListedLayer> entries;  // as in a LayerList, without its limit
+    std::vector<std::string> names;    // prefix of each entry's parameter names, its module's name; empty: no parameters
 };
 
-/// The layers that compute what the graph does, in training and in evaluation, of examples of shape `input` (as layers get them).
+/// The layers that compute the same as the graph, in training and in evaluation, for examples
+/// of shape `input` (as layers get them).
 ///
-/// Throws   NoLayer for a graph that layers do not compute: the first operation in the way, and why. Of what follows from the list, whether it fits
-///          the data and has the file's parameters in the file's order, nothing is known here (model_plan.h).
+/// Throws   NoLayer for a graph that layers cannot compute: the first operation that prevents it, and why. Does not check
+///          whether the list fits the data and has the file's parameters in the file's order (model_plan.h does).
 /// Differs  a dropout's probability is an f32, as in any list of layers.
 GraphLayers layers_of_graph(const exported::Program& program, const Shape& input);
 

@@ -22,7 +22,7 @@ constexpr double kEpsilon = 1e-5, kMomentum = 0.1;  // of the norms among the la
 
 const LayerKind& kind_of(const std::string& name) { return entry_of(layer_catalog(), name, "layer"); }
 
-/// With what is not given as its default.
+/// `given`, completed by the defaults. Throws ConfigError for a number outside its range.
 Values arguments_of(const LayerKind& kind, const Values& given) {
     Values values = completed(given, kind.keys);
     for (const KeySpec& key : kind.keys) {
@@ -35,7 +35,7 @@ Values arguments_of(const LayerKind& kind, const Values& given) {
     return values;
 }
 
-/// How often each value is asked for.
+/// Counts the uses of each value.
 void count_uses(const exported::Graph& graph, std::map<std::string, std::size_t>& uses) {
     const auto count = [&](const Argument& argument) {
         if (argument.kind == Argument::Kind::Tensor) ++uses[argument.text];
@@ -46,13 +46,13 @@ void count_uses(const exported::Graph& graph, std::map<std::string, std::size_t>
     for (const Argument& output : graph.outputs) count(output);
 }
 
-/// relu_ of relu.
+/// Whether the operation writes in place, such as relu_.
 bool is_in_place(const std::string& target) {
     const std::size_t dot = target.find('.', exported::kAten.size());
     return dot != std::string::npos && target[dot - 1] == '_';
 }
 
-/// Give their operand's own memory, some in evaluation alone.
+/// Kinds whose output aliases their operand, some of them in evaluation only.
 bool looks_on(const std::string& kind) { return kind == "flatten" || kind.starts_with("dropout"); }
 
 }  // namespace
@@ -116,7 +116,7 @@ void GraphValues::read(const Node& node) {
     const bool in_place = is_in_place(node.target);
     if (in_place && self != nullptr) {
         const auto stored = tensors_.find(self->text);
-        if (stored != tensors_.end() && program_.tensors[stored->second].role == Role::Counter) return;  // it stays
+        if (stored != tensors_.end() && program_.tensors[stored->second].role == Role::Counter) return;  // no layer counts
     }
     const Reader reader = reader_of(node.target);
     if (reader == nullptr) call.refuse("is no layer");
@@ -130,11 +130,11 @@ void GraphValues::read(const Node& node) {
     } catch (const NoLayer&) {
         throw;
     } catch (const ConfigError& error) {
-        call.refuse(error.what());  // a layer that does not take such numbers or shapes
+        call.refuse(error.what());  // the layer does not accept such numbers or shapes
     }
 }
 
-// What goes in.
+// Operands.
 
 const GraphValues::Value& GraphValues::operand(GraphCall& call, const char* name) {
     const std::string value = call.tensor(name);
@@ -169,13 +169,13 @@ std::string GraphValues::take(GraphCall& call, const std::map<std::string, std::
     return module;
 }
 
-// What comes out.
+// Results.
 
 void GraphValues::keep(GraphCall& call, const char* operand, const std::vector<Layer>& layers,
                        const std::map<std::string, std::string>& called) {
     Value value = this->operand(call, operand);
     GraphStep step{.node = &call.node(), .from = call.tensor(operand), .added = "", .first_tensor = program_.tensors.size()};
-    bool looking = true;  // at its operand's memory
+    bool looking = true;  // the result aliases the operand
     for (const auto& [kind, given] : layers) {
         if (value.squeezed && kind != "flatten")
             call.refuse(fmt::format("takes examples of {}, which lack sizes of 1 that the data's have", text_of(value.shape)));
@@ -305,7 +305,7 @@ void GraphValues::read_avg_pool(GraphCall& call) {
     if (size < 1 || static_cast<double>(size) > kWide || call.side("stride", size) != size || call.side("padding", 0) != 0)
         call.refuse("has squares that overlap, lie apart or reach beyond the image");
     if (call.flag("ceil_mode", false)) call.refuse("has ceil_mode");
-    call.flag("count_include_pad", true);  // of no padding
+    call.flag("count_include_pad", true);  // no effect without padding
     if (call.integer("divisor_override", size * size) != size * size) call.refuse("divides by another number than a mean does");
     keep(call, "self", {{"avg_pool", {{"size", size}}}});
 }

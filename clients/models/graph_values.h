@@ -1,5 +1,5 @@
-// What each value of a graph is made of, in layers: its operations one by one, with the shapes that they give. How the values hang together is for
-// graph_layers.cpp to see.
+// Translates a graph's operations into layers one by one, and computes the shapes of their values. graph_layers.cpp finds the
+// structure that connects the values.
 #pragma once
 
 #include "clients/exported/program.h"
@@ -14,39 +14,41 @@
 
 namespace fedhive::clients {
 
-/// An entry of a list; `given` has all of the kind's keys, or those without a default. Throws ConfigError for a number that it cannot have.
+/// A list entry; `given` has at least the kind's keys without a default. Throws ConfigError for a number outside a key's range.
 ListedLayer listed_layer(const std::string& kind, const Values& given = {});
 
-/// From one value to the next: no layer where both are the same to one, two where an operation does what two layers do.
+/// The step from one value to the next. It has no layer if a layer would not distinguish the two values, and two layers if the
+/// operation does the work of two.
 struct GraphStep {
     const exported::Node* node = nullptr;
-    std::string from, added;  // of a sum, both
+    std::string from, added;  // operands; `added` is empty unless the step is a sum
     std::vector<ListedLayer> layers{};
-    std::string name{};            // of the module whose parameters the first of them has
-    std::size_t first_tensor = 0;  // the first of these: its place in the file
+    std::string name{};            // module of the first layer's parameters
+    std::size_t first_tensor = 0;  // lowest file index of these parameters
 
     bool is_sum() const { return !added.empty(); }
 };
 
 class GraphValues {
 public:
-    /// `program` must outlive it; input: what layers get of an example. Throws NoLayer for the first operation that no layer computes.
+    /// `program` must outlive this object; `input`: shape of an example as layers get it. Throws NoLayer for the first
+    /// operation that no layer computes.
     GraphValues(const exported::Program& program, const Shape& input);
 
     const std::string& input() const { return program_.graph.inputs.back().text; }
     const std::string& output() const { return program_.graph.outputs.front().text; }
 
-    /// Whether the graph takes in a row what layers get as an image.
+    /// Whether the graph takes flattened examples where layers get images.
     bool takes_rows() const { return takes_rows_; }
 
-    /// By the value that each gives.
+    /// The steps by the name of their value.
     const std::map<std::string, GraphStep>& steps() const { return steps_; }
 
 private:
     struct Value {
         Shape shape;
-        bool shared = false;    // others look at its memory, or will: what is written there they would see
-        bool squeezed = false;  // it is the input, without sizes of 1 that the layers' has
+        bool shared = false;    // other values alias its memory, or will: they would see a write in place
+        bool squeezed = false;  // the input without those sizes of 1 that the layers' input has
     };
     using Reader = void (GraphValues::*)(GraphCall&);
 
@@ -82,16 +84,17 @@ private:
     void drop(GraphCall& call, const std::string& kind);
     void view(GraphCall& call, bool in_a_row);
 
-    /// Its value, computed from the examples.
+    /// The value of an operand. Refuses an operand that is not computed from the examples.
     const Value& operand(GraphCall& call, const char* name);
 
-    /// A parameter's or buffer's sizes.
+    /// The parameter or buffer `value`. Refuses any other value.
     const exported::StoredTensor& tensor(GraphCall& call, const std::string& value, const char* name) const;
 
-    /// The module of these tensors, each called there as its layer calls it; nobody else may use them.
+    /// The module of the tensors `called`, by the layer's names for them. Refuses other names in
+    /// the module, or a tensor in use already.
     std::string take(GraphCall& call, const std::map<std::string, std::string>& called, std::size_t& first);
 
-    /// The operation gives what these layers make of its operand, with the parameters `called`, by the layer's names for them.
+    /// Records that the operation computes `layers` of `operand`, with the parameters `called`, by the layer's names for them.
     void keep(GraphCall& call, const char* operand, const std::vector<Layer>& layers,
               const std::map<std::string, std::string>& called = {});
 
@@ -100,7 +103,7 @@ private:
     std::map<std::string, Value> values_;
     std::map<std::string, GraphStep> steps_;
     std::map<std::string, std::size_t> tensors_, uses_;
-    std::map<std::string, std::string> transposed_;  // of a matrix that is a parameter, that one
+    std::map<std::string, std::string> transposed_;  // transposed value → the parameter
     std::set<std::string> batch_sizes_;
     std::set<std::size_t> taken_;
 };

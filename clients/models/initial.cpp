@@ -11,7 +11,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// Kaiming's rule for a leaky ReLU of slope sqrt(5), as torch.nn writes it: its last bits are not those of the bias's bound.
+/// Kaiming's rule for a leaky ReLU of slope sqrt(5), as torch.nn writes it. Its last bits differ from 1 / sqrt(fan_in).
 double kaiming_bound(double fan_in) {
     const double slope = std::sqrt(5.0);
     return std::sqrt(3.0) * (std::sqrt(2.0 / (1.0 + std::pow(slope, 2))) / std::sqrt(fan_in));
@@ -36,7 +36,7 @@ bool draw_initial(const ModelSpec& spec, const aggregation::Layout& layout, std:
     for_each_tensor(plan, [&](const std::string&, const Parameter& tensor) { tensors.push_back(tensor); });
     FEDHIVE_CHECK_EQ(tensors.size(), layout.entries().size());
     if (std::any_of(tensors.begin(), tensors.end(), [](const auto& tensor) { return tensor.initial == Initial::Normal; }))
-        return false;  // no attention without an embedding, so Xavier's rule is LibTorch's, too
+        return false;  // models with attention have an embedding, so that Xavier's rule is not needed here
     std::mt19937 generator(static_cast<std::uint32_t>(seed));  // PyTorch's engine takes the low 32 bits, too
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         const std::span<float> values = to.part(layout.entries()[i].offset, layout.entries()[i].size).host();

@@ -9,12 +9,12 @@
 
 namespace fedhive::clients {
 
-/// Writes the tensors that torch.nn's default initialisation gives after torch.manual_seed(seed), into a host span of layout.num_floats(), where
-/// all of them are uniform or constant. Normal ones (embeddings) are LibTorch's to draw: its vectorised logarithm has last bits of its own.
-/// Nothing of the model is frozen.
+/// Writes torch.nn's default initialisation after torch.manual_seed(seed) into `to`, a host span of layout.num_floats(), if all
+/// tensors are uniform or constant. LibTorch must draw normal tensors (embeddings), since the last bits of its vectorised
+/// logarithm differ. The model must have no frozen tensors.
 ///
-/// Source   PyTorch 2.11: uniform_() takes the low 24 bits of a draw of MT19937, one after the other.
-/// Returns  false, and leaves the span as it is, where a tensor is normal or the model is a graph.
+/// Source   PyTorch 2.11: uniform_() takes the low 24 bits of one draw of MT19937 for each value, in order.
+/// Returns  false, with the span unchanged, if a tensor is normal or the model is a graph.
 bool draw_initial(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed, aggregation::ParamSpan to);
 
 }  // namespace fedhive::clients

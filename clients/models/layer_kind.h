@@ -1,5 +1,5 @@
-// What a kind of layer is, without LibTorch in sight: its arguments, what it makes of a shape, its parameters. To add one: write its function in
-// a file of clients/models/layers, add its line to layer_catalog.cpp, and its forward pass to forward.cpp.
+// Kinds of layers without LibTorch: arguments, output shape, parameters. To add one, write its function in a file of
+// clients/models/layers, add its line to layer_catalog.cpp, and its forward pass to forward.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -10,7 +10,8 @@
 
 namespace fedhive::clients {
 
-/// Of one example, without the batch: [channels, height, width], or [features]; of a sequence [tokens], and [positions, features].
+/// Shape of one example, without the batch: [channels, height, width] or [features]; for a
+/// sequence [tokens] or [positions, features].
 using Shape = std::vector<std::int64_t>;
 
 std::string text_of(const Shape& shape);  // "3 x 32 x 32"
@@ -18,10 +19,10 @@ double num_values(const Shape& shape);
 
 /// How PyTorch draws a tensor by default.
 enum class Initial : std::uint8_t {
-    Kaiming,  // uniform within 1 / sqrt(fan_in), by the formula of Kaiming's rule, whose last bits differ
-    FanIn,    // uniform within 1 / sqrt(fan_in)
-    Normal,   // of mean 0 and variance 1
-    Xavier,   // of a matrix: uniform within sqrt(6 / (fan_in + fan_out)), Xavier Glorot's rule
+    Kaiming,  // uniform within ±1 / sqrt(fan_in), by the formula of Kaiming's rule, whose last bits differ
+    FanIn,    // uniform within ±1 / sqrt(fan_in)
+    Normal,   // mean 0, variance 1
+    Xavier,   // a matrix, uniform within ±sqrt(6 / (fan_in + fan_out)), Xavier Glorot's rule
     Ones,
     Zeros
 };
@@ -31,15 +32,15 @@ struct Parameter {
     Shape shape;
     Initial initial = Initial::Zeros;
     double fan_in = 0.0;  // inputs of one output
-    bool frozen = false;  // nobody trains it: no part of what travels
+    bool frozen = false;  // not trained, and not part of what travels
 };
 
-/// A layer where its input's shape is known.
+/// A layer's output and tensors for a known input shape.
 struct LayerFit {
     Shape out;
     std::vector<Parameter> parameters;
-    double flops = 0.0;  // of the forward pass, for one example: each multiplication, addition and elementary function is one
-    std::vector<Parameter> buffers{};  // what training moves without a gradient: part of the model and of its update
+    double flops = 0.0;  // forward pass of one example; each multiplication, addition and elementary function counts 1
+    std::vector<Parameter> buffers{};  // tensors that training changes without a gradient; part of model and update
 };
 
 struct LayerKind {
@@ -48,38 +49,39 @@ struct LayerKind {
     std::string summary;  // what it does, what it takes and gives
     std::vector<KeySpec> keys;
     bool holds_layers = false;  // residual
-    bool takes_tokens = false;  // embedding: its optional argument is the number of tokens that the data know
+    bool takes_tokens = false;  // embedding: its optional argument is the vocabulary size, by default the data's
 
-    /// Throws ConfigError (what comes in, what it needs) where it does not fit. `arguments`: all keys.
+    /// Output and tensors for input shape `in`. Throws ConfigError (actual and required input) if it does not
+    /// fit. `arguments` must have all keys.
     LayerFit (*fit)(const Values& arguments, const Shape& in) = nullptr;
 };
 
 /// All kinds, in the order of REFERENCE.md.
 const std::vector<LayerKind>& layer_catalog();
 
-/// A value as a list of layers holds it; 0 for an integer left out, 0 or 1 for a flag.
+/// A value in the form of ListedLayer::arguments: 0 for an integer left out, 0 or 1 for a flag.
 float argument_of(const KeyValue& value);
 inline float default_argument(const KeySpec& key) { return argument_of(key.default_value); }
 
-// What kinds have in common.
+// Helpers that kinds share.
 
-/// An integer that must be given; `low` and what it is.
+/// The key of a required integer >= `low`; the second overload has a default.
 KeySpec integer_key(std::string name, double low, std::string doc);
 KeySpec integer_key(std::string name, double low, std::int64_t default_value, std::string doc);
 
-/// A function of each value: the shape stays.
+/// The fit of an element-wise function: the shape stays.
 LayerFit fit_each_value(const Values& arguments, const Shape& in);
 
-/// Throws ConfigError for what is no image: [channels, height, width].
+/// Throws ConfigError unless `in` is an image, [channels, height, width].
 void require_image(const Shape& in);
 
-/// Throws ConfigError for what is not [positions, features].
+/// Throws ConfigError unless `in` is [positions, features].
 void require_sequence(const Shape& in);
 
-/// Throws ConfigError for [positions, features].
+/// Throws ConfigError if `in` is [positions, features].
 void require_no_sequence(const Shape& in);
 
-/// Of `outputs` weights of `shape` with so many inputs each, and their biases.
+/// A weight of `shape` with `fan_in` inputs for each output, and a bias of shape[0].
 std::vector<Parameter> weight_and_bias(Shape shape, double fan_in);
 
 }  // namespace fedhive::clients

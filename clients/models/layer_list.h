@@ -1,5 +1,6 @@
-// A model as data: its layers in forward order. Plain data of fixed size, since workers get it through the control block. What a kind of layer
-// takes and gives is in its file (clients/models/layers), what a list amounts to in model_plan.h.
+// A model as data: its layers in forward order. Plain data of fixed size, since workers get it through the control block.
+// Inputs and outputs of a kind of layer are defined in clients/models/layers; model_plan.h
+// derives shapes and tensors of a list.
 #pragma once
 
 #include "clients/protocol/fixed_text.h"
@@ -18,26 +19,27 @@ struct ListedLayer {
     static constexpr std::size_t kMostArguments = 6;
 
     std::array<float, kMostArguments> arguments{};  // in the order of the kind's keys; an integer left out is 0
-    std::uint8_t kind = 0;                          // place in layer_catalog(), or LayerList::kEnd, LayerList::kShortcut
-    FixedText<11> name{};                           // what its parameters' names begin with; empty: its number
+    std::uint8_t kind = 0;                          // index in layer_catalog(), or LayerList::kEnd, LayerList::kShortcut
+    FixedText<11> name{};                           // prefix of its parameters' names; empty: its number
 
     bool operator==(const ListedLayer& other) const {
         return kind == other.kind && arguments == other.arguments && name.characters == other.name.characters;
     }
 };
 
-/// A residual's layers stand between it and an entry of kind kEnd; behind kShortcut, before that end, are those of its shortcut.
+/// A list of layers. A residual's layers are the entries between it and kEnd; those after a
+/// kShortcut before that end form its shortcut.
 class LayerList {
 public:
     static constexpr std::size_t kCapacity = 96;
     static constexpr std::uint8_t kEnd = 0xFF, kShortcut = 0xFE;
 
-    /// Appends a layer by its kind's name, with arguments in the order of the kind's keys; those left out have their defaults. A residual is
-    /// open until end(). Throws ConfigError where the list is full, Fault for a kind or an argument that there is not.
+    /// Appends a layer by its kind's name, with arguments in the order of the kind's keys; missing ones get their defaults. A
+    /// residual is open until end(). Throws ConfigError when the list is full, Fault for an unknown kind or too many arguments.
     LayerList& add(std::string_view kind, const std::vector<float>& arguments = {}, std::string_view name = {});
     LayerList& end();
 
-    /// What follows, up to end(), are layers of the open residual's shortcut; `name` is what the names of their parameters have for them.
+    /// Makes the following layers, up to end(), the open residual's shortcut; `name` is their part of the parameters' names.
     LayerList& shortcut(std::string_view name = kShortcutName);
     static constexpr std::string_view kShortcutName = "shortcut";
 

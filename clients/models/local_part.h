@@ -1,10 +1,11 @@
-// What of a model is each client's own (model.local), as Arivazhagan et al. 2019 (arXiv:1912.00818) have it of the last layers, Li et al. 2021
-// (arXiv:2102.07623) of batch norm: it is trained with the rest, never leaves the client, and waits there for the next round.
+// The local part of a model (model.local): parameters that each client trains with the rest, never sends, and keeps for its
+// next round. Arivazhagan et al. 2019 (arXiv:1912.00818) do so with the last layers, Li et al.
+// 2021 (arXiv:2102.07623) with batch norm.
 //
 //   [P]   [ conv1 | bn1 | conv2 | bn2 | fc ]      a client begins with the server's conv1, conv2, fc and its own bn1, bn2;
-//   [L]   [ bn1 | bn2 ]                           of its update the places of bn1, bn2 are 0, and this is kept
+//   [L]   [ bn1 | bn2 ]                           its update is 0 at bn1, bn2, and this vector is kept
 //
-// All clients begin with the first model's values of it; whoever judges a method by clients that draw their own has to know.
+// Differs: all clients begin with the first model's values of the local part, instead of drawing their own.
 #pragma once
 
 #include "aggregation/memory/layout.h"
@@ -22,7 +23,7 @@ class LocalPart {
 public:
     LocalPart() = default;
 
-    /// Of the tensors in model_layout(spec) with such names.
+    /// The tensors of model_layout(spec) whose names match spec.local.
     explicit LocalPart(const ModelSpec& spec);
 
     bool empty() const { return ranges_.empty(); }
@@ -30,17 +31,17 @@ public:
     std::uint64_t num_floats() const { return num_floats_; }          // L
     std::uint64_t num_parameters() const { return num_parameters_; }  // of these, without buffers
 
-    /// Where a client begins: the global model, with its own values in their places. It lies in `room` then, which is made where it is needed; where
-    /// nothing is kept yet, it is the global model itself.
+    /// The model from which a client begins: the global model with the client's values in the local part. It is stored in
+    /// `room`, which is allocated as needed; if `kept` is empty, the result is `global` itself.
     ///
-    /// Shapes   global: [P]; kept: [L], in host memory or on a device; empty: nothing.
+    /// Shapes   global: [P]; kept: [L], in host memory or on a device, or empty.
     aggregation::ConstParamSpan start(aggregation::ConstParamSpan global, aggregation::ConstParamSpan kept,
                                       aggregation::ParamBuffer& room) const;
 
-    /// Out of a client's trained model, for the next round; shapes likewise.
+    /// kept <- the local part of a client's trained model, for its next round. Shapes as in start().
     void take(aggregation::ParamSpan kept, aggregation::ConstParamSpan model) const;
 
-    /// In these places model <- other, so that nothing of it is in their difference; [P], in one memory space.
+    /// model <- other in the local part, so that their difference is 0 there. Both [P], in one memory space.
     void hide(aggregation::ParamSpan model, aggregation::ConstParamSpan other) const;
 
 private:
@@ -49,7 +50,7 @@ private:
         std::uint64_t size = 0;
     };
 
-    std::vector<Range> ranges_;  // tensors that follow each other are one
+    std::vector<Range> ranges_;  // adjacent tensors are merged
     std::vector<std::string> names_;
     std::uint64_t num_floats_ = 0, num_parameters_ = 0;
 };

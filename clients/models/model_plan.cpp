@@ -14,12 +14,12 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr double kMostValues = 1e15;  // of one example between two layers: sizes stay far below what 64 bits hold
+constexpr double kMostValues = 1e15;  // values of one example between two layers; keeps sizes far below 64 bits
 
-/// Where a layer stands: in nothing, in a residual, or in a residual's shortcut.
+/// A layer's position: on the top level, in a residual, or in a residual's shortcut.
 struct Place {
     std::string number, name, path;
-    std::string list = "residual";  // what the path calls the list below it
+    std::string list = "residual";  // name of the inner list in the path
 
     Place below(std::size_t index, const std::string& given) const {
         const std::string dot = number.empty() ? "" : ".";
@@ -28,13 +28,13 @@ struct Place {
                 fmt::format("{}{}[{}]", path, number.empty() ? "" : "." + list, index)};
     }
 
-    /// Of what the shortcut of a residual here holds.
+    /// The position of the shortcut of a residual at this place.
     Place beside(const std::string& given) const { return {number + ".shortcut", name + "." + given, path, "shortcut"}; }
 };
 
 class Planner {
 public:
-    /// names: of each entry, in place of those that the list gives; empty: its own.
+    /// names: for each entry, overrides the list's; empty: the list's own names.
     Planner(const ModelSpec& spec, std::span<const ListedLayer> entries, std::span<const std::string> names)
         : entries_(entries),
           names_(names),
@@ -99,7 +99,7 @@ private:
         return layers;
     }
 
-    /// They go into an embedding, and nothing else does.
+    /// Throws unless an embedding, and only an embedding, gets tokens.
     void check_tokens(const PlannedLayer& layer, const Place& place) const {
         if (layer.kind->takes_tokens && tokens_ == 0)
             throw misfit(
@@ -113,7 +113,7 @@ private:
                 fmt::format("takes numbers, and what comes in are {} tokens; put embedding before it", text_of(layer.in)));
     }
 
-    /// Its layers and those of its shortcut, up to its end. Returns the shape of what is added.
+    /// Plans the layers of a residual and of its shortcut, up to its end. Returns the shape of the sum.
     Shape plan_residual(PlannedLayer& around, const Place& place) {
         Shape shape = around.in, beside = around.in;
         around.residual = plan_up_to_end(place, shape);
@@ -164,7 +164,7 @@ private:
         return values;
     }
 
-    /// Of an embedding's table.
+    /// Number of rows of an embedding's table.
     std::int64_t rows_of(const PlannedLayer& layer, const Place& place, std::int64_t given) const {
         if (given > 0 && given < tokens_)
             throw misfit(
@@ -188,13 +188,13 @@ private:
 
     std::span<const ListedLayer> entries_;
     std::span<const std::string> names_;
-    Shape answers_;  // of the last layer
+    Shape answers_;  // required output of the last layer
     std::string wanted_, units_;
-    std::int64_t tokens_;  // that what comes in may be; 0: what comes in are numbers
+    std::int64_t tokens_;  // vocabulary size if the next layer's input is tokens; 0 if it is numbers
     std::size_t next_ = 0;
 };
 
-/// Those parameters of whose names that is true.
+/// Freezes the parameters for whose names frozen(name) is true, and unfreezes the others.
 template <typename Frozen>
 void freeze(std::vector<PlannedLayer>& layers, const Frozen& frozen) {
     for (PlannedLayer& layer : layers) {
@@ -204,7 +204,7 @@ void freeze(std::vector<PlannedLayer>& layers, const Frozen& frozen) {
     }
 }
 
-/// Parameters of which `wanted` is true, then buffers, where they are wanted.
+/// The layout of the parameters with wanted(parameter), then, if `buffers`, of all buffers.
 template <typename Wanted>
 aggregation::Layout layout_of(const std::vector<PlannedLayer>& plan, bool buffers, Wanted wanted) {
     using aggregation::TensorKind;
@@ -218,7 +218,7 @@ aggregation::Layout layout_of(const std::vector<PlannedLayer>& plan, bool buffer
     return layout;
 }
 
-/// Of the file's tensors and those of the layers: what keeps these from standing for the file's.
+/// The first difference in names, shapes or order that keeps the layers' tensors from replacing the file's; empty if none.
 std::string difference(const aggregation::Layout& of_file, const aggregation::Layout& of_layers) {
     const auto& file = of_file.entries();
     const auto& layers = of_layers.entries();
@@ -234,7 +234,7 @@ std::string difference(const aggregation::Layout& of_file, const aggregation::La
     return "";
 }
 
-/// Of the file's frozen parameters as of all others.
+/// The layers of a graph, with the parameters frozen that are frozen in the file.
 std::vector<PlannedLayer> plan_graph(const ModelSpec& spec, const exported::Program& program) {
     const Shape input = input_shape(spec.input);
     const GraphLayers found = layers_of_graph(program, input);

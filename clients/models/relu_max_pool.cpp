@@ -13,20 +13,21 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr std::uint8_t kNone = 4;  // nothing in the window is above 0: no gradient
+constexpr std::uint8_t kNone = 4;  // no value in the window is above 0: no gradient
 
 struct Larger {
     float value;
     std::uint8_t place;
 };
 
-/// As LibTorch chooses: the later one only if it is larger, or a NaN.
+/// LibTorch's rule: the later value wins only if it is larger or a NaN.
 inline __attribute__((always_inline)) Larger larger(Larger first, Larger later) {
     const bool later_wins = (later.value > first.value) | (later.value != later.value);
     return {later_wins ? later.value : first.value, later_wins ? later.place : first.place};
 }
 
-/// One image. The columns of all its rows first, in one long loop, then the rows; `columns` and `places`: room for half of the image.
+/// Pools one image: pairs of columns of all rows first, in one long loop, then pairs of rows. `columns`,
+/// `places`: room for half of the image.
 FEDHIVE_CLONES void pool_image(const float* __restrict from, std::size_t height, std::size_t width, float* __restrict to,
                                std::uint8_t* __restrict chosen, float* __restrict columns, std::uint8_t* __restrict places) {
     const std::size_t half = width / 2;

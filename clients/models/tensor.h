@@ -1,5 +1,5 @@
-// LibTorch as fedhive uses it: tensors and the operators that models and steps call. A file with torch/torch.h takes ten times as long to
-// compile.
+// The parts of LibTorch that fedhive uses: tensors and the operators of models and steps. A file that includes torch/torch.h
+// takes ten times as long to compile.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,4 +1,4 @@
-// The collectives that add: up a binomial tree, around a ring, or all at rank 0.
+// The collectives that add: along a binomial tree, around a ring, or at rank 0 alone.
 #include "aggregation/base/error.h"
 #include "aggregation/math/vector_ops.h"
 #include "clients/protocol/collectives.h"
@@ -28,9 +28,9 @@ void Communicator::reduce(std::size_t count, std::size_t root) {
     if (rank() == 0 && root != 0) group_.await(root, 2 * pieces);
 }
 
-/// Rank 1 joins 0, 3 joins 2, then 2 joins 0, …: the child at each distance below a rank's lowest bit is added, the nearest first.
-/// Steps 1 … pieces: this rank has read that piece of its children's, and it is ready for its parent. Rank 0 has no parent: its steps
-/// are pieces + 1 … 2 * pieces at once, which say, as copy_down() counts, that the piece is complete.
+/// Rank 1 joins 0, 3 joins 2, then 2 joins 0, …: a rank adds its child at each distance below its lowest bit, the nearest
+/// first. Steps 1 … pieces: this rank has added that piece of its children's, and its parent may read it. Rank 0 has no parent
+/// and publishes steps pieces + 1 … 2 * pieces directly: in copy_down()'s count, the piece is complete.
 void Communicator::add_up(std::size_t count) {
     const std::size_t pieces = num_pieces(count);
     for (std::size_t piece = 0; piece < pieces; ++piece) {
@@ -49,9 +49,9 @@ void Communicator::reduce_scatter(std::size_t count) {
     group_.await((rank() + 1) % size(), (size() - 1) * ring_pieces(count));
 }
 
-/// Around the ring: at hop t a rank adds its left neighbour's partial sum of one part, that of the rank t + 2 to the left, to its own
-/// floats; at the last hop the part is its own, and complete. Each piece is written once, and read by the right neighbour after that.
-/// Steps t * pieces + p + 1: this rank has added piece p of hop t.
+/// Around the ring: at hop t a rank adds to its own floats the left neighbour's partial sum of the part that belongs to the
+/// rank t + 2 to the left. At the last hop that part is its own, and complete. Each piece is written once, then read by the
+/// right neighbour. Steps t * pieces + p + 1: this rank has added piece p of hop t.
 void Communicator::add_around(std::size_t count) {
     const std::size_t pieces = ring_pieces(count);
     const std::size_t left = (rank() + size() - 1) % size();
@@ -80,18 +80,19 @@ void Communicator::all_reduce(std::size_t count, AllReduce how) {
         case AllReduce::Star:
             begin("all_reduce", "star");
             return star(count);
-        case AllReduce::Tree:  // a complete piece comes from a parent that has read its child's: the child may overwrite that
+        case AllReduce::Tree:  // a parent with a complete piece has read its child's, which the child may now overwrite
             begin("all_reduce", "tree");
             add_up(count);
             return copy_down(count, 0, pieces);
-        case AllReduce::Ring:  // a complete piece was read at every rank but its owner: all those may overwrite it
+        case AllReduce::Ring:  // a complete piece was read from every rank but its owner: these ranks may overwrite theirs
             begin("all_reduce", "ring");
             add_around(count);
             return copy_around(count, (size() - 1) * ring_pieces(count));
     }
 }
 
-/// Steps of rank 0: p + 1, piece p is complete and no other rank's is read any more. Steps of the others: `pieces`, all is copied.
+/// Rank 0's step p + 1: piece p is complete, and it reads the others' piece p no more. The
+/// others' step `pieces`: all is copied.
 void Communicator::star(std::size_t count) {
     const std::size_t pieces = num_pieces(count);
     for (std::size_t peer = 1; rank() == 0 && peer < size(); ++peer) group_.await(peer, 0);

@@ -1,4 +1,5 @@
-// What moves floats and objects as they are, and the steps and pieces that all operations share; sums are in all_reduce.cpp.
+// The collectives that only copy floats and objects, and the steps and pieces that all
+// collectives share; sums are in all_reduce.cpp.
 #include "clients/protocol/collectives.h"
 
 #include "aggregation/base/error.h"
@@ -11,7 +12,7 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr std::size_t kHostPiece = 16 * 1024;    // floats: two of them stay in a second-level cache
+constexpr std::size_t kHostPiece = 16 * 1024;    // floats: two pieces fit a second-level cache
 constexpr std::size_t kCudaPiece = 1024 * 1024;  // a launch and its wait cost 10 us, in which a device moves some 10 MB
 
 }  // namespace
@@ -81,9 +82,9 @@ void Communicator::broadcast(std::size_t count, std::size_t root) {
     copy_down(count, root, 0);
 }
 
-/// From root's buffer down a binomial tree. Ranks are counted from the root; a rank's parent has its number without the lowest bit.
-/// Steps base + 1 … base + pieces: this rank has that piece. The root has published them before. Nobody reads a buffer but its
-/// children, after that.
+/// Copies root's buffer down a binomial tree. Ranks are counted from the root; a rank's parent has its number without the
+/// lowest bit. Steps base + 1 … base + pieces: this rank has that piece; the root has published them before. Afterwards, only
+/// its children read a rank's buffer.
 void Communicator::copy_down(std::size_t count, std::size_t root, std::uint64_t base) {
     const std::size_t place = (rank() + size() - root) % size();
     const std::size_t pieces = num_pieces(count);
@@ -128,10 +129,10 @@ void Communicator::all_gather(std::size_t count) {
     copy_around(count * size(), 0);
 }
 
-/// Around the ring: at hop t a rank copies from its left neighbour the part of the one t + 1 to the left. Each piece is written once,
-/// before its step, and read by the right neighbour after that.
-/// Steps base + t * pieces + p + 1: this rank has piece p of hop t. Its own part is what it had before: of that, piece p is there at
-/// `pieces` steps less, or at 0.
+/// Around the ring: at hop t a rank copies from its left neighbour the part of the rank t + 1 to the left. Each piece is
+/// written once, before its step, and read by the right neighbour after it.
+/// Steps base + t * pieces + p + 1: this rank has piece p of hop t. Piece p of its own part is ready `pieces` steps before
+/// piece p of hop 0, or at step 0.
 void Communicator::copy_around(std::size_t count, std::uint64_t base) {
     const std::size_t pieces = ring_pieces(count);
     const std::size_t left = (rank() + size() - 1) % size();

@@ -16,7 +16,7 @@ constexpr std::size_t kAlignment = 64;
 
 constexpr std::size_t align(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Byte offsets of the parts, from the geometry alone.
+/// Byte offsets of the block's parts; they depend on the geometry alone.
 struct Map {
     explicit Map(const ControlGeometry& geometry)
         : plan(align(sizeof(ControlBlock::Header))),
@@ -32,7 +32,7 @@ struct Map {
     std::size_t plan, workers, tasks, queue, ranks, members, results, evaluated, terms, total;
 };
 
-/// Above any machine; keeps the arithmetic of Map from overflowing on a damaged header.
+/// Whether sizes are below limits that no machine reaches. Keeps Map's arithmetic from overflowing on a damaged header.
 bool plausible(const ControlGeometry& geometry) {
     return geometry.num_workers >= 1 && geometry.num_workers <= 1U << 20 && geometry.max_tasks <= 1U << 30 &&
            geometry.num_ranks <= 1U << 24 && geometry.max_terms <= 1U << 30 && geometry.max_members <= std::uint64_t{1} << 34 &&

@@ -3,21 +3,21 @@
 //   [ Header | plan bytes | WorkerCell 0 … W-1 | TaskCell 0 … T-1 | queue 0 … T-1 | RankCell 0 … R-1 | Member 0 … M-1 |
 //     ClientResult 0 … M-1 | EvaluatedClient 0 … E-1 | Term 0 … U-1 ]
 //
-//   who writes what
-//   Header.ticket, num_tasks, …   coordinator                  Header.cursor, finished   anybody (hints, never the truth)
+//   Field                         Who writes it
+//   Header.ticket, num_tasks, …   coordinator                  Header.cursor, finished   all processes (hints, never the truth)
 //   queue                         coordinator
 //   plan                          coordinator, before workers  WorkerCell                its worker, except the door-bell
 //   TaskCell.task, Member, Term,  coordinator, while the cell is Idle, Done or Failed
 //   EvaluatedClient.client_id
-//   TaskCell.state                coordinator → Ready | Idle; worker Ready → Claimed → Done | Failed | Idle (compare-and-swap)
+//   TaskCell.state                coordinator → Ready | Idle; worker Ready → Claimed → Done | Failed | Idle (CAS)
 //   TaskCell.withdrawn            coordinator
 //   the rest of TaskCell,         the worker that holds the claim
 //   ClientResult of its members,
 //   EvaluatedClient.result of its range
-//   RankCell                      see rank_group.h; made as new by the coordinator while no rank is at work
+//   RankCell                      see rank_group.h; reset by the coordinator while no rank is at work
 //
-// There is no lock: a process killed at any instruction leaves nothing held. A task's state word carries a ticket that grows with every
-// publication, so a worker that wakes up late can neither claim nor finish what is no longer its own.
+// There is no lock: a process killed at any instruction leaves nothing held. A task's state word carries a ticket that grows
+// with every publication, so that a worker that wakes up late can neither claim nor finish a task that is no longer its own.
 #pragma once
 
 #include "clients/protocol/failure.h"
@@ -35,12 +35,12 @@
 
 namespace fedhive::clients {
 
-/// Waits on a Boost.Interprocess semaphore, again when a signal interrupts it.
+/// Waits on a Boost.Interprocess semaphore; resumes the wait when a signal interrupts it.
 void wait_for(boost::interprocess::interprocess_semaphore& bell);
 
 enum class TaskPhase : std::uint8_t { Idle, Ready, Claimed, Done, Failed };
 
-/// A task's state word taken apart: 32 bits ticket, 24 bits worker, 8 bits phase.
+/// A task's unpacked state word: 32 bits ticket, 24 bits worker, 8 bits phase.
 struct TaskState {
     std::uint32_t ticket = 0;
     std::uint32_t worker = 0;
@@ -57,22 +57,22 @@ struct TaskState {
 
 struct alignas(64) TaskCell {
     std::atomic<std::uint64_t> state{0};
-    std::atomic<std::uint32_t> withdrawn{0};  // by the coordinator: nobody wants the result, let go of it
+    std::atomic<std::uint32_t> withdrawn{0};  // 1: the coordinator does not want the result; the worker lets go of the task
     Task task;
     EvaluationResult evaluation;
-    std::atomic<std::int64_t> started_ns{0};  // of the member at work; read by the coordinator meanwhile, for the deadline
+    std::atomic<std::int64_t> started_ns{0};  // start of the current member; the coordinator reads it for the deadline
     std::int64_t finished_ns = 0;
-    std::atomic<std::uint64_t> members_done{0};    // the member at work is task.first + members_done
+    std::atomic<std::uint64_t> members_done{0};    // the current member is task.first + members_done
     FailureKind failure = FailureKind::Exception;  // of a Failed task
-    FixedText<512> error;                          // of a Failed task: what was thrown
-    std::uint32_t missing_rank = 0;                // of a Failed task: 1 + the rank that it has waited for in vain
+    FixedText<512> error;                          // of a Failed task: the exception's text
+    std::uint32_t missing_rank = 0;                // of a Failed task: 1 + the rank that it waited for in vain; 0: none
 };
 
 struct alignas(64) WorkerCell {
     std::atomic<WorkerState> state{WorkerState::Starting};
-    std::atomic<std::uint32_t> seen{0};         // ticket of the last publication this worker has looked at
+    std::atomic<std::uint32_t> seen{0};         // ticket of the last publication that this worker has read
     std::atomic<std::int64_t> heartbeat_ns{0};  // last sign of life: a look at the board, a local step, a task's end
-    boost::interprocess::interprocess_semaphore door_bell{0};  // a hint: look at the board
+    boost::interprocess::interprocess_semaphore door_bell{0};  // a hint to look at the board
     FixedText<512> error;                                      // of a Broken worker: why it could not start
 };
 
@@ -82,17 +82,17 @@ struct ControlGeometry {
     std::uint64_t max_members = 1;    // M: the largest cohort
     std::uint32_t num_ranks = 0;      // R: of all groups of ranks
     std::uint32_t max_terms = 0;      // U: updates of an aggregate that workers compute
-    std::uint64_t num_evaluated = 0;  // E: clients that are evaluated on their own examples
+    std::uint64_t num_evaluated = 0;  // E: clients evaluated on their own examples
 };
 
-/// A mapped control block; the same view for the coordinator (over its own segment) and a worker (over the inherited one).
+/// A mapped control block: the coordinator maps its own segment, a worker the inherited one.
 class ControlBlock {
 public:
     /// Coordinator: builds the block inside a new segment. Throws Fault when there is no memory.
     static ControlBlock create(const ControlGeometry& geometry);
 
-    /// Worker: maps the block behind an inherited descriptor. Throws Fault for a segment that is not a control block of this version or
-    /// whose sizes do not fit it.
+    /// Worker: maps the block of an inherited descriptor. Throws Fault if the segment is not a control block of this version,
+    /// or if its size does not match its geometry.
     static ControlBlock open(int descriptor);
 
     int descriptor() const { return descriptor_; }
@@ -127,7 +127,7 @@ public:
     /// Asks all workers to stop, and wakes them.
     void shut_down() const;
 
-    /// Makes a worker's cell as new, for the process that takes its place. Coordinator, while no such process lives.
+    /// Resets a worker's cell for a replacement process. Coordinator only, while no process uses the cell.
     void renew_worker(std::size_t index) const;
 
 private:
@@ -135,7 +135,7 @@ private:
         : segment_(std::move(segment)), base_(base), descriptor_(descriptor) {}
     std::byte* plan_bytes() const;
 
-    std::shared_ptr<void> segment_;  // keeps the mapping: the coordinator's own segment, or a worker's view of it
+    std::shared_ptr<void> segment_;  // owns the mapping: the coordinator's segment, or a worker's view of it
     std::byte* base_;
     int descriptor_;
 };
@@ -144,13 +144,13 @@ struct ControlBlock::Header {
     std::uint64_t magic = 0;  // written last by create()
     ControlGeometry geometry;
     std::atomic<std::uint32_t> shutdown{0};
-    std::atomic<std::uint32_t> ticket{0};     // of the last publication
-    std::atomic<std::uint32_t> num_tasks{0};  // places on the board that were ever used
-    std::atomic<std::uint32_t> queued{0};     // length of the queue: cells in the order in which they are to be claimed
-    alignas(64) std::atomic<std::uint32_t> cursor{0};  // where in the queue to look first for a Ready task
+    std::atomic<std::uint32_t> ticket{0};              // of the last publication
+    std::atomic<std::uint32_t> num_tasks{0};           // number of cells that were ever used
+    std::atomic<std::uint32_t> queued{0};              // length of the queue, which lists cells in the order of claiming
+    alignas(64) std::atomic<std::uint32_t> cursor{0};  // queue index at which the search for a Ready task begins
     alignas(64) std::atomic<std::uint32_t> finished{
-        0};                                 // tasks that were let go of, modulo 2^32, counted after their state is set …
-    std::atomic<std::uint32_t> wake_at{0};  // … so that the coordinator's bell rings once this many are
+        0};                                 // tasks finished or let go of, modulo 2^32, counted after the state word is set
+    std::atomic<std::uint32_t> wake_at{0};  // the value of `finished` from which on the coordinator's bell rings
     alignas(64) boost::interprocess::interprocess_semaphore coordinator_bell{0};
 };
 

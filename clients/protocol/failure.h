@@ -1,5 +1,5 @@
-// What can go wrong with a client's training. A failure is data: a worker reports it or the coordinator finds it; it never travels as an
-// exception from process to process. The `failures:` section of the config says what becomes of it.
+// Failures of a client's training. A failure is data: a worker reports it or the coordinator detects it; it never crosses
+// processes as an exception. The `failures:` section of the config decides how it is handled.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace fedhive::clients {
 enum class FailureKind : std::uint32_t {
     Exited,       // the worker process ended by itself
     Signalled,    // the worker process was killed by a signal
-    Hung,         // past its deadline, and no sign of life
+    Hung,         // past its deadline, without a sign of life
     Exception,    // the training code threw
     NonFinite,    // the update holds a NaN or an infinity, or is larger than failures.max_update_norm
     OutOfMemory,  // an allocation failed, on the host or on the device
@@ -23,7 +23,7 @@ enum class FailureKind : std::uint32_t {
 };
 inline constexpr std::size_t kNumFailureKinds = 10;
 
-/// Thrown inside a task by whoever knows the kind; told to the coordinator through the task's cell.
+/// Thrown inside a task by code that knows the kind; the task's cell reports it to the coordinator.
 struct TaskFailed : std::runtime_error {
     TaskFailed(FailureKind failure_kind, const std::string& message) : std::runtime_error(message), kind(failure_kind) {}
     FailureKind kind;

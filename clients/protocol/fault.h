@@ -1,5 +1,5 @@
-// Failures on purpose, by name: what a config says of them and what a worker is told. What a worker does then is in Supervision::fire
-// (clients/training/supervision.h). To add one: a FaultKind, its case there, its entry in fault.cpp.
+// Injected faults by name: their config keys, and the plain data that a worker gets. Supervision::fire
+// (clients/training/supervision.h) executes them. To add one: a FaultKind, its case there, its entry in fault.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -13,14 +13,14 @@ namespace fedhive::clients {
 struct FaultSpec {
     std::string name;
     std::string summary;               // what happens: half a line
-    FaultKind kind = FaultKind::None;  // None: it never reaches a worker
-    std::vector<KeySpec> keys{};       // `at` and `seconds` go to the worker
+    FaultKind kind = FaultKind::None;  // None: the fault does not reach a worker
+    std::vector<KeySpec> keys{};       // the worker gets `at` and `seconds`
 };
 
 /// All faults, in the order of REFERENCE.md.
 const std::vector<FaultSpec>& fault_catalog();
 
-/// What a worker is told of the fault of that name, with the values of its keys. Throws Fault where there is none of that name.
+/// The worker's data of the fault `name` with the values of its keys. Throws Fault for an unknown name.
 InjectedFault injected(const std::string& name, const Values& values);
 
 }  // namespace fedhive::clients

@@ -1,4 +1,4 @@
-// Patterns of names as a shell has them, in plain data: which parameters "conv*.weight" means.
+// Shell patterns of names as plain data, such as "conv*.weight" for parameters.
 #pragma once
 
 #include "clients/protocol/fixed_text.h"
@@ -9,16 +9,16 @@
 namespace fedhive::clients {
 
 struct NamePatterns {
-    static constexpr std::size_t kMostText = 1024;  // of all patterns together
+    static constexpr std::size_t kMostText = 1024;  // characters of all patterns together
 
     FixedText<kMostText> lines;  // a pattern each
 
-    /// Throws ConfigError for an empty pattern, one with a line break, or more text than there is room for.
+    /// Throws ConfigError for an empty pattern, a pattern with a line break, or more text than kMostText allows.
     static NamePatterns of(const std::vector<std::string>& patterns);
 
     bool any() const { return lines.characters[0] != '\0'; }
 
-    /// Whether the name is like one of them: * is any text, ? any character, [ab] one of these.
+    /// Whether the name matches one of the patterns: * is any text, ? any character, [ab] one of the characters.
     bool match(const std::string& name) const;
 };
 

@@ -41,7 +41,7 @@ std::vector<std::string> merged_environment(const std::vector<std::pair<std::str
 
 constexpr int kExecMs = 2000;
 
-/// All that the child needs between its birth and exec, where it may allocate nothing: its parent has other threads.
+/// The data that the child needs between fork and exec. It must not allocate there, because its parent has other threads.
 struct Birth {
     const char* executable;
     char* const* arguments;
@@ -61,9 +61,9 @@ bool open_as(int descriptor, const char* file, int flags) {
     return true;
 }
 
-/// In the child. Returns only when something fails, with errno set.
+/// Runs in the child. Returns only on failure, with errno set.
 void become(const Birth& birth) {
-    // Before exec, which keeps it: loading LibTorch takes a while, and until then nothing of ours would run.
+    // Set before exec, which keeps it: loading LibTorch takes a while, and none of our code runs before that.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != birth.parent) _exit(127);
     if (birth.own_group && setpgid(0, 0) != 0) return;
@@ -78,10 +78,10 @@ void become(const Birth& birth) {
     execve(birth.executable, birth.arguments, birth.environment);
 }
 
-/// What posix_spawn does, with the parent-death signal that it cannot set; and without vfork, which would hold the parent for good where
-/// somebody stops the child before exec. Returns the child's process id, or throws.
+/// Like posix_spawn, but with a parent-death signal, and with fork instead of vfork: a child that is stopped before exec would
+/// block the parent of a vfork forever. Returns the child's process id, or throws.
 pid_t give_birth(const Birth& birth) {
-    std::array<int, 2> failure{};  // closed by a successful exec, else the child writes errno into it
+    std::array<int, 2> failure{};  // a successful exec closes it; otherwise the child writes errno into it
     if (pipe2(failure.data(), O_CLOEXEC) != 0) throw os_fault("pipe2");
     sigset_t all;
     sigset_t before;
@@ -96,7 +96,7 @@ pid_t give_birth(const Birth& birth) {
     int error = pid < 0 ? errno : 0;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     close(failure[1]);
-    // A child that has not come to exec by then is watched like any other.
+    // A child that has not reached exec by then is watched like any other.
     pollfd polled{failure[0], POLLIN, 0};
     const bool told = pid > 0 && poll(&polled, 1, kExecMs) > 0;
     const bool failed = pid < 0 || (told && read(failure[0], &error, sizeof error) == sizeof error);
@@ -132,7 +132,7 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
 ChildProcess::~ChildProcess() {
     if (pid_ < 0) return;
     if (!end_) {
-        // A process in an uninterruptible wait (a driver, a network file system) dies late: it is not waited for without end.
+        // A process in an uninterruptible wait (a driver, a network file system) dies late: the wait for it has a limit.
         ::kill(pid_, SIGKILL);
         wait_for(5.0);
     }
@@ -169,7 +169,7 @@ void ChildProcess::kill() {
 
 void follow_parent(pid_t parent) {
     signal(SIGINT, SIG_IGN);
-    // It may have died before the kernel was asked for the signal; then none will ever come.
+    // The parent may have died before the signal was requested; then none will ever come.
     if (getppid() != parent) throw Fault("the coordinator has gone");
 }
 

@@ -1,5 +1,5 @@
-// Worker processes: this same executable started anew (never a fork that goes on, once LibTorch, OpenMP or CUDA may be loaded), watched by
-// pidfd, ended on request and reaped always.
+// Worker processes: new starts of this executable, watched by pidfd, ended on request and always reaped. A fork never continues
+// without exec, since LibTorch, OpenMP or CUDA may be loaded.
 #pragma once
 
 #include <sys/types.h>
@@ -15,17 +15,17 @@ namespace fedhive::clients {
 struct SpawnOptions {
     std::string executable = "/proc/self/exe";
     std::vector<std::string> arguments;                            // argv[1] …
-    std::vector<std::pair<std::string, std::string>> environment;  // set on top of this process's own
+    std::vector<std::pair<std::string, std::string>> environment;  // added to this process's own
     std::vector<int> inherited;                                    // descriptors that keep their number in the child
     std::filesystem::path log;                                     // stdout and stderr, appended; empty: /dev/null
     bool own_group = false;                                        // a terminal's Ctrl-C does not reach it
 };
 
-/// Owns a child process: destroying it kills (SIGKILL) and reaps one that still runs.
+/// Owns a child process: its destructor kills (SIGKILL) and reaps the child if it still runs.
 class ChildProcess {
 public:
-    /// Throws Fault naming the executable. The child starts with default signal handling and nothing blocked; the kernel sends it SIGKILL
-    /// when the thread that called this ends.
+    /// Throws Fault naming the executable. The child starts with default signal handling and nothing blocked; the kernel sends
+    /// it SIGKILL when the thread that called this ends.
     explicit ChildProcess(const SpawnOptions& options);
     ~ChildProcess();
     ChildProcess(ChildProcess&& other) noexcept;
@@ -37,13 +37,13 @@ public:
     /// "killed by SIGKILL (Killed)", "exited with status 3"; empty while it runs. Reaps.
     struct End {
         bool signalled = false;
-        int exit_status = 0;  // where it was not signalled
+        int exit_status = 0;  // if not signalled
         double cpu_s = 0.0;   // user and system time, with that of the children it waited for
         std::string text;
     };
     std::optional<End> end();
 
-    /// True when it ended within that time.
+    /// Waits up to `seconds`; true if the child has ended.
     bool wait_for(double seconds);
     void kill();
 
@@ -53,8 +53,8 @@ private:
     std::optional<End> end_;
 };
 
-/// Worker's first act: ignores SIGINT, which a terminal sends to the whole group. Throws Fault when the parent is already gone (is not
-/// `parent`).
+/// The first call of a worker: ignores SIGINT, which a terminal sends to the whole group. Throws Fault if
+/// `parent` is no longer the parent process.
 void follow_parent(pid_t parent);
 
 }  // namespace fedhive::clients

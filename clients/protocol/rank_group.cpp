@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::int64_t kPollNs = 50'000'000;
 
-/// Looks before going to sleep, each with a chance for others to run: some 50 us, about what going to sleep and waking costs.
+/// Number of polls before sleeping, each with a yield: about 50 us, the cost of falling asleep and waking up.
 constexpr int kLooks = 200;
 
 constexpr int kStepBits = 32;
 
-constexpr std::uint32_t kByItself = 1U << 31;  // of RankCell::missing: it has left, rather than been given up
+constexpr std::uint32_t kByItself = 1U << 31;  // flag in RankCell::missing: the rank left by itself
 
 }  // namespace
 
@@ -101,7 +101,7 @@ void RankGroup::sleep_until(std::size_t peer, std::uint64_t step, std::uint64_t 
     self.awaits.store(0, std::memory_order_relaxed);
 }
 
-/// Boost's semaphore counts on the wall clock: set back, it lengthens one nap, unless the bell rings.
+/// Boost's semaphore uses the wall clock: if that is set back, one nap takes longer, unless the bell rings.
 void RankGroup::nap(std::int64_t nanoseconds) {
     namespace time = boost::posix_time;
     try {
@@ -112,7 +112,7 @@ void RankGroup::nap(std::int64_t nanoseconds) {
     }
 }
 
-/// From `peer` on, the first that does not wait, or whose wait is over though it has not noticed: it was killed in its sleep.
+/// The first rank in the chain from `peer` that does not wait, or that sleeps although its wait is over: it was killed asleep.
 std::size_t RankGroup::who_holds_up(std::size_t peer) const {
     std::size_t suspect = peer;
     for (std::size_t hop = 0; hop < size(); ++hop) {
@@ -121,7 +121,7 @@ std::size_t RankGroup::who_holds_up(std::size_t peer) const {
         if (awaits == 0 || reached(awaits - 1, cell.target.load(std::memory_order_relaxed))) return suspect;
         suspect = awaits - 1;
     }
-    return peer;  // all wait in a circle: not the same collectives in the same order
+    return peer;  // the waits form a circle: the ranks did not call the same collectives in the same order
 }
 
 void RankGroup::throw_if_given_up() const {
@@ -139,7 +139,7 @@ void RankGroup::throw_if_given_up() const {
 void RankGroup::give_up(std::size_t missing_rank, bool by_itself) noexcept {
     std::uint32_t nobody = 0;
     const std::uint32_t word = static_cast<std::uint32_t>(missing_rank + 1) | (by_itself ? kByItself : 0);
-    cells_[0].missing.compare_exchange_strong(nobody, word);  // whoever was first
+    cells_[0].missing.compare_exchange_strong(nobody, word);  // the first rank wins
 }
 
 std::string RankGroup::place() const {

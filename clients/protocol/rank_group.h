@@ -1,14 +1,14 @@
-// R ranks (processes, or threads of a test) that count their steps in shared memory and wait for each other's. What they do in a
-// step is in collectives.h.
+// R ranks (processes, or threads of a test) that publish their step counts in shared memory and wait for those of others.
+// collectives.h defines the work of a step.
 //
 //   [ RankCell 0 | RankCell 1 | … | RankCell R-1 ]     each field group on its own cache lines; no pointers inside
 //
-//   who writes what
+//   Field                            Who writes it
 //   progress                         its rank; only grows: (number of the collective) << 32 | step
 //   awaits, target                   its rank, when it goes to sleep
-//   asleep                           its rank: 1; whoever rings it: 0, so that a sleep is rung once
+//   asleep                           its rank sets 1; the rank that rings sets 0, so that each sleep is rung once
 //   bell                             posted by the others; a hint, never the truth: a lost or a stale ring costs one more look
-//   missing                          of cell 0 only: whoever leaves first, by compare-and-swap; all others name the same rank
+//   missing                          of cell 0 only: the first rank that leaves, by CAS; all others then name the same rank
 //   object, object_bytes             its rank, before it begins gather_object()
 //
 //   rank r                                                    rank q
@@ -16,14 +16,16 @@
 //     look for a while, if every rank has a core                for every rank that is asleep, awaits q and has its target:
 //     asleep = 1 ── look again ── bell, at most 50 ms              asleep → 0, post its bell
 //     missing set? leave, naming it
-//     past the deadline? missing = who holds us up; leave     leave(): missing = q, unless it is set
+//     past the deadline? missing = blocking rank; leave       leave(): missing = q, unless it is set
 //
-// Store, then look: both sides are sequentially consistent, so either q sees r asleep or r sees the progress of q. There is no lock:
-// a rank killed at any instruction leaves nothing held. Progress in a later collective is beyond every step of an earlier one, so
-// counters are never set back, and a rank may run ahead; collectives.h says why it never overwrites what somebody still reads.
+// Store, then look: both sides are sequentially consistent, so that either q sees r asleep or r sees the progress of q. There
+// is no lock: a rank killed at any instruction leaves nothing held. Progress in a later collective exceeds every step of an
+// earlier one. Counters are therefore never reset, and a rank may run ahead; collectives.h explains why it never overwrites
+// floats that another rank still reads.
 //
-// Who holds us up: the awaited rank, or, if that waits itself, whom it awaits, and so on. What a step needs never depends on that
-// step, so the way ends: at a rank that is at work, or at one whose wait is over and that has not gone on, because it was killed.
+// The blocking rank: the awaited rank, or, if that one waits itself, the rank that it awaits, and so on. The prerequisites of a
+// step never depend on that step, so that the chain ends: at a rank that is at work, or at one
+// that was killed in a wait that is over.
 #pragma once
 
 #include <boost/interprocess/sync/interprocess_semaphore.hpp>
@@ -39,7 +41,7 @@
 
 namespace fedhive::clients {
 
-/// One rank's words in shared memory. Whoever makes the group constructs the cells.
+/// One rank's fields in shared memory. The creator of the group constructs the cells.
 struct RankCell {
     static constexpr std::size_t kObjectBytes = 1024;
 
@@ -47,18 +49,18 @@ struct RankCell {
     alignas(64) std::atomic<std::uint32_t> asleep{0};
     std::atomic<std::uint32_t> awaits{0};               // 1 + the rank it waits for; 0: it is at work
     std::atomic<std::uint64_t> target{0};               // the progress it waits for
-    alignas(64) std::atomic<std::uint32_t> missing{0};  // of cell 0: 1 + the rank for which the group was given up
+    alignas(64) std::atomic<std::uint32_t> missing{0};  // of cell 0: 1 + the rank because of which the group was given up
     alignas(64) boost::interprocess::interprocess_semaphore bell{0};
     alignas(64) std::uint64_t object_bytes = 0;
     std::array<std::byte, kObjectBytes> object{};
 
-    /// As new, for another group. While no rank uses the cells.
+    /// Resets the cell for another group. No rank may be using the cells.
     void reset();
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
-/// A rank has not come, or has left; the same one for all who leave. `rank` is this rank itself when the others gave it up.
+/// A rank did not arrive, or has left; all ranks report the same one. `rank` is this rank itself if the others gave it up.
 struct RankMissing : std::runtime_error {
     RankMissing(std::size_t missing_rank, const std::string& message) : std::runtime_error(message), rank(missing_rank) {}
     std::size_t rank;
@@ -72,35 +74,34 @@ struct GroupLeft : std::runtime_error {
 /// One rank's view of the group. Process: each rank has its own.
 class RankGroup {
 public:
-    /// deadline_s: of each single wait, > 0. stopping: asked while waiting, twenty times a second or more often; may be empty.
+    /// deadline_s: limit of each single wait, > 0. stopping: polled during waits, at least twenty times a second; may be empty.
     RankGroup(std::span<RankCell> cells, std::size_t rank, double deadline_s, std::function<bool()> stopping);
 
-    /// Leaves the group when an exception is under way.
+    /// Leaves the group if an exception is being thrown.
     ~RankGroup();
     RankGroup(const RankGroup&) = delete;
     RankGroup& operator=(const RankGroup&) = delete;
 
-    /// Of each wait from now on, > 0.
+    /// Sets the limit of each later wait, > 0.
     void set_deadline(double seconds);
 
     std::size_t rank() const { return rank_; }
     std::size_t size() const { return cells_.size(); }
     RankCell& cell(std::size_t rank) const { return cells_[rank]; }
 
-    /// The next collective, at step 0. Every rank begins the same ones in the same order. `name` and `algorithm`, which may be empty,
-    /// are for messages.
-    /// Throws RankMissing when the group has been given up.
+    /// Begins the next collective, at step 0. All ranks begin the same collectives in the same order. `name` and `algorithm`,
+    /// which may be empty, are for messages. Throws RankMissing when the group has been given up.
     void begin(const char* name, const char* algorithm = "");
 
-    /// This rank has come to `step` of the collective: what it wrote before is seen by whoever awaits that.
+    /// Publishes that this rank has reached `step` of the collective. A rank that awaits the step sees all earlier writes.
     void publish(std::uint64_t step);
 
-    /// Waits until `peer` has come to `step` of this collective. Throws RankMissing past the deadline or when another rank has left,
-    /// GroupLeft when this rank is to stop; either way it has left by then.
+    /// Waits until `peer` has reached `step` of this collective. Throws RankMissing past the deadline or when another rank has
+    /// left, GroupLeft when this rank is to stop; in both cases this rank has left the group by then.
     void await(std::size_t peer, std::uint64_t step);
 
-    /// Gives up the group on this rank's account: the others throw RankMissing when they next begin or wait, and within 50 ms where
-    /// they wait already.
+    /// Gives up the group because of this rank: the others throw RankMissing at their next begin or wait,
+    /// or within 50 ms if they are waiting.
     void leave() noexcept { give_up(rank_, true); }
 
 private:
@@ -117,10 +118,10 @@ private:
     std::int64_t deadline_ns_;
     std::int64_t poll_ns_;
     std::function<bool()> stopping_;
-    bool look_first_;  // every rank has a core, so looking on takes nobody's
+    bool look_first_;  // poll before sleeping: every rank has a core of its own
     int exceptions_;
     std::uint64_t collective_ = 0;
-    std::uint64_t step_ = 0;  // begun or awaited last; for messages
+    std::uint64_t step_ = 0;  // last step begun or awaited; for messages
     const char* name_ = "";
     const char* algorithm_ = "";
 };

@@ -14,7 +14,7 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr double kForever_s = std::numeric_limits<double>::infinity();
 
-/// A heartbeat so young is a sign of life.
+/// A heartbeat younger than this is a sign of life.
 constexpr std::int64_t kAliveNs = kSecond;
 
 double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
@@ -38,10 +38,10 @@ std::optional<Claim> TaskBoard::claim() const {
         if (state.phase != TaskPhase::Ready) continue;
         state.phase = TaskPhase::Claimed;
         state.worker = worker_;
-        // The start is stamped first: a claim without a start would have no deadline.
+        // The start is stamped before the claim: a claim without a start would have no deadline.
         cell.started_ns.store(now_ns(), std::memory_order_relaxed);
         if (!cell.state.compare_exchange_strong(word, state.pack(), std::memory_order_acq_rel))
-            continue;  // somebody was faster
+            continue;  // another worker was faster
         header.cursor.store(place + 1, std::memory_order_relaxed);
         return Claim{index, state.pack()};
     }
@@ -53,7 +53,7 @@ bool TaskBoard::finish(const Claim& claim, TaskPhase phase) const {
     state.phase = phase;
     std::uint64_t expected = claim.state_word;
     block_.worker(worker_).heartbeat_ns.store(now_ns(), std::memory_order_relaxed);
-    // Sequentially consistent, as wait() is: either it sees this task done, or this worker sees the quorum it waits for.
+    // Sequentially consistent, like wait_until(): either it sees this task done, or this worker sees its wake_at.
     if (!block_.task(claim.task_index).state.compare_exchange_strong(expected, state.pack())) return false;
     ControlBlock::Header& header = block_.header();
     const std::uint32_t finished = header.finished.fetch_add(1) + 1;
@@ -88,11 +88,11 @@ void RoundBarrier::put(std::size_t cell_index, const Task& task, double due) {
     block_.header().num_tasks.store(static_cast<std::uint32_t>(num_cells_), std::memory_order_release);
 }
 
-/// A worker that goes by an older queue meanwhile claims out of order, or misses something and finds it when its bell rings.
+/// A worker that reads the older queue meanwhile claims out of order, or misses a task and finds it when its bell rings.
 void RoundBarrier::arrange() {
     std::erase_if(queue_, [this](std::size_t cell) { return state_of(cell).phase != TaskPhase::Ready; });
     std::sort(queue_.begin(), queue_.end(), [this](std::size_t a, std::size_t b) { return turns_[a] < turns_[b]; });
-    queue_.erase(std::unique(queue_.begin(), queue_.end()), queue_.end());  // put, taken back and put again
+    queue_.erase(std::unique(queue_.begin(), queue_.end()), queue_.end());  // cells put, taken back and put again
     ControlBlock::Header& header = block_.header();
     for (std::size_t place = 0; place < queue_.size(); ++place)
         block_.queue()[place].store(static_cast<std::uint32_t>(queue_[place]), std::memory_order_relaxed);
@@ -124,7 +124,8 @@ std::vector<FoundFailure> RoundBarrier::wait_until(std::span<const std::size_t> 
                                                    double grace_s) {
     ControlBlock::Header& header = block_.header();
     for (std::size_t missing = quorum;;) {
-        // The bell rings when as many are finished as are missing: no fewer will do. Who finishes after the look sees this number.
+        // The bell rings after `missing` more tasks have finished; fewer cannot suffice. A worker that
+        // finishes after count() sees this value.
         header.wake_at.store(header.finished.load() + static_cast<std::uint32_t>(missing));
         if (watcher_.must_leave(grace_s)) throw Interrupted(watcher_.interrupt());
         std::vector<FoundFailure> found;
@@ -248,7 +249,7 @@ FoundFailure RoundBarrier::take_failed_task(std::size_t cell_index) {
     failure.worker = worker;
     blame(failure, cell_index);
     cell.state.store(TaskState{ticket_, 0, TaskPhase::Idle}.pack());
-    // Its context is not to be trusted any more.
+    // After a DeviceError, the process's CUDA context cannot be trusted.
     const bool lost = failure.kind == FailureKind::DeviceError && worker < expected_.size();
     if (lost) {
         workers_.kill(worker);
@@ -280,7 +281,7 @@ std::int64_t RoundBarrier::left_ns(std::size_t worker) const {
     const std::int64_t patience_ns = starting ? start_ns_ : answer_ns_;
     if (cell.seen.load(std::memory_order_relaxed) != ticket_)
         return patience_ns - watcher_.awake_ns_since(std::max(expected_[worker].silent_since_ns, heartbeat_ns));
-    // It has looked, and left work behind: stopped between the look and the claim.
+    // The worker has read the publication, but Ready tasks remain: it was stopped before its claim.
     return board_.ready_s ? patience_ns - watcher_.awake_ns_since(std::max(published_ns_, heartbeat_ns)) : kNever;
 }
 
@@ -309,12 +310,12 @@ ClientFailure RoundBarrier::overdue(std::size_t worker) const {
 }
 
 std::int64_t RoundBarrier::next_deadline_ns(double grace_s) const {
-    std::int64_t left = answer_ns_;  // nobody who goes silent from now on is due before
+    std::int64_t left = answer_ns_;  // a worker that goes silent from now on is not due earlier
     if (board_.ready_s) left = std::min(left, static_cast<std::int64_t>(*board_.ready_s * 1e9));
     for (std::size_t w = 0; w < expected_.size(); ++w) left = std::min(left, left_ns(w));
     if (watcher_.interrupts() == 1)
         left = std::min(left, watcher_.interrupt_ns() + static_cast<std::int64_t>(grace_s * 1e9) - now_ns());
-    // A deadline that passes between two looks is due at once, not in the past (which would disarm the timer).
+    // A deadline that has passed is due at once: a time in the past would disarm the timer.
     return now_ns() + std::max<std::int64_t>(left, 1'000'000);
 }
 

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::array kInterrupts{SIGINT, SIGTERM, SIGHUP};
 
-constexpr int kTickMs = 250;                     // the watcher looks at the clock at least this often …
-constexpr std::int64_t kStopNs = 1'000'000'000;  // … so if nobody did for so long, the process was stopped
+constexpr int kTickMs = 250;                     // the watcher reads the clock at least this often;
+constexpr std::int64_t kStopNs = 1'000'000'000;  // a longer gap than this means that the process was stopped
 
 sigset_t interrupt_signals() {
     sigset_t set;
@@ -122,7 +122,7 @@ bool Watcher::must_leave(double grace_s) const {
 void Watcher::take_signal() {
     signalfd_siginfo info{};
     if (read(signal_fd_, &info, sizeof info) != sizeof info) return;
-    // The signal's number is set last: who sees it sees the rest.
+    // The signal's number is set last, so that a reader of it sees the other fields, too.
     if (interrupts() == 0) interrupt_ns_.store(now_ns());
     if (interrupts_.fetch_add(1) == 1) second_interrupt_ns_ = now_ns();
     int none = 0;
@@ -161,7 +161,7 @@ void Watcher::loop() {
         if (polled[2].revents != 0) drain(wake_fd_);
         if (noticed_) noticed_();
         {
-            // Whoever was replaced meanwhile may have left its descriptor's number to its successor.
+            // Compared by id: a worker replaced meanwhile may have left its descriptor's number to its successor.
             const std::lock_guard lock(mutex_);
             for (std::size_t i = 3; i < polled.size(); ++i) {
                 if (polled[i].revents == 0) continue;

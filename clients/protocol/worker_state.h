@@ -9,8 +9,8 @@
 //                        ▼                ▼
 //                     Broken           Stopped         (dead: not a state but a fact, told by the pidfd)
 //
-// Only the worker writes its state. It is for messages and pictures: whether a task is done is told by the task's own state word
-// (control_block.h), whether the process lives by its pidfd.
+// Only the worker writes its state, for messages and pictures. The task's own state word (control_block.h) tells whether a task
+// is done, the pidfd whether the process lives.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The share of classes that are told right, or are among the five that the model finds likeliest: of all tasks whose targets are classes.
+// Accuracy and top-5 accuracy, the metrics of all tasks whose targets are classes.
 #pragma once
 
 #include "clients/tasks/learning_task.h"
@@ -15,7 +15,7 @@ inline Metric accuracy() {
             }};
 }
 
-/// Of five classes or fewer it would always be 1.
+/// Only for more than five classes; otherwise it would always be 1.
 inline Metric top5_accuracy() {
     return {.name = "top5_accuracy",
             .title = "top-5 acc.",

@@ -1,4 +1,4 @@
-// Which class an example is of. The loss is softmax and cross-entropy, as nn.CrossEntropyLoss has them.
+// Classification: one class for each example. The loss is softmax and cross-entropy, as in nn.CrossEntropyLoss.
 #include "clients/tasks/accuracy.h"
 
 namespace fedhive::clients {

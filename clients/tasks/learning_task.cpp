@@ -4,7 +4,7 @@
 
 namespace fedhive::clients {
 
-// Each in the file of its name.
+// Each is defined in the file of its name.
 LearningTask classification();
 LearningTask next_token();
 LearningTask regression();

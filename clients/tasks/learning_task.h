@@ -1,5 +1,5 @@
-// What is learned from data, by name: each task lies in one file, with what it takes, its loss and its metrics. To add one: write its file, add
-// its line to learning_task.cpp. What a loss and its sums are computed by stands in clients/training/losses.cpp.
+// Learning tasks by name. Each task has a file with its targets and metrics, and names its loss; losses and their sums are
+// computed in clients/training/losses.cpp. To add a task, write its file and add its line to learning_task.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -12,16 +12,17 @@
 
 namespace fedhive::clients {
 
-/// A number that an evaluation comes to, besides the loss.
+/// A number that an evaluation gives besides the loss.
 struct Metric {
-    std::string name;     // "accuracy", which is test_accuracy in tables and keys
+    std::string name;     // "accuracy"; test_accuracy in tables and keys
     std::string title;    // on screens, at most 10 characters
     std::string meaning;  // in a sentence: "mean squared error"
-    Range range;          // of what it may be asked to reach
+    Range range;          // of values that a run may be asked to reach
     bool higher_is_better = true;
-    /// It is there only where there are more classes. Its column is then behind those of all other things, and empty where it is not there.
+    /// If above 0, the metric exists only for data with more classes than this. Its column comes after all
+    /// others, and is empty for other data.
     std::int64_t over_classes = 0;
-    /// Of sums over so many examples, each with as many targets.
+    /// The metric's value from the sums over `examples` examples with `targets` targets each.
     double (*of)(const EvaluationResult& sums, double examples, double targets) = nullptr;
 
     bool is_better(double one, double other) const { return higher_is_better ? one > other : one < other; }
@@ -32,13 +33,13 @@ struct LearningTask {
     std::string name;
     std::string summary;              // half a line
     std::string source;               // of its loss
-    std::vector<TargetKind> targets;  // that it takes; the first one is what data are asked for
-    std::vector<Metric> metrics;      // in the order of rounds.csv; the first is the one that runs are compared by
-    bool of_tokens = false;           // it takes no other examples
+    std::vector<TargetKind> targets;  // kinds that it accepts; data are asked for the first
+    std::vector<Metric> metrics;      // in the order of rounds.csv; runs are compared by the first
+    bool of_tokens = false;           // accepts examples of tokens only
 
     const Metric& main_metric() const { return metrics.front(); }
     bool takes(TargetKind kind) const;
-    /// Null: it has none of that name.
+    /// Null if the task has no metric of that name.
     const Metric* metric(std::string_view metric_name) const;
 };
 
@@ -48,10 +49,10 @@ const std::vector<LearningTask>& task_catalog();
 /// The name must exist.
 const LearningTask& learning_task(const std::string& name);
 
-/// Those of all tasks, each once.
+/// The metrics of all tasks, each once.
 const std::vector<Metric>& metric_catalog();
 
-/// The metric that a column of rounds.csv is of, such as test_accuracy; null: none.
+/// The metric in a column of rounds.csv such as test_accuracy; null if the column has none.
 const Metric* metric_of_column(std::string_view column);
 
 }  // namespace fedhive::clients

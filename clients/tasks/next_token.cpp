@@ -1,5 +1,6 @@
-// The token behind those before it, at each position or behind the last one alone. The loss is the cross-entropy, its mean over an example's
-// positions; perplexity is exp of its mean over the examples: among how many equally likely tokens the model chooses, as it were.
+// Prediction of the next token, at each position or after the last one only. The loss is the cross-entropy, averaged over an
+// example's positions. Perplexity = exp(mean loss over examples): the number of equally likely
+// tokens that the model would choose among.
 #include "clients/tasks/accuracy.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Numbers that an example comes to. The loss is the squared error, its mean over an example's numbers, as nn.MSELoss has it.
+// Regression: numeric targets. The loss is the squared error, averaged over an example's numbers, as in nn.MSELoss.
 #include "clients/tasks/learning_task.h"
 
 namespace fedhive::clients {

@@ -1,5 +1,5 @@
-// The channel of a split model's halves through the arena: a slot's exchange for the floats, a group of two ranks for the word that they
-// are there. The lower half is rank 0, the upper half rank 1.
+// The channel between a split model's halves through the arena: floats go through a slot's exchange, notifications through a
+// group of two ranks. The lower half is rank 0, the upper half rank 1.
 //
 //   exchange   [ activations | their gradient ]     each half of it
 #pragma once
@@ -13,7 +13,7 @@ namespace fedhive::clients {
 
 class ArenaChannel final : public SplitChannel {
 public:
-    /// `group` has begun; it must outlive the channel.
+    /// `group` must have begun a collective, and must outlive the channel.
     ArenaChannel(RankGroup& group, aggregation::ParamSpan exchange) : group_(group), exchange_(exchange) {}
 
     aggregation::ParamSpan activations() override { return exchange_.first(exchange_.size / 2); }
@@ -25,12 +25,13 @@ public:
     void send_gradient(std::size_t count) override { send(count); }
     std::size_t receive_gradient() override { return receive<std::size_t>(); }
 
-    /// Upper half, once its part of the update is written; lower half, before it reads that part.
+    /// The upper half sends the loss after it has written its part of the update; the lower half
+    /// receives it before it reads that part.
     void send_loss(double train_loss) { send(train_loss); }
     double receive_loss() { return receive<double>(); }
 
 private:
-    /// Two places in turn: the upper half sends the loss while the lower one may still be reading the word before.
+    /// Alternates between two places: the upper half sends the loss while the lower one may still be reading the previous word.
     static std::size_t place(std::uint64_t number) { return number % 2 * sizeof(std::uint64_t); }
 
     template <typename Value>

@@ -1,6 +1,6 @@
-// Batches as tensors, gathered where the examples lie. On the host a batch is gathered by the processor (batches.h), and copied where the
-// model is on a device. From a data set in device memory it is gathered there, by a kernel over a list of indices: the list goes up once for
-// many batches, nobody waits for it, and no batch crosses the bus.
+// Batches as tensors, gathered where the examples are stored. On the host, the CPU gathers a batch (batches.h), which is then
+// copied if the model is on a device. From a data set in device memory, a kernel gathers by a list of indices. The list is
+// uploaded once for many batches, without a wait; no batch crosses the bus.
 #pragma once
 
 #include "aggregation/base/clock.h"
@@ -13,7 +13,7 @@
 
 namespace fedhive::clients {
 
-/// Tensors that batches are gathered into, reused from step to step.
+/// The tensors into which batches are gathered, reused from step to step.
 class BatchTensors {
 public:
     BatchTensors(ExampleShape shape, const Normalization& normalization, at::Device device);
@@ -23,21 +23,23 @@ public:
         at::Tensor targets;   // on the device: classes, [B] or [B, positions] i64, or numbers, [B, width] f32
     };
 
-    /// The batches that follow are a client's, training examples of `from`, seen by their looks where they are augmented (ExamplesView::augmentation).
+    /// Begins a client, whose batches are training examples of `from`, augmented by their
+    /// looks if from.augmentation asks for it.
     void begin(const ExamplesView& from);
 
-    /// To be called for each batch before it is gathered: what it announces goes up to the device, where the data set is there. True where that
-    /// is anything. Throws Fault for an index outside `from`.
+    /// Call it for each batch before gather(). Uploads the indices that the batch announces, if the data set is on the device.
+    /// True if the batch announces any. Throws Fault for an index outside `from`.
     bool expect(const ExamplesView& from, const RowBatch& batch);
 
-    /// Of a batch that is expected; valid until the next call. Throws Fault for an index outside `from`.
+    /// Gathers an expected batch; valid until the next call. Throws Fault for an index outside `from`.
     Batch gather(const ExamplesView& from, const RowBatch& batch);
 
-    /// For a data set on the device: batches of at most `rows` always come in the same tensors, and begin in what was announced where `cursor`
-    /// says when the device comes to it. So a gather can be recorded once and run again.
+    /// For a data set on the device: fixes the tensors for batches of at most `rows`. A batch begins at position *cursor of the
+    /// announced indices, which the device reads when it runs the gather. A gather can
+    /// therefore be recorded once and run again.
     void follow(const ExamplesView& from, std::size_t rows, const std::int64_t* cursor);
 
-    /// What gathering on the host has taken so far.
+    /// Seconds spent so far in gathering on the host.
     double gather_s() const { return gathering_.seconds(); }
 
 private:
@@ -49,16 +51,16 @@ private:
 
     BatchGather gather_;
     Stopwatch gathering_;
-    Looks looks_{Augmentation{}};  // before a client begins: as they are
+    Looks looks_{Augmentation{}};  // before a client begins: no augmentation
     PassFollower pass_;
     ExampleShape shape_;
     at::Device device_;
-    at::Tensor examples_;  // where they are gathered, at least as many rows as the largest batch so far
+    at::Tensor examples_;  // target of gathers, with at least as many rows as the largest batch so far
     at::Tensor targets_;
-    std::map<std::size_t, Batch> parts_;  // by their number: the first rows of them, once such a batch has come
+    std::map<std::size_t, Batch> parts_;  // by batch size: views of the first rows, made on demand
 
     // Only for a data set on the device.
-    std::span<const std::uint32_t> expected_;  // what has gone up
+    std::span<const std::uint32_t> expected_;  // the uploaded indices
     at::Tensor
         order_;  // [n] 32-bit indices on the device, n: the examples there are, so that it does not move while they are the same
     at::Tensor order_looks_;    // [n] likewise, beside order_, where examples are augmented
@@ -66,16 +68,17 @@ private:
     const std::int64_t* cursor_ = nullptr;
 };
 
-/// Scale or shift of a BatchGather where a device reads them.
+/// Scale or shift of a BatchGather in the device's memory.
 at::Tensor to_device(std::span<const float> values, at::Device device);
 
-/// [places…] and the width of the target, where an example has more than a class; of its type.
+/// A tensor [places…], or [places…, width] unless the target is a single class; of the target's type.
 at::Tensor empty_targets(std::vector<std::int64_t> places, TargetShape target, const at::TensorOptions& where);
 
-/// Where a gather puts targets: into a tensor of empty_targets().
+/// The destination of a gather's targets: a tensor of empty_targets().
 element::TargetsTo targets_to(const at::Tensor& targets);
 
-/// A gather from a data set on a device, `looks` beside `order` or null; scale and shift are BatchGather's for its type, there.
+/// The terms of a gather from a data set on a device. looks: one for each index of `order`, or null; scale, shift:
+/// BatchGather's for the data's type, in device memory.
 element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* order, const std::int64_t* cursor,
                               const at::Tensor& scale, const at::Tensor& shift, const std::uint32_t* looks);
 

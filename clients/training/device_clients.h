@@ -1,5 +1,5 @@
-// Whole clients on a GPU, one thread block each: one launch trains as many as a task has, all their local steps, in the order of batches that
-// the host draws (local_batches.h).
+// Whole clients on a GPU, one thread block for each: one launch runs all local steps of many clients, with the batches in the
+// order that the host draws (local_batches.h).
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
@@ -35,8 +35,8 @@ private:
     direct::device::Placement placement_;
     std::size_t stride_, rows_ = 0;
     aggregation::ParamBuffer local_, gradient_,
-        velocity_;  // [rows][stride], the latter two where they are not in shared memory
-    // What a launch is told, on the host and on the device.
+        velocity_;  // [rows][stride]; the latter two are empty if kept in shared memory
+    // A launch's arguments, on the host and on the device.
     std::vector<std::uint32_t> order_, looks_;
     std::vector<direct::device::Step> steps_;
     std::vector<direct::device::kernels::Client> clients_;

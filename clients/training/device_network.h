@@ -1,4 +1,4 @@
-// The direct engine's network of a process on a GPU: its layers and the examples' normalisation in device memory, and what a launch is told.
+// A process's network of the direct engine on a GPU: layers and normalisation in device memory, and the arguments of launches.
 #pragma once
 
 #include "clients/data/batches.h"
@@ -10,19 +10,20 @@ namespace fedhive::clients {
 
 class DeviceNetwork {
 public:
-    /// Throws ConfigError for a model that the direct engine cannot train, Fault where not one example has room in `shared_bytes`.
+    /// Throws ConfigError for a model that the direct engine cannot train, Fault if `shared_bytes` has no room for one example.
     DeviceNetwork(const ModelSpec& spec, const Normalization& normalization, std::uint32_t shared_bytes);
 
     const aggregation::Layout& layout() const { return layout_; }
     std::size_t num_floats() const { return layout_.num_floats(); }
     std::size_t trainable() const { return layout_.num_trainable(); }
 
-    /// A launch over examples of `from`, of which `order` lies in device memory, and `looks` beside it or null. Groups of at most `batch` rows.
+    /// The arguments of a launch over examples of `from`. order: indices in device memory; looks: one for each index, or null.
     direct::device::kernels::Launch launch(const ExamplesView& from, const std::uint32_t* order,
                                            const direct::device::Placement& placement,
                                            const std::uint32_t* looks = nullptr) const;
 
-    /// What is kept in shared memory by blocks that train whole clients, and by those that have parameters and gradient in device memory.
+    /// The placement in shared memory for blocks that train whole clients, and for blocks whose parameters and gradient are in
+    /// device memory. Groups of at most `batch` rows.
     direct::device::Placement placement(std::uint64_t batch, bool momentum) const;
     direct::device::Placement rows_alone(std::uint64_t batch) const;
 
@@ -35,7 +36,7 @@ private:
     std::uint32_t shared_bytes_;
 };
 
-/// Shared memory that a block of this process's device can have.
+/// The most shared memory, in bytes, that a block can have on this process's device.
 std::uint32_t shared_bytes_of_device();
 
 /// Throws Fault for an index outside `from`.

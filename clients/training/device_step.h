@@ -1,5 +1,5 @@
-// A training step and an evaluation by the direct engine on a GPU. A step is one launch of one thread block, for modes and strategies that
-// look at every gradient; where nobody does, whole clients are trained at once (device_clients.h), with the same bits.
+// A training step and an evaluation by the direct engine on a GPU. A step is one launch of one thread block, for modes and
+// strategies that use every gradient. All others train whole clients at once (device_clients.h), with the same bits.
 #pragma once
 
 #include "aggregation/math/client_optimizer.h"
@@ -13,7 +13,7 @@ namespace fedhive::clients {
 
 class DeviceStep final : public TrainingStep {
 public:
-    /// The network and the examples, in device memory, must outlive the step. `batch`: the largest that there will be, as far as is known.
+    /// The network and the examples, in device memory, must outlive the step. batch: the expected largest batch size.
     DeviceStep(const DeviceNetwork& network, const ExamplesView& train, const aggregation::OptimizerOptions& optimizer,
                std::uint64_t batch);
 
@@ -43,7 +43,8 @@ private:
     aggregation::PinnedArray<double> told_loss_;
 };
 
-/// Examples are judged each by itself, and their losses added in their order, so that no bit depends on how many have room in a block.
+/// Evaluates each example by itself and adds the losses in the examples' order, so that no
+/// bit depends on how many fit in a block.
 class DeviceEvaluation final : public Evaluation {
 public:
     explicit DeviceEvaluation(const DeviceNetwork& network);

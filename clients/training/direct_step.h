@@ -13,15 +13,15 @@
 
 namespace fedhive::clients {
 
-/// Examples in the host's memory, gathered and normalised as the network takes them.
+/// Gathers and normalises examples in host memory in the network's input format.
 class DirectBatches {
 public:
     DirectBatches(ExampleShape shape, const Normalization& normalization);
 
-    /// Valid until the next call. `looks` and `next` as BatchGather has them.
+    /// Valid until the next call. looks, next: as in BatchGather.
     direct::Batch gather(const ExamplesView& from, std::span<const std::uint32_t> indices,
                          std::span<const std::uint32_t> looks = {}, std::span<const std::uint32_t> next = {});
-    /// As BatchGather has it.
+    /// As BatchGather::expect().
     void expect(const ExamplesView& from, std::span<const std::uint32_t> indices) const { gather_.expect(from, indices); }
     double gather_s() const { return gathering_.seconds(); }
 
@@ -61,7 +61,7 @@ private:
     DirectBatches batches_;
     Looks looks_;
     PassFollower pass_;
-    bool is_global_ = false;             // the local model is still that of start_
+    bool is_global_ = false;             // the local model still equals start_.global
     aggregation::ParamBuffer local_;     // [P]
     aggregation::ParamBuffer gradient_;  // [trainable]
     aggregation::ClientOptimizer optimizer_;

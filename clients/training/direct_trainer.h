@@ -1,4 +1,4 @@
-// What a process trains with where the plan says Engine::Direct.
+// The trainer of a process for Engine::Direct.
 #pragma once
 
 #include "clients/training/trainer.h"
@@ -7,7 +7,8 @@
 
 namespace fedhive::clients {
 
-/// Throws Fault when the model's layout is not the coordinator's. Trains one client at a time, and cuts no model in two.
+/// Throws Fault when the model's layout differs from the coordinator's. Trains one client at a
+/// time and does not support split models.
 std::unique_ptr<Trainer> make_direct_trainer(const WorkerPlan& plan, const SharedDataset& dataset);
 
 }  // namespace fedhive::clients

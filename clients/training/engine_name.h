@@ -1,4 +1,4 @@
-// What local steps and evaluations are computed by, and the names that configs, manifests and checkpoints have for it.
+// The engines for local steps and evaluations, and their names in configs, manifests and checkpoints.
 #pragma once
 
 #include <array>
@@ -6,10 +6,11 @@
 
 namespace fedhive::clients {
 
-/// LibTorch, or kernels of our own for small models (clients/direct). The two round differently, so it is a part of what a result's bits depend on.
+/// LibTorch, or fedhive's own kernels for small models (clients/direct). They round differently, so that
+/// a result's bits depend on the engine.
 enum class Engine : std::uint32_t { Libtorch, Direct };
 
-/// In that order.
+/// Names in the order of Engine.
 inline constexpr std::array kEngineNames{"libtorch", "direct"};
 
 }  // namespace fedhive::clients

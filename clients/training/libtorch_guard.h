@@ -1,4 +1,4 @@
-// What every training step by LibTorch needs around its arithmetic. Only for files that compile against LibTorch.
+// Seeding and error translation for all training steps by LibTorch. Only for files that compile against LibTorch.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -11,14 +11,14 @@
 
 namespace fedhive::clients {
 
-/// One generator per process serves all clients in turn: it is set anew from the client's own key.
+/// Seeds the process's one generator, which serves all clients in turn, from the client's own key.
 inline void seed_generator(at::Device device, std::uint64_t seed) {
     at::Generator generator = at::globalContext().defaultGenerator(device);
     const std::lock_guard lock(generator.mutex());
     generator.set_current_seed(seed);
 }
 
-/// Runs `work`; what LibTorch throws is told in this program's terms, without its backtrace.
+/// Runs `work`; rethrows LibTorch's exceptions as OutOfMemory, DeviceFault or Fault, without their backtrace.
 template <typename Work>
 auto translated(Work work) {
     try {

@@ -1,4 +1,4 @@
-// What there is to know of the LibTorch this program is built for, without loading it.
+// Facts about the LibTorch that this program is built for, found without loading it.
 #pragma once
 
 #include <string>
@@ -6,17 +6,17 @@
 namespace fedhive::clients {
 
 struct LibtorchInfo {
-    std::string version;         // "2.11.0"; "none" where the program is built without
+    std::string version;         // "2.11.0"; "none" if built without LibTorch
     std::string cpu_capability;  // "AVX2", "AVX512", "DEFAULT": other kernels, other last bits
     std::string
         cpu_vendor;  // "GenuineIntel", "AuthenticAMD", …: with the same capability, MKL has other last bits on another maker's
     bool cuda_built = false;  // linked with LibTorch's CUDA libraries
 };
 
-/// The capability is what ATen chooses on this processor, its environment variable ATEN_CPU_CAPABILITY included.
+/// The capability is ATen's choice on this processor, with regard to its environment variable ATEN_CPU_CAPABILITY.
 LibtorchInfo libtorch_info();
 
-/// GPUs that it can use. Loads LibTorch where there is one; creates no CUDA context.
+/// Number of GPUs that LibTorch can use. Loads LibTorch if there is one; creates no CUDA context.
 int libtorch_cuda_devices();
 
 }  // namespace fedhive::clients

@@ -10,7 +10,7 @@
 
 namespace fedhive::clients {
 
-/// The sum of a client's losses, in f64: on the device where there is one, so that no step waits for it.
+/// The sum of a client's losses in f64; on a device it stays there, so that no step waits for it.
 class LossSum {
 public:
     explicit LossSum(at::Device device);
@@ -45,7 +45,7 @@ public:
     void loss_into(double& to, std::size_t row) override;
     double gather_s() const override { return batches_.gather_s(); }
 
-    /// Of a model on CUDA, whose examples are there.
+    /// Only for a model and examples on CUDA.
     void fix_places(std::size_t largest_batch) override;
     std::size_t prepare(std::span<const RowBatch> batches) override;
     void compute_prepared() override;
@@ -61,9 +61,9 @@ private:
     BatchTensors batches_;
     aggregation::ClientOptimizer optimizer_;
     ClientStart start_;
-    RowBatch batch_;     // of the step that is prepared
-    at::Tensor cursor_;  // where places are fixed, [1] i64: where in what was announced the next batch begins
-    at::Tensor one_;     // the loss's gradient of itself
+    RowBatch batch_;     // of the prepared step
+    at::Tensor cursor_;  // with fixed places, [1] i64: position of the next batch in the announced indices
+    at::Tensor one_;     // the loss's gradient with respect to itself
     LossSum losses_;
 };
 
@@ -80,10 +80,11 @@ private:
     BatchTensors batches_;
 };
 
-/// What the environment says to cuBLAS after prepare_libtorch(): 8 buffers of 4 MiB.
+/// Value of cuBLAS's environment variable for workspaces after prepare_libtorch(): 8 buffers of 4 MiB.
 inline constexpr const char* kCublasWorkspace = ":4096:8";
 
-/// Number of threads, deterministic algorithms, cuBLAS's workspace, allocator thresholds: once per process, before the first tensor.
+/// Sets number of threads, deterministic algorithms, cuBLAS's workspace and allocator thresholds. Once
+/// per process, before the first tensor.
 void prepare_libtorch(int threads);
 
 }  // namespace fedhive::clients

@@ -1,4 +1,4 @@
-// The engine that is LibTorch: the only thing that libfedhive_libtorch.so shows.
+// The LibTorch engine, the only exported symbol of libfedhive_libtorch.so.
 #pragma once
 
 #include "clients/training/engine.h"

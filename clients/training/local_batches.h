@@ -1,4 +1,4 @@
-// A client's batches in the order in which it takes them: what every way of training a client goes through.
+// The sequence of a client's batches, the same for every way of training it.
 #pragma once
 
 #include "aggregation/base/random.h"
@@ -13,7 +13,7 @@ namespace fedhive::clients {
 
 class LocalBatches {
 public:
-    /// shard: indices of the client's training examples, at least one; stays as it is.
+    /// shard: indices of the client's training examples, at least one; must stay unchanged.
     LocalBatches(const LocalTraining& plan, std::uint32_t round, std::uint32_t client_id, std::span<const std::uint32_t> shard)
         : shard_(shard),
           beginning_(plan.seed, Purpose::Shuffle, round, client_id),
@@ -26,13 +26,14 @@ public:
 
     std::uint64_t num_steps() const { return num_steps_; }
 
-    /// Of everything that the client draws in its steps, but its order.
+    /// Seed of all draws in the client's steps, except the order of its examples.
     std::uint64_t dropout_seed() const { return dropout_seed_; }
 
-    /// Of the next local step, empty after the last one; valid until the next call.
+    /// The batch of the next local step, empty after the last one; valid until the next call.
     RowBatch next() { return next_ < num_steps_ ? at(next_++) : RowBatch{}; }
 
-    /// Of that local step, from 0. Each pass over the shard is shuffled anew, so going on costs less than going back.
+    /// The batch of local step `step`, from 0. Each pass over the shard is shuffled anew:
+    /// going forward is cheaper than going back.
     RowBatch at(std::uint64_t step) {
         go_to_epoch(step / per_epoch_);
         const std::span<const std::uint32_t> from_here = std::span(order_).subspan(step % per_epoch_ * batch_size_);
@@ -56,7 +57,7 @@ private:
     std::uint64_t batch_size_, per_epoch_, num_steps_;
     std::uint64_t dropout_seed_;
     std::uint64_t next_ = 0;
-    std::uint32_t num_epochs_ = 0;  // begun
+    std::uint32_t num_epochs_ = 0;  // passes begun
 };
 
 }  // namespace fedhive::clients

@@ -52,7 +52,7 @@ void ProximalTerm::change(TrainingStep& step, std::span<const RowBatch>) {
     });
 }
 
-/// The engine's own where it has one row, else a copy.
+/// The row's gradient as one vector: the engine's own if it has one row, else a copy.
 aggregation::ParamSpan GradientLimit::in_one_piece(TrainingStep& step, std::size_t row) {
     if (step.num_rows() == 1) return step.gradient();
     if (one_piece_.span().size == 0) one_piece_ = ParamBuffer(step.parameters().size, step.parameters().space);

@@ -1,5 +1,5 @@
-// An engine's step with what a client's algorithm makes of gradients between its two halves: rules of flat vectors, which know no layer. So a
-// rule is written once for every engine, and for many clients at once.
+// A local step: an engine's step with the algorithm's gradient rules between its two halves. Rules work on flat vectors and
+// know no layers, so that one rule serves every engine, and many clients at once.
 #pragma once
 
 #include "aggregation/math/control_variates.h"
@@ -20,14 +20,15 @@ public:
 
     virtual void begin([[maybe_unused]] const ClientStart& start) {}
 
-    /// Whether it does anything to the clients that have begun. Where no rule does, a step is the engine's own, in one piece.
+    /// Whether the rule changes anything for the clients that have begun. If no rule does, a step runs undivided in the engine.
     virtual bool acts() const = 0;
 
-    /// Changes the gradients of the batches that the step has just computed. A row at rest may be changed as well: nobody follows it.
+    /// Changes the gradients of `batches`, which `step` has just computed. It may change a
+    /// row at rest as well: no step uses it.
     virtual void change(TrainingStep& step, std::span<const RowBatch> batches) = 0;
 };
 
-/// g becomes g + mu * (local - global), as the start's objective says.
+/// g <- g + mu * (local - global), with mu of the start's objective.
 ///
 /// Source   Li et al. 2020 (arXiv:1812.06127), the gradient of mu/2 * |local - global|^2.
 class ProximalTerm final : public GradientRule {
@@ -41,10 +42,10 @@ private:
     aggregation::ConstParamSpan global_;
 };
 
-/// A gradient g of a batch becomes g * min(1, most / |g|), the Euclidean norm over all parameters. g is the whole of it: behind all rules.
+/// g <- g * min(1, most / |g|) for the gradient g of a batch after all rules, with the Euclidean norm over all parameters.
 ///
-/// Order    the norm is summed as an update's is (vector_ops.h): same bits anywhere.
-/// Memory   a gradient in one piece, and as many zeros.
+/// Order    the norm is summed like an update's (vector_ops.h): same bits anywhere.
+/// Memory   a gradient as one vector (the engine's own if it has one row, else a copy), and as many zeros.
 /// Stream   waits for the device in every step.
 /// Source   Pascanu et al. 2013 (arXiv:1211.5063), Algorithm 1; torch.nn.utils.clip_grad_norm_, without its 1e-6 beside the norm.
 class GradientLimit {
@@ -59,20 +60,22 @@ private:
     aggregation::ParamSpan in_one_piece(TrainingStep& step, std::size_t row);
 
     double most_;
-    aggregation::ParamBuffer zeros_;      // as long as a gradient, once that is known
-    aggregation::ParamBuffer one_piece_;  // the same, of an engine with many rows
+    aggregation::ParamBuffer zeros_;      // as long as a gradient; empty before the first
+    aggregation::ParamBuffer one_piece_;  // one row's gradient, for an engine with many rows
 };
 
-/// g becomes g + c - c_k, what the server, where channel `control` comes down, and the client keep of earlier rounds (SCAFFOLD). Of one row.
+/// g <- g + c - c_k with the control variates of server and client (SCAFFOLD); c = 0 if channel
+/// `control` does not go down. One row only.
 ///
 /// Memory   the correction.
 /// Source   Karimireddy et al. 2020 (arXiv:1910.06378), Algorithm 1, line 10.
 class GradientCorrection final : public GradientRule {
 public:
-    /// With a channel `control`.
+    /// `channels` must have a channel `control`.
     GradientCorrection(const aggregation::Channels& channels, aggregation::MemorySpace space);
 
-    /// Before a client begins. region: with the model that it is sent; state: c_k, [trainable] in host memory, empty: 0.
+    /// Call it before a client begins. region: the global region that the client gets; state: c_k,
+    /// [trainable] in host memory, or empty for 0.
     void set(aggregation::ConstParamSpan region, aggregation::ConstParamSpan state);
     bool acts() const override { return true; }
     void change(TrainingStep& step, std::span<const RowBatch> batches) override;

@@ -77,7 +77,7 @@ void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objectiv
                    std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
                    aggregation::ParamSpan mean) {
     Stream dropout(plan.seed, Purpose::Dropout, round, client_id);
-    dropout.next_u64();  // the local steps'
+    dropout.next_u64();  // skips the local steps' seed
     ClientStart start;
     start.global = global;
     start.objective = objective;

@@ -1,4 +1,5 @@
-// THE CLIENT'S SCREEN: what a client does in one round, alone or in a row beside others. It knows the training step only by its interface.
+// THE CLIENT'S SCREEN: a client's work in one round, alone or as one of several rows. It uses the
+// training step through its interface only.
 #pragma once
 
 #include "aggregation/base/random.h"
@@ -26,18 +27,18 @@ struct LocalTraining {
 
     std::uint64_t steps_of_epoch(std::uint64_t num_examples) const { return (num_examples + batch_size - 1) / batch_size; }
 
-    /// Local steps of a client with that many examples: E * ceil(n_k / B), where their number is not given.
+    /// local_steps, or E * ceil(n_k / B) if that is 0, for a client with n_k = num_examples.
     std::uint64_t steps_of(std::uint64_t num_examples) const {
         return local_steps > 0 ? local_steps : local_epochs * steps_of_epoch(num_examples);
     }
 
-    /// Examples in all of these steps, each as often as it is seen.
+    /// Examples in all of these steps, counted as often as they are used.
     std::uint64_t examples_of(std::uint64_t num_examples) const {
         const std::uint64_t steps = steps_of(num_examples), epoch = steps_of_epoch(num_examples);
         return steps / epoch * num_examples + steps % epoch * batch_size;
     }
 
-    /// For a client that has been sent `repeat` times in this round before: it draws anew.
+    /// The plan of a client that has been sent `repeat` times in this round before: with new random draws.
     LocalTraining of_repeat(std::uint32_t repeat) const {
         LocalTraining again = *this;
         again.seed = seed_of_repeat(seed, repeat);
@@ -45,8 +46,8 @@ struct LocalTraining {
     }
 };
 
-/// What a device may still be computing when everything of a client is enqueued. On a device it lies in memory that the device can write
-/// (aggregation/memory/pinned_array.h), and is read after aggregation::synchronize().
+/// A client's results that a device may still be computing when all work is enqueued. For a device they are stored in memory
+/// that it can write (aggregation/memory/pinned_array.h), and may be read after aggregation::synchronize().
 struct ClientFigures {
     aggregation::element::ChunkSummary update;
     double loss_sum = 0.0;
@@ -60,20 +61,20 @@ constexpr double mean_loss_of(double loss_sum, double examples) { return example
 struct RowClient {
     std::uint32_t client_id = 0;
     std::span<const std::uint32_t> shard;  // indices of its training examples, at least one
-    ClientFigures* figures = nullptr;      // written: what comes of its training, and of its update
+    ClientFigures* figures = nullptr;      // output: results of its training and of its update
 };
 
-/// For each row, the place of its client among those given. Who has the most steps comes first, equal ones in the order given: who has none
-/// left is then in the last rows, which a step leaves out.
+/// For each row, the index of its client in `clients`. Clients with more steps come first, equal ones in the given order: those
+/// without steps left are then in the last rows, which a step leaves out.
 std::vector<std::size_t> places_of_rows(const LocalTraining& plan, std::span<const RowClient> clients);
 
-/// Trains the clients, each on its shard, a step of each of them in every turn: step.parameters_of(k) is client k's local model then, whose update,
-/// and figures.update with it, the caller writes or adds to a sum. Nothing waits for a device: results have steps, the time of gathering and the
-/// start of all; finish() and deal_out_time() add the rest.
+/// Trains the clients, each on its shard, with one step of every client per turn. Afterwards step.parameters_of(k) is client
+/// k's local model; the caller writes its update, and figures.update with it, or adds it to a sum. Does not wait for a device:
+/// results have steps, gathering time and the common start; finish() and deal_out_time() add the rest.
 ///
-/// Shapes   clients: from one to step.num_rows(); results: one each; global: [P], in the step's memory space.
-/// Order    every random draw is keyed by (seed, purpose, round, client_id): same bits in any worker, at any time. Of many clients, dropout follows
-///          the first, and last bits may differ from those of a client alone.
+/// Shapes   clients: 1 to step.num_rows(); results: one for each; global: [P], in the step's memory space.
+/// Order    every random draw is keyed by (seed, purpose, round, client_id): same bits in any worker, at any time. With many
+///          clients, dropout uses the first one's key, and last bits may differ from those of a client alone.
 /// Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, ClientUpdate.
 void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                      std::span<const RowClient> clients, aggregation::ConstParamSpan global, std::span<ClientResult> results);
@@ -81,34 +82,35 @@ void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const Object
 /// mean = the gradient over all of a client's examples at the global model, with whatever the step's rules make of a gradient, and never clipped:
 /// one pass in batches, each weighed by its size, as far as its targets count; step.parameters() is the global model afterwards.
 ///
-/// Shapes   shard: at least one; global: [P], in the step's memory space; mean: [trainable].
-/// Order    the shard's; dropout by (seed, round, client_id), apart from that of the local steps.
+/// Shapes   shard: at least one example; global: [P], in the step's memory space; mean: [trainable].
+/// Order    the shard's; dropout by (seed, round, client_id), with other draws than the local steps.
 void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                    std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
                    aggregation::ParamSpan mean);
 
-/// Finite, norm, hash.
+/// Copies finite, norm and hash of an update into the result.
 void tell_update(ClientResult& result, const aggregation::UpdateSummary& update);
 
-/// The result with its figures, once they are there.
+/// Completes the result from the figures, which must be computed by now.
 void finish(ClientResult& result, const ClientFigures& figures);
 
-/// The time from the first one's start to now, and that of writing updates, are dealt out by the clients' steps, one after the other.
+/// Divides the time since the first client's start, and update_s, among the clients in proportion to their steps, as if they
+/// had run one after the other.
 void deal_out_time(std::span<ClientResult> results, double update_s = 0.0);
 
-/// All of it for one client, with update = local - global and the wait.
+/// Trains one client, waits for the device, and writes update = local - global and the complete result.
 ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                           std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
                           aggregation::ParamSpan update);
 
-/// Trains client `client_id` on its shard in the model that all workers share (racy_model.h), with the draws and in the order of
-/// train_client; the momentum is the worker's own and begins at 0. No update is written: its norm and hash are 0, and the result is finite
-/// when the loss is. The objective is the loss alone: no model stands still for a proximal term to pull towards.
+/// Trains client `client_id` on its shard in the model that all workers share (racy_model.h), with the draws and in the order
+/// of train_client. The momentum is the worker's own and begins at 0. No update is written: its norm and hash are 0, and the
+/// result is finite if the loss is. The objective is the loss alone: a proximal term would need a model that does not change.
 ///
 /// Shapes   shared: [P], in the step's memory space.
 /// Order    none between workers: more than one of them gives other bits each time.
 /// Source   Niu et al. 2011 (arXiv:1106.5730), Algorithm 1.
-/// Differs  a step follows the gradient of a batch and writes every parameter, not one example's few.
+/// Differs  a step uses a batch's gradient and writes every parameter, instead of the few of one example.
 ClientResult train_hogwild(TrainingStep& step, const LocalTraining& plan, std::uint32_t round, std::uint32_t client_id,
                            std::span<const std::uint32_t> shard, aggregation::ParamSpan shared, float lr_factor = 1.0F);
 

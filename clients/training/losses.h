@@ -1,10 +1,10 @@
-// What a model's answers cost, by what is to be told (clients/data/target.h), as LibTorch computes it.
+// Losses of a model's answers by the kind of target (clients/data/target.h), computed by LibTorch.
 //
-//   classes   cross-entropy, -log softmax(answers)[class]; of a class at each position the mean over an example's positions
+//   classes   cross-entropy, -log softmax(answers)[class]; with a class at each position, the mean over an example's positions
 //   numbers   squared error, the mean over an example's numbers: nn.MSELoss
 //   ignored   targets that are kIgnored, of a data set that has any (TargetShape::ignores): a batch's mean is over the others, 0 where there are none
 //
-// Shapes   answers: [B, classes], [B, positions, classes] or [B, numbers], f32; targets: as BatchTensors has them.
+// Shapes   answers: [B, classes], [B, positions, classes] or [B, numbers], f32; targets: as in BatchTensors.
 #pragma once
 
 #include "clients/data/target.h"

@@ -1,5 +1,4 @@
-// In what precision a client's local steps are computed. Parameters, their gradient, the optimiser and the update are f32 in any case, and so is
-// evaluation.
+// The precision of a client's local steps. Parameters, gradients, optimiser, update and evaluation are always f32.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +7,8 @@ namespace fedhive::clients {
 
 enum class Precision : std::uint32_t {
     F32,
-    TF32,  // inputs of matrix products and convolutions are rounded to 10 bits of mantissa, where the device can; on the CPU: F32
-    BF16  // the forward pass under LibTorch's autocast: matrix products and convolutions in bfloat16, the loss in f32
+    TF32,  // matrix products and convolutions round inputs to 10 bits of mantissa if the device supports it; on the CPU: F32
+    BF16   // the forward pass under LibTorch's autocast: matrix products and convolutions in bfloat16, the loss in f32
 };
 
 }  // namespace fedhive::clients

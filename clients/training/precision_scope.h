@@ -1,4 +1,4 @@
-// A local step in its precision; around it everything is f32. Only for files that compile against LibTorch.
+// Scopes that set a local step's precision; outside them everything is f32. Only for files that compile against LibTorch.
 #pragma once
 
 #include "clients/training/precision.h"
@@ -8,7 +8,7 @@
 
 namespace fedhive::clients {
 
-/// Around forward and backward pass: with TF32 the libraries of the GPU may use it.
+/// For forward and backward pass: allows TF32 in the GPU's libraries if `precision` is TF32.
 class Tf32Scope {
 public:
     explicit Tf32Scope(Precision precision) : active_(precision == Precision::TF32) {
@@ -28,7 +28,8 @@ private:
     bool active_;
 };
 
-/// Around the forward pass: with BF16 autocast is on. Without its cache, which would keep what parameters were before a step.
+/// For the forward pass: switches autocast on if `precision` is BF16. Without its cache, which
+/// would keep parameters from before a step.
 class AutocastScope {
 public:
     AutocastScope(Precision precision, at::Device device) : active_(precision == Precision::BF16), type_(device.type()) {

@@ -1,5 +1,5 @@
-// A local step by LibTorch whose arithmetic is recorded as a CUDA graph, once for each shape of a step, and run again: one launch in place of
-// hundreds. Around any of its engines; what an algorithm makes of gradients, and the optimiser, are outside the recording.
+// A local step by LibTorch that is recorded as a CUDA graph, once for each shape of a step, and replayed: one launch instead of
+// hundreds. It wraps any LibTorch step. Gradient rules and the optimiser are not recorded.
 #pragma once
 
 #include "clients/models/tensor.h"
@@ -10,25 +10,26 @@
 
 namespace fedhive::clients {
 
-/// A step whose computing can be recorded: what the host has to do for it comes before, and all else lies at fixed places.
+/// A step that can be recorded: prepare() does the host's work, and compute_prepared() uses memory at fixed addresses only.
 class RecordableStep : public TrainingStep {
 public:
-    /// From now on the places are fixed, for batches of at most so many examples. The last bits may be those of padded steps.
+    /// Fixes the addresses for batches of at most `largest_batch` examples. Steps may then be padded, with other last bits.
     virtual void fix_places(std::size_t largest_batch) = 0;
 
-    /// What a step of these batches needs of the host. Returns its shape: steps of one shape are the same work on other numbers.
+    /// Does the host's work for a step of these batches. Returns its shape: steps of one shape
+    /// run the same kernels on other numbers.
     virtual std::size_t prepare(std::span<const RowBatch> batches) = 0;
 
-    /// The work of the step that was prepared last, whose gradients a step of that shape leaves in the same places each time.
+    /// Computes the step that was prepared last. All steps of one shape leave their gradients at the same addresses.
     virtual void compute_prepared() = 0;
 
-    /// In which something stays behind that another run finds.
+    /// Tensors that compute_prepared() changes and later steps read.
     virtual std::vector<at::Tensor> what_computing_changes() = 0;
 
     void compute_gradients(std::span<const RowBatch> batches) final;
 };
 
-/// The step must outlive it. Throws Fault in a build without training on CUDA.
+/// `step` must outlive the result. Throws Fault in a build without training on CUDA.
 std::unique_ptr<TrainingStep> make_recorded_step(RecordableStep& step, std::size_t largest_batch);
 
 }  // namespace fedhive::clients

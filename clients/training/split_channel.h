@@ -1,4 +1,5 @@
-// What the halves of a split model (split_step.h) pass each other in every local step, over memory that both see. Without LibTorch.
+// The channel through which the halves of a split model (split_step.h) exchange data in every local step,
+// over shared memory. Without LibTorch.
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -7,12 +8,12 @@
 
 namespace fedhive::clients {
 
-/// Two regions, each at least batch_size * Cut::activation_floats floats, 64-byte aligned, in the models' memory space; and the word that one
-/// of them is filled. `count` is the number of examples in the batch; a send follows when the device is done with the region. A receive
-/// waits for the other half, and throws when that will not come.
+/// Two regions, each at least batch_size * Cut::activation_floats floats, 64-byte aligned, in the models' memory space, and
+/// messages that one of them is filled. `count` is the number of examples in the batch. Send only when the device has finished
+/// writing the region. A receive waits for the other half, and throws if the message cannot come.
 ///
-/// Writes   activations: the client, until it sends them; from then on the server reads them, until it sends the gradient.
-///          gradient: the server, until it sends it; from then on the client reads it, until it sends the next activations.
+/// Writes   activations: the client until send_activations(); then the server reads them until send_gradient().
+///          gradient: the server until send_gradient(); then the client reads it until the next send_activations().
 class SplitChannel {
 public:
     SplitChannel() = default;

@@ -1,7 +1,7 @@
-// Split learning: one client's model in two halves that train as one. In every local step the client's half sends the activations of the
-// batch up, the server's half sends their gradient down, and each steps its own part of the parameters. Both are training steps, so the
-// client's screen (local_training.h) runs in either process, over spans of that half's part; since it shuffles by the same keys in both,
-// neither examples nor labels travel.
+// Split learning: one client's model in two halves that train as one. In every local step the client's half sends the
+// activations of the batch up, the server's half sends their gradient down, and each steps its own part of the parameters. Both
+// are training steps, so that the client's screen (local_training.h) runs in either process, over spans of that half's part. It
+// shuffles by the same keys in both; neither examples nor labels travel.
 //
 //   client's half                          channel                         server's half
 //   examples ─▶ layers below the cut ──▶ activations [B, F] ──▶ layers above the cut ─▶ logits ─▶ loss ◀─ labels
@@ -34,10 +34,11 @@ private:
     aggregation::ClientOptimizer optimizer_;
 };
 
-/// The layers below the cut. parameters() and ClientStart::global are the client's part; the other part of the model is never touched.
+/// The layers below the cut. parameters() and ClientStart::global are the client's part; the
+/// other part of the model is not used.
 ///
-/// Order    the same bits as an uncut LibtorchStep on the same machine, as long as the server's half draws no dropout: the halves draw from
-///          streams of their own, the client's being the uncut model's.
+/// Order    the same bits as an uncut LibtorchStep on the same machine if the server's half has no dropout. Each half draws
+///          from its own stream; the client's is that of the uncut model.
 class SplitClientStep final : public TrainingStep {
 public:
     /// The references and the examples must outlive the step.
@@ -50,7 +51,7 @@ public:
     void begin(const ClientStart& start) override;
     void compute_gradients(std::span<const RowBatch> batches) override;
     void apply_gradients() override { half_.descend(); }
-    double loss_of(std::size_t) override { return 0.0; }  // the server's half knows it
+    double loss_of(std::size_t) override { return 0.0; }  // only the server's half has the loss
     double gather_s() const override { return batches_.gather_s(); }
 
 private:
@@ -62,8 +63,8 @@ private:
     SplitChannel& channel_;
 };
 
-/// The layers above the cut, and the loss. parameters() and ClientStart::global are the server's part. Of the examples it reads shape and
-/// labels. Same bits as SplitClientStep says.
+/// The layers above the cut, and the loss. parameters() and ClientStart::global are the server's part. It reads only the
+/// examples' shape and labels. Order: as SplitClientStep.
 class SplitServerStep final : public TrainingStep {
 public:
     /// The references and the labels must outlive the step.

@@ -1,5 +1,5 @@
-// A training step under supervision: a heartbeat in every local step, an end in mid-training when the worker is to stop, and the failures that a
-// config asks for (`faults:`), each in its row. It wraps any step; the client's screen does not know of it.
+// A training step under supervision: a heartbeat in every local step, an early end when the worker is to stop, and the injected
+// faults of a config (`faults:`), each in its row. It wraps any step; the client's screen does not know of it.
 #pragma once
 
 #include "clients/training/supervision.h"
@@ -10,23 +10,23 @@
 
 namespace fedhive::clients {
 
-/// Told whose row the worker is at, by number, for who looks for somebody to blame meanwhile.
+/// Called with the row that the worker is at, so that a failure can be attributed to its client.
 using RowListener = std::function<void(std::size_t row)>;
 
 class SupervisedStep final : public WrappedStep {
 public:
-    /// `stopping` is asked once in every step, as soon as the gradients are there: in some modes the step ends elsewhere. It and `own_process` are
-    /// Supervision's. All references must outlive the step.
+    /// `stopping` is polled once in every step, after the gradients: in some modes the step ends elsewhere. It and
+    /// `own_process` are Supervision's. All references must outlive the step.
     SupervisedStep(TrainingStep& step, WorkerCell& self, std::function<bool()> stopping, bool own_process);
 
-    /// What is to go wrong with the next client.
+    /// Sets the fault of the next client.
     void expect(const InjectedFault& fault);
 
-    /// What is to go wrong with the next clients, by row. `at_row` is called before a fault with its row, and after it with `blamed_row`, whom
-    /// everything else is blamed on; it must live as long as they train.
+    /// Sets the faults of the next clients, by row. `at_row` is called with a fault's row before it, and with `blamed_row`, to
+    /// which all other failures are attributed, after it. It must be valid as long as the clients train.
     void expect(std::span<const InjectedFault> faults, std::size_t blamed_row, RowListener at_row);
 
-    /// To be called when a row's update is written. Throws TaskFailed for the faults that come then.
+    /// Call it when a row's update is written: fires the row's fault if it is set for that point. Throws TaskFailed.
     void update_written(std::size_t row = 0);
 
     void begin(const ClientStart& start) override;

@@ -1,5 +1,5 @@
-// What supervises a worker's training, one client at a time or many at once (supervised_step.h, supervised_batched_step.h): signs of life,
-// an end in mid-training, and failures on purpose.
+// Supervision of a worker's training, one client at a time or many at once (supervised_step.h):
+// heartbeats, an early end, and injected faults.
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -11,8 +11,8 @@ namespace fedhive::clients {
 
 class Supervision {
 public:
-    /// In a process of its own, kill and hang are real; in the coordinator (`workers: 0`) they are reported as if they had happened. `self`
-    /// must outlive it.
+    /// own_process: kill and hang are real; otherwise, in the coordinator (`workers: 0`), they are only reported as if they had
+    /// happened. `self` must outlive this object.
     Supervision(WorkerCell& self, std::function<bool()> stopping, bool own_process)
         : self_(self), stopping_(std::move(stopping)), own_process_(own_process) {}
 
@@ -21,7 +21,7 @@ public:
     /// Throws TaskFailed when the worker is to stop.
     void throw_if_stopping() const;
 
-    /// Lets the fault happen: throws, ends the process, takes its time, or puts a NaN in front of `numbers`.
+    /// Executes the fault: throws, ends or hangs the process, delays it, or sets numbers[0] to NaN.
     void fire(const InjectedFault& fault, aggregation::ParamSpan numbers) const;
 
 private:

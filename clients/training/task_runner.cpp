@@ -79,13 +79,13 @@ bool TaskRunner::run_one() {
     return true;
 }
 
-/// What was enqueued before a task failed, or was withdrawn, still writes into its slot or the model. Nobody is told before the device is idle:
-/// the slot has a new owner then.
+/// The phase of a task that failed or was withdrawn, reported only when the device is idle: enqueued work still writes to the
+/// slot or the model, and the slot gets a new owner after the report.
 TaskPhase TaskRunner::unfinished(TaskCell& cell) const {
     try {
         wait_for_device_();
     } catch (const std::exception& error) {
-        // The work of a withdrawn task counts as well: a device that is lost is nobody's to go on with.
+        // Reported for a withdrawn task, too: after a device error, this process cannot continue on the device.
         if (cell.failure != FailureKind::DeviceError) {
             cell.failure = FailureKind::DeviceError;
             cell.error.set(error.what());
@@ -152,7 +152,7 @@ aggregation::UpdateSummary TaskRunner::summary_of(aggregation::ParamSpan slot) {
     return aggregation::write_update(slot, slot, zeros_.span().first(slot.size));
 }
 
-/// The batch of one of the client's local steps, in the order that enqueue_clients would take them.
+/// The batch of the client's local step task.step, in the order of enqueue_clients().
 RowBatch TaskRunner::batch_of(const Task& task, std::uint32_t client_id) {
     auto found = batches_.find(client_id);
     if (found == batches_.end() || found->second.round != task.round) {
@@ -162,7 +162,8 @@ RowBatch TaskRunner::batch_of(const Task& task, std::uint32_t client_id) {
     return found->second.batches.at(task.step);
 }
 
-/// Dropout is keyed by the step too: whoever computes it, whatever was computed before.
+/// Writes the gradient of one local step to the slot. The step's number is part of dropout's key, so that the draws depend
+/// neither on the worker nor on earlier steps.
 void TaskRunner::compute_gradient(const Task& task) {
     const std::int64_t start_ns = now_ns();
     const std::uint32_t client_id = client_of(task.first);
@@ -172,7 +173,7 @@ void TaskRunner::compute_gradient(const Task& task) {
     start.objective = task.objective;
     start.dropout_seed = Stream(batch.look.seed, Purpose::Dropout, static_cast<std::uint32_t>(task.step)).next_u64();
     batch.look = {start.dropout_seed, 0};
-    batch.coming = {};  // the next step is anybody's
+    batch.coming = {};  // any worker may compute the next step
     step_.expect(block_.members()[task.first].fault);
     const double gather_s = step_.gather_s();
     step_.begin(start);
@@ -209,7 +210,7 @@ void TaskRunner::train_in_place(const Task& task) {
     step_.update_written();
 }
 
-/// A rule over a range is the rule over a shorter model.
+/// Aggregates a range of the parameters: the rule runs as over a shorter model.
 void TaskRunner::aggregate(const Task& task) {
     const std::uint64_t total = arena_.geometry().num_floats;
     require(task.first <= total && task.count <= total - task.first, "last float");

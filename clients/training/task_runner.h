@@ -26,10 +26,10 @@
 
 namespace fedhive::clients {
 
-/// Members of a slot that are trained at once.
+/// Members of a slot that are trained at once, one in each row.
 struct Rows {
     std::vector<RowClient> clients;
-    std::vector<std::uint64_t> places;  // of each row's client among the task's members
+    std::vector<std::uint64_t> places;  // index of each row's client among the task's members
     std::vector<InjectedFault> faults;
     std::vector<ClientResult> results;
 
@@ -50,7 +50,7 @@ struct Rows {
     }
 };
 
-/// The batches of one of the clients whose steps come one by one.
+/// The batches of a client whose steps are single tasks (TaskKind::Gradient).
 struct RoundBatches {
     std::uint32_t round = 0;
     LocalBatches batches;
@@ -58,17 +58,17 @@ struct RoundBatches {
 
 class TaskRunner {
 public:
-    /// All references must outlive the runner. `stopping` and `own_process` are SupervisedStep's; `wait_for_device` returns when all that was
-    /// enqueued is done, by default on the arena's device.
+    /// All references must outlive the runner. `stopping` and `own_process` are SupervisedStep's; `wait_for_device` returns
+    /// when all enqueued work is done, by default on the arena's device.
     TaskRunner(const ControlBlock& block, std::uint32_t worker, const aggregation::Arena& arena, const SharedDataset& dataset,
                const WorkerPlan& plan, Trainer& trainer, std::function<bool()> stopping, bool own_process,
                std::function<void()> wait_for_device = {});
 
-    /// Claims and runs one task. False when there was none. What a task throws is reported in its cell, never passed on.
+    /// Claims and runs one task; false if there was none. An exception of the task is reported in its cell, never passed on.
     bool run_one();
 
 private:
-    /// A task's numbers come from shared memory: what does not fit is refused, not followed.
+    /// Throws Fault unless `holds`. A task's numbers come from shared memory and are checked before use.
     static void require(bool holds, const char* what);
     TaskPhase unfinished(TaskCell& cell) const;
     bool withdrawn() const;
@@ -96,7 +96,7 @@ private:
     EvaluationResult evaluate_held_out(Evaluation& evaluation, std::uint32_t client_id) const;
     void aggregate(const Task& task);
 
-    /// A region's model, without what travels behind it; and that.
+    /// The model's part of a region, without the channels after it.
     template <typename Span>
     Span model_of(Span region) const {
         return plan_.channels.of(region, aggregation::kModel);
@@ -128,20 +128,20 @@ private:
     Supervision supervision_;
     aggregation::ClientStates states_;
     LocalPart local_part_;
-    aggregation::ParamBuffer start_;  // [P], of a client with a part of its own, once one has
+    aggregation::ParamBuffer start_;  // [P], initial model of a client with a local part; allocated on demand
     UploadChain upload_;
     LocalStep local_step_;
-    GradientCorrection* correction_;  // where control variates travel
+    GradientCorrection* correction_;  // null unless there is a channel `control`
     SupervisedStep step_;
-    std::optional<LocalStep> local_step_at_once_;  // once it is asked for …
-    std::optional<SupervisedStep> step_at_once_;   // … and around it
+    std::optional<LocalStep> local_step_at_once_;  // made on demand
+    std::optional<SupervisedStep> step_at_once_;   // wraps local_step_at_once_
     Rows rows_;
     aggregation::SlotSum slot_sum_;
     aggregation::PinnedArray<ClientFigures> figures_;  // of the members of the slot
-    aggregation::ParamBuffer zeros_;                   // what a slot differs from where it holds no update
-    aggregation::ParamBuffer velocity_;                // a replica's momentum, until it is handed over
+    aggregation::ParamBuffer zeros_;                   // subtrahend for the summary of a slot that holds a gradient
+    aggregation::ParamBuffer velocity_;                // a replica's momentum until it is handed over
     std::unique_ptr<aggregation::Aggregator> rule_;    // of the last range
-    std::map<std::uint32_t, RoundBatches> batches_;    // by client, of those whose steps come one by one
+    std::map<std::uint32_t, RoundBatches> batches_;    // by client, for TaskKind::Gradient
 };
 
 }  // namespace fedhive::clients

@@ -1,4 +1,4 @@
-// What a process trains with: a model, a step over it, an evaluation.
+// The trainer of a process: a model, a training step and an evaluation.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -11,7 +11,7 @@
 
 namespace fedhive::clients {
 
-/// Below and above the cut of a model (mode split).
+/// The layers below and above the cut of a model (mode split).
 enum class Half { Lower, Upper };
 
 struct Trainer {
@@ -19,22 +19,22 @@ struct Trainer {
     Trainer(const Trainer&) = delete;
     Trainer& operator=(const Trainer&) = delete;
     virtual ~Trainer() = default;
-    /// Of one client at a time.
+    /// The step of one client at a time.
     virtual TrainingStep& step() = 0;
 
-    /// Of as many clients at once as the plan says.
+    /// The step of up to plan.clients_at_once clients at once.
     virtual TrainingStep& step_at_once() { throw Fault("this trainer trains one client at a time"); }
 
     virtual Evaluation& evaluation() = 0;
 
-    /// For whole clients at once; null where they are trained step by step.
+    /// The trainer of whole clients; null if clients are trained step by step.
     virtual WholeClients* whole_clients() { return nullptr; }
 
-    /// One half of the model, cut where the plan says; the channel must outlive it.
+    /// The step of one half of the model, cut at plan.cut; the channel must outlive it.
     virtual std::unique_ptr<TrainingStep> half(Half, SplitChannel&) { throw Fault("this trainer has no model to cut"); }
 };
 
-/// Builds the trainer of a process; tests give their own. `frozen`, [F] (Arena::frozen), must outlive it.
+/// Builds the trainer of a process; tests pass their own. `frozen`, [F] (Arena::frozen), must outlive the trainer.
 using TrainerFactory = std::unique_ptr<Trainer> (*)(const WorkerPlan& plan, const SharedDataset& dataset,
                                                     aggregation::ConstParamSpan frozen);
 

@@ -1,10 +1,11 @@
-// A local step of one client, or of many at once, behind one interface: flat parameters and a batch for each in, updated parameters and losses
-// out. Whoever implements it is an engine: it knows layers and batches, and no algorithm. What an algorithm makes of a gradient stands around it
-// (local_step.h), and so do a worker's signs of life (supervised_step.h). A step has two halves, for what comes in between.
+// The interface of engines: a local step of one client, or of many at once, from flat parameters and a batch for each to
+// updated parameters and losses. An engine knows layers and batches, but no algorithm. Wrappers add gradient rules
+// (local_step.h) and a worker's heartbeats (supervised_step.h). A step has two halves, gradients and
+// optimiser, so that rules can act in between.
 //
-//   row      place of a client among those trained at once. It belongs to the client as long as they train, so that nobody's arithmetic
-//            depends on what becomes of the others. Most engines have one.
-//   rest     a row whose batch is empty takes no part in a step: its parameters, momentum and loss stay as they are.
+//   row      the index of a client among those trained at once, fixed as long as they train, so that a client's arithmetic does
+//            not depend on the others' progress. Most engines have one row.
+//   rest     a row with an empty batch takes no part in a step: its parameters, momentum and loss stay unchanged.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -23,7 +24,7 @@
 
 namespace fedhive::clients {
 
-/// What clients start from.
+/// The initial state of clients.
 struct ClientStart {
     std::size_t rows = 1;                // of them, at most num_rows()
     aggregation::ConstParamSpan global;  // [P], unchanged until the clients' last step, but where it is `shared`
@@ -35,15 +36,15 @@ struct ClientStart {
     RacyModel shared;  // Hogwild: every step reads this model and writes it in place; empty: the local one
 };
 
-/// What a row trains on in one step.
+/// A row's batch in one step.
 struct RowBatch {
     std::span<const std::uint32_t> examples;  // indices of training examples
-    LookKey look = {};                        // by what they are seen where the data set is augmented
+    LookKey look = {};                        // key of the examples' augmentation, if the data set has one
     std::span<const std::uint32_t> coming =
-        {};  // behind them in memory, the rest of this pass, which stays as it is; or nothing is known of it
+        {};  // lookahead: the pass's remaining indices, contiguous after `examples` and unchanged; empty if unknown
 };
 
-/// Parameters [first, first + width) of all rows of a step, and their gradients: what a rule can change without a copy.
+/// Parameters [first, first + width) of all rows of a step and their gradients, which a rule can change in place.
 struct GradientPiece {
     std::size_t first = 0;
     aggregation::RowsSpan parameters, gradients;
@@ -56,44 +57,46 @@ public:
     TrainingStep& operator=(const TrainingStep&) = delete;
     virtual ~TrainingStep() = default;
 
-    /// The most clients at once (K).
+    /// The largest number of clients at once (K).
     virtual std::size_t num_rows() const { return 1; }
 
     /// A row's local model, [P].
     virtual aggregation::ParamSpan parameters_of(std::size_t row) = 0;
     aggregation::ParamSpan parameters() { return parameters_of(0); }
 
-    /// Of an engine with one row: the gradient that the next apply_gradients() follows, in one piece, [trainable]; what the optimiser keeps,
-    /// [vectors of it][trainable], empty where that is nothing. All in one memory space. Between the halves of a step the gradient may be changed.
+    /// Only for engines with one row. gradient(): the vector [trainable] that the next apply_gradients() uses; it may be
+    /// changed between the halves of a step. optimizer_state(): [vectors][trainable], empty if the optimiser keeps no state.
+    /// All in one memory space.
     virtual aggregation::ParamSpan gradient() = 0;
     virtual aggregation::ParamSpan optimizer_state() = 0;
 
-    /// The same gradient piece by piece, each parameter in one of them, of all rows of the step, those at rest too.
+    /// Calls `work` for pieces of the gradient that contain each parameter once, for all rows
+    /// of the step, including those at rest.
     virtual void for_each_piece(const std::function<void(const GradientPiece&)>& work) {
         const aggregation::ParamSpan along = gradient(), local = parameters().first(along.size);
         work({0, {local.data, 1, local.size, local.size, local.space}, {along.data, 1, along.size, along.size, along.space}});
     }
 
-    /// Local models = global model; the optimiser as the start says; random streams of the clients' own; loss sums 0.
+    /// Begins clients: local models = global model; optimiser state and random streams from `start`; loss sums 0.
     virtual void begin(const ClientStart& start) = 0;
 
-    /// Forward and backward: one batch for each row of the start, at least one of them not empty. No parameter changes, but that the local model
-    /// becomes the shared one where there is one.
+    /// Forward and backward pass with one batch for each row of the start, at least one of them not empty. Parameters stay
+    /// unchanged, except that with a shared model the local one is read from it.
     ///
-    /// Order    what a row computes depends on its place, on its own values and on the shape of the step (rows up to the last one that is not
-    ///          at rest and the largest batch, or more where a step is padded), not on the other rows' values.
+    /// Order    a row's bits depend on its index, its own values and the shape of the step, not on the other rows' values. The
+    ///          shape: number of rows up to the last that is not at rest, and the largest batch; more in a padded step.
     virtual void compute_gradients(std::span<const RowBatch> batches) = 0;
 
-    /// One step of the optimiser in each row that had a batch, on the local model or on the shared one.
+    /// One optimiser step in each row that had a batch, on the local or the shared model.
     virtual void apply_gradients() = 0;
 
-    /// Both halves, with the bits of one after the other. Afterwards gradients may hold anything.
+    /// Both halves, with the same bits as calling them in order. Gradients are unspecified afterwards.
     virtual void step_rows(std::span<const RowBatch> batches) {
         compute_gradients(batches);
         apply_gradients();
     }
 
-    /// Of one row, which sees examples as they are.
+    /// The same for one row, without augmentation.
     void compute_gradient(std::span<const std::uint32_t> examples) { compute_gradients(std::vector<RowBatch>{{examples}}); }
     void step(std::span<const std::uint32_t> examples) { step_rows(std::vector<RowBatch>{{examples}}); }
 
@@ -101,10 +104,11 @@ public:
     virtual double loss_of(std::size_t row) = 0;
     double loss_sum() { return loss_of(0); }
 
-    /// The same without waiting, to be read after aggregation::synchronize(); on a device, `to` lies in memory that it can write.
+    /// The same without waiting: read `to` after aggregation::synchronize(). For a device, `to`
+    /// must be in memory that it can write.
     virtual void loss_into(double& to, std::size_t row) { to = loss_of(row); }
 
-    /// Seconds in which the host has gathered batches, since the step was made; 0 where a device does it.
+    /// Seconds that the host has spent in gathering batches since construction; 0 if a device gathers.
     virtual double gather_s() const { return 0.0; }
 };
 
@@ -114,12 +118,12 @@ inline const RowBatch& only_batch(std::span<const RowBatch> batches) {
     return batches.front();
 }
 
-/// Follows a client through its passes over its examples, for engines that prepare for what is coming.
+/// Follows a client through its passes over its examples, for engines that prepare later batches.
 class PassFollower {
 public:
     void begin() { coming_ = {}; }
 
-    /// Examples that begin to be known with this batch: it and what comes behind it; empty where it goes on with those.
+    /// Examples that this batch announces: its own and the rest of the pass; empty if an earlier batch has announced them.
     std::span<const std::uint32_t> announced_by(const RowBatch& batch) {
         const std::span<const std::uint32_t> known = coming_;
         coming_ = batch.coming;
@@ -140,13 +144,14 @@ public:
     Evaluation& operator=(const Evaluation&) = delete;
     virtual ~Evaluation() = default;
 
-    /// The model, [P], that the following passes are under; it stays as it is until the last of them, and nobody trains meanwhile.
+    /// Sets the model, [P], of the following passes. It must not change until the last of
+    /// them, and no training may run meanwhile.
     virtual void begin(aggregation::ConstParamSpan model) = 0;
 
-    /// One forward pass over these of the examples, at least one.
+    /// One forward pass over the examples `indices` of `from`, at least one.
     virtual EvaluationResult evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) = 0;
 
-    /// Both, over examples [first, first + count).
+    /// begin() and evaluate() over examples [first, first + count).
     EvaluationResult evaluate_range(aggregation::ConstParamSpan model, const ExamplesView& from, std::uint64_t first,
                                     std::uint64_t count) {
         std::vector<std::uint32_t> indices(count);

@@ -1,4 +1,4 @@
-// The runner's main task: members of a slot are trained, one at a time or at once, and their updates leave for it.
+// The runner's main task: trains the members of a slot, one at a time or many at once, and writes their updates to it.
 #include "aggregation/base/clock.h"
 #include "aggregation/math/vector_ops.h"
 #include "clients/training/task_runner.h"
@@ -9,7 +9,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// Whom the coordinator finds to blame, should anything happen now.
+/// Sets the member to whom the coordinator attributes a failure from now on.
 void blame(TaskCell& cell, std::uint64_t place) { cell.members_done.store(place, std::memory_order_relaxed); }
 
 }  // namespace
@@ -21,7 +21,7 @@ void TaskRunner::train(TaskCell& cell) {
     figures_.reserve(task.count);
     if (task.count > 1) slot_sum_.zero_init();
     for (std::uint64_t first = 0; first < task.count; first += members_at_once()) {
-        cell.started_ns.store(now_ns(), std::memory_order_relaxed);  // the deadline is one client's, not the slot's
+        cell.started_ns.store(now_ns(), std::memory_order_relaxed);  // the deadline applies to a client, not to the slot
         train_at_once(cell, first, std::min(members_at_once(), task.count - first));
     }
     if (task.count > 1) slot_sum_.finish(arena_.slot(task.slot));
@@ -71,7 +71,8 @@ void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_
     blame(cell, first + count);
 }
 
-/// Who is left out trains for nobody where rows share a step, so that the others' bits stay; else not at all.
+/// Fills rows_ with the clients to train. A left-out client still trains if rows share a step, so that the others' bits do not
+/// change; otherwise it is skipped.
 void TaskRunner::seat(const Task& task, std::uint64_t first, std::uint64_t count) {
     rows_.clear();
     const std::span<const Member> members = block_.members().subspan(task.first, task.count);
@@ -101,7 +102,8 @@ void TaskRunner::seat(const Task& task, std::uint64_t first, std::uint64_t count
     }
 }
 
-/// On whom everything but a fault is blamed. Not on one who is left out already: nothing would ever change.
+/// The member to whom all failures except injected faults are attributed: the first that is not left out. Blaming one that is
+/// already left out would change nothing.
 std::uint64_t TaskRunner::first_wanted(const Task& task) const {
     std::uint64_t first = task.count;
     for (const std::uint64_t place : rows_.places)
@@ -109,7 +111,7 @@ std::uint64_t TaskRunner::first_wanted(const Task& task) const {
     return first;
 }
 
-/// The global model, with what the client keeps of it in its places. Who keeps a part trains alone.
+/// The global model with the client's own values in the local part. Clients with a local part train alone.
 aggregation::ConstParamSpan TaskRunner::start_of(std::uint32_t client_id, aggregation::ConstParamSpan global) {
     return local_part_.empty() ? global : local_part_.start(global, states_.of(client_id), start_);
 }
@@ -126,7 +128,8 @@ void TaskRunner::train_rows(TaskCell& cell, SupervisedStep& step, const LocalTra
     enqueue_clients(step, training, task.objective, task.round, rows_.clients, start, rows_.results);
 }
 
-/// Enqueued as one launch. What goes wrong on purpose goes wrong behind it: a worker dies in the middle of it, a NaN is one of its results.
+/// Enqueues all rows as one launch. Injected faults fire after it: a worker dies while it
+/// runs, a NaN appears among its results.
 void TaskRunner::train_whole(const Task& task, WholeClients& whole, const LocalTraining& training,
                              aggregation::ConstParamSpan start) {
     supervision_.beat();
@@ -134,7 +137,8 @@ void TaskRunner::train_whole(const Task& task, WholeClients& whole, const LocalT
     whole.train(training, task.objective, task.round, rows_.clients, start, rows_.results);
 }
 
-/// The one place where a client's update leaves for the server: by the upload chain, then into the slot or into the sum that it holds.
+/// Writes a client's update: applies the upload chain, then writes to the slot or adds to the
+/// slot's sum. No other function does this.
 void TaskRunner::leave(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training,
                        aggregation::ConstParamSpan start) {
     const std::uint64_t member = task.first + place;
@@ -151,7 +155,7 @@ void TaskRunner::leave(const Task& task, std::uint64_t place, aggregation::Param
     if (correction_ != nullptr) write_control_change(task, training, client_id, rows_.results.front().steps);
 }
 
-/// Beside the slot, which the client has for itself; what leaves for the server holds nothing of it.
+/// Stores the local part in the slot's kept region and removes it from the update. The slot holds this one client.
 void TaskRunner::keep_local_part(const Task& task, std::uint64_t member, aggregation::ParamSpan local,
                                  aggregation::ConstParamSpan start) {
     const aggregation::ParamSpan kept = plan_.channels.of(arena_.kept(task.slot), aggregation::kLocal);
@@ -160,13 +164,13 @@ void TaskRunner::keep_local_part(const Task& task, std::uint64_t member, aggrega
     local_part_.hide(local, start);
 }
 
-/// Where an upload chain keeps one, the client has the slot for itself.
+/// The client's residual, if the upload chain keeps one; the slot then holds this one client.
 Residual TaskRunner::residual_of(const Task& task, std::uint32_t client_id) const {
     if (plan_.channels.find(aggregation::kResidual) == nullptr) return {};
     return {states_.of(client_id), plan_.channels.of(arena_.kept(task.slot), aggregation::kResidual)};
 }
 
-/// c_k^+ - c_k, behind the update in the slot, or beside the slot where it does not travel.
+/// Writes c_k^+ - c_k after the update in the slot, or to the slot's kept region if the channel does not travel.
 void TaskRunner::write_control_change(const Task& task, const LocalTraining& training, std::uint32_t client_id,
                                       std::uint64_t steps) {
     const aggregation::ConstParamSpan region = arena_.global(task.global_index);
@@ -179,12 +183,12 @@ void TaskRunner::write_control_change(const Task& task, const LocalTraining& tra
         const aggregation::ConstParamSpan update = model_of(arena_.slot(task.slot)).first(change.size);
         return aggregation::write_control_change(change, by, update, control, steps, by.by_steps ? client_rate(task) : 0.0F);
     }
-    // The step's gradients are corrected: their mean is g + c - c_k, and g is what the client keeps.
+    // The step's gradients are corrected, so that their mean is g + c - c_k; minus c gives g - c_k, the change to c_k^+ = g.
     mean_gradient(step_, training, task.objective, task.round, client_id, dataset_.shard(client_id), model_of(region), change);
     if (control.size > 0) aggregation::add_scaled(change, control, -1.0);
 }
 
-/// Of plain SGD, whose steps alone tell of gradients.
+/// The client's rate. Only for plain SGD: other optimisers' steps do not determine the gradients.
 float TaskRunner::client_rate(const Task& task) const {
     return std::get<aggregation::SgdOptions>(plan_.optimizer).lr * task.objective.lr_factor;
 }
@@ -192,7 +196,7 @@ float TaskRunner::client_rate(const Task& task) const {
 void TaskRunner::accept_rows(TaskCell& cell, double update_s) {
     deal_out_time(rows_.results, update_s);
     for (std::size_t row = 0; row < rows_.places.size(); ++row) finish(rows_.results[row], figures_[rows_.places[row]]);
-    // In the members' order: the first of them that is not finite is to blame.
+    // In the members' order: the first with a non-finite update gets the blame.
     const auto [first, last] = std::minmax_element(rows_.places.begin(), rows_.places.end());
     for (std::uint64_t place = *first; place <= *last; ++place) {
         if (block_.members()[cell.task.first + place].left_out != 0) continue;
@@ -201,8 +205,8 @@ void TaskRunner::accept_rows(TaskCell& cell, double update_s) {
     }
 }
 
-/// On a device the figures of all members come at once, when the task's work is done: the one wait of the task. Only its time is known then;
-/// each member's is its share of the local steps.
+/// Accepts all members after the task's only wait for the device, when their figures are complete. Only the task's total time
+/// is known; each member gets the share of its local steps.
 void TaskRunner::accept_all(TaskCell& cell) {
     const Task task = cell.task;
     cell.started_ns.store(now_ns(), std::memory_order_relaxed);

@@ -16,7 +16,7 @@ class VmapStep final : public RecordableStep {
 public:
     /// Memory   [K, P] parameters, gradients, and momentum if there is one.
     /// precision: F32 or TF32, of forward and backward pass.
-    /// The examples and what is frozen, [F], must outlive the step.
+    /// The examples and `frozen`, [F], must outlive the step.
     VmapStep(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space, const ExamplesView& train,
              const Normalization& normalization, const aggregation::SgdOptions& optimizer,
              aggregation::ConstParamSpan frozen = {}, Precision precision = Precision::F32);
@@ -32,8 +32,8 @@ public:
     void loss_into(double& to, std::size_t row) override;
     double gather_s() const override { return batches_.gather_s(); }
 
-    /// All steps of a start have one shape: all of its rows, those at rest, too, and batches filled up to the largest. The last bits and dropout
-    /// are those of that shape.
+    /// Gives all steps of a start one shape: all of its rows, including those at rest, with batches padded to the largest. Last
+    /// bits and dropout are those of that shape.
     void fix_places(std::size_t largest_batch) override;
     std::size_t prepare(std::span<const RowBatch> batches) override;
     void compute_prepared() override;
@@ -46,12 +46,13 @@ private:
     aggregation::SgdOptions optimizer_;
     Precision precision_;
     RowBatches batches_;
-    std::size_t padded_size_ = 0;        // where places are fixed; 0: as large as the largest batch
-    bool somebody_rests_ = false;        // in this step
+    std::size_t padded_size_ = 0;        // batch size with fixed places; 0: the step's largest batch
+    bool somebody_rests_ = false;        // a row rests in this step
     aggregation::ParamBuffer velocity_;  // [K, P], empty when momentum is 0
     ClientStart start_;
-    std::size_t rows_ = 0;  // of the step that is prepared
-    /// [rows, shape…] for each entry of the layout, as they came from the backward pass; by rows, of which there are more where places are fixed.
+    std::size_t rows_ = 0;  // of the prepared step
+    /// Gradients [rows, shape…] from the backward pass for each entry of the layout, by number of
+    /// rows; one number without fixed places.
     std::map<std::size_t, std::vector<at::Tensor>> gradients_;
     at::Tensor loss_sums_;  // [K] f64 on the device, so that no step waits for it
 };

@@ -1,5 +1,5 @@
-// Clients that are trained from their first local step to their last without the host in between, many at once, behind one interface: a row
-// a client. One thread block of a GPU each is the first way to do it (device_clients.h).
+// The interface for training whole clients, many at once, from their first local step to their last without the host in
+// between; one row for each client. Implemented with one GPU thread block for each client (device_clients.h).
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -12,10 +12,11 @@
 
 namespace fedhive::clients {
 
-/// Clients of one launch, at most: more of them go one launch after the other. A power of two.
+/// The largest number of clients in a launch; more are trained in several launches. A power of two.
 inline constexpr std::size_t kBlocksAtOnce = 64;
 
-/// The same where a client's row is of so many floats, thrice: all rows have room in 256 MiB, but that there is one at least.
+/// Clients per launch, a power of two in [1, kBlocksAtOnce]: the largest for which 3 vectors (parameters, gradient, momentum)
+/// of num_floats floats per client fit in 256 MiB, at least 1.
 constexpr std::size_t rows_at_once(std::size_t num_floats) {
     constexpr std::size_t kBytes = std::size_t{256} << 20;
     const std::size_t rows = kBytes / (3 * sizeof(float) * std::max<std::size_t>(1, num_floats));
@@ -29,18 +30,18 @@ public:
     WholeClients& operator=(const WholeClients&) = delete;
     virtual ~WholeClients() = default;
 
-    /// The most clients at once.
+    /// The largest number of clients at once.
     virtual std::size_t num_rows() const = 0;
 
-    /// enqueue_clients() without a step: parameters_of(k) is then client k's local model.
+    /// Like enqueue_clients(), but without a step. Afterwards parameters_of(k) is client k's local model.
     ///
-    /// Shapes   clients: at most num_rows(); results: one each; global: [P], in the device's memory.
-    /// Order    a client's bits are those of the trainer's step, whoever is trained beside it.
+    /// Shapes   clients: at most num_rows(); results: one for each; global: [P], in the device's memory.
+    /// Order    a client's bits are those of the trainer's step, independent of the other clients.
     virtual void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                        std::span<const RowClient> clients, aggregation::ConstParamSpan global,
                        std::span<ClientResult> results) = 0;
 
-    /// A row's local model, [P]; written over by the next train().
+    /// A row's local model, [P]; the next train() overwrites it.
     virtual aggregation::ParamSpan parameters_of(std::size_t row) = 0;
 };
 

@@ -1,4 +1,4 @@
-// A worker process: maps what it inherited, builds its model, then runs tasks until it is told to stop.
+// A worker process: maps the inherited memory, builds its model, and runs tasks until it is told to stop.
 #pragma once
 
 #include "clients/training/trainer.h"
@@ -7,7 +7,8 @@
 
 namespace fedhive::clients {
 
-/// The body of `fedhive worker`; returns the exit code. Inherits the control block's descriptor; `coordinator` is the parent's process id.
+/// The body of `fedhive worker`; returns the exit code. Inherits the control block's descriptor;
+/// `coordinator` is the parent's process id.
 int run_worker(int control_descriptor, std::uint32_t worker, int coordinator, TrainerFactory make_trainer);
 
 }  // namespace fedhive::clients

@@ -1,4 +1,5 @@
-// Everything a worker needs for the whole run, as plain data: the coordinator stores it in the control block, the worker never sees the YAML.
+// All that a worker needs for the whole run, as plain data: the coordinator stores it in the
+// control block; workers never read the YAML.
 #pragma once
 
 #include "aggregation/math/client_optimizer.h"
@@ -45,25 +46,25 @@ struct WorkerPlan {
     aggregation::ArenaGeometry arena;
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
     aggregation::Channels channels;             // beside the model
-    aggregation::ControlChange control_change;  // what channel `control` brings up, or is kept of it
-    int states_descriptor = -1;                 // what clients keep, [state_floats] each; -1: nothing
+    aggregation::ControlChange control_change;  // content of channel `control` after training
+    int states_descriptor = -1;                 // client states, [state_floats] each; -1: none
     std::uint64_t state_floats = 0;
     int arena_descriptor = -1;              // host arena
     aggregation::IpcHandle arena_handle{};  // CUDA arena
     int data_descriptor = -1;
     DatasetMap data;
     NormalizationPlan normalization;
-    std::uint64_t evaluation_chunk = 500;  // examples in one forward pass on what clients hold out
+    std::uint64_t evaluation_chunk = 500;  // examples in one forward pass over clients' held-out examples
     int threads = 1;
     std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step
     aggregation::IpcHandle data_handle{};  // CUDA: the examples in device memory
     UploadPlan upload;
-    double clip_norm = 0.0;  // of a local step's gradient; 0: as it is
+    double clip_norm = 0.0;  // limit of a local step's gradient norm; 0: none
     Precision precision = Precision::F32;
     Engine engine = Engine::Libtorch;
     Features asked;                   // of the engine, which honours them all
     bool graph = false;               // CUDA: local steps are recorded once and run again
-    FixedText<256> help_for_updates;  // said where an update is not finite: what usually helps in this experiment
+    FixedText<256> help_for_updates;  // advice in the message about an update that is not finite
 };
 
 static_assert(std::is_trivially_copyable_v<WorkerPlan>);

@@ -1,4 +1,4 @@
-// A training step around another one: all that it does not do itself is the other's.
+// A training step that wraps another one and forwards all calls to it, unless overridden.
 #pragma once
 
 #include "clients/training/training_step.h"
@@ -7,7 +7,7 @@ namespace fedhive::clients {
 
 class WrappedStep : public TrainingStep {
 public:
-    /// The other step must outlive it.
+    /// `step` must outlive the wrapper.
     explicit WrappedStep(TrainingStep& step) : step_(step) {}
 
     std::size_t num_rows() const override { return step_.num_rows(); }

@@ -33,7 +33,7 @@ ParametersOfUpload::ParametersOfUpload(Upload& upload) : upload_(upload) {
 void ParametersOfUpload::put_back() {
     if (upload_.local.space == aggregation::MemorySpace::Host) return;
     aggregation::copy(upload_.local, local_);
-    aggregation::synchronize(upload_.local.space);  // the copy goes
+    aggregation::synchronize(upload_.local.space);  // before local_ is destroyed
 }
 
 KeySpec key_of_kept_share() {

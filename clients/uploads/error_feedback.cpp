@@ -1,9 +1,11 @@
-// Error feedback: S. U. Stich et al. 2018, arXiv:1809.07599, Algorithm 1; S. P. Karimireddy et al. 2019, arXiv:1901.09847, Algorithm 2.
+// Error feedback: S. U. Stich et al. 2018, arXiv:1809.07599, Algorithm 1; S. P. Karimireddy et al.
+// 2019, arXiv:1901.09847, Algorithm 2.
 //
 //   p_k <- update_k + e_k;   sent = C(p_k);   e_k <- p_k - sent            e_k = 0 before client k's first update
 //
-// The arithmetic is the chain's own (upload.cpp), as it begins here and ends behind the last step.
-// Differs   of a client's update after its local steps, not of a gradient times its rate; clients take part now and then, so e_k may be old.
+// The chain itself does the arithmetic (upload.cpp), since it begins at this step and ends after the last one.
+// Differs   applied to a client's update after its local steps, not to a gradient times its rate; clients take part in some
+//           rounds only, so that e_k may be old.
 #include "clients/uploads/upload.h"
 
 namespace fedhive::clients {

@@ -1,6 +1,7 @@
 // QSGD: D. Alistarh et al. 2017, arXiv:1610.02132, section 3.
 //
-// Differs   levels are parts of a tensor's largest value, not of a vector's norm; values take as many bits each, without an entropy code.
+// Differs   levels are fractions of a tensor's largest magnitude, not of a vector's norm; all values take the same number of
+//           bits, without an entropy code.
 #include "aggregation/base/random.h"
 #include "clients/uploads/compressed.h"
 
@@ -11,8 +12,8 @@ namespace fedhive::clients {
 
 namespace {
 
-/// To one of the two levels beside it, so that its mean over the draws is the value; 0 stays 0. What is not finite stays, and is found where the
-/// update is accepted.
+/// Rounds each value at random to one of its two neighbouring levels, with mean equal to the value; 0 stays 0. Values that are
+/// not finite stay, and so does a tensor with an infinite value; both are detected when the update is accepted.
 void round_to_levels(Upload& upload, const UploadStep& step) {
     const double levels = std::exp2(step.numbers[0] - 1) - 1;  // one bit is the sign
     ParametersOfUpload parameters(upload);
@@ -48,7 +49,7 @@ UploadSpec quantize() {
         .apply = round_to_levels,
         .shrink = [](UploadSize& size, const UploadStep& step) {
             size.bits_each = static_cast<std::uint64_t>(step.numbers[0]);
-            size.other_bytes += size.tensors * sizeof(float);  // the largest of each
+            size.other_bytes += size.tensors * sizeof(float);  // the largest magnitude of each tensor
         }};
 }
 

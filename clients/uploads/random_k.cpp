@@ -1,6 +1,6 @@
-// J. Konečný et al. 2016, arXiv:1610.05492, section 3, subsampling: the mean of what is sent over the draws is the update.
+// J. Konečný et al. 2016, arXiv:1610.05492, section 3, subsampling: over the draws, the mean of the sent vector is the update.
 //
-// Differs   with error feedback values are not made longer: what is left out is sent later.
+// Differs   with error feedback, values are not scaled up, since the rest is sent later.
 #include "aggregation/base/random.h"
 #include "clients/uploads/compressed.h"
 

@@ -1,7 +1,7 @@
 // signSGD: J. Bernstein et al. 2018, arXiv:1802.04434; with the scale of S. P. Karimireddy et al. 2019, arXiv:1901.09847.
 //
-// Differs   of a client's update after its local steps, not of a gradient; the server takes its mean of them, not their majority; a scale for
-//           each tensor.
+// Differs   applied to a client's update after its local steps, not to a gradient; the server takes the mean, not the majority;
+//           one scale for each tensor.
 #include "clients/uploads/compressed.h"
 
 #include <cmath>
@@ -10,7 +10,8 @@ namespace fedhive::clients {
 
 namespace {
 
-/// A bit has no third value, so 0 leaves as +, but for what was left out before. What is not finite makes the scale so.
+/// update[i] <- ±mean |update| of its tensor. A bit has no third value: 0 is sent as +, unless an earlier step left the value
+/// out. A value that is not finite makes the scale not finite.
 void keep_signs(Upload& upload, const UploadStep&) {
     ParametersOfUpload parameters(upload);
     for (const TensorUpload& tensor : parameters.tensors()) {

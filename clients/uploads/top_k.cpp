@@ -1,7 +1,7 @@
 // A. F. Aji and K. Heafield 2017, arXiv:1704.05021: one threshold for the whole vector.
 //
-// Differs   of a client's update after its local steps, not of a gradient; the threshold is exact; what is left out is kept where error_feedback
-//           stands before, and lost otherwise.
+// Differs   applied to a client's update after its local steps, not to a gradient; the threshold is exact; the remaining values
+//           are kept after a step error_feedback, and lost without one.
 #include "clients/uploads/compressed.h"
 
 #include <bit>
@@ -11,7 +11,8 @@ namespace fedhive::clients {
 
 namespace {
 
-/// The bits of a magnitude are in its order; a NaN is the largest, so it is sent, and found where the update is accepted.
+/// Selects by the bits of the magnitudes, which have the order of the values. A NaN is the largest: it is sent, and detected
+/// when the update is accepted.
 void keep_large_ones(Upload& upload, const UploadStep& step) {
     ParametersOfUpload parameters(upload);
     std::vector<std::uint32_t> magnitudes;

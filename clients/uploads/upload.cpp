@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kNoiseAtOnce = 4096;
 
-/// Of a block of values that are drawn one after the other.
+/// values[i] += f32(std * z[i]), drawn in blocks of kNoiseAtOnce; each block has a stream of its own.
 void add_normals(std::span<float> values, std::uint64_t key, std::uint32_t tensor, double std) {
     std::array<double, kNoiseAtOnce> normals{};
     for (std::size_t first = 0, block = 0; first < values.size(); first += kNoiseAtOnce, ++block) {
@@ -46,7 +46,7 @@ std::uint64_t permuted(std::uint64_t number, std::uint64_t size, std::uint64_t k
 
 }  // namespace
 
-// Each in the file of its name.
+// Each is defined in the file of its name.
 UploadSpec clip();
 UploadSpec gaussian_noise();
 UploadSpec sign_flip();

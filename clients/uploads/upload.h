@@ -1,9 +1,10 @@
-// What happens to a client's update between its last local step and its slot: an upload chain, step after step, in the client's process. Each
-// kind of step lies in a file of this folder, with its keys; to add one, write its file and add its line to upload.cpp.
+// The upload chain: steps that transform a client's update between its last local step and its slot, in the worker's process.
+// Each kind of step has a file in this folder, with its keys; to add one, write its file and add its line to upload.cpp.
 //
-//   local steps  ->  clip  ->  gaussian_noise  ->  slot         what leaves is  local - global
-//   local steps  ->  error_feedback  ->  top_k  ->  slot        a real server would get fewer bytes (UploadSize); what it does not get now
-//                                                               stays with the client, and is added to its next update
+//   local steps  ->  clip  ->  gaussian_noise  ->  slot      the update is  local - global
+//   local steps  ->  error_feedback  ->  top_k  ->  slot     a real server would get fewer
+//                bytes (UploadSize); the residual stays
+//                                                            with the client and is added to its next update
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -22,8 +23,8 @@ namespace fedhive::clients {
 /// A step of the chain as plain data, which workers read from shared memory.
 struct UploadStep {
     static constexpr std::size_t kMostKeys = 2;
-    std::uint32_t kind = 0;                   // place in upload_catalog()
-    std::array<double, kMostKeys> numbers{};  // of its keys, in their order
+    std::uint32_t kind = 0;                   // index in upload_catalog()
+    std::array<double, kMostKeys> numbers{};  // values of its keys, in their order
 };
 
 /// The chain of an experiment, the same for all clients and rounds.
@@ -35,20 +36,20 @@ struct UploadPlan {
     std::uint64_t num_clients = 1;    // in all
 };
 
-/// What a client keeps of one update for its next one.
+/// The part of a client's update that was not sent, and that its next update includes.
 struct Residual {
-    aggregation::ConstParamSpan before;  // [trainable], in host memory; empty: nothing, as before a client's first update
-    aggregation::ParamSpan after;        // [trainable], anywhere; empty: nobody wants to know
+    aggregation::ConstParamSpan before;  // [trainable], in host memory; empty: 0, as before a client's first update
+    aggregation::ParamSpan after;        // [trainable], in any memory space; empty: not wanted
 };
 
-/// One client's update on its way.
+/// One client's update in the chain.
 struct Upload {
-    aggregation::ParamSpan local;        // [P], what a step changes
-    aggregation::ConstParamSpan global;  // [P], where the client began
+    aggregation::ParamSpan local;        // [P], changed by the steps
+    aggregation::ConstParamSpan global;  // [P], the model from which the client began
     aggregation::ParamSpan scratch;      // [P], for a step's own use
     const aggregation::Layout& layout;   // of both
     const UploadPlan& plan;
-    std::uint64_t key = 0;  // of this client in this round and this step of the chain: what is drawn depends on nothing else
+    std::uint64_t key = 0;  // of this client, round and step of the chain; random draws depend on it alone
     std::uint32_t client_id = 0;
     std::uint64_t num_together = 1;  // updates that its server step is to take
     double norm_bound = 0.0;         // no update of this experiment is longer here; 0: there is no bound
@@ -56,12 +57,13 @@ struct Upload {
     bool keeps_residual = false;     // a step before has seen to it
 };
 
-/// What an update is on its way to the server. A run moves it as floats whatever its size; the size is told, and counts on the virtual clock.
+/// The size of an update on its way to a real server. A run always moves floats; the size is
+/// reported, and counts on the virtual clock.
 struct UploadSize {
-    std::uint64_t parameters = 0;   // of which something is sent, with …
-    std::uint64_t bits_each = 32;   // … so many each
-    std::uint64_t tensors = 0;      // they lie in
-    std::uint64_t other_bytes = 0;  // which parameters they are, scales, the model's buffers
+    std::uint64_t parameters = 0;   // number of parameters sent
+    std::uint64_t bits_each = 32;   // bits for each of them
+    std::uint64_t tensors = 0;      // number of tensors that contain them
+    std::uint64_t other_bytes = 0;  // positions of the parameters, scales, the model's buffers
 
     std::uint64_t bytes() const { return (parameters * bits_each + 7) / 8 + other_bytes; }
 };
@@ -75,8 +77,8 @@ struct UploadSpec {
     bool leaves_out = false;    // most parameters, so it comes before what rounds those that are left
     /// What a client keeps of one update for its next one: what steps behind take off it; all of them compress.
     std::vector<aggregation::ChannelSpec> channels{};
-    void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself sees to it
-    /// What it makes of a size; null: it compresses nothing.
+    void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself does the work
+    /// Updates a size for this step; null: the step does not compress.
     void (*shrink)(UploadSize& size, const UploadStep& step) = nullptr;
 
     bool keeps_residual() const { return !channels.empty(); }
@@ -88,7 +90,7 @@ const std::vector<UploadSpec>& upload_catalog();
 /// A step by its name, with the values of its keys. The name must exist.
 UploadStep upload_step(const std::string& name, const Values& values);
 
-/// Of every client's update of a model: it follows from the chain alone.
+/// The size of an update of a model with that layout; the same for every client, since it depends on the chain alone.
 UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& layout);
 
 /// Standard deviation of the noise that the chain promises to the sum of a server step's updates, where a client counts in it as one update
@@ -98,8 +100,8 @@ double noise_of_sum(const UploadPlan& plan);
 /// The chain at work.
 class UploadChain {
 public:
-    UploadChain() = default;  // none: every update leaves as it is
-    /// Memory: a vector of [P] in the spans' space, from the first apply() on, and another one where a rest is kept.
+    UploadChain() = default;  // no steps: updates stay unchanged
+    /// Memory: a vector of [P] in the spans' space, from the first apply() on, and one of [trainable] if a residual is kept.
     UploadChain(const UploadPlan& plan, aggregation::Layout layout) : plan_(plan), layout_(std::move(layout)) {}
 
     bool empty() const { return plan_.size == 0; }
@@ -108,7 +110,8 @@ public:
     /// num_together: updates that its server step is to take; residual: looked at, and written, by a chain that keeps one.
     ///
     /// Shapes   both [P], in one memory space.
-    /// Order    keyed by (seed of the client's training, round, client, step of the chain): same bits in any worker, at any time.
+    /// Order    keyed by (seed of the client's training, round, client, step of the chain):
+    ///          same bits in any worker, at any time.
     void apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed, std::uint32_t round,
                std::uint32_t client_id, std::uint64_t num_together, const Residual& residual = {});
 
@@ -119,10 +122,10 @@ private:
     UploadPlan plan_;
     aggregation::Layout layout_;
     aggregation::ParamBuffer scratch_;
-    aggregation::ParamBuffer wanted_;  // [trainable]: the update with the rest of the one before, of a chain that keeps one
+    aggregation::ParamBuffer wanted_;  // [trainable]: the update plus the residual before it, in a chain that keeps one
 };
 
-// For steps' files.
+// Helpers for the steps' files.
 
 /// local <- global + f32(factor * (local - global)).
 void scale_upload(Upload& upload, double factor);
@@ -133,7 +136,8 @@ void scale_upload(Upload& upload, double factor);
 /// Order    z by the key alone.
 void add_noise(aggregation::ParamSpan values, const aggregation::Layout& layout, std::uint64_t key, double std);
 
-/// Whether the client is one of the share of all clients, rounded, that misbehaves: the same ones in every round, drawn from the seed.
+/// Whether the client is among the misbehaving clients: round(share * num_clients) of them, the same in every
+/// round, drawn from plan.sampling_seed.
 bool misbehaves(const Upload& upload, double share);
 
 }  // namespace fedhive::clients

@@ -1,4 +1,5 @@
-// What a transformer (Vaswani et al. 2017, arXiv:1706.03762) has besides linear layers and norms: positions, attention, and the last position.
+// The layers of a transformer (Vaswani et al. 2017, arXiv:1706.03762) besides linear layers and norms: positions, attention,
+// and the selection of the last position.
 #include "aggregation/base/error.h"
 #include "clients/models/layer_kind.h"
 
@@ -13,7 +14,7 @@ LayerFit fit_position(const Values&, const Shape& in) {
     return {in, {{"weight", in, Initial::Normal}}, num_values(in)};
 }
 
-/// As nn.MultiheadAttention of queries, keys and values from the same sequence, with its names.
+/// Self-attention like nn.MultiheadAttention with queries, keys and values from the same sequence, with its tensor names.
 LayerFit fit_attention(const Values& arguments, const Shape& in) {
     require_sequence(in);
     const std::int64_t heads = arguments.integer("heads"), dim = in[1];
@@ -25,7 +26,8 @@ LayerFit fit_attention(const Values& arguments, const Shape& in) {
                       {"in_proj_bias", {3 * dim}, Initial::Zeros},
                       {"out_proj.weight", {dim, dim}, Initial::Kaiming, d},
                       {"out_proj.bias", {dim}, Initial::Zeros}};
-    // Four projections, the queries' scale, the scores and what they weigh; of each score its exponential, its part of the sum and a quotient.
+    // Four projections, the scaling of queries, the scores and the weighted sum of values; for each score an exponential, an
+    // addition and a division.
     fit.flops = 8.0 * t * d * d + t * d + 4.0 * t * t * d + 3.0 * static_cast<double>(heads) * t * t;
     return fit;
 }

@@ -22,7 +22,7 @@ LayerFit fit_conv2d(const Values& arguments, const Shape& in) {
                         "smaller kernel, more padding, or fewer pools before it",
                         kernel, text_of(in)));
     const Shape to{out, height / stride + 1, width / stride + 1};
-    const std::int64_t channels = in[0] / groups;  // that an output sees
+    const std::int64_t channels = in[0] / groups;  // input channels of one output
     const double fan_in = static_cast<double>(channels) * static_cast<double>(kernel * kernel);
     LayerFit fit{to, weight_and_bias({out, channels, kernel, kernel}, fan_in), 2.0 * fan_in * num_values(to)};
     if (!arguments.flag("bias")) fit.parameters.pop_back();

@@ -1,4 +1,5 @@
-// Long short-term memory (Hochreiter and Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735) with a forget gate and no peepholes, as nn.LSTM:
+// Long short-term memory (Hochreiter and Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735) with a
+// forget gate and no peepholes, as nn.LSTM:
 //
 //   i, f, g, o = W_ih x_t + b_ih + W_hh h_(t-1) + b_hh           c_t = sigmoid(f) c_(t-1) + sigmoid(i) tanh(g)
 //   h_0 = c_0 = 0                                                h_t = sigmoid(o) tanh(c_t)
@@ -24,7 +25,7 @@ LayerFit fit_lstm(const Values& arguments, const Shape& in) {
         add("weight_hh", {gates, hidden});
         add("bias_ih", {gates});
         add("bias_hh", {gates});
-        // Two products with their biases, their sum and four functions of it, and what becomes of cell and output.
+        // Two products with their biases, their sum, four gate functions of it, and the updates of cell and output.
         fit.flops += static_cast<double>(in[0]) * (8.0 * h * (static_cast<double>(inputs) + h) + 8.0 * h + 5.0 * h);
     }
     return fit;

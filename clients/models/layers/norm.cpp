@@ -7,7 +7,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// Mean and variance are four a value, what is done with them three.
+/// FLOPs per value: four for mean and variance, three for the normalisation.
 LayerFit normalised(const Shape& in, const Shape& scales) {
     return {in, {{"weight", scales, Initial::Ones}, {"bias", scales, Initial::Zeros}}, 7.0 * num_values(in)};
 }

@@ -2,7 +2,7 @@
 
 namespace fedhive::clients {
 
-/// Its layers' shapes, and its shortcut's, are looked at by model_plan.cpp; what is left is the sum, of the shape that both give.
+/// The fit of the sum alone. model_plan.cpp checks the shapes of the residual's layers and of its shortcut.
 LayerKind residual_layer() {
     return {
         .name = "residual",

@@ -1,9 +1,9 @@
-// The next character by two LSTM layers on characters' embeddings: the Shakespeare network of McMahan et al. 2017 (arXiv:1602.05629) in the sizes
-// of LEAF (Caldas et al. 2018, arXiv:1812.01097, stacked_lstm.py): 8 features a character, 256 units a layer, softmax after the last character, or,
-// where there is a class to tell at each position, after every one.
+// The next character by two LSTM layers on characters' embeddings: the Shakespeare network of McMahan et al. 2017
+// (arXiv:1602.05629) in the sizes of LEAF (Caldas et al. 2018, arXiv:1812.01097, stacked_lstm.py): 8 features a character, 256
+// units a layer, softmax after the last character, or after every one if each position has a target.
 //
-//   Differs   Two biases a gate, as nn.LSTM, where LEAF's program has one: on LEAF's 80 characters 819,920 parameters, and 2,048 fewer there.
-//             Initial values are PyTorch's; LEAF's forget gates begin with 1 added to them.
+//   Differs   Two biases for each gate, as in nn.LSTM; LEAF has one. On LEAF's 80 characters: 819,920 parameters, LEAF 2,048
+//             fewer. Initial values are PyTorch's; LEAF adds 1 to the forget gates' biases.
 #include "clients/models/catalog.h"
 
 namespace fedhive::clients {

@@ -1,9 +1,9 @@
-// The next token by a small transformer that looks back only (Vaswani et al. 2017, arXiv:1706.03762): rows of a table and of their positions, blocks of
-// causal attention and of two linear layers with GELU between them, a norm in front of each and what goes in added to what comes out, as in GPT-2
-// (Radford et al. 2019); a norm, and softmax after the last token, or, where there is a class to tell at each position, after every one.
+// The next token by a small decoder-only transformer (Vaswani et al. 2017, arXiv:1706.03762): token and position embeddings;
+// pre-norm residual blocks of causal attention and of two linear layers with GELU, as in GPT-2 (Radford et al. 2019); a final
+// norm, and softmax after the last token, or after every one if each position has a target.
 //
 //   Sizes     A block of D features has 12 D^2 + 13 D parameters, GPT-2's.
-//   Differs   Initial values are PyTorch's; no dropout; the last layer's weights are not those of the table.
+//   Differs   Initial values are PyTorch's; no dropout; the last layer's weights are not tied to the embedding.
 #include "clients/models/catalog.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// A CNN of a million parameters: conv3(c->32) relu, conv3(32->64) relu, pool, dropout .25, fc ->128 relu, dropout .5, 128->classes.
-// 1,199,882 parameters on MNIST shapes (fc 9216->128), 1,626,442 on CIFAR shapes (fc 12544->128).
+// A CNN of a million parameters: conv3(c->32) relu, conv3(32->64) relu, pool, dropout .25, fc ->128 relu, dropout .5,
+// 128->classes. 1,199,882 parameters on MNIST shapes (fc 9216->128), 1,626,442 on CIFAR shapes (fc 12544->128).
 #include "clients/models/named/dropout_key.h"
 #include "clients/models/named/smallest_image.h"
 

@@ -1,4 +1,4 @@
-// The key of models with dropout: comparisons with exact arithmetic do without.
+// The key that switches a model's dropout off, for comparisons with exact arithmetic.
 #pragma once
 
 #include "clients/models/catalog.h"

@@ -1,8 +1,8 @@
-// The CNN of McMahan et al. 2017, "Communication-Efficient Learning of Deep Networks from Decentralized Data" (arXiv:1602.05629), section 3:
-// conv5(c->32) pool, conv5(32->64) pool, fc ->512 relu, 512->classes, the convolutions padded by 2 so that they keep an image's size.
-// 1,663,370 parameters on MNIST, as the paper counts.
+// The CNN of McMahan et al. 2017, "Communication-Efficient Learning of Deep Networks from Decentralized Data"
+// (arXiv:1602.05629), section 3: conv5(c->32) pool, conv5(32->64) pool, fc ->512 relu, 512->classes, the convolutions padded by
+// 2 so that they keep an image's size. 1,663,370 parameters on MNIST, as the paper counts.
 //
-// Differs   a ReLU after each convolution, of which the paper says nothing.
+// Differs   a ReLU after each convolution; the paper mentions none.
 #include "clients/models/named/smallest_image.h"
 
 namespace fedhive::clients {

@@ -1,4 +1,5 @@
-// Two hidden layers with ReLU; with 200 units each it is the "2NN" of McMahan et al. 2017 (arXiv:1602.05629), 199,210 parameters on MNIST.
+// Two hidden layers with ReLU; with 200 units each it is the "2NN" of McMahan et al. 2017
+// (arXiv:1602.05629), 199,210 parameters on MNIST.
 #include "clients/models/catalog.h"
 
 namespace fedhive::clients {

@@ -1,5 +1,5 @@
-// The small CNN of the PyTorch MNIST tutorials: conv5(1->10) pool relu, conv5(10->20) dropout2d pool relu, fc 320->50 relu dropout, 50->10;
-// 21,840 parameters. For 1 x 28 x 28 inputs, as there.
+// The small CNN of the PyTorch MNIST tutorials: conv5(1->10) pool relu, conv5(10->20) dropout2d pool relu, fc 320->50 relu
+// dropout, 50->10; 21,840 parameters. For 1 x 28 x 28 inputs, as there.
 #include "aggregation/base/error.h"
 #include "clients/models/named/dropout_key.h"
 

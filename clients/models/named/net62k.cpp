@@ -1,5 +1,5 @@
-// The network of PyTorch's CIFAR-10 tutorial ("Training a classifier"), there called Net: conv5(c->6) relu pool, conv5(6->16) relu pool,
-// fc ->120 relu, 120->84 relu, 84->classes. 62,006 parameters on CIFAR-10, 44,426 on MNIST shapes.
+// The network of PyTorch's CIFAR-10 tutorial ("Training a classifier"), there called Net: conv5(c->6) relu pool, conv5(6->16)
+// relu pool, fc ->120 relu, 120->84 relu, 84->classes. 62,006 parameters on CIFAR-10, 44,426 on MNIST shapes.
 #include "clients/models/named/smallest_image.h"
 
 namespace fedhive::clients {

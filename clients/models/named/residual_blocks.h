@@ -1,10 +1,12 @@
-// Residual networks of basic blocks (He et al. 2016, arXiv:1512.03385), in the form for small images: a 3 x 3 convolution, stages of blocks of two 3 x 3
-// convolutions each, the mean of each channel, softmax. Names are those of torchvision's ResNet, whose state_dict of such a network is the same.
+// Residual networks of basic blocks (He et al. 2016, arXiv:1512.03385), in the form for small images: a 3 x 3 convolution,
+// stages of blocks of two 3 x 3 convolutions each, the mean of each channel, softmax. Names are those of torchvision's ResNet,
+// whose state_dict of such a network is the same.
 //
-//   block    conv1 bn1 relu conv2 bn2, plus the input, relu; the first block of a later stage halves the image and doubles the channels, and its
-//            input passes a 1 x 1 convolution of stride 2 and a norm ("option B" of the paper, downsample in torchvision)
-//   norm     batch norm, as the paper has it, or group norm in its place (Hsieh et al. 2020, arXiv:1910.00189), which knows one example at a time
-//   Differs  initial values are torch.nn's defaults, where the paper draws by He's rule
+//   block    conv1 bn1 relu conv2 bn2, plus the input, relu; the first block of a later stage halves the image and doubles the
+//            channels, and its input passes a 1 x 1 convolution of stride 2 and a norm ("option B" of
+//            the paper, downsample in torchvision)
+//   norm     batch norm, as in the paper, or group norm (Hsieh et al. 2020, arXiv:1910.00189), which uses one example at a time
+//   Differs  initial values are torch.nn's defaults; the paper draws by He's rule
 #pragma once
 
 #include "clients/models/catalog.h"
@@ -35,7 +37,8 @@ public:
     explicit ResidualBlocks(const Values& values)
         : batch_(values.word("norm") == "batch"), groups_(batch_ ? 0.0F : static_cast<float>(values.integer("groups"))) {}
 
-    /// The network with so many channels in its first stage, and twice as many in each that follows.
+    /// The network with `channels` channels in its first stage, twice as many in each
+    /// further stage, and `blocks` blocks in each.
     LayerList layers(int channels, int stages, int blocks) {
         convolution(channels, 3, 1, "conv1");
         norm("bn1");

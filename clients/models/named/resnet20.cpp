@@ -1,8 +1,9 @@
-// ResNet-20 of He et al. 2016, "Deep Residual Learning for Image Recognition" (arXiv:1512.03385), section 4.2: the network for CIFAR-10 with n = 3,
-// three stages of three blocks of 16, 32 and 64 channels.
+// ResNet-20 of He et al. 2016, "Deep Residual Learning for Image Recognition" (arXiv:1512.03385), section 4.2: the network for
+// CIFAR-10 with n = 3, three stages of three blocks of 16, 32 and 64 channels.
 //
-// Differs   the paper's shortcuts on CIFAR-10 have no parameters (option A: every other pixel, and zeros for new channels), 269,722 parameters in
-//           all, its "0.27M". Here they are projections (option B), two convolutions and norms of 2,752: 272,474 parameters.
+// Differs   the paper's shortcuts on CIFAR-10 have no parameters (option A: every other pixel, and zeros for new channels),
+//           269,722 parameters in all, its "0.27M". Here they are projections (option B), two convolutions
+//           and norms of 2,752: 272,474 parameters.
 #include "clients/models/named/residual_blocks.h"
 #include "clients/models/named/smallest_image.h"
 

@@ -1,4 +1,4 @@
-// What models say of images that their pools make nothing of.
+// The misfit of images that are too small for a model's pools.
 #pragma once
 
 #include "clients/models/catalog.h"
@@ -7,7 +7,7 @@
 
 namespace fedhive::clients {
 
-/// A model's misfit: empty where each side has as many pixels.
+/// The misfit text for images with fewer than `side` pixels on a side; otherwise empty.
 inline std::string below(const char* model, std::int64_t side, const ExampleShape& input) {
     if (input.height >= side && input.width >= side) return "";
     return fmt::format("{0} takes examples of at least {1} x {1} pixels, the data's are {2} x {3}; for such data use mlp or lr",
