@@ -48,12 +48,13 @@ void for_each_float(NpzArray& array, const char* name, std::uint64_t count, cons
     });
 }
 
-/// take(value, position) of each, in the array's own type of integers.
+/// take(value, position) of each, in the array's own type of integers; an int of those that are smaller.
 template <typename Take>
 void for_each_integer(NpzArray& array, std::uint64_t count, const Take& take) {
     const bool is_signed = array.header().kind() == 'i';
+    const auto widened = [&](auto value, std::uint64_t at) { take(+value, at); };
     const auto each = [&]<typename Signed, typename Unsigned>(Signed, Unsigned) {
-        is_signed ? for_each_value<Signed>(array, count, take) : for_each_value<Unsigned>(array, count, take);
+        is_signed ? for_each_value<Signed>(array, count, widened) : for_each_value<Unsigned>(array, count, widened);
     };
     switch (array.header().item_bytes()) {
         case 1:
