@@ -55,6 +55,12 @@ TEST_SUITE("LayersRun") {
         CHECK(sha_with(images(kResidual) + Options{"training.precision=bf16"}).size() == 64);
     }
 
+    TEST_CASE("ListThatEndsInFlattenIsTrainedByEitherEngine") {
+        const Options head = images("model={layers: [{conv2d: {out: 10, kernel: 5}}, avg_pool, flatten]}");
+        for (const char* engine : {"direct", "libtorch"})
+            CHECK(sha_with(head + Options{std::string("training.engine=") + engine}).size() == 64);
+    }
+
     TEST_CASE("ResumedRunGoesOnWithItsLayersAndRefusesOthers") {
         Finished run(set(images(kResidual)));
         run.refuses(set({"model.layers=[flatten, linear]"}), {"model.layers: [{conv2d: {out: 4", "-> [flatten, linear]"});

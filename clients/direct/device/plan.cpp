@@ -112,9 +112,8 @@ private:
         const std::size_t first = layers.size();
         layers.push_back(begin);
         append(planned.residual);
-        const bool nothing_within =
-            at_ == sum.other_at;  // its layers leave values as they lie: the sum is of x and the shortcut's
-        if (nothing_within && !planned.shortcut.empty()) {
+        const bool leaves_all = at_ == sum.other_at;  // then the sum is of what comes in and the shortcut's
+        if (leaves_all && !planned.shortcut.empty()) {
             sum.kind = Kind::ResidualSum;
             append(planned.shortcut);
         }

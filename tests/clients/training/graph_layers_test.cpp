@@ -2,9 +2,12 @@
 #include "clients/direct/network.h"
 #include "clients/training/libtorch_guard.h"
 #include "tests/clients/training/exported_golden.h"
+#include "tests/support/temporary_folder.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+
+#include <fstream>
 
 using namespace fedhive;
 using namespace fedhive::clients;
@@ -38,6 +41,17 @@ double train(FlatModel& model, const Figures& figures) {
     loss.backward();
     model.take_gradient();
     return loss.item<double>();
+}
+
+/// The golden CNN without its head: what flatten gives are the scores.
+std::string without_head() {
+    testing::ExportedFile file("cnn");
+    nlohmann::json &graph = file.model["graph_module"]["graph"], &signature = file.model["graph_module"]["signature"];
+    file.nodes().erase(file.nodes().size() - 1);
+    for (nlohmann::json* inputs : {&graph["inputs"], &signature["input_specs"]}) inputs->erase(4), inputs->erase(4);
+    graph["outputs"][0] = signature["output_specs"][0]["user_output"]["arg"] = {{"as_tensor", {{"name", "flatten"}}}};
+    for (const char* tensor : {"head.weight", "head.bias"}) file.weights["config"].erase(tensor);
+    return file.archive();
 }
 
 double evaluate(FlatModel& model, const Figures& figures) {
@@ -95,5 +109,29 @@ TEST_SUITE("GraphAsLayers") {
             CHECK(std::abs(network.train(graph.parameters().data, gradient.data(), batch, 1) - loss) < 1e-5);
             check_near(gradient, graph.gradient(), name);
         }
+    }
+
+    TEST_CASE("GraphThatEndsInFlattenIsTheDirectEnginesToo") {
+        at::set_num_threads(1);
+        const testing::TemporaryFolder folder;
+        std::ofstream(folder.path() / "model.pt2", std::ios::binary) << without_head();
+        const exported::ModelFile file(folder.path() / "model.pt2");
+        const Exported whole("cnn");
+        ModelSpec spec = whole.spec;
+        spec.exported = file.handle();
+        spec.num_classes = program_of(whole.spec).tensors[4].sizes[1];  // what the head takes
+        REQUIRE(kept_as_graph(spec, program_of(spec)).empty());
+        FlatModel graph(spec, aggregation::MemorySpace::Host);
+        initial_parameters(spec, graph.layout(), 1, graph.parameters());
+        const Figures figures("cnn");
+        const double loss = train(graph, figures);
+        spec.as_layers = true;
+        direct::Network network(spec);
+        const at::Tensor examples = figures.examples().contiguous(), labels = figures.tensor("y");
+        const direct::Batch batch{examples.const_data_ptr<float>(), labels.const_data_ptr<std::int64_t>(),
+                                  static_cast<std::size_t>(examples.size(0))};
+        std::vector<float> gradient(network.layout().num_trainable());
+        CHECK(std::abs(network.train(graph.parameters().data, gradient.data(), batch, 1) - loss) < 1e-5);
+        check_near(gradient, graph.gradient(), "gradient");
     }
 }
