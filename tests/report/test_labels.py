@@ -20,10 +20,10 @@ class Labels(unittest.TestCase):
 
     def test_names_stand_in_figures_and_captions(self):
         runs = [run([0.25, 0.5 + rate / 8], group=f"lr={rate},case {case}", settings={"lr": str(rate), "case": case}) for rate in (1, 2) for case in ("a", "b")]
-        of = report(*runs, axes=["lr", "case"])
+        of = report(*runs, axes=["case", "lr"])  # words down, numbers across
         of.labels = {"lr": r"$\eta$", "a": "Ours"}
         figure = drawn(curves, of)["curves_rounds"].figure
-        self.assertEqual(figure.legends[0].get_texts()[0].get_text(), r"$\eta$=1, Ours (n = 1)")
+        self.assertEqual(figure.legends[0].get_texts()[0].get_text(), r"Ours, $\eta$=1 (n = 1)")
         drawing = drawn(heat_map, of)["heat_map_final"]
         self.assertEqual((drawing.figure.axes[0].get_xlabel(), drawing.title), (r"$\eta$", "Final accuracy over η and case"))
         self.assertNotIn("$", drawing.caption)

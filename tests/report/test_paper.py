@@ -73,7 +73,7 @@ class Tables(TemporaryFolder):
         self.assertTrue(lines[0].startswith("% Final acc. % by Method"))
         self.assertEqual(lines[1:8], [r"\begin{tabular}{lrr}", r"\toprule", r" & \multicolumn{2}{c}{$\alpha$} \\", r"\cmidrule(lr){2-3}", r"Method & 0.1 & 0.5 \\",
                                       r"\midrule", r"FedAvg & 50.00 $\pm$ 8.84 & \textbf{62.50 $\pm$ 0.00} \\"])
-        self.assertEqual(lines[-3:], [r"\bottomrule", r"\multicolumn{3}{l}{\footnotesize Weights: SCAFFOLD uniform; others by examples.} \\", r"\end{tabular}"])
+        self.assertEqual(lines[-3:], [r"\bottomrule", r"\multicolumn{3}{l}{\makebox[0pt][l]{\footnotesize Weights: SCAFFOLD uniform; others by examples.}} \\", r"\end{tabular}"])
         shown = shown.on_page()
         tables = tables_of(report, runs, frames.group_frame(report, runs), shown, asked=["rows=case", "columns=alpha"])
         self.assertIn("| Method | α = 0.1 | α = 0.5 |", formats.to_markdown(tables[0]))
@@ -152,4 +152,6 @@ class Legends(TemporaryFolder):
     def test_formulas_are_broken_nowhere_and_words_behind_their_signs(self):
         self.assertEqual(style.broken(r"strategy=fedavg and more,$\alpha,\beta$ words"), "strategy=fedavg and more,\n$\\alpha,\\beta$ words")
         self.assertEqual(style.broken("x" * 70), "\n".join(["x" * 30, "x" * 30, "x" * 10]))
+        formula = "$" + r"\alpha + " * 8 + r"\beta$"
+        self.assertEqual(style.broken(formula), formula)
         self.assertEqual(style.broken(r"\$5"), r"\$5")

@@ -1,6 +1,10 @@
 """Tables for other documents: Markdown, and LaTeX as one tabular a file."""
 import re
 
+from report.figures.style import broken
+
+PRINTED = 100  # letters in a line below a table on paper
+
 ESCAPED = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
            "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "−": r"$-$", "–": "--", "…": r"\ldots{}"}
 
@@ -38,6 +42,8 @@ def to_latex(table, formulas=()):
     first = form.count("l")
     above = [line([""] * first + [rf"\multicolumn{{{len(form) - first}}}{{c}}{{{in_latex(table.above)}}}"]),
              rf"\cmidrule(lr){{{first + 1}-{len(form)}}}"] if table.above else []
-    foot = [rf"\multicolumn{{{len(form)}}}{{l}}{{\footnotesize {in_latex(table.foot)}}} \\"] if table.foot else []
+    # In a box without width: a text longer than the table would stretch its last column.
+    foot = [rf"\multicolumn{{{len(form)}}}{{l}}{{\makebox[0pt][l]{{\footnotesize {in_latex(text)}}}}} \\"
+            for text in broken(table.foot, lambda line: len(line) <= PRINTED).split("\n") if text]
     return "\n".join([note.replace("\n", " "), rf"\begin{{tabular}}{{{form}}}", r"\toprule", *above, line(in_latex(title) for title, *_ in table.heads),
                       r"\midrule", *rows, r"\bottomrule", *foot, r"\end{tabular}"]) + "\n"

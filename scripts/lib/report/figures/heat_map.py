@@ -25,12 +25,14 @@ def explained(groups, values, key):
 
 
 def two_keys(groups, values, keys):
-    """Those two that explain most, in the order of the sweep; first the one for the columns."""
+    """Those two that explain most, in the order of the sweep; first the one for the columns, which are no words where the rows can be."""
     keys = [key for key in keys if len({group.settings().get(key, "") for group in groups}) > 1]
     if len(keys) < 2:
         return None
     most = sorted(keys, key=lambda key: -explained(groups, values, key))[:2]
-    return [key for key in keys if key in most]
+    found = [key for key in keys if key in most]
+    words = [not numeric({group.settings().get(key, "") for group in groups} - {""}) for key in found]
+    return found[::-1] if words == [True, False] else found
 
 
 def cell(groups, column, row, keys):
