@@ -113,7 +113,8 @@ TEST_SUITE("DirectNetwork") {
                 CHECK(trained(*kernels, {0, 3, 4}, found) == loss);
                 CHECK(fedhive::testing::same_bits(found, wanted));
                 CHECK(trained(*kernels, {0, 1, 2, 3, 4, 5, 6}, found) == 0.0);
-                for (const auto& entry : model_layout(spec).entries())
+                const auto layout = model_layout(spec);
+                for (const auto& entry : layout.entries())
                     for (std::size_t i = 0; i < entry.size; ++i) REQUIRE(found[entry.offset + i] == 0.0F);
             }
         }
