@@ -27,7 +27,7 @@ std::uint32_t workers_by_cores(const LoadedConfig& loaded);
 std::string resolve_device(const LoadedConfig& loaded);
 const char* name_of(aggregation::MemorySpace space);
 
-/// The smallest number of tasks that workers can share, given the mode and the slots.
+/// Number of tasks that workers can share if every slot has the fewest clients that the config allows.
 std::int64_t num_tasks(const RunConfig& run, const Mode& mode);
 
 /// Throws ConfigError if mps: on is impossible.
