@@ -6,7 +6,7 @@
 //                        sends  y - x  and  c_k^+ - c_k
 //   server:              x <- x + server_lr * mean of y - x;   c <- c + |S| / N * mean of c_k^+ - c_k
 //
-// c_k stays with its client from round to round, and changes when its update is accepted.
+// c_k is stored with its client between rounds and changes when its update is accepted.
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {
