@@ -34,8 +34,8 @@ struct Axis {
     std::vector<std::string> names{};                            // cases: their names in the file; empty text: no name
 };
 
-/// The axes of the file, in its order, seeds last; they refer to sweep.root, which has to outlive them. `base` has all changes that hold for
-/// every run. Throws ConfigError: no axis, an axis that is not as described in docs/sweeps.md, a key on two.
+/// The axes of the file, in its order, seeds last. They refer to sweep.root, which must outlive them. `base` must include all
+/// changes that hold for every run. Throws ConfigError: no axis, an axis not as described in docs/sweeps.md, a key on two axes.
 std::vector<Axis> axes_of(const SweepFile& sweep, const Node& base);
 
 /// Throws ConfigError if `set` or an override sets a key that an axis varies.

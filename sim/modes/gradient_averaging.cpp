@@ -1,5 +1,5 @@
-// DistributedDataParallel: S. Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", arXiv:2006.15704:
-// replicas that average their gradients in every step, and so stay equal.
+// DistributedDataParallel: S. Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training",
+// arXiv:2006.15704: replicas that average their gradients in every step, and so stay equal.
 #include "aggregation/math/mixing.h"
 #include "aggregation/math/server_copy.h"
 #include "sim/modes/mode_spec.h"

@@ -60,7 +60,7 @@ public:
         for (std::size_t i = 0; i < requests.size(); ++i) {
             if (requests[i] == MPI_REQUEST_NULL) continue;
             missing.push_back(peers[i]);
-            if (i < num_in) MPI_Cancel(&requests[i]);  // the buffer may be freed now
+            if (i < num_in) MPI_Cancel(&requests[i]);  // nothing may be written into the buffer any more
             MPI_Request_free(&requests[i]);
         }
         std::sort(missing.begin(), missing.end());

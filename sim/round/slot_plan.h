@@ -2,7 +2,7 @@
 // while these are in its caches. A slot holds a power of two of clients, and slots never grow along the cohort: each is a
 // subtree of the sum over all clients, so that the bits do not depend on the cut.
 //
-//   50 clients, 2 workers    [ 8 | 8 | 8 | 4 | 4 | 4 | 2 | 2 | 2 | 2 | 1 | 1 | 1 | 1 | 1 | 1 ]    long ones first: nobody waits for one at the end
+//   50 clients, 2 workers    [ 8 | 8 | 8 | 4 | 4 | 4 | 2 | 2 | 2 | 2 | 1 | 1 | 1 | 1 | 1 | 1 ]    short slots end together
 #pragma once
 
 #include "aggregation/memory/param_span.h"

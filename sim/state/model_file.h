@@ -1,5 +1,5 @@
-// The model as a safetensors file (state_file.h); names and shapes as in a PyTorch state_dict, so that `safetensors.torch.load_file`
-// reads it.
+// The model as a safetensors file (state_file.h); names and shapes as in a PyTorch state_dict, so that
+// `safetensors.torch.load_file` reads it.
 #pragma once
 
 #include "aggregation/memory/layout.h"

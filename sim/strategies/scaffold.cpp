@@ -1,4 +1,5 @@
-// SCAFFOLD: S. P. Karimireddy et al. 2020, "SCAFFOLD: Stochastic Controlled Averaging for Federated Learning", arXiv:1910.06378, Algorithm 1.
+// SCAFFOLD: S. P. Karimireddy et al. 2020, "SCAFFOLD: Stochastic Controlled Averaging for Federated Learning",
+// arXiv:1910.06378, Algorithm 1.
 //
 //   each client k in S:  y <- x;  K times:  y <- y - lr * (gradient of a batch at y  - c_k + c)
 //                        c_k^+ <- c_k - c + (x - y) / (K * lr)                                    (option II)
