@@ -96,7 +96,7 @@ bool is_file(const std::string& name) {
     return std::filesystem::is_regular_file(name, ignored);
 }
 
-/// True if the argument may be a part of a value.
+/// True if there is such an argument and it is neither an option nor a file: it may be a part of a value.
 bool may_be_value(const std::vector<std::string>& arguments, std::size_t at) {
     return at < arguments.size() && !arguments[at].starts_with("--") && !is_file(arguments[at]);
 }

@@ -119,7 +119,7 @@ void check_training(const TrainingConfig& training, std::int64_t clients, const 
         report("training.optimizer", check(training.optimizer.values), source);
 }
 
-/// The same rules for the mode as for clients_per_slot.
+/// Rules for training.clients_at_once; those about the mode are the same as for clients_per_slot.
 void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mode, const ConfigSource& source) {
     const auto at_once = static_cast<std::uint64_t>(training.clients_at_once);
     if (at_once > 1 && (!mode_spec(mode.name).whole_cohort || mode.quorum()))

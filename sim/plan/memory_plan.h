@@ -42,7 +42,7 @@ std::uint64_t device_bytes_of_rows(std::uint64_t num_floats, std::uint64_t most_
 std::uint64_t device_bytes_for_workers(std::uint64_t free_bytes);
 
 /// How many of the `wanted` workers fit: fewer than wanted only if the config leaves their number open. Throws ConfigError if
-/// it does not, or if not even one fits; `holders` says which processes have the rest of the memory.
+/// the config's number does not fit, or not even one worker; `holders`: the processes that have the rest of the memory.
 std::uint32_t workers_that_fit(const LoadedConfig& loaded, std::uint32_t wanted, std::uint64_t bytes_each,
                                std::uint64_t available_bytes, const std::string& where, const std::string& holders = "");
 

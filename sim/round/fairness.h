@@ -17,7 +17,7 @@ struct ClientQuality {
     double counted = 0.0;        // examples minus the share of ignored targets; above 0
 };
 
-/// Of the evaluated clients, ascending by id: the global model, and, if configured, each client's personalized model.
+/// Results of the evaluated clients, ascending by id: of the global model, and, if configured, of each client's own.
 struct ClientsTest {
     std::vector<ClientQuality> global;
     std::vector<ClientQuality> personalized;

@@ -28,7 +28,8 @@ struct Participant {
 };
 
 /// Adds a step of `examples` examples to the result `sum` of a client's earlier steps, which had `examples_before`. Steps,
-/// seconds and hashes add up; the loss is the mean by examples; the rest, such as the norm, is the last step's.
+/// seconds and hashes add up; the loss is the mean by examples; start_ns is the first step's; the rest, such as the norm, is
+/// the last step's.
 clients::ClientResult with_step(const clients::ClientResult& sum, const clients::ClientResult& step, std::uint64_t examples,
                                 std::uint64_t examples_before);
 

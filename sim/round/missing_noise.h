@@ -14,9 +14,9 @@
 
 namespace fedhive::sim {
 
-/// max(0, c² - Σ_k s_k² / m): missing variance of the sum, relative to the promised one. Update k has discount s_k and a share
-/// 1/m of the promised variance; c is the largest sum of discounts of one client's updates, so the most that one client counts.
-/// 0 if the difference is only rounding.
+/// max(0, c² - Σ_k s_k² / m): missing variance of the sum, as a multiple of the promised variance. Update k has discount s_k
+/// and a share 1/m of it; c is the largest sum of discounts of one client's updates, so the most that one client counts. 0 if
+/// the difference is only rounding.
 double missing_variance(const Arrivals& arrived, const Mode& mode);
 
 class MissingNoise {

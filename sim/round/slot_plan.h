@@ -2,7 +2,7 @@
 // while these are in its caches. A slot holds a power of two of clients, and slots never grow along the cohort: each is a
 // subtree of the sum over all clients, so that the bits do not depend on the cut.
 //
-//   50 clients, 2 workers    [ 8 | 8 | 8 | 4 | 4 | 4 | 2 | 2 | 2 | 2 | 1 | 1 | 1 | 1 | 1 | 1 ]    short slots end together
+//   50 clients, 2 workers    [ 8 | 8 | 8 | 4 | 4 | 4 | 2 | 2 | 2 | 2 | 1 | 1 | 1 | 1 | 1 | 1 ]    long slots train first
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -36,9 +36,9 @@ struct SlotPlan {
     std::uint64_t num_slots(const Mode& mode) const;
 };
 
-/// The plan of a config: training.clients_per_slot. auto: clients_at_once; on the host up to kMostShared if the cohort's
-/// updates exceed the caches or it has kManyClients or more. in_blocks (a GPU trains whole clients side by side): a worker's
-/// share, up to kBlocksAtOnce.
+/// The plan of a config: training.clients_per_slot. auto: clients_at_once; but if the cohort may share slots: on the host up to
+/// kMostShared, if its updates exceed the caches or it has kManyClients or more; in_blocks (a GPU trains whole clients side by
+/// side): a worker's share, up to kBlocksAtOnce.
 SlotPlan plan_slots(const RunConfig& run, aggregation::MemorySpace space, std::uint64_t num_floats, std::uint64_t workers,
                     bool in_blocks = false);
 

@@ -17,8 +17,7 @@ namespace fedhive::sim {
 /// A run of the sweep. Foreign texts are made printable().
 struct SweepEntry {
     std::string id;
-    std::string status;  // waiting | running | paused | finished | stopped | failed | killed (running when the sweep was
-                         // killed)
+    std::string status;  // waiting | running | paused | finished | stopped | failed | killed (together with the sweep)
     std::string reason;
     std::int64_t round = 0;  // rounds done
     std::int64_t rounds = 0;
