@@ -16,7 +16,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// The exit code of what is being thrown now.
+/// The exit code for the exception being handled.
 int code_of_exception() {
     try {
         throw;
@@ -53,7 +53,8 @@ int in_these_ranks(Ranks& ranks, const std::function<int(Ranks& ranks)>& work) {
         if (error && ranks.writes()) Terminal(STDERR_FILENO).say(escaped("fedhive: " + message_of(error)));
         ranks.abort(code == 0 ? 1 : code);
     }
-    // Its status is that of all: by one of another rank, which may be the first to exit, mpirun would end this one before it has said why.
+    // Only rank 0's status counts: another rank's non-zero status would make mpirun end rank 0 before it has printed the
+    // reason.
     if (!ranks.writes()) return 0;
     if (error) std::rethrow_exception(error);
     return code;
@@ -66,7 +67,7 @@ int in_all_ranks(const std::string& command, const std::function<int(Ranks& rank
         return in_these_ranks(join_ranks(command, [] { return nvml_devices(); }), work);
     } catch (const ConfigError&) {
         const std::optional<Launch> launch = find_launch();
-        if (launch && launch->rank != 0) return 2;  // one line for all of them
+        if (launch && launch->rank != 0) return 2;  // only rank 0 prints the message
         throw;
     }
 }

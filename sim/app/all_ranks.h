@@ -1,4 +1,4 @@
-// A command that several ranks may have been started for: each does its part, and rank 0 says what all of them end for.
+// Runs a command that may have been started as several ranks: each rank does its part, and rank 0 reports the common end.
 #pragma once
 
 #include "sim/ranks/ranks.h"
@@ -8,8 +8,8 @@
 
 namespace fedhive::sim {
 
-/// `work` in this rank, or in this process where it is the only one. Returns the exit status; throws what rank 0 ends for, in rank 0.
-/// `command`: as it is typed. To be called with interrupts blocked where there may be several ranks.
+/// Runs `work` in this rank, or in this process if it is the only one. Returns the exit status; in rank 0, throws the error
+/// that ends all ranks. `command`: as typed. Call with interrupts blocked if there may be several ranks.
 int in_all_ranks(const std::string& command, const std::function<int(Ranks& ranks)>& work);
 
 }  // namespace fedhive::sim

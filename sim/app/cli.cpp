@@ -24,7 +24,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// What the options of all subcommands fill.
+/// Values of the options of all subcommands.
 struct Arguments {
     int exit_code = 0;
     RunOptions run;
@@ -38,7 +38,7 @@ struct Arguments {
     std::string shell;
     std::uint32_t ranks = 0;
     bool json = false;
-    // Of processes that fedhive starts itself.
+    // For processes that fedhive starts itself.
     int control = -1;
     std::uint32_t index = 0;
     int coordinator = 0;
@@ -49,7 +49,7 @@ struct Arguments {
     int lock = -1;
 };
 
-/// An empty name is a variable that was not set, rather than none.
+/// Rejects an empty name, which is an unset shell variable rather than an omitted option.
 CLI::Validator named() {
     return {[](const std::string& name) { return name.empty() ? "is empty; a name is wanted" : ""; }, ""};
 }
@@ -97,7 +97,7 @@ void add_run(CLI::App& app, Arguments& given) {
     command->add_flag("--quiet", run.quiet, "print nothing but errors");
     command->callback([&given, &run] {
         if (run.config.empty() && run.resume.empty()) throw CLI::RequiredError("config, or --resume DIR,");
-        // Quoted as YAML has it, so that any file name passes.
+        // Quoted as in YAML, so that any file name works.
         if (!given.init.empty()) run.overrides.push_back("model.init=" + nlohmann::json(given.init.string()).dump());
         if (!given.arrivals.empty()) run.overrides.push_back("arrivals=" + nlohmann::json(given.arrivals.string()).dump());
         given.exit_code = run_command(run);
@@ -127,7 +127,7 @@ void add_sweep(CLI::App& app, Arguments& given) {
     });
 }
 
-/// The script has arguments and a help of its own.
+/// The script has its own arguments and help.
 void add_script(CLI::App& app, const std::string& name, const std::string& script, const std::string& description) {
     CLI::App* command = app.add_subcommand(name, description)->prefix_command();
     command->set_help_flag("");
@@ -195,7 +195,7 @@ void add_facts(CLI::App& app, Arguments& given) {
     completion->callback([&app, &given] { fmt::print("{}", completion_script(app, given.shell)); });
 }
 
-/// Started by fedhive itself, and not listed.
+/// Subcommands that only fedhive itself starts; not listed.
 void add_hidden(CLI::App& app, Arguments& given) {
     CLI::App* worker = app.add_subcommand("worker")->group("");
     worker->add_option("--control", given.control)->required();
@@ -219,13 +219,13 @@ void add_hidden(CLI::App& app, Arguments& given) {
         [&given] { given.exit_code = mps_keeper_command(given.folder, given.lifeline, given.answer, given.lock); });
 }
 
-/// Everything a user can mend is 2 here; CLI11 answers bad usage with codes above 100.
+/// Exit code 2 for everything a user can fix; CLI11 uses codes above 100 for bad usage.
 int refuse(const std::string& problem) {
     Terminal(STDERR_FILENO).say(escaped("fedhive: " + problem));
     return 2;
 }
 
-/// -h and --version, which CLI11 calls errors too.
+/// -h and --version, which CLI11 reports as errors, too.
 int answer(const CLI::App& app, const CLI::ParseError& request) {
     if (request.get_name() != "CallForHelp") return app.exit(request);
     std::string text = app.help();

@@ -3,7 +3,7 @@
 
 namespace fedhive::sim {
 
-/// Parses and runs; returns the exit code. Throws what the commands throw.
+/// Parses the command line and runs the command; returns the exit code. Throws what the commands throw.
 int run_cli(int argc, char** argv);
 
 }  // namespace fedhive::sim

@@ -41,7 +41,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What a file is called need not be UTF-8.
+/// File names need not be UTF-8.
 void print(const Json& object) { fmt::print("{}\n", object.dump(2, ' ', false, Json::error_handler_t::replace)); }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -51,7 +51,7 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
-/// True when no round is left after it. The fleet lives inside: when this returns, no worker is left.
+/// Returns whether no round is left. The fleet lives inside: no worker is left on return.
 bool run_with_fleet(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const std::filesystem::path& logs,
                     std::int64_t until) {
     FleetOptions options = run.fleet_options();
@@ -67,12 +67,12 @@ bool run_with_fleet(Experiment& run, Reporter& reporter, Checkpointer& checkpoin
         for (const InFlight& client : std::vector(run.server.in_flight)) fleet.take_up(client, run.server, run.strategy);
         return run_rounds(run, fleet, reporter, checkpoints, until);
     } catch (const std::exception&) {
-        run.ranks.announce();  // before this rank turns to its files
+        run.ranks.announce();  // before this rank works on its files
         throw;
     }
 }
 
-/// `over`: no round is left, only the end is to be written down.
+/// `over`: no round is left, only the run's end must be written.
 int run_to_the_end(Experiment& run, Reporter& reporter, Checkpointer& checkpoints, const RunFolder* folder, bool over,
                    std::int64_t until) {
     const std::filesystem::path logs = folder == nullptr ? std::filesystem::path() : folder->logs();
@@ -91,7 +91,7 @@ int run_to_the_end(Experiment& run, Reporter& reporter, Checkpointer& checkpoint
     }
 }
 
-/// The same numbers again, whoever goes on from a checkpoint.
+/// True if a resume from a checkpoint would compute the same numbers and fail again.
 bool would_come_again(const std::exception& error) {
     const auto* aborted = dynamic_cast<const RunAborted*>(&error);
     return dynamic_cast<const Diverged*>(&error) != nullptr ||
@@ -108,7 +108,7 @@ int run_and_record(Experiment& run, Reporter& reporter, Checkpointer& checkpoint
     }
 }
 
-/// Where several ranks run it, rank 0's alone.
+/// The new run's folder; with several ranks, only in rank 0.
 std::optional<RunFolder> new_folder(const Experiment& run, const RunOptions& options) {
     if (!run.ranks.writes()) return std::nullopt;
     const bool from_file = !run.config.model.init.empty();
@@ -152,18 +152,18 @@ int resume_run(const RunOptions& options, Ranks& ranks) {
     Reporter reporter(run, files, options.quiet, resumption.past);
     reporter.resume(resumption.point);
     const auto newest = resumption.from ? std::optional(resumption.point.round) : std::nullopt;
-    resumption.from.reset();  // the file's bytes are not needed any more
+    resumption.from.reset();  // the file's bytes are no longer needed
     Checkpointer checkpoints(run, files, reporter, newest);
     return run_and_record(run, reporter, checkpoints, files, resumption.over, options.until);
 }
 
-/// As it is typed, for messages.
+/// The command as typed, for messages.
 std::string as_typed(const RunOptions& options) {
     return options.resume.empty() ? fmt::format("fedhive run {}", options.config.string())
                                   : fmt::format("fedhive run --resume {}", options.resume.string());
 }
 
-/// "warning: data.train: …", a line each.
+/// "warning: data.train: …", one line each.
 std::string warning_lines(const Experiment& run) {
     std::string lines;
     for (const std::string& warning : run.warnings) lines += fmt::format("warning: {}\n", escaped(warning));

@@ -1,4 +1,5 @@
-// The subcommands, each as a function that returns the exit code: 0 done, 1 the run failed, 2 the user can mend it, 130 interrupted.
+// The subcommands, one function each, which returns the exit code: 0 done, 1 the run failed, 2 the user can fix it, 130
+// interrupted.
 #pragma once
 
 #include "sim/app/replay.h"
@@ -18,8 +19,8 @@ struct RunOptions {
     std::filesystem::path config;        // may be empty with `resume`
     std::vector<std::string> overrides;  // "key.path=value"
     std::filesystem::path out;           // empty: make_default_run_folder()
-    std::filesystem::path resume;        // folder of a run to go on with; empty: a new run
-    bool allow_other_bits = false;       // of a resumed run
+    std::filesystem::path resume;        // folder of a run to resume; empty: a new run
+    bool allow_other_bits = false;       // for a resumed run
     std::int64_t until = kNoRound;       // pause after this round
     bool overwrite = false;
     bool quiet = false;
@@ -30,11 +31,11 @@ int run_command(const RunOptions& options);
 struct ValidateOptions {
     std::filesystem::path config;
     std::vector<std::string> overrides;
-    std::uint32_t ranks = 0;  // as so many would run it; 0: as many as were started
+    std::uint32_t ranks = 0;  // number of ranks to check for; 0: as many as were started
     bool json = false;
 };
 
-/// Started as ranks, all of them also compare what they must have in common, and the first one speaks.
+/// If started as ranks, all of them also compare what they must have in common; rank 0 prints.
 int validate_command(const ValidateOptions& options);
 int show_config_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
 int show_model_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
@@ -42,11 +43,11 @@ int show_model_command(const std::filesystem::path& config, const std::vector<st
 struct PartitionOptions {
     std::filesystem::path config;
     std::vector<std::string> overrides;
-    std::filesystem::path csv;   // where to write partition.csv; empty: beside `plot`, or nowhere
-    std::filesystem::path plot;  // where to draw it; empty: nowhere
+    std::filesystem::path csv;   // output path of partition.csv; empty: beside `plot`, or none
+    std::filesystem::path plot;  // output path of the drawing; empty: none
 };
 
-/// Prints how the examples are dealt. With `plot` it does not return: scripts/report draws.
+/// Prints the partition. With `plot` it does not return: scripts/report draws.
 int partition_command(const PartitionOptions& options);
 int evaluate_command(const std::filesystem::path& run_folder, bool json);
 int replay_command(const ReplayOptions& options);

@@ -14,7 +14,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// How the word behind an option, or an argument without one, is completed.
+/// How an option's value, or an argument without an option, is completed.
 enum class Values { None, Any, Folders, Files, Keys };
 
 Values values_of(const CLI::Option& option) {
@@ -39,7 +39,7 @@ std::vector<Flag> flags_of(const CLI::App& command) {
     return flags;
 }
 
-/// Of the first argument without an option; None where there is none.
+/// Completion of the first positional argument; None if there is none.
 Values argument_of(const CLI::App& command) {
     for (const CLI::Option* option : command.get_options())
         if (option->get_positional()) return values_of(*option);
@@ -53,7 +53,7 @@ std::vector<std::string> names_of(const std::vector<Flag>& flags, Values wanted)
     return names;
 }
 
-/// Between single quotes in any shell, and without the signs that zsh's descriptions end at.
+/// Made safe for single quotes in any shell, and without the characters that end a description in zsh.
 std::string quotable(std::string text) {
     std::replace(text.begin(), text.end(), '\'', '`');
     std::replace(text.begin(), text.end(), '[', '(');

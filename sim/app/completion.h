@@ -1,4 +1,4 @@
-// Scripts that let a shell complete fedhive's command line; made from the command line's own description, so that they know every option.
+// Shell completion scripts, generated from the command line's description, so that they know every option.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -10,7 +10,8 @@ namespace fedhive::sim {
 
 inline constexpr std::array kShells{"bash", "zsh", "fish"};
 
-/// What `fedhive completion SHELL` prints. An option or argument whose value is a DIR, a FILE or a KEY=VALUE (--set) is completed as such.
+/// The output of `fedhive completion SHELL`. Completes the value of an option or argument according to its type: DIR, FILE or
+/// KEY=VALUE (--set).
 std::string completion_script(const CLI::App& app, const std::string& shell);
 
 }  // namespace fedhive::sim

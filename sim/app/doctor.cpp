@@ -12,14 +12,14 @@ namespace fedhive::sim {
 
 namespace {
 
-/// What is known of the machine, once; printed as lines or as JSON.
+/// Facts about the machine, collected once; printed as lines or as JSON.
 struct Findings {
     Machine machine = this_machine();
     CudaFacts facts = collect_cuda_facts(false);
     std::string why_no_mps = sim::why_no_mps(facts.cuda.devices > 0);
     std::string ipc_problem = facts.cuda.devices > 0 ? probe_ipc() : "";
 
-    /// Empty where a run can train on the GPU.
+    /// Empty if a run can train on the GPU.
     std::string why_no_training() const {
         CudaFacts all = facts;
         all.ipc_problem = ipc_problem;

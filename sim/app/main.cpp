@@ -15,13 +15,15 @@
 
 namespace {
 
-/// Where there are many mistakes, they stand one below the other. Names and values of files and of the command line are in them.
+/// Prints the message; further lines, for further mistakes, are indented. It may include names and values from files and the
+/// command line.
 void complain(std::string text) {
     for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) text.insert(++at, "         ");
     fedhive::sim::Terminal(STDERR_FILENO).say(fedhive::sim::escaped("fedhive: " + text));
 }
 
-/// LibTorch's static objects take a tenth of a second to be destroyed, in every process of a run; by now nothing of ours is left to be.
+/// Exits without destructors: LibTorch's static objects take a tenth of a second in every process of a run, and nothing of ours
+/// needs them any more.
 int leave(int status) {
 #ifndef FEDHIVE_SANITIZED  // a sanitizer reports at the end
     std::fflush(nullptr);
@@ -33,10 +35,11 @@ int leave(int status) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    // Without these three, shared memory would get their numbers, and what is printed would go into it.
+    // Keep descriptors 0 to 2 open: else shared memory could get their numbers, and output would be written into it.
     for (int descriptor = 0; descriptor <= 2; ++descriptor)
         if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) return 1;
-    // A reader that goes away (`| head`) does not end an experiment; a limit on the size of files (ulimit -f) ends it with the file's name.
+    // A reader that goes away (`| head`) does not end an experiment. A limit on file sizes (ulimit -f) ends it with a message
+    // that names the file.
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     try {

@@ -20,7 +20,7 @@ namespace {
 
 using Say = std::function<void(const std::string&)>;
 
-/// Tells the loss of every step of a row; between steps it can be interrupted.
+/// Reports the loss of every step of a row; can be interrupted between steps.
 class LoggedStep final : public clients::WrappedStep {
 public:
     LoggedStep(clients::TrainingStep& step, std::size_t row, const Say& say) : WrappedStep(step), row_(row), say_(say) {}
@@ -50,7 +50,7 @@ std::string listed(const std::vector<RecordedClient>& cohort) {
     return cohort.size() > kMost ? fmt::format("{} and {} more", text, cohort.size() - kMost) : text;
 }
 
-/// The client's rows of the round (it may have come twice), or why there is none to compare with.
+/// The client's rows of the round (two if it arrived twice). Throws if there is none to compare with.
 std::vector<RecordedClient> recorded_clients(const ReplayOptions& options, const std::vector<RecordedRound>& record) {
     const std::string folder = options.folder.string();
     if (options.round < 1 || options.round > static_cast<std::int64_t>(record.size()))
@@ -75,7 +75,7 @@ std::vector<RecordedClient> recorded_clients(const ReplayOptions& options, const
     return found;
 }
 
-/// Leaves out whom the record says to have failed in rounds [first, end), counted from 0, for whatever reason, and nobody else.
+/// Drops exactly the clients that failed, by the record, in rounds [first, end), counted from 0.
 void follow_record(RunConfig& config, const std::vector<RecordedRound>& record, std::int64_t first, std::int64_t end) {
     config.failures.policy = "drop";
     config.faults.clear();
@@ -92,7 +92,7 @@ void follow_record(RunConfig& config, const std::vector<RecordedRound>& record, 
         }
 }
 
-/// "round 2, client 5" where an update has other bits than in the run; empty where it does not.
+/// "round 2, client 5": the first update with other bits than in the run; empty if there is none.
 std::string first_difference(const Arrivals& arrived, const RecordedRound& recorded, std::int64_t round) {
     for (std::size_t i = 0; i < arrived.clients.size(); ++i) {
         const ClientReport& client = arrived.clients[i];
@@ -104,7 +104,7 @@ std::string first_difference(const Arrivals& arrived, const RecordedRound& recor
     return "";
 }
 
-/// Runs the rounds up to `until` again. Returns where the first difference from the record is.
+/// Repeats the rounds up to `until`. Returns the first difference from the record.
 std::string run_recorded_rounds(Experiment& run, const std::vector<RecordedRound>& record, std::int64_t until) {
     ServerState& server = run.server;
     if (server.round == until) return "";
@@ -122,7 +122,7 @@ std::string run_recorded_rounds(Experiment& run, const std::vector<RecordedRound
     return difference;
 }
 
-/// The client, with those of its cohort that it was trained at once with: they share a step's shape.
+/// The client and those of its cohort that were trained at once with it, since they share a step's shape.
 std::vector<clients::RowClient> rows_with(const Experiment& run, const std::vector<RecordedClient>& cohort,
                                           std::uint32_t client_id) {
     std::size_t place = 0;
@@ -180,13 +180,13 @@ std::vector<std::string> replayed_modes() {
     return names;
 }
 
-/// One row of the client. True when it has the bits of the run.
+/// Replays one row of the client. True if it has the run's bits.
 bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& record, const RecordedClient& recorded,
                 const Say& say) {
     Resumption start = find_start(options.folder, recorded.sent_round - 1);
     const std::int64_t first = start.from ? start.from->checkpoint.round : 0;
     follow_record(start.loaded.run, record, first, static_cast<std::int64_t>(record.size()));
-    // The order of arrivals is part of what happened.
+    // The order of arrivals is part of the record.
     if (start.loaded.run.clock == "wall") start.loaded.run.arrivals = options.folder / "arrivals.csv";
     if (!make_mode(start.loaded.run).trains_alone())
         throw ConfigError(fmt::format("{}: in mode {} no client trains by itself; replay is for {}", options.folder.string(),

@@ -1,5 +1,5 @@
-// Runs one client's training of one round again, step by step, as it was in a run: from the nearest checkpoint, following what the run's
-// tables say of the rounds between. For a closer look at a client that behaves oddly, in one process, under a debugger if need be.
+// Repeats one client's training of one round of a run, step by step: starts from the nearest checkpoint and follows the run's
+// tables for the rounds between. For the analysis of a single client, in one process, in a debugger if necessary.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,9 @@ struct ReplayOptions {
     std::int64_t client = 0;
 };
 
-/// `say` gets one line a local step, and a last one that tells whether the update has the bits of the run. Returns that. A client that arrived
-/// twice in the round is trained twice. Changes nothing in the folder. Throws ConfigError: no run, a round or a client that is not in its record, a client that failed then.
+/// Calls `say` with one line per local step, and finally with whether the update has the run's bits; returns that. A client
+/// that arrived twice in the round is trained twice. Changes nothing in the folder. Throws ConfigError if there is no run, if
+/// the round or the client is not in its record, or if the client failed then.
 bool replay(const ReplayOptions& options, const std::function<void(const std::string&)>& say);
 
 }  // namespace fedhive::sim

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// build/release/fedhive stands two folders below the checkout; an installed program has none above it.
+/// build/release/fedhive is two folders below the checkout; an installed program has no checkout above it.
 fs::path find_script(const std::string& script) {
     const fs::path program = fs::read_symlink("/proc/self/exe");
     for (fs::path folder = program.parent_path(); folder != folder.root_path(); folder = folder.parent_path())

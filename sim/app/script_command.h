@@ -1,4 +1,4 @@
-// `fedhive report`, `fedhive bench`: hand over to a script of the checkout, which does its work with Python.
+// `fedhive report`, `fedhive bench`: replaced by a script of the checkout, which uses Python.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace fedhive::sim {
 
-/// Becomes the script, such as scripts/report, of the checkout that this program was built in. Throws ConfigError when it is not there.
+/// Replaces this process by a script, such as scripts/report, of the checkout in which this program was built. Throws
+/// ConfigError if it does not exist.
 [[noreturn]] void script_command(const std::string& path, const std::vector<std::string>& arguments);
 
 }  // namespace fedhive::sim

@@ -13,10 +13,10 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Number, layer, name of its parameters, output, parameters, FLOPs.
+/// Number, layer, parameter name, output, parameters, FLOPs.
 using Row = std::array<std::string, 6>;
 
-/// Tensor, what it is, shape, values; or operation, how often.
+/// Tensor, role, shape, number of values; or operation, count.
 using GraphRow = std::array<std::string, 4>;
 
 /// 1234567 -> "1,234,567"
@@ -26,7 +26,7 @@ std::string grouped(double count) {
     return digits;
 }
 
-/// "conv2d out 10, kernel 5": arguments that are not the default's.
+/// "conv2d out 10, kernel 5": arguments that differ from the defaults.
 std::string described(const clients::PlannedLayer& layer) {
     std::string text;
     for (const KeySpec& key : layer.kind->keys) {
@@ -75,7 +75,7 @@ std::string graph_table(const std::vector<GraphRow>& rows) {
     return text;
 }
 
-/// Of a graph: what training does with each tensor, and what is computed.
+/// For a graph: the role of each tensor in training, and the operations.
 std::string graph_text(const clients::ModelSpec& model, const std::string& kept) {
     using clients::exported::Role;
     static const std::map<Role, std::string> roles{{Role::Trained, "parameter"},

@@ -12,8 +12,8 @@ namespace fedhive::sim {
 
 namespace {
 
-constexpr std::size_t kMostRows = 20;    // clients that are shown one by one …
-constexpr std::size_t kFirstRows = 10;   // … and of more, so many
+constexpr std::size_t kMostRows = 20;    // clients shown one by one …
+constexpr std::size_t kFirstRows = 10;   // … and if there are more, the first of them
 constexpr std::size_t kMostLabels = 12;  // labels with a column each
 
 using Counts = std::vector<std::uint64_t>;  // [num_classes]
@@ -32,18 +32,18 @@ std::string most_frequent(const Counts& counts) {
         100.0 * static_cast<double>(*most) / static_cast<double>(std::max<std::uint64_t>(1, num_examples_of(counts))));
 }
 
-/// "  held out", where there are such: of the client, or the column's name.
+/// "  held out" (a client's value or the column's name), if the data have held-out examples.
 template <class Value>
 std::string held_out_cell(const clients::DatasetMap& map, const Value& value) {
     return map.num_held_out == 0 ? "" : fmt::format(" {:>9}", value);
 }
 
-/// Of a client, where features are skewed: by how much its images are turned, and the standard deviation of its noise.
+/// With feature skew: a client's rotation of images and standard deviation of noise.
 std::string skew_cells(const clients::FeatureSkew& skew, std::size_t client, std::size_t clients) {
     return skew.any() ? fmt::format(" {:>6}° {:>7.3f}", skew.degrees(client), skew.noise_std(client, clients)) : "";
 }
 
-/// Its name, where clients have names: the last cell.
+/// The client's name as the last cell, if clients have names.
 std::string owner_cell(const ExperimentData& data, std::size_t client) {
     return data.owners.empty() ? "" : "  " + data.owners[client];
 }
@@ -52,10 +52,10 @@ std::string skew_head(const clients::FeatureSkew& skew) {
     return skew.any() ? fmt::format(" {:>7} {:>7}", "turned", "noise") : "";
 }
 
-/// Every example has one.
+/// Every example has a label.
 bool has_labels(const clients::DatasetMap& map) { return map.target.kind == clients::TargetKind::Class; }
 
-/// `skew`: its cells.
+/// `skew`: the head's cells for skew.
 std::string partition_head(const clients::DatasetMap& map, const std::string& skew, const std::string& end) {
     const auto classes = static_cast<std::size_t>(map.num_classes);
     if (!has_labels(map))
@@ -77,7 +77,7 @@ std::string partition_row(const clients::DatasetMap& map, const std::string& nam
     return text + owner + "\n";
 }
 
-/// Half the sum of the differences of two distributions of labels: 0 alike, 1 without a label in common.
+/// Total variation distance of two label distributions, Σ |p - q| / 2: 0 equal, 1 no label in common.
 double label_distance(const Counts& one, const Counts& other) {
     const auto share = [](const Counts& counts, std::size_t label) {
         return static_cast<double>(counts[label]) / static_cast<double>(std::max<std::uint64_t>(1, num_examples_of(counts)));
@@ -87,7 +87,7 @@ double label_distance(const Counts& one, const Counts& other) {
     return sum / 2;
 }
 
-/// "12 to 403, median 88", or the one number that all have.
+/// "12 to 403, median 88", or a single number if all are equal.
 std::string range_of(std::vector<std::uint64_t> numbers) {
     std::sort(numbers.begin(), numbers.end());
     if (numbers.front() == numbers.back()) return fmt::format("{}", numbers.front());

@@ -1,4 +1,4 @@
-// What `fedhive partition` prints: how a config deals its training examples to clients.
+// The output of `fedhive partition`: how a config's training examples are dealt to clients.
 #pragma once
 
 #include "sim/plan/experiment_data.h"
@@ -7,8 +7,8 @@
 
 namespace fedhive::sim {
 
-/// A row a client with its examples of each label, the first few of many clients and the most frequent label in place of many; then sizes,
-/// labels and skew over all clients, and fingerprints.
+/// A row per client with its examples of each label (for many clients the first few, for many labels only the most frequent
+/// one); then sizes, labels and skew over all clients, and fingerprints.
 std::string partition_table(const RunConfig& run, const ExperimentData& data);
 
 }  // namespace fedhive::sim

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMostValuesShown = 8;
 
-/// `auto` becomes what it is on this machine, as in a run's own config.yaml, so that the two can be compared.
+/// Replaces `auto` by this machine's device, as in a run's own config.yaml, so that the two can be compared.
 void resolve_devices(SweepConfig& sweep) {
     std::map<std::string, std::string> resolved;
     for (SweepRun& run : sweep.runs) {
@@ -38,11 +38,11 @@ std::vector<LoadedConfig> configs_of(const SweepConfig& sweep) {
     return configs;
 }
 
-/// "0.01, 0.03, 0.1", each once, in the order of the runs.
+/// "0.01, 0.03, 0.1": distinct values in the order of the runs.
 std::string values_of(const std::vector<std::string>& all) {
     std::vector<std::string> values;
     for (const std::string& value : all) {
-        const std::string shown = value.empty() ? "–" : value;  // a key that does not apply to the run
+        const std::string shown = value.empty() ? "–" : value;  // the key does not apply to the run
         if (std::find(values.begin(), values.end(), shown) == values.end()) values.push_back(shown);
     }
     const std::size_t more = values.size() - std::min(values.size(), kMostValuesShown);
@@ -78,7 +78,7 @@ std::string stopping_of(const EarlyStoppingConfig& stopping) {
 
 std::int64_t at_a_time(const HostNews& host, std::int64_t jobs) { return jobs > 0 ? jobs : host.cores; }
 
-/// "machine     2 cores · 20.1 GiB of memory · ", or a line for each of several.
+/// "machine     2 cores · 20.1 GiB of memory · ", or a line for each of several machines.
 std::string machines_of(const Hosts& hosts) {
     std::string text;
     for (std::size_t host = 0; host < hosts.size(); ++host) {

@@ -15,7 +15,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// What other programs call it.
+/// Names of these commands in other programs.
 constexpr std::array<std::pair<const char*, const char*>, 16> kOtherWords{{{"train", "run"},
                                                                            {"start", "run"},
                                                                            {"resume", "run"},
@@ -40,7 +40,8 @@ std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands) 
     return names;
 }
 
-/// The command that is near, or goes by that word elsewhere; what is only near to such a word may be anything.
+/// The nearest command, or the one that has this name in other programs. The latter must match exactly: a word near to it may
+/// mean anything.
 std::string meant_command(const std::string& typed, const std::vector<std::string>& names) {
     if (std::string near = nearest_word(typed, names); !near.empty()) return near;
     const auto* const found =
@@ -57,14 +58,14 @@ std::string positionals_of(const CLI::App& command) {
                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
-/// The subcommand that was named; null where none was.
+/// The subcommand that was given; null if none was.
 const CLI::App* named_command(const CLI::App& app) {
     return app.get_subcommands().empty() ? nullptr : app.get_subcommands().front();
 }
 
 bool takes_keys(const CLI::App& command) { return command.get_option_no_throw("--set") != nullptr; }
 
-/// "--epochs 5" of a command that takes keys: "--set training.local_epochs=5"; empty where no key is known by that word.
+/// "--epochs 5" for a command with --set: "--set training.local_epochs=5"; empty if the word is known for no key.
 std::string as_key(const std::string& given, const CLI::App& command, const std::vector<std::string>& arguments) {
     if (!takes_keys(command) || !given.starts_with("--")) return "";
     const std::size_t equals = given.find('=');
@@ -95,12 +96,12 @@ bool is_file(const std::string& name) {
     return std::filesystem::is_regular_file(name, ignored);
 }
 
-/// May be a part of a value, as other arguments look.
+/// True if there is such an argument and it is neither an option nor a file: it may be a part of a value.
 bool may_be_value(const std::vector<std::string>& arguments, std::size_t at) {
     return at < arguments.size() && !arguments[at].starts_with("--") && !is_file(arguments[at]);
 }
 
-/// "--set strategy={name: fedprox}" without quotes: `key` is what a shell leaves of it, the rest begins at `next`.
+/// "--set strategy={name: fedprox}" without quotes: `key` is the part that the shell leaves, the rest begins at `next`.
 std::string parted_brackets(const std::string& key, const std::vector<std::string>& arguments, std::size_t next) {
     std::string whole = key;
     for (; may_be_value(arguments, next); ++next) whole += " " + arguments[next];
@@ -173,7 +174,7 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& error, con
     const CLI::App& command = named != nullptr ? *named : app;
     const std::string help = fmt::format("fedhive {}-h says more", named != nullptr ? named->get_name() + " " : "");
     const std::vector<std::string> extras = command.remaining();
-    // It may be why something else is missing.
+    // An unknown option may be the reason why something else is missing.
     const auto option =
         std::find_if(extras.begin(), extras.end(), [](const std::string& text) { return text.starts_with("-"); });
     if (option != extras.end()) return fmt::format("{} {}", unknown_option(*option, command, arguments), help);

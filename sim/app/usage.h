@@ -1,4 +1,4 @@
-// What is wrong with a command line, with what was probably meant; CLI11's own words name neither.
+// Messages for a wrong command line that suggest what was probably meant; CLI11's own do not.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -8,18 +8,18 @@
 
 namespace fedhive::sim {
 
-/// Subcommands that -h lists, in its order.
+/// Subcommands listed by -h, in its order.
 std::vector<const CLI::App*> shown_commands(const CLI::App& app);
 
-/// The names of an option that begin with two dashes, without -h's own: "--set".
+/// An option's names with two dashes, without --help: "--set".
 std::vector<std::string> long_names(const CLI::App& command);
 
-/// Why the first argument names no subcommand: "trian: unknown command; did you mean 'run'? …"; or what --set has lost: "--set rounds 3", whose
-/// value would be taken for another argument. Empty where neither is so.
+/// The problem of a first argument that is no subcommand: "trian: unknown command; did you mean 'run'? …"; or of a value
+/// separated from --set, which would be taken for another argument: "--set rounds 3". Empty if there is neither.
 std::string command_problem(const CLI::App& app, const std::vector<std::string>& arguments);
 
-/// An error of CLI11 in our words: an unknown option with the nearest one, or the key that it was meant to be; an argument too many; the rest as
-/// CLI11 says it.
+/// A CLI11 error in our words: an unknown option with the nearest one, or with the key that it may mean; an extra argument;
+/// others as CLI11 puts them.
 std::string usage_problem(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments);
 
 }  // namespace fedhive::sim

@@ -8,7 +8,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// All keys that apply, with their values, in file order.
+/// Collects all keys that apply, with their values, in file order.
 class Flattener : public Visitor {
 public:
     std::vector<Leaf> leaves;
@@ -57,13 +57,13 @@ std::map<std::string, std::string> values_below(const RunConfig& run, const std:
     return values;
 }
 
-/// Who is sent in the last rounds depends on how many rounds are left.
+/// True if the clients sent in the last rounds depend on the number of rounds left.
 bool drains(const ModeConfig& mode) { return mode.values.find("at_end") != nullptr && mode.values.word("at_end") == "drain"; }
 
 std::vector<ConfigChange> changes(const RunConfig& before, const RunConfig& after) {
     const std::vector<Leaf> old_leaves = leaves_of(before);
     const std::vector<Leaf> new_leaves = leaves_of(after);
-    // Recorded batched steps have a shape of their own.
+    // Recorded batched steps have their own shape, so `graph` may change bits then.
     const auto allowed = [&](const Leaf& leaf) {
         return leaf.may_change && !(leaf.key == "rounds" && drains(before.mode)) &&
                !(leaf.key == "training.graph" && before.training.clients_at_once > 1);

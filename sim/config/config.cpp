@@ -32,12 +32,12 @@ public:
             node = child;
             rest = end == std::string::npos ? "" : rest.substr(rest[end] == '.' ? end + 1 : end);
         }
-        // A key left out of a section that --set or a sweep gave as a whole is missing there; any other is missing in the file.
+        // A key missing in a section that --set or a sweep replaced is reported there; any other at the file.
         const std::string where = rest.empty() || node->grafted ? node->where() : root_.origin;
         return ConfigError(fmt::format("{}: {}: {}", where, key_path, problem));
     }
 
-    /// "[3]…": the fourth of a list; null where it has none.
+    /// The item of "[3]…", the fourth of a list; null if it does not exist.
     static const Node* item_of(const Node& list, const std::string& path) {
         const auto index = static_cast<std::size_t>(std::stoul(path.substr(1)));
         return list.kind == Node::Kind::List && index < list.children.size() ? &list.children[index] : nullptr;
@@ -53,14 +53,14 @@ private:
     Node root_;
 };
 
-/// Defaults that depend on other keys.
+/// Fills in defaults that depend on other keys.
 void complete(RunConfig& run, const StrategySpec& strategy, const TreeSource& source, const std::string& origin) {
     if (!source.gives("", "name")) run.name = name_of(origin);
     if (!source.gives("strategy", "weighting")) run.strategy.weighting = strategy.default_weighting;
     PartitionConfig& partition = run.data.partition;
     const bool named = clients::partition_scheme(partition.scheme).names_clients;
     if (!partition.clients && !named) partition.clients = PartitionConfig::kDefaultClients;
-    // Where the data name the clients, all of them are as many as there turn out to be.
+    // If the data name the clients, a default cohort is all of them.
     if (!run.training.cohort && !run.training.participation && !named) run.training.cohort = partition.clients;
     if (!run.training.local_epochs && !run.training.local_steps) run.training.local_epochs = 1;
 }
@@ -130,7 +130,7 @@ LoadedConfig load_tree(Node root) {
     try {
         read_described(root, [&](Visitor& reader) { describe(reader, loaded.run); });
     } catch (const ModeKeysMissing& error) {
-        missing = error.what();  // told together with what the rules find
+        missing = error.what();  // reported together with what the rules find
     }
     const std::string origin = root.origin;
     const auto source = std::make_shared<TreeSource>(std::move(root));

@@ -1,5 +1,5 @@
-// One experiment as plain structs. Defaults stand here and nowhere else; the same fields are read from YAML, written back as the resolved
-// config and printed into configs/REFERENCE.md by the descriptions in fields.h.
+// One experiment as plain structs. Defaults are defined here and nowhere else. The same fields are read from YAML, written back
+// as the resolved config and printed into configs/REFERENCE.md, by the descriptions in fields.h.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -22,9 +22,9 @@ namespace fedhive::sim {
 struct PartitionConfig {
     std::string scheme = "iid";  // of clients/data/partition.h
     static constexpr std::int64_t kDefaultClients = 10;
-    // Left out: kDefaultClients; of a scheme that names them, what the data come to once they are read.
+    // Left out: kDefaultClients; for a scheme that names clients, their number in the data once read.
     std::optional<std::int64_t> clients;
-    double holdout = 0.0;  // share of each client's examples that nobody trains on, in [0, 1)
+    double holdout = 0.0;  // share of each client's examples held out from training, in [0, 1)
     Values values;         // of the scheme's keys; complete once loaded
 };
 
@@ -35,7 +35,7 @@ struct AugmentConfig {
     clients::Augmentation resolved() const { return {static_cast<std::uint32_t>(crop_padding), flip == "horizontal"}; }
 };
 
-/// How each client's examples look.
+/// Feature skew: how clients' examples differ.
 struct SkewConfig {
     std::string rotation = "none";  // none | half_turns | quarter_turns
     double noise = 0.0;             // variance of the last client's
@@ -46,7 +46,7 @@ struct SkewConfig {
 struct DataConfig {
     std::string format;          // of clients/data/data_format.h
     Values values;               // of the format's keys; complete once loaded, paths absolute
-    std::string shared = "own";  // of several ranks: own | rank0
+    std::string shared = "own";  // several ranks: own | rank0
     clients::Normalization normalize;
     AugmentConfig augment;
     SkewConfig skew;
@@ -54,15 +54,15 @@ struct DataConfig {
 };
 
 struct ModelConfig {
-    std::string name;                   // of the catalog
-    Values values;                      // of its keys; complete once loaded: defaults filled in
+    std::string name;                   // of the catalog of models
+    Values values;                      // of its keys; complete once loaded, with defaults
     clients::LayerList layers;          // in place of a name
     std::filesystem::path file{};       // in place of both: a graph of torch.export; absolute once loaded
-    std::string file_sha256{};          // of that file; empty: not known yet
-    std::string graph = "auto";         // of a file: auto | keep
-    bool frozen_norms = false;          // of a file: its norms are in eval() on purpose
+    std::string file_sha256{};          // of that file; empty: unknown
+    std::string graph = "auto";         // for a file: auto | keep
+    bool frozen_norms = false;          // for a file: its norms are in eval() on purpose
     std::filesystem::path init;         // safetensors file with the first global model; empty: drawn from the seed
-    std::vector<std::string> frozen{};  // patterns of parameters that nobody trains
+    std::vector<std::string> frozen{};  // patterns of parameters that are not trained
     std::vector<std::string> local{};   // patterns of parameters and buffers that stay with each client
 
     bool has_local_part() const { return !local.empty(); }
@@ -81,12 +81,12 @@ struct TrainingConfig {
     std::optional<std::int64_t> local_steps;
     std::int64_t batch_size = 32;
     std::optional<std::int64_t> clients_per_slot;  // a power of two; empty: auto
-    std::int64_t clients_at_once = 1;              // a power of two, at most clients_per_slot where that is given
+    std::int64_t clients_at_once = 1;              // a power of two, at most clients_per_slot if given
     std::string engine = "auto";                   // auto | libtorch | direct
     std::string precision = "f32";                 // f32 | tf32 | bf16
     bool graph = false;
     Chosen optimizer{"sgd"};          // of aggregation/math/client_optimizer.h
-    std::optional<double> clip_norm;  // empty: gradients as they are
+    std::optional<double> clip_norm;  // empty: no clipping
     LrScheduleConfig lr_schedule;
 
     std::int64_t least_per_slot() const { return clients_per_slot.value_or(clients_at_once); }
@@ -97,9 +97,9 @@ struct StrategyConfig {
     Weighting weighting = Weighting::Examples;
     StrategyParts parts;  // complete once loaded: names and values
 
-    /// Clients keep something from round to round.
+    /// Clients have state for the strategy.
     bool client_state() const { return local_rule_spec(parts_of(name, parts).local.name).client_state(); }
-    /// It follows from their steps by plain SGD.
+    /// That state follows from their steps by plain SGD.
     bool state_of_steps() const {
         const Chosen local = parts_of(name, parts).local;
         const LocalRuleSpec& rule = local_rule_spec(local.name);
@@ -115,7 +115,7 @@ struct ModeConfig {
     std::optional<std::int64_t> quorum() const;
 };
 
-/// On each client's held-out examples.
+/// Evaluation on each client's held-out examples.
 struct ClientsEvaluationConfig {
     std::optional<std::int64_t> every;   // rounds; empty: never
     std::optional<std::int64_t> sample;  // clients; empty: all
@@ -128,7 +128,7 @@ struct EvaluationConfig {
     ClientsEvaluationConfig clients;
 };
 
-/// What metrics are to reach, by their names (clients/tasks/learning_task.h); empty: nothing, as where there is no such name.
+/// Targets of metrics, by name (clients/tasks/learning_task.h); empty or missing: no target.
 struct MetricTargets : std::map<std::string, std::optional<double>> {
     std::optional<double> of(const std::string& metric) const {
         const auto found = find(metric);
@@ -136,7 +136,7 @@ struct MetricTargets : std::map<std::string, std::optional<double>> {
     }
 };
 
-/// Stop after a round that reaches one of them.
+/// Stop after a round that reaches one of the targets.
 struct StopConfig {
     MetricTargets test;
 };
@@ -146,31 +146,31 @@ struct FailuresConfig {
     std::int64_t attempts = 3;                 // retry: of one client in one round
     std::int64_t min_updates = 1;              // a round with fewer accepted clients makes no server step
     std::optional<double> deadline_s = 300.0;  // per client; empty: auto
-    std::optional<double> max_update_norm;     // larger updates are refused as non-finite ones are
+    std::optional<double> max_update_norm;     // larger updates are rejected like non-finite ones
 };
 
 struct CheckpointConfig {
     std::optional<std::int64_t> every;  // rounds; empty: auto
-    std::int64_t keep = 2;              // newest checkpoints that stay
+    std::int64_t keep = 2;              // number of newest checkpoints to keep
 };
 
-/// One line of `faults:`: what is to go wrong, and where.
+/// One item of `faults:`: what shall fail, and where.
 struct FaultConfig {
     std::string kind;                     // of clients/protocol/fault.h
     std::optional<std::int64_t> round;    // from 1; empty: every round
     std::optional<std::int64_t> client;   // empty: every client
-    double rate = 1.0;                    // probability for each round and client that match
+    double rate = 1.0;                    // probability, for each matching round and client
     std::string attempts = "first";       // first | all
     Values values;                        // of the kind's keys
-    std::optional<std::uint32_t> repeat;  // not a key: which sending in that round, from 0, for a replay; empty: each
+    std::optional<std::uint32_t> repeat;  // not a key: number of the sending in that round, from 0, for a replay; empty: each
 };
 
 /// Seeds of parts of a run's randomness; empty: RunConfig::seed.
 struct SeedsConfig {
     std::optional<std::uint64_t> data;       // drawn examples
-    std::optional<std::uint64_t> partition;  // who holds which
+    std::optional<std::uint64_t> partition;  // which client has which examples
     std::optional<std::uint64_t> model;      // initial parameters
-    std::optional<std::uint64_t> sampling;   // who takes part when: cohorts, devices and their availability, injected faults
+    std::optional<std::uint64_t> sampling;   // participation: cohorts, devices and their availability, injected faults
     std::optional<std::uint64_t> training;   // order of examples, dropout
 };
 
@@ -208,13 +208,13 @@ struct RunConfig {
     /// `seeds`, each as given, or else `seed`.
     Seeds all_seeds() const;
 
-    /// Clients keep what their upload chain takes off an update for the next one.
+    /// Clients keep a residual of their upload chain for the next update.
     bool keeps_residual() const;
 
-    /// Clients keep something from round to round: by the strategy, the upload chain, or a part of the model.
+    /// Clients have state between rounds: of the strategy, the upload chain, or a local part of the model.
     bool keeps_client_state() const { return strategy.client_state() || keeps_residual() || model.has_local_part(); }
 
-    /// Clients in all; where only the data know them and are not read yet, more than there can be.
+    /// Number of clients; if it is known only from data not yet read, an upper bound.
     std::int64_t num_clients() const;
 
     /// Clients asked to train in a round, of num_clients().
@@ -224,11 +224,12 @@ struct RunConfig {
     bool waits_for_all() const;
 };
 
-/// Where values came from, so that whoever finds one unusable later (a model that does not fit the data) can still name file and line.
+/// Origin of values, so that code that later finds one unusable (a model that does not fit the data) can name file and line.
 class ConfigSource {
 public:
     virtual ~ConfigSource() = default;
-    /// "configs/mnist.yaml:14: model.name: <problem>", or "--set model.name=x: model.name: …", or the file alone for a key left out.
+    /// "configs/mnist.yaml:14: model.name: <problem>", or "--set model.name=x: model.name: …"; only the file for a key left
+    /// out.
     virtual ConfigError error(const std::string& key_path, const std::string& problem) const = 0;
 };
 
@@ -237,40 +238,43 @@ struct LoadedConfig {
     std::shared_ptr<const ConfigSource> source;
 };
 
-/// Reads a file strictly and applies `overrides` ("training.batch_size=32", in order; each key must exist; =null takes one out). Relative
-/// paths are resolved against the file's folder, in overrides against the current one. Throws ConfigError: unknown or duplicate key (with a
-/// suggestion), wrong type, value out of range, missing value, strategy and mode that do not go together, cohort larger than the number of
-/// clients, a file that is missing, empty or not YAML.
+/// Reads a file strictly and applies `overrides` ("training.batch_size=32", in order; each key must exist; =null removes one).
+/// Relative paths are resolved against the file's folder, in overrides against the current one. Throws ConfigError: unknown
+/// (with a suggestion) or duplicate key, wrong type, value out of range, missing value, incompatible strategy and mode, cohort
+/// larger than the number of clients, a file that is missing, empty or not YAML.
 LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
 
-/// The config, once its data have been read and have that many clients. Throws as load_config where the number does not go with other keys.
+/// The config after its data were read and turned out to have `clients` clients. Throws as load_config if that does not go with
+/// other keys.
 LoadedConfig with_clients(LoadedConfig loaded, std::int64_t clients);
 
-/// The resolved config: every key that applies, with its value; a valid input of load_config that gives the same RunConfig.
+/// The resolved config: every key that applies, with its value. A valid input of load_config, which then gives the same
+/// RunConfig.
 std::string to_yaml(const RunConfig& run);
 
-/// Reads what to_yaml wrote; `origin` stands for the file's name in messages. Throws as load_config.
+/// Reads the output of to_yaml; messages name `origin` instead of a file. Throws as load_config.
 RunConfig from_yaml(const std::string& text, const std::string& origin);
 
-/// The value of a top-level key in a text of to_yaml, as it is written; empty where there is none, or the text is no YAML.
+/// The value of a top-level key in an output of to_yaml, as written; empty if there is none, or if the text is not YAML.
 std::string top_level_value(const std::string& yaml, const std::string& key);
 
-/// A key in which two resolved configs differ; a value is empty where the key is left out.
+/// A key in which two resolved configs differ; a value is empty if the key is left out.
 struct ConfigChange {
     std::string key;
     std::string before;
     std::string after;
-    bool allowed;  // it cannot change what was computed already, so a resumed run may have it
+    bool allowed;  // does not change what was computed so far, so a resumed run may have it
 };
 std::vector<ConfigChange> changes(const RunConfig& before, const RunConfig& after);
 
-/// The keys that may be given when a run is resumed, in file order.
+/// The keys that may change when a run is resumed, in file order.
 std::vector<std::string> keys_that_may_change();
 
-/// The keys of a section that apply, with their values as in the resolved config: "model.hidden" -> "200".
+/// The keys of a section that apply, with their values in the resolved config: "model.hidden" -> "200".
 std::map<std::string, std::string> values_below(const RunConfig& run, const std::string& section);
 
-/// Every key that a config can have, "training.optimizer.lr", sorted; those of other choices included, a list of maps as one.
+/// Every key that a config can have, "training.optimizer.lr", sorted; includes keys of choices that are not taken; a list of
+/// maps is one key.
 std::vector<std::string> config_keys();
 
 /// The text of configs/REFERENCE.md.

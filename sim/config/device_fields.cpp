@@ -9,7 +9,7 @@ namespace fedhive::sim {
 // clang-format off
 namespace {
 
-/// Begins a section, unless it does not apply and the visitor does not want it then.
+/// Begins a section if it applies or the visitor wants all; returns whether it did.
 bool begin_where_wanted(Visitor& visitor, const Section& section) {
     const bool wanted = !section.when || section.when->holds() || visitor.wants_all();
     if (wanted) visitor.begin(section);
@@ -61,7 +61,7 @@ void describe_devices(Visitor& visitor, RunConfig& run) {
     visitor.field({.name = "trace", .target = &run.devices.trace, .default_note = "drawn as below",
                    .doc = "A CSV file in place of compute and link: the line `client,seconds_per_example,upload,download`, then one row for each "
                           "client, in any order; relative to the config file."});
-    const std::string trace = run.devices.trace.string();  // stays until the section's end, which asks the conditions again
+    const std::string trace = run.devices.trace.string();  // conditions refer to it until the section's end
     const Condition no_trace{trace, "trace", {}};
     describe_compute(visitor, run.devices.compute, no_trace);
     describe_link(visitor, run.devices.link, no_trace);

@@ -70,7 +70,7 @@ void describe_seeds(Visitor& visitor, SeedsConfig& seeds) {
     visitor.end();
 }
 
-/// Those that have it.
+/// The tasks that have this metric.
 std::vector<std::string> tasks_with(const std::string& metric) {
     std::vector<std::string> names;
     for (const clients::LearningTask& task : clients::task_catalog())
@@ -103,7 +103,7 @@ void describe_model(Visitor& visitor, ModelConfig& model) {
     visitor.field({.name = "layers", .target = &model.layers, .when = Condition{model.name, "name", {}}, .default_note = "–",
                    .doc = "A network layer by layer, in place of a named one: `[flatten, {linear: 50}, relu, linear]`; the last layer gives a score for "
                           "each class, or the numbers of task regression. docs/models.md."});
-    // Only where neither of the others is given.
+    // Only if neither of the others is given.
     const Condition alone = model.name.empty() && !model.layers.empty() ? Condition{"a list", "layers", {}} : Condition{model.name, "name", {}};
     visitor.field({.name = "file", .target = &model.file, .when = alone, .default_note = "–", .may_change = true,
                    .doc = "A network that PyTorch has written with torch.export.save, in place of a named one; relative to the config file. It is read as data, "
@@ -308,7 +308,7 @@ bool Condition::holds() const {
 void describe_keys(Visitor& visitor, const std::string& chooser, const std::string& chosen, Values& values,
                    const std::vector<Choice>& choices) {
     Values complete;
-    std::vector<std::pair<const KeySpec*, std::vector<std::string>>> shown;  // and whose it is
+    std::vector<std::pair<const KeySpec*, std::vector<std::string>>> shown;  // with the choices that have the key
     for (const Choice& choice : choices) {
         for (const KeySpec& key : *choice.keys) {
             const auto same = std::find_if(shown.begin(), shown.end(), [&](const auto& one) {

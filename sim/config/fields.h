@@ -1,6 +1,6 @@
-// The one description of every key: name, place in the struct, what is allowed, what it means. Three visitors walk it: the reader (YAML ->
-// struct), the writer (struct -> resolved YAML) and the reference (-> configs/REFERENCE.md). To add a key: one struct member in config.h,
-// one entry in fields.cpp. Private to sim/config.
+// The only description of every key: name, place in the struct, allowed values, meaning. Three visitors use it: the reader
+// (YAML -> struct), the writer (struct -> resolved YAML) and the reference (-> configs/REFERENCE.md). To add a key: one struct
+// member in config.h, one entry in fields.cpp. Private to sim/config.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -16,16 +16,16 @@
 
 namespace fedhive::sim {
 
-/// A key or section that exists only while `key`, which stands beside it, has one of `values`: data.root while data.format is idx.
+/// A key or section exists only while `key`, in the same section, has one of `values`: data.root while data.format is idx.
 struct Condition {
-    std::string value;  // of `key`, at this moment
+    std::string value;  // present value of `key`
     std::string key;
     std::vector<std::string> values;  // empty: only while `key` is left out
 
     bool holds() const;
 };
 
-/// Where a key's value lives in the struct. An empty optional or list is a key left out.
+/// Where a key's value is in the struct. An empty optional or list is a key left out.
 using Target = std::variant<std::string*, std::filesystem::path*, bool*, std::int64_t*, std::uint64_t*, double*,
                             std::vector<double>*, std::vector<std::string>*, std::optional<std::int64_t>*,
                             std::optional<std::uint64_t>*, std::optional<double>*, clients::LayerList*>;
@@ -34,14 +34,14 @@ struct Field {
     std::string name;
     Target target;
     Range range{};
-    std::vector<std::string> choices{};  // of a word; empty: any
+    std::vector<std::string> choices{};  // allowed words; empty: any
     std::optional<Condition> when{};     // empty: always
     bool required = false;
-    std::vector<std::string> or_else{};  // keys beside it that can stand in its place, where it is required
-    std::string empty_word{};            // how an empty optional is written ("auto"); empty: it is not
+    std::vector<std::string> or_else{};  // for a required key: keys in the same section that can replace it
+    std::string empty_word{};            // how an empty optional is written ("auto"); empty: it cannot be
     std::string default_note{};          // REFERENCE.md: instead of the struct's value
-    bool may_change = false;  // cannot change what the rounds already done have computed: may be given when a run is resumed
-    std::string doc;          // one line: meaning, unit, typical value, paper symbol, known bad region
+    bool may_change = false;             // does not affect the rounds already computed: may change on a resume
+    std::string doc;                     // one line: meaning, unit, typical value, paper symbol, known bad region
 };
 
 struct Section {
@@ -53,17 +53,17 @@ struct Section {
 
 class Visitor;
 
-/// A list of maps, such as `faults`: each item has the same keys.
+/// A list of maps, such as `faults`: every item has the same keys.
 struct ItemList {
     std::string name;
     std::string doc;
     std::function<std::size_t()> size;
-    std::function<void(std::size_t)> resize;                        // to default items
-    std::function<void(Visitor& visitor, std::size_t index)> item;  // shows the fields of one
-    std::function<void(Visitor& visitor)> example;                  // shows the fields of a default one
+    std::function<void(std::size_t)> resize;                        // new items have defaults
+    std::function<void(Visitor& visitor, std::size_t index)> item;  // visits the fields of one
+    std::function<void(Visitor& visitor)> example;                  // visits the fields of a default one
 };
 
-/// A section's fields come between its begin and its end; sections nest. A field's condition only looks at fields described before it.
+/// Visits a section's fields between its begin and its end; sections nest. Conditions refer only to fields visited before.
 class Visitor {
 public:
     Visitor() = default;
@@ -75,25 +75,25 @@ public:
     virtual void field(const Field& field) = 0;
     virtual void end() = 0;
     virtual void items(const ItemList& list) = 0;
-    /// A key whose value is read elsewhere: the blocks of a sweep file.
+    /// A key whose value is read by other code: the blocks of a sweep file.
     virtual void other(const std::string&) {}
 
-    /// Whether it is shown a section whose condition does not hold, too.
+    /// True if it also visits sections whose condition does not hold.
     virtual bool wants_all() const { return false; }
 };
 
-/// Shows all keys to `visitor`, in file order, those whose condition does not hold included; not the keys of a section whose condition does
-/// not hold, unless it wants all.
+/// Visits all keys in file order, including keys whose condition does not hold; a section whose condition does not hold only if
+/// the visitor wants all.
 void describe(Visitor& visitor, RunConfig& run);
 
-// Parts of it, each in the file of its name.
+// Parts of describe(), each in the file of its name.
 void describe_devices(Visitor& visitor, RunConfig& run);
 void describe_data(Visitor& visitor, DataConfig& data);
 
-/// A field's value as it is written in YAML; empty for a key left out.
+/// A field's value as YAML; empty for a key left out.
 std::string text_of(const Field& field);
 
-/// A key that applies and is not left out; those of a list's items are "faults[0].kind".
+/// A key that applies and is given; keys of a list's items are "faults[0].kind".
 struct Leaf {
     std::string key;
     std::string text;
@@ -102,13 +102,13 @@ struct Leaf {
 /// In file order.
 std::vector<Leaf> leaves_of(RunConfig run);
 
-/// A named thing and the keys that belong to it.
+/// A name to choose, with its keys.
 struct Choice {
     std::string name;
     const std::vector<KeySpec>* keys;
 };
 
-/// Of a catalog, whose entries have a name and keys.
+/// The choices of a catalog whose entries have a name and keys.
 template <class Catalog>
 std::vector<Choice> choices_of(const Catalog& catalog) {
     std::vector<Choice> choices;
@@ -117,7 +117,7 @@ std::vector<Choice> choices_of(const Catalog& catalog) {
     return choices;
 }
 
-/// "iid: a seeded shuffle; shards: few labels a client": a catalog's entries in a key's doc, by their `summary`.
+/// "iid: a seeded shuffle; shards: few labels a client": a catalog for a key's doc, from the entries' `summary`.
 template <class Catalog>
 std::string summaries_of(const Catalog& catalog) {
     std::string text;
@@ -125,8 +125,8 @@ std::string summaries_of(const Catalog& catalog) {
     return text + ".";
 }
 
-/// Shows the keys of all choices, beside the key `chooser` that picks one of them; a key that several have in the same words is shown once.
-/// `values`: those of the chosen one, complete afterwards.
+/// Visits the keys of all choices, beside the key `chooser` that selects one; a key that several choices share with the same
+/// doc is visited once. `values`: those of the chosen one, complete afterwards.
 void describe_keys(Visitor& visitor, const std::string& chooser, const std::string& chosen, Values& values,
                    const std::vector<Choice>& choices);
 

@@ -60,7 +60,7 @@ private:
         });
     }
 
-    /// A list that is full is said once.
+    /// Runs `read`; reports only once that the list is full.
     template <typename Read>
     void guarded(const Node& node, const std::string& path, const Read& read) {
         try {
@@ -141,7 +141,7 @@ private:
     bool full_ = false;
 };
 
-/// "relu", "{max_pool: 2}", "{conv2d: {out: 10, kernel: 5, …}}"; an only argument that is a flag and off is left out.
+/// "relu", "{max_pool: 2}", "{conv2d: {out: 10, kernel: 5, …}}"; a single argument that is a flag and false is left out.
 std::string text_of_entry(const clients::ListedLayer& layer, const LayerKind& kind) {
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < kind.keys.size(); ++i) {

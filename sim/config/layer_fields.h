@@ -1,6 +1,6 @@
-// model.layers in YAML: a list, each layer a word (`relu`), a word with its first argument (`{linear: 50}`) or with all of them
-// (`{conv2d: {out: 10, kernel: 5}}`); a residual has a list of its own, and one more for its shortcut beside it. What layers there are: clients/models/layer_kind.h. Private to
-// sim/config.
+// model.layers in YAML: a list of layers. A layer is a word (`relu`), a word with its first argument (`{linear: 50}`), or with
+// all arguments (`{conv2d: {out: 10, kernel: 5}}`); a residual has a list of layers, and its shortcut another one. The kinds of
+// layers: clients/models/layer_kind.h. Private to sim/config.
 #pragma once
 
 #include "sim/config/fields.h"
@@ -8,18 +8,18 @@
 
 namespace fedhive::sim {
 
-/// What reading layers needs of the config's reader.
+/// The parts of the config's reader that reading layers needs.
 struct LayerReading {
-    /// A mistake at a node.
+    /// Reports a mistake at a node.
     std::function<void(const Node& node, const std::string& path, const std::string& problem)> report;
-    /// The keys that `show` describes are those of the map `node`.
+    /// Reads the map `node`, whose keys `show` describes.
     std::function<void(const Node& node, const std::string& path, const std::function<void(Visitor&)>& show)> section;
 };
 
-/// Reads the list into `layers`; reports what is wrong.
+/// Reads the list into `layers`; reports mistakes.
 void read_layers(const Node& list, const std::string& path, clients::LayerList& layers, const LayerReading& reading);
 
-/// As YAML on one line, with every argument.
+/// The layers as YAML on one line, with every argument.
 std::string text_of(const clients::LayerList& layers);
 
 /// The tables of layers in REFERENCE.md.

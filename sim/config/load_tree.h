@@ -1,4 +1,4 @@
-// Tree -> checked config, for who makes the tree otherwise than from one file. Private to sim/config.
+// Checked config from a tree that does not come from a single file. Private to sim/config.
 #pragma once
 
 #include "sim/config/config.h"
@@ -6,10 +6,10 @@
 
 namespace fedhive::sim {
 
-/// What load_config makes of a file, of a tree; its root's origin stands for the file. Throws as load_config.
+/// As load_config, from a tree instead of a file; messages name the root's origin. Throws as load_config.
 LoadedConfig load_tree(Node root);
 
-/// The file's name as a run's name: characters a name may not have become '_'.
+/// A run's name from the file's name: characters not allowed in a name become '_'.
 std::string name_of(const std::filesystem::path& file);
 
 }  // namespace fedhive::sim

@@ -9,7 +9,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// A client keeps one vector, and what compresses an update counts all of the model's parameters.
+/// A client stores one vector, so no other state may be kept; compression counts all of the model's parameters.
 void check_what_else_is_kept(const RunConfig& run, const std::string& keeps_state, const ConfigSource& source) {
     if (run.strategy.client_state())
         throw source.error(
@@ -26,7 +26,7 @@ void check_what_else_is_kept(const RunConfig& run, const std::string& keeps_stat
     }
 }
 
-/// The models that there are in the end are the clients'.
+/// There is no final global model to evaluate, only the clients' models.
 void check_how_it_is_judged(const RunConfig& run, const ConfigSource& source) {
     if (!run.evaluation.clients.every)
         throw source.error(

@@ -17,7 +17,7 @@ void Mistakes::add(const std::string& text) {
         if (error != std::errc() || stop != text.data() + end) mistake.line = 0;
         mistake.file = text.substr(0, colon);
     }
-    // A mistake is a line, whatever a key has in it; what else a terminal would obey is written out where it is printed.
+    // A mistake is one line, even if a key has a line break; other control characters are escaped when it is printed.
     std::replace_if(
         mistake.text.begin(), mistake.text.end(), [](char c) { return c == '\n' || c == '\r'; }, '?');
     const auto same = [&](const Mistake& other) { return other.text == mistake.text; };

@@ -1,4 +1,4 @@
-// All that is wrong with a config, told at once. Private to sim/config.
+// All mistakes of a config, reported at once. Private to sim/config.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -12,15 +12,16 @@ class Mistakes {
 public:
     static constexpr std::size_t kMostShown = 20;
 
-    /// One line of text. Where it begins with "file:line: ", it goes among the mistakes of that file by its line; what has no line comes last.
+    /// Adds one line of text. If it begins with "file:line: ", it is sorted among the mistakes of that file by line; others
+    /// come last.
     void add(const std::string& text);
 
-    /// Each line of a text that was made of mistakes; none where it is empty.
+    /// Adds each line of another Mistakes' text; none if it is empty.
     void add_lines(const std::string& text);
 
     bool none() const { return all_.empty(); }
 
-    /// A line for each, then "and 3 more".
+    /// One line per mistake, up to kMostShown, then "and 3 more".
     std::string text() const;
 
 private:
@@ -32,7 +33,7 @@ private:
     std::vector<Mistake> all_;
 };
 
-/// Each line of an error's text with `suffix` at its end.
+/// Appends `suffix` to each line of an error's text.
 std::string on_every_line(const std::string& text, const std::string& suffix);
 
 }  // namespace fedhive::sim

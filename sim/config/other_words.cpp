@@ -14,7 +14,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Letters and digits in lower case: "Local-Epochs" is "localepochs".
+/// Only letters and digits, in lower case: "Local-Epochs" becomes "localepochs".
 std::string folded(const std::string& word) {
     std::string result;
     for (const char c : word)
@@ -35,7 +35,7 @@ std::string parent_of(const std::string& key) {
     return dot == std::string::npos ? "" : key.substr(0, dot);
 }
 
-/// "upload[0].name" without the number.
+/// "upload[0].name" without the index.
 std::string without_index(const std::string& path) {
     const std::size_t open = path.find('[');
     return open == std::string::npos ? path : path.substr(0, open) + path.substr(path.find(']') + 1);
@@ -50,7 +50,7 @@ std::string as_yaml(const std::string& path, const std::string& value) {
     return fmt::format(fmt::runtime(is_list ? "{}: [{{{}}}]" : "{}: {{{}}}"), section, as_yaml(path.substr(dot + 1), value));
 }
 
-/// Of a word that is a choice of another key, or of two.
+/// Advice for a word that is a choice of one or two other keys.
 std::string advice_of_another_key(const std::string& typed) {
     constexpr std::size_t kShortest = 3, kMostKeys = 2;
     std::vector<std::string> forms;

@@ -1,5 +1,5 @@
-// What people call a key or a value who know it from another program or from its paper: `epochs`, `num_rounds`, `device: gpu`,
-// `strategy: FedBN`. Only for messages: nothing is read by these words. Private to sim/config but for what a command line asks.
+// Names of keys and values in other programs and papers: `epochs`, `num_rounds`, `device: gpu`, `strategy: FedBN`. Only for
+// messages: the reader accepts none of them. Private to sim/config, except for command-line messages.
 #pragma once
 
 #include <string>
@@ -7,16 +7,17 @@
 
 namespace fedhive::sim {
 
-/// Other words for a key, parted by blanks; upper case, '_' and '-' do not count. A word that begins with a point is that key's only in its own
-/// section. A word of several rows is the key that is nearest to where it is written, else that of the first row.
+/// Other words for a key, separated by blanks; case, '_' and '-' are ignored. A word that begins with a point means the key
+/// only in the key's own section. A word in several rows means the key nearest to where it is written, or else that of the
+/// first row.
 struct OtherWords {
     std::string key;
     std::string words;
 };
 const std::vector<OtherWords>& other_words();
 
-/// Other words for values of a key. Either `value`, one of its choices, is meant, or what `config` has (empty: nothing to write), of which `says`
-/// speaks: "FedBN is".
+/// Other words for values of a key. Either they mean `value`, one of its choices, or `config` (empty: nothing to write),
+/// introduced by `says`: "FedBN is".
 struct OtherValues {
     std::string key;
     std::string words;
@@ -26,19 +27,19 @@ struct OtherValues {
 };
 const std::vector<OtherValues>& other_values();
 
-/// "training.local_epochs" for "epochs"; empty where no key is known by that word. `section`: where it is written, "" at the top.
+/// "training.local_epochs" for "epochs"; empty if the word is unknown. `section`: where it is written, "" at the top.
 std::string key_meant(const std::string& word, const std::string& section);
 
-/// The same of a word on a command line, which may as well be a key itself, or its last part where only one ends so.
+/// The same for a word on a command line, which may also be a key itself, or the last part of a key if that is unique.
 std::string key_of_option(const std::string& word);
 
 struct ValueMeant {
-    std::string value{};   // of the choices; empty: none is meant
-    bool is_same = false;  // it is what was written but for upper case, '_' and '-'
-    std::string advice{};  // "; did you mean 'fedavg'?", for the end of a message; empty: nothing is known of it
+    std::string value{};   // one of the choices; empty: none is meant
+    bool is_same = false;  // the typed word, apart from case, '_' and '-'
+    std::string advice{};  // "; did you mean 'fedavg'?", for the end of a message; empty: unknown word
 };
-/// What was meant by `typed`, which is none of the choices of the key at `path` ("upload[0].name"): the same word, one that other programs have,
-/// one that is near, or one of another key.
+/// The meaning of `typed`, which is no choice of the key at `path` ("upload[0].name"): the same word, a word of other programs,
+/// a near word, or a choice of another key.
 ValueMeant value_meant(const std::string& path, const std::string& typed, const std::vector<std::string>& choices);
 
 }  // namespace fedhive::sim

@@ -67,7 +67,7 @@ public:
 
     void other(const std::string& name) override { levels_.back().known.push_back({name, {}}); }
 
-    bool wants_all() const override { return true; }  // to know whose keys they are
+    bool wants_all() const override { return true; }  // to know which choice a key belongs to
 
     void field(const Field& field) override {
         if (levels_.back().known.empty()) levels_.back().choices = field.choices;
@@ -81,7 +81,7 @@ public:
             add_missing(field);
     }
 
-    /// Throws what is wrong, if anything is; not what another mistake explains.
+    /// Throws the mistakes, if any, without those that another mistake explains.
     void finish() {
         close_level();
         for (const Unknown& unknown : unknown_) report_unknown(unknown);
@@ -104,7 +104,7 @@ private:
     struct Problem {
         Rank rank;
         std::string path;
-        std::string chooser;  // kOtherChoice: the path of the key that decides
+        std::string chooser;  // kOtherChoice: path of the key that selects
         std::string text;
     };
     struct Known {
@@ -113,10 +113,10 @@ private:
         bool applies() const { return !when || when->holds(); }
     };
     struct Level {
-        const Node* node;  // null where the section is left out
+        const Node* node;  // null if the section is left out
         std::string path;
         std::vector<Known> known;
-        const Node* other = nullptr;         // what stands in the section's place
+        const Node* other = nullptr;         // the node in the section's place
         std::vector<std::string> choices{};  // of its first key
     };
     struct Unknown {
@@ -129,7 +129,7 @@ private:
         return levels_.back().path.empty() ? name : levels_.back().path + "." + name;
     }
 
-    /// The keys of `node` are those that `show` describes.
+    /// Reads `node`, whose keys `show` describes.
     void read_section(const Node& node, const std::string& path, const std::function<void(Visitor&)>& show) {
         levels_.push_back({&node, path, {}});
         show(*this);
@@ -148,7 +148,7 @@ private:
         problems_.push_back({rank, path, chooser, fmt::format("{}: {}: {}", node.where(), path, problem)});
     }
 
-    /// A key is missing since it, or its section, is written wrongly; a key seems to be another choice's since the choice is.
+    /// A missing key is explained if the key or its section is misspelt; a key of another choice, if the choice is wrong.
     bool is_explained(const Problem& problem) const {
         const auto concerns = [&](const std::string& path) {
             return lies_in(problem.path, path) || (!problem.chooser.empty() && problem.chooser == path);
@@ -160,7 +160,7 @@ private:
         });
     }
 
-    /// A name in place of a section that begins with a choice of names: "; write strategy: {name: fedavg}".
+    /// For a name in place of a section that begins with a choice: "; write strategy: {name: fedavg}".
     static std::string how_to_write(const Level& level) {
         const Node& node = *level.other;
         if (node.kind == Node::Kind::Null) return "; write them or take the line out";
@@ -174,7 +174,7 @@ private:
         return fmt::format("; write {}; allowed: {}{}", form, joined(level.choices), meant.value.empty() ? meant.advice : "");
     }
 
-    /// The same of an item of a list: "write {name: clip}".
+    /// The same for an item of a list: "write {name: clip}".
     std::string how_to_write_item(const ItemList& list, const Node& item, const std::string& path) {
         levels_.push_back({nullptr, path, {}, &item});
         list.example(*this);
@@ -187,7 +187,7 @@ private:
                            meant.value.empty() ? meant.advice : "");
     }
 
-    /// The file as a whole is to blame, or who put the section, or the choice that needs the key, over it.
+    /// Blames the file, or, if --set or a sweep has replaced the section or the choice that needs the key, that.
     void add_missing(const Field& field) {
         const Node* section = levels_.back().node;
         const Node* choice = field.when ? present(field.when->key) : nullptr;
@@ -206,7 +206,7 @@ private:
             {kMissing, path_of(field.name), "", fmt::format("{}: {}: {}", where, path_of(field.name), problem)});
     }
 
-    /// What a condition's key is called in a sentence: model.name is "model", data.format is "format".
+    /// The name of a condition's key in a sentence: model.name is "model", data.format is "format".
     std::string chooser(const std::string& key) const {
         if (key != "name") return key;
         return levels_.back().path.substr(levels_.back().path.rfind('.') + 1);
@@ -267,7 +267,8 @@ private:
         add(kUnknown, *unknown.node, unknown.path, problem);
     }
 
-    /// The key's path; of a map that of the section which it may be. Empty where no key that is read here is known by that word.
+    /// Path of the key that an unknown key means; for a map, of the section. Empty if no key that is read here is known by that
+    /// word.
     std::string meant_by_other_word(const Node& node, const std::string& section) const {
         std::string key = key_meant(node.key, section);
         if (node.kind == Node::Kind::Map && run_keys().contains(key)) key = key.substr(0, key.rfind('.'));
@@ -303,7 +304,7 @@ private:
         if (error == std::errc::result_out_of_range)
             return add(kValue, node, path,
                        fmt::format("{} does not fit in 64 bits; allowed: {}", shortened(node.text), allowed));
-        if (error != std::errc() || !field.range.contains(static_cast<double>(value)))  // a sign where there is none to have
+        if (error != std::errc() || !field.range.contains(static_cast<double>(value)))  // or a sign that is not allowed
             return add(kValue, node, path, fmt::format("{} is out of range; allowed: {}", node.text, allowed));
         target = value;
     }
@@ -380,7 +381,7 @@ private:
     std::set<std::string> all_paths_;
     std::vector<Unknown> unknown_;
     std::vector<Problem> problems_;
-    std::vector<std::string> meant_;  // what unknown keys were probably to be
+    std::vector<std::string> meant_;  // probable meanings of unknown keys
 };
 
 }  // namespace

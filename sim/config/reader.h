@@ -1,4 +1,4 @@
-// Tree -> struct: finds each described key in the tree, checks it and stores its value. Private to sim/config.
+// Tree -> struct: finds each described key in the tree, checks its value and stores it. Private to sim/config.
 #pragma once
 
 #include "sim/config/config.h"
@@ -10,19 +10,19 @@ namespace fedhive::sim {
 
 class Visitor;
 
-/// Mistakes that lie each in one key alone: an unknown key, an unusable value. Others come from several keys together.
+/// Every mistake concerns a single key: unknown, or with an unusable value. Other errors concern several keys together.
 struct KeyError : ConfigError {
     using ConfigError::ConfigError;
 };
 
-/// Nothing is wrong but that the mode lacks keys of its own: what does not depend on them can still be judged.
+/// The only mistake: keys of the mode are missing. Rules that do not depend on them can still be checked.
 struct ModeKeysMissing : ConfigError {
     using ConfigError::ConfigError;
 };
 
-/// Fills what `description` shows from the tree; keys left out keep what they have. All mistakes are thrown as one error (mistakes.h): unknown
-/// keys, unusable values, missing keys, keys of another choice; not those that follow from another one.
-/// Relative paths are resolved against the folder of the file they stand in, in overrides against the current one.
+/// Stores the values of all described keys from the tree; keys left out keep their value. Throws all mistakes as one error
+/// (mistakes.h): unknown keys, unusable values, missing keys, keys of other choices; but no mistakes that follow from another
+/// one. Relative paths are resolved against the folder of their file, in overrides against the current one.
 void read_described(const Node& root, const std::function<void(Visitor&)>& description);
 
 }  // namespace fedhive::sim

@@ -33,7 +33,7 @@ numbers, `true` and `false` may not. Paths are relative to the config file.
 
 std::string code(const std::string& text) { return "`" + text + "`"; }
 
-/// A bar would end the table's cell.
+/// A bar would end the cell of the table.
 std::string escaped(const std::string& text) {
     std::string result;
     for (const char c : text) result += c == '|' ? std::string("\\|") : std::string(1, c);
@@ -92,7 +92,7 @@ std::string default_of(const Field& field) {
     return field.default_note.empty() ? std::visit(DefaultText{field}, field.target) : field.default_note;
 }
 
-/// "*Only with scheme `iid`.* ", in front of what it is about.
+/// "*Only with scheme `iid`.* ", in front of a doc.
 std::string only(const std::optional<Condition>& when) {
     if (!when) return "";
     if (when->values.empty()) return fmt::format("*Only without {}.* ", code(when->key));

@@ -26,7 +26,7 @@ bool contains(const std::vector<std::string>& words, const std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// "synchronous": those in which clients may share slots.
+/// "synchronous": the modes in which clients may share slots.
 std::string whole_cohort_modes() {
     std::vector<std::string> names;
     for (const ModeSpec& mode : mode_catalog())
@@ -50,7 +50,7 @@ void check_data(const DataConfig& data, const ConfigSource& source) {
         report("data.partition", check(data.partition.values, data.partition.clients.value_or(1)), source);
 }
 
-/// A task and data that have such targets.
+/// Checks that task and data have the same kind of targets.
 void check_task(const RunConfig& run, const ConfigSource& source) {
     const clients::LearningTask& task = clients::learning_task(run.task);
     const auto go_together = [](const clients::LearningTask& one, const clients::DataFormat& format) {
@@ -70,7 +70,7 @@ void check_task(const RunConfig& run, const ConfigSource& source) {
                                    fmt::join(tasks, ", "), fmt::join(formats, ", ")));
 }
 
-/// Where everybody trains on everybody's examples, nothing is held out by taking it from one of them.
+/// If every client trains on all examples, holding some out at one client has no effect.
 void check_holdout(const RunConfig& run, const ConfigSource& source) {
     const ModeSpec& spec = mode_spec(run.mode.name);
     const auto cohort = static_cast<std::size_t>(run.cohort_size());
@@ -119,7 +119,7 @@ void check_training(const TrainingConfig& training, std::int64_t clients, const 
         report("training.optimizer", check(training.optimizer.values), source);
 }
 
-/// Whatever it says of the mode, clients_per_slot has to say, too.
+/// Rules for training.clients_at_once; those about the mode are the same as for clients_per_slot.
 void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mode, const ConfigSource& source) {
     const auto at_once = static_cast<std::uint64_t>(training.clients_at_once);
     if (at_once > 1 && (!mode_spec(mode.name).whole_cohort || mode.quorum()))
@@ -146,7 +146,7 @@ void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mod
                            "clients trained at once are not computed in bf16; allowed with clients_at_once above 1: f32, tf32");
 }
 
-/// Clients that keep something from round to round, each from its own training.
+/// Rules for clients with state, each from its own training.
 void check_client_state(const RunConfig& run, const std::string& who, const ConfigSource& source) {
     const Chosen& optimizer = run.training.optimizer;
     const auto refuse = [&](const char* key, const std::string& problem) {
@@ -167,13 +167,13 @@ void check_client_state(const RunConfig& run, const std::string& who, const Conf
         refuse("strategy.aggregator", "keeps the mean of what its clients keep; allowed: mean");
 }
 
-/// The parts that are the strategy's own, and of those that are not each by itself, so that the one to blame is named.
+/// Checks the strategy's own parts together, then each replaced part by itself, so that the message blames the right key.
 void check_parts_with_mode(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
     const StrategyParts& parts = run.strategy.parts;
     const LocalRuleSpec& local = local_rule_spec(parts.local.name);
     const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(parts.aggregator.name);
     const aggregation::ServerOptimizerSpec& server = aggregation::server_optimizer_spec(parts.server.name);
-    StrategyParts own = parts_of("fedavg");  // plain averaging goes with every mode
+    StrategyParts own = parts_of("fedavg");  // plain averaging works in every mode
     if (local.name == strategy.local) own.local = parts.local;
     if (rule.name == strategy.aggregator) own.aggregator = parts.aggregator;
     if (server.name == strategy.server) own.server = parts.server;
@@ -192,13 +192,13 @@ void check_parts_with_mode(const RunConfig& run, const StrategySpec& strategy, c
     check("strategy.server", "server", server, strategy.server);
 }
 
-/// Who keeps something from round to round: the strategy, or the local rule that was put into it.
+/// The part that keeps client state: the strategy, or the local rule that replaces its own.
 std::string who_keeps_state(const RunConfig& run, const StrategySpec& strategy) {
     const std::string& local = run.strategy.parts.local.name;
     return local == strategy.local ? fmt::format("strategy '{}'", strategy.name) : fmt::format("local rule '{}'", local);
 }
 
-/// Updates that one server step takes.
+/// The most updates in one server step.
 std::int64_t most_arrivals(const RunConfig& run) {
     return mode_spec(run.mode.name).steps_by_arrival ? 1 : run.mode.quorum().value_or(run.cohort_size());
 }
@@ -218,7 +218,7 @@ void check_strategy(const RunConfig& run, const StrategySpec& strategy, const Co
                         rule.name, least, most, least));
 }
 
-/// Keys of which the mode takes only some values.
+/// Checks keys of which the mode accepts only some values.
 void check_limits(const RunConfig& run, const ModeSpec& mode, const ConfigSource& source) {
     if (mode.limits.empty()) return;
     const std::vector<Leaf> leaves = leaves_of(run);
@@ -231,10 +231,10 @@ void check_limits(const RunConfig& run, const ModeSpec& mode, const ConfigSource
     }
 }
 
-/// What takes the place of the strategy's own: the mode's rate, its weights.
+/// Refuses the strategy's server rate and weighting if the mode has its own.
 void check_server_part(const RunConfig& run, const ModeSpec& mode, const ConfigSource& source) {
     const Chosen& server = run.strategy.parts.server;
-    const bool plain = aggregation::server_optimizer_spec(server.name).replaceable;  // any other is refused by its name
+    const bool plain = aggregation::server_optimizer_spec(server.name).replaceable;  // others are refused by name
     if (!mode.rate_key.empty() && plain && server.values.number_or("server_lr", 1.0) != 1.0)
         throw source.error("strategy.server_lr",
                            fmt::format("mode {} has no server rate, {} takes its place; allowed: 1", mode.name, mode.rate_key));

@@ -1,4 +1,4 @@
-// Every key a config can have, by its path. Private to sim/config.
+// All keys that a config can have, by path. Private to sim/config.
 #pragma once
 
 #include <map>
@@ -9,16 +9,16 @@ namespace fedhive::sim {
 
 enum class KeyKind { Integer, Number, Other };
 
-/// Those included that apply to other choices only ("strategy.proximal_mu"); a list of maps is one key ("faults").
+/// Includes keys of choices that are not taken ("strategy.proximal_mu"); a list of maps is one key ("faults").
 const std::map<std::string, KeyKind>& run_keys();
 
-/// The choices of those that have some, of a list's items as well: "strategy.name", "upload.name".
+/// The choices of keys that have some, also in a list's items: "strategy.name", "upload.name".
 const std::map<std::string, std::vector<std::string>>& run_choices();
 
-/// Whether `path` is a key of a config or a section of it.
+/// True if `path` is a key or a section of a config.
 bool is_run_key_or_section(const std::string& path);
 
-/// "a.b" lies in "a.b" and in "a".
+/// True if `path` is `section` or below it: "a.b" is in "a.b" and in "a".
 bool lies_in(const std::string& path, const std::string& section);
 
 }  // namespace fedhive::sim

@@ -28,7 +28,7 @@ std::size_t edit_distance(const std::string& left, const std::string& right) {
     return last[right.size()];
 }
 
-/// The names in a folder that `wanted` likes, sorted.
+/// The names in a folder for which `wanted` returns true, sorted.
 template <class Wanted>
 std::vector<std::string> names_in(const fs::path& folder, const Wanted& wanted) {
     std::vector<std::string> names;

@@ -61,7 +61,7 @@ void add_zip(const Node& zip, std::vector<Axis>& axes) {
     axes.push_back(std::move(axis));
 }
 
-/// `name` in a case says what it is called, and is no key of a run: those are named by their settings.
+/// `name` in a case is the case's name, not the key `name` of a run: runs get names from their settings.
 std::string name_of_case(const Node& one, const std::string& path) {
     const Node* name = one.find("name");
     if (name == nullptr) return "";
@@ -117,7 +117,8 @@ void add_random(const SweepFile& sweep, const Node& random, std::vector<Axis>& a
     axes.push_back(std::move(axis));
 }
 
-/// `seeds: 5` counts on from the base's seed; the first leaves it as it is, so that an unusable one is reported where it stands.
+/// `seeds: 5` counts up from the base's seed. The first option leaves the seed unchanged, so that an unusable one is reported
+/// at its own line.
 void count_seeds(const Node& seeds, const Node& base, Axis& axis) {
     std::int64_t count = 0;
     Node root;

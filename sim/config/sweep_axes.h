@@ -1,4 +1,5 @@
-// What varies in a sweep: the blocks of the file as axes, each with so many options, each option values for some keys. Private to sim/config.
+// The axes of a sweep, from the blocks of its file: each has options, and each option sets values of some keys. Private to
+// sim/config.
 #pragma once
 
 #include "sim/config/sweep_file.h"
@@ -10,7 +11,7 @@
 
 namespace fedhive::sim {
 
-/// A value to put over the base's.
+/// A value that replaces the base's.
 struct Change {
     std::string key;
     Node value;
@@ -28,19 +29,19 @@ struct Axis {
     std::vector<AxisKey> keys{};  // in file order
     std::uint64_t size = 0;
     bool is_random = false;
-    bool counts_on = false;                                      // from the base's seed, which `set` and --set may give
-    std::function<std::vector<Change>(std::uint64_t)> option{};  // made when it is asked for
-    std::vector<std::string> names{};                            // cases: what the file calls each; empty texts: nothing
+    bool counts_on = false;                                      // from the base's seed, which `set` and --set may change
+    std::function<std::vector<Change>(std::uint64_t)> option{};  // created on demand
+    std::vector<std::string> names{};                            // cases: their names in the file; empty text: no name
 };
 
-/// The axes of the file, in its order, seeds last; they refer to sweep.root, which has to outlive them. `base` has all changes that hold for
-/// every run. Throws ConfigError: no axis, an axis that is not as described in docs/sweeps.md, a key on two.
+/// The axes of the file, in its order, seeds last. They refer to sweep.root, which must outlive them. `base` must include all
+/// changes that hold for every run. Throws ConfigError: no axis, an axis not as described in docs/sweeps.md, a key on two axes.
 std::vector<Axis> axes_of(const SweepFile& sweep, const Node& base);
 
-/// Throws ConfigError: `set` or one of the overrides gives a key that an axis varies.
+/// Throws ConfigError if `set` or an override sets a key that an axis varies.
 void check_not_varied(const std::vector<Axis>& axes, const SweepFile& sweep, const std::vector<std::string>& overrides);
 
-/// Runs in all. Throws ConfigError: more than max_runs.
+/// Number of runs. Throws ConfigError if it is more than max_runs.
 std::uint64_t count_runs(const std::vector<Axis>& axes, const SweepFile& sweep);
 
 }  // namespace fedhive::sim

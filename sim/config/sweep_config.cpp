@@ -22,7 +22,7 @@ namespace {
 
 using Texts = std::map<std::string, std::string>;
 
-/// The options of each axis, made.
+/// All options of each axis.
 using Options = std::vector<std::vector<std::vector<Change>>>;
 
 Options made(const std::vector<Axis>& axes) {
@@ -34,14 +34,14 @@ Options made(const std::vector<Axis>& axes) {
     return options;
 }
 
-/// The option that run `index` takes of each axis; the last axis varies fastest.
+/// The option of each axis in run `index`; the last axis varies fastest.
 std::vector<std::size_t> choices_of(const Options& options, std::uint64_t index) {
     std::vector<std::size_t> choices(options.size());
     for (std::size_t a = options.size(); a-- > 0; index /= options[a].size()) choices[a] = index % options[a].size();
     return choices;
 }
 
-/// A section counts as the keys that are given in it; `seed` does not count.
+/// Adds a key; a section counts as the keys given in it; `seed` is left out.
 void add_keys(const std::string& key, const Node& value, std::vector<std::string>& keys) {
     if (value.kind == Node::Kind::Map) {
         for (const Node& child : value.children) add_keys(key + "." + child.key, child, keys);
@@ -60,7 +60,7 @@ std::vector<std::string> given_keys(const std::vector<Axis>& axes, const Options
     return keys;
 }
 
-/// A section that some runs leave out as a whole (`stop: null`) varies by the keys that others have in it.
+/// A section that some runs leave out as a whole (`stop: null`) varies by the keys that other runs have in it.
 std::vector<std::string> without_sections(const std::vector<std::string>& given, const std::vector<SweepRun>& runs) {
     std::vector<std::string> keys;
     for (const std::string& key : given) {
@@ -76,7 +76,7 @@ std::vector<std::string> without_sections(const std::vector<std::string>& given,
     return keys;
 }
 
-/// Every key that applies; a list of maps as one text.
+/// Values of all keys that apply; a list of maps is one text.
 Texts values_of(const RunConfig& run) {
     Texts values;
     std::string last_item;
@@ -107,7 +107,7 @@ std::vector<Setting> settings_of(const std::vector<std::string>& keys, const Tex
     return settings;
 }
 
-/// What values_of would give, as far as a tree that cannot be read shows it.
+/// As values_of, as far as possible, for a tree that cannot be read.
 void add_texts(const std::string& path, const Node& node, Texts& values) {
     if (node.kind != Node::Kind::Map && !path.empty()) values[path] = node.text;
     for (const Node& child : node.children)
@@ -162,7 +162,7 @@ private:
         }
     }
 
-    /// The id that a run would have, if it could be read.
+    /// The run's id if its config could be read.
     std::string provisional_id(const Texts& texts, const std::string& case_name) const {
         std::uint64_t seed = RunConfig().seed;
         if (const auto given = texts.find("seed"); given != texts.end())
@@ -177,7 +177,7 @@ private:
         return false;
     }
 
-    /// A case's name stands in the place of the keys that cases give.
+    /// A case's name replaces the keys that cases set.
     std::string id_of(const std::vector<std::string>& names, const std::vector<Setting>& settings, const std::string& case_name,
                       std::uint64_t seed) const {
         if (case_name.empty()) return run_id(names, settings, seed, with_seed_);
@@ -219,7 +219,7 @@ private:
         return changes.empty() ? axes_[axis].where : changes.front().value.where();
     }
 
-    /// Runs whose settings are alike differ in what a section that was replaced no longer says.
+    /// Equal ids get a hash of the config: their runs differ only in values that a replaced section no longer gives.
     static void set_ids_apart(std::vector<SweepRun>& runs) {
         std::map<std::string, int> uses;
         for (const SweepRun& run : runs) ++uses[run.id];

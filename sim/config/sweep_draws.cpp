@@ -85,7 +85,7 @@ void Draw::read_bounds(const std::string& path, const Node& bounds) {
 Node Draw::value(std::uint64_t seed, std::uint32_t index) const {
     Stream stream(seed, Purpose::SweepDraws, index, text_hash(key_));
     if (choices_ != nullptr) return choices_->children[stream.below(choices_->children.size())];
-    const double half = is_integer_ ? 0.5 : 0.0;  // what is rounded to an end
+    const double half = is_integer_ ? 0.5 : 0.0;  // so that the ends are as likely as other integers
     const double low = low_ - half;
     const double high = high_ + half;
     const double u = stream.uniform();

@@ -46,7 +46,7 @@ void describe_sweep(Visitor& visitor, SweepFile& sweep) {
     visitor.end();
 }
 
-/// A key of a run beside `base`, where nothing would read it.
+/// Refuses a run's key beside `base`, where it would have no effect.
 void refuse_run_keys(const Node& root) {
     for (const Node& child : root.children)
         if (child.key != "name" && child.key != "seeds" && is_run_key_or_section(child.key))
@@ -99,7 +99,7 @@ SweepFile read_sweep_file(const std::filesystem::path& file) {
 
 Node read_base(const SweepFile& sweep) {
     const Node& given = *sweep.root.find("base");
-    // As short as it was written, since every message about the base begins with it.
+    // The path as short as written, since every message about the base begins with it.
     const std::filesystem::path file = (std::filesystem::path(sweep.root.origin).parent_path() / given.text).lexically_normal();
     std::error_code ignored;
     const bool there = std::filesystem::is_regular_file(file, ignored);

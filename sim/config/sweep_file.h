@@ -1,4 +1,4 @@
-// What stands in a sweep file beside its axes, and its base. Private to sim/config.
+// The keys of a sweep file other than its axes, and its base. Private to sim/config.
 #pragma once
 
 #include "sim/config/sweep_config.h"
@@ -17,22 +17,23 @@ struct SweepFile {
     std::uint64_t draw_seed = 1;  // random.seed
 };
 
-/// A key in a sweep file and the node that has its value.
+/// A key in a sweep file and the node of its value.
 struct KeyNode {
     std::string key;  // dotted
     const Node* node;
 };
 
-/// Throws ConfigError: what load_tree would, and an unknown key. Does not look into the axes.
+/// Throws ConfigError as load_tree, and for an unknown key. Does not read the axes.
 SweepFile read_sweep_file(const std::filesystem::path& file);
 
-/// The tree of the base with `set` in it. Throws ConfigError: no such file, a sweep file itself.
+/// The tree of the base with `set` applied. Throws ConfigError if there is no such file, or if it is a sweep file itself.
 Node read_base(const SweepFile& sweep);
 
-/// The keys below a map in which nested maps and dotted keys are the same, in file order. Throws ConfigError: not a map, a key twice.
+/// The keys of a map, in file order; nested maps and dotted keys are equivalent. Throws ConfigError for anything but a map, and
+/// for a repeated key.
 std::vector<KeyNode> nested_keys(const Node& map, const std::string& path);
 
-/// The same of a map whose values may be maps themselves.
+/// The same for a map whose values may be maps.
 std::vector<KeyNode> direct_keys(const Node& map, const std::string& path);
 
 /// "sweeps/x.yaml:7: grid.rounds: <problem>".

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLongest = 100;
 
-/// The last `parts` parts of a dotted path; all where it has fewer.
+/// The last `parts` parts of a dotted path, or all of it.
 std::string last_parts(const std::string& path, std::size_t parts) {
     std::size_t begin = path.size() + 1;
     for (; parts > 0 && begin > 0; --parts) {
@@ -23,7 +23,7 @@ std::string last_parts(const std::string& path, std::size_t parts) {
     return path.substr(begin);
 }
 
-/// As in a folder's name: words without quotes, lists as 1_2.
+/// The value as in a folder's name: words without quotes, lists as 1_2.
 std::string plain(const std::string& value, bool& changed) {
     std::string text = value;
     if (text.size() >= 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
@@ -39,7 +39,7 @@ std::string plain(const std::string& value, bool& changed) {
     return kept;
 }
 
-/// A case's name as in a folder's: what does not fit becomes one '_' between letters and digits.
+/// A case's name as in a folder's name: each run of characters that are not allowed becomes '_' between letters and digits.
 std::string words(const std::string& name, bool& changed) {
     std::string kept;
     for (const char c : name) {
@@ -61,7 +61,7 @@ std::vector<std::string> short_names(const std::vector<std::string>& keys) {
         if (path.ends_with(".name")) path.resize(path.size() - std::string(".name").size());
     std::vector<std::size_t> parts(paths.size(), 1);
     for (std::size_t i = 0; i < paths.size(); ++i)
-        if (paths[i].starts_with("seeds.")) parts[i] = 2;  // "partition" alone would not say that a seed varies
+        if (paths[i].starts_with("seeds.")) parts[i] = 2;  // "partition" alone would not show that a seed varies
     for (bool changed = true; changed;) {
         changed = false;
         const std::vector<std::size_t> now = parts;

@@ -10,7 +10,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Why a run that was paused may go on with other bits; empty where it gives the same. docs/modes.md has the table.
+/// Why a paused run may go on with other bits; empty if it cannot. docs/modes.md has the table.
 std::string resume_problem(const RunConfig& run) {
     const ModeSpec& mode = mode_spec(run.mode.name);
     if (mode.same_bits == SameBits::Never) return fmt::format("mode {} never promises the same bits again", mode.name);

@@ -1,4 +1,4 @@
-// What early stopping asks of every run. Private to sim/config.
+// Rules of early stopping and targets for every run. Private to sim/config.
 #pragma once
 
 #include "sim/config/sweep_config.h"
@@ -6,11 +6,11 @@
 
 namespace fedhive::sim {
 
-/// `root` is the sweep file's. Throws ConfigError: a run that is over when the first comparison comes, has no accuracy by then, or may compute
-/// something else when it is paused and resumed. Nothing is asked where the rule is none.
+/// `root`: the sweep file's. Throws ConfigError for a run that ends before the first comparison, is not evaluated by then, or
+/// may compute other bits after a pause and resume. Does nothing if the rule is none.
 void check_early_stopping(const SweepConfig& sweep, const Node& root);
 
-/// Throws ConfigError: a target of a metric that a run's task has not, or a second one.
+/// Throws ConfigError for a target of a metric that a run's task does not have, and for a second target.
 void check_targets(const SweepConfig& sweep, const Node& root);
 
 }  // namespace fedhive::sim

@@ -1,4 +1,4 @@
-// A text as 32 bits: the same on every machine, for names and streams; no protection against intent. Private to sim/config.
+// A 32-bit hash of a text, equal on every machine, for names and streams; not cryptographic. Private to sim/config.
 #pragma once
 
 #include <cstdint>

@@ -19,10 +19,10 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Builds the tree from yaml-cpp's events: its own Node keeps duplicate keys silently and forgets the lines of keys.
+/// Builds the tree from yaml-cpp's events: yaml-cpp's own Node silently keeps duplicate keys and forgets the lines of keys.
 class TreeBuilder : public YAML::EventHandler {
 public:
-    /// An override's text has no lines, but a place in the file's tree: `path`.
+    /// An override's text has no lines; its place in the file's tree is `path`.
     TreeBuilder(std::string origin, bool has_lines, std::string path)
         : origin_(std::move(origin)), has_lines_(has_lines), path_(std::move(path)) {}
 
@@ -48,7 +48,7 @@ public:
     void OnMapEnd() override { close(); }
 
 private:
-    /// A list or map whose end has not come; in a map, `key` is the one that waits for its value.
+    /// A list or map that is still open; in a map, `key` is waiting for its value.
     struct Open {
         Node node;
         bool has_key = false;
@@ -104,7 +104,7 @@ private:
 
     void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
         check(mark, tag, anchor);
-        // What yaml-cpp also makes of "[1".
+        // yaml-cpp also reports "[1" like this.
         if (expects_key()) fail(mark, "a list or map cannot be a key, or its bracket is not closed; write `key: value`");
         Open opened;
         opened.node = place(mark);
@@ -143,7 +143,7 @@ private:
 Node parse(const std::string& text, const std::string& origin, bool has_lines, const std::string& path) {
     TreeBuilder builder(origin, has_lines, path);
     try {
-        // Behind a last line break yaml-cpp takes the end of the text for the end of a quote that nobody closed.
+        // After a last line break yaml-cpp takes the end of the text for the end of an open quote.
         std::istringstream stream(text.substr(0, text.find_last_not_of("\r\n") + 1));
         YAML::Parser parser(stream);
         while (parser.HandleNextDocument(builder)) {
@@ -157,7 +157,7 @@ Node parse(const std::string& text, const std::string& origin, bool has_lines, c
     return builder.take_root();
 }
 
-/// yaml-cpp's own message does not say what is wanted instead.
+/// yaml-cpp's own message does not give the remedy.
 void refuse_tabs(const std::string& text, const std::string& origin) {
     std::istringstream lines(text);
     std::string line;
@@ -197,7 +197,7 @@ Node read_tree(const std::filesystem::path& file, const std::string& shortest) {
 
 Node parse_tree(const std::string& text, const std::string& origin, const std::string& shortest) {
     const std::size_t begin = text.find_first_not_of(" \t\r\n");
-    const bool is_json = begin != std::string::npos && text[begin] == '{';  // between braces tabs are blanks
+    const bool is_json = begin != std::string::npos && text[begin] == '{';  // tabs are blanks within braces
     if (!is_json) refuse_tabs(text, origin);
     Node root = parse(text, origin, true, "");
     if (root.kind == Node::Kind::Null) throw ConfigError(origin + ": is empty; " + shortest);
@@ -243,7 +243,7 @@ void apply_override(Node& root, const std::string& assignment) {
             fmt::format("{}: {}: no value after '='; write {}=null to take the key out of the file", origin, path, path));
 
     Node value = parse(text, origin, false, path);
-    value.origin = origin;  // of no document at all, too
+    value.origin = origin;  // also set for a value without a document
     graft(root, path, std::move(value));
 }
 

@@ -13,10 +13,10 @@ namespace fedhive::sim {
 
 namespace {
 
-/// What makes an update smaller comes last; what leaves values out before what rounds those that are left.
+/// Steps that compress come last; those that leave values out come before those that round the rest.
 void check_compression(const RunConfig& run, const std::function<void(const std::string&)>& refuse) {
     std::string compressed, rounded;
-    bool waits = false;  // for a step to keep the rest of
+    bool waits = false;  // for a step that leaves a residual
     for (std::size_t i = 0; i < run.upload.size(); ++i) {
         const auto& spec = entry_of(clients::upload_catalog(), run.upload[i].name, "step of an upload");
         const bool compresses = spec.shrink != nullptr;
@@ -41,7 +41,7 @@ void check_compression(const RunConfig& run, const std::function<void(const std:
         refuse("'error_feedback' keeps what steps behind it leave out or round off, and there are none; write one behind it");
 }
 
-/// A residual is a client's own, and is settled when the round ends in which its update arrives.
+/// A residual belongs to one client, and must be settled by the end of the round in which its update arrives.
 void check_residual(const RunConfig& run, const ConfigSource& source) {
     if (!run.keeps_residual()) return;
     if (!mode_spec(run.mode.name).whole_cohort)
@@ -53,7 +53,7 @@ void check_residual(const RunConfig& run, const ConfigSource& source) {
                            "'error_feedback' keeps what is left of every client's own update; allowed: 1");
 }
 
-/// What is said of noise holds for the sum of all updates as the server sees it.
+/// A noise guarantee holds for the sum of all updates, as the server sees it.
 void check_noise(const RunConfig& run, const ConfigSource& source, const std::function<void(const std::string&)>& refuse) {
     const auto spec_of = [](const Chosen& step) -> const clients::UploadSpec& {
         return entry_of(clients::upload_catalog(), step.name, "step of an upload");

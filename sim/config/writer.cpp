@@ -9,7 +9,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Plain where YAML can take it for nothing else, else in double quotes.
+/// Unquoted if YAML cannot take it for anything else; else in double quotes.
 std::string written(const std::string& text) {
     bool plain = !text.empty() && (std::isalnum(static_cast<unsigned char>(text[0])) != 0 || text[0] == '/');
     for (const char c : text)

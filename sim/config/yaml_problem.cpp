@@ -14,7 +14,7 @@ namespace fedhive::sim {
 namespace {
 
 struct Hint {
-    std::string_view message;  // how yaml-cpp's begins
+    std::string_view message;  // the beginning of yaml-cpp's message
     std::string_view hint;
 };
 
@@ -58,7 +58,7 @@ std::string line_at(const std::string& text, int number) {
     return line;
 }
 
-/// The last bracket or quote before the end of the text that has no partner; comments are passed over.
+/// The last open bracket or quote of the text; ignores comments.
 class Brackets {
 public:
     struct Open {

@@ -2,7 +2,7 @@
 
 namespace fedhive::sim {
 
-// Each in the file of its name, in availabilities/.
+// Each is in the file of its name, in availabilities/.
 AvailabilityScheme always();
 AvailabilityScheme probability();
 AvailabilityScheme trace();

@@ -1,5 +1,5 @@
-// When clients are there to be asked, by the name of a scheme: each lies in one file of availabilities/. To add one: write its file, add its
-// line to availability.cpp.
+// When clients are available, by the name of a scheme. Each scheme is one file of availabilities/. To add one: write its file,
+// add its line to availability.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -18,11 +18,11 @@ public:
     Availability& operator=(const Availability&) = delete;
     virtual ~Availability() = default;
 
-    /// Every client at any time.
+    /// True if every client is available at any time.
     virtual bool always() const { return false; }
 
-    /// The earliest time from at_s on at which `client` is there; infinity when it will not be again. at_s: finite, 0 or more, simulated
-    /// seconds.
+    /// The earliest time >= at_s, in simulated seconds, at which `client` is available; infinity if never again. at_s: finite,
+    /// 0 or more.
     virtual double next_s(std::uint32_t client, double at_s) const = 0;
 
     virtual bool at(std::uint32_t client, double at_s) const { return next_s(client, at_s) == at_s; }
@@ -32,7 +32,7 @@ struct AvailabilityScheme {
     std::string name;
     std::string summary;  // half a line
     std::vector<KeySpec> keys;
-    /// `values`: of all its keys. Throws ConfigError for a file that is wrong.
+    /// `values`: of all its keys. Throws ConfigError for an invalid file.
     std::unique_ptr<Availability> (*build)(const Values& values, std::uint64_t num_clients, std::uint64_t seed) = nullptr;
 };
 

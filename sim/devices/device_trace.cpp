@@ -81,7 +81,7 @@ public:
         fail(fmt::format("{}: {}", columns_[column], problem));
     }
 
-    /// At the file's end: a client without `wanted` is an error.
+    /// At the end of the file: throws if a client lacks `wanted`.
     template <typename IsGiven>
     void expect_every_client(std::string_view wanted, IsGiven is_given) const {
         std::vector<std::size_t> missing;

@@ -1,5 +1,5 @@
-// What the virtual clock reads from CSV files: how fast clients are, and when they are there. Read strictly: a header to the letter, plain
-// numbers without quotes or spaces; a byte order mark, CRLF and a last line without end are borne.
+// CSV files for the virtual clock: clients' speeds and availability. Strict: exact header, plain numbers without quotes or
+// spaces; but a byte order mark, CRLF, and a last line without an end are accepted.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct DeviceSpeed {
     double download = 0.0;  // bytes per second
 };
 
-/// Simulated time in which a client is there, from start_s up to, not including, end_s.
+/// A client is available in [start_s, end_s), in simulated time.
 struct Interval {
     double start_s = 0.0;
     double end_s = 0.0;
@@ -22,10 +22,12 @@ struct Interval {
 
 /// Header `client,seconds_per_example,upload,download`, then one row for each client from 0 to num_clients - 1, in any order.
 ///
-/// Throws   ConfigError  "FILE:LINE: column: problem; allowed: …"; no file, an unknown, doubled or missing client, a number out of range.
+/// Throws   ConfigError  "FILE:LINE: column: problem; allowed: …": no file, an unknown, repeated or missing client, a number
+///          out of range.
 std::vector<DeviceSpeed> read_device_trace(const std::filesystem::path& file, std::uint64_t num_clients);
 
-/// Header `client,start_s,end_s`, then at least one row for each client; a client's rows in order of time, and they may touch, not overlap.
+/// Header `client,start_s,end_s`, then at least one row for each client; a client's rows in order of time, touching allowed,
+/// overlap not.
 ///
 /// Throws   ConfigError  as read_device_trace.
 std::vector<std::vector<Interval>> read_availability_trace(const std::filesystem::path& file, std::uint64_t num_clients);

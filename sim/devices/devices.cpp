@@ -6,7 +6,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Which draw of a client's it is: the round of its stream.
+/// Number of a client's draw: the round of its stream.
 enum Draw : std::uint32_t { kCompute = 0, kLink = 1 };
 
 std::vector<double> slowness(const SpreadConfig& config, std::uint64_t num_clients, std::uint64_t seed, Draw draw) {

@@ -1,5 +1,5 @@
-// Clients as simulated devices, for the virtual clock: how long a round trip takes in simulated seconds, and when a client is there at all.
-// Nothing here waits; and nothing depends on the machine, on workers or on what was asked before.
+// Clients as simulated devices, for the virtual clock: round-trip times in simulated seconds, and availability. Nothing here
+// waits, and nothing depends on the machine, on workers or on earlier calls.
 #pragma once
 
 #include "sim/devices/availability.h"
@@ -14,25 +14,25 @@ namespace fedhive::sim {
 
 class Devices {
 public:
-    /// Order: a client's lognormal draws depend on (seed, client) alone, availability on (seed, client, period); zipf's ranks are a
-    /// permutation of the clients there are, so they are dealt anew where num_clients changes.
+    /// Order: a client's lognormal draws depend on (seed, client) alone, availability on (seed, client, period); zipf's ranks
+    /// are a permutation of all clients, so they change with num_clients.
     ///
-    /// Throws   ConfigError  a trace is wrong; names file and line.
+    /// Throws   ConfigError  for an invalid trace; names file and line.
     /// Cost     24 bytes a client, and 16 a row of the availability trace.
     Devices(const DevicesConfig& config, std::uint64_t num_clients, std::uint64_t seed);
 
-    /// Simulated seconds from the moment a client is asked until its update is there: download, training, upload, one after the other.
-    /// `examples` counts an example once for each local epoch. Finite, and 0 for nothing.
+    /// Simulated seconds from sending to a client until its update has arrived: download + training + upload. `examples` counts
+    /// an example once for each local epoch. Finite; 0 if nothing is sent or trained.
     double round_trip_s(std::uint32_t client, std::uint64_t examples, std::uint64_t bytes_down, std::uint64_t bytes_up) const;
 
-    /// at_s: finite, 0 or more; with scheme `probability` less than 2^52 periods, and draws repeat after 2^32 of them.
+    /// at_s: finite, 0 or more; with scheme `probability` less than 2^52 periods, and draws repeat after 2^32 periods.
     bool available(std::uint32_t client, double at_s) const { return availability_->at(client, at_s); }
 
-    /// The earliest time from at_s on at which `client` is available; infinity when it will not be again, which only a trace can say.
-    /// Cost: with scheme `probability`, 1 / probability draws in the mean.
+    /// The earliest time >= at_s at which `client` is available; infinity if never again (possible only with a trace). Cost:
+    /// with scheme `probability`, 1 / probability draws on average.
     double next_available_s(std::uint32_t client, double at_s) const { return availability_->next_s(client, at_s); }
 
-    /// Every client at any time.
+    /// Every client is available at any time.
     bool always_available() const { return availability_->always(); }
 
 private:

@@ -1,4 +1,4 @@
-// What the virtual clock knows of clients, as plain structs.
+// Configuration of the simulated devices, as plain structs.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -8,7 +8,7 @@
 
 namespace fedhive::sim {
 
-/// How far apart clients are: a factor for each client, which multiplies times and divides rates.
+/// The spread of a figure over clients: a factor per client, which multiplies times and divides rates.
 struct SpreadConfig {
     std::string distribution = "constant";  // of sim/devices/spread.h
     Values values{};                        // of the distribution's keys
@@ -37,7 +37,7 @@ struct DevicesConfig {
     AvailabilityConfig availability;
 };
 
-/// Limits of a device's figures, in the config and in a trace.
+/// Limits of a device's figures, in the config and in traces.
 inline constexpr double kMostSecondsPerExample = 1e6;
 inline constexpr double kLeastBytesPerSecond = 1.0;
 inline constexpr double kMostBytesPerSecond = 1e12;

@@ -2,7 +2,7 @@
 
 namespace fedhive::sim {
 
-// Each in the file of its name, in spreads/.
+// Each is in the file of its name, in spreads/.
 Spread constant();
 Spread lognormal();
 Spread zipf();

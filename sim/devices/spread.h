@@ -1,5 +1,5 @@
-// How many times as slow as the config's figures each client is, by the name of a distribution: each lies in one file of spreads/. To add one:
-// write its file, add its line to spread.cpp.
+// How many times slower than the config's figures each client is, by the name of a distribution. Each distribution is one file
+// of spreads/. To add one: write its file, add its line to spread.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -13,7 +13,7 @@ namespace fedhive::sim {
 
 struct Spread {
     std::string name;
-    std::string summary;  // its factors: half a line
+    std::string summary;  // half a line about its factors
     std::vector<KeySpec> keys;
     /// A factor above 0 for each client, drawn from streams (seed, Devices, draw, …). `values`: of all its keys.
     std::vector<double> (*factors)(const Values& values, std::uint64_t num_clients, std::uint64_t seed,

@@ -40,11 +40,11 @@ std::vector<ExpectedArrival> allowed_next(std::vector<ExpectedArrival> expected,
                                           std::uint64_t max_staleness) {
     std::sort(expected.begin(), expected.end(),
               [](const ExpectedArrival& a, const ExpectedArrival& b) { return a.version < b.version; });
-    // If all arrive oldest first, number i (from 0) is version + i - its version old. Whoever is taken out of turn makes the older ones one
-    // step older, so it must stand before the first of them for whom that is too much.
+    // If all arrive oldest first, flight i (from 0) has staleness version + i - its version. A flight taken out of turn adds 1
+    // to each older one, so it must stand before the first older one at the bound.
     std::size_t last = 0;
     while (last + 1 < expected.size() && version + last - expected[last].version < max_staleness) ++last;
-    while (last + 1 < expected.size() && expected[last + 1].version == expected[last].version) ++last;  // as old, so as good
+    while (last + 1 < expected.size() && expected[last + 1].version == expected[last].version) ++last;  // equally old
     expected.resize(std::min(expected.size(), last + 1));
     return expected;
 }

@@ -1,6 +1,6 @@
-// The board as the fleet divides it: the cells of slot 0, of slot 1, …, then one a chunk of the evaluation or range of the aggregate. The
-// tasks of a slot stand side by side and are put one after the other, so they are claimed so: of a group of two, at most one half is without
-// its other one, and whoever comes next takes that. It knows no client and no policy.
+// The fleet's layout of the board: the cells of slot 0, of slot 1, …, then one cell for each chunk of an evaluation or range of
+// an aggregate. The tasks of a slot have adjacent cells and are put, hence claimed, one after the other: at most one group of
+// two is incomplete at a time, and the next free worker completes it. Knows no client and no policy.
 #pragma once
 
 #include "clients/protocol/control_block.h"
@@ -14,12 +14,13 @@
 
 namespace fedhive::sim {
 
-/// Places for the tasks of all slots, and for so many chunks; members, ranks, evaluated clients and terms to go with them.
+/// Cells for the tasks of all slots and for `num_chunks` chunks; members, rank cells, evaluated clients, and terms of
+/// `num_aggregates` aggregates.
 clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks, std::uint64_t num_aggregates);
 
 class Board {
 public:
-    /// Both must outlive this.
+    /// `block` and `barrier` must outlive this.
     Board(const Mode& mode, const SlotPlan& slots, const clients::ControlBlock& block, clients::RoundBarrier& barrier)
         : tasks_(mode.tasks),
           ranked_(mode.group != Group::None),
@@ -34,31 +35,32 @@ public:
     std::size_t chunk_of(std::size_t cell) const { return cell - first_cell(num_slots_); }
     bool is_slot(std::size_t cell) const { return cell < first_cell(num_slots_); }
 
-    /// A slot's task, once for each worker that it takes.
+    /// Puts the slot's task once for each worker that it needs.
     void put(std::size_t slot, clients::Task task, double due);
     void put_chunk(std::size_t chunk, const clients::Task& task) { barrier_.put(cell_of_chunk(chunk), task); }
     /// Queues what was put, and wakes the workers.
     void ring() { barrier_.ring(); }
-    /// As new for the next attempt, where workers are ranks of a group; none of these slots' is at work, and none is put yet.
+    /// Resets the rank cells of these slots for the next attempt, if workers are ranks of a group. None of the slots may be put
+    /// or in work.
     void renew_ranks(std::span<const std::size_t> slots);
 
     bool is_done(std::size_t slot) const;
     std::size_t num_done(std::span<const std::size_t> cells) const;
-    /// Of a slot that is done, by now_ns().
+    /// When the slot's first task finished, by now_ns(). The slot must be done.
     std::int64_t finished_ns(std::size_t slot) const { return block_.task(first_cell(slot)).finished_ns; }
     std::uint32_t worker_of(std::size_t slot) const { return barrier_.worker_of(first_cell(slot)); }
     const clients::TaskCell& chunk(std::size_t chunk) const { return block_.task(cell_of_chunk(chunk)); }
 
-    /// Nobody wants these results any more; to be waited for by wait_until_let_go().
+    /// Marks these tasks' results as unwanted. Call wait_until_let_go() afterwards.
     void withdraw(std::span<const std::size_t> cells) { barrier_.withdraw(cells); }
     std::vector<clients::FoundFailure> wait_until_let_go(std::span<const std::size_t> cells) {
         return barrier_.wait_until_let_go(cells);
     }
 
-    /// By the place that a task's `first` names.
+    /// index: from the `first` of a slot's task on.
     clients::Member& member(std::size_t index) { return block_.members()[index]; }
     const clients::ClientResult& result(std::size_t index) const { return block_.results()[index]; }
-    /// Of a member whom another rank has trained; nobody here writes it.
+    /// Sets the result of a member that another rank has trained. No worker of this rank writes it.
     void set_result(std::size_t index, const clients::ClientResult& result) { block_.results()[index] = result; }
     std::span<clients::EvaluatedClient> evaluated() { return block_.evaluated(); }
     std::span<clients::Term> terms() { return block_.terms(); }

@@ -14,16 +14,16 @@ using clients::TaskKind;
 
 namespace {
 
-/// A run that has not begun counts as its first round.
+/// Before the first round, round is -1, and the task names round 0.
 std::uint32_t told_round(std::int64_t round) { return static_cast<std::uint32_t>(std::max<std::int64_t>(0, round)); }
 
-/// Clients with about as many held-out examples together as there are test examples in a chunk.
+/// Clients per chunk such that their held-out examples number about options.test_chunk.
 std::uint64_t clients_per_chunk(const FleetOptions& options, const clients::DatasetMap& data) {
     if (options.evaluated_clients.empty()) return 1;
     return std::max<std::uint64_t>(1, options.test_chunk * data.num_clients / std::max<std::uint64_t>(1, data.num_held_out));
 }
 
-/// Clients that train are a chunk each, as long as the board has room.
+/// 1 client per chunk; more only if that would exceed kMostChunks.
 std::uint64_t personalized_per_chunk(const FleetOptions& options) {
     constexpr std::uint64_t kMostChunks = 4096;
     return std::max<std::uint64_t>(1, divide_up(options.evaluated_clients.size(), kMostChunks));
@@ -39,14 +39,14 @@ std::uint64_t most_chunks(const FleetOptions& options, const clients::DatasetMap
                      options.personalized ? divide_up(clients, personalized_per_chunk(options)) : 0});
 }
 
-/// This rank's.
+/// This rank's range of [0, total).
 ChunkWork::Part ChunkWork::part_of(std::uint64_t total, std::uint64_t size) const {
     const Ranks& ranks = *options_.ranks;
     const std::uint64_t chunks = divide_up(total, size);
     return {ranks.begin_of(chunks) * size, std::min(total, ranks.end_of(chunks) * size), size};
 }
 
-/// Likewise; where clients keep something, which may be a part of their models, those that this rank trains.
+/// This rank's range of the evaluated clients. With per-client state (it may hold a part of the model): the clients it trains.
 ChunkWork::Part ChunkWork::clients_part(const clients::DatasetMap& data, std::uint64_t size) const {
     const std::vector<std::uint32_t>& clients = options_.evaluated_clients;
     if (!options_.by_client) return part_of(clients.size(), size);
@@ -58,7 +58,7 @@ ChunkWork::Part ChunkWork::clients_part(const clients::DatasetMap& data, std::ui
     return {first_of(ranks.rank()), first_of(ranks.rank() + 1), size};
 }
 
-/// Puts a task a chunk on the board, waits for all of them and says how many there were.
+/// Puts one task per chunk on the board and waits for all of them. Returns their number.
 std::size_t ChunkWork::run(const Task& task, const Part& part) {
     const std::vector<std::size_t> cells = chunks_.put(task, part.first, part.end, part.size);
     if (cells.empty()) return 0;
@@ -84,7 +84,7 @@ std::vector<clients::EvaluationResult> ChunkWork::evaluate(const ServerState& se
     return of_all_ranks(results, reports_.patience_with_chunks(num_chunks + 1));
 }
 
-/// Those of all ranks, in their order.
+/// The results of all ranks, in rank order.
 std::vector<clients::EvaluationResult> ChunkWork::of_all_ranks(const std::vector<clients::EvaluationResult>& mine,
                                                                const Patience& patience) const {
     Ranks& ranks = *options_.ranks;

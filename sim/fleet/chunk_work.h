@@ -1,4 +1,5 @@
-// Work outside a client's round that the workers share: the evaluation over test examples and over clients, the aggregate over parameters.
+// Work that the workers share and that belongs to no client's round: evaluation over test examples and over clients,
+// aggregation over parameters.
 #pragma once
 
 #include "aggregation/math/aggregator.h"
@@ -18,13 +19,13 @@
 
 namespace fedhive::sim {
 
-/// The most chunks that there are at a time.
+/// The largest number of chunks on the board at a time.
 std::uint64_t most_chunks(const FleetOptions& options, const clients::DatasetMap& data,
                           const aggregation::ArenaGeometry& arena);
 
 class ChunkWork {
 public:
-    static constexpr double kGrace = 10.0;  // s, after a first signal: the round's model is made already
+    static constexpr double kGrace = 10.0;  // s, after a first signal: the round's model exists already
 
     /// All must outlive this.
     ChunkWork(const FleetOptions& options, const aggregation::Arena& arena, Deadlines& deadlines, Board& board, Chunks& chunks,
@@ -37,23 +38,24 @@ public:
           wait_(wait),
           reports_(reports) {}
 
-    /// The model's sums over `num_test` examples, chunk by chunk in order; each rank takes a part of the chunks, and so below of the clients.
-    /// Throws as Fleet::evaluate.
+    /// The sums of the global model over `num_test` examples, one result a chunk, in order. Each rank takes a range of the
+    /// chunks; of the clients in the functions below. Throws as Fleet::evaluate.
     std::vector<clients::EvaluationResult> evaluate(const ServerState& server, std::uint64_t num_test);
 
-    /// Those over the held-out examples of each of options.evaluated_clients, in their order: of the global model, or, where there is an
-    /// `objective`, of the model that a local epoch of at most so many steps makes of it, for which a client has `deadline_s`. Throws as
-    /// Fleet::evaluate.
+    /// The sums over the held-out examples of each of options.evaluated_clients, in their order: of the global model, or of the
+    /// model that a local epoch under `objective` of at most `most_steps` steps makes of it. Each client may take `deadline_s`.
+    /// Throws as Fleet::evaluate.
     std::vector<clients::EvaluationResult> evaluate_clients(const ServerState& server, const clients::DatasetMap& data);
     std::vector<clients::EvaluationResult> evaluate_personalized(const ServerState& server, const clients::DatasetMap& data,
                                                                  const clients::Objective& objective, double deadline_s,
                                                                  std::uint64_t most_steps);
 
-    /// The rule, its ranges taken by the workers, where `bytes` of updates are worth it; else the rule itself. Good until the next call.
+    /// An aggregator with the result of `rule` whose ranges the workers take, if `bytes` of updates are worth it; else `rule`.
+    /// Valid until the next call.
     aggregation::Aggregator& share(aggregation::Aggregator& rule, std::uint64_t bytes, std::int64_t round);
 
 private:
-    /// A part of [0, total), whole chunks but for the last.
+    /// A range of [0, total) in chunks of `size`; the last chunk may be smaller.
     struct Part {
         std::uint64_t first;
         std::uint64_t end;
@@ -76,7 +78,7 @@ private:
     Chunks& chunks_;
     Wait& wait_;
     const RankReports& reports_;
-    std::unique_ptr<SharedAggregator> shared_;  // of the last large sum
+    std::unique_ptr<SharedAggregator> shared_;  // of the last sum large enough to share
 };
 
 }  // namespace fedhive::sim

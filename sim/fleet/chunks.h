@@ -1,4 +1,4 @@
-// Tasks without a client, cut into chunks that any worker may take: as they lie on the board, and how each fares.
+// Tasks without a client, cut into chunks that any worker may take: their cells on the board and their attempts.
 #pragma once
 
 #include "sim/fleet/board.h"
@@ -14,7 +14,7 @@ class Chunks {
 public:
     explicit Chunks(Board& board) : board_(board) {}
 
-    /// Of [first, end), a task for each `size`; takes the place of those before. Returns their cells.
+    /// Puts one task for each `size` items of [first, end), in place of all earlier chunks. Returns their cells.
     std::vector<std::size_t> put(clients::Task task, std::uint64_t first, std::uint64_t end, std::uint64_t size) {
         tasks_.clear();
         std::vector<std::size_t> cells;

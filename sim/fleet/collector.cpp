@@ -16,7 +16,7 @@ Arrivals Collector::collect(const std::vector<ExpectedArrival>& arrivals, Server
         if (options_.round_trip_s) server.now_s = std::max(server.now_s, one.arrives_s);
     }
     std::vector<ExpectedArrival> cohort = options_.mode.overlaps() ? arrivals : flights_.expected();
-    // A client that has come twice stands as it came.
+    // Stable: a client that has arrived twice keeps its order of arrival.
     std::stable_sort(cohort.begin(), cohort.end(),
                      [](const ExpectedArrival& a, const ExpectedArrival& b) { return a.client_id < b.client_id; });
     for (std::size_t position = 0; position < cohort.size(); ++position) {
@@ -40,7 +40,7 @@ void Collector::add_arrival(Arrivals& arrived, std::size_t position, std::size_t
     add_update(arrived, position, slot, staleness);
 }
 
-/// What the slot's clients report. Returns how many of them were accepted.
+/// Takes the reports of the slot's clients. Returns how many of them were accepted.
 std::size_t Collector::take_results(Arrivals& arrived, std::size_t slot, std::uint64_t staleness) {
     Flight& flight = flights_.at(slot);
     std::size_t accepted = 0;
@@ -55,7 +55,7 @@ std::size_t Collector::take_results(Arrivals& arrived, std::size_t slot, std::ui
         }
         const Traffic traffic = workload_.traffic_of(flight, client.client_id);
         arrived.traffic += {traffic.down, client.attempts.dropped ? 0 : traffic.up};
-        if (flight.steps_left > 0 && !client.attempts.dropped) continue;  // it has not finished
+        if (flight.steps_left > 0 && !client.attempts.dropped) continue;  // the client has not finished
         ClientReport report = report_of(flight, slot, i);
         report.staleness = staleness;
         arrived.clients.push_back(report);
@@ -67,7 +67,7 @@ void Collector::add_update(Arrivals& arrived, std::size_t position, std::size_t 
     const Mode& mode = options_.mode;
     if (mode.bring == Bring::Nothing || (mode.bring == Bring::OneUpdate && slot != 0)) return;
     const Flight& flight = flights_.at(slot);
-    if (options_.slots.shared()) position = flight.task.first;  // of the sum over all clients
+    if (options_.slots.shared()) position = flight.task.first;  // position in the sum over all clients
     std::vector<std::size_t> positions;
     std::vector<double> weights;
     for (std::size_t i = 0; i < flight.clients.size(); ++i) {
@@ -81,7 +81,7 @@ void Collector::add_update(Arrivals& arrived, std::size_t position, std::size_t 
     arrived.updates.push_back({arena_.slot(slot), position, scale, weight, positions.size()});
 }
 
-/// Of the last attempt, counted over all ranks.
+/// The worker of the last attempt, numbered over all ranks.
 std::uint32_t Collector::worker_of(const Flight& flight, std::size_t slot, const Attempts& attempts) const {
     if (flight.elsewhere) return attempts.worker;
     const Ranks& ranks = *options_.ranks;

@@ -1,4 +1,4 @@
-// What the barrier returns, made of the flights that have arrived: their updates, one report for each client, bytes, staleness.
+// Turns arrived flights into what the barrier returns: updates, one report per client, bytes, staleness.
 #pragma once
 
 #include "aggregation/memory/arena.h"
@@ -16,8 +16,8 @@ public:
               Board& board, Flights& flights)
         : options_(options), arena_(arena), workload_(workload), deadlines_(deadlines), board_(board), flights_(flights) {}
 
-    /// These flights have arrived, in this order; simulated time goes on to the last of them. Where the others do not stay on their way, they
-    /// are left behind.
+    /// Collects these flights, in the order of their arrival, and advances simulated time to the last arrival. If the mode does
+    /// not let the other flights go on, they are left behind.
     Arrivals collect(const std::vector<ExpectedArrival>& arrivals, ServerState& server);
 
 private:

@@ -1,4 +1,4 @@
-// How long a client, or a chunk of the evaluation, may take: a number from the config, or learned from what the steps so far took.
+// How long a client, or a chunk of an evaluation, may take: the config's number, or learned from the durations so far.
 #pragma once
 
 #include "clients/protocol/task.h"
@@ -11,26 +11,26 @@ namespace fedhive::sim {
 
 class Deadlines {
 public:
-    /// Empty: auto.
+    /// fixed_s: empty means auto.
     explicit Deadlines(std::optional<double> fixed_s) : fixed_s_(fixed_s) {}
 
-    /// s, for that many local steps.
+    /// Seconds for `steps` local steps.
     double of_client(std::uint64_t steps) const { return of(slowest_step_s_, static_cast<double>(steps)); }
     double of_chunk() const { return of(slowest_chunk_s_, 1.0); }
 
-    /// s, for another rank that has so many tasks in turn for each of its workers, with so many local steps together.
+    /// Seconds for another rank whose workers each have up to `tasks` tasks, with `steps` local steps together.
     double of_rank(std::uint64_t tasks, std::uint64_t steps) const {
         const double work = fixed_s_ ? *fixed_s_ * static_cast<double>(tasks) : of_client(steps);
         return work + of_answer() + kRankMargin;
     }
 
-    /// s, for another rank that has so many chunks in turn for each of its workers.
+    /// Seconds for another rank whose workers each have up to `chunks` chunks.
     double of_rank_with_chunks(std::uint64_t chunks) const {
         const auto count = static_cast<double>(chunks);
         return (fixed_s_ ? *fixed_s_ * count : of(slowest_chunk_s_, count)) + of_answer() + kRankMargin;
     }
 
-    /// s, for a worker without a task to answer its bell.
+    /// Seconds for an idle worker to answer its bell.
     double of_answer() const { return fixed_s_.value_or(60.0); }
 
     void learn(const clients::ClientResult& result) {
@@ -39,7 +39,7 @@ public:
     void learn_chunk(double seconds) { slowest_chunk_s_ = std::max(slowest_chunk_s_, seconds); }
 
 private:
-    // Generous: a machine that is suddenly busy with something else is no failure of the client's.
+    // Generous: a machine that is suddenly busy is no failure of the client.
     static constexpr double kUnknown = 300.0;
     static constexpr double kFloor = 30.0;
     static constexpr double kFactor = 20.0;

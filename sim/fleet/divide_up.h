@@ -1,4 +1,4 @@
-// Of how many parts something consists.
+// Division that rounds up.
 #pragma once
 
 #include <cstdint>

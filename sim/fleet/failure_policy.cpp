@@ -10,7 +10,7 @@ using clients::ClientFailure;
 
 namespace {
 
-/// Workers lost one after the other, without a single update accepted in between: the machine or the config is broken, not a client.
+/// Workers lost one after the other without an accepted update in between: the machine or the config is broken, not a client.
 constexpr std::uint64_t kMostDeathsInARow = 20;
 
 }  // namespace

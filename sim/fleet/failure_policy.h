@@ -1,5 +1,5 @@
-// What the config says of failures, as a value with a memory: which attempt is the last, how many there were, who is told. It knows no worker
-// and no task; recovery.h does.
+// The config's policy on failures, with its counters: which attempt is the last, how many failures there were, who is told.
+// Knows no worker and no task; recovery.h does.
 #pragma once
 
 #include "clients/protocol/failure.h"
@@ -20,7 +20,7 @@ enum class FailureAction { Retried, Dropped, Aborted, Replaced, FewerWorkers };
 /// "retried", "dropped", … as in events.jsonl.
 const char* to_string(FailureAction action);
 
-/// Told of every failure when it is found.
+/// Called with every failure when it is found.
 using FailureListener = std::function<void(const clients::ClientFailure& failure, FailureAction action)>;
 
 /// Ends the run: policy abort, attempts used up, too many deaths in a row.
@@ -33,23 +33,25 @@ class FailurePolicy {
 public:
     explicit FailurePolicy(FailuresConfig failures) : failures_(std::move(failures)) {}
 
-    /// Drops the client, or counts one more attempt. `may_drop`: false for what a round cannot be without, a chunk of the evaluation. Throws
-    /// RunAborted by policy abort, and where this attempt was the last.
+    /// Drops the client, or counts one more attempt. may_drop: false for a chunk of an evaluation, which a round needs. Throws
+    /// RunAborted if the policy is abort or this attempt was the last.
     void resolve(Attempts& entry, clients::ClientFailure failure, bool may_drop);
 
-    /// A worker is lost, and replaced. Throws RunAborted where so many are lost one after the other that no client can be to blame.
+    /// Counts a lost worker, which is replaced. Throws RunAborted after kMostDeathsInARow losses without an accepted update: no
+    /// single client can be to blame.
     void count_death(const clients::ClientFailure& failure);
 
-    /// A task was done: the deaths so far were no row.
+    /// A task is done: resets the row of deaths.
     void work_goes_on() { counts_.deaths_in_a_row = 0; }
 
-    /// Of a client in a round.
+    /// Attempts of one client in one round.
     std::int64_t most_attempts() const { return failures_.policy == "retry" ? failures_.attempts : 1; }
 
-    /// No failure is got over.
+    /// The first failure ends the run.
     bool aborts() const { return failures_.policy == "abort"; }
 
-    /// Failures of this rank's own workers, for the other ranks, which count and tell them as theirs; emptied by taking them.
+    /// Failures of this rank's workers, for the other ranks, which count and tell them as their own. Taking them empties the
+    /// list.
     struct Report {
         clients::ClientFailure failure;
         FailureAction action{};
@@ -59,14 +61,14 @@ public:
     std::uint64_t take_replaced() { return std::exchange(replaced_, 0); }
     void count_report_of_others(const Report& report) { count(report.failure, report.action); }
     void count_replaced_by_others(std::uint64_t workers) { counts_.workers_replaced += workers; }
-    /// While clients are sent out every rank finds the same failures, of which nobody has to report.
+    /// True while clients are sent out: every rank then finds the same failures, so that none reports them.
     void same_on_all_ranks(bool the_same) { same_on_all_ranks_ = the_same; }
 
     /// Counts the failure and tells the listener.
     void tell(const clients::ClientFailure& failure, FailureAction action);
     [[noreturn]] void abort(clients::ClientFailure failure);
 
-    /// Who is told; nobody at first.
+    /// Sets who is told of failures; nobody at first.
     void on_failure(FailureListener listener) { listener_ = std::move(listener); }
     const FailureCounts& counts() const { return counts_; }
     void restore(const FailureCounts& counts) { counts_ = counts; }
@@ -80,7 +82,7 @@ private:
     bool collects_reports_ = false;
     bool same_on_all_ranks_ = false;
     std::vector<Report> reports_;
-    std::uint64_t replaced_ = 0;  // workers, since take_replaced()
+    std::uint64_t replaced_ = 0;  // workers replaced since take_replaced()
 };
 
 }  // namespace fedhive::sim

@@ -10,7 +10,7 @@ const FaultConfig* FaultSchedule::at(std::uint32_t round, std::uint32_t client_i
     if (faults_.empty()) return nullptr;
     Stream stream(seed_of_repeat(seed_, repeat), Purpose::Faults, round, client_id);
     for (const FaultConfig& fault : faults_) {
-        const double drawn = stream.uniform();  // one for every item, so that an item's draw does not depend on those before it
+        const double drawn = stream.uniform();  // drawn for every item, so that an item's draw does not depend on the others
         const bool matches = fault.round.value_or(round + std::int64_t{1}) == round + std::int64_t{1} &&
                              fault.client.value_or(client_id) == client_id && fault.repeat.value_or(repeat) == repeat;
         if (matches && drawn < fault.rate && (attempt == 1 || fault.attempts == "all")) return &fault;

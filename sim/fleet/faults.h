@@ -1,4 +1,4 @@
-// Failures on purpose: the `faults:` list of a config as an answer to "what is to go wrong with this client now?".
+// Injected failures: the `faults:` list of a config, asked per client and attempt.
 #pragma once
 
 #include "clients/protocol/task.h"
@@ -14,9 +14,10 @@ public:
     FaultSchedule() = default;
     FaultSchedule(std::vector<FaultConfig> faults, std::uint64_t seed) : faults_(std::move(faults)), seed_(seed) {}
 
-    /// The first fault of the list that matches; nullptr when there is none. `round` from 0, `attempt` from 1; `repeat`: how often the client
-    /// had been sent in that round before.
-    /// Order: rates are drawn from stream (seed, Faults, round, client), of the repeat's seed, so that no draw depends on the machine.
+    /// The first matching fault of the list; nullptr if there is none. `round` from 0, `attempt` from 1; `repeat`: how often
+    /// the client had been sent in that round before.
+    /// Order: rates are drawn from stream (seed, Faults, round, client), with the repeat's seed, so that no draw depends on the
+    /// machine.
     const FaultConfig* at(std::uint32_t round, std::uint32_t client_id, std::uint32_t repeat, std::int64_t attempt) const;
 
 private:
@@ -24,7 +25,7 @@ private:
     std::uint64_t seed_ = 0;
 };
 
-/// What a worker is told of it; nothing for kind `drop`, which never reaches a worker.
+/// The fault as a worker gets it; none for kind `drop`, which never reaches a worker.
 clients::InjectedFault injected(const FaultConfig* fault);
 
 }  // namespace fedhive::sim

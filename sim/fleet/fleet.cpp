@@ -47,13 +47,13 @@ Arrivals Fleet::barrier(ServerState& server, const Replace& replace) {
         return collector_.collect(options_.mode.late_join ? arrive_and_be_replaced(server, replace) : arrive_together(server),
                                   server);
     } catch (const clients::Interrupted& interrupted) {
-        server.now_s = began_s;  // a checkpoint is of the round before
-        // Where the model changes in mid-round, only the last checkpoint has one that a run without a break would have, too.
+        server.now_s = began_s;  // a checkpoint shows the state after the round before
+        // If the model changes within a round, only the last checkpoint has a model that an unbroken run would have, too.
         throw clients::Interrupted(interrupted.signal_number, !options_.mode.model_changes_in_round());
     }
 }
 
-/// All that end the wait, of those who are on their way when it begins.
+/// All flights that end the wait, of those in flight when it begins.
 std::vector<ExpectedArrival> Fleet::arrive_together(const ServerState& server) {
     std::vector<ExpectedArrival> candidates = flights_.expected();
     if (options_.mode.max_staleness)
@@ -67,8 +67,8 @@ std::vector<ExpectedArrival> Fleet::arrive_together(const ServerState& server) {
     return candidates;
 }
 
-/// One after the other; who comes before the last one is replaced, and may be among those who come after it. Where the order is known, who comes
-/// next and who goes then is settled before anybody is waited for.
+/// Arrivals one after the other. A flight that arrives before the last one is replaced, and its replacement may arrive within
+/// the same wait. If the order is known, arrivals and replacements are settled before the first wait.
 std::vector<ExpectedArrival> Fleet::arrive_and_be_replaced(ServerState& server, const Replace& replace) {
     std::vector<ExpectedArrival> arrived;
     bool to_be_told = false;
@@ -93,7 +93,7 @@ std::vector<ExpectedArrival> Fleet::arrive_and_be_replaced(ServerState& server, 
     return arrived;
 }
 
-/// Who comes next, after so many in this wait; nobody where nobody is on the way.
+/// The next arrival, when `arrived` flights have arrived in this wait; empty if none is in flight.
 std::vector<ExpectedArrival> Fleet::next_to_arrive(std::size_t arrived) {
     std::vector<ExpectedArrival> next = flights_.expected();
     if (next.empty()) return next;
@@ -102,7 +102,7 @@ std::vector<ExpectedArrival> Fleet::next_to_arrive(std::size_t arrived) {
     return first_finished(std::move(next), 1);
 }
 
-/// Waits until so many of these flights are here, or lost; so many others have arrived before in this round.
+/// Waits until `quorum` of these flights are done or lost; `before` others have arrived before in this round.
 void Fleet::await(const std::vector<ExpectedArrival>& flights, std::size_t quorum, std::size_t before) {
     const auto awaited = [&] {
         Awaited next{{}, quorum, before};
@@ -110,7 +110,7 @@ void Fleet::await(const std::vector<ExpectedArrival>& flights, std::size_t quoru
             const Flight& flight = flights_.at(one.slot);
             const auto cells = flight.wanted() && !flight.elsewhere ? board_.cells_of(one.slot) : std::vector<std::size_t>{};
             next.cells.insert(next.cells.end(), cells.begin(), cells.end());
-            // Who is lost has been waited for long enough; of a pair, both must come.
+            // Count a lost flight as arrived. A flight has several cells if its client needs a pair: all of them must be done.
             next.quorum += cells.size();
             if (next.quorum > 0) --next.quorum;
         }
@@ -136,11 +136,11 @@ bool Fleet::release(const Arrivals& arrived, ServerState& server) {
     for (const std::size_t slot : arrived.slots) flights_.release(slot, server);
     flights_.pull_waiting(server);
     try {
-        // Whoever was left behind notices it after its local step; until then it may write into its slot.
+        // A worker that was left behind notices it after its local step; until then it may write into its slot.
         wait_.until_let_go(flights_.withdrawn());
         flights_.all_have_let_go();
     } catch (const clients::Interrupted& interrupted) {
-        throw clients::Interrupted(interrupted.signal_number, false);  // the model has gone on, the round has not
+        throw clients::Interrupted(interrupted.signal_number, false);  // the model has changed, the round is not complete
     }
     return options_.mode.by_steps && flights_.any();
 }
@@ -152,7 +152,7 @@ aggregation::Aggregator& Fleet::with_workers(aggregation::Aggregator& rule, cons
     return chunk_work_.share(rule, arrived.updates.size() * arena_.geometry().stride_bytes(), flights_.round());
 }
 
-/// Made once for a rule: what it allocates lasts for all rounds.
+/// Made once per rule, so that its buffers last for all rounds.
 aggregation::Aggregator& Fleet::over_ranks(aggregation::Aggregator& rule, bool workers_idle) {
     workers_may_sum_now_ = workers_idle;
     if (ranked_ && &ranked_->rule() == &rule) return *ranked_;

@@ -1,15 +1,15 @@
-// The worker processes and what passes between them and the coordinator: tasks out, updates back. The round loop speaks to the fleet in
-// rounds; shared memory, door-bells and processes end here. The fleet itself only says who ends a wait; its parts, of which each knows those
-// before it:
+// The worker processes and their traffic with the coordinator: tasks out, updates back. The round loop speaks to the fleet in
+// rounds; shared memory, bells and processes end here. The fleet itself only decides which arrivals end a wait. Its parts, each
+// of which knows only those before it:
 //
-//   workforce       the workers that are left                 board       whose cell is whose
+//   workforce       the workers that are left                 board       which slot or chunk has which cell
 //   failure_policy  the config's word on failures             workload    what a client goes through
 //   flights         who is on the way, in which slot          chunks      work without a client
 //   recovery        what becomes of failures                  wait        until enough is done
 //   collector       what has arrived                          chunk_work  evaluation, shared aggregate
 //
-// Where there are several ranks, each has a fleet: all know of every flight, each puts on its board what it trains itself, and rank_reports and
-// ranked_aggregation bring together what came of it.
+// With several ranks, each has a fleet: all know every flight, each puts on its board only the flights it trains, and
+// rank_reports and ranked_aggregation combine the results.
 #pragma once
 
 #include "aggregation/math/aggregator.h"
@@ -49,8 +49,8 @@ public:
 
     std::uint64_t num_clients() const { return dataset_.map().num_clients; }
 
-    /// Hands out the round: the published global model, who trains, with what weight. Nobody starts yet. At most as many clients as the mode
-    /// has room for, none of them on their way already.
+    /// Hands out the round: the published global model, the clients that train, their weights. Nobody starts yet. The cohort
+    /// must fit the mode's free room, and none of its clients may be in flight.
     void pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy) {
         policy_.same_on_all_ranks(true);
         flights_.pull_down(cohort, server, strategy);
@@ -60,56 +60,59 @@ public:
     /// Lets the workers begin.
     void train();
 
-    /// What a wait calls when somebody has arrived and others are still waited for, with the number of arrivals in this round: pulls down whoever is
-    /// to go in their place, at the simulated time of the arrival.
+    /// Called by a wait when a flight has arrived and others are still awaited, with the number of arrivals in this round:
+    /// pulls down the clients that replace it, at the simulated time of the arrival.
     using Replace = std::function<void(std::size_t arrived)>;
 
-    /// Waits for the mode's quorum of arrivals, or as many as the failure policy and availability leave; simulated time goes on to the last of
-    /// them. Where clients may join later rounds, who arrives before the last one is replaced; of their updates all stay in their slots until
-    /// release(). Throws RunAborted for a failure the policy does not get over, Interrupted after a signal.
+    /// Waits for the mode's quorum of arrivals, or as many as the failure policy and availability leave, and advances simulated
+    /// time to the last of them. If clients may join later rounds, flights that arrive before the last one are replaced; all
+    /// updates stay in their slots until release(). Throws RunAborted for a failure that the policy does not tolerate,
+    /// Interrupted after a signal.
     Arrivals barrier(ServerState& server, const Replace& replace = {});
 
-    /// The slots of those who arrived, and of those left behind, are free again; their updates may not be read any more. Where every step
-    /// arrives by itself, clients with steps left take the present model instead and are sent on: true while there are such.
+    /// Frees the slots of arrived and left-behind flights; their updates may not be read any more. If every step arrives by
+    /// itself, clients with steps left take the present model instead and are sent on. Returns whether there are such clients.
     bool release(const Arrivals& arrived, ServerState& server);
 
-    /// Who is on their way where a round has ended, by slot.
+    /// The flights at the end of a round, by slot.
     std::vector<InFlight> in_flight() const { return flights_.in_flight(); }
 
-    /// Their ids, ascending, at any time: who has arrived may be sent again.
+    /// Ids of the clients in flight, ascending, at any time. A client that has arrived may be sent again.
     Cohort on_their_way() const { return flights_.on_their_way(); }
 
-    /// One of those, after a resume: its training begins anew, from the model in its global region.
+    /// Takes up one client of in_flight() after a resume: its training begins anew, from the model in its global region.
     void take_up(const InFlight& client, ServerState& server, const Strategy& strategy) {
         policy_.same_on_all_ranks(true);
         flights_.take_up(client, server, strategy);
         policy_.same_on_all_ranks(false);
     }
 
-    /// The rule, of which the workers take ranges where they have nothing else to do and the sum is large enough to be worth it; else the rule
-    /// itself. To be used before the next call, and before the slots are released. finish() waits; throws as evaluate().
+    /// An aggregator with the result of `rule` whose ranges the workers take, if they are idle and the sum is large enough;
+    /// else `rule`. Use it before the next call and before release(). Its finish() waits; throws as evaluate().
     aggregation::Aggregator& with_workers(aggregation::Aggregator& rule, const Arrivals& arrived);
 
-    /// The model's sums over the test examples, chunk by chunk in order. Waits; throws as barrier(), but goes on for ChunkWork::kGrace after a
-    /// first signal, since the round's model is made already.
+    /// The global model's sums over the test examples, one result a chunk, in order. Waits; throws as barrier(), but goes on
+    /// for ChunkWork::kGrace after a first signal, since the round's model exists already.
     std::vector<clients::EvaluationResult> evaluate(const ServerState& server) {
         return chunk_work_.evaluate(server, dataset_.map().num_test);
     }
 
-    /// The global model's sums over what each of FleetOptions::evaluated_clients holds out, in their order; and those of the models that a
-    /// local epoch under `objective` makes of it, each on the client's own. Waits, and throws, as evaluate().
+    /// The global model's sums over the held-out examples of each of FleetOptions::evaluated_clients, in their order.
+    /// Personalized: of the model that a local epoch under `objective` on the client's own examples makes of it. Waits, and
+    /// throws, as evaluate().
     std::vector<clients::EvaluationResult> evaluate_clients(const ServerState& server) {
         return chunk_work_.evaluate_clients(server, dataset_.map());
     }
     std::vector<clients::EvaluationResult> evaluate_personalized(const ServerState& server,
                                                                  const clients::Objective& objective);
 
-    /// Between rounds, where the server's state is whole. Throws Interrupted. Of several ranks each says so where they meet, at the barrier.
+    /// Call between rounds, when the server's state is whole. Throws Interrupted after a signal. With several ranks it does
+    /// nothing: each reports its signal when they meet at the barrier.
     void throw_if_interrupted() const {
         if (options_.ranks->is_alone()) workforce_.throw_if_interrupted();
     }
 
-    /// Who is told of failures; nobody at first.
+    /// Sets who is told of failures; nobody at first.
     void on_failure(FailureListener listener) { policy_.on_failure(std::move(listener)); }
     const FailureCounts& failure_counts() const { return policy_.counts(); }
     void restore(const FailureCounts& counts) { policy_.restore(counts); }
@@ -117,10 +120,10 @@ public:
     /// Finished and awaited tasks of the current wait; a hint for progress lines, from any thread.
     std::pair<std::size_t, std::size_t> tasks_done() const { return wait_.tasks_done(); }
 
-    /// Workers that have a task at this moment, and all that are left; from any thread. Cost: a look at every place of the board.
+    /// Workers that have a task now, and all that are left; from any thread. Cost: reads every cell of the board.
     std::pair<std::size_t, std::size_t> workers_busy() const { return workforce_.busy(); }
 
-    /// A round of `count` empty tasks, at most one a slot: what handing over costs by itself.
+    /// Runs `count` empty tasks, at most one a slot: the cost of the hand-over alone.
     void empty_round(std::size_t count);
 
 private:

@@ -47,17 +47,17 @@ void Flights::take_up(const InFlight& client, ServerState& server, const Strateg
     flight.arrives_s = client.arrives_s;
     flight.task.first = client.slot;
     flight.task.repeat = client.repeat;
-    flight.task.num_together = options_.mode.num_together(1);  // who is taken up joins a later round
+    flight.task.num_together = options_.mode.num_together(1);  // a client that is taken up joins a later round
     flight.task.objective = strategy.objective_in(client.sent_round);
     flight.task.global_index = client.global_index;
     flight.rank = rank_of(client.slot, client.client_id, 0, 1);
     send(client.slot, flight, server);
 }
 
-/// Each rank takes a run of the cohort that is made of large subtrees of the sum, so that it brings few sums to it; where clients come and go one
-/// by one, a part of the slots; where clients keep something, a part of the clients.
+/// The rank that trains a flight. By position: each rank takes a run of the cohort made of large subtrees of the sum, so that
+/// it contributes few partial sums. If flights overlap: by slot. If clients keep state: by client id.
 std::uint32_t Flights::rank_of(std::size_t slot, std::uint32_t client_id, std::uint64_t position, std::uint64_t cohort) const {
-    constexpr std::uint64_t kBlocks = 4;  // of a rank's run, so that none has a quarter more than another
+    constexpr std::uint64_t kBlocks = 4;  // blocks per rank, so that no rank has a quarter more than another
     const std::uint64_t ranks = options_.ranks->size();
     if (options_.mode.overlaps()) return static_cast<std::uint32_t>(slot % ranks);
     if (options_.by_client) return options_.ranks->owner_of(client_id, workload_.num_clients());
@@ -89,7 +89,7 @@ void Flights::send(std::size_t slot, const Flight& flight, ServerState& server) 
 
 bool Flights::put_new() {
     std::vector<ExpectedArrival> waiting = expected();
-    // Who will be left behind anyway need not train.
+    // A flight that will be left behind anyway need not train.
     if (options_.order_is_known() && !options_.mode.overlaps()) {
         const std::size_t quorum = std::min(options_.mode.quorum, waiting.size());
         waiting = first_to_arrive(std::move(waiting), quorum);
@@ -101,7 +101,7 @@ bool Flights::put_new() {
     return !slots.empty();
 }
 
-/// Of each group all slots or none.
+/// slots: all slots of each group, or none.
 void Flights::put(std::span<const std::size_t> slots) {
     board_.renew_ranks(slots);
     for (const std::size_t slot : slots) {
@@ -136,7 +136,7 @@ void Flights::leave_out_if_dropped(std::size_t slot, std::size_t participant) {
     board_.member(at(slot).task.first + participant).left_out = at(slot).clients[participant].attempts.dropped ? 1 : 0;
 }
 
-/// All of a group make the next attempt together, whoever of them the last one failed for.
+/// All slots of a group start the next attempt together, no matter which of them failed.
 void Flights::try_again(std::size_t slot) {
     const std::vector<std::size_t> slots = slots_of_group(slot);
     for (const std::size_t other : slots) {
@@ -152,7 +152,7 @@ void Flights::put_again(std::span<const std::size_t> cells) {
     for (const std::size_t cell : cells)
         if (has(board_.slot_of(cell))) groups.insert(slots_of_group(board_.slot_of(cell)));
     for (const std::vector<std::size_t>& slots : groups) {
-        // Ranks of a group have lost each other.
+        // The attempt's group of workers is broken: withdraw all its tasks.
         if (options_.mode.group_size() > 1) board_.withdraw(cells_of_group(slots.front()));
         put(slots);
     }
@@ -207,7 +207,7 @@ void Flights::take_next_step(std::size_t slot, const ServerState& server) {
     flight.put = false;
     flight.clients.front().attempts.attempt = 1;
     flight.clients.front().attempts.forgiven = 0;
-    board_.member(flight.task.first).fault = {};  // it has fired, in the first step
+    board_.member(flight.task.first).fault = {};  // it applied to the first step only
 }
 
 void Flights::pull_waiting(ServerState& server) {

@@ -10,7 +10,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// s; workers get ready in their own time, and some hosts have slow disks.
+/// s. Workers may still be starting, and some hosts have slow disks.
 constexpr double kFirstMeeting = 120.0;
 
 struct FailureHead {
@@ -38,7 +38,7 @@ RankReports::RankReports(const FleetOptions& options, const Workforce& workforce
     Ranks& ranks = *options_.ranks;
     if (ranks.is_alone()) return;
     policy_.collect_reports();
-    // The first meeting brings all to the same moment, the second says what each clock shows then.
+    // The first meeting synchronises the ranks; the second exchanges their clocks.
     ranks.all_gather("", patience(1, 0));
     const std::int64_t mine = now_ns();
     for (const std::string& theirs : ranks.all_gather(std::to_string(mine), patience(1, 0)))
@@ -57,7 +57,7 @@ Patience RankReports::patience_with(double seconds) const {
     return {.seconds = seconds + (first_ ? kFirstMeeting : 0.0), .interrupted = [this] { return workforce_.interrupted(); }};
 }
 
-/// That of the rank with most to do, who may have to try again.
+/// The patience for the rank with most work, which may have to try again.
 Patience RankReports::patience(const std::vector<ExpectedArrival>& arrivals) {
     const Ranks& ranks = *options_.ranks;
     std::vector<std::uint64_t> tasks(ranks.size());

@@ -1,5 +1,5 @@
-// What ranks tell each other at the barrier: how each client that one of them has trained fared, and which failures it met. After it, the flights
-// that were awaited look the same on all ranks, but for their updates (ranked_aggregation.h).
+// The exchange between ranks at the barrier: the result of each client that a rank has trained, and the failures it met.
+// Afterwards the awaited flights look the same on all ranks, except for their updates (ranked_aggregation.h).
 #pragma once
 
 #include "sim/fleet/arrival_order.h"
@@ -16,14 +16,16 @@ namespace fedhive::sim {
 
 class RankReports {
 public:
-    /// All must outlive this. Where there are several ranks, all of them make theirs at the same time.
+    /// All arguments must outlive this. Collective: with several ranks, all of them construct it at the same time.
     RankReports(const FleetOptions& options, const Workforce& workforce, const Workload& workload, const Deadlines& deadlines,
                 Board& board, FailurePolicy& policy, Flights& flights);
 
-    /// These flights are here, as far as this rank trains them; returns when they are on all ranks. Throws as Ranks::all_gather.
+    /// Call when this rank's part of these flights is done; returns when they are done on all ranks. Throws as
+    /// Ranks::all_gather.
     void exchange(const std::vector<ExpectedArrival>& arrivals);
 
-    /// For a meeting that comes after so many tasks for each worker of any rank, with so many local steps; or after so many chunks.
+    /// How long to wait for ranks whose workers each have up to `tasks` tasks, with `steps` local steps together; or up to
+    /// `chunks` chunks.
     Patience patience(std::uint64_t tasks, std::uint64_t steps) const;
     Patience patience_with_chunks(std::uint64_t chunks) const;
 
@@ -40,7 +42,7 @@ private:
     Board& board_;
     FailurePolicy& policy_;
     Flights& flights_;
-    std::vector<std::int64_t> clock_ahead_ns_;  // by rank: of this one's now_ns()
+    std::vector<std::int64_t> clock_ahead_ns_;  // by rank: its clock minus this rank's now_ns()
     bool first_ = true;
 };
 

@@ -37,7 +37,7 @@ void RankedAggregator::zero_init(std::size_t num_floats, MemorySpace space) {
     sums_in_use_ = 0;
 }
 
-/// Ranges begin at whole lines of a cache.
+/// Start of a rank's range, aligned to a cache line.
 std::size_t RankedAggregator::begin_of(std::uint32_t rank) const {
     if (whole()) return 0;
     constexpr std::size_t kFloats = 16;
@@ -48,7 +48,7 @@ std::size_t RankedAggregator::begin_of(std::uint32_t rank) const {
 Aggregate RankedAggregator::finish() {
     if (updates_.empty()) throw Fault("nothing to aggregate: no update was accepted");
     std::vector<Part> all = parts();
-    // Workers that sum may fail, and whoever waits for ranges hears nothing else.
+    // Meet first: a worker that sums may fail, and a rank that already waits for ranges would not hear of it.
     if (updates_.size() * num_floats_ * sizeof(float) >= kSharedBytes) ranks_.all_gather("", patience_());
     bring_ranges_together(all);
     if (whole() && space_ == MemorySpace::Cuda) bring_to_device(all);
@@ -68,7 +68,7 @@ Aggregate RankedAggregator::finish() {
     return result;
 }
 
-/// The same list on all ranks, but for the values, which only their own have.
+/// The partial sums; the same list on all ranks, except that only the owner has an entry's values.
 std::vector<RankedAggregator::Part> RankedAggregator::parts() {
     std::vector<std::size_t> positions;
     std::vector<std::uint32_t> owners;
@@ -113,7 +113,7 @@ ConstParamSpan RankedAggregator::sum_of(std::span<const Update> updates) {
     return copied(by_all.finish().values);
 }
 
-/// In host memory, until the next zero_init.
+/// A copy in host memory, valid until the next zero_init.
 ConstParamSpan RankedAggregator::copied(ConstParamSpan values) {
     if (sums_in_use_ == sums_.size()) sums_.emplace_back();
     aggregation::ParamBuffer& buffer = sums_[sums_in_use_++];
@@ -123,7 +123,7 @@ ConstParamSpan RankedAggregator::copied(ConstParamSpan values) {
     return buffer.span().first(num_floats_);
 }
 
-/// Whole updates, this rank's own as they lie in their slots.
+/// Moves the others' whole updates to the device; this rank's own stay in their slots.
 void RankedAggregator::bring_to_device(std::vector<Part>& parts) {
     std::size_t others = 0;
     for (const Part& part : parts) others += part.rank == ranks_.rank() ? 0 : 1;
@@ -140,7 +140,7 @@ void RankedAggregator::bring_to_device(std::vector<Part>& parts) {
     }
 }
 
-/// Afterwards each part's values are this rank's range of it, or, where the rule wants that, all of them.
+/// Exchanges the parts: afterwards each part's values are this rank's range of it, or all of it if the rule is not column-wise.
 void RankedAggregator::bring_ranges_together(std::vector<Part>& parts) {
     const std::uint32_t mine = ranks_.rank();
     const std::size_t range = range_of(mine);

@@ -1,6 +1,6 @@
-// Aggregation over ranks. Of a mean each rank sums what it has trained as far as that is whole subtrees; then, as of any rule that works column by
-// column, each rank takes a range of the parameters, gets that range of all sums, applies the rule to it, and hands the result to all. A rule that
-// looks at whole updates gets all of them on every rank.
+// Aggregation over ranks. Mean: each rank first sums its own updates as far as they form whole subtrees. Mean and every other
+// column-wise rule: each rank takes a range of the parameters, receives that range of all sums, applies the rule, and sends the
+// result to all. A rule that needs whole updates gets all of them on every rank.
 //
 //   rank 0   slots 0 … 3  ─▶ sum ─┬─▶ range 0 of all sums ─▶ rule ─┬─▶ whole aggregate
 //                                 ╳                                ╳
@@ -19,25 +19,26 @@
 
 namespace fedhive::sim {
 
-/// Looks from the round loop like the rule itself.
+/// Has the interface of the rule, so that the round loop sees no difference.
 ///
-/// Shapes   updates: K x [P], those of this rank's own slots; of the others everything but their values is looked at. The aggregate lies where they
-///          do; what crosses goes through host memory, and there columns are aggregated.
+/// Shapes   updates: K x [P]; values only of this rank's own slots, everything else of all. The aggregate is in the updates'
+///          memory space; transfers go through host memory, where column-wise rules run.
 /// Order    as the rule's over all updates in one process: same bits.
-/// Memory   S sums of [P] of this rank's own, the ranges [P / R] of all others, the aggregate [P]. S is 1 where a rank's run of the cohort is one
-///          subtree, and at most twice the logarithm of its length. All updates of the others where the rule goes by no columns.
-/// Process  all ranks call finish() with the same updates but for values. Throws as the rule, and as Ranks::exchange.
-/// Cost     sends 4 P (S + 1) (R - 1) / R bytes a rank; S is the number of its clients where the rule is no mean; 4 P S (R - 1) where it goes by
-///          no columns.
+/// Memory   S sums of [P] of this rank's own, the ranges [P / R] of all others, the aggregate [P]. S is 1 if the rank's run of
+///          the cohort is one subtree, and at most twice the logarithm of its length. A rule that is not column-wise: all
+///          updates of the others.
+/// Process  all ranks call finish() with the same updates except for values. Throws as the rule, and as Ranks::exchange.
+/// Cost     sends 4 P (S + 1) (R - 1) / R bytes a rank; S is the number of its updates if the rule is no mean; 4 P S (R - 1) if
+///          it is not column-wise.
 class RankedAggregator final : public aggregation::Aggregator {
 public:
-    /// The rank in whose slot an update lies.
+    /// The rank that trained the update's slot.
     using Owner = std::function<std::uint32_t(const aggregation::Update& update)>;
-    /// The sum of a part of this rank's updates: the rule given, or one that the workers share.
+    /// How to sum a part of this rank's updates: `sum` itself, or an equal one that the workers share.
     using Local = std::function<aggregation::Aggregator&(aggregation::Aggregator& sum, std::uint64_t updates)>;
     using HowLong = std::function<Patience()>;
 
-    /// All must outlive this.
+    /// `ranks` and `rule` must outlive this.
     RankedAggregator(Ranks& ranks, aggregation::Aggregator& rule, Owner owner, Local local, HowLong patience);
 
     const aggregation::Aggregator& rule() const { return rule_; }
@@ -47,9 +48,9 @@ public:
     aggregation::Aggregate finish() override;
 
 private:
-    /// A sum, or an update that is one by itself.
+    /// A partial sum, or a single update.
     struct Part {
-        aggregation::Update update;  // values: of this rank's own
+        aggregation::Update update;  // values: only of this rank's own parts
         std::uint32_t rank = 0;
     };
     std::vector<Part> parts();
@@ -61,7 +62,7 @@ private:
     void hand_out_results();
     std::size_t begin_of(std::uint32_t rank) const;
     std::size_t range_of(std::uint32_t rank) const { return whole() ? num_floats_ : begin_of(rank + 1) - begin_of(rank); }
-    /// Every rank's range is all there is.
+    /// Every rank takes all parameters.
     bool whole() const { return column_rule() == aggregation::ColumnRule::None; }
 
     Ranks& ranks_;
@@ -73,9 +74,9 @@ private:
     aggregation::MemorySpace space_ = aggregation::MemorySpace::Host;
     std::vector<aggregation::Update> updates_;
     std::unique_ptr<aggregation::Aggregator> sum_ = aggregation::make_aggregator(aggregation::ColumnRule::Sum);
-    std::vector<aggregation::ParamBuffer> sums_;  // as many as were ever needed
+    std::vector<aggregation::ParamBuffer> sums_;  // grows to the largest number needed so far
     std::size_t sums_in_use_ = 0;
-    aggregation::ParamBuffer received_;  // of the others' parts, this rank's range
+    aggregation::ParamBuffer received_;  // this rank's range of the others' parts
     aggregation::ParamBuffer result_;
     aggregation::ParamBuffer on_device_;  // CUDA: the result, or the others' updates
 };

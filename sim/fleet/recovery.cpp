@@ -25,15 +25,15 @@ void Recovery::resolve(std::vector<FoundFailure> found) {
 
 void Recovery::resolve_one(FoundFailure found) {
     if (workforce_.is_coordinator()) {
-        found.failure.worker = -1;  // no process but this one, which has lost the device
+        found.failure.worker = -1;  // the coordinator itself has lost the device
         if (found.failure.kind == FailureKind::DeviceError) policy_.abort(found.failure);
     }
-    // What was written in place stays, so it is not done again.
+    // Training in place leaves its writes in the model, so it is not repeated.
     const bool again =
         found.failure.kind == FailureKind::OutOfMemory && !options_.mode.in_place() && leave_fewer_workers(found.failure);
     const bool is_slot = found.cell && board_.is_slot(*found.cell);
     const bool unwanted =
-        is_slot && !flights_.has(board_.slot_of(*found.cell));  // of one left behind: no reason to end the run
+        is_slot && !flights_.has(board_.slot_of(*found.cell));  // a task left behind: no reason to end the run
     if (found.worker_lost) replace_worker(found, unwanted);
     if (!found.cell || unwanted) {
         if (!again && !unwanted && policy_.aborts()) policy_.abort(found.failure);
@@ -47,7 +47,7 @@ void Recovery::resolve_one(FoundFailure found) {
     board_.ring();
 }
 
-/// `forgiven`: it ran out of memory, and fewer workers are left to try again.
+/// forgiven: it ran out of memory, and fewer workers are left to try again.
 void Recovery::resolve_client(std::size_t slot, ClientFailure failure, bool forgiven) {
     Flight& flight = flights_.at(slot);
     const auto blamed = std::find_if(flight.clients.begin(), flight.clients.end(), [&](const Participant& client) {
@@ -79,7 +79,7 @@ void Recovery::resolve_chunk(std::size_t cell, const ClientFailure& failure, boo
     chunks_.put_again(cell);
 }
 
-/// Nobody can train from a model that is not finite: whatever the policy says of clients, it is not theirs.
+/// A global model that is not finite is no client's failure: aborts, whatever the policy says of clients.
 void Recovery::require_finite_model(const Flight& flight, ClientFailure failure) {
     if (options_.mode.in_place() || aggregation::all_finite(arena_.global(flight.task.global_index))) return;
     failure.message = fmt::format(
@@ -89,9 +89,9 @@ void Recovery::require_finite_model(const Flight& flight, ClientFailure failure)
     policy_.abort(std::move(failure));
 }
 
-/// Nobody of a group (replicas, the halves of a split model) can finish without the one that is lost, so all of the group in which `first`
-/// went wrong are called back. Returns what really did; the others only waited in vain. What else is found meanwhile joins `others`, and
-/// what they know of this group leaves them.
+/// Withdraws all tasks of the group (replicas, the halves of a split model) in which `first` went wrong: none can finish
+/// without the lost one. Returns the failure that caused it; the others only waited in vain. Moves other failures found
+/// meanwhile into `others`, and those of this group out of it.
 FoundFailure Recovery::recall_group(const FoundFailure& first, std::vector<FoundFailure>& others) {
     const std::vector<std::size_t> cells = flights_.cells_of_group(board_.slot_of(*first.cell));
     const auto elsewhere = [&](const FoundFailure& one) {
@@ -113,7 +113,7 @@ FoundFailure Recovery::recall_group(const FoundFailure& first, std::vector<Found
     for (const FoundFailure& one : of_group)
         if (one.worker_lost && one.failure.worker != culprit.failure.worker) replace_worker(one);
     if (culprit.missing_rank && *culprit.missing_rank < cells.size()) {
-        // Nobody has died or thrown, and a hung one would have been killed by now: the one that was waited for is only too slow.
+        // Nobody has died or thrown, and a hung worker would have been killed by now: the missing rank is only too slow.
         culprit.cell = cells[*culprit.missing_rank];
         culprit.failure.kind = FailureKind::Late;
         culprit.failure.client_id = flights_.at(board_.slot_of(*culprit.cell)).clients.front().client_id;
@@ -123,25 +123,26 @@ FoundFailure Recovery::recall_group(const FoundFailure& first, std::vector<Found
 
 void Recovery::replace_worker(const FoundFailure& found, bool needed) {
     const auto worker = static_cast<std::size_t>(found.failure.worker);
-    if (!workforce_.is_active(worker)) return;  // it was one of those sent away
+    if (!workforce_.is_active(worker)) return;  // it was sent away before
     const bool ends_the_run = policy_.aborts() && found.failure.kind != FailureKind::OutOfMemory;
     if (ends_the_run && !needed) return;
-    if (!workforce_.barrier().lost(worker)) return;  // it was started again with all others
+    if (!workforce_.barrier().lost(worker)) return;  // it was restarted with all others
     policy_.count_death(found.failure);
     if (options_.renew_mps) return restart_all();
     workforce_.replace(worker);
 }
 
-/// A client of MPS that dies with work on the GPU leaves the server and its other clients undefined (NVIDIA, "Multi-Process Service"): all of
-/// them end, and begin anew under a new server. Who was at work begins its task again, which is no attempt of its clients.
+/// An MPS client that dies with work on the GPU leaves the server and its other clients undefined (NVIDIA, "Multi-Process
+/// Service"): all workers end and restart under a new server. Interrupted tasks begin again, which does not count as an attempt
+/// of their clients.
 void Recovery::restart_all() {
-    put_again(workforce_.recall_all());  // before anybody is there to claim half of a group
+    put_again(workforce_.recall_all());  // before a worker can claim half of a group
     workforce_.replace_all(options_.renew_mps());
     board_.ring();
 }
 
-/// Half of the workers go, so that the memory they hold is there for the others. False when there is but one, or where workers work together:
-/// whoever went would take the work of others along.
+/// Sends half of the workers away, to free their memory for the others. False if there is one worker, or if workers form
+/// groups: a worker that goes would take the work of its group along.
 bool Recovery::leave_fewer_workers(ClientFailure& failure) {
     const std::size_t before = workforce_.num_active();
     if (before <= 1 || options_.mode.group_size() > 1) {

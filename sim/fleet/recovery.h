@@ -1,5 +1,5 @@
-// What becomes of failures that a wait has found: workers replaced or sent away, tasks put back, the policy asked about clients. The fleet's
-// page has the whole as a picture: sim/README.md, design note: failures.
+// Resolves the failures that a wait has found: replaces workers or sends them away, puts tasks back, asks the policy about
+// clients. Picture: sim/README.md, design note: failures.
 #pragma once
 
 #include "aggregation/memory/arena.h"
@@ -27,7 +27,7 @@ public:
           flights_(flights),
           chunks_(chunks) {}
 
-    /// Each once, in order. Throws RunAborted.
+    /// Resolves each failure once, in order. Throws RunAborted.
     void resolve(std::vector<clients::FoundFailure> found);
 
 private:

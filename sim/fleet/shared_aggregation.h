@@ -1,5 +1,5 @@
-// Aggregation by the workers, who have nothing else to do while the round's updates are turned into one: each takes ranges of the parameters.
-// Every element is summed in the order that one pass over all of them has, so neither ranges nor workers change a bit.
+// Aggregation by the workers, which are idle meanwhile: each takes ranges of the parameters. Every element is summed in the
+// order of a single pass, so neither the ranges nor the number of workers change a bit.
 #pragma once
 
 #include "aggregation/math/aggregator.h"
@@ -12,22 +12,23 @@
 
 namespace fedhive::sim {
 
-/// A sum of fewer bytes than these is done before the workers are awake.
+/// A sum of fewer bytes is done before the workers are awake.
 inline constexpr std::uint64_t kSharedBytes = std::uint64_t{4} << 20;
 
-/// Floats of one task: of a slot, so much that a claim costs nothing beside it, and so little that the last one at work is not waited for.
+/// Floats of one task (of each slot): large enough to hide the cost of a claim, small enough that the last task is not waited
+/// for.
 inline constexpr std::uint64_t kRangeFloats = std::uint64_t{1} << 15;
 
-/// Tasks of an aggregate; 0 where the arena has none.
+/// Number of tasks of an aggregate; 0 if the arena has no aggregate.
 std::uint64_t num_ranges(const aggregation::ArenaGeometry& arena);
 
-/// Looks from the round loop like the rule itself.
+/// Has the interface of the rule, so that the round loop sees no difference.
 class SharedAggregator final : public aggregation::Aggregator {
 public:
-    /// Fills the arena's aggregate with that rule's result for these updates.
+    /// Fills the arena's aggregate with the result of `rule` for these updates.
     using Work = std::function<void(aggregation::ColumnRule rule, std::span<const aggregation::Update> updates)>;
 
-    /// Both must outlive this; the rule has a column_rule.
+    /// `rule` and `arena` must outlive this; the rule has a column_rule.
     SharedAggregator(aggregation::Aggregator& rule, const aggregation::Arena& arena, Work work)
         : rule_(rule), arena_(arena), work_(std::move(work)) {}
 
@@ -37,7 +38,7 @@ public:
     aggregation::Aggregate finish() override;
 
 private:
-    aggregation::Aggregator& rule_;  // over no parameter at all: checks the updates, and adds up weights and clients
+    aggregation::Aggregator& rule_;  // gets the updates without values: checks them, and adds up weights and clients
     const aggregation::Arena& arena_;
     Work work_;
     std::vector<aggregation::Update> updates_;

@@ -6,8 +6,7 @@ namespace fedhive::sim {
 
 void Wait::until(const std::function<Awaited()>& awaited, double grace_s) {
     std::size_t done_before = 0;
-    std::optional<std::uint32_t>
-        began_at;  // finished tasks without those of this wait, of which some may be done before it begins
+    std::optional<std::uint32_t> began_at;  // finished tasks other than this wait's; some of these may be done before it begins
     for (;;) {
         const Awaited wait_for = awaited();
         if (!began_at) began_at = finished() - static_cast<std::uint32_t>(board_.num_done(wait_for.cells));

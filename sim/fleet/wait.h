@@ -1,4 +1,4 @@
-// One wait of the coordinator: until enough is done, with whatever fails meanwhile resolved.
+// One wait of the coordinator: until enough tasks are done; resolves failures meanwhile.
 #pragma once
 
 #include "sim/fleet/recovery.h"
@@ -10,11 +10,11 @@
 
 namespace fedhive::sim {
 
-/// What a wait is for.
+/// What a wait waits for: `quorum` of `cells`.
 struct Awaited {
     std::vector<std::size_t> cells;
-    std::size_t quorum = 0;  // of them
-    std::size_t before = 0;  // that were waited for before, as progress is told
+    std::size_t quorum = 0;  // of `cells`
+    std::size_t before = 0;  // earlier arrivals, which tasks_done() counts, too
 };
 
 class Wait {
@@ -23,14 +23,14 @@ public:
     Wait(Workforce& workforce, const Board& board, FailurePolicy& policy, Recovery& recovery)
         : workforce_(workforce), board_(board), policy_(policy), recovery_(recovery) {}
 
-    /// `awaited` is asked anew after each failure, which may have left fewer to wait for. Throws RunAborted; Interrupted, `grace_s` after a first
-    /// signal or at once after a second.
+    /// Calls `awaited` again after each failure, which may have left fewer cells. Throws RunAborted; Interrupted, `grace_s`
+    /// after a first signal or at once after a second.
     void until(const std::function<Awaited()>& awaited, double grace_s);
 
-    /// Until nobody writes for these cells any more, which were withdrawn.
+    /// Until no worker writes for these withdrawn cells any more.
     void until_let_go(std::span<const std::size_t> cells);
 
-    /// Finished and awaited tasks of the present wait; from any thread.
+    /// Finished and awaited tasks of the current wait; from any thread.
     std::pair<std::size_t, std::size_t> tasks_done() const;
 
 private:
@@ -40,7 +40,7 @@ private:
     const Board& board_;
     FailurePolicy& policy_;
     Recovery& recovery_;
-    std::atomic<std::uint32_t> finished_before_{0};  // of the block's count, when this hand-out began …
+    std::atomic<std::uint32_t> finished_before_{0};  // the block's count when this hand-out began …
     std::atomic<std::uint32_t> awaited_{0};          // … and how many it waits for
 };
 

@@ -1,5 +1,5 @@
-// The workers that are left, with the memory and the barrier through which they are spoken to. Where there is none, the coordinator does
-// the work itself. What they are asked to do lies on the board (board.h); what becomes of a failure is decided in recovery.h.
+// The remaining workers, with their shared memory and barrier. With 0 workers, the coordinator does the work itself. Tasks are
+// on the board (board.h); recovery.h decides about failures.
 #pragma once
 
 #include "aggregation/memory/arena.h"
@@ -23,8 +23,8 @@ namespace fedhive::sim {
 
 class Workforce {
 public:
-    /// Starts the workers; they get ready while the caller goes on. Plan, arena and data set must outlive this. `answer_s`: as of
-    /// clients::RoundBarrier. Throws as Fleet.
+    /// Starts the workers; they get ready while the caller goes on. Plan, arena and data set must outlive this. `answer_s`: as
+    /// in clients::RoundBarrier. Throws as Fleet.
     Workforce(const FleetOptions& options, const clients::ControlGeometry& geometry, const clients::WorkerPlan& plan,
               const aggregation::Arena& arena, const clients::SharedDataset& dataset, clients::TrainerFactory make_trainer,
               double answer_s);
@@ -32,30 +32,30 @@ public:
     const clients::ControlBlock& block() const { return block_; }
     clients::RoundBarrier& barrier() { return barrier_; }
 
-    /// There is no worker: a task ends in this process, or never.
+    /// There are no workers: tasks run in this process.
     bool is_coordinator() const { return runner_ != nullptr; }
     std::size_t num_active() const { return active_.size(); }
     bool is_active(std::size_t worker) const;
 
-    /// Waits as clients::RoundBarrier does, and works meanwhile where nobody else does.
+    /// Waits as clients::RoundBarrier does; with 0 workers, runs the tasks meanwhile.
     std::vector<clients::FoundFailure> wait(std::span<const std::size_t> cells, std::size_t quorum, double grace_s);
 
-    /// A new process takes the place of a lost one.
+    /// Starts a new process in place of a lost one.
     void replace(std::size_t worker);
 
     /// Ends all workers that are not lost yet; returns the cells of the tasks they had claimed.
     std::vector<std::size_t> recall_all();
-    /// New processes take the places of all, in that environment.
+    /// Starts new processes in place of all workers, with `environment`.
     void replace_all(std::vector<std::pair<std::string, std::string>> environment);
 
-    /// Half of the workers go for good; returns the cells of the tasks they had claimed. There must be two at least.
+    /// Sends half of the workers away for good; returns the cells of the tasks they had claimed. Needs at least two workers.
     std::vector<std::size_t> send_half_away();
 
     bool interrupted() const { return watcher_.interrupt() != 0; }
     /// Throws Interrupted after a signal.
     void throw_if_interrupted() const;
 
-    /// Workers that have a task at this moment, and all that are left; from any thread. Cost: a look at every place of the board.
+    /// Workers that have a task now, and all that are left; from any thread. Cost: reads every cell of the board.
     std::pair<std::size_t, std::size_t> busy() const;
 
 private:
@@ -65,7 +65,7 @@ private:
     clients::RoundBarrier barrier_;
     std::unique_ptr<clients::Trainer> trainer_;    // workers: 0
     std::unique_ptr<clients::TaskRunner> runner_;  // workers: 0
-    std::vector<std::size_t> active_;              // indices of the workers that are not sent away
+    std::vector<std::size_t> active_;              // indices of the workers that were not sent away
     std::atomic<std::size_t> num_active_{0};       // size of active_, for other threads
 };
 

@@ -59,14 +59,15 @@ double Workload::deadline_of(const Flight& flight) const {
     for (const Participant& client : flight.clients)
         seconds = std::max(seconds,
                            deadlines_.of_client(divide_up(examples_of(flight, client.client_id), plan_.training.batch_size)));
-    // Those who train at once, or each by a thread block of one launch, have their time together.
+    // Clients trained at once, or side by side in thread blocks of one launch, share their time: their deadlines add up.
     const bool in_blocks = plan_.engine == clients::Engine::Direct && plan_.space == aggregation::MemorySpace::Cuda;
     const std::uint64_t at_once = in_blocks ? clients::kBlocksAtOnce : plan_.clients_at_once;
     return seconds * static_cast<double>(std::min<std::uint64_t>(at_once, flight.clients.size()));
 }
 
-/// Where the order of arrival has no meaning, or is known before anybody trains, those with the most examples begin: whoever is given a long
-/// task last keeps all others waiting. Never a client's slot or place in the sum, only the order of the queue.
+/// If the order of arrival has no meaning, or is known before anybody trains, clients with the most examples begin: a long task
+/// that starts last would keep all others waiting. Changes only the order of the queue, never a client's slot or place in the
+/// sum.
 double Workload::due_of(const Flight& flight) const {
     const Mode& mode = options_.mode;
     if (mode.overlaps()) return flight.arrives_s;

@@ -1,4 +1,4 @@
-// What a client on its way goes through, and what that comes to: examples, bytes, simulated time, the deadline, the turn in the queue.
+// A flight's work and its cost: examples, bytes, simulated time, deadline, place in the queue.
 #pragma once
 
 #include "clients/data/shared_dataset.h"
@@ -19,24 +19,24 @@ public:
         : options_(options), plan_(plan), dataset_(dataset), deadlines_(deadlines) {}
 
     std::uint64_t num_clients() const { return dataset_.map().num_clients; }
-    /// Its own, distinct ones: n_k.
+    /// n_k, the client's distinct training examples.
     std::uint64_t num_examples(std::uint32_t client_id) const { return dataset_.shard(client_id).size(); }
-    /// What it goes through in one of its passes.
+    /// Examples that one pass of the client's training visits.
     std::uint64_t examples_per_epoch(std::uint32_t client_id) const;
-    /// Of this task.
+    /// Examples that the client visits in this flight's task.
     std::uint64_t examples_of(const Flight& flight, std::uint32_t client_id) const;
     /// Local steps of a round.
     std::uint64_t steps_of(std::uint32_t client_id) const { return plan_.training.steps_of(num_examples(client_id)); }
 
-    /// Of this task's clients, those left out not counted.
+    /// Local steps of this flight's clients, except dropped ones.
     std::uint64_t local_steps(const Flight& flight) const;
 
     Traffic traffic_of(const Flight& flight, std::uint32_t client_id) const;
-    /// Simulated, of the slowest of its clients; 0 on the wall clock.
+    /// Simulated seconds of its slowest client; 0 on the wall clock.
     double longest_trip_s(const Flight& flight) const;
-    /// What one client of the flight may take, in s.
+    /// Seconds for one client of the flight, or for the clients that are trained together.
     double deadline_of(const Flight& flight) const;
-    /// Who is claimed first: the smallest.
+    /// Queue key: the smallest is claimed first.
     double due_of(const Flight& flight) const;
 
 private:

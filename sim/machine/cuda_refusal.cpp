@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// GPU instances have a folder each: …/gpu0/mig/gi7.
+/// Each GPU instance has a folder: …/gpu0/mig/gi7.
 bool mig_instances_exist() {
     std::error_code none;
     for (const auto& gpu : fs::directory_iterator("/proc/driver/nvidia/capabilities", none))
@@ -40,7 +40,7 @@ std::string why_no_device(const CudaFacts& facts) {
     if (cuda.driver == 0)
         return "there is no NVIDIA driver (libcuda.so.1 was not found): install it, or start the container with the GPU "
                "(--gpus all)";
-    // Within one major version an older driver serves.
+    // Within one major version an older driver works.
     if (cuda.driver / 1000 < cuda.runtime / 1000)
         return fmt::format(
             "the NVIDIA driver is too old: it serves CUDA {}, this build needs {}; update the driver, or build "
@@ -60,7 +60,7 @@ IpcFacts collect_ipc_facts() {
     utsname name{};
     if (uname(&name) == 0) facts.kernel_release = name.release;
     facts.mig_devices = mig_instances_exist();
-    // The first process of the machine's own namespace has this inode for its PID namespace.
+    // The first PID namespace of a machine has this inode.
     struct stat own {};
     facts.own_pid_namespace = stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != 0xEFFFFFFCU;
     const char* folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");

@@ -1,5 +1,5 @@
-// Why `device: cuda` cannot be had on this machine, and what to do about it; why CUDA IPC may fail. Facts are collected here and judged apart,
-// so that every cause can be tested without a GPU.
+// Why `device: cuda` is impossible on this machine, and what to do about it; why CUDA IPC may fail. Facts are collected and
+// judged separately, so that every cause can be tested without a GPU.
 #pragma once
 
 #include "aggregation/memory/cuda_driver.h"
@@ -11,33 +11,33 @@
 
 namespace fedhive::sim {
 
-/// Facts that tell why CUDA IPC may fail.
+/// Facts that can explain a failure of CUDA IPC.
 struct IpcFacts {
     std::string kernel_release;  // uname -r
     bool mig_devices = false;    // MIG instances exist
     bool own_pid_namespace = false;
-    std::string mps_pipe;  // the folder of a daemon that runs; empty: none
+    std::string mps_pipe;  // folder of a running daemon; empty: none
     bool mps_other_user = false;
 };
 IpcFacts collect_ipc_facts();
 
-/// Each with what to do about it, most likely first; never empty.
+/// Likely causes with their remedies, most likely first; never empty.
 std::vector<std::string> likely_ipc_causes(const IpcFacts& facts);
 
 struct CudaFacts {
     aggregation::CudaVersions cuda;
     clients::LibtorchInfo torch;
-    int torch_devices = 0;               // that LibTorch can use
-    std::optional<std::string> visible;  // CUDA_VISIBLE_DEVICES, where it is set
-    bool libtorch_trains = true;         // false: the direct engine may, which needs none
-    std::string ipc_problem;             // empty: it works, or nobody needs it
+    int torch_devices = 0;               // usable by LibTorch
+    std::optional<std::string> visible;  // CUDA_VISIBLE_DEVICES, if set
+    bool libtorch_trains = true;         // false: the direct engine may train, which needs none
+    std::string ipc_problem;             // empty: it works, or is not needed
     IpcFacts ipc;
 };
 
-/// `shared`: by more processes than one, so that IPC is probed where there is a device (ipc_probe.h).
+/// `shared`: more than one process uses the device, so that IPC is probed if there is one (ipc_probe.h).
 CudaFacts collect_cuda_facts(bool shared, bool libtorch_trains = true);
 
-/// One line: what is missing, and what to do. Empty where `device: cuda` can be had.
+/// One line: what is missing, and what to do. Empty if `device: cuda` is possible.
 std::string why_no_cuda(const CudaFacts& facts);
 
 }  // namespace fedhive::sim

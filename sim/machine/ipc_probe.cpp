@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kProbeFloats = 4096;
 constexpr float kQuestion = 1.5F;  // what the parent writes
-constexpr double kFactor = 2.0;    // what a kernel of the child multiplies it with
+constexpr double kFactor = 2.0;    // a kernel of the child multiplies it by this
 
 std::string share_with_a_child() {
     const aggregation::CudaArena arena(aggregation::cuda_driver(), {kProbeFloats, 1});

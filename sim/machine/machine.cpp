@@ -23,7 +23,7 @@ int affinity_cores() {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-/// Cores that one cgroup of version 2 grants; a large number where it sets no quota.
+/// Cores that one cgroup of version 2 allows; a large number without a quota.
 double quota_of(const std::filesystem::path& group) {
     std::ifstream file(group / "cpu.max");
     std::string quota;

@@ -18,13 +18,13 @@ namespace fedhive::sim {
 
 namespace {
 
-/// The few things of nvml.h that are needed here, as its documentation gives them.
+/// The parts of nvml.h that are needed here, as documented.
 struct NvmlMemory {
     unsigned long long total, free, used;
 };
 struct NvmlProcess {
     unsigned pid;
-    unsigned long long bytes;  // all ones where it is not known
+    unsigned long long bytes;  // all ones if unknown
     unsigned gpu_instance, compute_instance;
 };
 using NvmlDevice = void*;
@@ -89,8 +89,8 @@ private:
         return reinterpret_cast<Signature*>(dlsym(library_, name));
     }
 
-    /// By name: NVML counts devices by their place on the bus, CUDA the fastest first. Of a card that is cut into MIG instances NVML tells the
-    /// memory of all of them, which is nobody's.
+    /// Finds the device by UUID: NVML orders devices by bus, CUDA by speed. For a card divided into MIG instances NVML reports
+    /// the memory of all of them, which no process has.
     NvmlDevice find_device(const std::string& uuid) const {
         const auto by_uuid = find<int(const char*, NvmlDevice*)>("nvmlDeviceGetHandleByUUID");
         NvmlDevice device = nullptr;
@@ -145,7 +145,7 @@ std::string describe_holders(const std::vector<DeviceHolder>& holders) {
     std::string text;
     for (const DeviceHolder& holder : holders) {
         if (holder.pid == getpid()) continue;
-        const std::string name = name_of(holder.pid);  // none where the process is outside of this container
+        const std::string name = name_of(holder.pid);  // empty if the process is outside of this container
         text += fmt::format("{} process {}{}{}", text.empty() ? "; held by" : ",", holder.pid,
                             name.empty() ? "" : fmt::format(" ({})", name),
                             holder.bytes == 0 ? "" : ": " + human_bytes(holder.bytes));

@@ -1,5 +1,5 @@
-// DistributedDataParallel: S. Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", arXiv:2006.15704:
-// replicas that average their gradients in every step, and so stay alike.
+// DistributedDataParallel: S. Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training",
+// arXiv:2006.15704: replicas that average their gradients in every step, and so stay equal.
 #include "aggregation/math/mixing.h"
 #include "aggregation/math/server_copy.h"
 #include "sim/modes/mode_spec.h"
@@ -8,10 +8,10 @@ namespace fedhive::sim {
 
 namespace {
 
-/// After the two models.
+/// The region after the two models.
 constexpr std::uint32_t kVelocityRegion = 2;
 
-/// Whichever way gradients are summed, all ranks together read 2 (R - 1) of them.
+/// All ranks together read 2 (R - 1) gradients, whichever way they are summed.
 Traffic all_reduce_in_every_step(const Trip& trip) {
     return {trip.model_bytes, trip.steps * 2 * (trip.in_flight - 1) * trip.model_bytes / trip.in_flight};
 }
@@ -33,7 +33,7 @@ Mode build_gradient_averaging(const ModeInput& input) {
     return mode;
 }
 
-/// The server adopts what slot 0 holds, and the momentum of slot 1 with it.
+/// The server adopts the model in slot 0, with the momentum in slot 1.
 void adopt(Strategy& strategy, const ModeInput& input, const aggregation::Arena& arena) {
     const bool momentum = aggregation::num_state_vectors(input.optimizer) > 0;
     strategy.aggregator = aggregation::make_single_update();
@@ -68,7 +68,7 @@ ModeSpec gradient_averaging() {
                     "the run has one optimiser, whose momentum replicas hand on"}},
         .any_workers = false,
         .gradient_vectors = 2,
-        .velocity_vectors = 1,  // handed over at the end
+        .velocity_vectors = 1,  // passed on at the end
         .build = build_gradient_averaging,
         .take_over = adopt};
 }

@@ -1,5 +1,5 @@
-// Hogwild: F. Niu et al. 2011, "Hogwild!: A Lock-Free Approach to Parallelizing Stochastic Gradient Descent", arXiv:1106.5730, Algorithm 1: all
-// workers read and write one model without a lock.
+// Hogwild: F. Niu et al. 2011, "Hogwild!: A Lock-Free Approach to Parallelizing Stochastic Gradient Descent", arXiv:1106.5730,
+// Algorithm 1: all workers read and write one model without a lock.
 #include "sim/modes/mode_spec.h"
 
 namespace fedhive::sim {

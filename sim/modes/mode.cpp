@@ -15,10 +15,10 @@ std::size_t Mode::room(std::size_t on_their_way, std::int64_t rounds_left, std::
 }
 
 std::uint64_t Mode::num_globals() const {
-    // When a round begins, all but the one that has ended the last may be on their way, each from an older model; whoever is sent in this round
-    // starts from the published one.
+    // At the start of a round all in flight but one may have started from different older models; clients sent in this round
+    // start from the published one.
     if (late_join) return in_flight + 1;
-    // Those who arrive leave their model free only after the step; as many start from the published one.
+    // The models of arrivals are freed only after the step; as many clients start from the published one.
     if (by_steps) return in_flight - quorum + 2;
     return velocity_index ? *velocity_index + 1 : 2;
 }

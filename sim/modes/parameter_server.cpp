@@ -1,7 +1,7 @@
-// A parameter server: M. Li et al. 2014, "Scaling Distributed Machine Learning with the Parameter Server", OSDI; with a bound on staleness,
-// Q. Ho et al. 2013, "More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server", NeurIPS.
+// A parameter server: M. Li et al. 2014, "Scaling Distributed Machine Learning with the Parameter Server", OSDI; with a bound
+// on staleness, Q. Ho et al. 2013, "More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server", NeurIPS.
 //
-//   a client pulls w_v and pushes the gradient g of its next batch;  w_{v+1} <- SGD(w_v, g), whatever v has become meanwhile
+//   a client pulls w_v and pushes the gradient g of its next batch;  w_{v'+1} <- SGD(w_{v'}, g) at the present version v' >= v
 #include "aggregation/math/gradient_step.h"
 #include "sim/modes/mode_spec.h"
 

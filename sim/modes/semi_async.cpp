@@ -1,6 +1,6 @@
 // FedBuff: J. Nguyen et al. 2022, "Federated Learning with Buffered Asynchronous Aggregation", arXiv:2106.06639, Algorithm 1.
 //
-//   M clients on their way;  who arrives adds s(tau) Delta to the buffer and is replaced;  after K arrivals
+//   M clients in flight;  an arrival adds s(tau) Delta to the buffer and is replaced;  after K arrivals
 //   w <- w + eta_g buffer / K                       here: / the sum of weights, and the step is the strategy's
 #include "sim/modes/mode_spec.h"
 

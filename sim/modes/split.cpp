@@ -1,5 +1,5 @@
-// Split learning: O. Gupta and R. Raskar 2018, arXiv:1810.06060; in rounds with an average of both halves, C. Thapa et al. 2020, "SplitFed: When
-// Federated Learning Meets Split Learning", arXiv:2004.12088.
+// Split learning: O. Gupta and R. Raskar 2018, arXiv:1810.06060; in rounds that average both halves, C. Thapa et al. 2020,
+// "SplitFed: When Federated Learning Meets Split Learning", arXiv:2004.12088.
 #include "sim/modes/mode_spec.h"
 
 namespace fedhive::sim {

@@ -1,4 +1,4 @@
-// What the age of an update does to it, and the keys of modes whose clients may be overtaken by server steps.
+// Discounts of stale updates, and the keys of modes in which server steps may overtake clients.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -8,9 +8,9 @@
 
 namespace fedhive::sim {
 
-/// s(tau): what an update counts that started tau server steps ago; s(0) = 1.
-/// Source   Xie et al. 2019 (arXiv:1903.03934), section 5.2: constant, hinge, polynomial; FedBuff (Nguyen et al. 2022, arXiv:2106.06639) takes
-///          1 / sqrt(1 + tau), which is polynomial with a = 0.5.
+/// s(tau): factor of an update that started tau server steps ago; s(0) = 1.
+/// Source   Xie et al. 2019 (arXiv:1903.03934), section 5.2: constant, hinge, polynomial; FedBuff (Nguyen et al. 2022,
+///          arXiv:2106.06639) takes 1 / sqrt(1 + tau), which is polynomial with a = 0.5.
 struct Staleness {
     enum class Function { Constant, Hinge, Polynomial } function = Function::Constant;
     double a = 0.5;  // hinge: slope beyond b; polynomial: exponent

@@ -1,5 +1,5 @@
-// Federated averaging as McMahan et al. 2017, arXiv:1602.05629, Algorithm 1: a cohort of M, all of whom are waited for. With a quorum the
-// cohort is over-selected, Bonawitz et al. 2019, arXiv:1902.01046, section 3: the first K count.
+// Federated averaging as McMahan et al. 2017, arXiv:1602.05629, Algorithm 1: waits for all M clients of the cohort. With a
+// quorum K the cohort is over-selected, Bonawitz et al. 2019, arXiv:1902.01046, section 3: the first K count.
 #include "sim/modes/mode_spec.h"
 
 namespace fedhive::sim {

@@ -1,4 +1,4 @@
-// What a lower floor finds wrong, told with the key that caused it.
+// Errors of lower floors, reported with the key that caused them.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -9,7 +9,7 @@
 
 namespace fedhive::sim {
 
-/// The keys and values of a section, some of which name files, and the key to blame for what is wrong in none of them.
+/// A section's keys and values, some of which name files, and the key to blame if the problem is in none of the files.
 struct NamedFiles {
     std::string section;
     const std::vector<KeySpec>& keys;
@@ -17,17 +17,17 @@ struct NamedFiles {
     std::string otherwise;
 };
 
-/// Of `data` and of `devices`.
+/// Those of `data` and of `devices`.
 NamedFiles named_files(const DataConfig& data);
 NamedFiles named_files(const DevicesConfig& devices);
 
-/// The key of the file or folder that the problem begins with: "data.train" for "/data/train.npz: there is no such file".
+/// The key whose file or folder the problem begins with: "data.train" for "/data/train.npz: there is no such file".
 std::string key_to_blame(const NamedFiles& files, const std::string& problem);
 
 /// "needs more memory than there is; … are available"
 std::string no_memory();
 
-/// Runs `make`; throws its ConfigError, or want of memory, with file and line of that key.
+/// Returns make(). Rethrows its ConfigError or std::bad_alloc as a ConfigError with file and line of `key`.
 template <typename Make>
 auto blame(const LoadedConfig& loaded, const std::string& key, Make make) {
     try {
@@ -39,7 +39,7 @@ auto blame(const LoadedConfig& loaded, const std::string& key, Make make) {
     }
 }
 
-/// The same of what reads files.
+/// The same for a `make` that reads files: blames the key of the file.
 template <typename Make>
 auto blame(const LoadedConfig& loaded, const NamedFiles& files, Make make) {
     try {

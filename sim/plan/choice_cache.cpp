@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The XDG Base Directory Specification: relative paths do not count.
+/// By the XDG Base Directory Specification, which ignores relative paths.
 fs::path cache_folder() {
     const auto absolute = [](const char* name) -> fs::path {
         const char* value = std::getenv(name);
@@ -55,7 +55,7 @@ void ChoiceCache::write(const WorkerChoice& choice) const {
     try {
         write_file(file_, json.dump(2) + "\n");
     } catch (const Fault&) {
-        // No room or no right to write: the next run measures again.
+        // No room or no permission: the next run measures again.
     }
 }
 

@@ -1,5 +1,5 @@
-// What probes found, kept from run to run: one small file for each machine and config, in $XDG_CACHE_HOME/fedhive or ~/.cache/fedhive.
-// Losing it costs another probe, so nothing that goes wrong with it is an error.
+// Cache of probe results: one small file for each machine and config, in $XDG_CACHE_HOME/fedhive or ~/.cache/fedhive. Losing it
+// costs another probe, so no failure of the cache is an error.
 #pragma once
 
 #include "sim/plan/worker_choice.h"
@@ -12,16 +12,16 @@ namespace fedhive::sim {
 
 class ChoiceCache {
 public:
-    /// `key`: all that the choice depends on, as text.
+    /// `key`: everything that the choice depends on, as text.
     explicit ChoiceCache(const std::string& key);
 
-    /// Empty: never written, damaged, or not readable.
+    /// The cached choice; empty if never written, damaged, or unreadable.
     std::optional<WorkerChoice> read() const;
 
-    /// Whole or not at all; where it cannot be written, not at all.
+    /// Writes the file atomically; does nothing if it cannot be written.
     void write(const WorkerChoice& choice) const;
 
-    /// Empty where neither XDG_CACHE_HOME nor HOME says where caches belong.
+    /// Empty if neither XDG_CACHE_HOME nor HOME is set.
     const std::filesystem::path& file() const { return file_; }
 
 private:

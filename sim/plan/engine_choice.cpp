@@ -22,15 +22,15 @@ namespace {
 
 using clients::Feature;
 
-/// A feature that the run asks for, and what is said of an engine without it, after its name.
+/// A feature that the run asks for, and the text, after an engine's name, about an engine that lacks it.
 struct Asked {
     Feature feature;
     std::string lack;
 };
 using AllAsked = std::vector<Asked>;
 
-// Each of the next four names every field of what it looks at: one that is added has to be given a feature here, or none, before it compiles, and
-// no engine has that feature before its list says so (clients/training/features.cpp).
+// Each of the next four functions names every field of its argument: a new field does not compile before it has a feature here,
+// or none. No engine has that feature before its list says so (clients/training/features.cpp).
 
 void ask_for_steps(const RunConfig& run, bool on_gpu, AllAsked& asked) {
     const auto& [cohort, participation, local_epochs, local_steps, batch_size, clients_per_slot, clients_at_once, engine,
@@ -105,14 +105,14 @@ clients::Features features_of(const AllAsked& asked) {
     return features;
 }
 
-/// The first thing that it does not honour, as what is said of it; empty: none.
+/// The `lack` of the first feature that the engine lacks; empty if it has all.
 std::string lack_of(clients::Engine engine, aggregation::MemorySpace space, const AllAsked& asked) {
     const clients::Features honoured = honoured_by(way_of(engine, space, features_of(asked)));
     const auto lacking = std::ranges::find_if(asked, [&](const Asked& one) { return !honoured.has(one.feature); });
     return lacking == asked.end() ? "" : lacking->lack;
 }
 
-/// What stands in the direct engine's way, after "the direct engine "; empty: nothing.
+/// The obstacle for the direct engine, as text after "the direct engine "; empty if there is none.
 std::string obstacle(aggregation::MemorySpace space, const clients::ModelSpec& model, const AllAsked& asked) {
     if (const std::string lack = lack_of(clients::Engine::Direct, space, asked); !lack.empty()) return lack;
     if (const std::string layer = clients::direct::misfit(model); !layer.empty()) return "has no " + layer;
@@ -136,7 +136,7 @@ EngineChoice choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace 
     const AllAsked asked = all_asked(loaded.run, on_gpu, model, cut);
     const std::string in_the_way = wanted == "libtorch" ? "" : obstacle(space, model, asked);
     if (in_the_way.empty() && wanted != "libtorch") {
-        if (!on_gpu) clients::direct::kernels();  // the environment may name others than there are
+        if (!on_gpu) clients::direct::kernels();  // throws if the environment names kernels that do not exist
         return {clients::Engine::Direct, "", features_of(asked)};
     }
     if (wanted != "libtorch" && on_gpu && clients::libtorch_cuda_devices() == 0)
@@ -153,7 +153,7 @@ EngineChoice choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace 
                                    fmt::format("LibTorch's training {}{}", lack,
                                                in_the_way.empty() ? "; auto looks for another engine"
                                                                   : fmt::format(", and the direct engine {}", in_the_way)));
-    clients::libtorch_engine();  // whether it is there is found out here, not by a worker
+    clients::libtorch_engine();  // throws here, not in a worker, if LibTorch's engine is missing
     return {clients::Engine::Libtorch, wanted == "libtorch" ? "training.engine says so" : "the direct engine " + in_the_way,
             features_of(asked)};
 }

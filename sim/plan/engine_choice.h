@@ -1,4 +1,4 @@
-// Who computes local steps: what training.engine comes to for this experiment.
+// The engine of local steps: the value of training.engine for this experiment.
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -14,20 +14,21 @@ namespace fedhive::sim {
 /// As the config writes it: "libtorch", "direct".
 std::string name_of(clients::Engine engine);
 
-/// What the direct engine runs there: "avx512", "avx2", "plain", or "cuda".
+/// The direct engine's kernels on this machine: "avx512", "avx2", "plain", or "cuda".
 std::string direct_kernels(aggregation::MemorySpace space);
 
-/// Who trains, and what for.
+/// The engine that trains, and the features that the run asks for.
 struct EngineChoice {
     clients::Engine engine = clients::Engine::Libtorch;
-    std::string why;          // it is not the direct engine: "the direct engine has no batch_norm (layer 1)"; empty where it is
-    clients::Features asked;  // of it, all honoured
+    std::string why;          // reason against the direct engine: "the direct engine has no batch_norm (layer 1)"; else empty
+    clients::Features asked;  // features that the run asks for; the engine has all of them
 
     /// Whether workers train whole clients side by side, a thread block each (clients/training/whole_clients.h).
     bool in_blocks(aggregation::MemorySpace space) const { return way_of(engine, space, asked) == clients::Way::DirectBlocks; }
 };
 
-/// Throws ConfigError, with file and line, where the direct engine is asked for and cannot do it, and where none can.
+/// Throws ConfigError, with file and line, if the config asks for the direct engine and it cannot train this, or if no engine
+/// can.
 EngineChoice choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace space, const clients::ModelSpec& model,
                            const clients::Cut& cut);
 

@@ -18,9 +18,9 @@ namespace fedhive::sim {
 namespace {
 
 constexpr double kTiming_s = 0.05;  // for local steps, and again for evaluation
-constexpr double kStart_s = 0.6;    // of a run's processes
+constexpr double kStart_s = 0.6;    // to start a run's processes
 
-/// The median time of `work`, after a first time that does not count.
+/// The median time of `work`, without the first call.
 double seconds_each(const std::function<void()>& work) {
     work();
     std::vector<double> times;
@@ -40,7 +40,7 @@ std::span<const std::uint32_t> first_batch(const Experiment& run, std::size_t cl
     return shard.first(std::min(shard.size(), static_cast<std::size_t>(run.config.training.batch_size)));
 }
 
-/// A local step of the first clients, as many as are trained at once, ready to be taken.
+/// A prepared local step of the first clients, as many as are trained at once.
 struct FirstStep {
     FirstStep(const Experiment& run, clients::Trainer& trainer)
         : clients(std::min<std::size_t>(run.worker_plan.clients_at_once, static_cast<std::size_t>(run.config.cohort_size()))),
@@ -58,7 +58,7 @@ struct FirstStep {
     std::vector<clients::RowBatch> batches;
 };
 
-/// On the clients' own examples, in all rounds.
+/// Seconds of all evaluations on the clients' held-out examples.
 double clients_evaluation_s(const Experiment& run, double one_step_s, double one_example_s) {
     const ClientsEvaluationConfig& config = run.config.evaluation.clients;
     double once = 0.0;
@@ -90,7 +90,7 @@ double core_seconds(const Experiment& run) {
 RunEstimate make_real(LoadedConfig loaded) {
     loaded.run.device = "cpu";
     const Experiment run = Experiment::to_inspect(loaded);
-    const std::uint64_t workers = 1 + run.num_workers;  // with the coordinator, which holds LibTorch too
+    const std::uint64_t workers = 1 + run.num_workers;  // the coordinator holds LibTorch too
     const std::uint64_t kept =
         run.config.client_state == "file" ? 0 : client_state_bytes(run.config, run.channels, run.dataset.map().num_clients);
     return {run.arena->geometry().total_bytes() + run.dataset.map().total_bytes() + kept + workers * host_bytes_of_worker(run),
@@ -125,7 +125,7 @@ std::string cost_key(RunConfig run) {
 double steps_per_round(const Experiment& run) {
     const clients::DatasetMap& data = run.dataset.map();
     const auto steps = [&](std::uint64_t examples) { return static_cast<double>(run.worker_plan.training.steps_of(examples)); };
-    if (run.mode.pass == Pass::Share) return steps(data.num_train);  // all replicas together
+    if (run.mode.pass == Pass::Share) return steps(data.num_train);  // all replicas share them
     const auto clients = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
     if (run.worker_plan.all_examples) return clients * steps(data.num_train);
     double of_all = 0.0;

@@ -1,4 +1,4 @@
-// On whose held-out examples models are evaluated.
+// The clients on whose held-out examples models are evaluated.
 #pragma once
 
 #include "clients/data/shared_dataset.h"
@@ -9,8 +9,8 @@
 
 namespace fedhive::sim {
 
-/// The clients that hold something out, or as many of them as evaluation.clients.sample says, drawn once for the whole run; ascending. None
-/// where nobody is evaluated. Throws ConfigError where no client holds anything out.
+/// The clients with held-out examples, or a sample of evaluation.clients.sample of them, drawn once for the whole run;
+/// ascending. Empty if there is no such evaluation. Throws ConfigError if no client holds anything out.
 std::vector<std::uint32_t> evaluated_clients(const LoadedConfig& loaded, const clients::SharedDataset& dataset);
 
 }  // namespace fedhive::sim

@@ -102,7 +102,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, Exper
       missing_noise(worker_plan.upload, worker_plan.training.seed, layout, local_part, mode),
       owners(std::move(data.owners)),
       warnings(all_warnings(data.warnings, model)) {
-    // What is stored with the run names the device that was used, so that running it again asks for the same.
+    // The stored config names the device that was used, so that a rerun asks for the same.
     config.device = name_of(space);
     config.model.file_sha256 = model_file.sha256();
     num_workers = workers_that_fit(loaded, num_workers, host_bytes_of_worker(*this), this_machine().available_memory, "host");
@@ -120,7 +120,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, Exper
     clients::throw_if_interrupted();
 }
 
-/// The cut of a cohort into slots must be one and the same on all ranks.
+/// The cohort's cut into slots must be the same on all ranks.
 std::uint32_t Experiment::workers_of_all_ranks(const LoadedConfig& loaded, std::uint32_t num_ranks) const {
     if (ranks.is_alone() && num_ranks == 1) return num_workers;
     refuse_what_needs_one_rank(loaded, mode);
@@ -140,10 +140,10 @@ void Experiment::begin_with(aggregation::ConstParamSpan parameters, aggregation:
     aggregation::set_zero(server.region());
     aggregation::copy(server.model(), parameters);
     aggregation::copy(arena->frozen(), frozen_values);
-    aggregation::synchronize(space);  // before `parameters` go, and before a worker reads them
+    aggregation::synchronize(space);  // before `parameters` are freed, and before a worker reads them
 }
 
-/// What ranks exchange lies in device memory, too: a sum and the aggregate, or all updates where the rule wants whole ones.
+/// Device memory for the exchange between ranks: a sum and the aggregate, or all updates if the rule is not column-wise.
 std::uint64_t Experiment::device_bytes_of_ranks() const {
     if (ranks.is_alone()) return 0;
     const bool whole = strategy.aggregator->column_rule() == aggregation::ColumnRule::None;
@@ -154,17 +154,17 @@ void Experiment::fit_device(const LoadedConfig& loaded, bool trains) {
     if (space != MemorySpace::Cuda) return;
     const auto free_bytes = [] { return aggregation::cuda_driver().free_bytes(); };
     Rehearsal one;
-    // Of ranks that share a GPU one at a time, or each would take for its own what the others take.
+    // One rank after the other on a shared GPU: else each would count the others' memory as its own.
     ranks.in_turns_on_device([&] {
         if (num_workers == 0) return;
-        // What the coordinator will take for itself is taken now: later the workers have it.
+        // Allocate the coordinator's memory now: later the workers use up the rest.
         strategy.aggregator->zero_init(travels.num_floats(), space);
         strategy.server_optimizer->moments(travels.num_floats(), space);
         one = rehearse_worker(*this, free_bytes, trains);
     });
     const std::uint64_t sharing = ranks.on_device_of(ranks.rank());
     const std::uint64_t free = free_bytes() / sharing;
-    ranks.in_turns_on_device([] {});  // all have seen what is free before anybody takes more
+    ranks.in_turns_on_device([] {});  // all measure the free memory before anybody takes more
     if (num_workers == 0) return;
     rehearsed_step_s = one.step_s;
     const std::uint64_t largest = slots.largest(config.cohort_size());
@@ -176,7 +176,7 @@ void Experiment::fit_device(const LoadedConfig& loaded, bool trains) {
     };
     num_workers = fit(num_workers);
     if (config.workers) return;
-    // What a worker does on a GPU leaves its core idle for a part of the time.
+    // On a GPU, a worker leaves its core idle for a part of the time.
     const std::int64_t worth_a_try = std::min<std::int64_t>(2 * this_machine().cores, num_tasks(config, mode));
     most_workers = fit(std::max(num_workers, static_cast<std::uint32_t>(worth_a_try)));
 }
@@ -252,7 +252,7 @@ FleetOptions Experiment::fleet_options() const {
         };
     options.recorded_arrivals = recorded_arrivals;
     const std::uint64_t channel_bytes = layout.num_parameters() * sizeof(float);
-    const std::uint64_t local_bytes = local_part.num_floats() * sizeof(float);  // goes neither way
+    const std::uint64_t local_bytes = local_part.num_floats() * sizeof(float);  // is not sent in either direction
     options.model_bytes = layout.num_values() * sizeof(float) - local_bytes + channels.num_down() * channel_bytes;
     options.update_bytes =
         clients::upload_size(worker_plan.upload, layout).bytes() - local_bytes + channels.num_up() * channel_bytes;

@@ -25,7 +25,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Of what is drawn, before the first example is.
+/// Memory check for drawn data, before the first example is drawn.
 void require_memory(const std::vector<clients::MemoryNeed>& needs) {
     const std::uint64_t available = this_machine().available_memory;
     for (const auto& [what, bytes] : needs)
@@ -43,7 +43,7 @@ clients::Dataset read_dataset(const RunConfig& run) {
     return dataset;
 }
 
-/// That what the data turned out to tell of an example goes with the task and with how examples are dealt.
+/// Checks that the targets found in the data match the task and the partition.
 void check_target(const LoadedConfig& loaded, const clients::Dataset& dataset) {
     const RunConfig& run = loaded.run;
     const clients::TargetKind kind = dataset.train.target.kind;
@@ -70,7 +70,7 @@ clients::Partition deal(const RunConfig& run, const clients::Dataset& dataset) {
         completed(run.data.partition.values, scheme.keys));
 }
 
-/// One line of UTF-8, of 200 bytes and a few at most: what tables and screens can show.
+/// The name as one line of UTF-8 of about 200 bytes at most, for tables and screens.
 std::string shown_name(std::string_view name) {
     constexpr std::size_t kLongest = 200;
     const std::string cut = name.size() <= kLongest ? std::string(name) : std::string(name.substr(0, kLongest)) + "…";
@@ -81,7 +81,7 @@ std::string shown_name(std::string_view name) {
     return text;
 }
 
-/// Of each client, where clients are owners that have names; else nothing.
+/// The owners' names, one per client, if clients are owners with names; else empty.
 std::vector<std::string> owners_of_clients(const RunConfig& run, const clients::Dataset& dataset,
                                            const clients::Partition& partition) {
     std::vector<std::string> owners;
@@ -100,7 +100,7 @@ aggregation::IpcHandle upload_examples(clients::SharedDataset& dataset) {
     }
 }
 
-constexpr double kPatience = 600.0;  // s; rank 0 reads or draws, and everything crosses the wire twice
+constexpr double kPatience = 600.0;  // s; rank 0 reads or draws, and the data are sent twice
 
 ExperimentData load_own(const LoadedConfig& loaded) {
     const RunConfig& config = loaded.run;
@@ -133,7 +133,7 @@ ExperimentData load_own(const LoadedConfig& loaded) {
     return data;
 }
 
-/// What goes before the bytes of a data set from rank to rank.
+/// Sent before the bytes of a data set from rank to rank.
 struct DataHead {
     clients::DatasetMap map;
     std::uint64_t fingerprint = 0;
@@ -159,7 +159,7 @@ ExperimentData data_of_rank_0(const LoadedConfig& loaded, Ranks& ranks) {
     return std::move(*data);
 }
 
-/// Whether rank 0 loads for all; the same on all ranks.
+/// True if rank 0 loads for all; the same on all ranks.
 bool rank_0_loads(const LoadedConfig& loaded, Ranks& ranks) {
     const std::string& mine = loaded.run.data.shared;
     if (ranks.is_alone()) return false;

@@ -19,18 +19,18 @@ using aggregation::MemorySpace;
 
 namespace {
 
-/// Activations of a batch and their gradient, on the boundary of a cache line.
+/// Floats of a batch's activations and of their gradient, each padded to a cache line.
 std::uint64_t exchange_floats(const clients::Cut& cut, const RunConfig& run) {
     const std::uint64_t floats = cut.activation_floats * static_cast<std::uint64_t>(run.training.batch_size);
     return 2 * ((floats + 15) / 16 * 16);
 }
 
-/// In all rounds together, at most.
+/// The most clients that can take part in all rounds together.
 std::uint64_t clients_seen(const RunConfig& run, std::uint64_t num_clients) {
     return std::min(num_clients, static_cast<std::uint64_t>(run.rounds) * static_cast<std::uint64_t>(run.cohort_size()));
 }
 
-/// Before the model is built: filling billions of parameters takes a while, and the memory they need is known without.
+/// Call before the model is built: filling billions of parameters takes a while, and their memory is known without.
 void require_model_memory(const LoadedConfig& loaded, const clients::ModelSpec& model, MemorySpace space,
                           std::uint32_t num_workers) {
     const RunConfig& config = loaded.run;
@@ -100,7 +100,7 @@ std::filesystem::path existing_folder(const std::filesystem::path& folder) {
 
 namespace {
 
-/// Who has clients keep something, the key that says so, and what to do without it.
+/// The part that keeps client state, its key, and the advice to do without it.
 struct KeepsState {
     const char* key;
     std::string who;
@@ -187,7 +187,7 @@ std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, Memor
                                                const clients::Cut& cut, std::uint64_t frozen_floats,
                                                const aggregation::Channels& channels) {
     const std::uint64_t num_slots = slots.num_slots(mode);
-    // For workers who have nothing else to do after the barrier, and slots that take long enough to sum.
+    // For workers that are idle after the barrier, and slots large enough to be worth it.
     const bool shared = space == MemorySpace::Host && num_workers > 1 && mode.workers_may_sum() &&
                         num_slots * aggregation::ArenaGeometry::padded(layout.num_floats()) >= kSharedBytes;
     const aggregation::ArenaGeometry geometry{

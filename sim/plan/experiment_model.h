@@ -1,4 +1,4 @@
-// The model of an experiment and the memory that it takes: layout, cut, arena, the parameters that round 1 starts from.
+// An experiment's model and its memory: layout, cut, arena, first parameters.
 #pragma once
 
 #include "aggregation/memory/arena.h"
@@ -21,50 +21,51 @@
 
 namespace fedhive::sim {
 
-/// Throws ConfigError where its parameters do not fit the memory; before the model is built.
+/// The model's layout. Throws ConfigError, before the model is built, if its parameters do not fit into memory.
 aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec& model, aggregation::MemorySpace space,
                             std::uint32_t num_workers);
 
-/// What travels beside the model and what clients keep, as the parts of the strategy and the steps of the upload chain say, and the model's part
-/// that is each client's own.
+/// The channels that travel beside the model and the client state: those of the strategy's parts, of the upload chain's steps,
+/// and of the part of the model that is each client's own.
 aggregation::Channels channels_of(const RunConfig& run, const aggregation::Layout& layout,
                                   const clients::LocalPart& local_part);
 
-/// The model's layout, and behind it that of each channel that travels, one value for each parameter: "control.<name>".
+/// The model's layout, followed by that of each travelling channel, with one value per parameter: "control.<name>".
 aggregation::Layout what_travels(const aggregation::Channels& channels, const aggregation::Layout& layout);
 
-/// Of what clients keep, once all are seen that can be; 0: nothing.
+/// Bytes of client state when all clients that can take part have done so; 0: clients keep no state.
 std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Channels& channels, std::uint64_t num_clients);
 
-/// The folder itself, or the nearest one above it that is there: on whose disk a run in `folder` keeps what its clients do. Empty for an empty one.
+/// `folder`, or its nearest existing parent: on its disk a run in `folder` stores client state. Empty if `folder` is empty.
 std::filesystem::path existing_folder(const std::filesystem::path& folder);
 
-/// For what clients keep; for nothing where they keep nothing. Where the config wants a file and `folder`, the run's, is known, on its disk. Throws
-/// ConfigError where all that the run may come to does not fit; in memory, with several ranks, it has to fit twice: where such a run is taken up
-/// again, its checkpoint lies beside it.
+/// The clients' state; empty if they keep none. In a file on the disk of `folder`, the run's, if the config wants a file and
+/// `folder` is not empty; else in memory. Throws ConfigError if the largest state that the run can reach does not fit. In
+/// memory, with several ranks, it must fit twice: on a resume the checkpoint is in memory beside it.
 aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Channels& channels,
                                              std::uint64_t num_clients, const Ranks& ranks,
                                              const std::filesystem::path& folder);
 
-/// Where the mode cuts the model; nowhere in the others. Throws ConfigError for a layer that it has not.
+/// The mode's cut of the model; empty in other modes. Throws ConfigError for a layer that the model does not have.
 clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& model, const aggregation::Layout& layout);
 
-/// For these slots, the models that the mode keeps, and what is frozen. Throws ConfigError where there is not that much memory.
+/// The arena for these slots, the mode's models, and the frozen parameters. Throws ConfigError if memory does not suffice.
 std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, aggregation::MemorySpace space,
                                                std::uint32_t num_workers, const Mode& mode, const SlotPlan& slots,
                                                const aggregation::Layout& layout, const clients::Cut& cut,
                                                std::uint64_t frozen_floats, const aggregation::Channels& channels);
 
-/// What an experiment begins with: [P], and what stays as it is, [F].
+/// What an experiment begins with: [P], and the frozen parameters, [F].
 struct FirstModel {
     std::vector<float> parameters;
     std::vector<float> frozen;
 };
 
-/// Of a model whose tensors lie as whole_layout() has them.
+/// Splits the values of a model that is laid out as whole_layout().
 FirstModel parted(const clients::ModelSpec& model, const std::vector<float>& whole);
 
-/// Of model.init, or drawn from the seed, or a graph's own. Throws ConfigError where the file's tensors are not the model's.
+/// The model of model.init, or one drawn from the seed, or a graph's own. Throws ConfigError if the file's tensors do not match
+/// the model's.
 FirstModel first_model(const LoadedConfig& loaded, const clients::ModelSpec& model);
 
 }  // namespace fedhive::sim

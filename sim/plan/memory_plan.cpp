@@ -22,22 +22,22 @@ bool has_whole_gradient(const RunConfig& run) {
     return local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name).whole_gradient;
 }
 
-/// Vectors of [P] that a worker keeps for itself.
+/// Number of vectors of [P] of a worker.
 std::uint64_t vectors_of_worker(const RunConfig& run, const aggregation::Channels& channels, const ModeSpec& mode,
                                 std::uint64_t most_per_slot) {
     std::uint64_t vectors = 2;
     const std::uint64_t state_vectors = aggregation::num_state_vectors(optimizer_options(run.training.optimizer));
     vectors += state_vectors * (1 + mode.velocity_vectors);
-    const std::uint64_t in_one_piece = run.training.clip_norm    ? 2  // with zeros to take its norm
+    const std::uint64_t in_one_piece = run.training.clip_norm    ? 2  // the gradient, and zeros to take its norm
                                        : has_whole_gradient(run) ? 1
                                                                  : 0;
     const bool corrected = channels.find(aggregation::kControl) != nullptr;
     vectors += std::max({mode.gradient_vectors, in_one_piece, std::uint64_t{corrected}});
-    vectors += channels.all().size();    // what is made of each: the correction of gradients, the update that a rest is left of
-    if (!run.upload.empty()) ++vectors;  // the update that a step looks at
+    vectors += channels.all().size();    // for each: the correction of gradients, the update that leaves a residual
+    if (!run.upload.empty()) ++vectors;  // the update that a step reads
     for (const Chosen& step : run.upload)
         if (entry_of(clients::upload_catalog(), step.name, "step of an upload").leaves_out)
-            vectors += 2;  // by what values are chosen
+            vectors += 2;  // for the selection of values
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     if (at_once > 1) vectors += at_once * (2 + state_vectors);
     if (most_per_slot > 1) vectors += static_cast<std::uint64_t>(std::bit_width(most_per_slot)) - 1;  // partial sums
@@ -72,7 +72,7 @@ std::uint64_t host_bytes_of_worker(const Experiment& run) {
 
 std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, const aggregation::Channels& channels,
                                             std::uint64_t num_floats, std::uint64_t most_per_slot) {
-    RunConfig rehearsed = run;  // on the loss alone
+    RunConfig rehearsed = run;  // with the loss as the only objective
     if (has_whole_gradient(run)) rehearsed.strategy.parts.local = {"plain"};
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     const std::uint64_t vectors = vectors_of_worker(run, channels, mode_spec(run.mode.name), std::max(most_per_slot, at_once)) -
@@ -109,7 +109,7 @@ std::uint32_t largest_client(const clients::SharedDataset& dataset) {
 
 namespace {
 
-/// The largest client, and as many of those after it as are trained at once.
+/// The largest client and those after it, as many as are trained at once.
 Cohort largest_and_next(const Experiment& run) {
     const std::uint64_t num_clients = run.dataset.map().num_clients;
     Cohort cohort;
@@ -131,7 +131,7 @@ Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64
     options.mode = {};
     options.mode.in_flight = options.mode.quorum = cohort.size();
     options.faults = {};
-    options.failures.policy = "drop";  // what goes wrong here will go wrong in the run, which tells it better
+    options.failures.policy = "drop";  // a failure here will happen again in the run, which reports it better
     clients::WorkerPlan plan = run.worker_plan;
     plan.training.local_steps =
         std::min(kRehearsedSteps, plan.training.steps_of(run.dataset.shard(largest_client(run.dataset)).size()));
@@ -147,7 +147,7 @@ Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64
     };
     clients::ClientResult timed;
     if (trains) {
-        train();  // in the first one libraries are loaded
+        train();  // the first one loads libraries
         timed = train();
     }
     fleet.evaluate(server);

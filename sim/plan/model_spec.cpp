@@ -18,8 +18,8 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Running statistics travel with the model or its update. Throws ConfigError where neither is sent, where differences from older models are added,
-/// or where many clients share a pass. `keeps` says what has them.
+/// Running statistics travel with the model or its update. Throws ConfigError if the mode sends neither, adds differences from
+/// older models, or lets many clients share a pass. `keeps`: the part that has the statistics, for the message.
 void check_buffers(const LoadedConfig& loaded, const std::string& keeps) {
     const RunConfig& run = loaded.run;
     if (!mode_spec(run.mode.name).averages_buffers) {
@@ -38,7 +38,7 @@ void check_buffers(const LoadedConfig& loaded, const std::string& keeps) {
                 keeps));
 }
 
-/// What only lists of layers can do. `why`: the graph is none. Throws ConfigError with both names.
+/// Throws ConfigError, with both names, if the config uses what only lists of layers support. `why`: the graph is no such list.
 void check_layers_wanted(const LoadedConfig& loaded, const std::string& why) {
     const RunConfig& run = loaded.run;
     const auto refuse = [&](const std::string& key, const std::string& what, const std::string& allowed) {
@@ -55,13 +55,13 @@ void check_layers_wanted(const LoadedConfig& loaded, const std::string& why) {
 
 std::string text_of(const std::vector<std::int64_t>& sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
 
-/// The line of Python that makes them.
+/// The line of Python that creates two examples.
 std::string two_examples(const clients::ExampleShape& shape) {
     if (shape.vocabulary > 0) return fmt::format("x = torch.zeros(2, {}, dtype=torch.int64)", shape.num_values());
     return fmt::format("x = torch.zeros(2, {}, {}, {})", shape.channels, shape.height, shape.width);
 }
 
-/// Throws ConfigError, without key and file, where the file's input is not what the data and the config give.
+/// Throws ConfigError, without key and file, if the file's input does not fit the data and the config.
 void check_fit(const RunConfig& run, const clients::exported::Program& program, const clients::DataShape& data) {
     const clients::ExampleShape& example = data.example;
     const std::string two = two_examples(example);
@@ -89,13 +89,13 @@ std::string listed(const std::vector<std::string>& names) {
     return fmt::format("{}{}", fmt::join(names.begin(), shown, ", "), more);
 }
 
-/// "did you mean 'fc1.weight'? "; empty where nothing is near.
+/// "did you mean 'fc1.weight'? "; empty if no name is similar.
 std::string near_to(const std::string& typed, const std::vector<std::string>& names) {
     const std::string nearest = nearest_word(typed, names);
     return nearest.empty() ? "" : fmt::format("did you mean '{}'? ", nearest);
 }
 
-/// The patterns of a key, each of which is like one of the names at least. Throws ConfigError for one that is not; `of`: what the names are of.
+/// A key's patterns. Throws ConfigError for a pattern that matches none of `names`; `of`: what has these names.
 clients::NamePatterns patterns_of(const LoadedConfig& loaded, const std::string& key, const std::vector<std::string>& patterns,
                                   const std::vector<std::string>& names, const char* of) {
     const auto matched = [&](const clients::NamePatterns& one) {
@@ -109,7 +109,8 @@ clients::NamePatterns patterns_of(const LoadedConfig& loaded, const std::string&
     return blame(loaded, key, [&] { return clients::NamePatterns::of(patterns); });
 }
 
-/// Puts model.frozen into the spec. Throws ConfigError for a pattern that no parameter's name is like, and where nothing is left to train.
+/// Puts model.frozen into the spec. Throws ConfigError for a pattern that matches no parameter, and if nothing is left to
+/// train.
 void freeze(const LoadedConfig& loaded, clients::ModelSpec& spec) {
     const std::vector<std::string>& patterns = loaded.run.model.frozen;
     if (patterns.empty()) return;
@@ -122,8 +123,8 @@ void freeze(const LoadedConfig& loaded, clients::ModelSpec& spec) {
         throw loaded.source->error("model.frozen", fmt::format("leaves nothing to train of: {}", listed(names)));
 }
 
-/// Puts model.local into the spec, of what is not frozen. Throws ConfigError for a pattern that no tensor's name is like, and where nothing is left
-/// that clients have in common.
+/// Puts model.local into the spec, among what is not frozen. Throws ConfigError for a pattern that matches no tensor, and if
+/// nothing is left that clients share.
 void keep_local(const LoadedConfig& loaded, clients::ModelSpec& spec) {
     const std::vector<std::string>& patterns = loaded.run.model.local;
     if (patterns.empty()) return;
@@ -169,10 +170,10 @@ clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataSha
     return spec;
 }
 
-/// Who asks for another kind of answer than most.
+/// " (task 'regression')" unless the task is the default.
 std::string for_task(const RunConfig& run) { return run.task == RunConfig{}.task ? "" : fmt::format(" (task '{}')", run.task); }
 
-/// A metric that is there only with more classes would never be reached.
+/// Throws ConfigError for a stop metric that exists only with more classes: it would never be reached.
 void check_stop(const LoadedConfig& loaded, std::int64_t num_classes) {
     for (const clients::Metric& metric : clients::learning_task(loaded.run.task).metrics)
         if (loaded.run.stop.test.of(metric.name) && metric.over_classes >= num_classes && metric.over_classes > 0)

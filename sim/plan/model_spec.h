@@ -1,4 +1,4 @@
-// The model that a config asks for, on the data that it asks for.
+// The model that a config asks for, built for its data.
 #pragma once
 
 #include "clients/data/data_format.h"
@@ -8,28 +8,29 @@
 
 namespace fedhive::sim {
 
-/// Shape and classes of the examples, without drawing or reading more than it takes. Throws ConfigError for what cannot be read.
+/// Shape and classes of the examples; draws or reads no more than that takes. Throws ConfigError for unreadable data.
 clients::DataShape data_shape(const LoadedConfig& loaded);
 
-/// Throws ConfigError where the task does not take such targets or examples, with both names, or is to stop by a metric that such data have not.
+/// Throws ConfigError, with both names, if the task does not take such targets or examples, or if its stop metric does not
+/// exist for such data.
 void check_data_of_task(const LoadedConfig& loaded, const clients::DataShape& data);
 
-/// The key that says which model it is: "model.name", "model.layers" or "model.file".
+/// The key that selects the model: "model.name", "model.layers" or "model.file".
 std::string model_key(const RunConfig& run);
 
-/// What model.file names, if anything. Throws ConfigError where it cannot be read, or is another file than model.file_sha256 says.
+/// Opens model.file; empty if not given. Throws ConfigError if it cannot be read, or if its hash is not model.file_sha256.
 clients::exported::ModelFile open_model_file(const LoadedConfig& loaded);
 
-/// `file` is that of the config, and must outlive the model. A graph is tried on a few examples of zeros. Throws ConfigError, with file, line and key,
-/// where the model does not fit the examples, in a list of layers the one to blame; keeps running statistics that the mode cannot average; or is a
-/// graph that the mode or the engine cannot take.
+/// `file` is that of the config and must outlive the model. Tries a graph on a few examples of zeros. Throws ConfigError, with
+/// file, line and key, if the model does not fit the examples (for a list of layers, with the layer to blame), has running
+/// statistics that the mode cannot average, or is a graph that the mode or the engine cannot take.
 clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataShape& data,
                               const clients::exported::ModelFile& file);
 
-/// How model.file is run, "graph" or "layers"; empty of any other model.
+/// How model.file is run, "graph" or "layers"; empty for any other model.
 std::string form_of(const clients::ModelSpec& model);
 
-/// Why model.file is run as a graph; empty: it is run as layers.
+/// Why model.file is run as a graph; empty if it is run as layers.
 std::string kept_as_graph(const RunConfig& run, const clients::ModelSpec& model);
 
 }  // namespace fedhive::sim

@@ -1,4 +1,4 @@
-// What works in one coordinator only, and is refused where there are several ranks.
+// Features that work with one coordinator only, and are refused with several ranks.
 #pragma once
 
 #include "sim/config/config.h"
@@ -7,10 +7,11 @@
 
 namespace fedhive::sim {
 
-/// Throws ConfigError, with file and line: a mode whose clients work together or by steps, or whose order of arrival is not known before.
+/// Throws ConfigError, with file and line, for a mode whose clients work together or by steps, or whose order of arrival is not
+/// known beforehand.
 void refuse_what_needs_one_rank(const LoadedConfig& loaded, const Mode& mode);
 
-/// Once ranks have named their devices. Throws ConfigError where `mps: on` would start two of its daemons on one GPU.
+/// Call after ranks have named their devices. Throws ConfigError if `mps: on` would start two of its daemons on one GPU.
 void refuse_mps_of_several(const LoadedConfig& loaded, const Ranks& ranks);
 
 }  // namespace fedhive::sim

@@ -12,7 +12,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Who is on their way: of clients that share a slot, the first one stands for all.
+/// The clients in flight; of clients that share a slot, the first represents all.
 class OnTheirWay {
 public:
     explicit OnTheirWay(const Experiment& run) : run_(run), now_s_(run.server.now_s) {
@@ -23,7 +23,7 @@ public:
         }
     }
 
-    /// Sends whom the round loop sends where a round begins, or so many have arrived in it.
+    /// Sends the clients that the round loop sends at the start of a round, or after `arrived` arrivals in it.
     void send(std::int64_t round, std::size_t arrived) {
         const Stream stream(run_.config.all_seeds().sampling, Purpose::Sampling, static_cast<std::uint32_t>(round),
                             static_cast<std::uint32_t>(arrived));
@@ -49,7 +49,7 @@ public:
 
 private:
     const Experiment& run_;
-    double now_s_;  // goes on only where nobody is there
+    double now_s_;  // advances only if no client is available
     std::set<std::uint32_t> busy_;
     std::set<std::uint32_t> named_;
 };
@@ -60,7 +60,7 @@ std::string wrong_number(std::size_t arrivals, std::size_t wanted) {
     return fmt::format("has {} arrivals, {} are waited for", arrivals, wanted);
 }
 
-/// Who arrives is replaced, and may come again.
+/// For modes in which an arrived client is replaced, and may come again.
 std::string problem_one_by_one(const std::vector<std::uint32_t>& order, std::int64_t round, std::size_t quorum,
                                OnTheirWay& on_their_way) {
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -72,7 +72,7 @@ std::string problem_one_by_one(const std::vector<std::uint32_t>& order, std::int
     return order.size() < quorum && on_their_way.size() > 0 ? wrong_number(order.size(), quorum) : "";
 }
 
-/// Why the order cannot be that of a round with these on their way; empty where it can.
+/// Why the order cannot be that of a round with these clients in flight; empty if it can.
 std::string problem_of(const std::vector<std::uint32_t>& order, std::int64_t round, const Mode& mode,
                        OnTheirWay& on_their_way) {
     if (mode.late_join) return problem_one_by_one(order, round, mode.quorum, on_their_way);
@@ -81,7 +81,7 @@ std::string problem_of(const std::vector<std::uint32_t>& order, std::int64_t rou
     const auto unknown =
         std::find_if(order.begin(), order.end(), [&](std::uint32_t client) { return !on_their_way.has(client); });
     if (unknown != order.end()) return stranger(*unknown);
-    if (mode.by_steps)  // as often as it has steps, which a failure may have cut short
+    if (mode.by_steps)  // once for each of its steps, unless a failure cut these short
         return named.size() == on_their_way.size()
                    ? ""
                    : fmt::format("names {} clients, {} are on their way then", named.size(), on_their_way.size());

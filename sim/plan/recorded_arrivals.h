@@ -1,4 +1,4 @@
-// The arrivals of an earlier run, gone through before the first round: whether they are those of this experiment.
+// Check of an earlier run's arrivals before the first round: do they belong to this experiment?
 #pragma once
 
 #include "sim/config/config.h"
@@ -7,9 +7,10 @@ namespace fedhive::sim {
 
 struct Experiment;
 
-/// Plays the rounds that are left without training: who is sent, and whether those whom config.arrivals names next are on their way. Throws
-/// ConfigError naming the file and the round: it ends before the run does, names a client that is not on its way, more or fewer of them than
-/// the mode waits for. Nothing without config.arrivals. Cost: the sampling of the rounds.
+/// Simulates the remaining rounds without training: samples the clients and checks that config.arrivals names clients in
+/// flight. Throws ConfigError naming the file and the round if the file ends before the run, names a client that is not in
+/// flight, or has more or fewer arrivals than the mode waits for. Does nothing without config.arrivals. Cost: the sampling of
+/// the rounds.
 void check_recorded_arrivals(const Experiment& run, const LoadedConfig& loaded);
 
 }  // namespace fedhive::sim

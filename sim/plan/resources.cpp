@@ -16,13 +16,13 @@ namespace {
 
 MemorySpace choose_device(const LoadedConfig& loaded) {
     const RunConfig& run = loaded.run;
-    const bool on_host = !run.model.file.empty();  // its constants and the tensors that it makes would have to go to the device
+    const bool on_host = !run.model.file.empty();  // its constants, and the tensors that it creates, are in host memory
     if (on_host && run.device == "cuda")
         throw loaded.source->error("device", "model.file is trained on the CPU; allowed here: auto, cpu");
     if (run.device == "cpu" || on_host) return MemorySpace::Host;
-    // A worker that cannot open the arena would be replaced twenty times before anybody gives up.
+    // A worker that cannot open the arena would be replaced twenty times before the run gives up.
     const bool shared = loaded.run.workers != 0;
-    // Where a GPU is asked for, the direct engine may train on it, which engine_choice.h finds out when the model is known.
+    // On a requested GPU the direct engine may train, which engine_choice.h decides when the model is known.
     const bool libtorch_trains = run.device != "cuda" || run.training.engine == "libtorch";
     const std::string why = why_no_cuda(collect_cuda_facts(shared, libtorch_trains));
     if (why.empty()) return MemorySpace::Cuda;
@@ -59,7 +59,7 @@ std::uint32_t workers_by_cores(const LoadedConfig& loaded) {
 
 Resources choose_resources(const LoadedConfig& loaded) {
     const MemorySpace space = choose_device(loaded);
-    // How much there is to do at a time is known when the clients are.
+    // The number of tasks depends on the number of clients.
     return {space, loaded.run.data.partition.clients ? workers_by_cores(loaded) : 0};
 }
 

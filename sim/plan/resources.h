@@ -1,4 +1,5 @@
-// On what an experiment runs: the device, and how many processes by the cores, before memory is looked at (memory_plan.h).
+// The resources of an experiment: the device, and the number of processes by cores, before memory is considered
+// (memory_plan.h).
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -12,24 +13,24 @@ namespace fedhive::sim {
 
 struct Resources {
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
-    std::uint32_t num_workers = 0;  // 0 also where only the data know how many clients there are
+    std::uint32_t num_workers = 0;  // also 0 if only the data tell the number of clients
 };
 
-/// Throws ConfigError where there is no usable GPU and one is asked for, and for fewer workers than must work together.
+/// Throws ConfigError if the config asks for a GPU and none is usable, or for fewer workers than must work together.
 Resources choose_resources(const LoadedConfig& loaded);
 
-/// auto: as many processes as the cores have room for, each with its threads, but no more than there are tasks, and no fewer than must work at the same
-/// time. Throws as choose_resources().
+/// workers: auto: cores / threads, clamped to [1, number of tasks], but at least as many as must work at the same time. Throws
+/// as choose_resources().
 std::uint32_t workers_by_cores(const LoadedConfig& loaded);
 
-/// What `device` comes to on this machine, "cpu" or "cuda". Throws as choose_resources().
+/// The value of `device` on this machine, "cpu" or "cuda". Throws as choose_resources().
 std::string resolve_device(const LoadedConfig& loaded);
 const char* name_of(aggregation::MemorySpace space);
 
-/// Tasks that there are to share among workers, as slots are at least.
+/// Number of tasks that workers can share if every slot has the fewest clients that the config allows.
 std::int64_t num_tasks(const RunConfig& run, const Mode& mode);
 
-/// Throws ConfigError where mps: on cannot be.
+/// Throws ConfigError if mps: on is impossible.
 void check_mps(const LoadedConfig& loaded, const Resources& resources);
 
 }  // namespace fedhive::sim

@@ -14,19 +14,20 @@ namespace fedhive::sim {
 
 namespace {
 
-/// The classes are as many as the training labels show.
+/// True if the number of classes is inferred from the training labels.
 bool counts_classes(const DataConfig& config) {
     return config.values.find("classes") != nullptr && config.values.integer("classes") == 0;
 }
 
-/// An operation into which large values go as they are; others may scale them first, as a network does that begins with x / 255.
+/// True for an operation that uses large values unscaled. Others may scale them first, as a network does that begins with x /
+/// 255.
 bool takes_values_as_they_are(const std::string& operation) {
     constexpr std::array kPlain{std::to_array<std::string_view>(
         {"addmm", "conv1d", "conv2d", "conv3d", "gru", "linear", "lstm", "matmul", "max_pool2d", "mm"})};
     return std::ranges::find(kPlain, operation) != kPlain.end();
 }
 
-/// It begins with a norm, or by arithmetic on its input.
+/// True if the model begins with a norm, or with arithmetic on its input.
 bool normalizes_input(const clients::ModelSpec& model) {
     if (model.exported.given()) {
         const std::set<std::string> first = first_operations(clients::program_of(model).graph);
@@ -52,7 +53,7 @@ std::vector<clients::DataWarning> data_warnings(const DataConfig& config, const 
     };
     if (counts_classes(config)) add(clients::missing_classes(dataset));
     if (config.normalize.std.empty()) add(clients::large_values(dataset.train));
-    // A format whose files have another key than `train` is blamed by that.
+    // The format's own key, if its files have another one than `train`.
     const std::string blamed = clients::data_format(config.format).blamed;
     for (clients::DataWarning& warning : warnings)
         if (config.values.find(warning.key) == nullptr && warning.key == "train" && !blamed.empty()) warning.key = blamed;

@@ -1,4 +1,4 @@
-// What can be run and looks like a mistake: told before round 1, a line each with the key to look at.
+// Warnings: what can run but looks like a mistake; shown before round 1, one line each with the key to look at.
 #pragma once
 
 #include "clients/data/dataset.h"
@@ -10,10 +10,11 @@
 
 namespace fedhive::sim {
 
-/// Of the data as they are read: those that their format has found, classes that nobody shows, values far from 1 that nothing normalises.
+/// Warnings about loaded data: those of their format, classes without examples, large values that nothing normalises.
 std::vector<clients::DataWarning> data_warnings(const DataConfig& config, const clients::Dataset& dataset);
 
-/// "data.train: no training example has label 0 of 11; …": those of the data but for what the model mends itself, and the model's own.
+/// "data.train: no training example has label 0 of 11; …": the data's warnings, except those that the model makes void, and the
+/// model's own.
 std::vector<std::string> all_warnings(const std::vector<clients::DataWarning>& of_data, const clients::ModelSpec& model);
 
 }  // namespace fedhive::sim

@@ -11,7 +11,7 @@ namespace fedhive::sim {
 
 namespace {
 
-constexpr double kAsGood = 0.97;  // of the fastest
+constexpr double kAsGood = 0.97;  // relative to the fastest
 constexpr std::size_t kMostTurns = 7;
 
 constexpr std::array<std::pair<ChosenBy, const char*>, 5> kNames{{{ChosenBy::Config, "config"},

@@ -17,12 +17,12 @@ namespace fedhive::sim {
 
 namespace {
 
-constexpr double kTask_s = 0.03;  // of one worker: long against handing it over
+constexpr double kTask_s = 0.03;  // s of one worker, long compared with the hand-over
 constexpr std::uint64_t kMostClients = 256;
 constexpr double kDeadline_s = 30.0;
-constexpr double kEnd_s = 0.2;  // of a race's processes
+constexpr double kEnd_s = 0.2;  // s to end a race's processes
 
-/// What each worker is given: so many times the same client, for so many local steps of all.
+/// A worker's task: the same client `clients` times, `steps_each` local steps each.
 struct RaceTask {
     std::uint64_t clients = 1;
     std::uint64_t steps_each = 1;
@@ -42,7 +42,7 @@ RaceTask task_of(const Experiment& run, double step_s) {
 FleetOptions race_options(const Experiment& run, std::uint32_t workers, const RaceTask& task) {
     FleetOptions options = run.fleet_options();
     options.workers = workers;
-    options.ranks = &Ranks::alone();  // each measures for itself
+    options.ranks = &Ranks::alone();  // each rank measures for itself
     options.slots = SlotPlan::even(task.clients);
     options.mode = {};
     options.mode.in_flight = options.mode.quorum = workers * task.clients;
@@ -54,18 +54,18 @@ FleetOptions race_options(const Experiment& run, std::uint32_t workers, const Ra
     return options;
 }
 
-/// Where the order of arrival is the machine's, or workers work together, their number is not a matter of speed alone.
+/// False if the machine decides the order of arrivals, or if workers work together: then their number changes more than speed.
 bool only_time_depends(const Experiment& run) {
     return run.mode.trains_alone() && (run.config.clock == "virtual" || !run.mode.late_join);
 }
 
 bool on_gpu(const Experiment& run) { return run.space == aggregation::MemorySpace::Cuda; }
 
-/// Whether MPS is to be raced without, with, or both.
+/// The MPS settings to race: without, with, or both.
 std::vector<bool> mps_candidates(const Experiment& run) {
     if (run.config.mps == "on") return {true};
     if (run.config.mps == "off" || run.most_workers < 2 || !why_no_mps(on_gpu(run)).empty()) return {false};
-    if (run.ranks.on_device_of(run.ranks.rank()) > 1) return {false};  // each would start a daemon of its own
+    if (run.ranks.on_device_of(run.ranks.rank()) > 1) return {false};  // each rank would start its own daemon
     return {false, true};
 }
 
@@ -74,7 +74,7 @@ std::vector<std::uint32_t> candidates_of(const Experiment& run, bool mps) {
     return candidates_on_device(mps ? std::min(run.most_workers, kMostMpsWorkers) : run.most_workers);
 }
 
-/// What was chosen another time has to be possible this time.
+/// True if an earlier choice is possible now.
 bool allowed(const WorkerChoice& choice, const Experiment& run) {
     const std::vector<bool> mps = mps_candidates(run);
     return choice.workers >= 1 && choice.workers <= run.most_workers &&
@@ -95,7 +95,7 @@ Budget budget_for(const Experiment& run, std::int64_t rounds_left, const ProbeMe
     return {step.seconds, probe_budget_s(steps * step.seconds), step.disturbed};
 }
 
-/// With and without MPS, as far as that is open.
+/// Races with and without MPS, as far as the config leaves it open.
 std::vector<Throughput> race_all(const Experiment& run, const Budget& budget, const ProbeMethods& methods) {
     std::vector<Throughput> measured;
     const std::vector<bool> races = mps_candidates(run);
@@ -106,7 +106,7 @@ std::vector<Throughput> race_all(const Experiment& run, const Budget& budget, co
                 methods.race(run, candidates, budget.step_s, budget.probe_s / static_cast<double>(races.size()), mps);
             measured.insert(measured.end(), some.begin(), some.end());
         } catch (const RunAborted&) {
-            // What is wrong with the clients will go wrong in the run, which says so.
+            // A client that fails here fails in the run, too, which reports it.
         } catch (const MpsFault&) {
             if (run.config.mps == "on") throw;
         }
@@ -131,7 +131,7 @@ std::vector<Throughput> race_workers(const Experiment& run, const std::vector<st
     FleetOptions options = race_options(run, candidates.front(), task);
     if (mps) options.worker_environment = daemon.emplace().environment();
     Fleet fleet(options, plan, *run.arena, run.dataset);
-    // One slot a worker: all of them are there and some of them are asked, so every number is raced in the same fleet.
+    // One slot per worker. All workers exist and only some get tasks, so that all candidates race in the same fleet.
     const auto try_one = [&](std::uint32_t workers) {
         const std::int64_t turn_ns = now_ns();
         fleet.pull_down(Cohort(workers * task.clients, client), server, strategy);
@@ -141,8 +141,8 @@ std::vector<Throughput> race_workers(const Experiment& run, const std::vector<st
         fleet.release(arrived, server);
         return steps_per_s;
     };
-    try_one(candidates.front());  // everybody has started
-    // A process with a context on a GPU takes seconds to start: only what comes after that is counted there.
+    try_one(candidates.front());  // until all workers have started
+    // Starting a process with a GPU context takes seconds, which do not count.
     if (on_gpu(run)) start_ns = now_ns();
     std::vector<Throughput> measured = measure_in_turns(
         candidates, try_one, [&] { return seconds_between(start_ns, now_ns()); }, budget_s);

@@ -1,4 +1,4 @@
-// Plain values one after the other in a string of bytes, for messages between processes of one build.
+// Plain values, serialised one after the other into a string of bytes, for messages between processes of one build.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -28,11 +28,11 @@ private:
     std::string bytes_;
 };
 
-/// Throws Fault where there is less than is asked for.
+/// Throws Fault if fewer bytes are left than requested.
 class BytesReader {
 public:
     explicit BytesReader(std::string_view bytes) : rest_(bytes) {}
-    explicit BytesReader(std::string&&) = delete;  // it looks at them where they lie
+    explicit BytesReader(std::string&&) = delete;  // the reader keeps a view, so the bytes must outlive it
 
     template <typename T>
     T get() {

@@ -45,7 +45,7 @@ Transport& load_transport(const Launch& launch) {
             fmt::format("{}, and this fedhive was built without MPI, so that each would be a run of its own; install "
                         "it (Debian: libopenmpi-dev), build again (scripts/run does), or start one process",
                         started));
-    // What MPI loads in turn looks for MPI's own names.
+    // RTLD_GLOBAL: what MPI itself loads looks up MPI's symbols.
     void* loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
     void* entry = loaded == nullptr ? nullptr : dlsym(loaded, kTransportSymbol);
     if (entry == nullptr)
@@ -54,7 +54,7 @@ Transport& load_transport(const Launch& launch) {
     return reinterpret_cast<TransportEntry>(entry)();
 }
 
-/// Ranks of this host that have the same to share, this one included, and how many of them come before it.
+/// How many ranks of this host share a resource, this one included, and how many of them come before it.
 struct Sharing {
     std::uint32_t before = 0;
     std::uint32_t all = 0;
@@ -71,8 +71,8 @@ Sharing who_share(Ranks& ranks, const std::string& mine) {
     return sharing;
 }
 
-/// Of the processors that ranks of one host are all allowed, each takes a part; where each is bound to its own, or there are fewer than ranks,
-/// nothing changes.
+/// Divides the processors among the ranks of a host that may all use the same ones. Changes nothing if each rank is bound to
+/// its own processors, or if there are fewer processors than ranks.
 void share_processors(Ranks& ranks) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -95,7 +95,7 @@ void share_processors(Ranks& ranks) {
 
 constexpr const char* kVisibleDevices = "CUDA_VISIBLE_DEVICES";
 
-/// Workers inherit what this process sees.
+/// Restricts this process to its GPU; workers inherit the environment.
 void share_devices(Ranks& ranks, const DeviceNames& devices) {
     std::string seen = variable(kVisibleDevices);
     if (std::getenv(kVisibleDevices) == nullptr)

@@ -1,5 +1,5 @@
-// Messages by MPI: nonblocking ones, asked again and again whether they are through, since MPI itself never stops waiting for a rank that
-// hangs. libfedhive_mpi.so is this file alone.
+// Nonblocking MPI messages, tested repeatedly, since MPI itself never stops waiting for a rank that hangs. This file alone is
+// libfedhive_mpi.so.
 #include "sim/ranks/transport.h"
 
 #include <mpi.h>
@@ -15,13 +15,13 @@ namespace {
 using fedhive::sim::Incoming;
 using fedhive::sim::Outgoing;
 
-/// MPI counts in int.
+/// MPI counts in int, so longer messages are split.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
-constexpr int kBusyLooks = 200;                            // before the processor is given to somebody else …
-constexpr auto kShortNap = std::chrono::microseconds(50);  // … and then for so long, …
+constexpr int kBusyLooks = 200;                            // tests before the first nap; …
+constexpr auto kShortNap = std::chrono::microseconds(50);  // … then naps of this length, …
 constexpr int kShortNaps = 2000;
-constexpr auto kLongNap = std::chrono::milliseconds(1);  // … or, where others still train, longer
+constexpr auto kLongNap = std::chrono::milliseconds(1);  // … then, while others still train, of this
 
 class MpiTransport final : public fedhive::sim::Transport {
 public:
@@ -60,7 +60,7 @@ public:
         for (std::size_t i = 0; i < requests.size(); ++i) {
             if (requests[i] == MPI_REQUEST_NULL) continue;
             missing.push_back(peers[i]);
-            if (i < num_in) MPI_Cancel(&requests[i]);  // nothing may be written any more where it was to go
+            if (i < num_in) MPI_Cancel(&requests[i]);  // nothing may be written into the buffer any more
             MPI_Request_free(&requests[i]);
         }
         std::sort(missing.begin(), missing.end());
@@ -79,7 +79,7 @@ public:
     }
 
 private:
-    /// Workers may need the processor on which this looks: it looks less and less often.
+    /// Tests less and less often: workers may need this processor.
     bool all_through(std::vector<MPI_Request>& requests, const std::function<bool()>& go_on) const {
         for (int looks = 0;; ++looks) {
             int done = 0;
@@ -87,7 +87,7 @@ private:
             if (done != 0) return true;
             if (looks < kBusyLooks) continue;
             if (!go_on()) {
-                // Those that are through can be told from the others only one by one.
+                // Completed requests can be told from the others only one by one.
                 for (MPI_Request& request : requests) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
                 return std::all_of(requests.begin(), requests.end(),
                                    [](const MPI_Request& request) { return request == MPI_REQUEST_NULL; });

@@ -17,21 +17,22 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Of a text, what goes with its length; the rest is a message of its own.
+/// Part of a text that is sent together with its length; the rest is a second message.
 constexpr std::size_t kFirstBytes = 4096;
 constexpr std::size_t kFirstText = kFirstBytes - sizeof(std::uint64_t);
 
-/// A process that did not run for so long between two looks was stopped, and so perhaps were the others: that is not their delay.
+/// If this process did not run for so long between two looks, it was stopped, and so perhaps were the others: not counted as
+/// their delay.
 constexpr double kLongestLook = 0.5;
 
-/// s; mpirun kills a second after it has asked to end, and a checkpoint is still to be written in it.
+/// s; mpirun kills a second after it has asked to end, and a checkpoint must still be written within that second.
 constexpr double kGraceOfInterrupt = 0.3;
 
 constexpr double kUntilAllEnd = 600.0;  // s; rank 0 writes the model, or others train on until they meet
 
 enum class Ending : std::uint32_t { None, Interrupted, Failed, Refused };
 
-/// What a rank brings to a meeting.
+/// The message that a rank brings to a meeting.
 std::string wrapped(Ending ending, std::int32_t signal, bool consistent, const std::string& text) {
     BytesWriter bytes;
     bytes.put(ending);
@@ -65,7 +66,7 @@ struct FirstPart {
         std::memcpy(bytes.data(), &size, sizeof size);
         std::memcpy(bytes.data() + sizeof size, text.data(), std::min(text.size(), kFirstText));
     }
-    /// The text, with room for the rest of it.
+    /// The beginning of the text, resized to its full length.
     std::string begin() const {
         std::string text(size(), '\0');
         std::memcpy(text.data(), bytes.data() + sizeof(std::uint64_t), std::min(text.size(), kFirstText));
@@ -101,7 +102,7 @@ std::string Ranks::name_of(std::uint32_t rank) const { return fmt::format("rank 
 void Ranks::number_workers(std::uint32_t mine) {
     first_worker_ = {0};
     for (const std::string& theirs : all_gather(std::to_string(mine), {.seconds = kUntilAllEnd}))
-        // Where there is none, the coordinator trains, and is one.
+        // Without workers, the coordinator trains and counts as one.
         first_worker_.push_back(first_worker_.back() + std::max(1U, static_cast<std::uint32_t>(std::stoul(theirs))));
 }
 
@@ -147,7 +148,7 @@ std::vector<std::string> Ranks::all_gather(const std::string& mine, const Patien
     return texts;
 }
 
-/// Throws where somebody ends: what is worst, of the first rank of whom it is said.
+/// Throws if any rank ends: the worst ending, of the first rank that reports it.
 void Ranks::meet(const std::vector<std::string>& endings) {
     Ending worst = Ending::None;
     for (const std::string& one : endings) worst = std::max(worst, BytesReader(one).get<Ending>());
@@ -171,12 +172,12 @@ void Ranks::announce() {
     ended_ = true;
     const bool interrupted = BytesReader(ending).get<Ending>() == Ending::Interrupted;
     Patience patience{.seconds = kUntilAllEnd};
-    // Others may not have had the signal, and train on until they meet; whoever keeps the checkpoints has no time for that.
+    // Ranks without the signal train on until they meet; rank 0 must write its checkpoint and cannot wait for that.
     if (interrupted && writes()) patience.interrupted = [] { return true; };
     try {
         gather(ending, patience);
     } catch (const std::exception&) {
-        broken_ = true;  // what this rank ends for is what counts
+        broken_ = true;  // the reason for which this rank ends matters more
     }
 }
 
@@ -185,7 +186,7 @@ bool Ranks::leave() {
     if (broken_) return false;
     const auto leaves = [](const std::string& one) { return BytesReader(one).get<Ending>() == Ending::None; };
     try {
-        // Who has only now come to its end, by an error, says so first.
+        // A rank that ends only now, with an error, announces that first.
         for (bool all_leave = false; !all_leave;) {
             const std::vector<std::string> all = gather(wrapped(Ending::None, 0, false, ""), {.seconds = kUntilAllEnd});
             all_leave = std::all_of(all.begin(), all.end(), leaves);
@@ -198,18 +199,18 @@ bool Ranks::leave() {
 }
 
 void Ranks::abort(int status) {
-    // Rank 0 still has to write how the run ended.
+    // Leaves rank 0 time to write how the run ended.
     constexpr unsigned kSecondsForRank0 = 5;
     if (rank_ != 0) sleep(kSecondsForRank0);
     transport_->abort(status);
     _exit(status);
 }
 
-/// All through rank 0, who is the one to say who is missing.
+/// All data pass through rank 0, which alone can name a missing rank.
 std::vector<std::string> Ranks::gather(const std::string& mine, const Patience& patience) {
     if (rank_ == 0) return gather_here(mine, patience);
     send(0, mine, patience);
-    // Rank 0 may come as late as anybody, and then waits as long for the others.
+    // Rank 0 may come as late as any rank, and then waits as long for the others.
     const Patience both{.seconds = 2.0 * patience.seconds + 5.0, .interrupted = {}};
     FirstPart first;
     const Incoming in{0, first.bytes};
@@ -251,7 +252,7 @@ std::vector<std::string> Ranks::gather_here(const std::string& mine, const Patie
         for (const std::string& one : all) answer.put_text(one);
     const std::string text = answer.take();
     if (!lost.empty()) {
-        // To those who are there, in their own time; who is lost does not take it.
+        // One time limit per rank, so that a lost rank does not use up the others' time.
         for (std::uint32_t rank = 1; rank < size_; ++rank) {
             try {
                 send(rank, text, {.seconds = 0.2});

@@ -1,5 +1,6 @@
-// How bytes get from one rank to another: all that fedhive asks of MPI. The library that has MPI in it (mpi_transport.cpp) is loaded where a
-// run was started by MPI, and knows nothing of fedhive but this header; ranks.h makes of it what the rest of the house speaks to.
+// Transfer of bytes between ranks: everything that fedhive needs from MPI. The library with MPI (mpi_transport.cpp) is loaded
+// only in runs started by MPI, and includes nothing of fedhive but this header; ranks.h builds the interface for all other
+// code.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ struct Incoming {
     std::span<std::byte> bytes;
 };
 
-/// Process  one thread only, the same from the first call to the last. No call throws: what goes wrong in MPI itself ends all ranks there.
+/// Process  call from one thread only, always the same. No call throws: an error inside MPI ends all ranks.
 class Transport {
 public:
     Transport() = default;
@@ -31,21 +32,21 @@ public:
     virtual std::uint32_t rank() const = 0;
     virtual std::uint32_t num_ranks() const = 0;
 
-    /// Sends and receives all of these, in any order; between two ranks, in the order of the list. Sizes must be those of the other side.
-    /// Returns the ranks that were still waited for when `go_on`, which is asked again and again, said no, ascending; with them nothing more
-    /// can be exchanged, and what was to be sent must stay where it is.
+    /// Sends and receives all of these; between two ranks, in list order. Sizes must match on both sides. Calls `go_on`
+    /// repeatedly; when it returns false, returns the ranks that were still awaited, ascending: nothing more can be exchanged
+    /// with them, and the outgoing bytes must remain valid.
     virtual std::vector<std::uint32_t> exchange(std::span<const Outgoing> out, std::span<const Incoming> in,
                                                 const std::function<bool()>& go_on) = 0;
 
-    /// All ranks have come to their end. The last call.
+    /// Collective: all ranks have finished. The last call.
     virtual void leave() = 0;
 
-    /// Ends this process, and as far as MPI reaches all others. Does not return.
+    /// Ends this process, and, as far as MPI can, all others. Does not return.
     virtual void abort(int status) = 0;
 };
 
-/// What the library has to show, under kTransportSymbol: the transport of this process, made at the first call.
+/// The entry of the library, under kTransportSymbol: this process's transport, created at the first call.
 using TransportEntry = Transport& (*)();
-inline constexpr const char* kTransportSymbol = "fedhive_mpi_transport_1";  // another number for another Transport
+inline constexpr const char* kTransportSymbol = "fedhive_mpi_transport_1";  // change the number when Transport changes
 
 }  // namespace fedhive::sim

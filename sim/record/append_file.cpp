@@ -35,7 +35,7 @@ void AppendFile::append(std::string_view lines) {
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) {
             const Fault fault = os_fault("cannot write " + file_.string());
-            // Half a line helps nobody; where it stays, a resumed run cuts it off.
+            // Removes the half-written line. If that fails, a resumed run cuts it off.
             [[maybe_unused]] const int cut = ftruncate(descriptor_, static_cast<off_t>(size_));
             throw fault;
         }

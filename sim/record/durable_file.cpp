@@ -42,7 +42,7 @@ void write_all(int descriptor, std::string_view content, const fs::path& file) {
     }
 }
 
-/// What a killed process left, or a link of somebody else's, goes: the file is always a new one.
+/// Always creates a new file: removes the remains of a killed process, or a foreign link.
 int create(const fs::path& file) {
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
     int descriptor = open(file.c_str(), kFlags, 0644);
@@ -57,11 +57,11 @@ void write_and_sync(const fs::path& file, const std::function<void(const WritePa
     if (fsync(descriptor.number()) != 0 || !descriptor.close()) throw os_fault("syncing " + file.string());
 }
 
-/// A rename lasts once the folder that holds both names is on the disk.
+/// A rename lasts once its folder is synced.
 void sync_folder(const fs::path& folder) {
     const Descriptor descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (descriptor.number() < 0) throw os_fault("cannot open " + folder.string());
-    // A file system that cannot sync folders says so with EINVAL; there is nothing more to be had from it.
+    // EINVAL: this file system cannot sync folders, and nothing more can be done.
     if (fsync(descriptor.number()) != 0 && errno != EINVAL) throw os_fault("syncing " + folder.string());
 }
 

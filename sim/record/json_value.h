@@ -1,4 +1,4 @@
-// Values of JSON that was written by this program and may have been changed since: each is asked for by type, and a wrong one is named.
+// Typed access to JSON that this program wrote and that may have been changed since; errors name the wrong value.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -12,7 +12,7 @@
 
 namespace fedhive::sim {
 
-/// "a whole number": what a T is called, and whether `value` is one.
+/// nullptr if `value` is a T; else what a T is called, such as "a whole number".
 template <typename T, typename Json>
 const char* json_kind_unless(const Json& value) {
     if constexpr (std::is_same_v<T, bool>)
@@ -31,17 +31,17 @@ const char* json_kind_unless(const Json& value) {
         return value.is_string() ? nullptr : "a text";
 }
 
-/// The value under a key; nothing where there is none, or null. Throws ConfigError for one of another type.
+/// The value under a key; empty if missing or null. Throws ConfigError for a value of another type.
 template <typename T, typename Json>
 std::optional<T> optional_value(const Json& object, const char* key) {
-    const auto found = object.find(key);  // the end, where it is no object
+    const auto found = object.find(key);  // end() if `object` is no object
     if (found == object.end() || found->is_null()) return std::nullopt;
     if (const char* wanted = json_kind_unless<T>(*found))
         throw ConfigError(fmt::format("is damaged: its '{}' is of type {}, wanted is {}", key, found->type_name(), wanted));
     return found->template get<T>();
 }
 
-/// The same of one that has to be there.
+/// The same for a required value.
 template <typename T, typename Json>
 T value_at(const Json& object, const char* key) {
     const auto value = optional_value<T>(object, key);

@@ -26,7 +26,7 @@ namespace {
 
 constexpr off_t kLongestHolder = 32;
 
-/// What the holder wrote.
+/// The text that the lock's holder wrote.
 std::string read_holder(int descriptor) {
     std::array<char, kLongestHolder> text{};
     const ssize_t size = pread(descriptor, text.data(), text.size(), 0);
@@ -34,8 +34,8 @@ std::string read_holder(int descriptor) {
     return holder.substr(0, holder.find('\n'));
 }
 
-/// The file may have been removed, or removed and made again, between our opening it and our locking it: then the lock is on a file that
-/// nobody else will ever open.
+/// False if the file was removed, and perhaps recreated, between opening and locking it: then the lock is on a file that no
+/// other process will open.
 bool is_still_at(int descriptor, const std::filesystem::path& file) {
     struct stat opened {};
     struct stat present {};
@@ -48,7 +48,7 @@ std::string read_proc(const std::string& pid, const char* file) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Killed, and not yet through with dying: its memory goes before its locks.
+/// True if the process was killed and is still exiting: its memory is freed before its locks.
 bool is_dying(const std::string& pid) {
     constexpr unsigned long kExiting = 0x4;  // PF_EXITING of <linux/sched.h>
     const std::string stat = read_proc(pid, "stat");
@@ -69,22 +69,22 @@ bool is_dying(const std::string& pid) {
     return false;
 }
 
-/// How long one who wants the lock waits for its holder's end, s: not at all for one that is at work.
+/// Seconds to wait for the holder's end; 0 for one that is at work.
 double patience_with(const std::string& holder) {
     constexpr double kWithTheDying = 10.0;
-    constexpr double kWithTheDead = 0.5;  // a child that it was just starting may have it, which ends with it
+    constexpr double kWithTheDead = 0.5;  // a child that it was just starting may hold it until it dies
     if (holder.empty()) return 0.0;
     if (!std::filesystem::exists("/proc/" + holder)) return kWithTheDead;
     return is_dying(holder) ? kWithTheDying : 0.0;
 }
 
-/// A number, or nothing yet.
+/// The file is empty or has a number.
 bool names_a_process(int descriptor) {
     const std::string holder = read_holder(descriptor);
     return std::all_of(holder.begin(), holder.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Open, and ours.
+/// Opens the lock file; throws if it is not ours.
 int open_lock(const std::filesystem::path& folder, const std::filesystem::path& file) {
     const auto refuse = [&](const std::string& problem) {
         throw ConfigError(fmt::format("{}: cannot be written: {}", folder.string(), problem));
@@ -95,7 +95,7 @@ int open_lock(const std::filesystem::path& folder, const std::filesystem::path& 
     } catch (const Fault& fault) {
         refuse(fault.what());
     }
-    // Our own is new, or holds a process's number: what is written into it must not be what somebody else wants to keep.
+    // Our file is empty or has a process's number; never overwrite anything else.
     struct stat status {};
     if (fstat(descriptor, &status) == 0 && status.st_nlink < 2 && status.st_size < kLongestHolder &&
         names_a_process(descriptor))
@@ -123,7 +123,7 @@ int lock_file(const std::filesystem::path& folder) {
                 holder.empty() ? "" : fmt::format(" (process {}), or stop it with: kill -INT {}", holder, holder);
             throw ConfigError(fmt::format("{}: a run is going on in it; wait for its end{}", folder.string(), process));
         }
-        // Some network file systems have no locks: there, nobody can be asked, and the run goes on.
+        // Some network file systems have no locks: the run goes on without one.
         if (!taken && is_still_at(descriptor, file)) return descriptor;
         close(descriptor);
     }
@@ -132,7 +132,7 @@ int lock_file(const std::filesystem::path& folder) {
 }  // namespace
 
 RunLock::RunLock(const std::filesystem::path& folder) : folder_(folder), descriptor_(lock_file(folder)) {
-    // Only a message depends on it, so a full disk is no reason not to hold the lock.
+    // Only a message needs it, so a full disk does not matter.
     const std::string holder = std::to_string(getpid()) + "\n";
     [[maybe_unused]] const bool named =
         ftruncate(descriptor_, 0) == 0 && pwrite(descriptor_, holder.data(), holder.size(), 0) > 0;
@@ -140,7 +140,7 @@ RunLock::RunLock(const std::filesystem::path& folder) : folder_(folder), descrip
 
 RunLock::~RunLock() {
     if (descriptor_ < 0) return;
-    // Before the lock goes: afterwards the file could be another process's.
+    // Unlink before unlocking: afterwards the file could be another process's.
     unlink((folder_ / kName).c_str());
     close(descriptor_);
 }

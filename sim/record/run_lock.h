@@ -1,5 +1,5 @@
-// Who writes a run's folder: one process at a time. The lock is the kernel's (flock), so it ends with its process, however that ends; the
-// file that carries it names the process, for the message another one prints.
+// Lock of a run's folder: one process at a time writes it. The kernel holds the lock (flock), so it ends with its process in
+// any case. The lock file has the process's number, for the message of another process.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,8 @@ class RunLock {
 public:
     static constexpr const char* kName = ".lock";
 
-    /// Takes the lock of an existing folder; from a process that was killed and is still about to end, as soon as it has. Throws ConfigError:
-    /// another process has it (named), or the folder cannot be written.
+    /// Takes the lock of an existing folder. Waits for a killed process that is still ending. Throws ConfigError if another
+    /// process holds the lock (names it), or if the folder cannot be written.
     explicit RunLock(const std::filesystem::path& folder);
 
     /// Removes the file.

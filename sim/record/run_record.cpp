@@ -15,12 +15,12 @@ std::vector<RecordedRound> read_record(const std::filesystem::path& folder) {
             table.refuse(fmt::format("is not the row of round {}", rounds.size() + 1));
         rounds.push_back({table.number("version"), {}});
     }
-    // A client is sent again only when it has come back, so its rows stand in the order in which it was sent.
+    // A client is sent again only after it has arrived, so its rows are in the order of sending.
     std::map<std::pair<std::int64_t, std::uint32_t>, std::uint32_t> sent;
     for (TableReader table(folder / "clients.csv"); table.next();) {
         const std::uint64_t round = table.number("round");
         if (round == 0) table.refuse("rounds are counted from 1");
-        if (round > rounds.size()) break;  // of a round that is being written
+        if (round > rounds.size()) break;  // of a round that is still being written
         RecordedClient client;
         client.client_id = static_cast<std::uint32_t>(table.number("client_id"));
         client.failure = table.text("failure");

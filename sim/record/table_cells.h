@@ -1,4 +1,4 @@
-// A line of a CSV table that this program wrote, in cells: numbers and words, and names, which stand in quotes where they have a comma or a quote.
+// Cells of a CSV line that this program wrote: numbers, words, and names, which are quoted if they have a comma or a quote.
 #pragma once
 
 #include <charconv>
@@ -10,7 +10,7 @@
 
 namespace fedhive::sim {
 
-/// At least one; empty ones count. A quote that is not closed ends with the line.
+/// Splits the line; returns at least one cell, perhaps empty. An unclosed quote ends with the line.
 inline std::vector<std::string> cells_of(std::string_view line) {
     std::vector<std::string> cells(1);
     bool quoted = false;
@@ -36,12 +36,12 @@ inline std::string cell_of(std::string_view name) {
     return cell + '"';
 }
 
-/// Behind the other cells of a client's row: nothing where clients have no names.
+/// The last cell of a client's row, with its comma; empty if clients have no names.
 inline std::string owner_cell(const std::vector<std::string>& owners, std::size_t client_id) {
     return owners.empty() ? "" : "," + cell_of(owners[client_id]);
 }
 
-/// False where the cell is no such number, or has something behind it. `base` of an integer.
+/// False if the cell is not exactly one such number. `base`: for integers.
 template <class Number>
 bool parse_cell(std::string_view cell, Number& value, [[maybe_unused]] int base = 10) {
     std::from_chars_result read{};
@@ -52,7 +52,7 @@ bool parse_cell(std::string_view cell, Number& value, [[maybe_unused]] int base 
     return read.ec == std::errc() && read.ptr == cell.data() + cell.size();
 }
 
-/// An empty cell is a value that is not there.
+/// An empty cell leaves the value empty.
 inline bool parse_cell(std::string_view cell, std::optional<double>& value) {
     double number = 0.0;
     if (cell.empty()) return true;

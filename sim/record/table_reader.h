@@ -1,4 +1,4 @@
-// A CSV table that this program wrote, row by row, cells by the names of their columns.
+// Reads a CSV table that this program wrote, row by row, with cells by column name.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -13,7 +13,7 @@
 
 namespace fedhive::sim {
 
-/// Throws ConfigError naming file and line. A torn last line counts as not there.
+/// Throws ConfigError naming file and line. Ignores a torn last line.
 class TableReader {
 public:
     explicit TableReader(std::filesystem::path file) : file_(std::move(file)), lines_(file_) {
@@ -21,7 +21,7 @@ public:
         names_ = cells_;
     }
 
-    /// Goes to the next whole line; false where there is none.
+    /// Goes to the next whole line; false if there is none.
     bool next() {
         std::string line;
         if (!lines_.next(line) || !lines_.ended()) return false;

@@ -1,4 +1,4 @@
-// The time of day as results write it.
+// The time of day in the format of results.
 #pragma once
 
 #include <array>

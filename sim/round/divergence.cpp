@@ -7,7 +7,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// A key that exists in this config, with its value.
+/// Adds a key of this config with its value, if the value is above `above`.
 void add_parameter(std::vector<std::string>& keys, const char* section, const Values& values, const char* name,
                    double above = 0.0) {
     const double value = values.number_or(name, 0.0);
@@ -31,7 +31,7 @@ std::vector<std::string> client_keys(const RunConfig& run) {
 std::string help_for_updates(const RunConfig& run) { return smaller(client_keys(run)); }
 
 std::string help_for_model(const RunConfig& run) {
-    // A server rate of 1 only takes the mean of what clients have made; an adaptive one's is a step of its own.
+    // A server rate up to 1 stays within the mean of the updates; an adaptive server's step is independent of their size.
     std::vector<std::string> keys;
     const auto& [server, values] = run.strategy.parts.server;
     add_parameter(keys, "strategy", values, "server_lr", aggregation::server_optimizer_spec(server).adaptive ? 0.0 : 1.0);

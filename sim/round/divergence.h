@@ -1,4 +1,4 @@
-// What is said, and done, where training runs away: updates or a model that are not finite.
+// Divergence: updates or a model that are not finite. What to advise, and when to end the run.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -11,18 +11,18 @@
 
 namespace fedhive::sim {
 
-/// Training has run away.
+/// The model is not finite, or its test loss is not.
 struct Diverged : Fault {
     using Fault::Fault;
 };
 
-/// "a smaller training.optimizer.lr (50) usually helps": the keys of this config that decide how far a client goes.
+/// Advice with the keys of this config that decide how far a client goes: "a smaller training.optimizer.lr (50) usually helps".
 std::string help_for_updates(const RunConfig& run);
 
-/// The same for those that decide how far the server goes.
+/// As help_for_updates(), with the keys that decide how far the server goes first.
 std::string help_for_model(const RunConfig& run);
 
-/// After an evaluated round: throws Diverged naming round and keys where the model is not finite, or its test loss is not.
+/// Call after an evaluated round. Throws Diverged naming round and keys if the model or its test loss is not finite.
 void require_finite(const RunConfig& run, const ServerState& server, const std::optional<Metrics>& test);
 
 }  // namespace fedhive::sim

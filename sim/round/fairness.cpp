@@ -14,7 +14,7 @@ double mean_of(std::span<const double> values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Of sorted values, linear between two of them: the definition 7 of Hyndman and Fan 1996, NumPy's default.
+/// Percentile of sorted values, linear between neighbours: definition 7 of Hyndman and Fan 1996, NumPy's default.
 double percentile(std::span<const double> sorted, int percent) {
     const double place = static_cast<double>(percent) / 100.0 * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<std::size_t>(place);
@@ -22,7 +22,7 @@ double percentile(std::span<const double> sorted, int percent) {
     return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-/// Of n sorted values x_1 to x_n with mean m: sum over i of (2 i - n - 1) x_i, over n^2 m.
+/// gini = Σ_i (2 i - n - 1) x_i / (n² m) for sorted x_1 … x_n with mean m; 0 if m is 0.
 double gini(std::span<const double> sorted, double mean) {
     if (mean == 0.0) return 0.0;
     const auto count = static_cast<double>(sorted.size());

@@ -1,4 +1,4 @@
-// Clients on their way: from the hand-out of a slot's task to the arrival of what they made of it, which may be many rounds later.
+// Flights: clients from the hand-out of a slot's task to the arrival of its result, perhaps many rounds later.
 #pragma once
 
 #include "aggregation/math/aggregator.h"
@@ -12,7 +12,7 @@
 
 namespace fedhive::sim {
 
-/// How a client, or a chunk of the evaluation, fares.
+/// The attempts at one client, or at one chunk of an evaluation.
 struct Attempts {
     std::int64_t attempt = 1;   // from 1
     std::int64_t forgiven = 0;  // attempts that ran out of memory and left fewer workers
@@ -24,36 +24,37 @@ struct Participant {
     std::uint32_t client_id = 0;
     double weight = 1.0;  // w_k
     Attempts attempts{};
-    clients::ClientResult result{};  // of an arrived one; of its steps so far where each arrives by itself
+    clients::ClientResult result{};  // of an arrived client; of its steps so far if each step arrives by itself
 };
 
-/// The result of a client's steps so far, with one more of `examples` examples to it. The hash is the sum over the steps' hashes, the norm
-/// that of the last.
+/// Adds a step of `examples` examples to the result `sum` of a client's earlier steps, which had `examples_before`. Steps,
+/// seconds and hashes add up; the loss is the mean by examples; start_ns is the first step's; the rest, such as the norm, is
+/// the last step's.
 clients::ClientResult with_step(const clients::ClientResult& sum, const clients::ClientResult& step, std::uint64_t examples,
                                 std::uint64_t examples_before);
 
-/// The clients of one slot.
+/// One slot's task and the clients it trains.
 struct Flight {
     clients::Task task;
     std::int64_t sent_round = 0;        // rounds finished when they were sent
-    std::uint64_t version = 0;          // of the model they started from
+    std::uint64_t version = 0;          // version of the model they started from
     double arrives_s = 0.0;             // simulated time
-    std::uint64_t steps_left = 0;       // after this one, where each step arrives by itself
-    std::uint64_t examples_before = 0;  // this one
+    std::uint64_t steps_left = 0;       // after this step, if each step arrives by itself
+    std::uint64_t examples_before = 0;  // examples of the steps before this one
     bool waiting = false;               // for its turn to pull the model (bounded staleness) …
-    std::uint64_t waits_since = 0;      // … since the server had made so many steps
+    std::uint64_t waits_since = 0;      // … since this version of the server
     bool put = false;                   // on the board
-    bool arrived = false;               // it waits in its slot for the others of the round, and is replaced already
-    std::uint32_t rank = 0;             // who trains them …
-    bool elsewhere = false;             // … another one than this
-    std::int64_t finished_ns = 0;       // of an arrived one elsewhere, by this host's now_ns()
+    bool arrived = false;               // keeps its slot until the round ends; may be replaced already
+    std::uint32_t rank = 0;             // the rank that trains them …
+    bool elsewhere = false;             // … is not this one
+    std::int64_t finished_ns = 0;       // if it arrived elsewhere: when, by this host's now_ns()
     std::vector<Participant> clients;   // ascending ids
 
-    /// Somebody of them is left to train.
+    /// At least one of its clients is not dropped.
     bool wanted() const;
 };
 
-/// What is to be known of a client on its way where a round ends, for the sampler and for a checkpoint.
+/// A client in flight at the end of a round, for the sampler and for a checkpoint.
 struct InFlight {
     std::size_t slot = 0;
     std::uint32_t client_id = 0;
@@ -61,35 +62,35 @@ struct InFlight {
     std::int64_t sent_round = 0;
     std::uint32_t repeat = 0;  // how often it had been sent in that round before
     std::uint64_t version = 0;
-    std::uint32_t global_index = 0;  // where the model lies that it started from
+    std::uint32_t global_index = 0;  // the global region with the model that it started from
     double arrives_s = 0.0;
 };
 
-/// One client after the barrier, as in clients.csv.
+/// One client's row of clients.csv, after the barrier.
 struct ClientReport {
     std::uint32_t client_id = 0;
     std::uint32_t worker = 0;  // of the last attempt
     std::uint32_t slot = 0;
     std::uint64_t num_examples = 0;
     std::int64_t sent_round = 0;                    // rounds finished when it was sent
-    std::uint64_t staleness = 0;                    // server steps since
+    std::uint64_t staleness = 0;                    // server steps since it was sent
     clients::ClientResult result{};                 // of an accepted client
-    std::optional<clients::FailureKind> failure{};  // of one that was dropped, or came late
+    std::optional<clients::FailureKind> failure{};  // of a client that was dropped or left behind
     bool elsewhere = false;                         // trained by another rank: its slot is empty here
 };
 
 /// What the barrier returns.
 struct Arrivals {
     std::vector<aggregation::Update> updates;  // one per slot with an accepted client, by client id
-    std::vector<ClientReport> clients;         // who arrived, and who was left behind, by client id
-    std::vector<std::size_t> slots;            // of those who arrived, in the order of their arrival …
+    std::vector<ClientReport> clients;         // those that arrived and those left behind, by client id
+    std::vector<std::size_t> slots;            // slots in the order of arrival …
     std::vector<std::uint32_t> order;          // … and the first client of each
     std::int64_t last_ns = 0;                  // when the last one arrived
-    std::uint64_t num_arrived = 0;             // clients whose work was accepted, each step where each arrives by itself …
-    std::uint64_t staleness_sum = 0;           // … and over these: server steps since they were sent
+    std::uint64_t num_arrived = 0;             // accepted clients, or steps if each arrives by itself …
+    std::uint64_t staleness_sum = 0;           // … and the sum of their staleness
     Traffic traffic;
 
-    /// A turn's arrivals, after those of the turns before it.
+    /// Appends a later turn's arrivals.
     void append(const Arrivals& turn);
 
     std::size_t accepted() const;  // clients whose updates are in `updates`

@@ -1,4 +1,5 @@
-// Noise that an upload chain promises to the sum of a server step's updates and that the clients of this step did not bring: the server adds it.
+// Noise that an upload chain promises for the sum of a server step's updates, but that this step's clients did not add: the
+// server adds it.
 #pragma once
 
 #include "aggregation/math/aggregator.h"
@@ -13,22 +14,22 @@
 
 namespace fedhive::sim {
 
-/// Of updates k with discounts s_k, each with a share 1/m of the promised variance, the sum has  sum_k s_k^2 / m  of it, and is promised c^2:
-/// c is the most that one client counts, the largest sum of the discounts of its own updates. Returns the difference, at least 0, and 0 where it
-/// is not more than rounding.
+/// max(0, c² - Σ_k s_k² / m): missing variance of the sum, as a multiple of the promised variance. Update k has discount s_k
+/// and a share 1/m of it; c is the largest sum of discounts of one client's updates, so the most that one client counts. 0 if
+/// the difference is only rounding.
 double missing_variance(const Arrivals& arrived, const Mode& mode);
 
 class MissingNoise {
 public:
-    /// seed: the clients' training's; layout: of the model; local: what of it never travels.
+    /// seed: that of the clients' training; layout: the model's; local: the part of the model that never travels.
     MissingNoise(const clients::UploadPlan& upload, std::uint64_t seed, const aggregation::Layout& layout,
                  const clients::LocalPart& local, const Mode& mode)
         : of_sum_(clients::noise_of_sum(upload)), seed_(seed), layout_(layout), local_(local), mode_(mode) {}
 
-    /// The mean of these arrivals with what is missing; itself where nothing is.
+    /// `mean` with the missing noise added; `mean` itself if none is missing.
     ///
     /// Order    keyed by (seed, round): same bits on every rank and after a resume.
-    /// Memory   a vector as long as the mean, from the first time on that something is missing.
+    /// Memory   a vector as long as `mean`, from the first call with missing noise on.
     aggregation::Aggregate completed(const aggregation::Aggregate& mean, const Arrivals& arrived, std::int64_t round);
 
 private:

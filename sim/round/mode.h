@@ -1,4 +1,4 @@
-// The mode of a config: its value (sim/modes), and the strategy with the server's part taken over by a mode that has its own.
+// A config's mode: its value (sim/modes), and the strategy with the mode's changes to the server's part.
 #pragma once
 
 #include "aggregation/math/client_optimizer.h"
@@ -12,11 +12,11 @@ namespace fedhive::sim {
 
 Mode make_mode(const RunConfig& run);
 
-/// The optimiser of the config: of each client, or of the server where that steps by gradients.
+/// The config's optimiser: of each client, or of the server if the mode makes it step by gradients.
 aggregation::OptimizerOptions optimizer_options(const Chosen& optimizer);
 
-/// The strategy of the config, with the server's part taken over by a mode that has its own. Where the strategy's stands, a model's buffers
-/// take the mean.
+/// The config's strategy, with the server's part replaced by a mode that has its own. Otherwise the strategy's server optimiser
+/// stays, and a model's buffers take the mean.
 Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena, const aggregation::Layout& layout,
                             const aggregation::Channels& channels, std::uint64_t num_clients);
 

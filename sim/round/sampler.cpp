@@ -24,9 +24,9 @@ Cohort sample_uniform(std::uint64_t num_clients, std::size_t count, Stream strea
 
 namespace {
 
-/// Number `index` of the clients that are not busy.
+/// The index-th client that is not busy.
 std::uint32_t idle_client(std::uint32_t index, const std::vector<std::uint32_t>& busy) {
-    // Below busy[i] there are busy[i] - i idle ones; how many busy ones are passed, by halving.
+    // busy[i] - i idle clients have smaller ids than busy[i]; binary search for the number of busy ones to skip.
     std::uint32_t passed = 0;
     for (auto last = static_cast<std::uint32_t>(busy.size()); passed < last;) {
         const std::uint32_t middle = passed + (last - passed) / 2;
@@ -38,7 +38,7 @@ std::uint32_t idle_client(std::uint32_t index, const std::vector<std::uint32_t>&
     return index + passed;
 }
 
-/// Clients in random order, one at a time: Fisher and Yates's shuffle, of which only what has moved is kept.
+/// Clients in random order, one at a time: a lazy Fisher-Yates shuffle that stores only moved entries.
 class Draws {
 public:
     Draws(std::uint64_t num_clients, const Stream& stream) : left_(num_clients), stream_(stream) {}
@@ -63,7 +63,7 @@ private:
     std::unordered_map<std::uint32_t, std::uint32_t> moved_;
 };
 
-/// As many as `count` of those who are there and idle; the others are drawn in vain.
+/// `count` available and idle clients, or all of them if there are fewer; others that are drawn are skipped.
 Cohort sample_there(std::uint64_t num_clients, const std::vector<std::uint32_t>& busy, std::size_t count, const Stream& stream,
                     const Devices& devices, double now_s) {
     Cohort cohort;

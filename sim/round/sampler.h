@@ -1,4 +1,4 @@
-// Who trains in a round.
+// Sampling: which clients train in a round.
 #pragma once
 
 #include "aggregation/base/random.h"
@@ -12,13 +12,14 @@ namespace fedhive::sim {
 /// Client ids in ascending order: the order of the summation tree.
 using Cohort = std::vector<std::uint32_t>;
 
-/// `count` of `num_clients` clients, uniformly without replacement. count <= num_clients. Cost: grows with count, not with num_clients.
+/// Draws `count` of `num_clients` clients, uniformly without replacement. count <= num_clients. Cost: grows with count, not
+/// with num_clients.
 /// Source: R. Floyd, in J. Bentley, "Programming pearls: a sample of brilliance", CACM 30(9), 1987.
 Cohort sample_uniform(std::uint64_t num_clients, std::size_t count, Stream stream);
 
-/// At most `count` of the clients that are there at now_s and not `busy` (ascending ids). Where nobody is there and nobody busy, now_s goes
-/// on to when the first one is; Fault where that is never.
-/// Cost: grows with count over the part of the clients that are there; with num_clients only where fewer than count are.
+/// Draws at most `count` of the clients that are available at now_s and not `busy` (ascending ids). If none is available and
+/// none busy, now_s advances to the next time one is; throws Fault if that is never.
+/// Cost: grows with count / (share of available clients); with num_clients only if fewer than count are available.
 Cohort sample_idle(std::uint64_t num_clients, const std::vector<std::uint32_t>& busy, std::size_t count, Stream stream,
                    const Devices& devices, double& now_s);
 

@@ -1,4 +1,4 @@
-// The server's side of the experiment: the global model in the arena's global regions, and how far it has come.
+// The server's state: the global model in the arena's global regions, and its progress.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -17,7 +17,7 @@
 namespace fedhive::sim {
 
 struct ServerState {
-    /// `taken`: a global region that is never a model's; `beside`: what lies behind the model.
+    /// taken: a global region that never holds a model; beside: the channels behind the model.
     explicit ServerState(const aggregation::Arena& memory, std::optional<std::uint32_t> taken = {},
                          const aggregation::Channels& beside = {})
         : arena(memory), channels(beside), readers(memory.geometry().num_globals, 0) {
@@ -29,16 +29,16 @@ struct ServerState {
     std::int64_t round = 0;              // rounds finished; advances even when a round is skipped
     std::uint64_t version = 0;           // server steps applied to the model
     double now_s = 0.0;                  // simulated time
-    std::uint32_t global_index = 0;      // the global region that is published
-    std::vector<std::uint32_t> readers;  // per global region: slots whose clients started from it and have not arrived
+    std::uint32_t global_index = 0;      // the published global region
+    std::vector<std::uint32_t> readers;  // per global region: slots in flight that started from it
 
-    std::vector<InFlight> in_flight;  // where the last round ended
+    std::vector<InFlight> in_flight;  // at the end of the last round
 
-    /// What is published: the model, and what travels behind it.
+    /// The published region: the model, and the channels behind it.
     aggregation::ParamSpan region() const { return arena.global(global_index); }
     aggregation::ParamSpan model() const { return channels.of(region(), aggregation::kModel); }
 
-    /// theta_(v+1) is written into a region that nobody reads and then published, so that whoever still reads theta_v reads it whole.
+    /// Writes theta_(v+1) into an unread region, then publishes it: readers of theta_v still see it whole.
     void server_step(aggregation::ServerOptimizer& optimizer, const aggregation::Aggregate& aggregate) {
         const std::uint32_t next = unread_region();
         optimizer.step(arena.global(next), region(), aggregate);
@@ -47,16 +47,16 @@ struct ServerState {
         ++version;
     }
 
-    /// The workers have written the published model themselves. Throws Fault where they have ruined it.
+    /// Counts a step that the workers wrote into the published model themselves. Throws Fault if the model is not finite.
     void stepped_in_place() {
         ++version;
-        // A difference from itself is 0, but for what is not finite.
+        // x - x is 0 unless x is not finite.
         if (!aggregation::write_update(arena.global(unread_region()), model(), model()).finite)
             throw Fault(
                 "the model that all workers write holds a NaN or an infinity; a smaller training.optimizer.lr usually helps");
     }
 
-    /// A region that is neither published nor read. Throws Fault when there is none: the arena is too small for the mode.
+    /// A region that is neither published nor read. Throws Fault if there is none: the arena is too small for the mode.
     std::uint32_t unread_region() const {
         for (std::uint32_t region = 0; region < readers.size(); ++region)
             if (region != global_index && readers[region] == 0) return region;

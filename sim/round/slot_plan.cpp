@@ -12,16 +12,17 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Clients whose training is lost with a slot's worker, at most.
+/// At most this many clients lose their training with a slot's worker.
 constexpr std::uint64_t kMostShared = 16;
 
-/// What the caches of a processor hold, roughly: updates of fewer bytes are still there when they are summed after the barrier.
+/// Roughly a processor's caches: if the updates are smaller, they are still cached when they are summed after the barrier.
 constexpr std::uint64_t kCachedBytes = std::uint64_t{16} << 20;
 
-/// A cohort of so many costs its coordinator more, a client at a time, than a slot that is trained again: handing out, looking after, summing.
+/// From this cohort size on, handing out, watching and summing client by client costs the coordinator more than training a lost
+/// slot again.
 constexpr std::int64_t kManyClients = 32;
 
-/// The cohort arrives as a whole, and nobody looks at single updates.
+/// True if the cohort arrives as a whole, the aggregator takes no single updates, and clients keep no state.
 bool may_share(const RunConfig& run) {
     return run.waits_for_all() && !aggregation::aggregator_spec(run.strategy.parts.aggregator.name).single_updates &&
            !run.keeps_client_state();

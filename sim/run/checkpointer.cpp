@@ -18,7 +18,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// `checkpoint.every: auto`: a fiftieth of the time, and not every moment where they cost little: rounds may take milliseconds.
+/// `checkpoint.every: auto`: at most 1 / kCostsApart of the time, and not more often than kShortest_ns.
 constexpr std::int64_t kCostsApart = 50;
 constexpr std::int64_t kShortest_ns = 1'000'000'000;
 
@@ -79,7 +79,8 @@ void Checkpointer::write_if_older() {
     write_if_agreed(folder_ != nullptr && run_.server.round > 0 && newest_ != run_.server.round);
 }
 
-/// What clients keep lies with the ranks that train them: these must know that it is wanted. One that is lost has taken it along.
+/// With several ranks, the state of clients is stored by the ranks that train them, so all must agree to collect it. After the
+/// loss of a rank its state is gone, and no checkpoint is written.
 void Checkpointer::write_if_agreed(bool wanted) {
     Ranks& ranks = run_.ranks;
     if (!ranks.is_alone() && run_.client_states.floats() > 0) {
@@ -96,7 +97,7 @@ bool Checkpointer::due(std::int64_t round) const {
 
 void Checkpointer::write() {
     const std::int64_t start_ns = now_ns();
-    // The tables first: a checkpoint never points beyond what is on the disk.
+    // Tables first: a checkpoint must not point beyond what is on the disk.
     const TablePositions tables = folder_->sync_tables();
     const CheckpointOfRun checkpoint = checkpoint_of(run_, reporter_.progress(), tables);
     write_file(checkpoint_path(folder_->path(), run_.server.round), [&](const WritePart& write_part) {
@@ -113,14 +114,14 @@ void Checkpointer::write() {
 }
 
 void Checkpointer::remove_others() const {
-    // Rounds to come can only be of damaged checkpoints, which the run was not resumed from.
+    // Checkpoints of later rounds are damaged ones, from which the run was not resumed.
     std::int64_t kept = 0;
     const std::vector<std::int64_t> rounds = checkpoint_rounds(folder_->path());
     for (std::size_t i = rounds.size(); i-- > 0;) {
         const std::int64_t round = rounds[i];
         const bool is_first = round == 0 && !run_.config.model.init.empty();
         if (round <= *newest_ && kept++ < run_.config.checkpoint.keep) continue;
-        // One that cannot be removed does no harm; the disk it takes will show elsewhere.
+        // A failure is harmless here; a full disk will be reported elsewhere.
         if (!is_first) unlink(checkpoint_path(folder_->path(), round).c_str());
     }
 }

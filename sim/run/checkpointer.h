@@ -1,4 +1,4 @@
-// When checkpoints are written, and which ones stay.
+// Checkpoints: when they are written, and which are kept.
 #pragma once
 
 #include "sim/plan/experiment.h"
@@ -10,28 +10,30 @@
 
 namespace fedhive::sim {
 
-/// What decides last bits of `run` in this process.
+/// What the last bits of `run` depend on in this process.
 BitsEnvironment environment_of(const Experiment& run);
 
-/// A checkpoint's bytes, and what of them lay on a GPU.
+/// A checkpoint's bytes, with host copies of what is on a GPU.
 struct CheckpointOfRun {
     std::list<aggregation::HostView> on_host;
-    StatePieces pieces;  // look at `on_host`, and at the run
+    StatePieces pieces;  // views of `on_host` and of the run
 };
 
-/// What `run` is now. Memory: in host memory no second time what lies there.
+/// The checkpoint of `run` in its present state. Memory: nothing that is in host memory is copied.
 CheckpointOfRun checkpoint_of(const Experiment& run, const Progress& progress, const TablePositions& tables);
 
 class Checkpointer {
 public:
-    /// All references must outlive it. `folder`: null in a rank that writes nothing. `newest` is the round of the checkpoint that the run was resumed from.
+    /// All references must outlive this. `folder`: null in a rank that writes nothing. `newest`: the round of the checkpoint
+    /// from which the run was resumed.
     Checkpointer(Experiment& run, RunFolder* folder, const Reporter& reporter, std::optional<std::int64_t> newest);
 
-    /// Once the round is reported and `server.round` counts it: writes a checkpoint where one is due. Throws Fault; the checkpoint before
-    /// is still there then.
+    /// Call when the round is reported and counted in `server.round`. Writes a checkpoint if one is due. Throws Fault; the
+    /// previous checkpoint still exists then.
     void round_ended(const ServerState& server);
 
-    /// At the end of a run, or of what it came to: writes one unless the newest is of this round. Before round 1 there is nothing to keep.
+    /// Writes a checkpoint at the end of the run, or where it stops, unless the newest is of this round. Does nothing before
+    /// round 1.
     void write_if_older();
 
 private:
@@ -45,7 +47,7 @@ private:
     const Reporter& reporter_;
     std::optional<std::int64_t> newest_;
     std::int64_t written_ns_ = 0;  // when the last write of this process ended; 0: there was none
-    std::int64_t cost_ns_ = 0;     // what it took
+    std::int64_t cost_ns_ = 0;     // duration of that write
 };
 
 }  // namespace fedhive::sim

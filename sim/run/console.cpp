@@ -70,14 +70,14 @@ void Console::draw_live_line() {
     const auto [finished, all] = fleet_->tasks_done();
     const auto [busy, workers] = fleet_->workers_busy();
     const double part = all == 0 ? 0.0 : static_cast<double>(std::min(finished, all)) / static_cast<double>(all);
-    // A round hands out tasks twice, to train and to evaluate; the bar never goes back.
+    // A round hands out tasks twice, for training and for evaluation; the bar must not go back.
     shown_ = std::max(shown_, static_cast<double>(rounds_done_) + (rounds_done_ < rounds_ ? part : 0.0));
     RunProgress progress;
     progress.round = std::min(rounds_done_ + 1, rounds_);
     progress.rounds = rounds_;
     progress.done = shown_;
     progress.elapsed_s = seconds_between(start_ns_, now_ns());
-    // The rate counts whole rounds of this process, as soon as there is one.
+    // The rate counts whole rounds of this process; unknown before the first.
     if (rounds_done_ > first_) {
         const double left = static_cast<double>(rounds_) - shown_;
         progress.rounds_per_s = static_cast<double>(rounds_done_ - first_) / progress.elapsed_s;

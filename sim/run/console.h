@@ -1,4 +1,5 @@
-// What a run shows: what it says, one aligned row per round, on a terminal also a live line. Piped, plain lines; quiet, nothing.
+// A run's terminal output: messages, one aligned row per round, on a terminal also a live line. Piped: plain lines; quiet:
+// nothing.
 #pragma once
 
 #include "sim/round/round_record.h"
@@ -17,14 +18,13 @@ struct ServerState;
 
 class Console {
 public:
-    /// `alone`: no starter (mpirun) passes on what is shown, which may not know how to draw a line again.
-    /// `title`: of the metric that rounds are shown with.
+    /// title: name of the metric shown with each round. alone: no starter (mpirun) forwards the output; with one, no live line.
     explicit Console(std::string title, bool quiet, bool alone = true)
         : title_(std::move(title)), quiet_(quiet), alone_(alone) {}
     Console(const Console&) = delete;
     Console& operator=(const Console&) = delete;
 
-    /// Ends the live line when it goes out of scope: what the line is fed from must live longer.
+    /// Ends the live line when it goes out of scope. The fleet must outlive it.
     class LiveLine {
     public:
         explicit LiveLine(Console& console) : console_(console) {}
@@ -36,8 +36,8 @@ public:
         Console& console_;
     };
 
-    /// Shows the table's head and, on a terminal, starts the live line of a run that has `done` of its `rounds` behind it; another thread asks
-    /// the fleet how far it is.
+    /// Shows the table's head and, on a terminal, starts the live line of a run that has finished `done` of its `rounds`.
+    /// Another thread redraws it and asks the fleet for its progress.
     [[nodiscard]] LiveLine start_rounds(std::int64_t done, std::int64_t rounds, const Fleet& fleet);
     void show_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server);
     void say(const std::string& text, Tone tone = Tone::Plain);
@@ -58,10 +58,10 @@ private:
     std::int64_t rounds_ = 0;
     std::int64_t first_ = 0;  // rounds done before this process
     std::int64_t rounds_done_ = 0;
-    double shown_ = 0.0;  // rounds, the one at work in part
+    double shown_ = 0.0;  // rounds shown, the current one in part
     std::int64_t start_ns_ = 0;
-    std::optional<double> quality_;  // by that metric, of the last evaluation
-    const Fleet* fleet_ = nullptr;   // while the line is live
+    std::optional<double> quality_;  // that metric at the last evaluation
+    const Fleet* fleet_ = nullptr;   // while the live line exists
     std::thread redrawer_;
 };
 

@@ -4,8 +4,8 @@ namespace fedhive::sim {
 
 namespace {
 
-/// An example of whose targets a half counts is half a one: sums over examples, of means over all of an example's targets, come to means over
-/// the counted targets.
+/// examples - ignored targets / targets per example: an example with half of its targets ignored counts 1/2. Divided by this, a
+/// sum over examples of means over all targets becomes the mean over the counted targets.
 double counted_examples(const clients::EvaluationResult& sums, std::uint64_t examples, const clients::DatasetMap& data) {
     return static_cast<double>(examples) - static_cast<double>(sums.ignored) / static_cast<double>(data.target.width);
 }

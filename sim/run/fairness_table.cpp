@@ -14,7 +14,7 @@ std::string client_columns(const clients::Metric& metric) {
     return fmt::format("round,model,client_id,examples,loss,{}", metric.name);
 }
 
-/// Calls with the name and the clients of each model that was evaluated.
+/// Calls `use` with the name and the clients of each evaluated model.
 template <class Use>
 void each_model(const ClientsTest& test, const Use& use) {
     use("global", test.global);

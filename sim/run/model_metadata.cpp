@@ -13,9 +13,9 @@ std::map<std::string, std::string> model_metadata(const Experiment& run, const s
     const clients::DatasetMap& data = run.dataset.map();
     std::map<std::string, std::string> metadata = values_below(config, "model");
     for (const char* place : {"model.init", "model.file", "model.graph"})
-        metadata.erase(place);  // says nothing about what it is
+        metadata.erase(place);  // says where it came from, not what it is
     if (auto list = metadata.extract("model.layers")) {
-        list.key() = "model.list";  // of all layers; below stand those with parameters
+        list.key() = "model.list";  // all layers; the key below names those with parameters
         metadata.insert(std::move(list));
     }
     metadata.merge(std::map<std::string, std::string>{

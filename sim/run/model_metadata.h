@@ -1,4 +1,4 @@
-// What a model's file says of itself, so that another program can rebuild the model from it alone: docs/pytorch.md.
+// The metadata of a model file, from which another program can rebuild the model: docs/pytorch.md.
 #pragma once
 
 #include "sim/plan/experiment.h"
@@ -10,7 +10,8 @@
 
 namespace fedhive::sim {
 
-/// Texts for `__metadata__`; lists are JSON. results/README.md names each key. `test`: metrics of this very model, where it was evaluated.
+/// Texts for `__metadata__`; lists are JSON. results/README.md names each key. `test`: this model's metrics, if it was
+/// evaluated.
 std::map<std::string, std::string> model_metadata(const Experiment& run, const std::optional<Metrics>& test);
 
 }  // namespace fedhive::sim

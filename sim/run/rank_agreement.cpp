@@ -19,9 +19,9 @@ namespace fedhive::sim {
 
 namespace {
 
-constexpr double kPatience = 600.0;  // s; data are read or drawn in each host's own time
+constexpr double kPatience = 600.0;  // s; each host reads or draws the data at its own speed
 
-/// A fact by its name, and what to do where it differs.
+/// A fact to compare between ranks, and the advice if it differs.
 struct Fact {
     std::string name;
     std::string value;
@@ -47,12 +47,12 @@ std::vector<Fact> facts_of(const Experiment& run) {
              "put the same file where every host looks for model.init or model.file"}};
 }
 
-/// The workers of a host and where its data lie are its own business.
+/// True for the number of workers and the location of the data, which each host sets for itself.
 bool may_differ(const ConfigChange& change) {
     return change.key == "workers" || (change.allowed && change.key.starts_with("data."));
 }
 
-/// A file of this process alone, for what is read by its path.
+/// A private temporary file of this process, for a reader that needs a path.
 class OwnFile {
 public:
     OwnFile() : descriptor_(memfd_create("fedhive-from-rank-0", MFD_CLOEXEC)) {
@@ -86,12 +86,12 @@ std::string for_others(const Resumption& found) {
     return bytes.take();
 }
 
-/// The part of a file that rank 0 has, to all ranks.
+/// Sends a part of rank 0's file to all ranks; returns it.
 std::string pass_on(Ranks& ranks, std::string_view part) {
     return ranks.all_gather(std::string(part), {.seconds = kPatience})[0];
 }
 
-/// In parts, so that nobody holds the file and a copy; an empty one is its end.
+/// Sends the file in parts, so that no process holds all of it in memory twice; an empty part ends it.
 void send_file(Ranks& ranks, const OpenState& file) {
     pass_on(ranks, file.head());
     file.read_data([&](std::string_view part) { pass_on(ranks, part); });

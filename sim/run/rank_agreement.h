@@ -1,5 +1,5 @@
-// What several ranks must have in common before the first round, and what rank 0 hands the others of a run that is taken up: its folder lies where
-// rank 0 is, and need not be seen from elsewhere.
+// What several ranks must have in common before the first round, and what rank 0 sends the others when a run is resumed: only
+// rank 0 needs access to the run's folder.
 #pragma once
 
 #include "sim/plan/experiment.h"
@@ -9,14 +9,15 @@
 
 namespace fedhive::sim {
 
-/// Throws ConfigError, the same one on all ranks, naming each that differs from rank 0 and in what: version, a key of the config (workers and
-/// where the data lie may differ), data, partition, model to begin with, LibTorch, CPU capability, engine.
+/// Collective. Throws the same ConfigError on all ranks if one differs from rank 0, naming rank and difference: version, a key
+/// of the config (workers and the location of the data may differ), data, partition, first model, LibTorch, CPU capability,
+/// engine.
 void compare_ranks(const Experiment& run);
 
-/// "ranks       4 by MPI: host a (2), host b (2) · …", one line; empty where there is one.
+/// One line, "ranks       4 by MPI: host a (2), host b (2) · …"; empty for a single rank.
 std::string describe_ranks(const Experiment& run);
 
-/// Rank 0's, on all ranks. Every rank but 0 gives none.
+/// Rank 0's resumption, on all ranks; the others pass none.
 Resumption share_resumption(Ranks& ranks, std::optional<Resumption> found);
 
 }  // namespace fedhive::sim

@@ -19,10 +19,10 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Failures beyond these are only counted on the screen: with faults injected at a rate there can be thousands.
+/// Further failures are only counted on the screen: with faults injected at a rate there can be thousands.
 constexpr std::size_t kMostFailuresShown = 20;
 
-/// What the result depends on besides the config: program, libraries, machine.
+/// Adds what the result depends on besides the config: program, libraries, machine.
 void add_surroundings(nlohmann::ordered_json& manifest, const Experiment& run) {
     const clients::LibtorchInfo torch = clients::libtorch_info();
     const Machine machine = this_machine();
@@ -35,7 +35,7 @@ void add_surroundings(nlohmann::ordered_json& manifest, const Experiment& run) {
     manifest["device"] = run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda";
     manifest["engine"] = name_of(run.engine);
     if (run.engine == clients::Engine::Direct) manifest["kernels"] = direct_kernels(run.space);
-    // On the CPU tf32 is f32, and there is no graph.
+    // On the CPU, tf32 means f32, and there is no CUDA graph.
     const bool tf32_on_cpu = run.space == aggregation::MemorySpace::Host && run.config.training.precision == "tf32";
     manifest["precision"] = tf32_on_cpu ? "f32" : run.config.training.precision;
     manifest["graph"] = run.worker_plan.graph;
@@ -59,7 +59,7 @@ nlohmann::ordered_json ranks_to_json(const Ranks& ranks) {
     return all;
 }
 
-/// "no update was accepted", of rounds that left the model as it was.
+/// "no update was accepted": why the rounds left the model unchanged.
 std::string without_step(const Experiment& run) {
     const std::uint64_t least = run.least_updates();
     return least == 1 ? "no update was accepted" : fmt::format("fewer than {} updates were accepted", least);
@@ -102,7 +102,7 @@ void Reporter::resume(const ResumePoint& point) {
     if (folder_ == nullptr) return;
     write_manifest("running");
     folder_->go_back_to(point.tables, point.round);
-    folder_->add_partition(run_.dataset, run_.config.data.skew.resolved());  // whoever was killed at the start has not
+    folder_->add_partition(run_.dataset, run_.config.data.skew.resolved());  // a run killed at its start has none
     for (const std::string& message : point.damaged) folder_->add_event("damaged_checkpoint", {{"message", message}});
     folder_->add_event("resumed",
                        {{"round", point.round},
@@ -172,7 +172,7 @@ void Reporter::finish() {
     write_model(folder_->path() / "model.safetensors", {{run_.layout, model}, {run_.frozen, frozen}},
                 model_metadata(run_, evaluated ? past_.progress.test : std::nullopt), clients::other_tensors(run_.model));
     folder_->add_event("finished", {{"version", run_.server.version}});
-    write_manifest("finished");  // last: what says that a run has finished is true of all its files
+    write_manifest("finished");  // last: it says that all files of the run are complete
     const std::optional<Metrics>& test = past_.progress.test;
     const std::string title = clients::learning_task(run_.config.task).main_metric().title;
     const std::string quality = test ? fmt::format("test {} {:.4f}, ", title, test->main()) : "";
@@ -196,7 +196,7 @@ void Reporter::note_failure(const clients::ClientFailure& failure, FailureAction
                                    {"attempt", failure.attempt},
                                    {"action", to_string(action)},
                                    {"message", failure.message}});
-    // An aborted run ends with this message anyway; a client that did not take part is no news.
+    // The message of an aborted run says this anyway; an injected non-participation is no news.
     if (action == FailureAction::Aborted || failure.kind == clients::FailureKind::Dropped) return;
     if (++failures_shown_ <= kMostFailuresShown)
         console_.say(fmt::format("{}: {}", to_string(action), failure.describe()), Tone::Bad);
@@ -229,7 +229,7 @@ void Reporter::failed(const std::string& error, bool diverged) {
     try {
         stopped("failed: " + error);
     } catch (const std::exception&) {
-        // Where the disk is full or gone, this cannot be written either; the run's own error is what counts.
+        // If the disk is full or gone, this write fails, too; the run's own error matters more.
     }
     if (run_.server.round < run_.config.rounds) console_.say(how_to_go_on("stopped"), Tone::Bad);
 }
@@ -243,7 +243,7 @@ nlohmann::json Reporter::final_hash() const {
     try {
         return model_sha256(run_.layout, run_.global_model());
     } catch (const std::exception&) {
-        return nullptr;  // a device that has failed does not give its model back; the run's own error is what counts
+        return nullptr;  // a failed device does not return its model; the run's own error matters more
     }
 }
 

@@ -1,4 +1,4 @@
-// The only voice of a run: what is shown, and what is written down. One record per round, a manifest at the start and at the end.
+// All output of a run: terminal and files. One record per round, a manifest at the start and at the end.
 #pragma once
 
 #include "sim/plan/experiment.h"
@@ -10,51 +10,53 @@
 
 namespace fedhive::sim {
 
-/// What a run was before this process took it up; of a new run, nothing.
+/// The run's history before this process; empty for a new run.
 struct Past {
-    std::string started;                  // UTC, as in the manifest; empty: now
-    std::int64_t resumed = 0;             // how often, this time included
-    std::vector<std::string> other_bits;  // what was different when it was resumed with --allow-other-bits
+    std::string started;                  // UTC, as in the manifest; empty: starts now
+    std::int64_t resumed = 0;             // number of resumes, this one included
+    std::vector<std::string> other_bits;  // differences accepted by --allow-other-bits
     Progress progress;
 };
 
-/// Where a resumed run goes on, and what was found on the way there.
+/// Where a resumed run continues, and what was found on the way there.
 struct ResumePoint {
-    std::int64_t round = 0;            // rounds done
-    TablePositions tables;             // where the tables end then
-    std::string checkpoint;            // its file's name; empty: from the beginning
-    std::int64_t done_again = 0;       // rounds behind it that stand in rounds.csv
-    std::vector<std::string> damaged;  // why newer checkpoints cannot be used
+    std::int64_t round = 0;            // rounds finished
+    TablePositions tables;             // the tables' ends at that round
+    std::string checkpoint;            // file name of its checkpoint; empty: from the beginning
+    std::int64_t done_again = 0;       // later rounds in rounds.csv, which are done again
+    std::vector<std::string> damaged;  // why newer checkpoints are unusable
     std::vector<std::string> changed;  // "rounds: 3 -> 6"
 };
 
 class Reporter {
 public:
-    /// `folder`: null in a rank that writes nothing and says nothing; then it only counts.
+    /// `folder`: null in a rank without output, which only counts.
     Reporter(const Experiment& run, RunFolder* folder, bool quiet, Past past = {});
 
     /// Writes the first manifest, with exit_status "running", and shows the plan.
     void start();
     void resume(const ResumePoint& point);
 
-    /// Gives the fleet the failure counts so far and listens to it. The live line, to be kept while rounds run, may not outlive the fleet.
+    /// Passes the failure counts so far to the fleet and listens to its failures. Keep the live line while rounds run; the
+    /// fleet must outlive it.
     [[nodiscard]] Console::LiveLine start_rounds(Fleet& fleet);
     RoundRecord begin(const ServerState& server) const;
     void report(const RoundRecord& round, const Arrivals& arrived, const ServerState& server);
 
-    /// What the rounds reported so far add up to.
+    /// The totals of all rounds reported so far.
     Progress progress() const;
 
-    /// Writes the model and the last manifest, says where the results are. Throws Fault, on every rank, where no round's updates became part of
-    /// the model: it is still the one that the run began with.
+    /// Writes the model and the last manifest, and says where the results are. Throws Fault, on every rank, if no round has
+    /// changed the model.
     void finish();
 
-    /// Where the run was to go no further for now.
+    /// Call when the run stops as planned before its last round.
     void paused();
 
-    /// After an interrupt, or an error that ends the run: the event and the manifest; the tables keep what was reported before.
+    /// Call after an interrupt, or an error that ends the run: writes the event and the manifest; the tables keep what was
+    /// reported.
     void interrupted(const std::string& signal);
-    /// `diverged`: a resume would come to the same end, so none is offered.
+    /// `diverged`: a resume would diverge again, so none is offered.
     void failed(const std::string& error, bool diverged);
 
 private:

@@ -25,7 +25,7 @@ namespace {
                                   (folder / "manifest.json").string(), problem));
 }
 
-/// The manifest of the run so far; null where a killed process had not written one yet.
+/// The run's manifest; null if a killed process had not written one yet.
 nlohmann::json read_manifest(const fs::path& folder) {
     const fs::path file = folder / "manifest.json";
     const std::string text = read_file_if_there(file);
@@ -40,7 +40,7 @@ nlohmann::json read_manifest(const fs::path& folder) {
     return manifest;
 }
 
-/// What a resumed run wants of it.
+/// What a resumed run needs of it.
 struct Before {
     std::string exit_status;
     std::string data_fingerprint;
@@ -49,7 +49,7 @@ struct Before {
     Past past;
 };
 
-/// The number of workers that auto came to, if that was on a machine like this one.
+/// The number of workers that auto chose, if this machine is like the one of that run.
 std::optional<WorkerChoice> workers_before(const nlohmann::json& manifest) {
     const Machine machine = this_machine();
     const bool same_machine = optional_value<std::string>(manifest, "cpu") == machine.cpu &&
@@ -80,7 +80,7 @@ Before read_before(const fs::path& folder) {
 
 std::string shown(const std::string& value) { return value.empty() ? "(not given)" : value; }
 
-/// Refuses all that may not change at once; otherwise the changes, for the record.
+/// Refuses all forbidden changes in one message; returns the allowed ones, for the record.
 std::vector<std::string> check_changes(const std::vector<ConfigChange>& found, const fs::path& folder) {
     std::vector<std::string> refused;
     std::vector<std::string> allowed;
@@ -100,7 +100,7 @@ bool is_over(const RunConfig& config, const Checkpoint& checkpoint) {
     return checkpoint.round >= config.rounds || good_enough;
 }
 
-/// What asks a run that has finished for more.
+/// True if a change asks a finished run for more rounds.
 bool asks_for_more(const std::vector<ConfigChange>& found) {
     return std::any_of(found.begin(), found.end(),
                        [](const ConfigChange& change) { return change.key == "rounds" || change.key.rfind("stop.", 0) == 0; });
@@ -121,7 +121,7 @@ std::string how_it_finished(const std::optional<std::int64_t>& round, const RunC
                        folder.string(), rounds, early, folder.string());
 }
 
-/// Puts the models that clients in flight started from into regions of their own.
+/// Restores the models from which clients in flight started, each into its own region.
 void restore_in_flight(Experiment& run, const CheckpointFile& from) {
     std::map<std::uint64_t, std::uint32_t> regions{{run.server.version, run.server.global_index}};
     const std::uint64_t num_slots = run.arena->geometry().num_slots;
@@ -140,7 +140,7 @@ void restore_in_flight(Experiment& run, const CheckpointFile& from) {
     }
 }
 
-/// "; put the same files where data.root says, or …": of the keys that say where the data lie; empty where they are drawn.
+/// "; put the same files where data.root says, or …", naming the keys of the data's location; empty if the data are drawn.
 std::string help_for_data(const RunConfig& config) {
     std::string keys;
     for (const KeySpec& key : clients::data_format(config.data.format).keys)
@@ -150,7 +150,7 @@ std::string help_for_data(const RunConfig& config) {
                        keys.find(' ') == std::string::npos ? "s" : "", keys.substr(0, keys.find(' ')));
 }
 
-/// Puts a checkpoint's model, moments, counts and clients in flight into `run`.
+/// Restores a checkpoint's model, moments, counts and clients in flight into `run`.
 void restore(Experiment& run, const CheckpointFile& from) {
     const Checkpoint& checkpoint = from.checkpoint;
     if (checkpoint.data_fingerprint != run.data_fingerprint)
@@ -203,7 +203,7 @@ Resumption find_resumption(const ResumeOptions& options) {
     const RunConfig stored = load_config(folder / "config.yaml").run;
     const RunConfig before = found.from ? from_yaml(found.from->checkpoint.config, "the checkpoint's config") : stored;
     RunConfig& wanted = found.loaded.run;
-    if (wanted.device == "auto") wanted.device = before.device;  // what was chosen then
+    if (wanted.device == "auto") wanted.device = before.device;  // as chosen then
     if (!wanted.model.file.empty() && wanted.model.file_sha256.empty()) wanted.model.file_sha256 = before.model.file_sha256;
     if (!wanted.data.partition.clients && before.data.partition.clients)
         found.loaded = with_clients(std::move(found.loaded), *before.data.partition.clients);
@@ -259,7 +259,7 @@ void take_up(Experiment& run, Resumption& resumption, bool allow_other_bits) {
         return run.begin_anew(resumption.loaded);
     }
     const Checkpoint& checkpoint = resumption.from->checkpoint;
-    // Nothing was computed before round 1.
+    // Before round 1 nothing was computed, so nothing can differ.
     const auto other =
         checkpoint.round == 0 ? std::vector<std::string>{} : differences(checkpoint.environment, environment_of(run));
     if (!other.empty() && !allow_other_bits)

@@ -11,19 +11,20 @@ namespace fedhive::sim {
 namespace {
 
 bool evaluation_due(const RunConfig& config, std::int64_t round) {
-    if (config.model.has_local_part()) return false;  // there is no model but the clients'
+    if (config.model.has_local_part()) return false;  // there is no global model to evaluate
     return (round + 1) % config.evaluation.every == 0 || round + 1 == config.rounds;
 }
 
 bool stop_reached(const RunConfig& config, const RoundRecord& round) { return round.test && round.test->reaches(config.stop); }
 
-/// On the clients' own examples, where it was the last round for whatever reason, too.
+/// Evaluation on the clients' held-out examples is due: every config.every rounds and after the last round, also an early last
+/// one.
 bool on_clients_due(const RunConfig& config, std::int64_t round, bool stop) {
     const auto& every = config.evaluation.clients.every;
     return every && ((round + 1) % *every == 0 || round + 1 == config.rounds || stop);
 }
 
-/// Who is sent where a round begins, or so many have arrived in it.
+/// The clients to send at the start of a round, or after `arrived` arrivals in it.
 Cohort next_cohort(Experiment& run, const Fleet& fleet, std::size_t arrived) {
     ServerState& server = run.server;
     const Cohort busy = fleet.on_their_way();
@@ -33,13 +34,13 @@ Cohort next_cohort(Experiment& run, const Fleet& fleet, std::size_t arrived) {
                        run.devices, server.now_s);
 }
 
-/// What has arrived becomes the next model, unless it is too little.
+/// Makes the next model from the arrivals, unless they are fewer than least_updates().
 void take_in(Experiment& run, Fleet& fleet, const Arrivals& arrived, RoundRecord& round) {
     Strategy& strategy = run.strategy;
     ServerState& server = run.server;
     if (run.mode.in_place()) {
         round.stepped = arrived.num_arrived > 0;
-        return server.stepped_in_place();  // what was written stays, however little it is
+        return server.stepped_in_place();  // written already, however few arrived
     }
     if (arrived.num_arrived < run.least_updates()) return;
     aggregation::Aggregator& sum = fleet.with_workers(*strategy.aggregator, arrived);
@@ -49,7 +50,7 @@ void take_in(Experiment& run, Fleet& fleet, const Arrivals& arrived, RoundRecord
     round.lap(Phase::Aggregate);
     server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
     round.stepped = true;
-    run.keep_states(arrived);  // what clients remember changes with what the server has taken in
+    run.keep_states(arrived);  // client state changes with what the server has accepted
     round.lap(Phase::ServerStep);
 }
 
@@ -62,10 +63,10 @@ Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
         fleet.pull_down(next_cohort(run, fleet, num_arrived), server, run.strategy);
     };
     send(0);
-    for (bool more = true; more;) {  // one turn; where every step arrives by itself, one for each
+    for (bool more = true; more;) {  // one turn; one for each step if steps arrive by themselves
         fleet.train();               // local steps -> update slots
         round.lap(Phase::PullDown);
-        const Arrivals turn = fleet.barrier(server, send);  // the single wait of the turn; who arrives early may be replaced
+        const Arrivals turn = fleet.barrier(server, send);  // the turn's only wait; early arrivals may be replaced
         round.waited(turn);
         take_in(run, fleet, turn, round);    // zero_init, aggregate, server_step
         more = fleet.release(turn, server);  // slots are free again

@@ -8,11 +8,12 @@
 
 namespace fedhive::sim {
 
-/// One round, from the sample to the next model; it is neither evaluated nor reported, nor counted yet. Throws RunAborted, Interrupted, Fault.
+/// Runs one round, from the sample to the next model; does not evaluate, report or count it. Throws RunAborted, Interrupted,
+/// Fault.
 Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round);
 
-/// Runs rounds until config.rounds, a stop condition, or the end of round `until`. True when no round is left. Throws RunAborted,
-/// Interrupted, Fault.
+/// Runs rounds until config.rounds, a stop condition, or the end of round `until`. Returns whether no round is left. Throws
+/// RunAborted, Interrupted, Fault.
 bool run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter, Checkpointer& checkpoints, std::int64_t until);
 
 }  // namespace fedhive::sim

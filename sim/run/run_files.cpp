@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The manifest goes last, so that an overwriting that is cut short can be told to go on.
+/// The manifest is last, so that an interrupted overwriting can continue.
 std::vector<std::string> known_files() {
     std::vector<std::string> files{"config.yaml", "rounds.csv", "clients.csv", "arrivals.csv", "fairness.csv"};
     for (const clients::LearningTask& task : clients::task_catalog()) files.push_back(client_table_name(task.main_metric()));
@@ -40,7 +40,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
     return entries;
 }
 
-/// The round in a checkpoint's name; nothing for any other file.
+/// The round in a checkpoint's name; empty for any other file.
 std::optional<std::int64_t> round_of(const fs::path& file) {
     const std::string full_name = file.filename().string();
     std::string_view name = full_name;
@@ -58,7 +58,7 @@ fs::path without_part(const fs::path& file) {
     return is_part(file) ? fs::path(file.native().substr(0, file.native().size() - kPart.size())) : file;
 }
 
-/// Files of a run, under their own or their temporary names.
+/// Files of a run, under their final or their temporary names.
 std::vector<fs::path> files_of_a_run(const fs::path& folder) {
     std::vector<fs::path> files;
     for (const fs::path& entry : entries_of(folder / "checkpoints"))
@@ -71,14 +71,15 @@ std::vector<fs::path> files_of_a_run(const fs::path& folder) {
     return files;
 }
 
-/// Written so far by a process that was killed meanwhile: the beginning of a config, as to_yaml() begins it.
+/// True for the beginning of a config as to_yaml() writes it, left by a killed process.
 bool is_begun_config(const fs::path& file) {
     constexpr std::string_view kBeginning = "name: ";
     const std::string text = read_file_or_nothing(file);
     return text.starts_with(kBeginning) || kBeginning.starts_with(text);
 }
 
-/// What may be there of a run whose config.yaml is not: nothing but the lock, temporary names, and the first checkpoint. A link is somebody's.
+/// True if a run may have left all entries before its config.yaml: the lock, an empty logs folder, the beginning of
+/// config.yaml.part, the checkpoint of round 0. A symbolic link is never ours.
 bool counts_as_empty(const fs::path& folder) {
     const auto written_first = [&](const fs::path& entry) {
         const std::string name = entry.filename().native();
@@ -96,7 +97,7 @@ bool counts_as_empty(const fs::path& folder) {
     return std::all_of(entries.begin(), entries.end(), written_first);
 }
 
-/// A manifest of ours, or, of a process killed before it wrote one, a config.yaml as only a run writes it.
+/// Our manifest, or, if a process was killed before it wrote one, a config.yaml as only a run writes it.
 bool is_run(const fs::path& folder) {
     const auto manifest = nlohmann::json::parse(read_file_or_nothing(folder / "manifest.json"), nullptr, false);
     if (manifest.is_object() && manifest.contains("schema") && manifest.contains("model_sha256")) return true;
@@ -143,10 +144,10 @@ fs::path make_default_run_folder(const std::string& name) {
     const fs::path folder = kRunsFolder / fmt::format("{}-{}", name, date.data());
     std::error_code error;
     fs::create_directories(folder.parent_path(), error);
-    // Two runs may start within one second: whoever creates the folder has it.
+    // Two runs may start within one second: the one that creates the folder gets it.
     fs::path mine = folder;
     for (int i = 2; !error && !fs::create_directory(mine, error); ++i) mine = fmt::format("{}-{}", folder.string(), i);
-    return mine;  // an error shows when the run claims it
+    return mine;  // an error is reported when the run claims the folder
 }
 
 RunLock claim_new_folder(const fs::path& folder, bool overwrite) {
@@ -155,14 +156,14 @@ RunLock claim_new_folder(const fs::path& folder, bool overwrite) {
     fs::create_directories(folder, error);
     if (error) throw ConfigError(fmt::format("--out {}: cannot be written: {}", folder.string(), error.message()));
     RunLock lock(folder);
-    check_new_folder(folder, overwrite);  // again: another process may have had the lock until now
+    check_new_folder(folder, overwrite);  // again: another process may have held the lock until now
     remove_files(files_of_a_run(folder));
     return lock;
 }
 
 void check_is_run(const fs::path& folder) {
     if (fs::exists(folder / "config.yaml") && is_run(folder)) return;
-    read_file_if_there(folder / "config.yaml");  // says so where it is there and cannot be read
+    read_file_if_there(folder / "config.yaml");  // reports a file that cannot be read
     throw ConfigError(fmt::format("{}: is not the folder of a run{}; start one with: fedhive run CONFIG --out {}",
                                   folder.string(), fs::exists(folder) ? "" : nearest_folder(folder), folder.string()));
 }

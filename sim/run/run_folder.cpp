@@ -41,11 +41,11 @@ std::string round_columns(const clients::LearningTask& task) {
 constexpr std::string_view kClientColumns =
     "round,client_id,worker,slot,num_examples,steps,train_loss,update_norm,update_hash,seconds,failure,sent_round,staleness,"
     "started_s,gather_s,update_s";
-constexpr std::string_view kOwnerColumn = ",owner";  // last, where clients have names
+constexpr std::string_view kOwnerColumn = ",owner";  // last, if clients have names
 
 std::string client_columns(bool named) { return fmt::format("{}{}\n", kClientColumns, named ? kOwnerColumn : ""); }
 
-/// Whether that table of clients has their names.
+/// Whether this table of clients has a column of names.
 bool has_owners(const fs::path& file) {
     const std::string columns = client_columns(true);
     std::string head(columns.size(), '\0');
@@ -64,9 +64,9 @@ void cut_table(AppendFile& table, std::uint64_t size, std::string_view columns) 
     if (size == 0) table.append(columns);
 }
 
-/// As long as the events that are whole: a killed process may have left half a line, a crashed machine worse.
+/// Length of the events' whole lines. A killed process may leave half a line, a crashed machine worse.
 std::uint64_t whole_lines(const std::string& text) {
-    std::size_t end = text.rfind('\n') + 1;  // 0 where there is none
+    std::size_t end = text.rfind('\n') + 1;  // 0 if there is none
     while (end > 0) {
         const std::size_t before = end < 2 ? std::string::npos : text.rfind('\n', end - 2);
         const std::size_t begin = before == std::string::npos ? 0 : before + 1;
@@ -95,7 +95,7 @@ void add_cells(Rows& rows, const Format& format, const Cells&... cells) {
     fmt::format_to(fmt::appender(rows), format, cells...);
 }
 
-/// Formats are compiled: a round of many small clients takes hardly longer than its rows do.
+/// Formats are compiled, since a round of many small clients costs little more than its rows.
 void add_client_row(Rows& rows, const RoundRecord& round, const ClientReport& client, const std::string& owner) {
     const std::int64_t sent_round = client.sent_round + 1;
     add_cells(rows, FMT_COMPILE("{},{},{},{},{},"), round.round, client.client_id, client.worker, client.slot,
@@ -112,7 +112,7 @@ void add_client_row(Rows& rows, const RoundRecord& round, const ClientReport& cl
 
 std::string_view text_of(const Rows& rows) { return {rows.data(), rows.size()}; }
 
-/// The last of `size` bytes, from the beginning of a row on: as long as a row of a table may be.
+/// The last row of the first `size` bytes, if it is no longer than kMost bytes.
 std::string last_row(InputFile& input, std::uint64_t size) {
     constexpr std::uint64_t kMost = std::uint64_t{64} << 10;
     std::string text(std::min(size, kMost), '\0');
@@ -121,7 +121,7 @@ std::string last_row(InputFile& input, std::uint64_t size) {
     return text.size() < 2 ? text : text.substr(text.rfind('\n', text.size() - 2) + 1);
 }
 
-/// `every_round`: its last row is of the last round.
+/// `every_round`: the last row must be of the last round.
 void check_table(const fs::path& file, const TableEnd& end, std::string_view columns, std::int64_t rounds,
                  bool every_round = true) {
     const auto refuse = [&](const std::string& problem) {
@@ -187,7 +187,7 @@ void RunFolder::go_back_to(const TablePositions& tables, std::int64_t round) {
     put_folders_aside(path());
     unlink((path() / "model.safetensors").c_str());
     cut_table(rounds_, tables.rounds.bytes, round_columns(task_));
-    // What an older fedhive has begun goes on with its columns.
+    // A run begun by an older fedhive keeps its columns.
     names_clients_ = !owners_.empty() && (tables.clients.bytes == 0 || has_owners(path() / "clients.csv"));
     cut_table(clients_, tables.clients.bytes, client_columns(names_clients_));
     cut_table(arrivals_, tables.arrivals.bytes, kArrivalColumns);
@@ -208,7 +208,7 @@ void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, con
     for (const ClientReport& client : arrived.clients)
         add_client_row(rows, round, client, names_clients_ ? owner_cell(owners_, client.client_id) : "");
     clients_.append(text_of(rows));
-    if (!round.virtual_s) {  // there, the order needs no record
+    if (!round.virtual_s) {  // on the virtual clock the order needs no record
         Rows order;
         for (const std::uint32_t client : arrived.order) add_cells(order, FMT_COMPILE("{},{}\n"), round.round, client);
         arrivals_.append(text_of(order));
@@ -238,7 +238,7 @@ void RunFolder::add_clients_test(std::int64_t round, const ClientsTest& test) {
 void RunFolder::add_event(const std::string& event, const nlohmann::json& details) {
     nlohmann::ordered_json line{{"time", utc_time()}, {"event", event}};
     line.update(details);
-    // What a worker prints as its error need not be UTF-8; an event may not fail for that.
+    // A worker's error text need not be UTF-8, and must not make the event fail.
     events_.append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
@@ -250,7 +250,7 @@ void RunFolder::write_config(const RunConfig& config) const { write_file(path() 
 
 void write_partition(const fs::path& file, const clients::SharedDataset& dataset, const clients::FeatureSkew& skew,
                      const std::vector<std::string>& owners) {
-    // Where an example has no one class, there are none to count.
+    // Without class labels there are no counts per class.
     const bool labelled = dataset.map().target.kind == clients::TargetKind::Class;
     const std::size_t num_classes = labelled ? static_cast<std::size_t>(dataset.map().num_classes) : 0;
     const std::size_t clients = num_partitioned(dataset.map().num_clients, num_classes);
@@ -301,7 +301,7 @@ void check_tables(const fs::path& folder, const TablePositions& tables, std::int
                   const clients::LearningTask& task) {
     check_table(folder / "rounds.csv", tables.rounds, round_columns(task), rounds);
     check_table(folder / "clients.csv", tables.clients, client_columns(has_owners(folder / "clients.csv")), rounds);
-    // On the virtual clock it has no rows.
+    // On the virtual clock the table has no rows.
     if (tables.arrivals.bytes > kArrivalColumns.size())
         check_table(folder / "arrivals.csv", tables.arrivals, kArrivalColumns, rounds);
     if (tables.fairness.bytes > 0)
@@ -310,7 +310,7 @@ void check_tables(const fs::path& folder, const TablePositions& tables, std::int
 
 std::int64_t rounds_in_table(const fs::path& folder) {
     const std::string text = read_file_or_nothing(folder / "rounds.csv", aggregation::available_memory_bytes());
-    return std::max<std::int64_t>(0, std::ranges::count(text, '\n') - 1);  // without the columns' names
+    return std::max<std::int64_t>(0, std::ranges::count(text, '\n') - 1);  // minus the line of column names
 }
 
 }  // namespace fedhive::sim

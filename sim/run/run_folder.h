@@ -1,4 +1,4 @@
-// The files of a run as it writes them (results/README.md describes them): tables grow by whole rows, other files are written beside their
+// Writes the files of a run (described in results/README.md): tables grow by whole rows; other files are written beside their
 // place and renamed.
 #pragma once
 
@@ -21,41 +21,41 @@
 
 namespace fedhive::sim {
 
-/// Version of the files' schema, in the manifest: columns are only ever added at the end.
+/// Version of the files' schema, in the manifest. Columns are only ever appended.
 inline constexpr int kResultSchema = 1;
 
-/// Clients in partition.csv: enough to see how examples are dealt; with a million of them it would only be large. So it would with a million
-/// classes: of them all the counts it holds, there are no more than these.
+/// Limits of partition.csv: the number of clients, enough to see the partition, and the number of counts (clients × classes).
 inline constexpr std::size_t kMostPartitioned = 10000;
 inline constexpr std::size_t kMostPartitionCounts = 10'000'000;
 
-/// How many clients partition.csv lists: the first of them.
+/// How many of the first clients partition.csv lists.
 std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes);
 
-/// partition.csv: how many examples of each label the first num_partitioned() clients train on, how many more they hold out, and, where features
-/// are skewed, how; last the clients' names, where there are `owners`.
+/// Writes partition.csv: for each of the first num_partitioned() clients its training examples per label, its number of
+/// held-out examples, its feature skew if there is one, and its name if there are `owners`.
 void write_partition(const std::filesystem::path& file, const clients::SharedDataset& dataset, const clients::FeatureSkew& skew,
                      const std::vector<std::string>& owners);
 
 class RunFolder {
 public:
-    /// A new run's: writes config.yaml before anything else, so that a run can be resumed from its first file on, and empty tables. Where
-    /// there is a `first_checkpoint` (its bytes), that one comes even before: config.yaml may then name a model file that goes away.
-    /// `owners`: the clients' names, the last column of their tables; empty: they have none, nor the tables the column.
+    /// For a new run: writes config.yaml first, so that the run can be resumed from then on, and empty tables. A
+    /// `first_checkpoint` (its bytes) is written even before, since config.yaml may name a model file that goes away. `owners`:
+    /// the clients' names, the last column of their tables; empty: no such column.
     RunFolder(RunLock lock, const RunConfig& config, const std::string& first_checkpoint, std::vector<std::string> owners = {});
 
-    /// A resumed run's, as it was left.
+    /// For a resumed run: opens the files as they are.
     RunFolder(RunLock lock, const RunConfig& config, std::vector<std::string> owners = {});
 
     const std::filesystem::path& path() const { return lock_.folder(); }
     std::filesystem::path logs() const { return path() / "logs"; }
 
-    /// Back to the checkpoint that wrote `tables` after round `round`, or to the beginning: tables are cut there, torn lines cut off the events,
-    /// temporary files, a model of an earlier end and clients' accuracies of a later round removed. The manifest should say before that the run goes on.
+    /// Goes back to the checkpoint that recorded `tables` after round `round`, or to the beginning: cuts the tables there and
+    /// torn lines off the events; removes temporary files, a final model, and client metrics of a later round. Write a manifest
+    /// before that says that the run goes on.
     void go_back_to(const TablePositions& tables, std::int64_t round);
 
-    /// One row of rounds.csv, the rows of clients.csv, and, where clients were evaluated on their own examples, of fairness.csv; and all of
-    /// client_accuracy.csv, or that of the task's main metric, then.
+    /// Appends a row of rounds.csv, the rows of clients.csv, and, if clients were evaluated, of fairness.csv; then also
+    /// rewrites client_accuracy.csv (named after the task's main metric).
     void add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server);
 
     /// One line of events.jsonl; the time is added.
@@ -63,13 +63,13 @@ public:
     void write_manifest(const nlohmann::ordered_json& manifest) const;
     void write_config(const RunConfig& config) const;
 
-    /// partition.csv, which is watched from here on as the other tables are.
+    /// Writes partition.csv, which expect_whole_tables() checks from then on.
     void add_partition(const clients::SharedDataset& dataset, const clients::FeatureSkew& skew);
 
-    /// Where the tables end, once all of that is on the disk. Throws as expect_whole_tables().
+    /// Syncs the tables to the disk; returns their ends. Throws as expect_whole_tables().
     TablePositions sync_tables();
 
-    /// Throws Fault naming the table that somebody has cut, removed or replaced since it was opened.
+    /// Throws Fault naming a table that was cut, removed or replaced since it was opened.
     void expect_whole_tables() const;
 
 private:
@@ -79,22 +79,22 @@ private:
 
     RunLock lock_;
     const clients::LearningTask& task_;
-    std::vector<std::string> owners_;  // of each client; empty: they have no names
-    bool names_clients_;               // clients.csv does
+    std::vector<std::string> owners_;  // per client; empty: clients have no names
+    bool names_clients_;               // clients.csv has the names
     AppendFile rounds_;
     AppendFile clients_;
     AppendFile events_;
-    AppendFile arrivals_;                  // empty on the virtual clock, whose order needs no record
+    AppendFile arrivals_;                  // empty on the virtual clock, where the order needs no record
     std::optional<AppendFile> partition_;  // from add_partition() on
-    std::optional<AppendFile> fairness_;   // where clients are evaluated on their own examples
+    std::optional<AppendFile> fairness_;   // if clients are evaluated on held-out examples
 };
 
-/// Throws ConfigError where the tables in a folder cannot be cut back to `tables`: their columns, or the rows up to there, are not those
-/// of a run that had finished `rounds` rounds, at least one.
+/// Throws ConfigError if the tables in a folder cannot be cut back to `tables`: their columns, or the rows up to there, do not
+/// match a run with `rounds` finished rounds (at least one).
 void check_tables(const std::filesystem::path& folder, const TablePositions& tables, std::int64_t rounds,
                   const clients::LearningTask& task);
 
-/// Rounds that have a whole row in the folder's rounds.csv; 0 where there is no table.
+/// Number of whole rows in the folder's rounds.csv; 0 if there is no table.
 std::int64_t rounds_in_table(const std::filesystem::path& folder);
 
 }  // namespace fedhive::sim

@@ -35,7 +35,7 @@ std::string shard_sizes(const clients::SharedDataset& dataset) {
                        static_cast<double>(total) / static_cast<double>(dataset.map().num_clients));
 }
 
-/// One row of blocks a label, for the first few clients: how the labels are dealt.
+/// One row of blocks per label, for the first few clients: the distribution of labels.
 std::string histogram_rows(const clients::SharedDataset& dataset, const std::vector<std::string>& owners) {
     static constexpr std::array blocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     constexpr std::size_t kMaxRows = 5;
@@ -60,7 +60,7 @@ std::string histogram_rows(const clients::SharedDataset& dataset, const std::vec
     return text;
 }
 
-/// "partition 2, training 7": the parts of the randomness with a seed of their own.
+/// "partition 2, training 7": the seeds that are set separately.
 std::string describe_seeds(const RunConfig& config) {
     std::string text;
     const auto add = [&](const char* name, const std::optional<std::uint64_t>& seed) {
@@ -80,7 +80,7 @@ std::string describe_left_out(const clients::DatasetMap& data) {
     return owners == 0 ? "" : fmt::format(" · {} owner{} without a training example left out", owners, owners == 1 ? "" : "s");
 }
 
-/// What values are, where these are not bytes that stand for numbers.
+/// The type of the values, if they are not bytes that stand for numbers.
 std::string describe_type(const clients::DatasetMap& data) {
     if (data.shape.vocabulary > 0) return " of tokens";
     if (data.type == clients::ValueType::U8) return "";
@@ -110,7 +110,7 @@ std::string describe_input(const clients::ExampleShape& shape) {
     return fmt::format("{}x{}x{}", shape.channels, shape.height, shape.width);
 }
 
-/// Who computes local steps and why, and how, where that is not the default.
+/// The engine of local steps and the reason for it, and its settings that differ from the default.
 std::string describe_steps(const Experiment& run) {
     const TrainingConfig& training = run.config.training;
     std::string text;
@@ -129,7 +129,7 @@ std::string describe_steps(const Experiment& run) {
     return text;
 }
 
-/// What an update passes on its way to the server, and what is left of its bytes.
+/// The steps of the upload chain, and the share of bytes that is left.
 std::string describe_upload(const Experiment& run) {
     if (run.config.upload.empty()) return "";
     std::vector<std::string> steps;
@@ -139,7 +139,7 @@ std::string describe_upload(const Experiment& run) {
                        bytes == whole ? "" : fmt::format(" of {}", human_bytes(whole)));
 }
 
-/// On whose own examples models are evaluated, and when.
+/// The clients on whose held-out examples models are evaluated, and when.
 std::string describe_clients_evaluation(const Experiment& run) {
     const ClientsEvaluationConfig& config = run.config.evaluation.clients;
     if (!config.every) return "";
@@ -148,7 +148,7 @@ std::string describe_clients_evaluation(const Experiment& run) {
                        config.personalized ? ", and after a local epoch of their own" : "");
 }
 
-/// Of model.file: " as layers", " as a graph: aten.silu.default ('silu') is no layer".
+/// How model.file is run: " as layers", " as a graph: aten.silu.default ('silu') is no layer".
 std::string describe_form(const Experiment& run) {
     if (!run.model.exported.given()) return "";
     const std::string kept = kept_as_graph(run.config, run.model);

@@ -1,4 +1,4 @@
-// What a run is about to do, as it says it before round 1.
+// The plan of a run, as printed before round 1.
 #pragma once
 
 #include "sim/plan/experiment.h"
@@ -7,7 +7,7 @@
 
 namespace fedhive::sim {
 
-/// A few lines: strategy, device, model, data, how they are dealt, memory, folder, and what looks like a mistake.
+/// A few lines: strategy, device, model, data, partition, memory, folder, and warnings of probable mistakes.
 std::string describe_plan(const Experiment& run, const std::string& folder);
 
 }  // namespace fedhive::sim

@@ -1,4 +1,5 @@
-// Half a cosine from the whole rate to the least, which stays: Loshchilov and Hutter 2017 (arXiv:1608.03983), equation 5, without restarts.
+// Half a cosine from the full rate to the minimum, which then stays: Loshchilov and Hutter 2017 (arXiv:1608.03983), equation 5,
+// without restarts.
 #include "sim/schedules/lr_schedule.h"
 
 #include <algorithm>

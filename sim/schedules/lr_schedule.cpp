@@ -2,7 +2,7 @@
 
 namespace fedhive::sim {
 
-// Each in the file of its name.
+// Each is in the file of its name.
 LrScheduleSpec constant_rate();
 LrScheduleSpec step_rate();
 LrScheduleSpec cosine_rate();

@@ -1,4 +1,5 @@
-// The rate falls at once every so many rounds; every 1 it is the decay by a factor a round of McMahan et al. 2017 (arXiv:1602.05629), section 3.
+// The rate drops every `every` rounds; with every: 1 it is the decay per round of McMahan et al. 2017 (arXiv:1602.05629),
+// section 3.
 #include "sim/schedules/lr_schedule.h"
 
 #include <cmath>

@@ -26,14 +26,14 @@ std::string row_of(std::size_t width, std::string_view round, std::string_view v
                        seconds);
 }
 
-/// A part of the line; of those that are not there always (0), the one with the smallest number is taken first.
+/// A part of the line. comes: 0: always shown; else parts are added in ascending order while they fit.
 struct Part {
     std::string text;
     int comes = 0;
 };
 constexpr int kBar = 3;
 
-/// Those that fit, in their order.
+/// The parts that fit, in their order.
 std::vector<Part> parts_that_fit(std::vector<Part> parts, std::size_t width) {
     std::vector<Part*> by_rank;
     by_rank.reserve(parts.size());

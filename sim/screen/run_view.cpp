@@ -13,7 +13,7 @@ namespace fedhive::sim {
 
 namespace {
 
-constexpr std::size_t kRecent = 10;  // rounds, of which the rate is taken
+constexpr std::size_t kRecent = 10;  // number of rounds for the rate
 
 bool set_cell(RoundRow& row, const std::string& column, const std::string& cell) {
     if (column == "round") return parse_cell(cell, row.round);
@@ -49,13 +49,15 @@ RunView::RunView(std::filesystem::path folder, std::string other)
       name_(printable(folder_.filename().string())) {}
 
 void RunView::refresh() {
-    // The lock before the manifest, the manifest before the rows: who has let go of it, has written its end and all rows before.
+    // Read the lock before the manifest, and the manifest before the rows: a process that has released the lock has written its
+    // end and all rows before.
     lock_ = lock_holder(folder_);
     read_manifest();
     read_config();
     read_rows();
     state_ = state_without_process(exit_status_);
-    // A process that was killed before it wrote a manifest leaves a config; one that began between our two looks has the lock by now.
+    // A process killed before it wrote a manifest leaves a config. One that started between our two looks holds the lock by
+    // now.
     if (state_ == RunState::Absent && config_.written_s() > 0.0) state_ = RunState::Killed;
     if (state_ == RunState::Killed && lock_.pid == 0) lock_ = lock_holder(folder_);
     if (lock_.pid != 0) state_ = RunState::Running;
@@ -68,7 +70,7 @@ void RunView::read_manifest() {
     if (!text) return;
     const auto manifest = nlohmann::json::parse(*text, nullptr, false);
     if (!manifest.is_object() || !manifest.contains("exit_status") || !manifest["exit_status"].is_string()) {
-        // It is never written in part; what was whole a moment ago will be again.
+        // It is never written in part; what was intact a moment ago will be intact again.
         if (exit_status_.empty()) exit_status_ = "manifest.json is damaged";
         if (!manifest.is_object()) return;
     }

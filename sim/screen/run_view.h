@@ -1,5 +1,5 @@
-// What a run's folder says at this moment. Made to be asked again and again, of many runs: a refresh reads what was added to rounds.csv, and
-// other files only where they changed. It only reads; a run that is watched takes no notice.
+// A run's present state, read from its folder. Cheap to refresh often, for many runs: reads only what was added to rounds.csv,
+// and other files only if they have changed. Only reads; the watched run is not affected.
 #pragma once
 
 #include "sim/record/main_metric.h"
@@ -15,54 +15,54 @@
 
 namespace fedhive::sim {
 
-/// Absent: nothing is there yet. Killed: the last word is that it runs, but nobody does it any more.
+/// Absent: no files yet. Killed: the manifest says that the run is running, but no process holds its lock.
 enum class RunState { Absent, Running, Paused, Finished, Interrupted, Failed, Killed };
 
-/// Of an exit_status in manifest.json or sweep.json where nobody holds the lock; empty: there is no such file. Whoever holds it is at work,
-/// whatever the process before has written.
+/// The state for an exit_status in manifest.json or sweep.json (empty: no such file) if no process holds the lock. A process
+/// that holds the lock is running, whatever the previous one has written.
 RunState state_without_process(const std::string& exit_status);
 
 class RunView {
 public:
     using Row = RoundRow;
 
-    /// `other`: a column of rounds.csv whose values are wanted besides; empty: none.
+    /// `other`: a further column of rounds.csv to read; empty: none.
     explicit RunView(std::filesystem::path folder, std::string other = "");
 
-    /// Never throws for torn, missing, half-written files. Cost of a run at work without a new round: a few system calls.
+    /// Never throws for torn, missing or half-written files. Cost for a running run without a new round: a few system calls.
     void refresh();
 
     const std::filesystem::path& folder() const { return folder_; }
     RunState state() const { return state_; }
-    const std::string& exit_status() const { return exit_status_; }  // empty: there is no manifest yet
-    bool diverged() const { return diverged_; }                      // a resume would come to the same end
+    const std::string& exit_status() const { return exit_status_; }  // empty: no manifest yet
+    bool diverged() const { return diverged_; }                      // a resume would diverge again
     const std::string& name() const { return name_; }
     std::int64_t workers() const { return workers_; }
-    pid_t pid() const { return lock_.pid; }  // who holds the lock; 0: nobody
+    pid_t pid() const { return lock_.pid; }  // holds the lock; 0: none
 
-    std::int64_t round() const { return rows_.empty() ? 0 : rows_.back().round; }  // done …
-    std::int64_t rounds() const { return rounds_; }                                // … and planned; 0: not known
+    std::int64_t round() const { return rows_.empty() ? 0 : rows_.back().round; }  // rounds done …
+    std::int64_t rounds() const { return rounds_; }                                // … and planned; 0: unknown
     const std::vector<Row>& rows() const { return rows_; }
 
-    /// What a finished run lacks: rows of rounds that its manifest tells of; empty where it lacks none, or has not finished.
+    /// What a finished run lacks: rows of rounds that its manifest counts. Empty if complete or not finished.
     std::string damage() const;
     std::uint64_t torn_lines() const { return torn_lines_ + (table_.unfinished_bytes() > 0 ? 1 : 0); }
 
-    /// Of the last round that was evaluated, by metric().
+    /// The metric() of the last evaluated round.
     std::optional<double> quality() const { return quality_; }
-    /// By which runs of this one's task are compared; null: not known yet.
+    /// The main metric of the run's task; null: not known yet.
     const clients::Metric* metric() const { return metric_; }
 
-    /// Seconds of the rounds done and, of a run at work, of the round at work; a resumed run's break does not count.
+    /// Seconds of the finished rounds and, if the run is running, of the current round; breaks before a resume do not count.
     double elapsed_s() const { return done_s_ + at_work_s_; }
 
-    /// Over the last rounds; nothing before the first one, or where nobody is at work.
+    /// Over the last rounds; empty before the first one, or if no process is running.
     std::optional<double> rounds_per_s() const;
     std::optional<double> eta_s() const;
 
     RunProgress progress() const;
 
-    /// When the manifest was written last, seconds since 1970; 0: there is none.
+    /// When the manifest was last written, seconds since 1970; 0: no manifest.
     double written_s() const { return manifest_.written_s(); }
 
 private:
@@ -83,9 +83,9 @@ private:
     std::string name_;
     std::int64_t workers_ = 0;
     std::int64_t rounds_ = 0;
-    std::int64_t told_rounds_ = 0;  // done, as the manifest has it
+    std::int64_t told_rounds_ = 0;  // rounds done, by the manifest
     LockHolder lock_;
-    std::vector<std::string> columns_;  // of rounds.csv; empty: it has no head yet
+    std::vector<std::string> columns_;  // of rounds.csv; empty: no head yet
     std::vector<Row> rows_;
     std::uint64_t torn_lines_ = 0;
     const clients::Metric* metric_ = nullptr;

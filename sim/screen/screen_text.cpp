@@ -12,7 +12,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// A piece of text that is shown or not, never in part.
+/// A piece of text that is shown as a whole or not at all.
 struct Glyph {
     std::string_view bytes;
     std::size_t width = 1;
@@ -25,17 +25,17 @@ struct Range {
     char32_t last;
 };
 
-/// Blocks of Unicode whose letters fill two columns (UAX 11: W and F), as far as names of experiments may have them.
+/// Unicode blocks of letters that are two columns wide (UAX 11: W and F), as far as names of experiments may use them.
 constexpr std::array kWide{Range{0x1100, 0x115F},  Range{0x2E80, 0x303E},   Range{0x3041, 0xA4CF},   Range{0xA960, 0xA97C},
                            Range{0xAC00, 0xD7A3},  Range{0xF900, 0xFAFF},   Range{0xFE30, 0xFE6F},   Range{0xFF01, 0xFF60},
                            Range{0xFFE0, 0xFFE6},  Range{0x1F300, 0x1F64F}, Range{0x1F680, 0x1F6FF}, Range{0x1F900, 0x1F9FF},
                            Range{0x20000, 0x3FFFD}};
 constexpr std::array kNone{Range{0x0300, 0x036F}, Range{0x200B, 0x200F}, Range{0x20D0, 0x20FF}, Range{0xFE00, 0xFE0F}};
 
-/// Turn the direction of writing, so that a text is not what it shows (UAX 9).
+/// These change the writing direction, so that a text is not what it seems (UAX 9).
 constexpr std::array kTurning{Range{0x200E, 0x200F}, Range{0x202A, 0x202E}, Range{0x2066, 0x2069}};
 
-/// What paint() writes.
+/// The output of paint().
 constexpr std::array<std::string_view, 4> kColours{"\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m"};
 
 bool within(const auto& ranges, char32_t code) {
@@ -44,7 +44,7 @@ bool within(const auto& ranges, char32_t code) {
 
 std::size_t width_of(char32_t code) { return within(kNone, code) ? 0 : within(kWide, code) ? 2 : 1; }
 
-/// Bytes of the letter that begins with this one; 0 where none does.
+/// Bytes of the character that begins with `lead`; 0 if none does.
 std::size_t length_of(unsigned char lead) {
     if (lead < 0x80) return 1;
     if (lead >= 0xC2 && lead < 0xE0) return 2;
@@ -68,7 +68,7 @@ Glyph letter_at(std::string_view text) {
     return valid ? Glyph{text.substr(0, length), width_of(code), true, code} : Glyph{text.substr(0, 1), 1, false, lead};
 }
 
-/// The next piece; of escape sequences only colours are known, since no others are put into lines.
+/// The next piece. Knows no escape sequences but colours, since no others are put into lines.
 Glyph glyph_at(std::string_view text) {
     if (text.starts_with("\x1b[")) {
         const std::size_t end = text.find('m');
@@ -86,7 +86,7 @@ std::vector<Glyph> glyphs(std::string_view text, Glyph (*next)(std::string_view)
     return all;
 }
 
-/// The column in which a line that is too long goes on.
+/// The column at which a line that is too long is continued.
 std::size_t hanging_column(std::string_view line, std::size_t width) {
     const std::size_t start = std::min(line.find_first_not_of(' '), line.size());
     const std::size_t gap = line.find("  ", start);

@@ -1,4 +1,4 @@
-// Text as a terminal shows it: how many columns it takes, cut to fit, made harmless, coloured.
+// Text on a terminal: width in columns, cutting, wrapping, escaping, colours.
 #pragma once
 
 #include <cstddef>
@@ -9,33 +9,34 @@ namespace fedhive::sim {
 
 enum class Tone { Plain, Good, Bad, Dim };
 
-/// `text` as it is, or in a colour (SGR) where `colour` is true.
+/// `text`, in a colour (SGR) if `colour` is true.
 std::string paint(Tone tone, const std::string& text, bool colour);
 
-/// Columns of a UTF-8 text on a terminal: East Asian letters and emoji take two, combining marks and colours none, a byte that is no UTF-8
-/// one.
+/// Width of a UTF-8 text in terminal columns: 2 for East Asian letters and emoji, 0 for combining marks and colours, 1 for a
+/// byte that is not UTF-8.
 std::size_t columns(std::string_view text);
 
-/// At most `width` columns, with "…" for what is left out: at the end, or, of a text without colours, in its middle.
+/// At most `width` columns, with "…" for what is cut: at the end, or, for a text without colours, in the middle.
 std::string cut(std::string_view text, std::size_t width);
 std::string cut_middle(std::string_view text, std::size_t width);
 
-/// Exactly `width` columns: cut (in the middle), or filled up with blanks behind, or before.
+/// Exactly `width` columns: cut in the middle, or padded with blanks on the right, or on the left.
 std::string left(std::string_view text, std::size_t width);
 std::string right(std::string_view text, std::size_t width);
 
-/// The lines of `text`, none wider than `width` unless one word is: longer ones go on below, at a space, under the text that follows their
-/// label ("run         mnist · fedavg · …"), else under their own beginning.
+/// The text wrapped at spaces to `width` columns; only a longer word exceeds them. Continuation lines are indented to the text
+/// after the label ("run         mnist · fedavg · …"), or else to the line's own beginning.
 std::string wrapped(std::string_view text, std::size_t width);
 
-/// What somebody else wrote, on one line: control characters, which could move the cursor, are blanks; bytes that are no UTF-8 are "?".
+/// Foreign text on one line: control characters, which could move the cursor, become blanks; bytes that are not UTF-8 become
+/// "?".
 std::string printable(std::string_view text);
 
-/// For messages: the same text with what a terminal would obey written out (`\x1b`, `\u202e`): control characters but for line ends, what
-/// turns the direction of writing, and bytes that are not UTF-8.
+/// For messages: the text with everything a terminal would obey written out (`\x1b`, `\u202e`): control characters except line
+/// ends, characters that change the writing direction, and bytes that are not UTF-8.
 std::string escaped(std::string_view text);
 
-/// For screens: as escaped(), but the colours of paint() stay.
+/// For screens: as escaped(), but keeps the colours of paint().
 std::string escaped_but_colours(std::string_view text);
 
 /// "████░░░░"

@@ -1,4 +1,4 @@
-// The table of a sweep: from a view to lines that fit a screen.
+// The table of a sweep: lines that fit a screen, made from a view.
 #include "sim/screen/screen_text.h"
 #include "sim/screen/sweep_view.h"
 
@@ -10,16 +10,16 @@ namespace fedhive::sim {
 
 namespace {
 
-constexpr std::size_t kRoomy = 16;  // lines from which on there are empty ones between the parts
+constexpr std::size_t kRoomy = 16;  // with so many lines or more, empty lines separate the parts
 constexpr std::size_t kShortestId = 14;
 constexpr std::size_t kLongestId = 60;
-constexpr std::size_t kFailuresKept = 3;  // are shown even where much has ended since
+constexpr std::size_t kFailuresKept = 3;  // shown even if many runs have ended since
 
 struct Column {
     std::string head;
     std::size_t width = 0;
     std::string (*text)(const SweepEntry& run);
-    int goes = 0;  // where there is no room: the largest first
+    int goes = 0;  // if there is no room, the largest goes first
 };
 
 std::string optional_text(const std::optional<double>& value, std::string (*text)(double)) {
@@ -29,7 +29,7 @@ std::string quality_text(double quality) { return fmt::format("{:.4f}", quality)
 
 std::string round_text(const SweepEntry& run) { return fmt::format("{}/{}", run.round, run.rounds); }
 
-constexpr const char* kQuality = "";  // the head is the title of the runs' metric
+constexpr const char* kQuality = "";  // the column's head is the title of the runs' metric
 
 const std::vector<Column>& all_columns() {
     static const std::vector<Column> columns{
@@ -48,7 +48,7 @@ std::size_t width_of(const std::vector<Column>& columns) {
     return width;
 }
 
-/// Those that leave room for the runs' names.
+/// The columns that leave room for the runs' names.
 std::vector<Column> columns_for(std::size_t width, std::size_t longest_id) {
     std::vector<Column> columns = all_columns();
     while (columns.size() > 1 && width_of(columns) + std::min(longest_id, kShortestId) > width)
@@ -74,7 +74,7 @@ Runs runs_where(const SweepView& sweep, bool (SweepEntry::*holds)() const) {
 
 bool ended_later(const SweepEntry* a, const SweepEntry* b) { return a->ended_s > b->ended_s; }
 
-/// The last ones that ended, the last one first, the last failures in any case.
+/// The latest ended runs, latest first, always with the latest failures.
 Runs last_of(Runs ended, std::size_t room) {
     std::stable_sort(ended.begin(), ended.end(), ended_later);
     if (ended.size() <= room) return ended;
@@ -87,7 +87,7 @@ Runs last_of(Runs ended, std::size_t room) {
     return kept;
 }
 
-/// "12/40 finished · 1 failed · 3 running", as many of the counts as fit.
+/// "12/40 finished · 1 failed · 3 running", with as many counts as fit.
 std::string counts_text(const SweepView& sweep, std::size_t width, bool colour) {
     const std::size_t finished = sweep.count("finished");
     const std::string of_all = fmt::format("{}/{} finished", finished, sweep.runs().size());
@@ -153,7 +153,7 @@ std::vector<std::string> table_of(const Runs& runs, std::size_t width, bool colo
     return lines;
 }
 
-/// As many as there is room for; the last one then says how many more there are.
+/// Adds as many lines as fit; the last one then says how many are left out.
 void add(std::vector<std::string>& lines, std::vector<std::string> more, std::size_t room, std::size_t left_out = 0) {
     if (room == 0) return;
     if (more.size() > room || left_out > 0) {

@@ -1,4 +1,4 @@
-// A sweep as it goes on: on a terminal a table that is redrawn in place, in a pipe a line for each change. Of `fedhive sweep` itself and of
+// Shows a running sweep: on a terminal a table redrawn in place, in a pipe a line for each change. For `fedhive sweep` and
 // `fedhive watch`.
 #pragma once
 
@@ -13,13 +13,13 @@ namespace fedhive::sim {
 
 class SweepScreen {
 public:
-    /// The terminal must outlive it.
+    /// The terminal must outlive this.
     SweepScreen(const std::filesystem::path& folder, Terminal& terminal) : sweep_(folder), terminal_(terminal) {}
 
-    /// Reads the folder and shows what is new.
+    /// Reads the folder and shows changes.
     void show();
 
-    /// The line that stays: how it ended, and what to do next.
+    /// Shows the final line: how the sweep ended, and what to do next.
     void show_end();
 
     const SweepView& sweep() const { return sweep_; }
@@ -30,7 +30,7 @@ private:
 
     SweepView sweep_;
     Terminal& terminal_;
-    std::map<std::string, std::string> statuses_;  // by run, as said
+    std::map<std::string, std::string> statuses_;  // by run, as last shown
 };
 
 }  // namespace fedhive::sim

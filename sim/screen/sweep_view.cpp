@@ -14,7 +14,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// What stands under a key, where it is of that type; else `otherwise`.
+/// The value under a key if it has that type; else `otherwise`.
 std::string text_in(const nlohmann::json& object, const char* key, const std::string& otherwise) {
     const auto found = object.find(key);
     return found != object.end() && found->is_string() ? printable(found->get<std::string>()) : otherwise;
@@ -41,7 +41,7 @@ SweepEntry read_entry(const nlohmann::json& run) {
     return entry;
 }
 
-/// What cannot be in a sweep.json that a sweep wrote; empty where nothing is.
+/// Why no sweep can have written this sweep.json; empty if one can.
 std::string problem_of(const nlohmann::json& plan) {
     if (!plan.is_object()) return "it is no JSON object";
     if (!plan.contains("exit_status") || !plan["exit_status"].is_string()) return "it has no exit_status";
@@ -56,7 +56,7 @@ std::string problem_of(const nlohmann::json& plan) {
     return "";
 }
 
-/// The same of a sweep that has ended: each of its runs has, too.
+/// Why a sweep.json that says "finished" is wrong: a run that has not ended. Empty if it is consistent.
 std::string contradiction_in(const nlohmann::json& plan) {
     if (!plan.is_object() || text_in(plan, "exit_status", "") != "finished" || !plan.contains("runs")) return "";
     for (const auto& run : plan["runs"]) {
@@ -89,14 +89,14 @@ SweepView::SweepView(std::filesystem::path folder)
     : folder_(std::move(folder)), plan_(folder_ / "sweep.json"), name_(printable(folder_.filename().string())) {}
 
 void SweepView::refresh() {
-    // The lock before sweep.json: who has let go of it, has written its end.
+    // Read the lock before sweep.json: a process that has released the lock has written its end.
     LockHolder lock = lock_holder(folder_);
     read_plan();
     std::error_code none;
     if (lock.pid == 0 && exit_status_.empty() && std::filesystem::exists(folder_ / "sweep.json", none))
         call_damaged("cannot be read");
     state_ = state_without_process(exit_status_);
-    if (state_ == RunState::Killed && lock.pid == 0) lock = lock_holder(folder_);  // it may have begun between the two
+    if (state_ == RunState::Killed && lock.pid == 0) lock = lock_holder(folder_);  // it may have started between the two
     if (lock.pid != 0) state_ = RunState::Running;
     const double since = std::max(plan_.written_s(), lock.since_s);
     since_s_ = state_ == RunState::Running ? std::max(0.0, time_s() - since) : 0.0;
@@ -113,7 +113,7 @@ void SweepView::read_plan() {
     const auto text = plan_.if_changed();
     if (!text) return;
     const auto plan = nlohmann::json::parse(*text, nullptr, false);
-    // What was whole a moment ago will be again; what contradicts itself will not.
+    // What was intact a moment ago will be intact again; a contradiction will stay.
     std::string problem = exit_status_.empty() || damaged_ ? problem_of(plan) : "";
     if (problem.empty()) problem = contradiction_in(plan);
     if (!problem.empty())
@@ -133,7 +133,7 @@ void SweepView::read_plan() {
         if (!run.is_object()) continue;
         SweepEntry entry = read_entry(run);
         if (const std::string unfit = run_id_problem(entry.id); !entry.id.empty() && !unfit.empty()) {
-            call_damaged("is damaged: id of a run: " + unfit);  // and nobody looks where it leads to
+            call_damaged("is damaged: id of a run: " + unfit);  // and its folder is not read
             continue;
         }
         all += entry.estimate_s;
@@ -160,7 +160,7 @@ void SweepView::look_at(SweepEntry& entry) {
     view->refresh();
     copy_seen(*view, entry);
     if (!entry.at_work()) return;
-    // While the sweep is at work, it knows better: it may be about to start the process.
+    // A running sweep knows better: it may be about to start the process.
     const bool killed = state_ != RunState::Running && view->state() != RunState::Running;
     entry.status = killed ? "killed" : "running";
 }

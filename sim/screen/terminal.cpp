@@ -25,7 +25,7 @@ bool is_dumb() {
     return term != nullptr && std::string_view(term) == "dumb";
 }
 
-/// Asked again at each drawing, so that no signal has to tell of a change.
+/// Queried at each drawing, so that no signal for a change is needed.
 winsize size_of(int descriptor) {
     winsize size{};
     if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return {24, 80, 0, 0};
@@ -43,7 +43,7 @@ Terminal::Terminal(int descriptor)
 std::size_t Terminal::width() const { return std::max<std::size_t>(2, size_of(descriptor_).ws_col) - 1; }
 std::size_t Terminal::height() const { return std::max<std::size_t>(2, size_of(descriptor_).ws_row) - 1; }
 
-/// A terminal that became narrower has wrapped what was drawn.
+/// Counts the screen lines of the block: a terminal that became narrower has wrapped it.
 std::string Terminal::to_first_line() const {
     const std::size_t screen = size_of(descriptor_).ws_col;
     std::size_t rows = 0;
@@ -83,7 +83,7 @@ void Terminal::erase() {
 }
 
 void Terminal::keep() {
-    if (!shown_.empty()) write_all("\r\x1b[J");  // the terminal itself may have written ^C below it
+    if (!shown_.empty()) write_all("\r\x1b[J");  // the terminal may have written ^C below the block
     shown_.clear();
 }
 
@@ -92,7 +92,7 @@ bool Terminal::gone() const {
     return poll(&output, 1, 0) == 1 && (output.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-/// Nobody there to read it is no reason to end a run, and tables hold what was said.
+/// Ignores errors: a missing reader is no reason to end a run, and tables have the same information.
 void Terminal::write_all(std::string_view bytes) const {
     while (!bytes.empty()) {
         const ssize_t written = write(descriptor_, bytes.data(), bytes.size());

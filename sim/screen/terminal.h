@@ -1,13 +1,13 @@
-// Where things are shown: a terminal, on which a block of lines is redrawn in place, or a pipe or file, which gets plain lines and no
-// escape codes.
+// Output to a terminal, where a block of lines is redrawn in place, or to a pipe or file, which gets plain lines without escape
+// codes.
 //
-//   what was said stays, and scrolls away      say()
+//   printed lines stay, and scroll away        say()
 //   ┌ the block: at most the screen, each    ┐ draw()
 //   └ line at most its width, so none wraps  ┘
 //   the cursor waits here, in column 0         so that a killed process leaves a shell its own line
 //
-// One write(2) a call and no clearing of what is drawn over, so nothing flickers. The cursor is never hidden and the terminal's modes are
-// never changed: there is nothing to put back. Not for several threads at once.
+// One write(2) per call, and overwriting without clearing, so nothing flickers. Never hides the cursor and never changes the
+// terminal's modes: nothing to restore. Not thread-safe.
 #pragma once
 
 #include <unistd.h>
@@ -23,27 +23,27 @@ class Terminal {
 public:
     explicit Terminal(int descriptor = STDOUT_FILENO);
 
-    /// A block can be drawn: it is a terminal, and TERM is not "dumb".
+    /// True if a block can be drawn: a terminal, and TERM is not "dumb".
     bool live() const { return live_; }
 
-    /// Live, and the user does not set NO_COLOR (https://no-color.org).
+    /// True if live, and NO_COLOR (https://no-color.org) is not set.
     bool colour() const { return colour_; }
 
-    /// What a block may take at this moment: one column and one row less than the terminal has; 79 and 23 where there is none.
+    /// The present maximum of a block: one column and one row less than the terminal; 79 and 23 without a terminal.
     std::size_t width() const;
     std::size_t height() const;
 
-    /// Shows these lines in place of the block before; nothing where it is not live.
+    /// Shows these lines in place of the previous block; does nothing if not live.
     void draw(const std::vector<std::string>& lines);
 
-    /// Prints lines that stay, above the block; on a terminal, those that are too long go on below at a space.
+    /// Prints lines above the block, which stay. On a terminal, long lines are wrapped at spaces.
     void say(std::string_view text);
 
-    /// Takes the block away, or lets it stay for good.
+    /// Removes the block, or leaves it for good.
     void erase();
     void keep();
 
-    /// Nobody is there to read any more.
+    /// The reader is gone.
     bool gone() const;
 
 private:
@@ -55,7 +55,7 @@ private:
     bool wraps_;  // it is a terminal
     bool live_;
     bool colour_;
-    std::vector<std::string> shown_;  // the block, as it stands on the screen
+    std::vector<std::string> shown_;  // the block on the screen
 };
 
 }  // namespace fedhive::sim

@@ -22,7 +22,7 @@ namespace {
 constexpr double kLookEvery = 0.25;  // s
 constexpr double kPatience = 5.0;    // s, for the first files of a folder
 
-/// True when the user wants to leave; interrupts are blocked, so they wait until they are asked for.
+/// True when the user wants to leave; interrupts are blocked and stay pending until this call.
 bool interrupted_within(double seconds) {
     sigset_t signals;
     sigemptyset(&signals);
@@ -31,7 +31,7 @@ bool interrupted_within(double seconds) {
     return sigtimedwait(&signals, nullptr, &time) > 0;
 }
 
-/// Looks again and again until there is an exit code.
+/// Calls `look` repeatedly until it returns an exit code.
 int follow(Terminal& terminal, const std::function<std::optional<int>()>& look) {
     for (;;) {
         if (const auto code = look()) return *code;
@@ -53,7 +53,7 @@ std::string end_of(const RunView& run) {
     if (run.state() == RunState::Finished)
         return fmt::format("finished after {}{}, {} of training", rounds, quality, clock_time(run.elapsed_s()));
     const std::string what = run.state() == RunState::Killed ? "its process was killed" : run.exit_status();
-    // No round is left that might go better.
+    // No round is left that could succeed.
     if (run.state() == RunState::Failed && run.rounds() > 0 && run.round() >= run.rounds())
         return fmt::format("{}, after {}", what, rounds);
     return run.state() == RunState::Paused ? fmt::format("{}; {}", what, go_on)
@@ -100,7 +100,7 @@ private:
         const std::string process = run_.pid() == 0 ? "" : fmt::format(" · process {}", run_.pid());
         terminal_.say(fmt::format("run         {}{}\nfolder      {}\n", run_.name(), process, run_.folder().string()));
         terminal_.say(round_head(width_, shown_metric(run_.metric()).title));
-        // On a terminal, what fits below that head; in a pipe everything.
+        // On a terminal, only as many rows as fit below the head; in a pipe all.
         const std::size_t room = terminal_.height() - std::min<std::size_t>(terminal_.height() - 1, 7);
         if (!terminal_.live() || run_.rows().size() <= room) return;
         said_ = run_.rows().size() - room;
@@ -109,9 +109,9 @@ private:
 
     RunView run_;
     Terminal& terminal_;
-    std::size_t width_;  // of the table, as it began
+    std::size_t width_;  // of the table at its start
     bool begun_ = false;
-    std::size_t said_ = 0;  // rows
+    std::size_t said_ = 0;  // number of rows shown
 };
 
 enum class Kind { Run, Sweep, Unknown };
@@ -124,7 +124,7 @@ Kind kind_of(const fs::path& folder) {
     return Kind::Unknown;
 }
 
-/// Nothing of somebody else's is in it: a process may be about to write its first files.
+/// True if the folder has no foreign files: a process may be about to write its first ones.
 bool may_become_one(const fs::path& folder) {
     std::error_code error;
     if (!fs::is_directory(folder, error)) return false;

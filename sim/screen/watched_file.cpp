@@ -19,8 +19,8 @@ namespace fedhive::sim {
 
 namespace {
 
-/// An open file; none where it cannot be opened. What cannot be read, or is larger than a text of ours, is as if it were empty: the screen
-/// goes on, and the process whose file it is says what is wrong.
+/// An open file; empty if it cannot be opened. A file that cannot be read, or is larger than any of ours, reads as empty: the
+/// screen goes on, and the process that owns the file reports the problem.
 class OpenFile {
 public:
     explicit OpenFile(const std::filesystem::path& file) {
@@ -56,7 +56,7 @@ std::int64_t written_ns(const struct stat& status) {
 
 std::optional<std::string> WatchedFile::if_changed() {
     struct stat status {};
-    // By name, without opening it: mostly it has not changed.
+    // stat by name: mostly the file has not changed, and need not be opened.
     if (stat(file_.c_str(), &status) != 0) return std::nullopt;
     if (Stamp{status.st_ino, status.st_size, written_ns(status)} == stamp_) return std::nullopt;
     OpenFile file(file_);
@@ -114,7 +114,7 @@ LockHolder lock_holder(const std::filesystem::path& folder) {
         std::string file;
         pid_t pid = 0;
         if (!(words >> number >> kind >> how >> access >> pid >> file) || kind != "FLOCK") continue;
-        // Layered file systems (overlay, btrfs) give the kernel's list another device than they tell us.
+        // With layered file systems (overlay, btrfs) the kernel's list shows another device than stat.
         if (file.starts_with(device) || pid == name) return {pid, static_cast<double>(written_ns(status)) * 1e-9};
     }
     return {};

@@ -1,5 +1,5 @@
-// Files that another process writes, looked at again and again: whether they have changed, and what was added to them. Nothing here throws
-// for a file that is missing, half written or replaced.
+// Files that another process writes, polled for changes and additions. Nothing here throws for a file that is missing, half
+// written or replaced.
 #pragma once
 
 #include <sys/types.h>
@@ -12,15 +12,15 @@
 
 namespace fedhive::sim {
 
-/// A file that is replaced as a whole.
+/// A file that is always replaced as a whole.
 class WatchedFile {
 public:
     explicit WatchedFile(std::filesystem::path file) : file_(std::move(file)) {}
 
-    /// Its content where that is another than at the call before; nothing where the file is as it was, or not there.
+    /// Its content if it has changed since the last call; empty if unchanged or missing.
     std::optional<std::string> if_changed();
 
-    /// When it was written last, seconds since 1970; 0: it has not been seen.
+    /// When it was last written, seconds since 1970; 0: never seen.
     double written_s() const { return static_cast<double>(stamp_.written_ns) * 1e-9; }
 
 private:
@@ -35,37 +35,37 @@ private:
     Stamp stamp_;
 };
 
-/// A table that grows by whole lines, and is cut back and written on when a run is resumed.
+/// A table that grows by whole lines; a resume cuts it and then appends again.
 class GrowingTable {
 public:
     explicit GrowingTable(std::filesystem::path file) : file_(std::move(file)) {}
 
-    /// Lines that were added since the call before, the head among them. `anew`: lines given before do not count any more.
+    /// Lines added since the last call, the head included. anew: lines returned before are void.
     struct Added {
         bool anew = false;
         std::vector<std::string> lines;
     };
     Added read();
 
-    /// Bytes of a last line that has no end yet.
+    /// Bytes of an unfinished last line.
     std::size_t unfinished_bytes() const { return unfinished_; }
 
-    /// As WatchedFile's.
+    /// As WatchedFile::written_s().
     double written_s() const { return written_s_; }
 
 private:
     std::filesystem::path file_;
-    std::uint64_t offset_ = 0;  // of the first byte that was not given out
-    std::string last_line_;     // before it, to see that it is still there
+    std::uint64_t offset_ = 0;  // of the first byte not yet returned
+    std::string last_line_;     // the line before it, to detect a cut
     std::size_t unfinished_ = 0;
     double written_s_ = 0.0;
 };
 
-/// The process that holds the lock (run_lock.h) of this folder on this machine. Reads the kernel's list: taking the lock to see whether it is
-/// free could make a run fail that starts at that moment.
+/// The process of this machine that holds the folder's lock (run_lock.h), from the kernel's list. Trying the lock instead could
+/// make a run fail that starts at that moment.
 struct LockHolder {
-    pid_t pid = 0;         // 0: nobody
-    double since_s = 0.0;  // 1970
+    pid_t pid = 0;         // 0: none
+    double since_s = 0.0;  // since 1970
 };
 LockHolder lock_holder(const std::filesystem::path& folder);
 

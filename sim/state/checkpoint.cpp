@@ -23,10 +23,10 @@ constexpr std::size_t kHashDigits = 64;
 
 constexpr std::string_view kClient = "client.";
 
-/// Before the hash's digits in the header; a quote inside a value is escaped there, so nothing else looks like it.
+/// Precedes the hash's digits in the header. Unique, since quotes inside a value are escaped.
 constexpr std::string_view kHashKey = R"("sha256":")";
 
-/// Of the whole file with the digits at `digits`, in its head, as zeros.
+/// Hash of the whole file, with zeros in place of the digits at `digits` in its head.
 std::string hash_around(const OpenState& state, std::size_t digits) {
     std::string head = state.head();
     head.replace(digits, kHashDigits, kHashDigits, '0');
@@ -111,7 +111,7 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint, std
     return metadata;
 }
 
-/// Reads what metadata_of wrote.
+/// Parses the metadata that metadata_of wrote.
 class MetadataReader {
 public:
     MetadataReader(const std::map<std::string, std::string>& metadata, std::string what)
@@ -127,7 +127,7 @@ public:
         return found->second;
     }
 
-    /// A whole number in base 10 or 16, or a fraction.
+    /// An integer in base 10 or 16, or a floating-point number.
     template <typename Number, typename... Base>
     Number number(const std::string& key, Base... base) const {
         const std::string& value = text(key);
@@ -190,7 +190,7 @@ Progress read_progress(const MetadataReader& metadata) {
     if (!metadata.has("test_round")) return progress;
     progress.test_round = metadata.number<std::int64_t>("test_round");
     progress.test = Metrics{.test_loss = metadata.number<double>("test_loss")};
-    // A checkpoint that names none was written when accuracy was the only one.
+    // Older checkpoints name no metrics: accuracy was the only one.
     for (const std::string& name : cells_of(metadata.has("test_metrics") ? metadata.text("test_metrics") : "accuracy"))
         progress.test->of_task.push_back({name, metadata.number<double>("test_" + name)});
     return progress;
@@ -212,15 +212,15 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
     checkpoint.layout_fingerprint = metadata.number<std::uint64_t>("layout_fingerprint", 16);
     checkpoint.tables = {
         read_end(metadata, "rounds_csv"), read_end(metadata, "clients_csv"), read_end(metadata, "arrivals_csv"),
-        metadata.has("fairness_csv_bytes") ? read_end(metadata, "fairness_csv") : TableEnd{}};  // older ones do not
+        metadata.has("fairness_csv_bytes") ? read_end(metadata, "fairness_csv") : TableEnd{}};  // missing in older checkpoints
     checkpoint.progress = read_progress(metadata);
-    if (!metadata.has("last_step") && checkpoint.version > 0) checkpoint.progress.last_step = checkpoint.round;  // an older one
+    if (!metadata.has("last_step") && checkpoint.version > 0) checkpoint.progress.last_step = checkpoint.round;  // older file
     checkpoint.now_s = metadata.number<double>("now_s");
     checkpoint.in_flight = read_in_flight(metadata);
     return checkpoint;
 }
 
-/// What `read` gives; what is wrong with the file makes it a damaged checkpoint.
+/// Returns read(); rethrows its errors as DamagedCheckpoint.
 template <typename Read>
 auto undamaged(const Read& read) {
     try {
@@ -230,7 +230,8 @@ auto undamaged(const Read& read) {
     }
 }
 
-/// A client that is lost would read as one that has kept nothing. Checkpoints from before they were counted are believed.
+/// Throws unless the file has `keepers` client states: a lost one would read as that of a client without state. Checkpoints
+/// from before `keepers` are not checked.
 void check_keepers(const OpenState& state, const MetadataReader& metadata) {
     if (!metadata.has("keepers")) return;
     const auto written = metadata.number<std::uint64_t>("keepers");
@@ -256,7 +257,7 @@ std::vector<std::string> differences(const BitsEnvironment& then, const BitsEnvi
     compare("GPU", then.gpu, now.gpu);
     compare("engine", then.engine, now.engine);
     if (!then.cpu_vendor.empty() && !now.cpu_vendor.empty()) compare("processor's maker", then.cpu_vendor, now.cpu_vendor);
-    // Before it was written down, every file was run as a graph.
+    // Older checkpoints lack the form; they ran every file as a graph.
     compare("model.file as", then.model_form.empty() && !now.model_form.empty() ? "graph" : then.model_form, now.model_form);
     return result;
 }
@@ -289,7 +290,7 @@ StatePieces encode_checkpoint(const Checkpoint& checkpoint, const Layout& layout
     StatePieces pieces = state_pieces(tensors, metadata_of(checkpoint, keepers.size()));
     const std::size_t key = pieces.head.find(kHashKey);
     FEDHIVE_CHECK(key != std::string::npos, "a state file's header without the hash's key");
-    Sha256 hash;  // the digits' place holds zeros
+    Sha256 hash;  // over the head with zeros in place of the digits
     hash.update(pieces.head.data(), pieces.head.size());
     for (const std::string_view piece : pieces.data) {
         hash.update(piece.data(), piece.size());

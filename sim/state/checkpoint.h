@@ -1,16 +1,16 @@
-// A checkpoint: what a resumed run needs to compute what it would have computed anyway, as one safetensors file.
+// A checkpoint: everything a resumed run needs to compute the same bits, as one safetensors file.
 //
 //   tensors    model.<name>, server.<moment>.<name>,    F32, one for each tensor of the model, without padding
 //              base.<version>.<name>                    models that clients in flight started from
-//              frozen.<name>                            F32, parameters that nobody trains
-//              client.<id>                              F32, what a client keeps
-//   metadata   format, sha256                           at this place in every format, so that any fedhive can tell a damaged file from
-//                                                       one of another version
-//              keepers                                  how many clients keep something: as many tensors client.<id>
-//              round, version, config, …                text; numbers so that they are read back exactly
+//              frozen.<name>                            F32, frozen parameters
+//              client.<id>                              F32, a client's state
+//   metadata   format, sha256                           at the same place in every format: any fedhive can tell a damaged file
+//                                                       from one of another version
+//              keepers                                  number of clients with state, hence of tensors client.<id>
+//              round, version, config, …                text; numbers in a form that is read back exactly
 //
-// The sampler has no state: its streams are keyed by the round. Not known here: when a checkpoint is written and which ones stay
-// (checkpointer.h), what a resumed run makes of it (resume.h).
+// The sampler has no state: its streams are keyed by the round. When checkpoints are written and kept: checkpointer.h; how a
+// run is resumed: resume.h.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -33,22 +33,21 @@ namespace fedhive::sim {
 
 inline constexpr int kCheckpointFormat = 3;
 
-/// What decides last bits, besides the config.
+/// What the last bits of results depend on, besides the config.
 struct BitsEnvironment {
     std::string libtorch;
     std::string cpu_capability;
     std::string device;  // cpu | cuda
     std::string gpu;     // architecture and driver; empty on the CPU
     std::string engine = "libtorch";
-    std::string
-        cpu_vendor{};  // where LibTorch trains on the CPU; empty where it does not matter, or nobody has written it down
-    std::string model_form{};  // of model.file: graph | layers; empty of other models, and where nobody has written it down
+    std::string cpu_vendor{};  // if LibTorch trains on the CPU; else empty, as in older files
+    std::string model_form{};  // of model.file: graph | layers; empty for other models, and in older files
 };
 
-/// "LibTorch 2.10.0 then, 2.11.0 now", one for each thing that differs.
+/// "LibTorch 2.10.0 then, 2.11.0 now", one text per difference.
 std::vector<std::string> differences(const BitsEnvironment& then, const BitsEnvironment& now);
 
-/// How far a table is written: bytes from its beginning, and their CRC-32, which older checkpoints do not have.
+/// The end of a table: its length in bytes, and the CRC-32 of these, which older checkpoints lack.
 struct TableEnd {
     std::uint64_t bytes = 0;
     std::optional<std::uint32_t> crc{};
@@ -58,16 +57,16 @@ struct TablePositions {
     TableEnd rounds;
     TableEnd clients;
     TableEnd arrivals;
-    TableEnd fairness;  // 0 bytes where there is no such table
+    TableEnd fairness;  // 0 bytes if there is no such table
 };
 
-/// What the rounds so far add up to, for the manifest and for conditions that look back.
+/// Totals of the rounds so far, for the manifest and for conditions on past rounds.
 struct Progress {
-    double wall_s = 0.0;  // since the start of the run, what a killed process did after its last checkpoint left out
+    double wall_s = 0.0;  // since the run's start, without work lost to a kill
     std::array<double, kNumPhases> phase_seconds{};
-    std::optional<Metrics> test;  // the last evaluation
+    std::optional<Metrics> test;  // of the last evaluation
     std::int64_t test_round = 0;  // its round, from 1
-    std::int64_t last_step = 0;   // the last round whose updates became part of the model, from 1; 0: none
+    std::int64_t last_step = 0;   // last round that changed the model, from 1; 0: none
     FailureCounts failures;
 };
 
@@ -85,42 +84,44 @@ struct Checkpoint {
     TablePositions tables;
     Progress progress;
     double now_s = 0.0;               // simulated time
-    std::vector<InFlight> in_flight;  // whose models are vectors "base.<version>", except for those of `version`
+    std::vector<InFlight> in_flight;  // their models are vectors "base.<version>", except for `version`
 };
 
 /// "base.17": the vector with the model of that version.
 std::string base_name(std::uint64_t version);
 
-/// "model", "server.<moment>" or "base.<version>": a vector of the model's shape in host memory, [P]; or "frozen", [F].
+/// A vector in host memory: "model", "server.<moment>" or "base.<version>", of the model's shape [P]; or "frozen", [F].
 struct NamedVector {
     std::string name;
     aggregation::ConstParamSpan values;
-    const aggregation::Layout* layout = nullptr;  // null: that of the model
+    const aggregation::Layout* layout = nullptr;  // null: the model's
 };
 
-/// The bytes of the file; what clients keep and the vectors are looked at, not copied.
+/// The bytes of the file, with views of client states and vectors instead of copies.
 StatePieces encode_checkpoint(const Checkpoint& checkpoint, const aggregation::Layout& layout,
                               std::span<const NamedVector> vectors, const aggregation::ClientStates& states = {});
 
-/// A checkpoint that cannot be used: torn, changed, unreadable. The one before may do.
+/// An unusable checkpoint: torn, changed, unreadable. The previous one may be usable.
 struct DamagedCheckpoint : ConfigError {
     using ConfigError::ConfigError;
 };
 
-/// A whole one. Of its tensors nothing is in memory.
+/// An intact checkpoint; its tensors are not in memory.
 struct CheckpointFile {
     std::filesystem::path path;
     Checkpoint checkpoint;
     OpenState state;
 };
 
-/// Reads all of it once, for its hash. Throws DamagedCheckpoint, and ConfigError naming both versions for a whole file of another format. Both begin with the path.
+/// Reads the whole file once, for its hash. Throws DamagedCheckpoint, or ConfigError naming both versions for an intact file of
+/// another format. Both messages begin with the path.
 CheckpointFile read_checkpoint(const std::filesystem::path& file);
 
-/// One vector of the file, [P], padding 0. Throws ConfigError when the file has no such vector of that layout.
+/// One vector of the file, [P], padding 0. Throws ConfigError if the file has no such vector of that layout.
 std::vector<float> read_vector(const CheckpointFile& file, const std::string& name, const aggregation::Layout& layout);
 
-/// Sets what the file's clients keep, one after the other. Throws ConfigError for a client or a length that `states` has no room for.
+/// Restores the file's client states, one after the other. Throws ConfigError for a client or a length that does not fit
+/// `states`.
 void read_client_states(const CheckpointFile& file, aggregation::ClientStates& states);
 
 }  // namespace fedhive::sim

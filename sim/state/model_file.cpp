@@ -17,7 +17,7 @@ using aggregation::LayoutEntry;
 
 namespace {
 
-/// The entry as a tensor of a file; its data lie in `model`, and are left out where that is null.
+/// The entry as a tensor of a file, with its data in `model`; without data if `model` is null.
 Tensor tensor_of(const LayoutEntry& entry, const float* model) {
     Tensor tensor{entry.name, "F32", {entry.shape.begin(), entry.shape.end()}, {}};
     if (model != nullptr) tensor.data = {reinterpret_cast<const char*>(model + entry.offset), entry.size * sizeof(float)};
@@ -46,7 +46,7 @@ StateFile read_model_file(const std::filesystem::path& file) {
     }
 }
 
-/// How many batches a batch norm of PyTorch's has seen, which nothing here depends on.
+/// True for PyTorch's counter of batches in a batch norm, which nothing here uses.
 bool counts_batches(const Tensor& tensor, const Layout& layout) {
     constexpr std::string_view kCounter = ".num_batches_tracked";
     if (!tensor.name.ends_with(kCounter)) return false;
@@ -54,7 +54,7 @@ bool counts_batches(const Tensor& tensor, const Layout& layout) {
     return std::ranges::any_of(layout.entries(), [&](const LayoutEntry& entry) { return entry.name == statistics; });
 }
 
-/// A tensor of a file that has no place in the layout; where it is another name of one that has, with its values.
+/// A tensor outside the layout; if it is a second name of one in the layout, with that one's values.
 Tensor tensor_of(const clients::exported::OtherTensor& other, std::initializer_list<LaidOut> parts) {
     Tensor tensor{other.name, other.dtype, {other.sizes.begin(), other.sizes.end()}, other.values};
     for (const LaidOut& part : parts)
@@ -63,7 +63,7 @@ Tensor tensor_of(const clients::exported::OtherTensor& other, std::initializer_l
     return tensor;
 }
 
-/// The file's names are the layout's, in any order, but for PyTorch's counters and what a graph has besides.
+/// Checks that the file's names are the layout's, in any order, apart from PyTorch's counters and a graph's other tensors.
 void check_names(const std::filesystem::path& file, const StateFile& state, const Layout& layout, const OtherTensors& others) {
     std::set<std::string> wanted;
     for (const LayoutEntry& entry : layout.entries()) wanted.insert(entry.name);

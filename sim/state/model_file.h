@@ -1,5 +1,5 @@
-// The model as a safetensors file (state_file.h); names and shapes as in a PyTorch state_dict, so that `safetensors.torch.load_file`
-// reads it.
+// The model as a safetensors file (state_file.h); names and shapes as in a PyTorch state_dict, so that
+// `safetensors.torch.load_file` reads it.
 #pragma once
 
 #include "aggregation/memory/layout.h"
@@ -14,7 +14,7 @@
 
 namespace fedhive::sim {
 
-/// What a state_dict has besides, of a graph of torch.export: second names of tied tensors, constants.
+/// Further entries of a torch.export graph's state_dict: second names of tied tensors, constants.
 using OtherTensors = std::vector<clients::exported::OtherTensor>;
 
 /// Tensors and their values in host memory.
@@ -23,13 +23,13 @@ struct LaidOut {
     aggregation::ConstParamSpan values;  // [layout.num_floats()]
 };
 
-/// Writes beside `file`, syncs, then renames: there is never a half-written model. `parts`: what is trained, and what is frozen. Throws Fault with
-/// the path.
+/// Writes beside `file`, syncs, then renames, so that there is never a half-written model. `parts`: the trained and the frozen
+/// tensors. Throws Fault with the path.
 void write_model(const std::filesystem::path& file, std::initializer_list<LaidOut> parts,
                  const std::map<std::string, std::string>& metadata, const OtherTensors& others = {});
 
-/// Reads a file whose tensors are exactly those of the layout; the others may be there, and are not read. Throws ConfigError naming the file and what
-/// does not fit: what the file has and what the model wants.
+/// Reads a file whose tensors are exactly those of the layout; `others` may be present and are ignored. Throws ConfigError
+/// naming the file and each mismatch between the file and the model.
 std::vector<float> read_model(const std::filesystem::path& file, const aggregation::Layout& layout,
                               const OtherTensors& others = {});
 

@@ -22,9 +22,9 @@ namespace {
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the safetensors package's own limit
 constexpr std::size_t kMaxShown = 100;                  // characters of a name in a message
 constexpr std::size_t kPart = std::size_t{1} << 20;     // bytes read in one go
-constexpr std::size_t kBeginning = 16;                  // bytes that tell what a file is
+constexpr std::size_t kBeginning = 16;                  // enough to recognise a file's kind
 
-/// Bits of one element; nothing for a dtype that is not known.
+/// Bits of one element; empty for an unknown dtype.
 std::optional<std::uint64_t> bits_of(std::string_view dtype) {
     struct Known {
         std::string_view dtype;
@@ -42,7 +42,7 @@ std::optional<std::uint64_t> bits_of(std::string_view dtype) {
     return found->bits;
 }
 
-/// Why data of so many bytes cannot be those of a tensor of that dtype and shape; empty when they can.
+/// Why `bytes` bytes cannot be the data of a tensor of that dtype and shape; empty if they can.
 template <typename AnyTensor>
 std::string problem_of(const AnyTensor& tensor, std::uint64_t bytes) {
     const auto is = [&] {
@@ -61,7 +61,7 @@ std::string problem_of(const AnyTensor& tensor, std::uint64_t bytes) {
     return fits ? "" : fmt::format("{}, which does not take the {} bytes that it has", is(), bytes);
 }
 
-/// A name that stands twice, or nullptr.
+/// A repeated name, or nullptr.
 template <typename Tensors>
 const std::string* name_given_twice(const Tensors& tensors) {
     std::vector<const std::string*> names;
@@ -81,7 +81,7 @@ const std::string* name_given_twice(const Tensors& tensors) {
     refuse(what, fmt::format("{} bytes follow its last tensor", bytes));
 }
 
-/// Reads on until `content` has that many bytes, or the file ends.
+/// Reads until `content` has `size` bytes, or the file ends.
 void read_more(InputFile& input, std::string& content, std::uint64_t size) {
     const std::size_t before = content.size();
     if (size <= before) return;
@@ -89,13 +89,13 @@ void read_more(InputFile& input, std::string& content, std::uint64_t size) {
     content.resize(before + input.read(std::span(content).subspan(before)));
 }
 
-/// Fills `to`. A file that was longer when it was opened is one that breaks off.
+/// Fills `to`. Throws if the file ends early, having shrunk since it was opened.
 void read_all(InputFile& input, std::span<char> to) {
     if (input.read(to) < to.size())
         throw FileError(input.path(), FileProblem::Broken, "breaks off: it was longer when it was opened");
 }
 
-/// What a file that is no safetensors file may be instead, and how to make one of it; else the problem.
+/// If the file is of another known kind: its kind and how to convert it; else `problem`.
 std::string or_other_kind(const std::string& problem, std::string_view content) {
     const bool pickle = content.size() > 1 && content[0] == '\x80' && content[1] >= '\x02' && content[1] <= '\x05';
     const char* kind = content.starts_with("PK\x03\x04")    ? "a zip file, as torch.save writes"
@@ -110,7 +110,7 @@ std::string or_other_kind(const std::string& problem, std::string_view content) 
         kind);
 }
 
-/// The header's length of a file of `size` bytes that begins with `content`; nothing is allocated on that word.
+/// The header's length in a file of `size` bytes that begins with `content`. Allocates nothing before it is checked.
 std::uint64_t check_beginning(std::string_view content, std::uint64_t size, const std::string& what) {
     std::uint64_t length = 0;
     const auto refuse_it = [&](const std::string& problem) { refuse(what, or_other_kind(problem, content)); };
@@ -124,15 +124,15 @@ std::uint64_t check_beginning(std::string_view content, std::uint64_t size, cons
     return length;
 }
 
-/// Of a file of `size` bytes, of which `content` has the header at least.
+/// The header's text in a file of `size` bytes; `content` includes at least the header.
 std::string_view header_text(std::string_view content, std::uint64_t size, const std::string& what) {
     const std::string_view text = content.substr(sizeof(std::uint64_t), check_beginning(content, size, what));
-    // nlohmann takes a zero byte for the end of the text.
+    // nlohmann would take a zero byte as the end of the text.
     if (text.find('\0') != std::string_view::npos) refuse(what, "its header is not valid JSON: it has a zero byte");
     return text;
 }
 
-/// The tensors' ranges in order, each checked against the one before: together they are the whole of `data_bytes`, which lie from `first` on.
+/// The tensors in the order of their ranges, which must cover the `data_bytes` bytes from `first` on without gap or overlap.
 std::vector<TensorPlace> place_tensors(std::vector<HeaderTensor> entries, std::uint64_t first, std::uint64_t data_bytes,
                                        const std::string& what) {
     std::sort(entries.begin(), entries.end(), [](const HeaderTensor& left, const HeaderTensor& right) {
@@ -140,7 +140,7 @@ std::vector<TensorPlace> place_tensors(std::vector<HeaderTensor> entries, std::u
     });
     std::vector<TensorPlace> tensors;
     tensors.reserve(entries.size());
-    std::uint64_t end = 0;  // of the tensor before
+    std::uint64_t end = 0;  // of the previous tensor
     for (HeaderTensor& entry : entries) {
         const auto refuse_range = [&](const std::string& problem) {
             refuse(what,
@@ -162,7 +162,7 @@ std::vector<TensorPlace> place_tensors(std::vector<HeaderTensor> entries, std::u
     return tensors;
 }
 
-/// Up to the end of the header of a file that is `size` bytes long, and nothing that it only claims.
+/// Reads a file up to the end of its header; allocates no more than its `size` allows.
 std::string read_head(InputFile& input, const std::string& what) {
     std::string head(kBeginning, '\0');
     head.resize(input.read(head));
@@ -171,7 +171,7 @@ std::string read_head(InputFile& input, const std::string& what) {
     return head;
 }
 
-/// Text as JSON. Throws Fault where it is not UTF-8.
+/// The text as JSON. Throws Fault if it is not UTF-8.
 std::string quoted(const std::string& text) {
     try {
         return nlohmann::json(text).dump();
@@ -180,7 +180,7 @@ std::string quoted(const std::string& text) {
     }
 }
 
-/// Padded with spaces so that the data after it are aligned.
+/// The header, padded with spaces so that the data after it are aligned.
 std::string header_of(std::span<const Tensor> tensors, const std::map<std::string, std::string>& metadata) {
     std::vector<std::string> parts;
     parts.reserve(metadata.size());
@@ -258,7 +258,7 @@ StateFile read_state(const std::filesystem::path& file) {
     const std::string what = file.string();
     InputFile input(file);
     std::string content = read_head(input, what);
-    // Before all of it is taken into memory: a file of another kind, one with a hole at its end, may have any size.
+    // Check before reading it all: a file of another kind, or a sparse one, may have any size.
     if (content.size() < input.size()) {
         std::uint64_t end = 0;
         for (const HeaderTensor& tensor : parse_state_header(header_text(content, input.size(), what), what).tensors)
@@ -274,7 +274,7 @@ OpenState::OpenState(const std::filesystem::path& file) : file_(std::make_shared
     head_ = read_head(*file_, what);
     const std::string_view text = header_text(head_, file_->size(), what);
     StateHeader header = parse_state_header(text, what);
-    head_.resize(sizeof(std::uint64_t) + text.size());  // a short one was read with data behind it
+    head_.resize(sizeof(std::uint64_t) + text.size());  // a short header was read with data after it
     metadata_ = std::move(header.metadata);
     tensors_ = place_tensors(std::move(header.tensors), head_.size(), file_->size() - head_.size(), what);
 }

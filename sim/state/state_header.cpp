@@ -11,7 +11,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Takes nlohmann's events; every function says with `true` that the text may go on, or throws.
+/// Receives nlohmann's events. Every function returns true to continue, or throws.
 class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 public:
     explicit HeaderReader(const std::string& what) : what_(what) {}
@@ -79,7 +79,7 @@ public:
 
     bool null() override { unexpected(); }
     bool boolean(bool) override { unexpected(); }
-    bool number_integer(std::int64_t) override { unexpected(); }  // only negative ones come this way
+    bool number_integer(std::int64_t) override { unexpected(); }  // called for negative numbers only
     bool number_float(double, const std::string&) override { unexpected(); }
     bool binary(nlohmann::json::binary_t&) override { unexpected(); }
 
@@ -102,7 +102,7 @@ private:
 
     const std::string& name() const { return header_.tensors.back().name; }
 
-    /// `key_` is dtype, shape or data_offsets, each once.
+    /// Starts the field `key_`: dtype, shape or data_offsets, each once.
     void start_field() {
         if (key_ != "dtype" && key_ != "shape" && key_ != "data_offsets")
             refuse(fmt::format("tensor '{}' has '{}'; dtype, shape and data_offsets are all it may have", shown(name()),
@@ -113,7 +113,7 @@ private:
         num_offsets_ = 0;
     }
 
-    /// The value that has just come is none that may stand here.
+    /// Rejects a value that is not allowed at this place.
     [[noreturn]] void unexpected() const {
         if (place_ == Place::Outside) refuse("its header is not a JSON object");
         if (place_ == Place::Header) refuse(fmt::format("the entry '{}' of its header is not an object", shown(key_)));
@@ -130,8 +130,8 @@ private:
     bool has_metadata_ = false;
     std::string key_;
     Field field_ = kDtype;
-    unsigned seen_ = 0;         // fields of the tensor at hand
-    unsigned num_offsets_ = 0;  // of the tensor at hand
+    unsigned seen_ = 0;         // fields of the current tensor
+    unsigned num_offsets_ = 0;  // of the current tensor
 };
 
 }  // namespace

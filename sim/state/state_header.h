@@ -1,5 +1,5 @@
-// The JSON header of a safetensors file, read without building a JSON value: what is not a header is refused at the first token that
-// does not belong, so neither depth nor size of hostile JSON matters. Private to state_file.cpp.
+// Parser of a safetensors file's JSON header that builds no JSON value. It stops at the first invalid token, so that the depth
+// and size of hostile JSON do not matter. Private to state_file.cpp.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct HeaderTensor {
 
 struct StateHeader {
     std::map<std::string, std::string> metadata;
-    std::vector<HeaderTensor> tensors;  // in the order of the text; names and ranges as they stand there
+    std::vector<HeaderTensor> tensors;  // in text order, names and ranges unchecked
 };
 
-/// The name of the entry that is not a tensor.
+/// The entry that is not a tensor.
 inline constexpr std::string_view kMetadata = "__metadata__";
 
-/// Throws ConfigError "<what>: …" for text that is not a JSON object of tensors, each with dtype, shape and data_offsets and nothing
-/// else, and of metadata, each a string.
+/// Throws ConfigError "<what>: …" unless the text is a JSON object of tensors, each with exactly dtype, shape and data_offsets,
+/// and of metadata, all strings.
 StateHeader parse_state_header(std::string_view text, const std::string& what);
 
 }  // namespace fedhive::sim

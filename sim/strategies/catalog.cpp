@@ -2,7 +2,7 @@
 
 namespace fedhive::sim {
 
-// Each in the file of its name.
+// Each is in the file of its name.
 StrategySpec fedavg();
 StrategySpec fedavgm();
 StrategySpec fedprox();

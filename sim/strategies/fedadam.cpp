@@ -3,7 +3,7 @@
 //   clients as in FedAvg;  Delta_t <- mean of (w_k - w_t)        the paper allows equal weights or n_k
 //   m_t <- beta1 m_{t-1} + (1 - beta1) Delta_t
 //   v_t <- beta2 v_{t-1} + (1 - beta2) Delta_t^2
-//   w_{t+1} <- w_t + eta m_t / (sqrt(v_t) + tau)                 no bias correction; m_{-1} = 0, v_{-1} = tau^2 (there: at least that)
+//   w_{t+1} <- w_t + eta m_t / (sqrt(v_t) + tau)                 no bias correction; m_{-1} = 0, v_{-1} = tau^2 (paper: >=)
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {

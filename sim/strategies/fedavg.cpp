@@ -3,7 +3,7 @@
 //
 //   each round t = 1, 2, …:   S_t <- random set of m clients
 //     each client k in S_t:   w_k <- w_t; E epochs of SGD on its own examples, rate eta
-//     w_{t+1} <- sum_k (n_k / n) w_k           here as  w_t + server_lr * sum_k (n_k / n) (w_k - w_t), the same for server_lr = 1
+//     w_{t+1} <- sum_k (n_k / n) w_k           here  w_t + server_lr * sum_k (n_k / n) (w_k - w_t), equal for server_lr = 1
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {

@@ -1,5 +1,5 @@
-// FedAvg with server momentum: T.-M. H. Hsu, H. Qi, M. Brown 2019, "Measuring the Effects of Non-Identical Data Distribution for Federated
-// Visual Classification", arXiv:1909.06335 (FedAvgM).
+// FedAvg with server momentum: T.-M. H. Hsu, H. Qi, M. Brown 2019, "Measuring the Effects of Non-Identical Data Distribution
+// for Federated Visual Classification", arXiv:1909.06335 (FedAvgM).
 //
 //   clients as in FedAvg;  dw <- sum_k (n_k / n) (w_t - w_k)
 //   v <- beta v + dw;   w_{t+1} <- w_t - v     here with update = -dw and a server rate in front of v

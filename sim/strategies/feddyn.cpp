@@ -4,10 +4,10 @@
 //                        g_k <- g_k - alpha * (w_k - w_t)
 //   server:              h <- h - alpha * (1 / N) * sum over S of (w_k - w_t);   w_(t+1) <- mean of w_k - h / alpha
 //
-// g_k and h are 0 at the beginning; g_k stays with its client, and changes when its update is accepted.
+// g_k and h are 0 at the start; g_k is stored with its client and changes when its update is accepted.
 //
-// Differs   local steps from w_t stand for the argmin, as in the paper's experiments; the server keeps -h / alpha, which needs no alpha
-//           (local_rules/dynamic.cpp); its rate is 1 in the paper.
+// Differs  local steps from w_t replace the argmin, as in the paper's experiments; the server stores -h / alpha, which needs no
+//          alpha (local_rules/dynamic.cpp); its rate is 1 in the paper.
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {

@@ -1,4 +1,5 @@
-// Krum: P. Blanchard et al. 2017, "Machine Learning with Adversaries: Byzantine Tolerant Gradient Descent", NeurIPS, arXiv:1703.02757.
+// Krum: P. Blanchard et al. 2017, "Machine Learning with Adversaries: Byzantine Tolerant Gradient Descent", NeurIPS,
+// arXiv:1703.02757.
 //
 //   clients as in FedAvg (the paper: one gradient each);  w_{t+1} <- w_t + Kr(w_1 - w_t, …, w_n - w_t)
 #include "sim/strategies/strategy.h"

@@ -1,5 +1,5 @@
-// A local rule says what clients minimise besides their loss, and what they keep for it. Each lives in one file of local_rules/. To add one: write
-// the file, add its line to catalog.cpp; what it asks of a local step is in clients/training.
+// A local rule: what clients minimise besides their loss, and the state that they keep for it. Each rule is one file of
+// local_rules/. To add one: write the file, add its line to catalog.cpp; its needs of a local step are in clients/training.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -17,16 +17,16 @@ struct LocalRuleSpec {
     std::string name;
     std::string summary;          // what it does, and its source: half a line
     std::vector<KeySpec> keys;    // flat in the `strategy:` section
-    bool whole_gradient = false;  // its term is added to a gradient in one piece, which a worker keeps for it
-    // What it asks of a mode (modes_of, sim/modes/mode_spec.h).
-    bool client_term = false;  // clients minimise more than their loss, so they have to take local steps of their own
-    std::vector<aggregation::ChannelSpec> channels{};  // what travels for it, and what clients keep of that from round to round
-    /// What clients keep follows from their steps by plain SGD; null: it never does.
+    bool whole_gradient = false;  // adds its term to the gradient in one piece, for which a worker keeps a vector
+    // Its needs of a mode (modes_of, sim/modes/mode_spec.h).
+    bool client_term = false;                          // clients minimise more than their loss, so they must take local steps
+    std::vector<aggregation::ChannelSpec> channels{};  // what it sends beside the model, and the clients' state
+    /// True if the clients' state follows from their steps by plain SGD; null: it never does.
     bool (*state_of_steps)(const Values& values) = nullptr;
     /// `values`: of all its keys.
     void (*apply)(Strategy& strategy, const Values& values) = nullptr;
 
-    /// Clients keep something, which changes when their update is accepted.
+    /// Clients have state, which changes when their update is accepted.
     bool client_state() const {
         return std::any_of(channels.begin(), channels.end(), [](const aggregation::ChannelSpec& channel) {
             return channel.commit != aggregation::Commit::Nothing;

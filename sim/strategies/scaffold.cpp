@@ -1,4 +1,5 @@
-// SCAFFOLD: S. P. Karimireddy et al. 2020, "SCAFFOLD: Stochastic Controlled Averaging for Federated Learning", arXiv:1910.06378, Algorithm 1.
+// SCAFFOLD: S. P. Karimireddy et al. 2020, "SCAFFOLD: Stochastic Controlled Averaging for Federated Learning",
+// arXiv:1910.06378, Algorithm 1.
 //
 //   each client k in S:  y <- x;  K times:  y <- y - lr * (gradient of a batch at y  - c_k + c)
 //                        c_k^+ <- c_k - c + (x - y) / (K * lr)                                    (option II)
@@ -6,7 +7,7 @@
 //                        sends  y - x  and  c_k^+ - c_k
 //   server:              x <- x + server_lr * mean of y - x;   c <- c + |S| / N * mean of c_k^+ - c_k
 //
-// c_k stays with its client from round to round, and changes when its update is accepted.
+// c_k is stored with its client between rounds and changes when its update is accepted.
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {

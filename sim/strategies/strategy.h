@@ -1,7 +1,7 @@
-// A strategy is a named combination from a paper: what the client optimises, how an update is weighted, the rule that turns updates into
-// one, and the server's step. Each lives in one file of this folder that reads like the box in its paper and *names* its parts: a local rule
-// (local_rules/), a rule and a server optimiser (aggregation/math). Keys belong to the parts, and a config may name another part in place of
-// the strategy's own. To add one: write the file, add its line to catalog.cpp.
+// A strategy is a named combination from a paper: the client's objective, the weights of updates, the rule that turns updates
+// into one, and the server's step. Each is one file of this folder that reads like the box in its paper and *names* its parts:
+// a local rule (local_rules/), a rule and a server optimiser (aggregation/math). Keys belong to the parts, and a config may
+// replace a part. To add one: write the file, add its line to catalog.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -18,7 +18,7 @@
 
 namespace fedhive::sim {
 
-/// How much an update counts: its client's number of examples (n_k), or the same for all.
+/// Weight of an update: its client's number of examples (n_k), or 1.
 enum class Weighting { Examples, Uniform };
 
 struct Strategy {
@@ -29,12 +29,12 @@ struct Strategy {
     Weighting weighting = Weighting::Examples;
     std::unique_ptr<aggregation::Aggregator> aggregator;
     std::unique_ptr<aggregation::ServerOptimizer> server_optimizer;
-    /// Where the server keeps something of its own for a local rule: its step around that optimiser's. Over all that a region holds.
+    /// If the server keeps state for a local rule: wraps the server optimiser's step, over the whole region.
     std::unique_ptr<aggregation::ServerOptimizer> (*around_server)(std::unique_ptr<aggregation::ServerOptimizer> optimizer,
                                                                    const aggregation::Channels& channels,
                                                                    std::uint64_t num_clients) = nullptr;
 
-    /// Of clients that are sent out in that round, from 0.
+    /// The objective of clients sent in `round`, from 0.
     clients::Objective objective_in(std::uint64_t round) const {
         clients::Objective in_round = objective;
         in_round.lr_factor = lr_schedule.factor(round);
@@ -52,7 +52,7 @@ struct StrategySpec {
     std::string source;  // paper, arXiv number
     std::string note;    // for REFERENCE.md: what it does, what to watch
     Weighting default_weighting = Weighting::Examples;
-    // Its own parts, by name; a config may name others.
+    // Its own parts, by name; a config may replace them.
     std::string local = "plain";
     std::string aggregator = "mean";
     std::string server = "sgd";
@@ -64,17 +64,17 @@ const std::vector<StrategySpec>& strategy_catalog();
 /// The name must exist.
 const StrategySpec& strategy_spec(const std::string& name);
 
-/// An empty name: the strategy's own.
+/// Names and values of the parts. An empty name: the strategy's own part.
 struct StrategyParts {
     Chosen local{};
     Chosen aggregator{};
     Chosen server{};
 };
 
-/// `given`, with the strategy's own parts where none is named. The name must exist.
+/// `given`, with the strategy's own parts for empty names. The strategy's name must exist.
 StrategyParts parts_of(const std::string& strategy, StrategyParts given = {});
 
-/// Builds the named strategy; missing parts are its own, missing values take their defaults. The names must exist.
+/// Builds the named strategy; missing parts are its own, missing values are defaults. The names must exist.
 Strategy make_strategy(const std::string& name, Weighting weighting, const StrategyParts& given = {});
 
 }  // namespace fedhive::sim

@@ -11,7 +11,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Of one that was never evaluated, which is worse than any other.
+/// Value of a run that was never evaluated: worse than any other.
 double worst_of(const clients::Metric& metric) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     return metric.higher_is_better ? -kInfinity : kInfinity;
@@ -24,7 +24,7 @@ double best_of(const Qualities& run, const clients::Metric& metric) {
     return metric.higher_is_better ? *std::max_element(run.begin(), run.end()) : *std::min_element(run.begin(), run.end());
 }
 
-/// Of none the worst there is: 0 of an accuracy.
+/// Mean of the values; without any, the worst possible value: 0 for an accuracy.
 double mean_of(const Qualities& run, const clients::Metric& metric) {
     if (run.empty()) return metric.higher_is_better ? 0.0 : worst_of(metric);
     return std::accumulate(run.begin(), run.end(), 0.0) / static_cast<double>(run.size());

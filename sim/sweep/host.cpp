@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kLookEveryS = 0.5;
-constexpr double kYoungS = 2.0;  // until then whenever asked: it may be over soon
+constexpr double kYoungS = 2.0;  // seconds; a younger process is examined at every look, since it may end soon
 
-/// "killed by SIGKILL", or the last that the run said.
+/// "killed by SIGKILL", or the run's last message.
 std::string reason_of(const clients::ChildProcess::End& end, const fs::path& log, std::uint64_t log_begin) {
     if (end.signalled) return end.text.substr(0, end.text.find(" ("));
     const std::string said = last_line(log, log_begin);
@@ -49,7 +49,7 @@ void Host::start(std::size_t run, const RunOrder& order) {
     options.own_group = true;
     at_work_.push_back({run, folder, log, size_of(log), count_rounds(folder), clients::ChildProcess(options), now_ns()});
     at_work_.back().news.run = run;
-    if (haste_ != Haste::None) tell(at_work_.back());  // the order was given before others knew
+    if (haste_ != Haste::None) tell(at_work_.back());  // haste was ordered before this run was known here
 }
 
 void Host::end_runs(Haste haste) {
@@ -68,7 +68,7 @@ void Host::take_signals() {
     }
 }
 
-/// Before its first round is done a run is believed to grow; only then others may rely on what it takes.
+/// A run is taken to grow until it has finished its first round; only then others may rely on its memory.
 void Host::look_at(AtWork& at_work) {
     const std::int64_t now = now_ns();
     const bool young = seconds_between(at_work.start_ns, now) < kYoungS;

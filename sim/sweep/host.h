@@ -1,5 +1,5 @@
-// One machine of a sweep: starts runs there, each in a process of its own, looks after them and says how they fare. What to start is the
-// scheduler's business; where a sweep is spread over ranks (hosts.h), each of them has a host, and the first one also the scheduler.
+// One machine of a sweep: starts runs, each in its own process, monitors them and reports. The scheduler decides what to start.
+// A sweep over ranks (hosts.h) has one host per rank; rank 0 also has the scheduler.
 #pragma once
 
 #include "clients/protocol/process.h"
@@ -16,38 +16,38 @@
 
 namespace fedhive::sim {
 
-/// How urgently runs are to end.
+/// How urgently runs shall end.
 enum class Haste : std::uint32_t {
     None,
-    Interrupt,  // each writes a checkpoint first
+    Interrupt,  // each run writes a checkpoint first
     Kill
 };
 
-/// What a run's process came to, and what it has left.
+/// The end of a run's process, and what it has left.
 struct RunEnd {
     bool signalled = false;
-    int exit_status = 0;  // where it was not signalled
+    int exit_status = 0;  // if not signalled
     double cpu_s = 0.0;
     RunRemains remains{};
-    std::string reason{};  // where it did not end as planned: "killed by SIGKILL", or the last that the run said
+    std::string reason{};  // if it did not end as planned: "killed by SIGKILL", or the run's last message
 };
 
-/// Of one run, as it was when last looked at.
+/// The state of one run at the last look.
 struct RunNews {
     std::size_t run = 0;
     std::uint64_t host_bytes = 0;
     std::uint64_t peak_bytes = 0;
-    bool settled = false;  // it has done a round: it takes all that it will take
+    bool settled = false;  // has finished a round: will use no more memory
     std::optional<RunEnd> end{};
 };
 
 struct HostNews {
     std::int64_t cores = 1;
     std::uint64_t host_bytes = 0;                 // available
-    std::optional<std::uint64_t> device_bytes{};  // free; empty: not known
+    std::optional<std::uint64_t> device_bytes{};  // free; empty: unknown
     std::int32_t interrupt = 0;                   // the first signal that asked this process to end
-    Haste haste = Haste::None;                    // Kill: there was a second one
-    std::vector<RunNews> runs{};                  // those with a process, and those that have ended since the last time
+    Haste haste = Haste::None;                    // Kill: a second signal came
+    std::vector<RunNews> runs{};                  // running, or ended since the last look
 };
 
 struct HostOptions {
@@ -57,19 +57,19 @@ struct HostOptions {
 
 class Host {
 public:
-    /// To be made after clients::block_interrupts(), by the thread that stays: with it end the runs.
+    /// Call clients::block_interrupts() before, and construct it in a thread that lives as long: the runs end with that thread.
     explicit Host(HostOptions options = {});
 
-    /// Throws Fault where no process can be started.
+    /// Throws Fault if the process cannot be started.
     void start(std::size_t run, const RunOrder& order);
 
-    /// Its runs are asked to end, or killed; less than was asked before changes nothing.
+    /// Asks the runs to end, or kills them; a weaker request after a stronger one changes nothing.
     void end_runs(Haste haste);
 
-    /// Takes signals as well: the first interrupts the runs here at once, the second kills them.
+    /// Also takes signals: the first interrupts this host's runs at once, the second kills them.
     HostNews look();
 
-    /// Until a run ends here or a signal comes.
+    /// Returns when a run ends here, a signal comes, or the time is over.
     void wait(int milliseconds) const;
 
 private:
@@ -77,8 +77,8 @@ private:
         std::size_t run;
         std::filesystem::path folder;
         std::filesystem::path log;
-        std::uint64_t log_begin;     // bytes of its log that are older than the process
-        std::int64_t rounds_before;  // in its table
+        std::uint64_t log_begin;     // size of its log before the process started
+        std::int64_t rounds_before;  // rounds in its table then
         clients::ChildProcess process;
         std::int64_t start_ns = 0;
         std::int64_t looked_ns = 0;
@@ -94,7 +94,7 @@ private:
     InterruptSignals signals_;
     std::int32_t interrupt_ = 0;
     Haste asked_ = Haste::None;  // by signals to this process
-    Haste haste_ = Haste::None;  // of the runs
+    Haste haste_ = Haste::None;  // sent to the runs
     std::list<AtWork> at_work_;
 };
 

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kTickMs = 200;
-constexpr double kUntilFirst = 3600.0;     // s; rank 0 tries what runs cost before it gives any order
+constexpr double kUntilFirst = 3600.0;     // s; rank 0 estimates the runs before its first order
 constexpr double kPatienceOfRanks = 60.0;  // s
 
 enum class Order : std::uint32_t { CheckFolder, GoOn, Leave };
@@ -113,7 +113,7 @@ HostNews news_from(const std::string& text) {
     return news;
 }
 
-/// All ranks throw the same where they are not of one build: what runs write is read by each other.
+/// Throws on all ranks alike if they are of different builds, which must read each other's files.
 void check_builds(Ranks& ranks) {
     const std::vector<std::string> builds =
         ranks.all_gather(fmt::format("{} ({})", kVersion, kCommit), {.seconds = kUntilFirst});
@@ -123,7 +123,7 @@ void check_builds(Ranks& ranks) {
                                           ranks.name_of(rank), builds[rank], ranks.name_of(0), builds[0]));
 }
 
-/// All ranks throw the same where some do not see the folder as rank 0 does.
+/// Throws on all ranks alike if a rank does not see the folder as rank 0 does.
 void compare_folder(Ranks& ranks, const fs::path& folder, bool seen) {
     const std::vector<std::string> answers = ranks.all_gather(seen ? "seen" : "", {.seconds = kPatienceOfRanks});
     std::vector<std::string> blind;

@@ -1,10 +1,10 @@
-// The machines of a sweep as the scheduler sees them: this one alone, or one for each rank that MPI has started. The scheduler is rank 0's;
-// the others do what it orders. They meet several times a second, where news go one way and orders the other.
+// The machines of a sweep as the scheduler sees them: this one alone, or one for each rank started by MPI. Rank 0 has the
+// scheduler; the others follow its orders. They meet several times a second to exchange news and orders.
 //
 //   rank 0   scheduler ─ look() ─▶ news of all ─▶ pack ─▶ start() ─┐       ┌─ look() ─▶ …
 //   rank 1   host: wait ───────────▶ news                          └▶ orders ─▶ starts runs ─▶ wait ─▶ …
 //
-// Runs are as they would be on one machine, and write into the sweep's folder, which all hosts have to see.
+// Runs are the same as on one machine. They write into the sweep's folder, which all hosts must be able to access.
 #pragma once
 
 #include "sim/ranks/ranks.h"
@@ -19,27 +19,27 @@ namespace fedhive::sim {
 
 class Hosts {
 public:
-    /// To be made by rank 0; the others call serve_sweep(). `own` is this machine. Waits for all to come.
+    /// For rank 0; the others call serve_sweep(). `own` is this machine's host. Collective: waits for all ranks.
     Hosts(Ranks& ranks, Host& own);
 
     std::size_t size() const { return news_.size(); }
-    const std::string& name(std::size_t host) const { return names_[host]; }  // empty where there is one
+    const std::string& name(std::size_t host) const { return names_[host]; }  // empty if there is only one
 
-    /// Of all hosts, when last looked.
+    /// News of all hosts at the last look.
     const std::vector<HostNews>& news() const { return news_; }
-    std::int64_t cores() const;  // of all
+    std::int64_t cores() const;  // in all
 
-    /// Throws ConfigError naming the hosts that do not see the sweep's folder, whose sweep.json must be there.
+    /// Throws ConfigError naming the hosts without access to the sweep's folder, which must hold sweep.json.
     void check_folder(const std::filesystem::path& folder);
 
-    /// Orders reach other machines with the next look(), which brings what has happened since the last one. The first haste asked for interrupts all
-    /// runs, the second kills them.
+    /// Orders reach other machines with the next look(), which returns with the news since the last one. The first end_runs()
+    /// interrupts all runs, the second kills them.
     void start(std::size_t host, std::size_t run, const RunOrder& order);
     void end_runs(Haste haste);
     void look();
     void wait() const;
 
-    /// The others end too, with this exit status.
+    /// Ends the other ranks, too, with this exit status.
     void leave(int exit_status);
 
 private:
@@ -55,12 +55,12 @@ private:
     Host& own_;
     std::vector<std::string> names_;
     std::vector<HostNews> news_;
-    std::vector<Begin> begins_;  // by other hosts, not yet told
+    std::vector<Begin> begins_;  // for other hosts, not sent yet
     Haste haste_ = Haste::None;
 };
 
-/// What ranks but the first do: runs that rank 0 orders, until it leaves. Returns its exit status. Throws ConfigError where the sweep's folder is
-/// not seen from somewhere, on all ranks alike.
+/// The other ranks' loop: starts the runs that rank 0 orders, until it leaves. Returns its exit status. Throws ConfigError on
+/// all ranks alike if a rank has no access to the sweep's folder.
 int serve_sweep(Ranks& ranks, Host& own);
 
 }  // namespace fedhive::sim

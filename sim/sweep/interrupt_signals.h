@@ -1,4 +1,4 @@
-// SIGINT, SIGTERM and SIGHUP as a descriptor to poll. clients::block_interrupts() has to come before.
+// SIGINT, SIGTERM and SIGHUP as a descriptor to poll. Call clients::block_interrupts() before.
 #pragma once
 
 namespace fedhive::sim {
@@ -11,7 +11,7 @@ public:
     InterruptSignals& operator=(const InterruptSignals&) = delete;
 
     int descriptor() const { return descriptor_; }
-    /// The number of one that has come, each once; 0 where there is none.
+    /// The number of a signal that has come, each once; 0 if there is none.
     int take() const;
 
 private:

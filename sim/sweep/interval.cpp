@@ -33,7 +33,7 @@ int places_of(double width) {
     return 1 - exponent - (rounds_up ? 1 : 0);
 }
 
-/// To tens, hundreds, …
+/// Rounds to tens, hundreds, … (places < 0).
 std::string rounded(double value, int places) {
     const double unit = std::pow(10.0, -places);
     return fmt::format("{:.0f}", std::round(value / unit) * unit);

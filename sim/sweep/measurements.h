@@ -1,5 +1,5 @@
-// What runs have been seen to take, and so what others like them are expected to take. Of runs with the same model, data and training only
-// one has to be measured: what decides about memory is the resolved config without name, seed, rounds, workers and rates.
+// Measured memory of runs, as the expectation for similar runs. Of runs with the same model, data and training only one is
+// measured: memory depends on the resolved config without name, seeds, rounds, workers and rates.
 #pragma once
 
 #include "sim/config/config.h"
@@ -11,19 +11,19 @@
 
 namespace fedhive::sim {
 
-/// Runs that have it in common take the same memory.
+/// Runs with the same key use the same memory.
 std::string memory_key(RunConfig config);
 
 class Measurements {
 public:
-    /// The largest peak so far counts.
+    /// Keeps the largest peak.
     void note_host(const std::string& key, std::int64_t workers, std::uint64_t bytes);
     void note_device(const std::string& key, std::uint64_t bytes);
 
-    /// What was measured, for so many workers, and a tenth more; `estimate` where nothing was.
+    /// 1.1 times the measured bytes, scaled to `workers`; `estimate` if nothing was measured.
     std::uint64_t host_bytes(const std::string& key, std::int64_t workers, std::uint64_t estimate) const;
 
-    /// The same on a device; where this key was not measured, the most that any was; empty before the first measurement.
+    /// The same for a device; if this key was not measured, the largest of all keys; empty before the first measurement.
     std::optional<std::uint64_t> device_bytes(const std::string& key) const;
 
 private:

@@ -8,7 +8,7 @@ namespace {
 
 std::int64_t divided_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
-/// The room, as it fills.
+/// A host's room while it is filled.
 class Packing {
 public:
     Packing(std::size_t index, const Site& site) : site_(index), room_(site.room), placed_(site.placed) {
@@ -19,7 +19,7 @@ public:
         }
     }
 
-    /// `left`: runs that are to start, this one included.
+    /// `left`: number of runs to start, this one included.
     std::optional<Start> place(const Waiting& run, std::int64_t left) {
         if (!fits_jobs() || !fits_device(run)) return std::nullopt;
         for (std::int64_t workers = run.workers.value_or(share(run, left));; --workers) {
@@ -41,7 +41,7 @@ private:
     bool fits_cores(std::int64_t cores) const { return alone() || room_.jobs > 0 || cores_ + cores <= room_.cores; }
     bool fits_host(std::uint64_t bytes) const { return alone() || host_growth_ + bytes <= room_.host_bytes; }
 
-    /// One at a time until one has shown what it takes.
+    /// One run at a time until one has been measured.
     bool fits_device(const Waiting& run) const {
         const auto on_device = [](const Placed& other) { return other.on_device; };
         if (!run.on_device || std::none_of(placed_.begin(), placed_.end(), on_device)) return true;
@@ -49,7 +49,7 @@ private:
         return measured && room_.device_bytes && run.device_bytes && device_growth_ + *run.device_bytes <= *room_.device_bytes;
     }
 
-    /// Workers for a run that leaves them to us.
+    /// Workers for a run that leaves their number open.
     std::int64_t share(const Waiting& run, std::int64_t left) const {
         const auto at_work = static_cast<std::int64_t>(placed_.size());
         const std::int64_t cores = room_.jobs > 0 ? room_.cores / std::min(room_.jobs, at_work + left)

@@ -1,9 +1,9 @@
-// Which runs of a sweep start now, where, and with how many workers: a pure function of what is free, what runs and what waits.
+// Which runs of a sweep start now, where, and with how many workers: a pure function of free resources, running and waiting
+// runs.
 //
-// By hosts: those with the most free cores choose first; the runs that wait are dealt to them in turn, and what does not fit where it was dealt
-// is offered to the others.
-// By cores: a run takes workers × threads of them. While more runs are left than there are cores each gets one worker, and the last ones
-// share what is free. By memory: what runs may still grow to what is expected of it. By jobs: that many at once, whatever the cores.
+// Hosts: waiting runs are dealt in turn, to hosts with the most free cores first; a run that does not fit its host is offered
+// to the others. Cores: a run takes workers × threads. With more runs left than cores, each gets one worker; the last runs
+// share the free cores. Memory: what running runs may still grow is reserved. Jobs: that many runs at once, whatever the cores.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,33 @@ namespace fedhive::sim {
 
 struct Room {
     std::int64_t cores = 1;
-    std::int64_t jobs = 0;                        // runs at once; 0: by cores
+    std::int64_t jobs = 0;                        // runs at once; 0: limited by cores
     std::uint64_t host_bytes = 0;                 // free now
-    std::optional<std::uint64_t> device_bytes{};  // free now; empty: not known
+    std::optional<std::uint64_t> device_bytes{};  // free now; empty: unknown
 };
 
-/// A run that has been started.
+/// A run that was started.
 struct Placed {
     std::int64_t cores = 1;
-    std::uint64_t host_growth = 0;  // bytes that it is expected to take beyond what it has
+    std::uint64_t host_growth = 0;  // bytes that it is expected to add
     bool on_device = false;
-    bool measured = true;             // what it takes of the device is known
+    bool measured = true;             // its device memory is known
     std::uint64_t device_growth = 0;  // as host_growth
 };
 
-/// A run that is to start.
+/// A run to start.
 struct Waiting {
-    std::size_t run = 0;  // index in the sweep, which breaks ties
+    std::size_t run = 0;  // index in the sweep; breaks ties
     double core_seconds = 0.0;
-    std::optional<std::int64_t> workers{};  // empty: as many as is good, up to
-    std::int64_t most_workers = 1;          // beyond which they would have nothing to do
-    std::int64_t threads = 1;               // of each worker
-    std::uint64_t host_bytes = 0;           // with the workers given, or with one
+    std::optional<std::int64_t> workers{};  // empty: chosen here, up to
+    std::int64_t most_workers = 1;          // this number, above which workers would be idle
+    std::int64_t threads = 1;               // per worker
+    std::uint64_t host_bytes = 0;           // with `workers`, or with one
     bool on_device = false;
-    std::optional<std::uint64_t> device_bytes{};  // empty: nothing like it has been measured
+    std::optional<std::uint64_t> device_bytes{};  // empty: no similar run was measured
 };
 
-/// A machine, and what runs there.
+/// A machine and its runs.
 struct Site {
     Room room;
     std::vector<Placed> placed{};
@@ -53,14 +53,14 @@ struct Start {
     std::int64_t cores = 1;
 };
 
-/// Cores that a run takes with so many workers: at least one, for a run without workers trains in its own process.
+/// Cores of a run: at least one, since a run without workers trains in its own process.
 std::int64_t cores_of(std::int64_t workers, std::int64_t threads);
 
-/// Host memory with `workers`, of a run that takes `bytes` with `measured_with`: a worker is taken to be as large as the coordinator.
+/// Host memory with `workers`, of a run that takes `bytes` with `measured_with`: assumes a worker as large as the coordinator.
 std::uint64_t scaled_bytes(std::uint64_t bytes, std::int64_t measured_with, std::int64_t workers);
 
-/// The longest first. A run that does not fit lets shorter ones pass; where nothing runs, the first one starts however large it is: it
-/// says itself, and better, what it lacks.
+/// Starts the longest runs first. If a run does not fit, shorter ones may start before it. If nothing runs, the first one
+/// starts however large it is: its own message is better.
 std::vector<Start> pack(const std::vector<Site>& sites, std::vector<Waiting> waiting);
 
 }  // namespace fedhive::sim

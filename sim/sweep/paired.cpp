@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Pair = std::pair<std::size_t, std::size_t>;  // a run of the setting, a run of the baseline
 
-/// What two runs have to share: the seed, and those of `seeds` that the sweep varies.
+/// What two runs of a pair share: the seed, and those of `seeds` that the sweep varies.
 std::string seeds_of(const Json& run) {
     std::string seeds = run["seed"].dump();
     for (const auto& [key, value] : run["settings"].items())
@@ -32,7 +32,8 @@ std::vector<Pair> pairs_of(const Json& sweep, const RunGroup& group, const RunGr
     return pairs;
 }
 
-/// The keys that apply to both, with different values; one that applies to one goes with another, as alpha with the scheme.
+/// Keys that apply to both groups and have different values. A key that applies to only one follows from another, as alpha from
+/// the scheme.
 std::vector<std::string> differing(const std::vector<std::string>& keys, const RunGroup& group, const RunGroup& base) {
     std::vector<std::string> found;
     for (std::size_t key = 0; key < keys.size(); ++key) {
@@ -43,7 +44,7 @@ std::vector<std::string> differing(const std::vector<std::string>& keys, const R
     return found;
 }
 
-/// Without those of a section whose name differs as well: its server_lr is a part of the strategy.
+/// Without keys of a section whose name differs as well: server_lr is a part of the strategy.
 std::vector<std::string> without_parts(const std::vector<std::string>& found) {
     std::vector<std::string> kept = found;
     for (const std::string& name : found)
@@ -54,8 +55,8 @@ std::vector<std::string> without_parts(const std::vector<std::string>& found) {
     return kept;
 }
 
-/// Those that differ from the first in one key. A key of a section goes with the section's name, unless another group has that name and
-/// differs in it alone: then the key is varied by itself.
+/// The groups that differ from the first in one key. A key of a section counts with the section's name, unless another group
+/// differs from the first in that name alone: then the key is varied by itself.
 std::vector<const RunGroup*> near_the_first(const std::vector<std::string>& keys, const std::vector<RunGroup>& groups) {
     const auto value = [&](const RunGroup& group, const std::string& key) {
         return group.settings[static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin())];
@@ -74,7 +75,7 @@ std::vector<const RunGroup*> near_the_first(const std::vector<std::string>& keys
     return near;
 }
 
-/// "+0.012 ± 0.004 (2 of 3)"; "–" where no pair has the value.
+/// "+0.012 ± 0.004 (2 of 3)"; "–" if no pair has the value.
 std::string difference(const std::vector<Pair>& pairs, const std::vector<RunResult>& results, const Outcome& outcome) {
     std::vector<double> values;
     for (const auto& [mine, theirs] : pairs) {

@@ -1,4 +1,4 @@
-// Settings against a baseline, in pairs: two runs that share their seeds share what these decide (partition, first model, cohorts), so that
+// Paired comparison of settings with a baseline: two runs with the same seeds share partition, first model and cohorts, so that
 // their difference varies less than either of them.
 #pragma once
 
@@ -11,8 +11,9 @@
 
 namespace fedhive::sim {
 
-/// A part of summary.md: for each setting that differs from the sweep's first one in one key (of all, where keys vary together and none
-/// does), mean difference and 95 % interval over the pairs. Empty where no setting has two pairs. `results` in the order of sweep["runs"].
+/// A part of summary.md: mean difference and 95 % interval over the pairs, for each setting that differs from the sweep's first
+/// one in one key (for all settings if keys vary together and none does). Empty if no setting has two pairs. `results` in the
+/// order of sweep["runs"].
 std::string paired_differences(const nlohmann::ordered_json& sweep, const std::vector<RunResult>& results);
 
 }  // namespace fedhive::sim

@@ -1,4 +1,4 @@
-// What a process and those it has started take, as the kernel tells it from outside.
+// Memory of a process tree, as the kernel reports it to others.
 #pragma once
 
 #include <sys/types.h>
@@ -8,11 +8,11 @@
 
 namespace fedhive::sim {
 
-/// The process, its children, theirs, and so on; those that have ended are left out.
+/// The process and all its descendants, without ended ones.
 std::vector<pid_t> process_tree(pid_t root);
 
-/// Host memory of a process and its descendants in bytes: proportional set sizes, so that what they share counts once; resident set sizes
-/// where the kernel does not tell those. 0 where the process has ended.
+/// Host memory of a process and its descendants in bytes: proportional set sizes, so that shared memory counts once; resident
+/// set sizes if the kernel does not report those. 0 if the process has ended.
 std::uint64_t tree_memory(pid_t root);
 
 }  // namespace fedhive::sim

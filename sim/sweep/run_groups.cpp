@@ -20,7 +20,7 @@ std::string value_of(const Json& run, const std::string& key) {
     return key == "case" ? case_of(run) : run["settings"].value(key, "");
 }
 
-/// Whether each case has a name and one value of the key.
+/// True if each case has a name and a single value of the key.
 bool decided_by_case(const Json& runs, const std::string& key) {
     std::map<std::string, std::string> values;
     return std::all_of(runs.begin(), runs.end(), [&](const Json& run) {
@@ -60,7 +60,7 @@ std::vector<RunGroup> group_runs(const Json& sweep) {
 std::string weights_note(const Json& sweep) {
     std::vector<std::string> uniform;
     bool others = false;
-    bool told = true;  // by names, each of which has one weighting
+    bool told = true;  // names suffice: each has one weighting
     std::map<std::string, std::string> weightings;
     for (const Json& run : sweep["runs"]) {
         const std::string name = case_of(run).empty() ? value_of(run, "strategy.name") : case_of(run);

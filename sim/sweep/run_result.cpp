@@ -40,7 +40,7 @@ void add_fairness(RunResult& result, const std::filesystem::path& file) {
             if (whole) (table.text("model") == "personalized" ? result.personalized : result.global) = row;
         }
     } catch (const ConfigError&) {
-        return;  // what was read before stays
+        return;  // keep what was read before
     }
 }
 

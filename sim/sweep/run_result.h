@@ -1,4 +1,4 @@
-// What a run of a sweep came to, in numbers.
+// The results of a sweep's run, in numbers.
 #pragma once
 
 #include "clients/tasks/learning_task.h"
@@ -10,25 +10,25 @@
 
 namespace fedhive::sim {
 
-/// What a run's own files say of it; empty where it has not got so far.
+/// The results in a run's own files; fields are empty if it has not got so far.
 struct RunResult {
-    std::int64_t rounds = 0;  // done
+    std::int64_t rounds = 0;  // rounds done
     std::optional<std::uint64_t> version;
     std::optional<double> final_loss;         // of the last evaluated round
-    const clients::Metric* metric = nullptr;  // its task's main one; null: no round is done
-    std::optional<double> final_quality;      // by that metric, of the same
+    const clients::Metric* metric = nullptr;  // its task's main metric; null: no round is done
+    std::optional<double> final_quality;      // that metric of the same round
     std::optional<double> best_quality;
-    std::optional<std::int64_t> best_round;        // the first that has it
-    std::optional<std::int64_t> rounds_to_target;  // the first that reaches it
+    std::optional<std::int64_t> best_round;        // the first with that value
+    std::optional<std::int64_t> rounds_to_target;  // the first that reaches the target
     std::uint64_t failed = 0;                      // clients dropped, over all rounds
     std::uint64_t bytes_down = 0;
     std::uint64_t bytes_up = 0;
     std::optional<double> virtual_s;
     std::string model_sha256;
-    std::optional<double> wall_s;           // of the run, over resumes
-    std::optional<std::uint64_t> failures;  // all that were noticed, those got over included
+    std::optional<double> wall_s;           // of the run, resumes included
+    std::optional<std::uint64_t> failures;  // all, those resolved included
 
-    /// By the same metric on the clients' held-out examples in the last round in which these were evaluated (fairness.csv).
+    /// The same metric on the clients' held-out examples, at the last such evaluation (fairness.csv).
     struct OnClients {
         std::optional<double> mean;
         std::optional<double> std;
@@ -38,13 +38,13 @@ struct RunResult {
     OnClients personalized;
 };
 
-/// What a metric is to reach.
+/// A metric's target value.
 struct Target {
     const clients::Metric* metric;
     double value;
 };
 
-/// Reads the folder of a run, whatever state it is in; lines that are torn are left out.
+/// Reads the folder of a run in any state; ignores torn lines.
 RunResult read_result(const std::filesystem::path& run, const std::optional<Target>& target);
 
 }  // namespace fedhive::sim

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMostKills = 2;  // a run killed from outside so often has failed
+constexpr int kMostKills = 2;  // a run killed by others this often has failed
 constexpr int kInterruptedExit = 130;
 
 SweepRecord begin_or_take_up(const SweepConfig& sweep, const std::vector<RunEstimate>& estimates, const SweepOptions& options) {
@@ -37,7 +37,7 @@ int run_sweep(const SweepConfig& sweep, const std::vector<RunEstimate>& estimate
     record.cores = hosts.cores();
     record.hosts.clear();
     for (std::size_t host = 0; host < hosts.size() && hosts.size() > 1; ++host) record.hosts.push_back(hosts.name(host));
-    write_sweep(options.folder, record);  // first: from here on the sweep can be taken up
+    write_sweep(options.folder, record);  // first: from here on the sweep can be resumed
     hosts.check_folder(options.folder);
     write_inputs(options.folder, sweep);
     return Scheduler(sweep, estimates, hosts, options, std::move(record)).run();
@@ -74,21 +74,21 @@ int Scheduler::run() {
 
 void Scheduler::run_all() {
     for (pause_who_is_there();;) {
-        hosts_.look();  // and orders of the turn before go out
+        hosts_.look();  // also sends the last turn's orders
         take_interrupts();
         take_news();
         collect_ended();
-        pass_rungs();  // where all have come to one: who goes on
+        pass_rungs();  // when all have reached a rung: decide which go on
         if (all_done()) return;
         start_what_fits();
         if (options_.on_tick) options_.on_tick();
-        hosts_.wait();  // for an end, a signal, the next tick
+        hosts_.wait();  // until an end, a signal, or the next tick
     }
 }
 
 bool Scheduler::all_done() const { return at_work_.empty() && (interrupt_ != 0 || record_.count(RunStatus::Waiting) == 0); }
 
-/// The first asks the runs for a checkpoint and their end; the second waits for nothing. What reaches one host counts for all.
+/// The first signal asks the runs to write a checkpoint and end; the second kills them. A signal to one host counts for all.
 void Scheduler::take_interrupts() {
     for (const HostNews& host : hosts_.news()) {
         hosts_.end_runs(host.haste);
@@ -171,7 +171,7 @@ void Scheduler::give_up(const std::string& error) {
     try {
         save();
     } catch (const std::exception&) {
-        // Where the disk is full or gone, this cannot be written either; the first error is what counts.
+        // If the disk is full or gone, this write fails, too; the first error matters more.
     }
 }
 

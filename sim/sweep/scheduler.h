@@ -1,5 +1,6 @@
-// The runs of a sweep, side by side, each in a process of its own (`fedhive run`): as many as cores and memory hold, the longest first. A
-// run that fails stops no other; a sweep that was interrupted, killed or extended is taken up from its folder. Processes are the hosts'.
+// Schedules the runs of a sweep, each in its own process (`fedhive run`): as many at once as cores and memory allow, the
+// longest first. A failed run stops no other. A sweep that was interrupted, killed or extended continues from its folder. Hosts
+// own the processes.
 #pragma once
 
 #include "sim/sweep/hosts.h"
@@ -23,19 +24,19 @@ namespace fedhive::sim {
 struct SweepOptions {
     std::filesystem::path folder;
     bool resume = false;
-    bool adopt = false;               // of a resumed sweep: its file may have changed since
+    bool adopt = false;               // on a resume: the sweep file may have changed
     std::int64_t jobs = 0;            // runs at once on each host; 0: by cores
-    std::function<void()> on_tick{};  // five times a second and after each change, when sweep.json tells of it
+    std::function<void()> on_tick{};  // five times a second and after each change, when sweep.json is up to date
 };
 
-/// Runs what is left to run, with one estimate for each run of the sweep. Returns 0 when all runs have finished or were stopped early, 1 when
-/// some have failed, 130 after an interrupt. Throws ConfigError before anything starts: a folder that is not empty, holds no sweep, is another
-/// process's, is not seen by all hosts, or, without `adopt`, belongs to other runs than these.
+/// Runs all remaining runs; `estimates`: one per run of the sweep. Returns 0 when all runs have finished or were stopped early,
+/// 1 if some have failed, 130 after an interrupt. Throws ConfigError before anything starts if the folder is not empty, holds
+/// no sweep, is in use by another process, is not accessible to all hosts, or, without `adopt`, belongs to other runs.
 int run_sweep(const SweepConfig& sweep, const std::vector<RunEstimate>& estimates, Hosts& hosts, const SweepOptions& options);
 
 class Scheduler {
 public:
-    /// The folder is claimed and its inputs are written; what is given has to outlive this.
+    /// The folder is locked and its inputs are written; all references must outlive this.
     Scheduler(const SweepConfig& sweep, const std::vector<RunEstimate>& estimates, Hosts& hosts, const SweepOptions& options,
               SweepRecord record);
 
@@ -43,14 +44,14 @@ public:
     int run();
 
 private:
-    /// A run whose process is there.
+    /// A run with a process.
     struct AtWork {
         std::size_t run = 0;
         std::size_t host = 0;
         std::int64_t cores = 1;
-        std::optional<std::uint64_t> device_free;  // on its host before it started
+        std::optional<std::uint64_t> device_free;  // on its host, before it started
         std::int64_t start_ns = 0;
-        bool measured = false;  // what it takes of the device was known before, or is now
+        bool measured = false;  // its device memory is known
         RunNews news{};
     };
 
@@ -73,7 +74,7 @@ private:
     void compare_runs(std::int64_t rung);
     void pause_who_is_there();
 
-    // scheduler_memory.cpp: what runs take, and so what may start.
+    // scheduler_memory.cpp: memory of runs, and hence what may start.
     void look_at_memory();
     void look_at(AtWork& at_work);
     void free_device(const AtWork& ended);
@@ -91,15 +92,15 @@ private:
     std::vector<std::string> keys_;  // memory_key() of each run
     Measurements measurements_;
     std::list<AtWork> at_work_;
-    std::map<std::size_t, int> kills_;  // how often each run was killed from outside
-    int interrupt_ = 0;                 // the first signal, on whichever host
-    bool has_device_;                   // whose memory is known
+    std::map<std::size_t, int> kills_;  // how often each run was killed by others
+    int interrupt_ = 0;                 // the first signal on any host
+    bool has_device_;                   // a device with known memory
     Summary summary_;
     std::int64_t start_ns_;
     double wall_before_s_;
 };
 
-/// Whether the number of workers changes nothing but the time the run takes, so that the sweep may choose it.
+/// True if the number of workers affects only the run's time, so that the sweep may choose it.
 bool workers_are_free(const SweepRun& run);
 
 }  // namespace fedhive::sim

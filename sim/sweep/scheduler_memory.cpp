@@ -21,7 +21,7 @@ void Scheduler::look_at_memory() {
         if (at_work.news.settled) look_at(at_work);
 }
 
-/// Once it is settled others may rely on what it takes.
+/// For a settled run, whose memory others may rely on.
 void Scheduler::look_at(AtWork& at_work) {
     const std::string& key = keys_[at_work.run];
     measurements_.note_host(key, *record_.runs[at_work.run].workers, at_work.news.peak_bytes);
@@ -31,7 +31,7 @@ void Scheduler::look_at(AtWork& at_work) {
     at_work.measured = true;
 }
 
-/// What one run gives back is not to be subtracted from what another is measured to take.
+/// Memory that an ended run frees must not be subtracted from another run's measurement.
 void Scheduler::free_device(const AtWork& ended) {
     const std::uint64_t bytes = on_device(ended.run) ? measurements_.device_bytes(keys_[ended.run]).value_or(0) : 0;
     for (AtWork& other : at_work_)
@@ -62,7 +62,7 @@ Placed Scheduler::placed(const AtWork& at_work) const {
             .device_growth = expected.on_device && !at_work.news.settled ? expected.device_bytes.value_or(0) : 0};
 }
 
-/// What `auto` counts as before it is known where the run goes.
+/// What `auto` counts as before the run's host is known.
 std::int64_t Scheduler::fewest_cores() const {
     const auto fewer = [](const HostNews& a, const HostNews& b) { return a.cores < b.cores; };
     return std::min_element(hosts_.news().begin(), hosts_.news().end(), fewer)->cores;

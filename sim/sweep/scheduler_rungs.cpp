@@ -19,7 +19,7 @@ void Scheduler::pass_rungs() {
     }
 }
 
-/// One that has finished already counts too, until it loses once: then it has a reason, as those have that are stopped.
+/// Finished runs take part until they lose once: then they have a reason, as stopped runs have.
 void Scheduler::compare_runs(std::int64_t rung) {
     std::vector<RunRecord*> runs;
     std::vector<Qualities> qualities;
@@ -42,7 +42,7 @@ void Scheduler::compare_runs(std::int64_t rung) {
     save();
 }
 
-/// A sweep that was taken up may have runs that have come to the next rung, or beyond it, before.
+/// A resumed sweep may have runs that have reached the next rung, or a later one, before.
 void Scheduler::pause_who_is_there() {
     if (!rung()) return;
     for (RunRecord& run : record_.runs) {

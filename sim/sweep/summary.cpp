@@ -21,7 +21,7 @@ std::string cell(const std::optional<Value>& value) {
     return value ? fmt::format("{}", *value) : "";
 }
 
-/// RFC 4180: quoted where it has to be.
+/// A cell by RFC 4180: quoted if necessary.
 std::string cell(const std::string& text) {
     if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
     std::string escaped;
@@ -32,7 +32,7 @@ std::string cell(const std::string& text) {
     return fmt::format("\"{}\"", escaped);
 }
 
-/// A number as it stands in sweep.json; empty for null.
+/// A number as in sweep.json; empty for null.
 std::string cell(const Json& value) {
     if (value.is_null()) return "";
     return value.is_string() ? cell(value.get<std::string>()) : value.dump();
@@ -76,7 +76,7 @@ std::string csv_row(const Json& sweep, const Json& run, const RunResult& result)
     return fmt::format("{}\n", fmt::join(cells, ","));
 }
 
-/// "0.9712 ± 0.0013", over the runs that have the value; "–" where none has.
+/// "0.9712 ± 0.0013", over the runs that have the value; "–" if none has.
 std::string mean_over(const RunGroup& group, const std::vector<RunResult>& results, const Outcome& outcome) {
     std::vector<double> values;
     for (const std::size_t run : group.finished)
@@ -105,7 +105,7 @@ std::string table_of_groups(const Json& sweep, const std::vector<RunResult>& res
     return text;
 }
 
-/// "; 20 of 300 rounds are done, accuracy 0.8125 so far": of a run that has not ended.
+/// "; 20 of 300 rounds are done, accuracy 0.8125 so far", for a run that has not ended.
 std::string so_far(const Json& run, const RunResult& result, const clients::Metric& metric) {
     if (result.rounds == 0 || run["status"] == "failed" || run["status"] == "stopped") return "";
     const std::string quality =
@@ -126,7 +126,7 @@ std::string list_of_others(const Json& sweep, const std::vector<RunResult>& resu
     return text.empty() ? "" : "\nNot finished, so not in the table:\n\n" + text;
 }
 
-/// Of a sweep that was interrupted: how far it is, and how it goes on.
+/// For an interrupted sweep: its progress, and how to resume it.
 std::string interruption(const Json& sweep, const std::vector<RunResult>& results, const std::string& folder) {
     const std::string exit_status = sweep["exit_status"].get<std::string>();
     if (!exit_status.starts_with("interrupted")) return "";

@@ -1,4 +1,4 @@
-// What a sweep came to, or has come to so far: summary.csv with a row for each run, summary.md with a row for each setting, mean and interval
+// Results of a sweep, final or so far: summary.csv with a row per run; summary.md with a row per setting, mean and interval
 // over its seeds.
 #pragma once
 
@@ -13,13 +13,13 @@
 
 namespace fedhive::sim {
 
-/// `results` in the order of sweep["runs"]. What does not depend on time comes first, so that two sweeps can be compared.
+/// `results` in the order of sweep["runs"]. Columns that do not depend on time come first, so that two sweeps can be compared.
 std::string summary_csv(const nlohmann::ordered_json& sweep, const std::vector<RunResult>& results);
-/// `folder`: of the sweep, for those who resume it.
+/// `folder`: the sweep's, for the advice on resuming it.
 std::string summary_markdown(const nlohmann::ordered_json& sweep, const std::vector<RunResult>& results,
                              const std::string& folder);
 
-/// Writes both files, again and again while a sweep goes on; runs that have ended are read once.
+/// Writes both files repeatedly while a sweep goes on; reads ended runs only once.
 class Summary {
 public:
     explicit Summary(std::filesystem::path sweep_folder) : folder_(std::move(sweep_folder)) {}

@@ -30,13 +30,13 @@ void check_empty(const fs::path& folder) {
     }
 }
 
-/// Of rounds.csv, as far as it is whole; a run may be writing it.
+/// Visits the intact rows of rounds.csv; a run may be writing it.
 template <typename Visit>
 void visit_rounds(const fs::path& run, const Visit& visit) {
     try {
         for (TableReader table(run / "rounds.csv"); table.next();) visit(table);
     } catch (const ConfigError&) {
-        return;  // missing or damaged: the run itself says what is wrong, when it is resumed
+        return;  // missing or damaged: the run itself reports it when resumed
     }
 }
 
@@ -48,7 +48,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// What is known of a run, with what the file says of it now.
+/// The known record, with fields that the sweep file gives anew.
 RunRecord as_known(RunRecord known, const RunRecord& now) {
     known.estimate_s = now.estimate_s;
     known.case_name = now.case_name;
@@ -56,7 +56,7 @@ RunRecord as_known(RunRecord known, const RunRecord& now) {
     return known;
 }
 
-/// Where a run of the plan stands, given what is known of it and what is left in its folder.
+/// A planned run's status, from the known one and its folder.
 RunStatus status_now(RunStatus known, const RunRemains& remains, bool anew) {
     if (remains.finished()) return RunStatus::Finished;
     const bool stopped = known == RunStatus::Stopped && remains.paused_after() > 0;
@@ -75,7 +75,7 @@ RunLock claim_new_sweep(const fs::path& folder) {
     fs::create_directories(folder, error);
     if (error) throw ConfigError(fmt::format("--out {}: cannot be written: {}", folder.string(), error.message()));
     RunLock lock(folder);
-    check_empty(folder);  // again: another process may have had the lock until now
+    check_empty(folder);  // again: another process may have held the lock until now
     return lock;
 }
 

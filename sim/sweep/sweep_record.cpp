@@ -34,7 +34,7 @@ RunStatus status_from(const std::string& name) {
     return static_cast<RunStatus>(found - kStatusNames.begin());
 }
 
-/// A run's id is a name in three folders.
+/// Checked, since a run's id is a file name in three folders.
 std::string id_at(const ordered_json& json) {
     auto id = value_at<std::string>(json, "id");
     if (const std::string problem = run_id_problem(id); !problem.empty())
@@ -102,7 +102,7 @@ SweepRecord from_json(const ordered_json& json) {
     sweep.exit_status = value_at<std::string>(json, "exit_status");
     sweep.keys = value_at<Texts>(json, "keys");
     for (const clients::Metric& metric : clients::metric_catalog())
-        if (const std::string key = "target_" + metric.name; json.contains(key))  // an earlier fedhive knew fewer
+        if (const std::string key = "target_" + metric.name; json.contains(key))  // earlier versions knew fewer
             sweep.targets[metric.name] = optional_value<double>(json, key.c_str());
     const ordered_json& early = json.at("early_stopping");
     sweep.early_stopping = {value_at<std::string>(early, "rule"), value_at<std::int64_t>(early, "first_round"),
@@ -145,14 +145,14 @@ std::string sorted(std::vector<Setting> settings) {
     return text;
 }
 
-/// A run that has no id of the record yet, and a run of the record whose id nobody has taken.
+/// A run without an id from the record yet, or a run of the record whose id is still free.
 struct Open {
     SweepRun* run;
     std::string hash;
 };
 using Left = std::vector<const RunRecord*>;
 
-/// Each open run takes the id of the record with the same key, where there is exactly one.
+/// Each open run takes the id of the record with the same key, if there is exactly one.
 template <typename KeyOfRun, typename KeyOfRecord>
 void take_ids(Left& left, std::vector<Open>& open, const KeyOfRun& key_of_run, const KeyOfRecord& key_of_record) {
     std::multimap<std::string, const RunRecord*> by_key;
@@ -178,8 +178,8 @@ std::size_t SweepRecord::count(RunStatus status) const {
 
 std::string config_hash(RunConfig config) {
     config.workers.reset();
-    config.model.file_sha256.clear();  // a run fills it in
-    // As it does the number of clients that its data name.
+    config.model.file_sha256.clear();  // set by the run itself
+    // So is the number of clients that the data name.
     if (clients::partition_scheme(config.data.partition.scheme).names_clients) config.data.partition.clients.reset();
     const std::string text = to_yaml(config);
     Sha256 hash;
@@ -257,7 +257,7 @@ SweepRecord read_sweep(const fs::path& folder) {
 }
 
 void write_sweep(const fs::path& folder, const SweepRecord& sweep) {
-    // What a run printed last need not be UTF-8.
+    // A run's last message need not be UTF-8.
     write_file(folder / kSweepFile, to_json(sweep).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
@@ -282,7 +282,7 @@ void keep_ids(const SweepRecord& before, SweepConfig& now) {
     take_ids(left, open, run_settings, record_settings);
     std::map<std::string, int> uses;
     for (const SweepRun& run : now.runs) ++uses[run.id];
-    for (const Open& one : open)  // new, and called as one was before its case had another name
+    for (const Open& one : open)  // new, with an id that a run had before its case was renamed
         if (uses[one.run->id] > 1) one.run->id = fmt::format("{}-{}", one.run->id.substr(0, 91), one.hash.substr(0, 8));
 }
 

@@ -1,4 +1,4 @@
-// sweep.json: what a sweep is going to run and how far it is. The scheduler writes it whole at every change; whoever watches reads it.
+// sweep.json: a sweep's plan and progress. The scheduler rewrites it at every change; `fedhive watch` reads it.
 #pragma once
 
 #include "sim/config/sweep_config.h"
@@ -18,9 +18,9 @@ namespace fedhive::sim {
 inline constexpr int kSweepSchema = 1;
 inline constexpr const char* kSweepFile = "sweep.json";
 
-/// What a run is expected to need, before anything like it has been measured.
+/// A run's expected needs, before a similar run has been measured.
 struct RunEstimate {
-    std::uint64_t host_bytes = 0;  // with one worker, or with those that its config asks for
+    std::uint64_t host_bytes = 0;  // with one worker, or with the config's number
     double core_seconds = 0.0;
 };
 
@@ -28,7 +28,7 @@ enum class RunStatus {
     Waiting,
     Running,
     Paused,    // at a rung
-    Finished,  // all its rounds, or stop.test_accuracy reached
+    Finished,  // all its rounds, or a stop target reached
     Stopped,   // by early stopping
     Failed
 };
@@ -37,15 +37,15 @@ std::string_view to_string(RunStatus status);
 struct RunRecord {
     std::string id;
     RunStatus status = RunStatus::Waiting;
-    std::string reason{};  // why it failed or was stopped, or would have been, had it not finished before
+    std::string reason{};  // why it failed or was stopped, or, if it had finished before, would have been
     std::uint64_t seed = 0;
     std::vector<Setting> settings;
-    std::string case_name{};  // empty: it has none
-    std::string weighting{};  // strategy.weighting; empty: an earlier fedhive did not write it
+    std::string case_name{};  // empty: none
+    std::string weighting{};  // strategy.weighting; empty: written by an earlier fedhive
     std::string config_hash;
     std::int64_t rounds = 0;
     std::optional<std::int64_t> workers{};  // empty: not started yet
-    std::string host{};                     // of its last process, where there are several: "rank 1 (host b)"
+    std::string host{};                     // of its last process, with several hosts: "rank 1 (host b)"
     std::int64_t attempts = 0;              // processes started
     double wall_s = 0.0;                    // of its processes
     double cpu_s = 0.0;                     // user and system
@@ -60,40 +60,41 @@ struct SweepRecord {
     std::string fedhive;
     std::string commit;
     std::string started;
-    std::string finished{};  // empty: going on
+    std::string finished{};  // empty: still going on
     std::string exit_status = "running";
     std::vector<std::string> keys;
     MetricTargets targets{};
     EarlyStoppingConfig early_stopping;
-    std::int64_t decided = 0;  // the last rung at which runs were compared
+    std::int64_t decided = 0;  // the last rung with a comparison
     std::int64_t jobs = 0;
     std::int64_t cores = 1;            // of all hosts
-    std::vector<std::string> hosts{};  // where there are several
-    double wall_s = 0.0;               // over resumes
+    std::vector<std::string> hosts{};  // if there are several
+    double wall_s = 0.0;               // resumes included
     std::vector<RunRecord> runs{};
     std::vector<std::string> gone{};
 
     std::size_t count(RunStatus status) const;
 };
 
-/// SHA-256 of the resolved config without `workers`: what decides about a run's result.
+/// SHA-256 of the resolved config without `workers`: everything that a run's result depends on.
 std::string config_hash(RunConfig config);
 
-/// All runs waiting.
+/// The record of a new sweep, with all runs waiting.
 SweepRecord plan_sweep(const SweepConfig& sweep, const std::vector<RunEstimate>& estimates);
 
 nlohmann::ordered_json to_json(const SweepRecord& sweep);
 
-/// Throws ConfigError naming the folder: no sweep in it, a file of another schema or a damaged one, a run whose id leads out of it.
+/// Throws ConfigError naming the folder if it has no sweep, a file of another schema or a damaged one, or a run whose id leads
+/// out of it.
 SweepRecord read_sweep(const std::filesystem::path& folder);
 
 void write_sweep(const std::filesystem::path& folder, const SweepRecord& sweep);
 
-/// A sweep that began when runs or cases were named otherwise goes on with the names it has: a run of the same settings and seed takes the id
-/// that stands in the record, that of the same config before all others.
+/// Keeps the ids of a sweep that began with other names of runs or cases: a run with the same settings and seed gets the id in
+/// the record, runs with the same config first.
 void keep_ids(const SweepRecord& before, SweepConfig& now);
 
-/// Runs of a sweep file by name that differ from those a sweep began with.
+/// Runs of a sweep file, by id, that differ from those of the recorded sweep.
 struct SweepChanges {
     std::vector<std::string> added, gone, changed;
 

@@ -22,11 +22,11 @@ namespace {
 
 constexpr const char* kProgram = "nvidia-cuda-mps-control";
 constexpr const char* kFolders = "fedhive-mps-";
-constexpr std::size_t kLongestFolder = 64;  // a socket's whole path may have 107 characters
+constexpr std::size_t kLongestFolder = 64;  // a socket's whole path is limited to 107 characters
 constexpr double kDaemonStart_s = 10.0;
 constexpr double kQuit_s = 15.0;
 
-/// Empty where no folder on PATH has it.
+/// The control program's path; empty if no folder in PATH has it.
 fs::path control_program() {
     const char* path = std::getenv("PATH");
     std::istringstream folders(path == nullptr ? "" : path);
@@ -44,7 +44,7 @@ fs::path parent_of_folders() {
     return folder.string().size() < kLongestFolder ? folder : "/tmp";
 }
 
-/// Empty when the daemon runs.
+/// Starts the daemon; returns the problem, or "" when it runs.
 std::string start_daemon(const fs::path& folder) {
     clients::SpawnOptions spawn;
     spawn.executable = control_program().string();
@@ -65,7 +65,7 @@ void quit_daemon(const fs::path& folder) {
     clients::ChildProcess(spawn).wait_for(kQuit_s);
 }
 
-/// Takes the lock before it has its name, so that nobody takes a folder that is being made for one that was left behind.
+/// Locks the file before it gets its name, so that no process takes a folder in the making for an abandoned one.
 int take_lock(const fs::path& folder) {
     const fs::path aside = folder / "lock.part";
     const int lock = open(aside.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -94,7 +94,7 @@ void end_left_behind() {
     }
 }
 
-/// Pipe ends that no child inherits unasked: reading, writing.
+/// A pipe's ends (read, write), with close-on-exec.
 std::array<int, 2> make_pipe() {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) throw os_fault("pipe2");
@@ -137,7 +137,7 @@ MpsDaemon::MpsDaemon() {
     await_daemon(answer);
 }
 
-/// Throws where the keeper says that there is no daemon, or says nothing.
+/// Throws if the keeper reports a failure, or reports nothing.
 void MpsDaemon::await_daemon(int answer) {
     std::string said;
     std::array<char, 512> part{};
@@ -150,7 +150,7 @@ void MpsDaemon::await_daemon(int answer) {
     close(answer);
     if (said == "ready") return;
     close(lifeline_);
-    keeper_->wait_for(kQuit_s);  // it clears up
+    keeper_->wait_for(kQuit_s);  // until it has cleaned up
     throw MpsFault(fmt::format("cannot start MPS: {}", said.empty() ? "its keeper ended" : said));
 }
 
@@ -162,7 +162,7 @@ MpsDaemon::~MpsDaemon() {
 std::vector<std::pair<std::string, std::string>> MpsDaemon::environment() const { return environment_of(folder_); }
 
 int mps_keeper_command(const fs::path& folder, int lifeline, int answer, int lock) {
-    // It has to outlive the coordinator. Where that dies before this line, there is no daemon yet.
+    // The keeper must outlive the coordinator. If that dies before this line, there is no daemon yet.
     prctl(PR_SET_PDEATHSIG, 0);
     for (const int descriptor : {lifeline, answer, lock}) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     std::string problem;

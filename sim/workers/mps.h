@@ -1,12 +1,13 @@
-// NVIDIA's Multi-Process Service, private to a run: kernels of different workers then share the GPU at the same time instead of in turns.
-// It changes no bits and is never needed.
+// A run's private daemon of NVIDIA's Multi-Process Service: kernels of different workers then run on the GPU at the same time
+// instead of in turns. Changes no bits and is never required.
 //
 //   coordinator ──── lifeline, a pipe ────▶ keeper ──── start, quit ────▶ nvidia-cuda-mps-control -d
 //        └─▶ workers ──── CUDA_MPS_PIPE_DIRECTORY ───────────────────────────────▲
 //
-// However the coordinator ends, the kernel closes the lifeline; the keeper sees that, ends the daemon and removes the folder. Where the
-// keeper was killed, too, the folder's lock is free, and the next daemon's start ends what was left. The coordinator itself stays outside:
-// what it shares by IPC can be opened by clients of MPS as by others. Neither the GPU's compute mode nor a client's share of it is touched.
+// When the coordinator ends, in whatever way, the kernel closes the lifeline; the keeper then ends the daemon and removes the
+// folder. If the keeper was killed, too, the folder's lock is free, and the next daemon's start removes the remains. The
+// coordinator is no client of MPS; clients can open the memory that it shares by IPC all the same. Neither the GPU's compute
+// mode nor a client's share of it is changed.
 // Source: NVIDIA, "Multi-Process Service", docs.nvidia.com/deploy/mps.
 #pragma once
 
@@ -22,28 +23,28 @@
 
 namespace fedhive::sim {
 
-/// 48 contexts a GPU up to CUDA 13.0, and one in reserve.
+/// Up to CUDA 13.0, a GPU has 48 contexts; one is kept in reserve.
 inline constexpr std::uint32_t kMostMpsWorkers = 47;
 
-/// Why there can be no daemon: "device is cpu, …"; empty where there can.
+/// Why a daemon is impossible: "device is cpu, …"; empty if it is possible.
 std::string why_no_mps(bool on_gpu);
 
-/// There is no daemon after all.
+/// The daemon could not be started.
 struct MpsFault : Fault {
     using Fault::Fault;
 };
 
 class MpsDaemon {
 public:
-    /// Ends what killed runs left, then starts a daemon of this run's own. Throws MpsFault with what the control program said.
+    /// Removes the remains of killed runs, then starts a daemon. Throws MpsFault with the message of the control program.
     MpsDaemon();
 
-    /// Returns when the daemon has ended, or after a while. The workers should have ended before: it waits for its clients.
+    /// Returns when the daemon has ended, or after a timeout. End the workers first: the daemon waits for its clients.
     ~MpsDaemon();
     MpsDaemon(const MpsDaemon&) = delete;
     MpsDaemon& operator=(const MpsDaemon&) = delete;
 
-    /// What makes a process its client.
+    /// The environment that makes a process its client.
     std::vector<std::pair<std::string, std::string>> environment() const;
     const std::filesystem::path& folder() const { return folder_; }
 
@@ -55,7 +56,7 @@ private:
     std::unique_ptr<clients::ChildProcess> keeper_;
 };
 
-/// The body of `fedhive mps-keeper`; returns the exit code. `lock` is held for as long as this process lives.
+/// The body of `fedhive mps-keeper`; returns the exit code. Holds `lock` for the life of this process.
 int mps_keeper_command(const std::filesystem::path& folder, int lifeline, int answer, int lock);
 
 }  // namespace fedhive::sim

@@ -17,7 +17,7 @@ using clients::FailureKind;
 
 namespace {
 
-/// Told to every library before it starts, so that none of them takes more threads than the experiment says.
+/// Thread limits for every library, so that none uses more threads than the experiment sets.
 std::vector<std::pair<std::string, std::string>> worker_environment(int threads) {
     const std::string count = std::to_string(threads);
     return {{"OMP_NUM_THREADS", count},
@@ -43,7 +43,7 @@ WorkerPool::WorkerPool(std::uint32_t count, const clients::ControlBlock& block, 
       oom_kills_(num_oom_kills()),
       processes_(count) {
     for (std::uint32_t worker = 0; worker < count; ++worker) {
-        // Where there are many, those that are getting ready take the processors from whoever starts the next.
+        // Checked before each start: with many workers, those that are starting already slow this loop down.
         if (const int signal = watcher_.interrupt(); signal != 0) {
             kill_all();
             throw clients::Interrupted(signal);
@@ -58,7 +58,7 @@ WorkerPool::~WorkerPool() {
     const std::int64_t patience_ends = now_ns() + static_cast<std::int64_t>(patience_s * 1e9);
     for (std::size_t worker = 0; worker < processes_.size(); ++worker) {
         const auto& process = processes_[worker];
-        // After an interrupt, nobody waits for one that is still getting ready: it would not look before it is.
+        // After an interrupt, do not wait for a worker that is still starting: it would not react before it is ready.
         const bool starting = watcher_.interrupts() > 0 &&
                               block_.worker(worker).state.load(std::memory_order_relaxed) == clients::WorkerState::Starting;
         if (process && (starting || !process->wait_for(std::max(0.0, seconds_between(now_ns(), patience_ends)))))
@@ -66,7 +66,7 @@ WorkerPool::~WorkerPool() {
     }
 }
 
-/// All at once, before anyone is waited for.
+/// Kills all before waiting for any.
 void WorkerPool::kill_all() {
     for (const auto& process : processes_)
         if (process) process->kill();

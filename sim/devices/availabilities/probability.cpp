@@ -8,7 +8,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// With less than 2^52 periods; draws repeat after 2^32 of them. Cost of next_s: 1 / probability draws in the mean.
+/// Valid for less than 2^52 periods; draws repeat after 2^32. Cost of next_s: 1 / probability draws on average.
 class ByPeriods final : public Availability {
 public:
     ByPeriods(double probability, double period_s, std::uint64_t seed)
@@ -33,7 +33,7 @@ private:
         return Stream(seed_, Purpose::Availability, round, client).uniform() < probability_;
     }
 
-    /// Period p begins at the double nearest to p * period_s; a quotient that is rounded can miss that by one.
+    /// Period p begins at the double nearest to p * period_s; the rounded quotient can miss that by one.
     double period_of(double at_s) const {
         FEDHIVE_CHECK(at_s >= 0.0 && at_s / period_s_ < 0x1.0p52, "at_s {}, period_s {}", at_s, period_s_);
         double period = std::floor(at_s / period_s_);

@@ -12,7 +12,7 @@ std::vector<double> factors_by_rank(const Values& values, std::uint64_t num_clie
     std::vector<double> factors(num_clients);
     std::iota(factors.begin(), factors.end(), 1.0);
     Stream stream(seed, Purpose::Devices, draw);
-    shuffle(std::span(factors), stream);  // now the ranks
+    shuffle(std::span(factors), stream);  // factors are now the ranks
     for (double& factor : factors) factor = std::pow(factor, values.number("exponent"));
     return factors;
 }

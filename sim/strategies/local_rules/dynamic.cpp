@@ -1,6 +1,6 @@
-// Dynamic regularization (D. A. E. Acar et al. 2021, arXiv:2111.04263, Algorithm 1): see strategies/feddyn.cpp. A client's gradients are those of
-// F_k - <g_k, w> + (alpha / 2) |w - w_t|^2: the pull is FedProx's, and -g_k corrects as a control variate does that never travels. The server
-// knows of the g_k what follows from the updates that it has accepted.
+// Dynamic regularization (D. A. E. Acar et al. 2021, arXiv:2111.04263, Algorithm 1): see strategies/feddyn.cpp. A client
+// follows the gradient of F_k - <g_k, w> + (alpha / 2) |w - w_t|^2: FedProx's pull, and -g_k as a control variate that never
+// travels. The server learns the g_k only through accepted updates.
 #include "aggregation/math/moments.h"
 #include "sim/strategies/strategy.h"
 
@@ -11,8 +11,8 @@ namespace {
 using aggregation::ConstParamSpan;
 using aggregation::ParamSpan;
 
-/// `optimizer` in the direction  mean of w_k - w_t + moved,  with  moved = -h / alpha += (1 / N) * sum over S of (w_k - w_t).  At rate 1 the next
-/// model is mean of w_k - h / alpha.
+/// The step of `optimizer` in the direction  mean of w_k - w_t + moved,  where  moved = -h / alpha  grows by  (1 / N) * sum
+/// over S of (w_k - w_t).  At rate 1 the next model is  mean of w_k - h / alpha.
 class DynamicStep final : public aggregation::ServerOptimizer {
 public:
     DynamicStep(std::unique_ptr<aggregation::ServerOptimizer> optimizer, std::size_t trainable, std::uint64_t num_clients)
@@ -36,7 +36,7 @@ public:
 
 private:
     std::unique_ptr<aggregation::ServerOptimizer> optimizer_;
-    std::size_t trainable_;  // what lies behind, a model's buffers, takes the mean
+    std::size_t trainable_;  // parameters before the model's buffers, which take the mean
     double num_clients_;
     aggregation::ParamBuffer moved_, direction_;
 };
@@ -61,7 +61,7 @@ LocalRuleSpec local_dynamic() {
                       "dimensionless, typically 0.001–0.1 (α); small ones move the server far, large ones hold clients back."}},
         .whole_gradient = true,
         .client_term = true,
-        // g_k grows by -alpha * (w_k - w_t) when the update is accepted; g - g_k is what a client follows.
+        // g_k grows by -alpha * (w_k - w_t) when the update is accepted; a client follows g - g_k.
         .channels = {{.name = aggregation::kControl, .commit = aggregation::Commit::Add}},
         .apply = [](Strategy& strategy, const Values& values) {
             strategy.objective.proximal_mu = static_cast<float>(values.number("alpha"));

@@ -1,4 +1,5 @@
-// Control variates, as SCAFFOLD's clients keep them (S. P. Karimireddy et al. 2020, arXiv:1910.06378, Algorithm 1): see strategies/scaffold.cpp.
+// Control variates of SCAFFOLD's clients (S. P. Karimireddy et al. 2020, arXiv:1910.06378, Algorithm 1): see
+// strategies/scaffold.cpp.
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {
@@ -16,7 +17,7 @@ LocalRuleSpec local_scaffold() {
                   "gradient "
                   "of all its examples at the model that it was sent, which takes a pass over them more and any optimiser."}},
         .client_term = true,
-        // Down comes c; up goes c_k^+ - c_k, by which c_k grows when the update is accepted.
+        // Down: c. Up: c_k^+ - c_k, which is added to c_k when the update is accepted.
         .channels = {{.name = aggregation::kControl, .down = true, .up = true, .commit = aggregation::Commit::Add}},
         .state_of_steps = [](const Values& values) { return values.integer("option") == 2; },
         .apply =
