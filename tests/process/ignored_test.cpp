@@ -40,7 +40,7 @@ private:
     TemporaryFolder folder_;
 };
 
-void check_refused(const Options& options, const std::string& text) {
+void check_ignored_refused(const Options& options, const std::string& text) {
     FedhiveRun run(small_config(), set(options));
     CHECK(run.end() == "exited with status 2");
     CHECK_MESSAGE(run.output().find(text) != std::string::npos, run.output());
@@ -94,7 +94,7 @@ TEST_SUITE("IgnoredRun") {
 
     TEST_CASE("WhatNeedsAClassOfEachExampleIsRefused") {
         const Tables tables(true);
-        check_refused(
+        check_ignored_refused(
             tables.data("partition: {scheme: dirichlet, clients: 5, alpha: 1.0}"),
             "data.partition.scheme: scheme 'dirichlet' deals examples by their class, and 10 of 60 training examples have "
             "none: their target is -100; allowed: ");

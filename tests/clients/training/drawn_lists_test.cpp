@@ -39,7 +39,7 @@ ByLibtorch by_libtorch(const testing::DrawnStep& step, const aggregation::Layout
     const at::Tensor answers =
         model.forward(in_double(step.examples.data(), {size, input.channels, input.height, input.width}));
     const at::Tensor targets = step.numbers.empty() ? at::tensor(step.labels) : in_double(step.numbers.data(), answers.sizes());
-    const at::Tensor loss = mean_loss(answers, targets, step.spec.target.kind);
+    const at::Tensor loss = mean_loss(answers, targets, step.spec.target).mean;
     loss.backward();
     ByLibtorch found{loss.item<double>(), std::vector<double>(layout.num_floats())};
     for (std::size_t i = 0; i < places.size(); ++i) {

@@ -35,7 +35,7 @@ Dataset drawn() {
     return dataset;
 }
 
-ExamplesView view_of(const Examples& part) {
+ExamplesView view_of_part(const Examples& part) {
     return {.shape = part.shape, .values = part.values, .labels = part.labels, .type = part.type, .target = part.target};
 }
 
@@ -45,8 +45,8 @@ std::vector<std::uint32_t> from_to(std::uint32_t first, std::uint32_t end, std::
     return indices;
 }
 
-struct Bench {
-    explicit Bench(const ModelSpec& spec)
+struct IgnoredBench {
+    explicit IgnoredBench(const ModelSpec& spec)
         : model(spec, MemorySpace::Host), direct(spec), plain(spec), global(model.layout().num_floats(), 0.0F) {
         Stream stream(4, Purpose::ModelInit);
         for (const auto& entry : model.layout().entries())
@@ -71,8 +71,8 @@ struct Bench {
     }
 
     Dataset dataset = drawn();
-    ExamplesView train = view_of(dataset.train), test = view_of(dataset.test);
-    fedhive::testing::Examples examples{train, BatchGather(dataset.train.shape, {})};
+    ExamplesView train = view_of_part(dataset.train), test = view_of_part(dataset.test);
+    fedhive::testing::PlainExamples examples{train, BatchGather(dataset.train.shape, {})};
     FlatModel model;
     direct::Network direct;
     fedhive::testing::Network plain;
@@ -84,7 +84,7 @@ struct Bench {
 
 TEST_SUITE("IgnoredTargets") {
     TEST_CASE("BatchWithIgnoredTargetsIsThatOfTheOthersInEveryEngine") {
-        const Bench bench(fedhive::testing::small_model("mlp", {12, 1, 1}, 4));
+        const IgnoredBench bench(fedhive::testing::small_model("mlp", {12, 1, 1}, 4));
         for (const auto& [name, step] : bench.steps) {
             CAPTURE(name);
             double loss = 0.0, wanted_loss = 0.0;
@@ -106,7 +106,7 @@ TEST_SUITE("IgnoredTargets") {
     }
 
     TEST_CASE("BatchOfNothingElseHasLossAndGradientZero") {
-        const Bench bench(fedhive::testing::small_model("mlp", {12, 1, 1}, 4));
+        const IgnoredBench bench(fedhive::testing::small_model("mlp", {12, 1, 1}, 4));
         for (const auto& [name, step] : bench.steps) {
             CAPTURE(name);
             double loss = 1.0;
@@ -116,7 +116,7 @@ TEST_SUITE("IgnoredTargets") {
     }
 
     TEST_CASE("ClientsLossIsTheMeanOverItsCountedTargetsAndZeroWithoutAny") {
-        const Bench bench(fedhive::testing::small_model("mlp", {12, 1, 1}, 4));
+        const IgnoredBench bench(fedhive::testing::small_model("mlp", {12, 1, 1}, 4));
         LocalTraining plan{.batch_size = 8};
         plan.counted = CountedTargets::of(bench.train);
         for (const auto& [name, step] : bench.steps) {
@@ -140,7 +140,7 @@ TEST_SUITE("IgnoredTargets") {
     }
 
     TEST_CASE("EvaluationsLeaveIgnoredTargetsOut") {
-        Bench bench(fedhive::testing::small_model("mlp", {12, 1, 1}, 4));
+        IgnoredBench bench(fedhive::testing::small_model("mlp", {12, 1, 1}, 4));
         const BatchGather gather(bench.test.shape, {});
         LibtorchEvaluation libtorch(bench.model, bench.test.shape, {});
         DirectEvaluation direct(bench.direct, bench.test.shape, {});

@@ -30,8 +30,8 @@ TEST_SUITE("PlainStep") {
             std::vector<float> global(model.layout().num_floats());
             initial_parameters(spec, model.layout(), 3, global);
             const Normalization normalization{{0.4}, {0.25}};
-            const testing::Examples plain_train{train, BatchGather(train.shape, normalization)};
-            const testing::Examples plain_test{test, BatchGather(test.shape, normalization)};
+            const testing::PlainExamples plain_train{train, BatchGather(train.shape, normalization)};
+            const testing::PlainExamples plain_test{test, BatchGather(test.shape, normalization)};
             LibtorchStep libtorch(model, train, normalization, optimizer);
             testing::PlainStep plain(network, plain_train, optimizer);
             ClientStart start;

@@ -225,7 +225,7 @@ TEST_SUITE("SplitStep") {
         at::manual_seed(seed);
         const at::Tensor expected = model.module().forward_layers(examples, 0, at.num_layers).detach();
         SplitClientStep client(model, at, train(), {}, {}, channel);
-        client.begin({1, at.client_part(from), {}, seed, {}, {}});
+        client.begin({1, at.client_part(from), {}, false, seed, {}, {}});
         client.step(batch);
         CHECK(channel.sent == 3);
         const at::Tensor sent = at::from_blob(channel.up.span().data, {3, 320});
@@ -242,7 +242,7 @@ TEST_SUITE("SplitStep") {
         const at::Tensor own = gradient_of(Stream(seed, Purpose::ServerDropout).next_u64());
         const at::Tensor clients = gradient_of(seed);
         SplitServerStep server(model, at, train(), {}, channel);
-        server.begin({1, at.server_part(from), {}, seed, {}, {}});
+        server.begin({1, at.server_part(from), {}, false, seed, {}, {}});
         server.step(batch);
         const at::Tensor gradient = at::from_blob(channel.down.span().data, {3, 320});
         CHECK(at::equal(gradient, own));

@@ -33,7 +33,7 @@ public:
 private:
     const WorkerPlan& plan_;
     testing::Network network_;
-    testing::Examples train_;
+    testing::PlainExamples train_;
     testing::PlainStep step_;
     testing::PlainEvaluation evaluation_;
     std::unique_ptr<TrainingStep> at_once_;  // once it is asked for

@@ -47,13 +47,13 @@ Loss cross_entropy(const Values& scores, const std::vector<std::int64_t>& labels
 
 }  // namespace
 
-Examples::Batch Examples::batch(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> looks) const {
+PlainExamples::Batch PlainExamples::batch(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> looks) const {
     Batch batch{Values(indices.size() * view.shape.num_values()), std::vector<std::int64_t>(indices.size())};
     gather.gather(view, indices, batch.x.data(), {.labels = batch.labels.data()}, looks);
     return batch;
 }
 
-PlainStep::PlainStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer,
+PlainStep::PlainStep(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer,
                      aggregation::ParamSpan local, aggregation::ParamSpan gradient)
     : network_(network),
       train_(train),
@@ -62,7 +62,7 @@ PlainStep::PlainStep(Network& network, const Examples& train, const aggregation:
       gradient_(gradient),
       optimizer_(optimizer, network.layout().num_floats(), MemorySpace::Host) {}
 
-PlainStep::PlainStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer)
+PlainStep::PlainStep(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer)
     : PlainStep(network, train, optimizer, {}, {}) {
     own_local_ = ParamBuffer(network.layout().num_floats(), MemorySpace::Host);
     own_gradient_ = ParamBuffer(network.layout().num_floats(), MemorySpace::Host);
@@ -80,7 +80,7 @@ void PlainStep::begin(const clients::ClientStart& start) {
 void PlainStep::compute_gradients(std::span<const clients::RowBatch> batches) {
     const clients::RowBatch& seen = clients::only_batch(batches);
     if (start_.shared) start_.shared.read(local_);
-    Examples::Batch batch = train_.batch(seen.examples, looks_.of(seen.look, seen.examples));
+    PlainExamples::Batch batch = train_.batch(seen.examples, looks_.of(seen.look, seen.examples));
     const float* parameters = local_.data;
     const Loss loss = cross_entropy(network_.forward(parameters, std::move(batch.x), 0, network_.names().size()), batch.labels);
     network_.backward(parameters, gradient_.data, loss.of_scores);
@@ -93,7 +93,8 @@ void PlainStep::apply_gradients() {
     optimizer_.step(local_, gradient_);
 }
 
-PlainRows::PlainRows(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer, std::size_t rows)
+PlainRows::PlainRows(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer,
+                     std::size_t rows)
     : local_(rows * network.layout().num_floats(), MemorySpace::Host), gradient_(local_.span().size, MemorySpace::Host) {
     const std::size_t stride = network.layout().num_floats();
     for (std::size_t row = 0; row < rows; ++row)
@@ -130,13 +131,13 @@ void PlainRows::apply_gradients() {
 }
 
 clients::EvaluationResult PlainEvaluation::evaluate(const clients::ExamplesView& from, std::span<const std::uint32_t> indices) {
-    Examples::Batch batch = Examples{from, gather_}.batch(indices);
+    PlainExamples::Batch batch = PlainExamples{from, gather_}.batch(indices);
     const Loss loss =
         cross_entropy(network_.forward(model_.data, std::move(batch.x), 0, network_.names().size()), batch.labels);
     return {.loss_sum = loss.sum, .correct = loss.correct, .among_five = loss.among_five, .ignored = loss.ignored};
 }
 
-PlainHalf::PlainHalf(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer,
+PlainHalf::PlainHalf(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer,
                      const clients::Cut& cut, bool lower, clients::SplitChannel& channel)
     : network_(network),
       train_(train),

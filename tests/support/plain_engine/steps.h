@@ -15,7 +15,7 @@
 namespace fedhive::testing {
 
 /// What all of them need; outlives them.
-struct Examples {
+struct PlainExamples {
     clients::ExamplesView view;
     clients::BatchGather gather;
 
@@ -28,10 +28,10 @@ struct Examples {
 
 class PlainStep : public clients::TrainingStep {
 public:
-    PlainStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer);
+    PlainStep(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer);
 
     /// Over [P] each of somebody else's.
-    PlainStep(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer,
+    PlainStep(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer,
               aggregation::ParamSpan local, aggregation::ParamSpan gradient);
 
     aggregation::ParamSpan parameters_of(std::size_t) override { return local_; }
@@ -44,7 +44,7 @@ public:
 
 private:
     Network& network_;
-    const Examples& train_;
+    const PlainExamples& train_;
     clients::Looks looks_;
     aggregation::ParamBuffer own_local_, own_gradient_;
     aggregation::ParamSpan local_, gradient_;
@@ -56,7 +56,7 @@ private:
 /// Its rows are trained one after the other.
 class PlainRows final : public clients::TrainingStep {
 public:
-    PlainRows(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer, std::size_t rows);
+    PlainRows(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer, std::size_t rows);
 
     std::size_t num_rows() const override { return rows_.size(); }
     aggregation::ParamSpan parameters_of(std::size_t row) override { return rows_[row]->parameters(); }
@@ -89,8 +89,8 @@ private:
 /// One half of a model that is cut; the other one is at the channel's other end.
 class PlainHalf final : public clients::TrainingStep {
 public:
-    PlainHalf(Network& network, const Examples& train, const aggregation::OptimizerOptions& optimizer, const clients::Cut& cut,
-              bool lower, clients::SplitChannel& channel);
+    PlainHalf(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer,
+              const clients::Cut& cut, bool lower, clients::SplitChannel& channel);
 
     aggregation::ParamSpan parameters_of(std::size_t) override { return part(local_); }
     aggregation::ParamSpan gradient() override { return part(gradient_); }
@@ -108,7 +108,7 @@ private:
     void pass_above(std::span<const std::uint32_t> batch);
 
     Network& network_;
-    const Examples& train_;
+    const PlainExamples& train_;
     clients::Cut cut_;
     bool lower_;
     clients::SplitChannel& channel_;

@@ -73,8 +73,8 @@ struct Plain {
                 value = static_cast<float>(0.1 * stream.normal());
     }
     Dataset dataset = draw_synthetic({200, 20, 4, 12, 2.0}, 7);
-    testing::Examples train{{dataset.train.shape, dataset.train.values, dataset.train.labels},
-                            BatchGather(dataset.train.shape, {})};
+    testing::PlainExamples train{{dataset.train.shape, dataset.train.values, dataset.train.labels},
+                                 BatchGather(dataset.train.shape, {})};
     std::unique_ptr<testing::Network> network;
     std::vector<float> global;
     aggregation::SgdOptions optimizer{0.1F, 0.5F, 0.01F, false};

@@ -39,8 +39,8 @@ struct Model {
     }
 
     Dataset dataset = draw_synthetic({64, 10, 4, 12, 2.0}, 7);
-    fedhive::testing::Examples train{{dataset.train.shape, dataset.train.values, dataset.train.labels},
-                                     BatchGather(dataset.train.shape, {})};
+    fedhive::testing::PlainExamples train{{dataset.train.shape, dataset.train.values, dataset.train.labels},
+                                          BatchGather(dataset.train.shape, {})};
     std::unique_ptr<fedhive::testing::Network> network;
     WorkerCell cell;
     std::unique_ptr<TrainingStep> step, supervised;
