@@ -17,7 +17,7 @@ using Stride = std::ptrdiff_t;  // in floats
 
 /// out[r][i] = Σ_k1 Σ_k2 a[r, k1, k2] · m[k1, k2, i], in this order, for r < rows, i < columns. A matrix product, a convolution, the gradient of
 /// either: it depends on the strides.
-struct RankUpdate {
+struct Gemm {
     const float* a = nullptr;
     Stride a_row = 0, a_outer = 0, a_inner = 0;
     const float* m = nullptr;
@@ -60,29 +60,29 @@ struct SparseUpdate {
 
 /// From two rows of a convolution's output, [2 · pixels][padded] each, the largest of each square of four, with bias, by channel scaled, and
 /// cut off at 0 where `relu`: y [pixels][channels]. `which` says the one it was: 0 1 in the upper row, 2 3 in the lower one, the first of
-/// equal ones, a NaN before all; kClosed where it was cut off.
-struct PoolRows {
+/// equal ones, a NaN before all; kMasked where it was cut off.
+struct Pool2x2 {
     const float *upper = nullptr, *lower = nullptr;
     const float* bias = nullptr;
     const float* scale = nullptr;  // [channels] or null
     float* y = nullptr;
-    std::uint8_t* which = nullptr;
+    std::uint8_t* argmax = nullptr;
     std::size_t pixels = 0, channels = 0, padded = 0;
     bool relu = false;
 };
-inline constexpr std::uint8_t kClosed = 4;
+inline constexpr std::uint8_t kMasked = 4;
 
-/// A convolution of an image that lies plane by plane, with such a pool behind it, as PoolRows has it: lanes over pixels, eight of a line and
+/// A convolution of an image that lies plane by plane, with such a pool behind it, as Pool2x2 has it: lanes over pixels, eight of a line and
 /// the eight below them, where channels would fill fewer. Terms in the order of `at`.
-struct ConvolveSquares {
+struct ConvolvePool2x2 {
     const float* x = nullptr;  // kPixelsAtOnce floats before the image and behind it must be there, whatever they hold
     Stride x_line = 0;
     const std::int32_t* at = nullptr;  // [taps]: what each tap sees, from a pixel on
     const float* weights = nullptr;    // [taps][padded]
     std::size_t taps = 0;
     const float *bias = nullptr, *scale = nullptr;
-    float* y = nullptr;             // [lines][pixels][channels]
-    std::uint8_t* which = nullptr;  // likewise
+    float* y = nullptr;              // [lines][pixels][channels]
+    std::uint8_t* argmax = nullptr;  // likewise
     std::size_t lines = 0, pixels = 0, channels = 0, padded = 0;
     bool relu = false;
 };
@@ -90,45 +90,45 @@ inline constexpr std::size_t kPixelsAtOnce = 8;
 
 /// What is not 0 in one channel of a gradient behind such a pool: values[p·stride], of the square's place which[p·stride], appended in the order
 /// of pixels. Returns how many there are; the lists have room for one more than all.
-struct ListChannel {
+struct SparseChannelGradient {
     const float* values = nullptr;
-    const std::uint8_t* which = nullptr;
+    const std::uint8_t* argmax = nullptr;
     std::size_t stride = 0, pixels = 0;
     const std::int32_t* at_pixel = nullptr;   // [pixels]
-    const std::int32_t* at_square = nullptr;  // [kClosed + 1], added to it
+    const std::int32_t* at_window = nullptr;  // [kMasked + 1], added to it
     std::int32_t add = 0;                     // likewise
     std::int32_t* at = nullptr;
     float* listed = nullptr;
 };
 
 /// The same for one pixel: its channels in four lists, by the square's place.
-struct ListPixel {
+struct SparsePixelGradient {
     const float* values = nullptr;  // [channels]
-    const std::uint8_t* which = nullptr;
+    const std::uint8_t* argmax = nullptr;
     const std::int32_t* at_channel = nullptr;  // [channels], rounded up to whole vectors
     std::size_t channels = 0;
-    std::int32_t* at[kClosed] = {};  // each with room for a vector more
-    float* listed[kClosed] = {};
-    std::size_t counts[kClosed] = {};  // written
+    std::int32_t* at[kMasked] = {};  // each with room for a vector more
+    float* listed[kMasked] = {};
+    std::size_t counts[kMasked] = {};  // written
 };
 
 /// What a kernel's taps saw of a grey image, times the gradient behind such a pool: sums[k1][k2][c] += Σ_i Σ_p values[i, p, c] · x[2i + k1, 2p + k2]
 /// of the square's first pixel or which other one it was, and bias_sums[c] += Σ_i Σ_p values[i, p, c]; in this order, without what is 0 or was cut
 /// off.
-struct GreySums {
+struct SingleChannelGradient {
     const float* x = nullptr;
     Stride x_line = 0;
-    const float* values = nullptr;        // [lines][pixels][channels]
-    const std::uint8_t* which = nullptr;  // likewise
+    const float* values = nullptr;         // [lines][pixels][channels]
+    const std::uint8_t* argmax = nullptr;  // likewise
     std::size_t lines = 0, pixels = 0, channels = 0, padded = 0;
-    std::size_t kernel = 0;      // 1 to kMostGreyTaps
+    std::size_t kernel = 0;      // 1 to kMostSingleChannelTaps
     float* sums = nullptr;       // [kernel][kernel][padded]
     float* bias_sums = nullptr;  // [channels]
 };
-inline constexpr std::size_t kMostGreyTaps = 5;
+inline constexpr std::size_t kMostSingleChannelTaps = 5;
 
 /// x [pixels][padded] with bias, cut off at 0 where `relu`: y [pixels][channels].
-struct FinishRow {
+struct BiasRelu {
     const float* x = nullptr;
     const float* bias = nullptr;
     float* y = nullptr;
@@ -138,11 +138,11 @@ struct FinishRow {
 
 /// A 3 x 3 convolution by tiles (kernels/tiles.h): of 4 x 4 pixels each, two apart, of which 2 x 2 outputs follow, by a product for each of 16
 /// places in a tile and each pair of channels, where 36 would be made without. Channels are whole vectors of sixteen.
-inline constexpr std::size_t kTilePlaces = 16;
+inline constexpr std::size_t kWinogradPlaces = 16;
 
 /// A line of tiles of an image, place by place: to[place][tile][channel]. Pixels that the image has not are 0. Of a gradient whose convolution's
 /// weights are asked for, a tile is what its 2 x 2 outputs got.
-struct TileInputs {
+struct WinogradInputs {
     const float* x = nullptr;  // [lines][pixels][channels]
     std::size_t lines = 0, pixels = 0, channels = 0;
     Stride first_line = 0, first_pixel = 0;  // where the first tile begins, perhaps outside
@@ -153,7 +153,7 @@ struct TileInputs {
 
 /// The outputs of a line of tiles, with bias, cut off at 0 where `relu`: one or two lines of `pixels`, of which an odd number takes half of the
 /// last tile.
-struct TileOutputs {
+struct WinogradOutputs {
     const float* sums = nullptr;  // [place][tile][channel]
     Stride sums_place = 0;
     const float* bias = nullptr;  // [channels] or null
@@ -163,20 +163,20 @@ struct TileOutputs {
     bool relu = false;
 };
 
-/// Such a line with a pool behind it, as PoolRows has it: a tile's outputs are a square.
-struct TilePools {
-    const float* sums = nullptr;  // as TileOutputs has them
+/// Such a line with a pool behind it, as Pool2x2 has it: a tile's outputs are a square.
+struct WinogradPool2x2 {
+    const float* sums = nullptr;  // as WinogradOutputs has them
     Stride sums_place = 0;
     const float* bias = nullptr;
     const float* scale = nullptr;  // [channels] or null
     float* y = nullptr;            // [pixels][channels]
-    std::uint8_t* which = nullptr;
+    std::uint8_t* argmax = nullptr;
     std::size_t pixels = 0, channels = 0;
     bool relu = false;
 };
 
 /// The gradient of a line of a convolution, [pixels][channels], 0 where the output was cut off; what it sums to is added to `bias_sums`.
-struct SpreadRow {
+struct BiasReluBackward {
     const float* gradient = nullptr;
     const float* y = nullptr;    // null: nothing was cut off
     float* to = nullptr;         // null: nobody asks for it
@@ -229,24 +229,24 @@ struct SoftmaxLoss {
 
 struct Kernels {
     std::string_view name;
-    void (*rank_update)(const RankUpdate&);
+    void (*gemm)(const Gemm&);
     void (*dot)(const Dot&);
     void (*sparse_update)(const SparseUpdate&);
-    void (*pool_rows)(const PoolRows&);
-    void (*convolve_squares)(const ConvolveSquares&);
-    std::size_t (*list_channel)(const ListChannel&);
-    void (*list_pixel)(ListPixel&);
-    void (*grey_sums)(const GreySums&);
-    bool by_squares;  // convolve_squares and grey_sums take less time than what else there is
-    void (*finish_row)(const FinishRow&);
-    void (*tile_inputs)(const TileInputs&);
-    void (*tile_gradients)(const TileInputs&);
-    void (*tile_outputs)(const TileOutputs&);
-    void (*tile_pools)(const TilePools&);
-    /// [3][3][size] of a kernel to [kTilePlaces][size] of its tiles; and the gradient of the latter to that of the former.
-    void (*tile_weights)(const float* weights, float* to, std::size_t size);
-    void (*tile_weight_gradient)(const float* sums, float* to, std::size_t size);
-    void (*spread_row)(const SpreadRow&);
+    void (*pool2x2)(const Pool2x2&);
+    void (*convolve_pool2x2)(const ConvolvePool2x2&);
+    std::size_t (*sparse_channel_gradient)(const SparseChannelGradient&);
+    void (*sparse_pixel_gradient)(SparsePixelGradient&);
+    void (*single_channel_gradient)(const SingleChannelGradient&);
+    bool prefers_pixel_lanes;  // convolve_pool2x2 and single_channel_gradient take less time than what else there is
+    void (*bias_relu)(const BiasRelu&);
+    void (*winograd_inputs)(const WinogradInputs&);
+    void (*winograd_gradients)(const WinogradInputs&);
+    void (*winograd_outputs)(const WinogradOutputs&);
+    void (*winograd_pool2x2)(const WinogradPool2x2&);
+    /// [3][3][size] of a kernel to [kWinogradPlaces][size] of its tiles; and the gradient of the latter to that of the former.
+    void (*winograd_weights)(const float* weights, float* to, std::size_t size);
+    void (*winograd_weight_gradient)(const float* sums, float* to, std::size_t size);
+    void (*bias_relu_backward)(const BiasReluBackward&);
     void (*channel_sums)(const ChannelSums&);
     void (*norm_rows)(const NormRows&);
     void (*norm_sums)(const NormSums&);
@@ -260,8 +260,8 @@ struct Kernels {
     /// y[i] = tanh(x[i])
     void (*tanh)(const float* x, float* y, std::size_t size);
     /// Of `size` values, each by itself becomes 0 where the bits drawn for its number lie below `threshold`, else `scale` times itself.
-    void (*drop)(const float* x, float* y, std::size_t size, std::uint64_t key, std::uint32_t first, std::uint32_t threshold,
-                 float scale);
+    void (*dropout)(const float* x, float* y, std::size_t size, std::uint64_t key, std::uint32_t first, std::uint32_t threshold,
+                    float scale);
 };
 
 /// The fastest that this processor runs, or what the environment variable FEDHIVE_KERNELS names. Throws ConfigError where it names none.

@@ -21,11 +21,11 @@ Network::Network(const ModelSpec& spec, const Kernels& kernels)
       layout_(model_layout(spec)),
       inputs_(static_cast<std::size_t>(spec.input.channels * spec.input.height * spec.input.width)),
       plan_(make_plan(spec, layout_)) {
-    std::vector<Range> by_themselves;
-    plan_.features.steps_itself(by_themselves);
-    by_themselves.push_back({layout_.num_trainable(), 0});
+    std::vector<Range> fused;
+    plan_.features.fused_parameters(fused);
+    fused.push_back({layout_.num_trainable(), 0});
     std::size_t end = 0;
-    for (const Range& range : by_themselves) {
+    for (const Range& range : fused) {
         if (range.first > end) stepped_last_.push_back({end, range.first - end});
         end = range.first + range.size;
     }
@@ -121,7 +121,7 @@ void Network::judge(float* answers, const Batch& part, Quality& quality) const {
 
 double Network::descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key) {
     const double loss = run(descent.before(), gradient, batch, dropout_key, &descent);
-    const Section section({.watch = watch_}, nullptr, Part::Optimizer);
+    const ProfileScope scope({.profiler = profiler_}, nullptr, Part::Optimizer);
     for (const Range& range : stepped_last_) step(descent, range, gradient + range.first);
     return loss;
 }
@@ -135,12 +135,12 @@ double Network::run(const float* parameters, float* gradient, const Batch& batch
                     .training = true,
                     .dropout_key = dropout_key,
                     .descent = descent,
-                    .watch = watch_};
+                    .profiler = profiler_};
     plan_.images.begin(pass);
     plan_.features.begin(pass);
     float* answers = forward(pass, batch);
     const double loss = [&] {
-        const Section section(pass, nullptr, Part::Loss);
+        const ProfileScope scope(pass, nullptr, Part::Loss);
         return mean_loss(answers, batch);
     }();
     plan_.features.begin_backward(pass);

@@ -62,7 +62,7 @@ public:
     Quality evaluate(const float* parameters, const Batch& batch, std::size_t at_once = 64);
 
     /// Told of each section of what follows; null: nobody is. It changes no bit.
-    void watched_by(Watch* watch) { watch_ = watch; }
+    void set_profiler(Profiler* profiler) { profiler_ = profiler; }
 
 private:
     double run(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key, const Descent* descent);
@@ -73,7 +73,7 @@ private:
     void judge(float* answers, const Batch& part, Quality& quality) const;
 
     const Kernels* kernels_;
-    Watch* watch_ = nullptr;
+    Profiler* profiler_ = nullptr;
     aggregation::Layout layout_;
     std::size_t inputs_;
     Plan plan_;

@@ -33,12 +33,12 @@ class Op;
 enum class Part : std::uint8_t { Forward, DataGradient, WeightGradient, Loss, Optimizer };
 
 /// Who is told where a step goes. Sections may lie within others.
-class Watch {
+class Profiler {
 public:
-    Watch() = default;
-    Watch(const Watch&) = delete;
-    Watch& operator=(const Watch&) = delete;
-    virtual ~Watch() = default;
+    Profiler() = default;
+    Profiler(const Profiler&) = delete;
+    Profiler& operator=(const Profiler&) = delete;
+    virtual ~Profiler() = default;
     virtual void enter(const Op* op, Part part) = 0;  // null: the network's own work
     virtual void leave() = 0;
 };
@@ -50,24 +50,24 @@ struct Pass {
     float* gradient = nullptr;          // [trainable]; backward alone
     bool training = true;               // dropout acts
     std::uint64_t dropout_key = 0;      // of this batch
-    const Descent* descent = nullptr;   // backward steps what steps_itself() names, in place of writing its gradient
-    Watch* watch = nullptr;             // told of each section, or nobody is
+    const Descent* descent = nullptr;   // backward steps what fused_parameters() names, in place of writing its gradient
+    Profiler* profiler = nullptr;       // told of each section, or nobody is
 };
 
 /// From here to the end of its scope.
-class Section {
+class ProfileScope {
 public:
-    Section(const Pass& pass, const Op* op, Part part) : watch_(pass.watch) {
-        if (watch_ != nullptr) watch_->enter(op, part);
+    ProfileScope(const Pass& pass, const Op* op, Part part) : profiler_(pass.profiler) {
+        if (profiler_ != nullptr) profiler_->enter(op, part);
     }
-    Section(const Section&) = delete;
-    Section& operator=(const Section&) = delete;
-    ~Section() {
-        if (watch_ != nullptr) watch_->leave();
+    ProfileScope(const ProfileScope&) = delete;
+    ProfileScope& operator=(const ProfileScope&) = delete;
+    ~ProfileScope() {
+        if (profiler_ != nullptr) profiler_->leave();
     }
 
 private:
-    Watch* watch_;
+    Profiler* profiler_;
 };
 
 /// Examples [first, first + count) of the batch.
@@ -122,7 +122,7 @@ public:
 
     /// Appends the parameters that backward() steps while their gradient is near, where the pass has a descent. Only for operations that get
     /// their whole batch at once.
-    virtual void steps_itself(std::vector<Range>&) const {}
+    virtual void fused_parameters(std::vector<Range>&) const {}
 
 private:
     std::size_t inputs_, outputs_;
@@ -173,7 +173,7 @@ public:
     /// x and y_gradient: at rows.first; x_gradient likewise, or null: then no further than to the first parameters.
     void backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows);
     void end_backward(const Pass& pass);
-    void steps_itself(std::vector<Range>& ranges) const;
+    void fused_parameters(std::vector<Range>& ranges) const;
 
 private:
     std::size_t first_with_parameters() const;

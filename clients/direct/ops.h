@@ -53,9 +53,9 @@ struct ConvolutionTerms {
 std::unique_ptr<Op> make_convolution(const ConvolutionTerms& terms);
 
 /// Whether it goes by tiles of 2 x 2 outputs: by its shape alone, since bits depend on it. Before a pool forward alone.
-bool goes_by_tiles(const ConvolutionTerms& terms);
+bool uses_winograd(const ConvolutionTerms& terms);
 /// One without a pool.
-std::unique_ptr<Op> make_tiled_convolution(const ConvolutionTerms& terms);
+std::unique_ptr<Op> make_winograd_convolution(const ConvolutionTerms& terms);
 
 std::unique_ptr<Op> make_linear(std::size_t inputs, std::size_t outputs, bool relu, Place place);
 /// Tokens, whole numbers below `tokens`, to [positions][dim]; the first operation of a network.

@@ -134,7 +134,7 @@ private:
         } else if (drop) {
             terms.drop = next_drop(layers[*drop]);
         }
-        chain.add(goes_by_tiles(terms) && !terms.pool ? make_tiled_convolution(terms) : make_convolution(terms));
+        chain.add(uses_winograd(terms) && !terms.pool ? make_winograd_convolution(terms) : make_convolution(terms));
         return next;
     }
 

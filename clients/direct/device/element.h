@@ -70,7 +70,7 @@ FEDHIVE_HOST_DEVICE double logarithm(double x) {
     return 2.0 * z * series + exponent * 0.69314718055994531;
 }
 
-/// 32 bits for a number under a key, those that the engine on the host draws (drop of kernels.h).
+/// 32 bits for a number under a key, those that the engine on the host draws (dropout of kernels.h).
 FEDHIVE_HOST_DEVICE std::uint32_t drawn_bits(std::uint32_t number, std::uint64_t key) {
     std::uint32_t bits = (number ^ static_cast<std::uint32_t>(key)) * 0x9E3779B1U;
     bits = (bits ^ (bits >> 16)) * 0x85EBCA6BU;

@@ -52,7 +52,7 @@ struct Layer {
                                  // the other way's gradient will be: its sum's output, or its shortcut's copy
     std::uint32_t biased = 1;    // of a convolution: there is a bias
     std::uint32_t drop_number = 0,
-                  drop_below = 0;  // dropout: tells those of a network apart; bits below drop (kernels.h, drop)
+                  drop_below = 0;  // dropout: tells those of a network apart; bits below drop (kernels.h, dropout)
     float keep_scale = 1.0F;
 };
 

@@ -8,9 +8,9 @@
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
-/// Of some rows of `out` a strip of kVectors vectors of columns, of which the last one ends at `tail`. The terms in their order, as in rank_block.
+/// Of some rows of `out` a strip of kVectors vectors of columns, of which the last one ends at `tail`. The terms in their order, as in gemm_block.
 template <std::size_t kExamples, std::size_t kVectors>
-static void descend_strip(const RankUpdate& t, std::size_t row, std::size_t end, std::size_t column, Mask tail) {
+static void descend_strip(const Gemm& t, std::size_t row, std::size_t end, std::size_t column, Mask tail) {
     const auto read = [&](const float* from, std::size_t v) __attribute__((always_inline)) {
         return v + 1 == kVectors ? load(from + v * kLanes, tail) : load(from + v * kLanes);
     };
@@ -42,7 +42,7 @@ static void descend_strip(const RankUpdate& t, std::size_t row, std::size_t end,
     }
 }
 
-using DescendStrip = void (*)(const RankUpdate&, std::size_t, std::size_t, std::size_t, Mask);
+using DescendStrip = void (*)(const Gemm&, std::size_t, std::size_t, std::size_t, Mask);
 
 /// The strip of so many examples, 1 to kExamples.
 template <std::size_t kVectors, std::size_t kExamples = kMostHeld / kVectors>
@@ -53,7 +53,7 @@ FEDHIVE_INLINE DescendStrip descend_strip_of(std::size_t examples) {
         return examples == kExamples ? descend_strip<kExamples, kVectors> : descend_strip_of<kVectors, kExamples - 1>(examples);
 }
 
-FEDHIVE_INLINE bool descends_by_rows(const RankUpdate& t) {
+FEDHIVE_INLINE bool descends_by_rows(const Gemm& t) {
     return t.descend && t.decay == 0.0F && !t.add && t.outer == 1 && t.inner > 0 && t.inner <= kMostHeld / 2;
 }
 
@@ -64,7 +64,7 @@ FEDHIVE_INLINE DescendStrip descend_strip_of(std::size_t examples, std::size_t v
 }
 
 /// Rows in parts, whose pages the processor still knows when the next strip comes to them.
-static void descend_by_rows(const RankUpdate& t) {
+static void descend_by_rows(const Gemm& t) {
     constexpr std::size_t kRows = 64;
     const std::size_t most = t.inner <= kMostHeld / 4 ? 4 : 2;
     for (std::size_t row = 0; row < t.rows; row += kRows) {

@@ -71,7 +71,7 @@ inline constexpr std::size_t kDotRows = 5, kDotOutputs = 4;     // 20 sums
 inline constexpr std::size_t kSparseVectors = 4, kSparseRegisters = 24;
 inline constexpr std::size_t kMostHeld = 24;  // of what a step's examples brought in; sums, a factor and the rate besides
 #endif
-inline constexpr bool kBySquares = true;
+inline constexpr bool kPrefersPixelLanes = true;
 
 #elif defined(FEDHIVE_AVX2)
 
@@ -143,7 +143,7 @@ inline constexpr std::size_t kMostVectors = 1, kMostRows = 6;  // 12 of 16 regis
 inline constexpr std::size_t kDotRows = 2, kDotOutputs = 3;    // 12
 inline constexpr std::size_t kSparseVectors = 3, kSparseRegisters = 6;
 inline constexpr std::size_t kMostHeld = 0;  // no room
-inline constexpr bool kBySquares = false;
+inline constexpr bool kPrefersPixelLanes = false;
 
 #else
 
@@ -239,7 +239,7 @@ inline constexpr std::size_t kMostVectors = 1, kMostRows = 2;
 inline constexpr std::size_t kDotRows = 1, kDotOutputs = 1;
 inline constexpr std::size_t kSparseVectors = 1, kSparseRegisters = 4;
 inline constexpr std::size_t kMostHeld = 0;  // no room
-inline constexpr bool kBySquares = true;
+inline constexpr bool kPrefersPixelLanes = true;
 
 #endif
 

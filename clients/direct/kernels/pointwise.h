@@ -10,61 +10,61 @@ namespace fedhive::clients::direct::FEDHIVE_LANES {
 FEDHIVE_INLINE Lanes cut_off(Lanes v) { return choose(not_above(v, zero()), zero(), v); }
 
 /// The larger one, with what says which it was; the first of equal ones, a NaN before all.
-FEDHIVE_INLINE void take_larger(Lanes other, Lanes other_which, Lanes& best, Lanes& which) {
+FEDHIVE_INLINE void take_larger(Lanes other, Lanes other_argmax, Lanes& best, Lanes& argmax) {
     const Mask takes = either(greater(other, best), is_nan(other));
     best = choose(takes, other, best);
-    which = choose(takes, other_which, which);
+    argmax = choose(takes, other_argmax, argmax);
 }
 
-/// The largest of four values with bias and scale, [n] channels of them, and which it was; t: as PoolRows has it.
+/// The largest of four values with bias and scale, [n] channels of them, and which it was; t: as Pool2x2 has it.
 template <typename Terms>
-FEDHIVE_INLINE void pool_square(const Terms& t, const Lanes (&values)[4], std::size_t pixel, std::size_t c) {
+FEDHIVE_INLINE void pool_window(const Terms& t, const Lanes (&values)[4], std::size_t pixel, std::size_t c) {
     const std::size_t n = least(kLanes, t.channels - c);
     const Mask there = first_lanes(n);
-    Lanes best = values[0], which = zero();
-    FEDHIVE_UNROLL for (std::size_t q = 1; q < 4; ++q) take_larger(values[q], all(static_cast<float>(q)), best, which);
+    Lanes best = values[0], argmax = zero();
+    FEDHIVE_UNROLL for (std::size_t q = 1; q < 4; ++q) take_larger(values[q], all(static_cast<float>(q)), best, argmax);
     best = add(best, load(t.bias + c, there));
     if (t.scale != nullptr) best = mul(best, load(t.scale + c, there));
     if (t.relu) {
-        which = choose(not_above(best, zero()), all(static_cast<float>(kClosed)), which);
+        argmax = choose(not_above(best, zero()), all(static_cast<float>(kMasked)), argmax);
         best = cut_off(best);
     }
     store(t.y + pixel * t.channels + c, best, there);
-    store_bytes(t.which + pixel * t.channels + c, which, n);
+    store_bytes(t.argmax + pixel * t.channels + c, argmax, n);
 }
 
-static void pool_rows(const PoolRows& t) {
+static void pool2x2(const Pool2x2& t) {
     for (std::size_t p = 0; p < t.pixels; ++p) {
         const float *upper = t.upper + 2 * p * t.padded, *lower = t.lower + 2 * p * t.padded;
         for (std::size_t c = 0; c < t.channels; c += kLanes)
-            pool_square(t, {load(upper + c), load(upper + t.padded + c), load(lower + c), load(lower + t.padded + c)}, p, c);
+            pool_window(t, {load(upper + c), load(upper + t.padded + c), load(lower + c), load(lower + t.padded + c)}, p, c);
     }
 }
 
-static std::size_t list_channel(const ListChannel& t) {
+static std::size_t sparse_channel_gradient(const SparseChannelGradient& t) {
     std::size_t count = 0;
     for (std::size_t p = 0; p < t.pixels; ++p) {
         const float value = t.values[p * t.stride];
-        const std::uint8_t which = t.which[p * t.stride];
-        t.at[count] = t.at_pixel[p] + t.at_square[which] + t.add;
+        const std::uint8_t argmax = t.argmax[p * t.stride];
+        t.at[count] = t.at_pixel[p] + t.at_window[argmax] + t.add;
         t.listed[count] = value;
-        count += static_cast<std::size_t>(which != kClosed) &
+        count += static_cast<std::size_t>(argmax != kMasked) &
                  static_cast<std::size_t>(value != 0.0F);  // what does not count is written over
     }
     return count;
 }
 
-static void list_pixel(ListPixel& t) {
+static void sparse_pixel_gradient(SparsePixelGradient& t) {
     for (std::size_t& count : t.counts) count = 0;
 #if defined(FEDHIVE_AVX512)
     for (std::size_t c = 0; c < t.channels; c += kLanes) {
         const Mask there = first_lanes(t.channels - c);
         const Lanes values = load(t.values + c, there);
-        const __m512i which = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(there, t.which + c));
+        const __m512i argmax = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(there, t.argmax + c));
         const __m512i at = _mm512_loadu_si512(t.at_channel + c);
         const Mask counts = _mm512_mask_cmp_ps_mask(there, values, zero(), _CMP_NEQ_UQ);
-        for (std::size_t q = 0; q < kClosed; ++q) {
-            const Mask mask = _mm512_mask_cmpeq_epi32_mask(counts, which, _mm512_set1_epi32(static_cast<int>(q)));
+        for (std::size_t q = 0; q < kMasked; ++q) {
+            const Mask mask = _mm512_mask_cmpeq_epi32_mask(counts, argmax, _mm512_set1_epi32(static_cast<int>(q)));
             store(t.listed[q] + t.counts[q], _mm512_maskz_compress_ps(mask, values));
             _mm512_storeu_si512(t.at[q] + t.counts[q], _mm512_maskz_compress_epi32(mask, at));
             t.counts[q] += static_cast<std::size_t>(__builtin_popcount(mask));
@@ -72,15 +72,15 @@ static void list_pixel(ListPixel& t) {
     }
 #else
     for (std::size_t c = 0; c < t.channels; ++c) {
-        const std::uint8_t q = t.which[c];
-        if (q == kClosed || t.values[c] == 0.0F) continue;
+        const std::uint8_t q = t.argmax[c];
+        if (q == kMasked || t.values[c] == 0.0F) continue;
         t.at[q][t.counts[q]] = t.at_channel[c];
         t.listed[q][t.counts[q]++] = t.values[c];
     }
 #endif
 }
 
-static void finish_row(const FinishRow& t) {
+static void bias_relu(const BiasRelu& t) {
     for (std::size_t p = 0; p < t.pixels; ++p)
         for (std::size_t c = 0; c < t.channels; c += kLanes) {
             const Mask there = first_lanes(t.channels - c);
@@ -89,7 +89,7 @@ static void finish_row(const FinishRow& t) {
         }
 }
 
-static void spread_row(const SpreadRow& t) {
+static void bias_relu_backward(const BiasReluBackward& t) {
     for (std::size_t c = 0; c < t.channels; c += kLanes) {
         const Mask there = first_lanes(t.channels - c);
         Lanes sum = load(t.bias_sums + c, there);
@@ -263,8 +263,8 @@ FEDHIVE_INLINE std::uint32_t bits_of(std::uint32_t number, std::uint32_t low, st
     return bits ^ (bits >> 15);
 }
 
-static void drop(const float* x, float* y, std::size_t size, std::uint64_t key, std::uint32_t first, std::uint32_t threshold,
-                 float scale) {
+static void dropout(const float* x, float* y, std::size_t size, std::uint64_t key, std::uint32_t first, std::uint32_t threshold,
+                    float scale) {
     const auto low = static_cast<std::uint32_t>(key), high = static_cast<std::uint32_t>(key >> 32);
     for (std::size_t i = 0; i < size; ++i) {
         const float kept = x[i] * scale;

@@ -15,7 +15,7 @@ public:
     explicit ConvolutionBack(const ConvolutionTerms& terms);
 
     /// The weights turned round, for a batch. weights: [out][in][kernel][kernel], as PyTorch has them.
-    void turn(const float* weights);
+    void flip_weights(const float* weights);
 
     /// The example in hand from here on: y, what went out, and its gradient, [pixels][out]; what that sums to is added to `bias_sums`, [out].
     void take(const Kernels& kernels, const float* y, const float* gradient, float* bias_sums);
@@ -48,7 +48,7 @@ private:
     std::size_t in_lanes_;                   // channels, rounded up to whole vectors
     bool by_outputs_;                        // weights' gradient: lanes over outputs, not over a kernel row's inputs
     std::vector<std::size_t> place_of_tap_;  // in a row of the turned kernel: those of a phase side by side
-    Floats turned_;                          // [kernel][kernel, by phase][out][in_lanes_]
+    Floats flipped_;                         // [kernel][kernel, by phase][out][in_lanes_]
     Floats gradient_;                        // [lined_up_]
 };
 

@@ -25,7 +25,7 @@ public:
 
     /// Tokens have no gradient: nothing stands before this.
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
-        const Section section(pass, this, Part::WeightGradient);
+        const ProfileScope scope(pass, this, Part::WeightGradient);
         float* table = pass.gradient + weight_;
         std::fill_n(table, tokens_ * dim_, 0.0F);
         for (std::size_t i = 0; i < rows.count * inputs(); ++i) {

@@ -28,8 +28,8 @@ public:
     void end_backward(const Pass& pass) override {
         for (Chain* each : both_) each->end_backward(pass);
     }
-    void steps_itself(std::vector<Range>& ranges) const override {
-        for (const Chain* each : both_) each->steps_itself(ranges);
+    void fused_parameters(std::vector<Range>& ranges) const override {
+        for (const Chain* each : both_) each->fused_parameters(ranges);
     }
 
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {

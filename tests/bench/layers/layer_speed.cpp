@@ -9,7 +9,7 @@
 #include "clients/training/libtorch_step.h"
 #include "sim/plan/experiment.h"
 #include "tests/bench/layers/fma_peak.h"
-#include "tests/bench/layers/layer_watch.h"
+#include "tests/bench/layers/layer_profiler.h"
 #include "tests/bench/layers/libtorch_layers.h"
 
 #include <fmt/format.h>
@@ -130,17 +130,17 @@ private:
         start.global = global_;
         start.dropout_seed = 1;
         direct_.begin(start);
-        network_.watched_by(&watch_);
-        watch_.begin_step();
+        network_.set_profiler(&profiler_);
+        profiler_.begin_step();
         direct_.step(batch_);
-        watch_.end_step();
-        network_.watched_by(nullptr);
+        profiler_.end_step();
+        network_.set_profiler(nullptr);
     }
 
     /// In the order in which they go forward.
     void find_operations() {
         watched_step();
-        for (const LayerWatch::Piece& piece : watch_.pieces()) {
+        for (const LayerProfiler::Piece& piece : profiler_.pieces()) {
             const Op* op = piece.owner.op;
             if (op == nullptr || places_.contains(op)) continue;
             places_[op] = operations_.size();
@@ -159,7 +159,7 @@ private:
     }
 
     void add_pieces() {
-        for (const LayerWatch::Piece& piece : watch_.pieces()) {
+        for (const LayerProfiler::Piece& piece : profiler_.pieces()) {
             const double seconds = seconds_between(0, piece.shortest_ns);
             Measured* const one = piece.owner.op == nullptr ? nullptr : &operations_[places_.at(piece.owner.op)];
             if (!piece.owner.part)
@@ -211,7 +211,7 @@ private:
     std::vector<float> global_;
     std::vector<std::uint32_t> batch_;
 
-    LayerWatch watch_;
+    LayerProfiler profiler_;
     std::map<const Op*, std::size_t> places_;
     std::vector<Measured> operations_;
     FmaRun fma_;

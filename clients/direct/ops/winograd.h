@@ -11,9 +11,9 @@ namespace fedhive::clients::direct {
 
 /// Tiles of some channels that are made at once, place by place, a line of memory apart from a power of two: places one below the other would share
 /// the same lines of a cache.
-struct TileBlock {
-    TileBlock(std::size_t tiles, std::size_t of_tile)
-        : channels(of_tile), place(tiles * of_tile + kLaneCount), values(kTilePlaces * place) {}
+struct WinogradBlock {
+    WinogradBlock(std::size_t tiles, std::size_t of_tile)
+        : channels(of_tile), place(tiles * of_tile + kLaneCount), values(kWinogradPlaces * place) {}
     float* tile(std::size_t i) { return values.data() + i * channels; }
     const float* at_place(std::size_t i) const { return values.data() + i * place; }
     float* at_place(std::size_t i) { return values.data() + i * place; }
@@ -23,13 +23,13 @@ struct TileBlock {
 };
 
 /// Images and zeros around them, by so many lines of so many tiles, counted over all images.
-struct TiledImages {
+struct WinogradImages {
     Image image;
     std::size_t border = 0;
     std::size_t lines = 0, wide = 0;  // of an image
 
     /// As so many outputs need them.
-    static TiledImages under(const Image& image, std::size_t border, const Image& out) {
+    static WinogradImages under(const Image& image, std::size_t border, const Image& out) {
         return {image, border, (out.height + 1) / 2, (out.width + 1) / 2};
     }
 
@@ -45,8 +45,8 @@ struct TiledImages {
     }
 
     /// A kernel's transform of some lines; x: the first image.
-    void transform(void (*kernel)(const TileInputs&), const float* x, std::size_t first, std::size_t count,
-                   TileBlock& to) const {
+    void transform(void (*kernel)(const WinogradInputs&), const float* x, std::size_t first, std::size_t count,
+                   WinogradBlock& to) const {
         for (std::size_t l = 0; l < count; ++l)
             kernel({.x = x + (first + l) / lines * image.size(),
                     .lines = image.height,
@@ -61,37 +61,37 @@ struct TiledImages {
 };
 
 /// From images of some channels to outputs of others.
-class TiledWay {
+class WinogradConvolver {
 public:
-    TiledWay(const Image& from, std::size_t border, const Image& out)
-        : from_(TiledImages::under(from, border, out)),
+    WinogradConvolver(const Image& from, std::size_t border, const Image& out)
+        : from_(WinogradImages::under(from, border, out)),
           channels_(out.channels),
-          weights_(kTilePlaces * from.channels * out.channels),
-          seen_(from_.at_once() * from_.wide, from.channels),
+          weights_(kWinogradPlaces * from.channels * out.channels),
+          input_block_(from_.at_once() * from_.wide, from.channels),
           sums_(from_.at_once() * from_.wide, out.channels) {}
 
     /// taps: [3][3][in][out], for a batch.
     void take_weights(const Kernels& kernels, const float* taps) {
-        kernels.tile_weights(taps, weights_.data(), from_.image.channels * channels_);
+        kernels.winograd_weights(taps, weights_.data(), from_.image.channels * channels_);
     }
 
     /// finish(image, line of tiles in it, what the line's first tile comes to: [place][tile][out]); places are sums_place() apart.
     template <typename Finish>
     void for_each_line(const Kernels& kernels, const float* x, std::size_t images, const Finish& finish) {
         from_.for_each_block(images, [&](std::size_t first, std::size_t lines) {
-            from_.transform(kernels.tile_inputs, x, first, lines, seen_);
-            for (std::size_t place = 0; place < kTilePlaces; ++place)
-                kernels.rank_update({.a = seen_.at_place(place),
-                                     .a_row = stride_of(from_.image.channels),
-                                     .a_inner = 1,
-                                     .m = weights_.data() + place * from_.image.channels * channels_,
-                                     .m_inner = stride_of(channels_),
-                                     .out = sums_.at_place(place),
-                                     .out_row = stride_of(channels_),
-                                     .rows = lines * from_.wide,
-                                     .columns = channels_,
-                                     .outer = 1,
-                                     .inner = from_.image.channels});
+            from_.transform(kernels.winograd_inputs, x, first, lines, input_block_);
+            for (std::size_t place = 0; place < kWinogradPlaces; ++place)
+                kernels.gemm({.a = input_block_.at_place(place),
+                              .a_row = stride_of(from_.image.channels),
+                              .a_inner = 1,
+                              .m = weights_.data() + place * from_.image.channels * channels_,
+                              .m_inner = stride_of(channels_),
+                              .out = sums_.at_place(place),
+                              .out_row = stride_of(channels_),
+                              .rows = lines * from_.wide,
+                              .columns = channels_,
+                              .outer = 1,
+                              .inner = from_.image.channels});
             for (std::size_t l = 0; l < lines; ++l)
                 finish((first + l) / from_.lines, (first + l) % from_.lines, sums_.tile(l * from_.wide));
         });
@@ -99,10 +99,10 @@ public:
     Stride sums_place() const { return stride_of(sums_.place); }
 
 private:
-    TiledImages from_;
+    WinogradImages from_;
     std::size_t channels_;
-    Floats weights_;  // [kTilePlaces][in][out]
-    TileBlock seen_, sums_;
+    Floats weights_;  // [kWinogradPlaces][in][out]
+    WinogradBlock input_block_, sums_;
 };
 
 }  // namespace fedhive::clients::direct

@@ -1,5 +1,5 @@
 // A 3 x 3 convolution whose ways there and back go by tiles: no 2 x 2 pool right behind it.
-#include "clients/direct/ops/tiles.h"
+#include "clients/direct/ops/winograd.h"
 
 namespace fedhive::clients::direct {
 
@@ -7,20 +7,20 @@ namespace {
 
 constexpr std::size_t kTaps = 9;
 
-class TiledConvolution final : public Op {
+class WinogradConvolution final : public Op {
 public:
-    explicit TiledConvolution(const ConvolutionTerms& t)
+    explicit WinogradConvolution(const ConvolutionTerms& t)
         : Op(t.in.size(), t.out().size()),
           t_(t),
           out_(t.out()),
-          there_(t.in, t.padding, out_),
-          back_(out_, 2 - t.padding, t.in),
-          seen_(TiledImages::under(t.in, t.padding, out_)),
-          got_(TiledImages::under(out_, 0, out_)),
-          seen_tiles_(seen_.at_once() * seen_.wide, t.in.channels),
-          got_tiles_(seen_.at_once() * seen_.wide, t.channels),
+          forward_(t.in, t.padding, out_),
+          backward_(out_, 2 - t.padding, t.in),
+          input_tiles_(WinogradImages::under(t.in, t.padding, out_)),
+          grad_tiles_(WinogradImages::under(out_, 0, out_)),
+          input_block_(input_tiles_.at_once() * input_tiles_.wide, t.in.channels),
+          grad_block_(input_tiles_.at_once() * input_tiles_.wide, t.channels),
           taps_(kTaps * t.in.channels * t.channels),
-          weight_sums_(kTilePlaces * t.in.channels * t.channels),
+          weight_sums_(kWinogradPlaces * t.in.channels * t.channels),
           bias_sums_(t.channels) {}
 
     bool has_parameters() const override { return true; }
@@ -30,11 +30,11 @@ public:
         for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
             taps_[(tap * t_.in.channels + in) * t_.channels + out] = from[place];
         });
-        there_.take_weights(*pass.kernels, taps_.data());
+        forward_.take_weights(*pass.kernels, taps_.data());
     }
 
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
-        convolve(*pass.kernels, there_, x, rows.count,
+        convolve(*pass.kernels, forward_, x, rows.count,
                  {.bias = has_bias() ? pass.parameters + t_.place.bias : nullptr,
                   .y = y,
                   .y_line = stride_of(out_.width * t_.channels),
@@ -51,17 +51,17 @@ public:
         for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
             taps_[((kTaps - 1 - tap) * t_.channels + out) * t_.in.channels + in] = from[place];
         });
-        back_.take_weights(*pass.kernels, taps_.data());
+        backward_.take_weights(*pass.kernels, taps_.data());
     }
 
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
         {
-            const Section section(pass, this, Part::WeightGradient);
+            const ProfileScope scope(pass, this, Part::WeightGradient);
             finish_gradient(*pass.kernels, flow, rows.count);
             add_weight_gradient(*pass.kernels, flow, rows.count);
         }
         if (flow.x_gradient == nullptr) return;
-        convolve(*pass.kernels, back_, flow.y_gradient, rows.count,
+        convolve(*pass.kernels, backward_, flow.y_gradient, rows.count,
                  {.y = flow.x_gradient,
                   .y_line = stride_of(t_.in.width * t_.in.channels),
                   .lines = t_.in.height,
@@ -70,7 +70,7 @@ public:
     }
 
     void end_backward(const Pass& pass) override {
-        pass.kernels->tile_weight_gradient(weight_sums_.data(), taps_.data(), t_.in.channels * t_.channels);
+        pass.kernels->winograd_weight_gradient(weight_sums_.data(), taps_.data(), t_.in.channels * t_.channels);
         float* to = pass.gradient + t_.place.weight;
         for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
             to[place] = taps_[(tap * t_.in.channels + in) * t_.channels + out];
@@ -91,65 +91,68 @@ private:
     }
 
     /// The outputs of all tiles; `out` says what is the same of each line.
-    static void convolve(const Kernels& kernels, TiledWay& way, const float* x, std::size_t images, const TileOutputs& out) {
+    static void convolve(const Kernels& kernels, WinogradConvolver& way, const float* x, std::size_t images,
+                         const WinogradOutputs& out) {
         way.for_each_line(kernels, x, images, [&](std::size_t image, std::size_t line, const float* sums) {
-            TileOutputs one = out;
+            WinogradOutputs one = out;
             one.sums = sums;
             one.sums_place = way.sums_place();
             one.y += static_cast<Stride>(image * out.lines + 2 * line) * out.y_line;
             one.lines = out.lines - 2 * line;
-            kernels.tile_outputs(one);
+            kernels.winograd_outputs(one);
         });
     }
 
     /// 0 where the output was cut off, in its place; what it sums to is added to bias_sums_.
     void finish_gradient(const Kernels& kernels, const Flow& flow, std::size_t images) {
         if (!t_.relu && !has_bias()) return;
-        kernels.spread_row({.gradient = flow.y_gradient,
-                            .y = t_.relu ? flow.y : nullptr,
-                            .to = t_.relu ? flow.y_gradient : nullptr,
-                            .bias_sums = bias_sums_.data(),
-                            .pixels = images * out_.pixels(),
-                            .channels = t_.channels});
+        kernels.bias_relu_backward({.gradient = flow.y_gradient,
+                                    .y = t_.relu ? flow.y : nullptr,
+                                    .to = t_.relu ? flow.y_gradient : nullptr,
+                                    .bias_sums = bias_sums_.data(),
+                                    .pixels = images * out_.pixels(),
+                                    .channels = t_.channels});
     }
 
     /// Place by place, over all tiles in their order.
     void add_weight_gradient(const Kernels& kernels, const Flow& flow, std::size_t images) {
-        seen_.for_each_block(images, [&](std::size_t first, std::size_t lines) {
-            seen_.transform(kernels.tile_inputs, flow.x, first, lines, seen_tiles_);
-            got_.transform(kernels.tile_gradients, flow.y_gradient, first, lines, got_tiles_);
-            for (std::size_t place = 0; place < kTilePlaces; ++place)
-                kernels.rank_update({.a = seen_tiles_.at_place(place),
-                                     .a_row = 1,
-                                     .a_inner = stride_of(t_.in.channels),
-                                     .m = got_tiles_.at_place(place),
-                                     .m_inner = stride_of(t_.channels),
-                                     .out = weight_sums_.data() + place * t_.in.channels * t_.channels,
-                                     .out_row = stride_of(t_.channels),
-                                     .rows = t_.in.channels,
-                                     .columns = t_.channels,
-                                     .outer = 1,
-                                     .inner = lines * seen_.wide,
-                                     .add = true});
+        input_tiles_.for_each_block(images, [&](std::size_t first, std::size_t lines) {
+            input_tiles_.transform(kernels.winograd_inputs, flow.x, first, lines, input_block_);
+            grad_tiles_.transform(kernels.winograd_gradients, flow.y_gradient, first, lines, grad_block_);
+            for (std::size_t place = 0; place < kWinogradPlaces; ++place)
+                kernels.gemm({.a = input_block_.at_place(place),
+                              .a_row = 1,
+                              .a_inner = stride_of(t_.in.channels),
+                              .m = grad_block_.at_place(place),
+                              .m_inner = stride_of(t_.channels),
+                              .out = weight_sums_.data() + place * t_.in.channels * t_.channels,
+                              .out_row = stride_of(t_.channels),
+                              .rows = t_.in.channels,
+                              .columns = t_.channels,
+                              .outer = 1,
+                              .inner = lines * input_tiles_.wide,
+                              .add = true});
         });
     }
 
     ConvolutionTerms t_;
     Image out_;
-    TiledWay there_, back_;
-    TiledImages seen_, got_;            // what the weights' gradient is made of: what came in, what its outputs got
-    TileBlock seen_tiles_, got_tiles_;  // of these
-    Floats taps_;                       // a kernel or its gradient: [taps][in][out], or turned round [taps][out][in]
-    Floats weight_sums_;                // [kTilePlaces][in][out]
-    Floats bias_sums_;                  // [out]
+    WinogradConvolver forward_, backward_;
+    WinogradImages input_tiles_, grad_tiles_;  // what the weights' gradient is made of: what came in, what its outputs got
+    WinogradBlock input_block_, grad_block_;   // of these
+    Floats taps_;                              // a kernel or its gradient: [taps][in][out], or turned round [taps][out][in]
+    Floats weight_sums_;                       // [kWinogradPlaces][in][out]
+    Floats bias_sums_;                         // [out]
 };
 
 }  // namespace
 
-bool goes_by_tiles(const ConvolutionTerms& t) {
+bool uses_winograd(const ConvolutionTerms& t) {
     return t.kernel == 3 && t.stride == 1 && t.in.channels % kLaneCount == 0 && t.channels % kLaneCount == 0;
 }
 
-std::unique_ptr<Op> make_tiled_convolution(const ConvolutionTerms& terms) { return std::make_unique<TiledConvolution>(terms); }
+std::unique_ptr<Op> make_winograd_convolution(const ConvolutionTerms& terms) {
+    return std::make_unique<WinogradConvolution>(terms);
+}
 
 }  // namespace fedhive::clients::direct

@@ -9,7 +9,7 @@
 namespace fedhive::clients::direct {
 
 /// Entries of sparse gradients, in lists of equal room.
-struct Lists {
+struct SparseGradient {
     std::size_t room = 0;
     std::vector<std::int32_t> at;
     Floats values;

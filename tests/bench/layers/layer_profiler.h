@@ -13,7 +13,7 @@ namespace fedhive::bench {
 
 /// A step is a row of pieces, the same ones each time it is taken: from whenever a section begins or ends to the next. Of each piece the shortest
 /// counts, so what disturbs a step costs the pieces that it hits and no others. Looking at the clock is part of each, some 20 ns.
-class LayerWatch final : public clients::direct::Watch {
+class LayerProfiler final : public clients::direct::Profiler {
 public:
     struct Owner {
         const clients::direct::Op* op = nullptr;    // null: the network's own work

@@ -10,7 +10,7 @@ using namespace fedhive;
 using namespace fedhive::clients::direct;
 using namespace fedhive::testing;
 
-TEST_SUITE("DirectSquareKernels") {
+TEST_SUITE("DirectPool2x2Kernels") {
     TEST_CASE("ConvolutionsOverPixelsArePooledOnes") {
         Draws draws(24);
         for (const std::size_t channels : {1U, 3U, 6U, 10U, 20U, 33U})
@@ -39,7 +39,7 @@ TEST_SUITE("DirectSquareKernels") {
                 for (std::size_t n = 0; n < values.size(); ++n) {
                     const std::size_t c = n % channels, p = n / channels % pixels, line = n / channels / pixels;
                     float best = 0.0F;
-                    for (std::size_t q = 0; q < kClosed; ++q) {
+                    for (std::size_t q = 0; q < kMasked; ++q) {
                         const float* from = x.data() + kPixelsAtOnce + (2 * line + q / 2) * width + 2 * p + q % 2;
                         float sum = 0.0F;
                         for (std::size_t k = 0; k < taps; ++k) sum = std::fma(weights[k * padded + c], from[at[k]], sum);
@@ -48,13 +48,13 @@ TEST_SUITE("DirectSquareKernels") {
                         expected[n] = static_cast<std::uint8_t>(q);
                     }
                     best = (best + bias[c]) * (scaled ? scale[c] : 1.0F);
-                    if (relu && best <= 0.0F) expected[n] = kClosed;
-                    values[n] = std::isnan(best) ? 77.0F : expected[n] == kClosed ? 0.0F : best;
+                    if (relu && best <= 0.0F) expected[n] = kMasked;
+                    values[n] = std::isnan(best) ? 77.0F : expected[n] == kMasked ? 0.0F : best;
                 }
                 const Floats found = agreed([&](const Kernels& kernels) {
                     Floats y(values.size());
-                    std::vector<std::uint8_t> which(values.size(), 99);
-                    kernels.convolve_squares({.x = x.data() + kPixelsAtOnce,
+                    std::vector<std::uint8_t> argmax(values.size(), 99);
+                    kernels.convolve_pool2x2({.x = x.data() + kPixelsAtOnce,
                                               .x_line = stride(width),
                                               .at = at.data(),
                                               .weights = weights.data(),
@@ -62,13 +62,13 @@ TEST_SUITE("DirectSquareKernels") {
                                               .bias = bias.data(),
                                               .scale = scaled ? scale.data() : nullptr,
                                               .y = y.data(),
-                                              .which = which.data(),
+                                              .argmax = argmax.data(),
                                               .lines = lines,
                                               .pixels = pixels,
                                               .channels = channels,
                                               .padded = padded,
                                               .relu = relu});
-                    CHECK(which == expected);
+                    CHECK(argmax == expected);
                     for (float& value : y)
                         if (std::isnan(value)) value = 77.0F;  // NaNs differ in bits that mean nothing
                     return y;
@@ -80,7 +80,7 @@ TEST_SUITE("DirectSquareKernels") {
     // Term by term, as lists and their sums have it.
     TEST_CASE("GreyImagesAreSummedAsByLists") {
         Draws draws(23);
-        for (std::size_t kernel = 1; kernel <= kMostGreyTaps; ++kernel)
+        for (std::size_t kernel = 1; kernel <= kMostSingleChannelTaps; ++kernel)
             for (const std::size_t channels : {1U, 10U, 16U, 20U, 33U}) {
                 CAPTURE(kernel);
                 CAPTURE(channels);
@@ -89,25 +89,25 @@ TEST_SUITE("DirectSquareKernels") {
                 Floats x = draws.floats(width * (2 * lines + kernel - 1)), values = draws.floats(lines * pixels * channels);
                 x[0] = INFINITY;  // of which no channel with nothing to add hears
                 const Floats before = draws.floats(taps * padded), bias = draws.floats(channels);
-                std::vector<std::uint8_t> which(values.size());
+                std::vector<std::uint8_t> argmax(values.size());
                 for (std::size_t i = 0; i < values.size(); ++i) {
-                    which[i] = static_cast<std::uint8_t>(i < channels ? kClosed : draws.size(0, kClosed));
+                    argmax[i] = static_cast<std::uint8_t>(i < channels ? kMasked : draws.size(0, kMasked));
                     if (draws.chance(0.2)) values[i] = draws.chance(0.5) ? 0.0F : -0.0F;
                 }
                 const Floats found = agreed([&](const Kernels& kernels) {
                     Floats sums = before, of_bias = bias;
                     sums[0] = -0.0F;
-                    kernels.grey_sums({.x = x.data(),
-                                       .x_line = stride(width),
-                                       .values = values.data(),
-                                       .which = which.data(),
-                                       .lines = lines,
-                                       .pixels = pixels,
-                                       .channels = channels,
-                                       .padded = padded,
-                                       .kernel = kernel,
-                                       .sums = sums.data(),
-                                       .bias_sums = of_bias.data()});
+                    kernels.single_channel_gradient({.x = x.data(),
+                                                     .x_line = stride(width),
+                                                     .values = values.data(),
+                                                     .argmax = argmax.data(),
+                                                     .lines = lines,
+                                                     .pixels = pixels,
+                                                     .channels = channels,
+                                                     .padded = padded,
+                                                     .kernel = kernel,
+                                                     .sums = sums.data(),
+                                                     .bias_sums = of_bias.data()});
                     sums.insert(sums.end(), of_bias.begin(), of_bias.end());
                     return sums;
                 });
@@ -116,8 +116,8 @@ TEST_SUITE("DirectSquareKernels") {
                     for (std::size_t tap = 0; tap < taps; ++tap) {
                         float sum = tap + c == 0 ? -0.0F : before[tap * padded + c];
                         for (std::size_t p = 0; p < lines * pixels; ++p) {
-                            const std::size_t at = p * channels + c, q = which[at];
-                            if (q == kClosed || values[at] == 0.0F) continue;
+                            const std::size_t at = p * channels + c, q = argmax[at];
+                            if (q == kMasked || values[at] == 0.0F) continue;
                             if (tap == 0) of_bias += values[at];
                             const std::size_t line = 2 * (p / pixels) + q / 2 + tap / kernel,
                                               pixel = 2 * (p % pixels) + q % 2 + tap % kernel;

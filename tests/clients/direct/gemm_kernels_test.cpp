@@ -9,7 +9,7 @@ using namespace fedhive;
 using namespace fedhive::clients::direct;
 using namespace fedhive::testing;
 
-TEST_SUITE("DirectRankKernels") {
+TEST_SUITE("DirectGemmKernels") {
     TEST_CASE("RankUpdatesAreProductsInOneOrder") {
         enum class Into { Place, Sum, Descent, DescentFromElsewhere };
         constexpr float kRate = 0.3F, kDecay = 0.1F;
@@ -26,24 +26,24 @@ TEST_SUITE("DirectRankKernels") {
                 const bool descends = into == Into::Descent || into == Into::DescentFromElsewhere;
                 const Floats found = agreed([&](const Kernels& kernels) {
                     Floats out = into == Into::DescentFromElsewhere ? Floats(before.size(), NAN) : before;
-                    kernels.rank_update({.a = a.data(),
-                                         .a_row = stride(outer * inner),
-                                         .a_outer = stride(inner),
-                                         .a_inner = 1,
-                                         .m = m.data(),
-                                         .m_outer = stride(inner * columns),
-                                         .m_inner = stride(columns),
-                                         .out = out.data(),
-                                         .out_row = stride(columns),
-                                         .rows = rows,
-                                         .columns = columns,
-                                         .outer = outer,
-                                         .inner = inner,
-                                         .add = into == Into::Sum,
-                                         .descend = descends,
-                                         .rate = kRate,
-                                         .decay = kDecay,
-                                         .from = into == Into::DescentFromElsewhere ? before.data() : nullptr});
+                    kernels.gemm({.a = a.data(),
+                                  .a_row = stride(outer * inner),
+                                  .a_outer = stride(inner),
+                                  .a_inner = 1,
+                                  .m = m.data(),
+                                  .m_outer = stride(inner * columns),
+                                  .m_inner = stride(columns),
+                                  .out = out.data(),
+                                  .out_row = stride(columns),
+                                  .rows = rows,
+                                  .columns = columns,
+                                  .outer = outer,
+                                  .inner = inner,
+                                  .add = into == Into::Sum,
+                                  .descend = descends,
+                                  .rate = kRate,
+                                  .decay = kDecay,
+                                  .from = into == Into::DescentFromElsewhere ? before.data() : nullptr});
                     return out;
                 });
                 for (std::size_t r = 0; r < rows; ++r)
@@ -75,20 +75,20 @@ TEST_SUITE("DirectRankKernels") {
                                  before = draws.floats(rows * columns);
                     const Floats found = agreed([&](const Kernels& kernels) {
                         Floats out = elsewhere ? Floats(before.size(), NAN) : before;
-                        kernels.rank_update({.a = gradients.data(),
-                                             .a_row = 1,
-                                             .a_inner = stride(rows),
-                                             .m = x.data(),
-                                             .m_inner = stride(columns),
-                                             .out = out.data(),
-                                             .out_row = stride(columns),
-                                             .rows = rows,
-                                             .columns = columns,
-                                             .outer = 1,
-                                             .inner = batch,
-                                             .descend = true,
-                                             .rate = kRate,
-                                             .from = elsewhere ? before.data() : nullptr});
+                        kernels.gemm({.a = gradients.data(),
+                                      .a_row = 1,
+                                      .a_inner = stride(rows),
+                                      .m = x.data(),
+                                      .m_inner = stride(columns),
+                                      .out = out.data(),
+                                      .out_row = stride(columns),
+                                      .rows = rows,
+                                      .columns = columns,
+                                      .outer = 1,
+                                      .inner = batch,
+                                      .descend = true,
+                                      .rate = kRate,
+                                      .from = elsewhere ? before.data() : nullptr});
                         return out;
                     });
                     for (std::size_t r = 0; r < rows; ++r)

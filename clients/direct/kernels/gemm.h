@@ -21,7 +21,7 @@ FEDHIVE_INLINE void in_parts(std::size_t all, std::size_t most, Take take) {
 
 /// So many rows, so many vectors of columns, of which the last one ends at `tail`.
 template <std::size_t kRows, std::size_t kVectors, bool kTail>
-static void rank_block(const RankUpdate& t, const float* a, const float* m, float* out, Mask tail) {
+static void gemm_block(const Gemm& t, const float* a, const float* m, float* out, Mask tail) {
     constexpr std::size_t kFours = (kRows + 3) / 4;
     const auto each = [](auto of) __attribute__((always_inline)) {
         FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
@@ -79,15 +79,15 @@ static void rank_block(const RankUpdate& t, const float* a, const float* m, floa
     }
 }
 
-using RankBlock = void (*)(const RankUpdate&, const float*, const float*, float*, Mask);
+using GemmBlock = void (*)(const Gemm&, const float*, const float*, float*, Mask);
 
 /// The block of so many rows, 1 to kMostRows.
 template <std::size_t kVectors, bool kTail, std::size_t kRows = kMostRows>
-FEDHIVE_INLINE RankBlock rank_block_of(std::size_t rows) {
+FEDHIVE_INLINE GemmBlock gemm_block_of(std::size_t rows) {
     if constexpr (kRows == 1)
-        return rank_block<1, kVectors, kTail>;
+        return gemm_block<1, kVectors, kTail>;
     else
-        return rows == kRows ? rank_block<kRows, kVectors, kTail> : rank_block_of<kVectors, kTail, kRows - 1>(rows);
+        return rows == kRows ? gemm_block<kRows, kVectors, kTail> : gemm_block_of<kVectors, kTail, kRows - 1>(rows);
 }
 
 /// Rows of a block of three vectors: its sums take the registers of a full one of two.
@@ -97,27 +97,27 @@ inline constexpr std::size_t kRowsOfThree = kMostRows * kMostVectors / 3;
 FEDHIVE_INLINE bool is_three(std::size_t columns) { return kMostVectors == 2 && columns > 2 * kLanes && columns <= 3 * kLanes; }
 
 /// Of so many rows, 1 to kMostRows, the columns from one to another.
-static void rank_rows(const RankUpdate& t, std::size_t row, std::size_t rows, std::size_t column, std::size_t end) {
+static void gemm_rows(const Gemm& t, std::size_t row, std::size_t rows, std::size_t column, std::size_t end) {
     const float* a = t.a + static_cast<Stride>(row) * t.a_row;
     float* out = t.out + static_cast<Stride>(row) * t.out_row;
     if constexpr (kMostVectors == 2) {
         if (rows <= kRowsOfThree && is_three(end - column)) {
             if (end - column == 3 * kLanes)
-                return rank_block_of<3, false, kRowsOfThree>(rows)(t, a, t.m + column, out + column, Mask{});
-            return rank_block_of<3, true, kRowsOfThree>(rows)(t, a, t.m + column, out + column,
+                return gemm_block_of<3, false, kRowsOfThree>(rows)(t, a, t.m + column, out + column, Mask{});
+            return gemm_block_of<3, true, kRowsOfThree>(rows)(t, a, t.m + column, out + column,
                                                               first_lanes(end - column - 2 * kLanes));
         }
-        const RankBlock two = rank_block_of<2, false>(rows);
+        const GemmBlock two = gemm_block_of<2, false>(rows);
         for (; column + 2 * kLanes <= end; column += 2 * kLanes) two(t, a, t.m + column, out + column, Mask{});
         if (end - column > kLanes)
-            return rank_block_of<2, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column - kLanes));
+            return gemm_block_of<2, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column - kLanes));
     }
-    for (; column + kLanes <= end; column += kLanes) rank_block_of<1, false>(rows)(t, a, t.m + column, out + column, Mask{});
-    if (column < end) rank_block_of<1, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column));
+    for (; column + kLanes <= end; column += kLanes) gemm_block_of<1, false>(rows)(t, a, t.m + column, out + column, Mask{});
+    if (column < end) gemm_block_of<1, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column));
 }
 
 /// Columns in tiles, of which all that is read of `m` stays in the nearest cache; of a tile the rows, in blocks.
-static void rank_update(const RankUpdate& t) {
+static void gemm(const Gemm& t) {
     if (descends_by_rows(t)) return descend_by_rows(t);
     constexpr std::size_t kNear = 8192;  // floats
     const std::size_t vectors = kNear / (2 * kLanes * (t.outer * t.inner + 1)) + 1, tile = 2 * kLanes * vectors;
@@ -126,7 +126,7 @@ static void rank_update(const RankUpdate& t) {
         in_parts(
             t.rows,
             is_three(left) ? kRowsOfThree : kMostRows, [&](std::size_t row, std::size_t rows) __attribute__((always_inline)) {
-                rank_rows(t, row, rows, column, end);
+                gemm_rows(t, row, rows, column, end);
             });
         column = end;
     }
