@@ -1,4 +1,4 @@
-// What convolutions of few channels do for the squares of a 2 x 2 pool behind them: lanes that would stay empty are used.
+// Convolutions of few channels before a 2 × 2 pool: lanes over pixels, since lanes over channels would be mostly idle.
 #pragma once
 
 #include "clients/direct/kernels.h"
@@ -8,12 +8,13 @@
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
-/// Of some channels eight pixels of a line of the convolution, and the eight below them.
+/// Convolution sums: of each channel eight pixels of a line, then the eight below them.
 struct alignas(64) PixelLanes {
     float of[kMostRows][2 * kPixelsAtOnce];
 };
 
-/// What lies at two places, side by side in the lanes. A load into half of them leaves the units alone that multiply.
+/// Lanes [0, 8) from upper[0, 8), lanes [8, 16) from lower[0, 8). The masked load needs no shuffle, which would take an FMA
+/// unit's port.
 FEDHIVE_INLINE Lanes load_two(const float* upper, const float* lower) {
 #if defined(FEDHIVE_AVX512)
     return _mm512_mask_loadu_ps(_mm512_castps256_ps512(_mm256_loadu_ps(upper)), 0xFF00, lower - kPixelsAtOnce);
@@ -24,7 +25,7 @@ FEDHIVE_INLINE Lanes load_two(const float* upper, const float* lower) {
 #endif
 }
 
-/// Of so many channels from c on, at the places of `x`.
+/// Convolution sums of channels [c, c + kRows) at the kPlaces pixel groups `x`.
 template <std::size_t kRows, std::size_t kPlaces>
 static void convolve_block(const ConvolvePool2x2& t, const float* const* x, std::size_t c, PixelLanes* to) {
     Lanes sums[kRows][kPlaces];
@@ -47,7 +48,7 @@ static void convolve_block(const ConvolvePool2x2& t, const float* const* x, std:
 
 using ConvolveBlock = void (*)(const ConvolvePool2x2&, const float* const*, std::size_t, PixelLanes*);
 
-/// The block of so many channels, 1 to kMostRows.
+/// The block function for `rows` channels, 1 to kRows.
 template <std::size_t kPlaces, std::size_t kRows = kMostRows>
 FEDHIVE_INLINE ConvolveBlock convolve_block_of(std::size_t rows) {
     if constexpr (kRows == 1)
@@ -56,7 +57,7 @@ FEDHIVE_INLINE ConvolveBlock convolve_block_of(std::size_t rows) {
         return rows == kRows ? convolve_block<kRows, kPlaces> : convolve_block_of<kPlaces, kRows - 1>(rows);
 }
 
-/// The pool over so many of these squares, 1 to 4, from the output's pixel on, of channel r of them, which is c of all.
+/// Pools `pixels` windows, 1 to 4, of channel r of `convolved`; writes channel c of output pixels [pixel, pixel + pixels).
 FEDHIVE_INLINE void pool_channel(const ConvolvePool2x2& t, const PixelLanes& convolved, std::size_t pixel, std::size_t pixels,
                                  std::size_t r, std::size_t c) {
     for (std::size_t p = 0; p < pixels; ++p) {
@@ -79,7 +80,7 @@ FEDHIVE_INLINE void pool_channel(const ConvolvePool2x2& t, const PixelLanes& con
 }
 
 #if defined(FEDHIVE_AVX512)
-/// The same of four channels: of pixel p and channel c in lane 4p + c.
+/// pool_channel for four channels at once: lane 4p + c holds pixel p, channel c.
 FEDHIVE_INLINE void pool_four(const ConvolvePool2x2& t, const PixelLanes& convolved, std::size_t pixel, std::size_t pixels,
                               std::size_t r, std::size_t c) {
     const __m512i left = _mm512_setr_epi32(0, 8, 16, 24, 2, 10, 18, 26, 4, 12, 20, 28, 6, 14, 22, 30),
@@ -110,7 +111,8 @@ FEDHIVE_INLINE void pool_four(const ConvolvePool2x2& t, const PixelLanes& convol
 }
 #endif
 
-/// Of so many channels from c on. The last four may be some of those before, once more: stores of fewer by a mask are slow.
+/// Pools channels [c, c + channels). The last group of four may repeat channels of the one before: masked stores of fewer are
+/// slow.
 static void pool_windows(const ConvolvePool2x2& t, const PixelLanes& convolved, std::size_t pixel, std::size_t pixels,
                          std::size_t c, std::size_t channels) {
     std::size_t r = 0;
@@ -146,7 +148,7 @@ static void convolve_pool2x2(const ConvolvePool2x2& t) {
 
 #if defined(FEDHIVE_AVX512)
 
-/// Of one vector of channels. What a channel's tap saw is looked up, by the square's place, in a line of the window and the one below it.
+/// One vector of channels. A tap's input is looked up by argmax in two lines of the input window, held in one register.
 template <std::size_t kKernel>
 static void single_channel_gradient_of(const SingleChannelGradient& t, std::size_t c) {
     const Mask there = first_lanes(t.channels - c);
@@ -156,7 +158,7 @@ static void single_channel_gradient_of(const SingleChannelGradient& t, std::size
         FEDHIVE_UNROLL for (std::size_t k2 = 0; k2 < kKernel; ++k2) sums[k1][k2] = load(to + (k1 * kKernel + k2) * t.padded);
     }
     const __m512i of_place = _mm512_setr_epi32(0, 1, 8, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-    constexpr auto kSeen = static_cast<__mmask8>((1U << (kKernel + 1)) - 1);  // of a line
+    constexpr auto kSeen = static_cast<__mmask8>((1U << (kKernel + 1)) - 1);  // floats of a line
     for (std::size_t i = 0; i < t.lines; ++i)
         for (std::size_t p = 0; p < t.pixels; ++p) {
             const std::size_t at = (i * t.pixels + p) * t.channels + c;

@@ -1,8 +1,8 @@
-// What stands around the products of a convolution by tiles: F(2 x 2, 3 x 3) of Winograd, as in Lavin and Gray 2015, "Fast Algorithms for
-// Convolutional Neural Networks" (arXiv:1509.09308), section 4.1. Lanes go over channels, which lie side by side; a line of tiles at a time.
+// Transforms of Winograd's F(2 × 2, 3 × 3): Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks"
+// (arXiv:1509.09308), section 4.1. Lanes over channels, which are contiguous; one line of tiles at a time.
 //
 //       1  0 -1  0          1   0   0           1  0
-//   Bᵀ  0  1  1  0      G  1/2 1/2 1/2      A   1  1       of an image's 4 x 4 pixels d, a kernel g and their 2 x 2 outputs:
+//   Bᵀ  0  1  1  0      G  1/2 1/2 1/2      A   1  1       4 × 4 pixels d and a kernel g give 2 × 2 outputs:
 //       0 -1  1  0         1/2-1/2 1/2          1 -1       Aᵀ((G g Gᵀ) ⊙ (Bᵀ d B))A
 //       0 -1  0  1          0   0   1           0  1
 //
@@ -19,7 +19,7 @@ struct Four {
     Lanes at[4];
 };
 
-/// Some lines of pixels from the column on that is seen next; zeros where the image has no such line.
+/// Reads kLines lines of an image column by column; lines outside the image are 0.
 template <std::size_t kLines>
 struct Columns {
     const float* from[kLines];
@@ -44,7 +44,7 @@ FEDHIVE_INLINE Columns<kLines> columns_of(const WinogradInputs& t, std::size_t c
 
 template <std::size_t kLines>
 FEDHIVE_INLINE void next_column(Columns<kLines>& columns, std::size_t pixels, Lanes (&column)[kLines]) {
-    if (static_cast<std::size_t>(columns.pixel++) >= pixels) {  // before the first or behind the last
+    if (static_cast<std::size_t>(columns.pixel++) >= pixels) {  // left or right of the image
         FEDHIVE_UNROLL for (Lanes& value : column) value = zero();
         return;
     }
@@ -54,12 +54,12 @@ FEDHIVE_INLINE void next_column(Columns<kLines>& columns, std::size_t pixels, La
     }
 }
 
-/// Bᵀ times four values.
+/// Bᵀ · d
 FEDHIVE_INLINE Four input_transform(const Lanes (&d)[4]) {
     return {{sub(d[0], d[2]), add(d[1], d[2]), sub(d[2], d[1]), sub(d[3], d[1])}};
 }
 
-/// Neighbours have two columns of pixels in common.
+/// Neighbouring tiles share two columns of pixels, whose Bᵀ · d is reused.
 static void winograd_inputs(const WinogradInputs& t) {
     for (std::size_t c = 0; c < t.channels; c += kLanes) {
         Columns<4> columns = columns_of<4>(t, c);
@@ -83,7 +83,7 @@ static void winograd_inputs(const WinogradInputs& t) {
     }
 }
 
-/// A times two values.
+/// A · g
 FEDHIVE_INLINE Four gradient_transform(const Lanes (&g)[2]) { return {{g[0], add(g[0], g[1]), sub(g[0], g[1]), g[1]}}; }
 
 static void winograd_gradients(const WinogradInputs& t) {
@@ -106,7 +106,7 @@ static void winograd_gradients(const WinogradInputs& t) {
     }
 }
 
-/// Aᵀ times four values.
+/// Aᵀ · m
 struct Pair {
     Lanes first, second;
 };
@@ -114,7 +114,7 @@ FEDHIVE_INLINE Pair output_transform(const Four& m) {
     return {add(add(m.at[0], m.at[1]), m.at[2]), add(sub(m.at[1], m.at[2]), m.at[3])};
 }
 
-/// A tile's outputs from its sums: two above, two below.
+/// The 2 × 2 outputs of a tile, Aᵀ · sums · A, in row-major order.
 FEDHIVE_INLINE void outputs_of(const float* sums, Stride place, Lanes (&outputs)[4]) {
     Four upper{}, lower{};
     FEDHIVE_UNROLL for (std::size_t j = 0; j < 4; ++j) {
@@ -162,7 +162,7 @@ static void winograd_pool2x2(const WinogradPool2x2& t) {
         }
 }
 
-/// G times three values.
+/// G · (a, b, c)
 FEDHIVE_INLINE Four weight_transform(Lanes a, Lanes b, Lanes c) {
     const Lanes half = all(0.5F), ends = add(a, c);
     return {{a, mul(half, add(ends, b)), mul(half, sub(ends, b)), c}};
@@ -183,7 +183,7 @@ static void winograd_weights(const float* weights, float* to, std::size_t size) 
     }
 }
 
-/// Gᵀ times four values.
+/// Gᵀ · s
 struct Three {
     Lanes at[3];
 };

@@ -1,6 +1,6 @@
-// A convolution as products of rows: lanes over its output channels forward (before a pool by tiles, or over pixels where fewer stay empty), over
-// a kernel row's inputs for its weights, over the input channels for what comes in. Behind a 2 x 2 pool at most one gradient in four is not 0, of
-// which lists are made.
+// Implicit-GEMM convolution. SIMD lanes: forward over output channels (before a 2 × 2 pool: Winograd, or over pixels if that
+// leaves fewer lanes idle); weight gradient over one kernel row; input gradient over input channels. After a 2 × 2 pool at
+// least 3/4 of the output gradient is zero, so backward walks lists of the nonzeros.
 #include "clients/direct/ops/convolution_back.h"
 #include "clients/direct/ops/sparse_gradient.h"
 #include "clients/direct/ops/winograd.h"
@@ -64,7 +64,7 @@ public:
     }
 
     void begin(const Pass& pass) override {
-        // In the order in which they are written: neighbours in memory are outputs.
+        // Written in memory order: output channels are contiguous.
         const std::size_t taps = t_.kernel * t_.kernel, of_output = t_.in.channels * taps;
         for (std::size_t in = 0; in < t_.in.channels; ++in)
             for (std::size_t tap = 0; tap < taps; ++tap) {
@@ -111,7 +111,7 @@ public:
     }
 
 private:
-    /// visit(tap of the kernel, input channel, output channel, place among the weights as PyTorch has them)
+    /// visit(tap, input channel, output channel, index in the weights [out][in][kernel][kernel]) in the order of that index.
     template <typename Visit>
     void for_each_weight(const Visit& visit) const {
         const std::size_t taps = t_.kernel * t_.kernel;
@@ -125,8 +125,7 @@ private:
 
     std::size_t pitch() const { return padded_.width * padded_.channels; }
 
-    /// The image with zeros around it. Made anew on the way back: a whole batch of them would be near no more by then, and none is as soon
-    /// written as one that is.
+    /// Image r with zero padding. Rebuilt in backward: copies kept for a whole batch would have left the cache by then.
     const float* padded(const float* x, std::size_t r) {
         if (t_.padding == 0) return x;
         float* to = padded_x_.data() + r * padded_.size();
@@ -136,7 +135,7 @@ private:
         return to;
     }
 
-    /// A line of the convolution, [pixels][out_lanes_].
+    /// One line of the convolution without bias, [pixels][out_lanes_].
     void convolve(const Pass& pass, const float* x, std::size_t line, std::size_t pixels, float* to) const {
         pass.kernels->gemm({.a = x + line * t_.stride * pitch(),
                             .a_row = stride_of(t_.stride * t_.in.channels),
@@ -154,7 +153,7 @@ private:
     }
 
     void forward_plain(const Pass& pass, const float* x, float* y) {
-        // Whole vectors of sums that nothing is done with are written where they belong.
+        // Without bias, ReLU and padding lanes the sums are the output: write them there at once.
         const bool finished = !no_bias_.empty() && !t_.relu && out_lanes_ == t_.channels;
         for (std::size_t i = 0; i < out_.height; ++i) {
             convolve(pass, x, i, out_.width, finished ? y + i * out_.width * t_.channels : line_.data());
@@ -169,13 +168,13 @@ private:
         }
     }
 
-    /// Whether lanes over pixels leave fewer empty than lanes over channels, by more than bringing the image into planes costs.
+    /// Whether lanes over pixels take at most 4/5 of the vectors that lanes over channels take; a fifth pays for in_planes().
     bool fills_pixels() const {
         const std::size_t places = out_.height * ((out_.width + kPixelsAtOnce / 2 - 1) / (kPixelsAtOnce / 2));
         return t_.pool && t_.stride == 1 && 5 * places * t_.channels <= 4 * 4 * out_.pixels() * (out_lanes_ / kLaneCount);
     }
 
-    /// The padded image, plane by plane.
+    /// The padded image, [in][padded height][padded width].
     const float* in_planes(const float* x) {
         const std::size_t channels = padded_.channels, pixels = padded_.pixels();
         float* to = planes_.data() + kPixelsAtOnce;
@@ -202,7 +201,7 @@ private:
                                         .relu = t_.relu});
     }
 
-    /// What dropout scales a row's channels by, drawn; null where it does not act.
+    /// Draws the factors of dropout for a row's channels, [channels]; null without dropout.
     const float* draw_scale(const Pass& pass, std::size_t row) {
         if (t_.drop.p == 0.0 || !pass.training) return nullptr;
         float* scale = scale_.data() + row * t_.channels;
@@ -304,7 +303,7 @@ private:
                                                .bias_sums = bias_sums_.data()});
     }
 
-    /// Where in the padded image the square's value comes from, floats.
+    /// Offset in the padded image of the input under the kernel's first tap, for place `argmax` of window (i, j).
     std::size_t from_window(std::size_t i, std::size_t j, std::size_t argmax) const {
         return (2 * i + argmax / 2) * t_.stride * pitch() + (2 * j + argmax % 2) * t_.stride * t_.in.channels;
     }
@@ -370,26 +369,26 @@ private:
 
     ConvolutionTerms t_;
     Image convolved_, out_, padded_;
-    std::size_t out_lanes_;  // channels, rounded up to whole vectors
-    std::size_t row_;        // floats that a row of the kernel sees
+    std::size_t out_lanes_;  // output channels, rounded up to whole vectors
+    std::size_t row_;        // kernel · in: floats under one kernel row
     std::size_t weights_of_output_;
     Floats forward_weights_;                     // [kernel][kernel][in][out_lanes_]
     Floats output_weights_;                      // [out][kernel][kernel][in], where it pools
     std::optional<ConvolutionBack> back_;        // where it does not
-    std::optional<WinogradConvolver> winograd_;  // where it pools and goes by tiles
+    std::optional<WinogradConvolver> winograd_;  // where it pools and uses_winograd()
     Floats line_;                                // two lines of the convolution
     Floats weight_sums_;                         // [out][kernel][kernel][in], or as back_ has them
-    Floats single_channel_sums_;                 // [kernel][kernel][out_lanes_], of a grey image before a pool; else empty
+    Floats single_channel_sums_;                 // [kernel][kernel][out_lanes_], for one_channel(); else empty
     Floats bias_sums_;                           // [out]
-    Floats no_bias_;                             // [out] zeros, where there is none; else empty
+    Floats no_bias_;                             // [out] zeros without a bias; else empty
     Floats padded_x_;                            // [group][padded_]
-    Floats planes_;           // [in][padded height][padded width] and room around, where lanes lie over pixels; else empty
+    Floats planes_;           // in_planes() with kPixelsAtOnce floats before and after, for lanes over pixels; else empty
     Floats padded_gradient_;  // [padded_], where it pools
     Floats scale_, ones_;     // [examples][channels], [channels]
     std::vector<std::uint8_t> argmax_;  // [examples][out_]
     SparseGradient of_channel_, of_window_;
-    std::vector<std::int32_t> at_pixel_, at_channel_;  // where a pooled pixel's square begins, and an output's weights
-    std::vector<std::int32_t> at_tap_;                 // where in planes_ each tap of the kernel sees
+    std::vector<std::int32_t> at_pixel_, at_channel_;  // offsets: of a pooled pixel's window, of an output's weights
+    std::vector<std::int32_t> at_tap_;                 // offset in planes_ of each tap's input
     std::array<std::int32_t, kMasked + 1> at_window_{};
 };
 

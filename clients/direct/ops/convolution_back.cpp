@@ -9,10 +9,10 @@ ConvolutionBack::ConvolutionBack(const ConvolutionTerms& t)
       out_(t.convolved()),
       before_((t.kernel - 1 - t.padding) / t.stride),
       in_lanes_(to_lanes(t.in.channels)),
-      // Lanes go where fewer of them stay empty: a kernel row of a grey image is no more than 3 wide.
+      // Lanes over the dimension that leaves fewer idle: a kernel row of a single-channel image has only `kernel` floats.
       by_outputs_(to_lanes(t.kernel * t.in.channels) * t.channels > to_lanes(t.channels) * t.kernel * t.in.channels),
       flipped_(t.kernel * t.kernel * t.channels * in_lanes_) {
-    // As far as the last pixel's last tap sees.
+    // Up to the last gradient that the last pixel's taps reach.
     const auto side = [&](std::size_t pixels) { return before_ + 1 + (pixels - 1 + t.padding) / t.stride; };
     lined_up_ = {side(t.in.height), side(t.in.width), t.channels};
     gradient_.resize(lined_up_.size());
@@ -85,7 +85,7 @@ ConvolutionBack::Seen ConvolutionBack::seen_from(std::size_t pixel) const {
     const std::size_t margin = t_.kernel - 1 - t_.padding;
     Seen seen;
     seen.first = (margin + t_.stride - pixel % t_.stride) % t_.stride;
-    if (seen.first >= t_.kernel) return seen;  // the kernel skips it
+    if (seen.first >= t_.kernel) return seen;  // the stride skips this pixel
     seen.taps = (t_.kernel - seen.first + t_.stride - 1) / t_.stride;
     seen.at = (before_ * t_.stride + pixel + seen.first - margin) / t_.stride;
     return seen;

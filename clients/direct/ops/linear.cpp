@@ -1,4 +1,4 @@
-// A fully connected layer: dot products forward, rank updates back, over the weights as they lie.
+// Fully connected layer: y = x · wᵀ + b. Forward by dot products, backward by Gemm; weights stay in PyTorch's order [out][in].
 #include "clients/direct/ops.h"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    /// Of some outputs' weights for some of the inputs.
+    /// dw[o][i] = Σ_r dy[r][o] · x[r][i] for some outputs and inputs, to `to` with `row` floats per output.
     Gemm weight_gradient(const Flow& flow, Rows rows, Range of_outputs, Range of_inputs, float* to, std::size_t row) const {
         return {.a = flow.y_gradient + of_outputs.first,
                 .a_row = 1,
@@ -80,8 +80,8 @@ private:
                 .inner = rows.count};
     }
 
-    /// Weights are many, and each is used once in a step: their gradient never leaves the registers, or, where the optimiser keeps something of
-    /// its own, is made a block at a time and never leaves the nearest cache.
+    /// Steps the weights without a gradient in memory: there are many, and each is used once per step. Plain SGD: the gradient
+    /// stays in registers. Optimizers with state: it is computed block by block and stays in the L1 cache.
     void descend(const Pass& pass, const Flow& flow, Rows rows) {
         const Descent& descent = *pass.descent;
         if (const aggregation::SgdOptions* sgd = descent.optimizer->plain_sgd()) {

@@ -1,4 +1,4 @@
-// Operations on each value by itself.
+// Elementwise operations.
 #include "clients/direct/ops.h"
 
 #include <algorithm>

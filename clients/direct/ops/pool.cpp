@@ -1,4 +1,5 @@
-// Pools of any size, where none is part of a convolution: squares side by side, what is left over at the edge is not looked at.
+// Max and average pools of any size that are not fused with a convolution. Windows do not overlap; a rest at the edge is
+// dropped.
 #include "clients/direct/ops.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ public:
           size_(size) {}
 
 protected:
-    /// visit(place in the output, place in the input) for each value of each square, in the image's order.
+    /// visit(output index, input index) for each value of each window, in the image's order.
     template <typename Visit>
     void for_each(const Visit& visit) const {
         std::size_t to = 0;
@@ -81,7 +82,7 @@ public:
 
 private:
     static constexpr std::uint32_t kNone = ~0U;
-    std::vector<std::uint32_t> argmax_;  // [examples][outputs]: which value of the example it was
+    std::vector<std::uint32_t> argmax_;  // [examples][outputs]: index in the example
 };
 
 }  // namespace

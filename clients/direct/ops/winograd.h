@@ -1,6 +1,6 @@
-// One way through a 3 x 3 convolution of stride 1 by tiles (kernels/tiles.h): for each 2 x 2 outputs 16 products of matrices, of which rows are tiles,
-// where 36 would be made without. What stands around them takes time by the channel, a product by pairs of channels: there must be a whole vector
-// of them on either side.
+// Winograd F(2 × 2, 3 × 3) of a stride-1 convolution (kernels/winograd.h): 16 matrix products with one row per tile, which is
+// 16 multiplications per 2 × 2 outputs and channel pair instead of 36. The transforms cost time per channel, the products per
+// pair of channels: it takes a multiple of sixteen channels on either side to pay.
 #pragma once
 
 #include "clients/direct/ops.h"
@@ -9,8 +9,8 @@
 
 namespace fedhive::clients::direct {
 
-/// Tiles of some channels that are made at once, place by place, a line of memory apart from a power of two: places one below the other would share
-/// the same lines of a cache.
+/// Transformed tiles, [place][tile][channel]. Places are padded by one cache line, so that they do not compete for the same
+/// cache sets.
 struct WinogradBlock {
     WinogradBlock(std::size_t tiles, std::size_t of_tile)
         : channels(of_tile), place(tiles * of_tile + kLaneCount), values(kWinogradPlaces * place) {}
@@ -22,29 +22,30 @@ struct WinogradBlock {
     Floats values;
 };
 
-/// Images and zeros around them, by so many lines of so many tiles, counted over all images.
+/// How zero-padded images divide into tiles: `lines` lines of `wide` tiles each. Lines are numbered through all images.
 struct WinogradImages {
     Image image;
     std::size_t border = 0;
-    std::size_t lines = 0, wide = 0;  // of an image
+    std::size_t lines = 0, wide = 0;  // per image
 
-    /// As so many outputs need them.
+    /// The tiles that give `out`, two by two outputs each.
     static WinogradImages under(const Image& image, std::size_t border, const Image& out) {
         return {image, border, (out.height + 1) / 2, (out.width + 1) / 2};
     }
 
-    /// Lines whose products are made at once: rows for blocks of registers, few enough to stay near.
+    /// Lines of tiles per product: enough rows for a register tile, few enough to stay cached.
     std::size_t at_once() const { return std::max<std::size_t>(kTilesAtOnce / wide, 1); }
     static constexpr std::size_t kTilesAtOnce = 24;
 
-    /// work(first line, how many), as many as go at once
+    /// work(first line, number of lines) for blocks of at most at_once() lines.
     template <typename Work>
     void for_each_block(std::size_t images, const Work& work) const {
         for (std::size_t first = 0; first < images * lines; first += at_once())
             work(first, std::min(at_once(), images * lines - first));
     }
 
-    /// A kernel's transform of some lines; x: the first image.
+    /// Transforms lines [first, first + count) into `to` by a kernel, winograd_inputs or winograd_gradients; x: the first
+    /// image.
     void transform(void (*kernel)(const WinogradInputs&), const float* x, std::size_t first, std::size_t count,
                    WinogradBlock& to) const {
         for (std::size_t l = 0; l < count; ++l)
@@ -60,7 +61,7 @@ struct WinogradImages {
     }
 };
 
-/// From images of some channels to outputs of others.
+/// Convolves images with stored weights.
 class WinogradConvolver {
 public:
     WinogradConvolver(const Image& from, std::size_t border, const Image& out)
@@ -70,12 +71,13 @@ public:
           input_block_(from_.at_once() * from_.wide, from.channels),
           sums_(from_.at_once() * from_.wide, out.channels) {}
 
-    /// taps: [3][3][in][out], for a batch.
+    /// Once per batch: transforms the weights, taps [3][3][in][out].
     void take_weights(const Kernels& kernels, const float* taps) {
         kernels.winograd_weights(taps, weights_.data(), from_.image.channels * channels_);
     }
 
-    /// finish(image, line of tiles in it, what the line's first tile comes to: [place][tile][out]); places are sums_place() apart.
+    /// finish(image, line of tiles in it, sums) for each line; sums: [place][tile][out] before the output transform, places
+    /// sums_place() apart.
     template <typename Finish>
     void for_each_line(const Kernels& kernels, const float* x, std::size_t images, const Finish& finish) {
         from_.for_each_block(images, [&](std::size_t first, std::size_t lines) {

@@ -1,4 +1,4 @@
-// A 3 x 3 convolution whose ways there and back go by tiles: no 2 x 2 pool right behind it.
+// A 3 × 3 convolution without a fused pool: forward, input gradient and weight gradient by Winograd.
 #include "clients/direct/ops/winograd.h"
 
 namespace fedhive::clients::direct {
@@ -81,7 +81,8 @@ public:
 private:
     bool has_bias() const { return t_.place.bias != Place::kNone; }
 
-    /// visit(tap of the kernel, input channel, output channel, place among the weights as PyTorch has them)
+    /// visit(tap, input channel, output channel, index in the weights [out][in][kernel][kernel]) with output channels
+    /// innermost.
     template <typename Visit>
     void for_each_weight(const Visit& visit) const {
         for (std::size_t in = 0; in < t_.in.channels; ++in)
@@ -90,7 +91,7 @@ private:
                     visit(tap, in, out, (out * t_.in.channels + in) * kTaps + tap);
     }
 
-    /// The outputs of all tiles; `out` says what is the same of each line.
+    /// Writes all outputs; `out` holds the arguments that all lines of tiles share.
     static void convolve(const Kernels& kernels, WinogradConvolver& way, const float* x, std::size_t images,
                          const WinogradOutputs& out) {
         way.for_each_line(kernels, x, images, [&](std::size_t image, std::size_t line, const float* sums) {
@@ -103,7 +104,7 @@ private:
         });
     }
 
-    /// 0 where the output was cut off, in its place; what it sums to is added to bias_sums_.
+    /// Masks flow.y_gradient by the ReLU in place, and adds its sums to bias_sums_.
     void finish_gradient(const Kernels& kernels, const Flow& flow, std::size_t images) {
         if (!t_.relu && !has_bias()) return;
         kernels.bias_relu_backward({.gradient = flow.y_gradient,
@@ -114,7 +115,7 @@ private:
                                     .channels = t_.channels});
     }
 
-    /// Place by place, over all tiles in their order.
+    /// weight_sums_[place] += Σ_tile inputᵀ · gradient, tiles in ascending order.
     void add_weight_gradient(const Kernels& kernels, const Flow& flow, std::size_t images) {
         input_tiles_.for_each_block(images, [&](std::size_t first, std::size_t lines) {
             input_tiles_.transform(kernels.winograd_inputs, flow.x, first, lines, input_block_);
@@ -138,9 +139,9 @@ private:
     ConvolutionTerms t_;
     Image out_;
     WinogradConvolver forward_, backward_;
-    WinogradImages input_tiles_, grad_tiles_;  // what the weights' gradient is made of: what came in, what its outputs got
-    WinogradBlock input_block_, grad_block_;   // of these
-    Floats taps_;                              // a kernel or its gradient: [taps][in][out], or turned round [taps][out][in]
+    WinogradImages input_tiles_, grad_tiles_;  // of the weight gradient's two factors
+    WinogradBlock input_block_, grad_block_;   // their transforms
+    Floats taps_;                              // a kernel or its gradient: [taps][in][out]; flipped: [taps][out][in]
     Floats weight_sums_;                       // [kWinogradPlaces][in][out]
     Floats bias_sums_;                         // [out]
 };
