@@ -1,4 +1,4 @@
-// Rank updates against plain loops, of all instruction sets bit by bit.
+// Gemm against plain loops, and all instruction sets against each other bit by bit.
 #include "tests/clients/direct/kernel_sets.h"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ TEST_SUITE("DirectGemmKernels") {
         constexpr float kRate = 0.3F, kDecay = 0.1F;
         Draws draws(1);
         for (int i = 0; i < 60; ++i) {
-            // Every tenth is as wide as several tiles of columns.
+            // Every tenth is several strips of columns wide.
             const std::size_t rows = draws.size(1, 30), columns = i % 10 == 0 ? draws.size(300, 700) : draws.size(1, 70),
                               outer = draws.size(1, 3), inner = i % 10 == 0 ? draws.size(20, 60) : draws.size(1, 9);
             CAPTURE(rows);
@@ -59,8 +59,7 @@ TEST_SUITE("DirectGemmKernels") {
         }
     }
 
-    // As a linear layer steps its weights: the gradients of outputs lie side by side, and what a batch brought in is short enough to stay where
-    // it is while rows go by, or is not.
+    // As a linear layer steps its weights, with batches that descend_by_rows() takes and with larger ones.
     TEST_CASE("SmallBatchesDescendWithTheBitsOfLargeOnes") {
         constexpr float kRate = 0.3F;
         Draws draws(22);

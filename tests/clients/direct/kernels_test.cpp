@@ -124,7 +124,7 @@ TEST_SUITE("DirectKernels") {
             const std::size_t pixels = 3, padded = (channels + 15) / 16 * 16;
             Floats upper = draws.floats(2 * pixels * padded), lower = draws.floats(2 * pixels * padded);
             lower[0] = upper[0] = 5.0F;         // equal: the upper one
-            lower[padded + 2 * padded] = kNan;  // the second pixel's last one
+            lower[padded + 2 * padded] = kNan;  // the second window's last value
             const Floats bias = draws.floats(channels), scale = [&] {
                 Floats values(channels, 2.0F);
                 values.back() = channels > 1 ? 0.0F : 2.0F;
@@ -153,7 +153,7 @@ TEST_SUITE("DirectKernels") {
                     if (expected.empty()) expected = argmax;
                     CHECK(argmax == expected);
                     for (float& value : y)
-                        if (std::isnan(value)) value = 77.0F;  // NaNs differ in bits that mean nothing
+                        if (std::isnan(value)) value = 77.0F;  // NaN payloads differ
                     return y;
                 });
                 CHECK(expected[0] == 0);

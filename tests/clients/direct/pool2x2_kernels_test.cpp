@@ -1,4 +1,5 @@
-// What is made for the squares of a pool against plain loops, of all instruction sets bit by bit.
+// Convolutions before a 2 × 2 pool and their gradients against plain loops, and all instruction sets against each other bit by
+// bit.
 #include "tests/clients/direct/kernel_sets.h"
 
 #include <doctest/doctest.h>
@@ -23,7 +24,7 @@ TEST_SUITE("DirectPool2x2Kernels") {
                 CAPTURE(channels);
                 CAPTURE(pixels);
                 Floats x(planes * plane + 2 * kPixelsAtOnce, NAN), weights = draws.floats(taps * padded);
-                // Few values, so that some are equal; and one that is none.
+                // Few distinct values, so that some are equal; and one NaN.
                 for (std::size_t p = 0; p < planes * plane; ++p)
                     x[kPixelsAtOnce + p] = static_cast<float>(draws.size(0, 2)) - 1.0F;
                 for (float& weight : weights) weight = std::round(weight);
@@ -77,7 +78,7 @@ TEST_SUITE("DirectPool2x2Kernels") {
             }
     }
 
-    // Term by term, as lists and their sums have it.
+    // The same terms in the same order as the sparse lists.
     TEST_CASE("GreyImagesAreSummedAsByLists") {
         Draws draws(23);
         for (std::size_t kernel = 1; kernel <= kMostSingleChannelTaps; ++kernel)
@@ -87,7 +88,7 @@ TEST_SUITE("DirectPool2x2Kernels") {
                 const std::size_t lines = draws.size(1, 4), pixels = draws.size(1, 5), padded = (channels + 15) / 16 * 16,
                                   width = 2 * pixels + kernel - 1, taps = kernel * kernel;
                 Floats x = draws.floats(width * (2 * lines + kernel - 1)), values = draws.floats(lines * pixels * channels);
-                x[0] = INFINITY;  // of which no channel with nothing to add hears
+                x[0] = INFINITY;  // must not reach channels without a nonzero there
                 const Floats before = draws.floats(taps * padded), bias = draws.floats(channels);
                 std::vector<std::uint8_t> argmax(values.size());
                 for (std::size_t i = 0; i < values.size(); ++i) {

@@ -1,5 +1,5 @@
-// Convolutions by tiles, and the gradient of their weights, against plain loops: with whole numbers to the last bit, with others up to rounding,
-// and of all instruction sets bit by bit.
+// Winograd convolutions and their weight gradients against plain loops: to the last bit with whole numbers, up to rounding with
+// others; and all instruction sets against each other bit by bit.
 #include "clients/direct/ops.h"
 #include "tests/clients/direct/kernel_sets.h"
 
@@ -32,7 +32,7 @@ WinogradShape draw_shape(Draws& draws) {
     return shape;
 }
 
-/// Multiples of `unit`, of which all sums below are exact, or any.
+/// Multiples of `unit`, so that all sums below are exact; any numbers if `unit` is 0.
 Floats draw(Draws& draws, std::size_t size, float unit) {
     Floats values = draws.floats(size);
     if (unit > 0.0F)
@@ -57,14 +57,15 @@ Floats tiles_of(void (*transform)(const WinogradInputs&), const WinogradShape& s
     return tiles;
 }
 
-/// visit(input's place, output's place, tap) for each product of a channel with another.
+/// visit(input index, output index, tap) for each product of an input channel with an output channel.
 template <typename Visit>
 void for_each_product(const WinogradShape& shape, const Visit& visit) {
     const Image in = shape.in, out = shape.out();
     for (std::size_t i = 0; i < out.height; ++i)
         for (std::size_t j = 0; j < out.width; ++j)
             for (std::size_t tap = 0; tap < 9; ++tap) {
-                const std::size_t line = i + tap / 3 - shape.padding, pixel = j + tap % 3 - shape.padding;  // outside, huge
+                const std::size_t line = i + tap / 3 - shape.padding,
+                                  pixel = j + tap % 3 - shape.padding;  // outside: huge
                 if (line < in.height && pixel < in.width)
                     visit((line * in.width + pixel) * in.channels, (i * out.width + j) * out.channels, tap);
             }
@@ -144,14 +145,14 @@ TEST_SUITE("DirectWinogradKernels") {
                          gradient = draw(draws, out.size(), exact ? 1.0F : 0.0F);
             const Floats found = agreed([&](const Kernels& kernels) {
                 const Floats tiles = tiles_of(kernels.winograd_inputs, shape, in, x, shape.padding),
-                             squares = tiles_of(kernels.winograd_gradients, shape, out, gradient, 0);
+                             gradients = tiles_of(kernels.winograd_gradients, shape, out, gradient, 0);
                 Floats sums(kWinogradPlaces * size, 0.0F), weights(9 * size, NAN);
                 for (std::size_t place = 0; place < kWinogradPlaces; ++place)
                     for (std::size_t tile = place * shape.tiles(); tile < (place + 1) * shape.tiles(); ++tile)
                         for (std::size_t c = 0; c < in.channels; ++c)
                             for (std::size_t o = 0; o < out.channels; ++o)
                                 sums[place * size + c * out.channels + o] +=
-                                    tiles[tile * in.channels + c] * squares[tile * out.channels + o];
+                                    tiles[tile * in.channels + c] * gradients[tile * out.channels + o];
                 kernels.winograd_weight_gradient(sums.data(), weights.data(), size);
                 return weights;
             });
@@ -172,7 +173,7 @@ TEST_SUITE("DirectWinogradKernels") {
             const bool relu = n % 2 == 0, scaled = n % 4 > 1;
             const std::size_t channels = 16 * draws.size(1, 3), pixels = draws.size(1, 7), line = 2 * pixels * channels;
             CAPTURE(n);
-            // Whole numbers are often equal.
+            // Whole numbers, so that maxima are often tied.
             const Floats sums = draw(draws, kWinogradPlaces * pixels * channels, n % 3 > 0 ? 0.0F : 1.0F),
                          bias = draws.floats(channels), scale = draws.floats(channels);
             agreed([&](const Kernels& kernels) {
