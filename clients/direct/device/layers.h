@@ -261,18 +261,18 @@ FEDHIVE_HOST_DEVICE void convolution_back(const Threads& threads, const Layer& l
 // --- pools ------------------------------------------------------------------------------------------------------------------------
 
 /// Index of the first value of an output's window in a channel-by-channel image.
-FEDHIVE_HOST_DEVICE std::uint32_t square_of(const Layer& layer, std::uint32_t at) {
+FEDHIVE_HOST_DEVICE std::uint32_t window_of(const Layer& layer, std::uint32_t at) {
     const std::uint32_t pixels = layer.out.height * layer.out.width, c = at / pixels, pixel = at - c * pixels;
     return (c * layer.in.height + pixel / layer.out.width * layer.kernel) * layer.in.width +
            pixel % layer.out.width * layer.kernel;
 }
 
-/// argmax of the window that begins at `square`; the first of equal values, a NaN before all.
-FEDHIVE_HOST_DEVICE std::uint32_t largest_of(const Layer& layer, const float* x, std::uint32_t square) {
-    std::uint32_t best = square;
+/// argmax of the window that begins at `window`; the first of equal values, a NaN before all.
+FEDHIVE_HOST_DEVICE std::uint32_t argmax_of(const Layer& layer, const float* x, std::uint32_t window) {
+    std::uint32_t best = window;
     for (std::uint32_t i = 0; i < layer.kernel; ++i)
         for (std::uint32_t j = 0; j < layer.kernel; ++j) {
-            const std::uint32_t at = square + i * layer.in.width + j;
+            const std::uint32_t at = window + i * layer.in.width + j;
             if (x[at] > x[best] || x[at] != x[at]) best = at;
         }
     return best;
@@ -283,14 +283,14 @@ FEDHIVE_HOST_DEVICE void pool_forward(const Threads& threads, const Layer& layer
     const float share = 1.0F / static_cast<float>(layer.kernel * layer.kernel);
     for_each_of_rows(threads, group, layer.out.size(), [&](float* values, std::uint32_t at, std::uint32_t) {
         const float* const x = values + layer.in_at;
-        const std::uint32_t square = square_of(layer, at);
+        const std::uint32_t window = window_of(layer, at);
         if (layer.kind == Kind::MaxPool) {
-            values[layer.out_at + at] = x[largest_of(layer, x, square)];
+            values[layer.out_at + at] = x[argmax_of(layer, x, window)];
             return;
         }
         float sum = 0.0F;
         for (std::uint32_t i = 0; i < layer.kernel; ++i)
-            for (std::uint32_t j = 0; j < layer.kernel; ++j) sum += x[square + i * layer.in.width + j];
+            for (std::uint32_t j = 0; j < layer.kernel; ++j) sum += x[window + i * layer.in.width + j];
         values[layer.out_at + at] = sum * share;
     });
 }
@@ -304,9 +304,9 @@ FEDHIVE_HOST_DEVICE void pool_back(const Threads& threads, const Layer& layer, c
         float* const x = values + layer.in_at;
         const float gradient = values[layer.out_at + at];
         const bool largest = layer.kind == Kind::MaxPool;
-        const std::uint32_t square = square_of(layer, at), best = largest ? largest_of(layer, x, square) : 0;
+        const std::uint32_t window = window_of(layer, at), best = largest ? argmax_of(layer, x, window) : 0;
         for (std::uint32_t i = 0; i < layer.kernel; ++i)
-            for (std::uint32_t j = 0; j < layer.kernel; ++j) x[square + i * width + j] = largest ? 0.0F : gradient * share;
+            for (std::uint32_t j = 0; j < layer.kernel; ++j) x[window + i * width + j] = largest ? 0.0F : gradient * share;
         if (largest) x[best] = gradient;
     });
     const std::uint32_t right = layer.out.width * layer.kernel, bottom = layer.out.height * layer.kernel;
