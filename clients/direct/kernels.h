@@ -208,8 +208,8 @@ struct NormRows {
     bool relu = false;
 };
 
-/// sums[c] = Σ_p g[p][c], along[c] = Σ_p g[p][c] · (x[p][c] − mean[c]), with g the gradient behind the ReLU; summed as in
-/// ChannelSums.
+/// sums[c] = Σ_p g[p][c], along[c] = Σ_p g[p][c] · (x[p][c] − mean[c]), with g the gradient of y, masked by the ReLU; summed as
+/// in ChannelSums.
 struct NormSums {
     const float *x = nullptr, *gradient = nullptr;  // [pixels][channels]
     const float* y = nullptr;                       // null: no ReLU

@@ -36,7 +36,7 @@ public:
         at_ += (count * sizeof(T) + 15) / 16 * 16;
         return taken;
     }
-    /// Or where it is otherwise.
+    /// `floats` floats of shared memory if `shared`, else the buffer `otherwise`.
     __device__ float* take_if(bool shared, std::uint32_t floats, float* otherwise) {
         return shared ? take<float>(floats) : otherwise;
     }

@@ -48,10 +48,10 @@ struct Layer {
     std::uint32_t weight = 0, bias = 0;                 // offsets in the parameters
     std::uint32_t kernel = 1, stride = 1, padding = 0;  // a pool's size is its kernel
     std::uint32_t groups = 1;                           // of a norm
-    std::uint32_t by_value = 0;                         // a norm's scale and shift: for each value, not for each channel
-    std::uint32_t other_at = 0;  // a norm's figures, [groups] times 4; a sum's other term; at a residual's begin, where
-                                 // the other way's gradient will be: its sum's output, or its shortcut's copy
-    std::uint32_t biased = 1;    // of a convolution: there is a bias
+    std::uint32_t by_value = 0;                         // a norm has a scale and shift per value, not per channel
+    std::uint32_t other_at = 0;  // offset of a norm's [groups][4] floats, or of a sum's other term; for ResidualBegin,
+                                 // of the other path's gradient: the sum's output or the shortcut's copy
+    std::uint32_t biased = 1;    // a convolution has a bias
     std::uint32_t drop_number = 0,
                   drop_below = 0;  // dropout: tells those of a network apart; bits below drop (kernels.h, dropout)
     float keep_scale = 1.0F;
@@ -60,8 +60,8 @@ struct Layer {
 /// The results of one example.
 struct Verdict {
     double loss = 0.0;
-    float absolute = 0.0F;         // of numbers alone: their mean absolute error
-    std::uint16_t correct = 0;     // of a class alone, as the next
+    float absolute = 0.0F;         // numbers only: mean absolute error
+    std::uint16_t correct = 0;     // class labels only, as among_five
     std::uint16_t among_five = 0;  // the label is one of the five largest scores'
 };
 

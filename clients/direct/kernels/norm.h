@@ -84,7 +84,7 @@ static void norm_rows(const NormRows& t) {
         });
 }
 
-/// The gradient of a norm's output behind its ReLU: 0 where y <= 0.
+/// The gradient of a norm's output, masked by its ReLU: 0 where y <= 0.
 FEDHIVE_INLINE Lanes open_gradient(const float* gradient, const float* y, std::size_t at, Mask there) {
     const Lanes value = load(gradient + at, there);
     return y == nullptr ? value : choose(not_above(load(y + at, there), zero()), zero(), value);

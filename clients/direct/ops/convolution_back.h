@@ -5,7 +5,7 @@
 
 namespace fedhive::clients::direct {
 
-/// Both gradients of one example at a time, from its output gradient behind the ReLU, zero-padded.
+/// Both gradients of one example at a time, from its output gradient, masked by the ReLU and zero-padded.
 ///
 ///   weights   dw[k1][k2] = Σ over output lines i and pixels j of gradient[i][j] · x[stride · i + k1][stride · j + k2]
 ///   input     stride 1: convolution of the gradient with the flipped kernel. Otherwise one such convolution per phase (stride²

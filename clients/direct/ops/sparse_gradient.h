@@ -1,4 +1,4 @@
-// The nonzeros of a gradient behind a 2 × 2 pool.
+// The nonzeros of the gradient that a 2 × 2 max pool passes back.
 #pragma once
 
 #include "clients/direct/ops.h"
