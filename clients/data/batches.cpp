@@ -28,10 +28,10 @@ FEDHIVE_CLONES void normalize(const std::int32_t* __restrict from, std::size_t s
 
 /// A row of an image as it is seen, values [width].
 template <typename Value>
-void normalize_seen(const Value* from, const element::Look& look, std::uint32_t width, float scale, float shift,
+void normalize_seen(const Value* from, const element::Look& augmentation, std::uint32_t width, float scale, float shift,
                     float* values) {
     for (std::uint32_t x = 0; x < width; ++x) {
-        const std::uint32_t column = look.column(x, width);
+        const std::uint32_t column = augmentation.column(x, width);
         values[x] = element::normalized(column < width ? from[column] : Value{}, scale, shift);
     }
 }
@@ -134,12 +134,13 @@ void BatchGather::gather_seen(const ExamplesView& examples, std::span<const std:
         FEDHIVE_CHECK(indices[i] < examples.size(), "example {} of {}", indices[i], examples.size());
         prefetch(examples, indices, next, i + ahead);
         const auto* from = reinterpret_cast<const Value*>(examples.example(indices[i]).data());
-        const element::Look look = element::Look::of(looks[i]);
+        const element::Look augmentation = element::Look::of(looks[i]);
         for (std::size_t channel = 0; channel < shift_.size(); ++channel, from += std::size_t{height} * width)
             for (std::uint32_t y = 0; y < height; ++y, values += width) {
-                const std::uint32_t row = look.row(y);
+                const std::uint32_t row = augmentation.row(y);
                 if (row < height)
-                    normalize_seen(from + std::size_t{row} * width, look, width, scale[channel], shift_[channel], values);
+                    normalize_seen(from + std::size_t{row} * width, augmentation, width, scale[channel], shift_[channel],
+                                   values);
                 else
                     std::fill_n(values, width, element::normalized(Value{}, scale[channel], shift_[channel]));
             }

@@ -71,9 +71,9 @@ FEDHIVE_HOST_DEVICE Value stored(const GatherTerms& from, std::size_t example, s
 constexpr std::uint32_t kInFrame = ~0U;
 
 /// Where in an example the value lies that is seen at `at`, or kInFrame.
-FEDHIVE_HOST_DEVICE std::uint32_t seen_at(const GatherTerms& from, const Look& look, std::uint32_t at) {
+FEDHIVE_HOST_DEVICE std::uint32_t seen_at(const GatherTerms& from, const Look& augmentation, std::uint32_t at) {
     const std::uint32_t pixel = at % from.plane;
-    const std::uint32_t y = look.row(pixel / from.width), x = look.column(pixel % from.width, from.width);
+    const std::uint32_t y = augmentation.row(pixel / from.width), x = augmentation.column(pixel % from.width, from.width);
     return y < from.plane / from.width && x < from.width ? at - pixel + y * from.width + x : kInFrame;
 }
 

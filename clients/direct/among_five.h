@@ -1,4 +1,4 @@
-// Whether a class is among the five with the largest scores, once for host and device. C++17.
+// Top-5 accuracy of one example, for host and device. C++17.
 #pragma once
 
 #include "aggregation/math/element_ops.h"
@@ -7,10 +7,11 @@
 
 namespace fedhive::clients::direct {
 
-/// Fewer than five others are ahead: their score is larger, or equal and of a class before, as the largest score's is the first of equal ones.
+/// Whether fewer than five classes rank before the label: those with a larger score, or an equal one and a lower number, as
+/// argmax.
 ///
 /// Shapes   scores: [classes]; label below classes.
-/// Differs  from torch.topk in that its order of equal scores is said here; a score that is no number is ahead, and never among the five.
+/// Differs  from torch.topk, whose order of equal scores is unspecified. A NaN ranks before all, and is never in the top five.
 FEDHIVE_HOST_DEVICE bool is_among_five(const float* scores, std::uint32_t classes, std::uint32_t label) {
     const float own = scores[label];
     std::uint32_t ahead = 0;

@@ -18,7 +18,7 @@ extern const Kernels kernels_avx2;
 
 namespace {
 
-/// The fastest first.
+/// The kernels that this processor runs, fastest first; null for the others.
 std::array<const Kernels*, 3> runnable() {
     std::array<const Kernels*, 3> found{};
 #if defined(FEDHIVE_X86_KERNELS)
@@ -69,9 +69,10 @@ std::string remark_on(std::string_view name) {
 #endif
 }
 
-// A step of mnist_cnn, mlp and lr, batches of 10, on one core of an AMD EPYC (Zen 4) took 40, 72 and 60 times as long as with FEDHIVE_KERNELS=avx2;
-// 562, 1,000 and 906 times where a multiply-add is a function's work besides, by
-// GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX2_Usable,-FMA_Usable. To see it again: FEDHIVE_KERNELS=plain fedhive bench --layers CONFIG.
+// Measured: a step of mnist_cnn, mlp and lr with batches of 10, on one core of an AMD EPYC (Zen 4), took 40, 72 and 60 times as
+// long as with FEDHIVE_KERNELS=avx2. Without an FMA instruction (a function call per multiply-add), by
+// GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX2_Usable,-FMA_Usable, it took 562, 1,000 and 906 times as long. To
+// repeat: FEDHIVE_KERNELS=plain fedhive bench --layers CONFIG.
 std::string remark_on_plain(bool has_avx2, bool has_fma) {
     const std::string_view share = has_fma ? "1/40 to 1/72" : "1/560 to 1/1,000";
     if (has_avx2) return fmt::format(": slow, {} of the speed of avx2", share);

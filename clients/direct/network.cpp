@@ -11,7 +11,7 @@ namespace fedhive::clients::direct {
 
 namespace {
 
-/// Examples that go back through the images' part at once: enough for the lists of sparse gradients, few enough for the nearest cache.
+/// Examples per group in the images' chain: enough to fill the lists of sparse gradients, few enough to stay in the L1 cache.
 constexpr std::size_t kGroup = 4;
 
 }  // namespace
@@ -21,11 +21,11 @@ Network::Network(const ModelSpec& spec, const Kernels& kernels)
       layout_(model_layout(spec)),
       inputs_(static_cast<std::size_t>(spec.input.channels * spec.input.height * spec.input.width)),
       plan_(make_plan(spec, layout_)) {
-    std::vector<Range> by_themselves;
-    plan_.features.steps_itself(by_themselves);
-    by_themselves.push_back({layout_.num_trainable(), 0});
+    std::vector<Range> fused;
+    plan_.features.fused_parameters(fused);
+    fused.push_back({layout_.num_trainable(), 0});
     std::size_t end = 0;
-    for (const Range& range : by_themselves) {
+    for (const Range& range : fused) {
         if (range.first > end) stepped_last_.push_back({end, range.first - end});
         end = range.first + range.size;
     }
@@ -51,8 +51,8 @@ float* Network::forward(const Pass& pass, const Batch& batch) {
     return answers_.data();
 }
 
-/// Softmax and cross-entropy over the counted labels of a part, by the kernel, run by run; returns the sum. `answers` become their gradient, times
-/// `weight`, 0 where a label is ignored.
+/// Returns Σ softmax cross-entropy over the part's counted labels, by one kernel call per run of them. `answers` become the
+/// gradient times `weight`, 0 for ignored labels.
 double Network::cross_entropy(float* answers, const Batch& part, float weight) const {
     const std::size_t classes = outputs();
     const auto of_run = [&](std::size_t first, std::size_t rows) {
@@ -78,7 +78,7 @@ double Network::cross_entropy(float* answers, const Batch& part, float weight) c
     return loss;
 }
 
-/// `answers` become their gradient.
+/// Returns the mean loss over the counted labels; `answers` become its gradient.
 double Network::mean_loss(float* answers, const Batch& batch) const {
     const std::size_t counted = std::max<std::size_t>(1, batch.counted);
     const float weight = 1.0F / static_cast<float>(counted);
@@ -93,7 +93,7 @@ double Network::mean_loss(float* answers, const Batch& batch) const {
     return loss / static_cast<double>(counted);
 }
 
-/// Adds what the part comes to; `answers` may hold anything afterwards.
+/// Adds the part's sums to `quality`; `answers` hold no defined values afterwards.
 void Network::judge(float* answers, const Batch& part, Quality& quality) const {
     const std::size_t size = outputs();
     for (std::size_t r = 0; r < part.size; ++r) {
@@ -113,7 +113,7 @@ void Network::judge(float* answers, const Batch& part, Quality& quality) const {
             if (row[c] > row[best] || std::isnan(row[c])) best = c;
         const auto label = static_cast<std::uint32_t>(part.labels[r]);
         quality.correct += best == label ? 1 : 0;
-        const bool is_first = best == label && !std::isnan(row[best]);  // then nobody has to count
+        const bool is_first = best == label && !std::isnan(row[best]);  // skips counting
         quality.among_five += is_first || is_among_five(row, static_cast<std::uint32_t>(size), label) ? 1 : 0;
     }
     if (part.numbers == nullptr) quality.loss_sum += cross_entropy(answers, part, 1.0F);
@@ -121,7 +121,7 @@ void Network::judge(float* answers, const Batch& part, Quality& quality) const {
 
 double Network::descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key) {
     const double loss = run(descent.before(), gradient, batch, dropout_key, &descent);
-    const Section section({.watch = watch_}, nullptr, Part::Optimizer);
+    const ProfileScope scope({.profiler = profiler_}, nullptr, Part::Optimizer);
     for (const Range& range : stepped_last_) step(descent, range, gradient + range.first);
     return loss;
 }
@@ -135,12 +135,12 @@ double Network::run(const float* parameters, float* gradient, const Batch& batch
                     .training = true,
                     .dropout_key = dropout_key,
                     .descent = descent,
-                    .watch = watch_};
+                    .profiler = profiler_};
     plan_.images.begin(pass);
     plan_.features.begin(pass);
     float* answers = forward(pass, batch);
     const double loss = [&] {
-        const Section section(pass, nullptr, Part::Loss);
+        const ProfileScope scope(pass, nullptr, Part::Loss);
         return mean_loss(answers, batch);
     }();
     plan_.features.begin_backward(pass);

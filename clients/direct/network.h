@@ -1,10 +1,10 @@
-// A model that the direct engine trains: its list of layers as operations, planned once. Images go through it a few examples at a time, so that
-// what one of them leaves is still near when it comes back; features in a row go through it as a whole batch, so that each weight is read once.
+// A model in the direct engine: its layers as operations, planned once. Images pass in groups of a few examples, so that an
+// example's values are still cached in backward; flat features pass as a whole batch, so that each weight is read once.
 //
 //   examples [B][channels][height][width] ─▶ images, in groups ─▶ features, all at once ─▶ answers [B][outputs] ─▶ loss
 //                    gradient [trainable] ◀─ images, in groups ◀─ features, all at once ◀─ gradient of answers
 //
-// Loss     of a class softmax and cross-entropy, of numbers the squared error, its mean over an example's numbers: nn.CrossEntropyLoss, nn.MSELoss
+// Loss     class labels: softmax cross-entropy (nn.CrossEntropyLoss); numbers: mean squared error (nn.MSELoss)
 #pragma once
 
 #include "aggregation/memory/layout.h"
@@ -21,11 +21,11 @@ std::string misfit(const ModelSpec& spec);
 /// A batch in the host's memory.
 struct Batch {
     const float* examples = nullptr;       // [size][inputs]
-    const std::int64_t* labels = nullptr;  // [size]; null where numbers are told
+    const std::int64_t* labels = nullptr;  // [size]; null with numbers
     std::size_t size = 0;
     const float* numbers = nullptr;  // [size][outputs], in place of labels
     bool ignores = false;            // some labels may be kIgnored
-    std::size_t counted = size;      // labels that are not
+    std::size_t counted = size;      // labels that are not kIgnored
 };
 
 class Network {
@@ -39,30 +39,31 @@ public:
     std::size_t inputs() const { return inputs_; }
     std::size_t outputs() const { return plan_.features.outputs(); }  // a score for each class, or the numbers themselves
 
-    /// Mean loss of the batch, over its counted labels, and its gradient, written; both 0 where none counts.
+    /// Returns the batch's mean loss over its counted labels and writes its gradient; both are 0 if none counts.
     ///
     /// Shapes   parameters: [P]; gradient: [trainable], 0 where the layout has no tensor.
     /// Order    the batch's, whatever the processor: the same bits from every kernel.
-    /// Memory   of the largest batch so far: what goes between the layers, twice.
+    /// Memory   activations and their gradients, for the largest batch so far.
     double train(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key) {
         return run(parameters, gradient, batch, dropout_key, nullptr);
     }
 
-    /// The same and a step of the optimiser along it, with the bits of one after the other; `gradient` may hold anything afterwards.
+    /// train(), then a step of the optimizer, with the bits of the two in sequence; `gradient` holds no defined values
+    /// afterwards.
     double descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key);
 
     struct Quality {
         double loss_sum = 0.0;
-        double absolute_sum = 0.0;  // of numbers alone: over the examples, of the mean absolute error
-        std::size_t correct = 0;    // of classes alone, as the next
+        double absolute_sum = 0.0;  // numbers only: Σ over examples of the mean absolute error
+        std::size_t correct = 0;    // class labels only, as among_five
         std::size_t among_five = 0;
         std::size_t ignored = 0;
     };
-    /// Without dropout, in parts of `at_once` examples, which change nothing.
+    /// Sums over the batch, without dropout, in chunks of `at_once` examples; the chunk size changes no bit.
     Quality evaluate(const float* parameters, const Batch& batch, std::size_t at_once = 64);
 
-    /// Told of each section of what follows; null: nobody is. It changes no bit.
-    void watched_by(Watch* watch) { watch_ = watch; }
+    /// Profiles the calls that follow; null: stops. Changes no bit.
+    void set_profiler(Profiler* profiler) { profiler_ = profiler; }
 
 private:
     double run(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key, const Descent* descent);
@@ -73,14 +74,14 @@ private:
     void judge(float* answers, const Batch& part, Quality& quality) const;
 
     const Kernels* kernels_;
-    Watch* watch_ = nullptr;
+    Profiler* profiler_ = nullptr;
     aggregation::Layout layout_;
     std::size_t inputs_;
     Plan plan_;
-    std::vector<Range> stepped_last_;  // what no operation steps itself
+    std::vector<Range> stepped_last_;  // trainable parameters outside all fused_parameters()
     std::size_t reserved_ = 0;
-    const float* between_ = nullptr;  // what goes from images to features, of the batch in hand, [B][…]
-    Floats features_gradient_;        // of that
+    const float* between_ = nullptr;  // the features' input in the current batch, [B][…]
+    Floats features_gradient_;        // its gradient
     Floats answers_;                  // [B][outputs]
 };
 

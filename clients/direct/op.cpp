@@ -23,7 +23,7 @@ void Chain::reserve(std::size_t examples, std::size_t group) {
 
 void Chain::begin(const Pass& pass) {
     for (const auto& op : ops_) {
-        const Section section(pass, op.get(), Part::Forward);
+        const ProfileScope scope(pass, op.get(), Part::Forward);
         op->begin(pass);
     }
 }
@@ -31,7 +31,7 @@ void Chain::begin(const Pass& pass) {
 const float* Chain::forward(const Pass& pass, const float* x, Rows rows) {
     for (std::size_t i = 0; i < ops_.size(); ++i) {
         float* y = values_[i].data() + rows.first * ops_[i]->outputs();
-        const Section section(pass, ops_[i].get(), Part::Forward);
+        const ProfileScope scope(pass, ops_[i].get(), Part::Forward);
         ops_[i]->forward(pass, x, y, rows);
         x = y;
     }
@@ -40,7 +40,7 @@ const float* Chain::forward(const Pass& pass, const float* x, Rows rows) {
 
 void Chain::begin_backward(const Pass& pass) {
     for (const auto& op : ops_) {
-        const Section section(pass, op.get(), Part::DataGradient);
+        const ProfileScope scope(pass, op.get(), Part::DataGradient);
         op->begin_backward(pass);
     }
 }
@@ -61,19 +61,19 @@ void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float*
         flow.y = values_[i].data() + rows.first * op.outputs();
         flow.y_gradient = y_gradient;
         flow.x_gradient = i == first ? x_gradient : gradients_[i].data();
-        const Section section(pass, &op, Part::DataGradient);
+        const ProfileScope scope(pass, &op, Part::DataGradient);
         ops_[i]->backward(pass, flow, rows);
         y_gradient = flow.x_gradient;
     }
 }
 
-void Chain::steps_itself(std::vector<Range>& ranges) const {
-    for (const auto& op : ops_) op->steps_itself(ranges);
+void Chain::fused_parameters(std::vector<Range>& ranges) const {
+    for (const auto& op : ops_) op->fused_parameters(ranges);
 }
 
 void Chain::end_backward(const Pass& pass) {
     for (const auto& op : ops_) {
-        const Section section(pass, op.get(), Part::WeightGradient);
+        const ProfileScope scope(pass, op.get(), Part::WeightGradient);
         op->end_backward(pass);
     }
 }

@@ -1,4 +1,5 @@
-// What a network of the direct engine is made of: operations on examples, forward and back. Images lie pixel by pixel, channels side by side.
+// Operations on examples, forward and backward: the parts of a direct engine's network. Images are stored
+// [height][width][channels].
 #pragma once
 
 #include "aggregation/math/client_optimizer.h"
@@ -13,11 +14,11 @@
 
 namespace fedhive::clients::direct {
 
-/// What parameters are stepped by as soon as their gradient is there.
+/// The optimizer step that a pass does as soon as a gradient is complete.
 struct Descent {
-    float* parameters = nullptr;  // [P], written where they are trainable
+    float* parameters = nullptr;  // [P]; the trainable ones are written
     aggregation::ClientOptimizer* optimizer = nullptr;
-    const float* from = nullptr;  // [P]: what is stepped, and read by the pass, where that is not `parameters`
+    const float* from = nullptr;  // [P]: the values before the step, which the pass reads; null: `parameters`
 
     const float* before() const { return from != nullptr ? from : parameters; }
 };
@@ -29,45 +30,45 @@ struct Range {
 
 class Op;
 
-/// What a part of a step is for.
+/// The phases of a step that a profiler tells apart.
 enum class Part : std::uint8_t { Forward, DataGradient, WeightGradient, Loss, Optimizer };
 
-/// Who is told where a step goes. Sections may lie within others.
-class Watch {
+/// Called at the begin and the end of each phase of an operation; phases nest.
+class Profiler {
 public:
-    Watch() = default;
-    Watch(const Watch&) = delete;
-    Watch& operator=(const Watch&) = delete;
-    virtual ~Watch() = default;
-    virtual void enter(const Op* op, Part part) = 0;  // null: the network's own work
+    Profiler() = default;
+    Profiler(const Profiler&) = delete;
+    Profiler& operator=(const Profiler&) = delete;
+    virtual ~Profiler() = default;
+    virtual void enter(const Op* op, Part part) = 0;  // op null: the network's own work
     virtual void leave() = 0;
 };
 
-/// What a pass over a batch is done with; the pointers hold until its end.
+/// The arguments of a pass over a batch; the pointers stay valid until its end.
 struct Pass {
     const Kernels* kernels = nullptr;
     const float* parameters = nullptr;  // [P]
     float* gradient = nullptr;          // [trainable]; backward alone
     bool training = true;               // dropout acts
-    std::uint64_t dropout_key = 0;      // of this batch
-    const Descent* descent = nullptr;   // backward steps what steps_itself() names, in place of writing its gradient
-    Watch* watch = nullptr;             // told of each section, or nobody is
+    std::uint64_t dropout_key = 0;      // the batch's
+    const Descent* descent = nullptr;   // backward steps the fused_parameters() instead of writing their gradient
+    Profiler* profiler = nullptr;       // null: none
 };
 
-/// From here to the end of its scope.
-class Section {
+/// Tells the pass's profiler of a phase, from construction to destruction.
+class ProfileScope {
 public:
-    Section(const Pass& pass, const Op* op, Part part) : watch_(pass.watch) {
-        if (watch_ != nullptr) watch_->enter(op, part);
+    ProfileScope(const Pass& pass, const Op* op, Part part) : profiler_(pass.profiler) {
+        if (profiler_ != nullptr) profiler_->enter(op, part);
     }
-    Section(const Section&) = delete;
-    Section& operator=(const Section&) = delete;
-    ~Section() {
-        if (watch_ != nullptr) watch_->leave();
+    ProfileScope(const ProfileScope&) = delete;
+    ProfileScope& operator=(const ProfileScope&) = delete;
+    ~ProfileScope() {
+        if (profiler_ != nullptr) profiler_->leave();
     }
 
 private:
-    Watch* watch_;
+    Profiler* profiler_;
 };
 
 /// Examples [first, first + count) of the batch.
@@ -75,15 +76,15 @@ struct Rows {
     std::size_t first = 0, count = 0;
 };
 
-/// An operation's neighbours, at the first of some rows: what comes in, what went out, the gradients of both.
+/// An operation's input and output with their gradients, each at the first of some rows.
 struct Flow {
     const float* x = nullptr;
     const float* y = nullptr;
-    float* y_gradient = nullptr;  // may be changed
-    float* x_gradient = nullptr;  // null: nobody asks for it
+    float* y_gradient = nullptr;  // may be overwritten
+    float* x_gradient = nullptr;  // null: not wanted
 };
 
-/// One step of some parameters along their gradient, [range.size].
+/// Steps the parameters of `range` by the descent's optimizer; gradient: [range.size].
 void step(const Descent& descent, Range range, const float* gradient);
 
 class Op {
@@ -96,40 +97,40 @@ public:
     std::size_t inputs() const { return inputs_; }    // floats of an example
     std::size_t outputs() const { return outputs_; }  // likewise
 
-    /// The layers that it does, by their numbers in the model's list; none where it brings values into another order.
+    /// The layers that the operation computes, as numbers in the model's list; empty for one that only reorders values.
     const std::vector<std::string>& layers() const { return layers_; }
     void does(std::vector<std::string> layers) { layers_ = std::move(layers); }
 
-    /// Room for batches of so many examples, of which at most `group` go back at once.
+    /// Allocates for batches of `examples`, at most `group` of them in one backward().
     virtual void reserve([[maybe_unused]] std::size_t examples, [[maybe_unused]] std::size_t group) {}
 
     virtual bool has_parameters() const { return false; }
 
-    /// What is done once for a batch, before any of its examples: parameters into the order that is read.
+    /// Once per batch, before its examples: brings parameters into the order that forward() reads.
     virtual void begin(const Pass&) {}
 
-    /// x [count][inputs] to y [count][outputs]. An example's values depend on nothing but itself.
+    /// y [count][outputs] from x [count][inputs]. An example's output depends on that example alone.
     virtual void forward(const Pass& pass, const float* x, float* y, Rows rows) = 0;
 
     virtual void begin_backward(const Pass&) {}
 
-    /// Writes flow.x_gradient and adds to the parameters' gradient, rows in ascending order; the latter in sections of its own where it is
-    /// a product.
+    /// Writes flow.x_gradient and adds to the parameters' gradient, rows in ascending order. A weight gradient that is a
+    /// product has its own ProfileScope.
     virtual void backward(const Pass& pass, const Flow& flow, Rows rows) = 0;
 
-    /// Writes the parameters' gradient where it was kept in another order.
+    /// Writes the parameters' gradient if the operation summed it in its own order.
     virtual void end_backward(const Pass&) {}
 
-    /// Appends the parameters that backward() steps while their gradient is near, where the pass has a descent. Only for operations that get
-    /// their whole batch at once.
-    virtual void steps_itself(std::vector<Range>&) const {}
+    /// Appends the parameter ranges that backward() updates itself (fused optimizer step) when the pass carries a descent. Only
+    /// for operations that get their whole batch in one backward().
+    virtual void fused_parameters(std::vector<Range>&) const {}
 
 private:
     std::size_t inputs_, outputs_;
     std::vector<std::string> layers_;
 };
 
-/// Memory that begins where a cache line does: a vector that reaches into a second one is loaded twice.
+/// Allocates memory aligned to cache lines: a vector load across two lines costs two.
 template <typename T>
 struct LineAllocator {
     using value_type = T;
@@ -146,8 +147,7 @@ private:
 
 using Floats = std::vector<float, LineAllocator<float>>;
 
-/// Operations one after the other, with what goes between them. A chain without operations gives what comes in: its layers leave values as they
-/// lie.
+/// A sequence of operations and the values between them. An empty chain returns its input: its layers move no values.
 class Chain {
 public:
     /// inputs: floats of an example
@@ -163,25 +163,27 @@ public:
     void reserve(std::size_t examples, std::size_t group);
     void begin(const Pass& pass);
 
-    /// x: at rows.first. Returns what the rows become, [count][outputs], until they go forward again; x itself where there are no operations.
+    /// x: at rows.first. Returns the rows' output, [count][outputs], valid until their next forward(); x itself for an empty
+    /// chain.
     const float* forward(const Pass& pass, const float* x, Rows rows);
 
     void begin_backward(const Pass& pass);
 
     bool has_parameters() const { return first_with_parameters() < ops_.size(); }
 
-    /// x and y_gradient: at rows.first; x_gradient likewise, or null: then no further than to the first parameters.
+    /// x and y_gradient: at rows.first; x_gradient likewise. With null x_gradient, backward ends at the first operation with
+    /// parameters.
     void backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows);
     void end_backward(const Pass& pass);
-    void steps_itself(std::vector<Range>& ranges) const;
+    void fused_parameters(std::vector<Range>& ranges) const;
 
 private:
     std::size_t first_with_parameters() const;
 
     std::size_t inputs_;
     std::vector<std::unique_ptr<Op>> ops_;
-    std::vector<Floats> values_;     // of each operation, [examples][outputs]
-    std::vector<Floats> gradients_;  // of what goes into each but the first, [group][inputs]
+    std::vector<Floats> values_;     // [operation]: outputs, [examples][outputs]
+    std::vector<Floats> gradients_;  // [operation]: input gradients but of the first, [group][inputs]
 };
 
 }  // namespace fedhive::clients::direct

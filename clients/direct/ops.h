@@ -1,29 +1,29 @@
-// The operations that there are; each is one file.
+// All operations; one file each.
 #pragma once
 
 #include "clients/direct/op.h"
 
 namespace fedhive::clients::direct {
 
-/// Floats of a vector, on every processor.
+/// SIMD lanes, the same number on every processor.
 inline constexpr std::size_t kLaneCount = 16;
 
 inline std::size_t to_lanes(std::size_t floats) { return (floats + kLaneCount - 1) / kLaneCount * kLaneCount; }
 inline Stride stride_of(std::size_t floats) { return static_cast<Stride>(floats); }
 
-/// Where a layer's tensors lie in the flat parameters.
+/// Offsets of a layer's tensors in the flat parameters.
 struct Place {
-    static constexpr std::size_t kNone = ~std::size_t{0};  // a bias that there is not
+    static constexpr std::size_t kNone = ~std::size_t{0};  // the layer has no bias
     std::size_t weight = 0, bias = 0;
 };
 
-/// Dropout: of what share, and a number that tells those of one network apart.
+/// Dropout with probability p. `number` tells the dropout layers of a network apart.
 struct Drop {
     double p = 0.0;
     std::uint32_t number = 0;
 };
 
-/// Of the values with numbers [first, first + size) in the batch some become 0, the others grow by 1 / (1 - p).
+/// y[i] = 0 with probability p, else x[i] / (1 - p); drawn by the index first + i of the value in the batch.
 void drop_values(const Pass& pass, const float* x, float* y, std::size_t size, Drop drop, std::size_t first);
 
 /// Height, width and channels of an image.
@@ -33,13 +33,13 @@ struct Image {
     std::size_t size() const { return pixels() * channels; }
 };
 
-/// A convolution of square kernel, and what was found behind it.
+/// A convolution with a square kernel, and the layers fused with it.
 struct ConvolutionTerms {
     Image in;
     std::size_t channels = 1, kernel = 1, stride = 1, padding = 0;  // padding below kernel
     bool relu = false;
-    bool pool = false;  // the largest of each 2 x 2
-    Drop drop{};        // of whole channels, where it pools
+    bool pool = false;  // 2 × 2 max pool
+    Drop drop{};        // of whole channels; only with `pool`
     Place place{};
 
     Image convolved() const {
@@ -52,13 +52,14 @@ struct ConvolutionTerms {
 };
 std::unique_ptr<Op> make_convolution(const ConvolutionTerms& terms);
 
-/// Whether it goes by tiles of 2 x 2 outputs: by its shape alone, since bits depend on it. Before a pool forward alone.
-bool goes_by_tiles(const ConvolutionTerms& terms);
-/// One without a pool.
-std::unique_ptr<Op> make_tiled_convolution(const ConvolutionTerms& terms);
+/// Whether the convolution is computed by Winograd F(2 × 2, 3 × 3); before a pool only its forward pass. Bits depend on it, so
+/// the shape alone decides.
+bool uses_winograd(const ConvolutionTerms& terms);
+/// Precondition: uses_winograd(terms) and no pool.
+std::unique_ptr<Op> make_winograd_convolution(const ConvolutionTerms& terms);
 
 std::unique_ptr<Op> make_linear(std::size_t inputs, std::size_t outputs, bool relu, Place place);
-/// Tokens, whole numbers below `tokens`, to [positions][dim]; the first operation of a network.
+/// Token ids, whole numbers below `tokens`, to [positions][dim]. Only as the first operation of a network.
 std::unique_ptr<Op> make_embedding(std::size_t positions, std::size_t tokens, std::size_t dim, Place place);
 std::unique_ptr<Op> make_relu(std::size_t size);
 std::unique_ptr<Op> make_tanh(std::size_t size);
@@ -69,11 +70,12 @@ std::unique_ptr<Op> make_channel_dropout(const Image& in, Drop drop);
 std::unique_ptr<Op> make_max_pool(const Image& in, std::size_t size);
 std::unique_ptr<Op> make_average_pool(const Image& in, std::size_t size);
 
-/// Over `groups` of channels of an image, cut off at 0 where `relu`; over all features in a row, with a scale and a shift for each.
+/// Group norm over `groups` of an image's channels, then a ReLU where `relu`. Layer norm over all features, each with its scale
+/// and shift.
 std::unique_ptr<Op> make_group_norm(const Image& in, std::size_t groups, bool relu, Place place);
 std::unique_ptr<Op> make_layer_norm(std::size_t size, Place place);
 
-/// What the chain makes of x, and what the shortcut makes of it; an empty one x itself. Their sum is cut off at 0 where `relu`.
+/// y = chain(x) + shortcut(x), then a ReLU where `relu`. An empty chain or shortcut is the identity.
 std::unique_ptr<Op> make_residual(std::size_t inputs, std::size_t outputs, Chain chain, Chain shortcut, bool relu);
 
 /// [rows][columns] of an example to [columns][rows].

@@ -23,13 +23,13 @@ std::size_t argument(const PlannedLayer& layer, const std::string& key) {
     return static_cast<std::size_t>(layer.arguments.integer(key));
 }
 
-/// [channels, height, width], or features in a row as so many channels.
+/// The Image of a shape [channels, height, width]; of flat features, one pixel with that many channels.
 Image image_of(const Shape& shape) {
     if (shape.size() == 1) return {1, 1, static_cast<std::size_t>(shape[0])};
     return {static_cast<std::size_t>(shape[1]), static_cast<std::size_t>(shape[2]), static_cast<std::size_t>(shape[0])};
 }
 
-/// Of a square of an average pool: a whole image is one, too.
+/// Window size of an average pool; a pool of the whole image has one window.
 std::size_t pool_size(const PlannedLayer& layer) {
     const std::size_t size = argument(layer, "size");
     return size > 0 ? size : image_of(layer.in).height;
@@ -40,7 +40,8 @@ bool is_sequence(const PlannedLayer& layer) { return layer.in.size() == 2; }
 
 class Planner;
 
-/// A layer that is done by itself. Convolutions, linear layers, group norms and residuals look at what stands behind them.
+/// Appends the operation of one layer by itself. Convolutions, linear layers, group norms and residuals fuse layers after them
+/// instead.
 using Append = void (*)(Planner& planner, Chain& chain, const PlannedLayer& layer, bool pixels);
 const std::map<std::string_view, Append>& alone();
 
@@ -50,7 +51,8 @@ public:
         for (const aggregation::LayoutEntry& entry : layout.entries()) offsets_[entry.name] = entry.offset;
     }
 
-    /// Appends the operations of the layers; images lie pixel by pixel, channels side by side, or, where not `pixels`, there are none.
+    /// Appends the operations of the layers. With `pixels` values are images stored [height][width][channels]; otherwise flat
+    /// features.
     void append(Chain& chain, const Layers& layers, bool pixels) {
         for (std::size_t i = 0; i < layers.size();) {
             const std::size_t before = chain.size(), next = append_at(chain, layers, i, pixels);
@@ -70,7 +72,7 @@ public:
     Drop next_drop(const PlannedLayer& layer) { return {layer.arguments.number("p"), num_drops_++}; }
 
 private:
-    /// Returns the first layer that is not done with.
+    /// Returns the index of the first layer that is not planned yet.
     std::size_t append_at(Chain& chain, const Layers& layers, std::size_t i, bool pixels) {
         const PlannedLayer& layer = layers[i];
         if (layer.kind->name == "conv2d") return append_convolution(chain, layers, i);
@@ -105,8 +107,8 @@ private:
 
     static bool is_relu(const Layers& layers, std::size_t i) { return i < layers.size() && layers[i].kind->name == "relu"; }
 
-    /// A convolution and, in any order, one of each behind it: relu, the dropout of channels, a pool of 2 x 2. Scales that are not negative
-    /// and cuts at 0 change places with a largest value. Without a pool there is only the relu right behind it.
+    /// Fuses a convolution with one relu, one dropout2d and one 2 × 2 max pool after it, in any order: a maximum commutes with
+    /// a ReLU and with factors >= 0. Without a pool only a relu right after it is fused.
     std::size_t append_convolution(Chain& chain, const Layers& layers, std::size_t i) {
         const PlannedLayer& layer = layers[i];
         ConvolutionTerms terms{.in = image_of(layer.in),
@@ -134,7 +136,7 @@ private:
         } else if (drop) {
             terms.drop = next_drop(layers[*drop]);
         }
-        chain.add(goes_by_tiles(terms) && !terms.pool ? make_tiled_convolution(terms) : make_convolution(terms));
+        chain.add(uses_winograd(terms) && !terms.pool ? make_winograd_convolution(terms) : make_convolution(terms));
         return next;
     }
 
@@ -162,7 +164,7 @@ const std::map<std::string_view, Append>& alone() {
                                       argument(layer, "dim"), planner.place_of(layer)));
          }},
         {"flatten", [](Planner&, Chain& chain, const PlannedLayer& layer, bool pixels) {
-             if (is_sequence(layer)) return;  // its positions lie one after the other
+             if (is_sequence(layer)) return;  // already stored position by position
              const Image in = image_of(layer.in);
              if (pixels && in.pixels() > 1 && in.channels > 1) chain.add(make_transpose(in.pixels(), in.channels));
          }}};
@@ -202,7 +204,7 @@ Plan make_plan(const ModelSpec& spec, const aggregation::Layout& layout) {
     Plan plan{Chain(size_of(layers.front().in)), Chain(size_of(flat == layers.end() ? layers.back().fit.out : flat->in))};
     Planner planner(layout);
     Layers images(layers.begin(), flat);
-    // Flattened at once, examples may stay as they come.
+    // With flatten as the first layer, examples keep the data set's order.
     const bool only_flatten = images.size() == 1 && images.front().kind->name == "flatten";
     if (!images.empty() && !only_flatten) {
         const Image in = image_of(images.front().in);

@@ -1,4 +1,4 @@
-// From a list of layers to operations: which layers are done as one, and how values lie between them.
+// From a list of layers to operations: which layers are fused, and how values are stored between them.
 #pragma once
 
 #include "aggregation/memory/layout.h"
@@ -8,8 +8,8 @@
 namespace fedhive::clients::direct {
 
 struct Plan {
-    Chain images;    // to the first flatten
-    Chain features;  // the rest; either may have no operations
+    Chain images;    // layers before the first flatten
+    Chain features;  // the other layers; either chain may be empty
 };
 
 /// Throws ConfigError as Network does.

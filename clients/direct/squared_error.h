@@ -1,4 +1,4 @@
-// The squared error of one example's numbers, once for host and device. C++17.
+// The squared error of one example, for host and device. C++17.
 #pragma once
 
 #include "aggregation/math/element_ops.h"
@@ -12,9 +12,10 @@ struct NumbersError {
     double squared = 0.0, absolute = 0.0;
 };
 
-/// Of answers beside what they should be, [size] both, as nn.MSELoss has it; `answers` become their gradient, 2 · error · weight / size.
+/// squared = Σ error² / size with error = answers − targets, [size] both, as nn.MSELoss; `answers` become 2 · error · weight /
+/// size.
 ///
-/// Order    the numbers'; a float's square is exact in double, so no processor and no compiler makes other bits of it.
+/// Order    ascending index. A float's square is exact in double, so the bits depend on no processor or compiler.
 FEDHIVE_HOST_DEVICE NumbersError squared_error(float* answers, const float* numbers, std::uint32_t size, float weight) {
     const float slope = 2.0F * weight / static_cast<float>(size);
     NumbersError mean;

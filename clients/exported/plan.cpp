@@ -17,37 +17,37 @@ constexpr std::string_view kLstm = "torch.ops.aten.lstm.input";
 
 }  // namespace
 
-void Plan::fill(const Hole& hole, const std::vector<IValue>& values, IValue& argument) {
+void Plan::fill(const ArgumentSlot& argument_slot, const std::vector<IValue>& values, IValue& argument) {
     const auto value = [&](int slot) -> const IValue& { return values[static_cast<std::size_t>(slot)]; };
-    switch (hole.kind) {
-        case Hole::Kind::Value:
-            argument = value(hole.slots[0]);
+    switch (argument_slot.kind) {
+        case ArgumentSlot::Kind::Value:
+            argument = value(argument_slot.slots[0]);
             return;
-        case Hole::Kind::Real:
-            argument = value(hole.slots[0]);
+        case ArgumentSlot::Kind::Real:
+            argument = value(argument_slot.slots[0]);
             if (argument.isInt()) argument = static_cast<double>(argument.toInt());
             return;
-        case Hole::Kind::Tensor:
-            argument = wrapped_number(value(hole.slots[0]));
+        case ArgumentSlot::Kind::Tensor:
+            argument = wrapped_number(value(argument_slot.slots[0]));
             return;
-        case Hole::Kind::Tensors: {
+        case ArgumentSlot::Kind::Tensors: {
             c10::List<at::Tensor> list;
-            list.reserve(hole.slots.size());
-            for (const int slot : hole.slots) list.push_back(slot < 0 ? at::Tensor() : value(slot).toTensor());
+            list.reserve(argument_slot.slots.size());
+            for (const int slot : argument_slot.slots) list.push_back(slot < 0 ? at::Tensor() : value(slot).toTensor());
             argument = std::move(list);
             return;
         }
-        case Hole::Kind::OptionalTensors: {
+        case ArgumentSlot::Kind::OptionalTensors: {
             c10::List<std::optional<at::Tensor>> list;
-            for (const int slot : hole.slots)
+            for (const int slot : argument_slot.slots)
                 list.push_back(slot < 0 ? std::nullopt : std::optional<at::Tensor>(value(slot).toTensor()));
             argument = std::move(list);
             return;
         }
-        case Hole::Kind::Integers: {
+        case ArgumentSlot::Kind::Integers: {
             c10::List<std::int64_t> list;
-            for (std::size_t i = 0; i < hole.slots.size(); ++i)
-                list.push_back(hole.slots[i] < 0 ? hole.integers[i] : value(hole.slots[i]).toInt());
+            for (std::size_t i = 0; i < argument_slot.slots.size(); ++i)
+                list.push_back(argument_slot.slots[i] < 0 ? argument_slot.integers[i] : value(argument_slot.slots[i]).toInt());
             argument = std::move(list);
             return;
         }
@@ -122,7 +122,7 @@ std::vector<IValue> Plan::run(std::vector<IValue> inputs, const Protected& fixed
         for (; place < steps_.size(); ++place) {
             const Step& step = steps_[place];
             stack.assign(step.arguments.begin(), step.arguments.end());
-            for (const Hole& hole : step.holes) fill(hole, values, stack[hole.at]);
+            for (const ArgumentSlot& argument_slot : step.argument_slots) fill(argument_slot, values, stack[argument_slot.at]);
             call(step, stack, fixed);
             keep(step, stack, values);
             for (const int slot : step.last_used) values[static_cast<std::size_t>(slot)] = IValue();

@@ -37,7 +37,7 @@ public:
     std::vector<c10::IValue> run(std::vector<c10::IValue> inputs, const Protected& fixed) const;
 
     /// An argument slot of a step that is filled from values in each pass.
-    struct Hole {
+    struct ArgumentSlot {
         enum class Kind : std::uint8_t { Value, Real, Tensor, Tensors, OptionalTensors, Integers };
         std::size_t at;
         Kind kind;
@@ -53,7 +53,7 @@ public:
         KernelCheck check = nullptr;
         SymbolFunction symbol = nullptr;
         std::vector<c10::IValue> arguments{};  // arguments that are the same in each pass
-        std::vector<Hole> holes{};
+        std::vector<ArgumentSlot> argument_slots{};
         std::vector<std::size_t> written{};  // indices of arguments that the operation writes to
         std::vector<std::vector<int>> results{};
         std::vector<bool> result_is_list{};
@@ -65,7 +65,7 @@ public:
 private:
     friend class PlanBuilder;
 
-    static void fill(const Hole& hole, const std::vector<c10::IValue>& values, c10::IValue& argument);
+    static void fill(const ArgumentSlot& argument_slot, const std::vector<c10::IValue>& values, c10::IValue& argument);
     static void call_kernel(const Step& step, std::vector<c10::IValue>& stack);
     void call(const Step& step, std::vector<c10::IValue>& stack, const Protected& fixed) const;
     static void keep(const Step& step, std::vector<c10::IValue>& stack, std::vector<c10::IValue>& values);

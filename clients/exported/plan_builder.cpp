@@ -18,7 +18,7 @@ namespace {
 using c10::IValue;
 using c10::TypeKind;
 using Kind = Argument::Kind;
-using Hole = Plan::Hole;
+using ArgumentSlot = Plan::ArgumentSlot;
 using Step = Plan::Step;
 
 bool is_write(const c10::Argument& argument) { return argument.alias_info() != nullptr && argument.alias_info()->isWrite(); }
@@ -158,7 +158,7 @@ private:
     }
 
     void push_value(Step& step, const std::string& name) {
-        step.holes.push_back({step.arguments.size(), Hole::Kind::Value, {slot(name)}});
+        step.argument_slots.push_back({step.arguments.size(), ArgumentSlot::Kind::Value, {slot(name)}});
         step.arguments.emplace_back();
     }
 
@@ -265,19 +265,20 @@ private:
                    kExport);
     }
 
-    void push_hole(Step& step, Hole::Kind kind, std::vector<int> slots, std::vector<std::int64_t> integers = {}) {
-        step.holes.push_back({step.arguments.size(), kind, std::move(slots), std::move(integers)});
+    void push_argument_slot(Step& step, ArgumentSlot::Kind kind, std::vector<int> slots,
+                            std::vector<std::int64_t> integers = {}) {
+        step.argument_slots.push_back({step.arguments.size(), kind, std::move(slots), std::move(integers)});
         step.arguments.emplace_back();
     }
 
     bool push_tensor(Step& step, const Argument& value) {
         switch (value.kind) {
             case Kind::Tensor:
-                push_hole(step, Hole::Kind::Value, {slot(value.text)});
+                push_argument_slot(step, ArgumentSlot::Kind::Value, {slot(value.text)});
                 return true;
             case Kind::SymInt:
             case Kind::SymFloat:
-                push_hole(step, Hole::Kind::Tensor, {slot(value.text)});
+                push_argument_slot(step, ArgumentSlot::Kind::Tensor, {slot(value.text)});
                 return true;
             case Kind::Int:
                 step.arguments.push_back(wrapped_number(value.number));
@@ -304,16 +305,16 @@ private:
             case TypeKind::TensorType:
                 if (value.kind != Kind::Tensors && !(value.kind == Kind::Ints && value.ints.empty())) return false;
                 for (const std::string& name : value.names) slot(name);  // none may be missing
-                push_hole(step, Hole::Kind::Tensors, slots_of(value.names));
+                push_argument_slot(step, ArgumentSlot::Kind::Tensors, slots_of(value.names));
                 return true;
             case TypeKind::OptionalType:
                 if (value.kind != Kind::Tensors) return false;
-                push_hole(step, Hole::Kind::OptionalTensors, slots_of(value.names));
+                push_argument_slot(step, ArgumentSlot::Kind::OptionalTensors, slots_of(value.names));
                 return true;
             case TypeKind::IntType:
             case TypeKind::SymIntType:
                 if (value.kind == Kind::SymInts)
-                    push_hole(step, Hole::Kind::Integers, slots_of(value.names), value.ints);
+                    push_argument_slot(step, ArgumentSlot::Kind::Integers, slots_of(value.names), value.ints);
                 else if (value.kind == Kind::Ints)
                     step.arguments.emplace_back(c10::List<std::int64_t>(at::IntArrayRef(value.ints)));
                 else if (value.kind == Kind::Int)
@@ -344,7 +345,7 @@ private:
                              type == TypeKind::LayoutType || type == TypeKind::MemoryFormatType;
         const bool symbol = value.is_value() && value.kind != Kind::Tensor;
         if (symbol && (number || real || integer || type == TypeKind::BoolType))
-            push_hole(step, real ? Hole::Kind::Real : Hole::Kind::Value, {slot(value.text)});
+            push_argument_slot(step, real ? ArgumentSlot::Kind::Real : ArgumentSlot::Kind::Value, {slot(value.text)});
         else if (real && value.kind == Kind::Int)
             to.emplace_back(static_cast<double>(value.number));
         else if ((real || number) && value.kind == Kind::Float)
@@ -376,7 +377,8 @@ private:
             const auto note = [&](int used) {
                 if (used >= 0 && seen.insert(used).second) step.last_used.push_back(used);
             };
-            for (const Hole& hole : step.holes) std::for_each(hole.slots.begin(), hole.slots.end(), note);
+            for (const ArgumentSlot& argument_slot : step.argument_slots)
+                std::for_each(argument_slot.slots.begin(), argument_slot.slots.end(), note);
             for (const std::vector<int>& result : step.results) std::for_each(result.begin(), result.end(), note);
         }
     }

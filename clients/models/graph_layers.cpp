@@ -14,7 +14,7 @@ namespace fedhive::clients {
 namespace {
 
 /// The layers between two values of the graph.
-struct Stretch {
+struct Segment {
     GraphLayers layers;
     std::size_t first_tensor = std::numeric_limits<std::size_t>::max();  // lowest file index of their tensors
 
@@ -22,7 +22,7 @@ struct Stretch {
         layers.entries.push_back(layer);
         layers.names.push_back(name);
     }
-    void add(const Stretch& other) {
+    void add(const Segment& other) {
         for (std::size_t i = 0; i < other.layers.entries.size(); ++i) add(other.layers.entries[i], other.layers.names[i]);
         first_tensor = std::min(first_tensor, other.first_tensor);
     }
@@ -52,12 +52,12 @@ std::string common_module(const std::vector<std::string>& names) {
 
 /// Lists the layers on the way back from the graph's output to its input. The two operands of a sum originate from one value:
 /// the layers on the two paths form a residual and its shortcut.
-class Listing {
+class GraphToLayers {
 public:
-    explicit Listing(const GraphValues& values) : values_(values) {}
+    explicit GraphToLayers(const GraphValues& values) : values_(values) {}
 
     GraphLayers list() {
-        Stretch all;
+        Segment all;
         if (values_.takes_rows()) all.add(listed_layer("flatten"), "");
         all.add(between(values_.input(), values_.output()));
         for (const auto& [name, step] : values_.steps())
@@ -67,32 +67,32 @@ public:
     }
 
 private:
-    Stretch between(const std::string& from, const std::string& to) {
+    Segment between(const std::string& from, const std::string& to) {
         std::vector<std::string> way;
         for (std::string value = to; value != from; value = before(value)) way.push_back(value);
         std::ranges::reverse(way);
-        Stretch stretch;
+        Segment segment;
         for (const std::string& value : way) {
             const GraphStep& step = values_.steps().at(value);
             if (!passed_.insert(value).second)
                 refuse(step, "gives a value that is used several times, and not as a residual does");
             if (step.is_sum()) {
-                stretch.add(residual(value, step));
+                segment.add(residual(value, step));
                 continue;
             }
-            for (const ListedLayer& layer : step.layers) stretch.add(layer, step.name);
-            stretch.first_tensor = std::min(stretch.first_tensor, step.first_tensor);
+            for (const ListedLayer& layer : step.layers) segment.add(layer, step.name);
+            segment.first_tensor = std::min(segment.first_tensor, step.first_tensor);
         }
-        return stretch;
+        return segment;
     }
 
-    Stretch residual(const std::string& sum, const GraphStep& step) {
+    Segment residual(const std::string& sum, const GraphStep& step) {
         const std::string& fork = fork_of(sum);
-        Stretch within = between(fork, step.from), beside = between(fork, step.added);
+        Segment within = between(fork, step.from), beside = between(fork, step.added);
         // Follows the order of parameters in the file: the residual's before the shortcut's.
         if (within.empty() || (!beside.empty() && beside.first_tensor < within.first_tensor)) std::swap(within, beside);
         if (within.empty()) refuse(step, "adds a value to itself");
-        Stretch all;
+        Segment all;
         all.add(listed_layer("residual"), "");
         all.add(within);
         if (!beside.empty()) {
@@ -154,7 +154,7 @@ private:
 }  // namespace
 
 GraphLayers layers_of_graph(const exported::Program& program, const Shape& input) {
-    return Listing(GraphValues(program, input)).list();
+    return GraphToLayers(GraphValues(program, input)).list();
 }
 
 }  // namespace fedhive::clients

@@ -66,7 +66,7 @@ bool BatchTensors::expect(const ExamplesView& from, const RowBatch& batch) {
     const std::span<const std::uint32_t> announced = pass_.announced_by(batch);
     if (announced.empty()) return false;
     if (from.space == MemorySpace::Host) return true;
-    upload(from, announced, batch.look);
+    upload(from, announced, batch.augmentation_key);
     expected_ = announced;
     return true;
 }
@@ -76,7 +76,8 @@ BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, const RowBatc
     const std::span<const std::uint32_t> indices = batch.examples;
     reserve(static_cast<std::int64_t>(indices.size()), from.target, at::TensorOptions().pinned_memory(device_.is_cuda()));
     gathering_.time([&] {
-        gather_.gather(from, indices, examples_.data_ptr<float>(), targets_to(targets_), looks_.of(batch.look, indices));
+        gather_.gather(from, indices, examples_.data_ptr<float>(), targets_to(targets_),
+                       looks_.of(batch.augmentation_key, indices));
     });
     const Batch& gathered = batch_of(indices.size());
     if (device_.is_cpu()) return gathered;
@@ -109,11 +110,11 @@ const BatchTensors::Batch& BatchTensors::batch_of(std::size_t rows) {
 }
 
 /// Through pinned memory that LibTorch keeps until the copy has been made.
-void BatchTensors::upload(const ExamplesView& from, std::span<const std::uint32_t> order, const LookKey& look) {
+void BatchTensors::upload(const ExamplesView& from, std::span<const std::uint32_t> order, const LookKey& augmentation_key) {
     for (const std::uint32_t index : order) FEDHIVE_CHECK(index < from.size(), "example {} of {}", index, from.size());
     FEDHIVE_CHECK(order.size() <= from.size(), "{} indices of {} examples", order.size(), from.size());
     upload(order, from.size(), order_);
-    if (looks_.any()) upload(looks_.of(look, order), from.size(), order_looks_);
+    if (looks_.any()) upload(looks_.of(augmentation_key, order), from.size(), order_looks_);
 }
 
 void BatchTensors::upload(std::span<const std::uint32_t> words, std::size_t most, at::Tensor& to) {

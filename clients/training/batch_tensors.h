@@ -44,7 +44,7 @@ public:
 
 private:
     void reserve(std::int64_t rows, TargetShape target, const at::TensorOptions& where);
-    void upload(const ExamplesView& from, std::span<const std::uint32_t> order, const LookKey& look);
+    void upload(const ExamplesView& from, std::span<const std::uint32_t> order, const LookKey& augmentation_key);
     void upload(std::span<const std::uint32_t> words, std::size_t most, at::Tensor& to);
     Batch gather_on_device(const ExamplesView& from, const RowBatch& batch);
     const Batch& batch_of(std::size_t rows);

@@ -41,7 +41,7 @@ void DeviceClients::append(const LocalTraining& plan, std::uint32_t round, const
         const std::uint64_t key = Stream(batches.dropout_seed(), Purpose::Dropout, one.num_steps++).next_u64();
         steps_.push_back({static_cast<std::uint32_t>(order_.size()), static_cast<std::uint32_t>(batch.examples.size()), key});
         order_.insert(order_.end(), batch.examples.begin(), batch.examples.end());
-        if (train_.augmentation.any()) append_looks(train_.augmentation, batch.look, batch.examples, looks_);
+        if (train_.augmentation.any()) append_looks(train_.augmentation, batch.augmentation_key, batch.examples, looks_);
         FEDHIVE_CHECK(order_.size() <= std::numeric_limits<std::uint32_t>::max(), "{} examples in one launch", order_.size());
     }
 }

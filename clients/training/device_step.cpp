@@ -48,7 +48,7 @@ void DeviceStep::compute_gradients(std::span<const RowBatch> batches) {
     if (start_.shared) start_.shared.read(trainable());
     check_examples(train_, batch.examples);
     order_.write(batch.examples);
-    if (looks_.any()) device_looks_.write(looks_.of(batch.look, batch.examples));
+    if (looks_.any()) device_looks_.write(looks_.of(batch.augmentation_key, batch.examples));
     const device::Step step{0, static_cast<std::uint32_t>(batch.examples.size()),
                             Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64()};
     enqueue([&] {

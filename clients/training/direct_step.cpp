@@ -64,7 +64,7 @@ aggregation::ParamSpan DirectStep::own_model() {
 
 direct::Batch DirectStep::gather(const RowBatch& batch) {
     if (const auto announced = pass_.announced_by(batch); !announced.empty()) batches_.expect(train_, announced);
-    return batches_.gather(train_, batch.examples, looks_.of(batch.look, batch.examples), batch.coming);
+    return batches_.gather(train_, batch.examples, looks_.of(batch.augmentation_key, batch.examples), batch.lookahead);
 }
 
 std::uint64_t DirectStep::next_dropout_key() { return Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64(); }

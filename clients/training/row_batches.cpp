@@ -45,7 +45,7 @@ void RowBatches::write_looks(std::span<const RowBatch> batches, std::uint32_t* w
     if (!from_.augmentation.any()) return;
     for (const RowBatch& batch : batches) {
         looks_.clear();
-        append_looks(from_.augmentation, batch.look, batch.examples, looks_);
+        append_looks(from_.augmentation, batch.augmentation_key, batch.examples, looks_);
         looks_.resize(size_, looks_.empty() ? element::Look{}.packed() : looks_.front());
         words = std::copy(looks_.begin(), looks_.end(), words);
     }

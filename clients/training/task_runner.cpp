@@ -171,9 +171,10 @@ void TaskRunner::compute_gradient(const Task& task) {
     ClientStart start;
     start.global = arena_.global(task.global_index);
     start.objective = task.objective;
-    start.dropout_seed = Stream(batch.look.seed, Purpose::Dropout, static_cast<std::uint32_t>(task.step)).next_u64();
-    batch.look = {start.dropout_seed, 0};
-    batch.coming = {};  // any worker may compute the next step
+    start.dropout_seed =
+        Stream(batch.augmentation_key.seed, Purpose::Dropout, static_cast<std::uint32_t>(task.step)).next_u64();
+    batch.augmentation_key = {start.dropout_seed, 0};
+    batch.lookahead = {};  // any worker may compute the next step
     step_.expect(block_.members()[task.first].fault);
     const double gather_s = step_.gather_s();
     step_.begin(start);

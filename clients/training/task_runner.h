@@ -76,7 +76,7 @@ private:
     void train(TaskCell& cell);
     std::uint64_t members_at_once() const;
     void train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count);
-    void seat(const Task& task, std::uint64_t first, std::uint64_t count);
+    void prepare_rows(const Task& task, std::uint64_t first, std::uint64_t count);
     std::uint64_t first_wanted(const Task& task) const;
     void train_rows(TaskCell& cell, SupervisedStep& step, const LocalTraining& training, aggregation::ConstParamSpan start);
     void train_whole(const Task& task, WholeClients& whole, const LocalTraining& training, aggregation::ConstParamSpan start);

@@ -39,9 +39,9 @@ struct ClientStart {
 /// A row's batch in one step.
 struct RowBatch {
     std::span<const std::uint32_t> examples;  // indices of training examples
-    LookKey look = {};                        // key of the examples' augmentation, if the data set has one
-    std::span<const std::uint32_t> coming =
-        {};  // lookahead: the pass's remaining indices, contiguous after `examples` and unchanged; empty if unknown
+    LookKey augmentation_key = {};            // key of the examples' augmentation, if the data set has one
+    /// The pass's remaining indices, contiguous after `examples` and unchanged; empty if unknown.
+    std::span<const std::uint32_t> lookahead = {};
 };
 
 /// Parameters [first, first + width) of all rows of a step and their gradients, which a rule can change in place.
@@ -121,19 +121,19 @@ inline const RowBatch& only_batch(std::span<const RowBatch> batches) {
 /// Follows a client through its passes over its examples, for engines that prepare later batches.
 class PassFollower {
 public:
-    void begin() { coming_ = {}; }
+    void begin() { lookahead_ = {}; }
 
     /// Examples that this batch announces: its own and the rest of the pass; empty if an earlier batch has announced them.
     std::span<const std::uint32_t> announced_by(const RowBatch& batch) {
-        const std::span<const std::uint32_t> known = coming_;
-        coming_ = batch.coming;
-        const std::size_t size = batch.examples.size() + batch.coming.size();
+        const std::span<const std::uint32_t> known = lookahead_;
+        lookahead_ = batch.lookahead;
+        const std::size_t size = batch.examples.size() + batch.lookahead.size();
         if (batch.examples.data() == known.data() && size == known.size()) return {};
         return {batch.examples.data(), size};
     }
 
 private:
-    std::span<const std::uint32_t> coming_;
+    std::span<const std::uint32_t> lookahead_;
 };
 
 /// A model's quality on examples that it was not trained on.

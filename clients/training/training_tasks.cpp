@@ -37,7 +37,7 @@ void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_
     const Task task = cell.task;
     const LocalTraining training = training_.of_repeat(task.repeat);
     WholeClients* const whole = trainer_.whole_clients();
-    seat(task, first, count);
+    prepare_rows(task, first, count);
     const bool anybody = !rows_.clients.empty();
     if (anybody) blame(cell, first_wanted(task));
     SupervisedStep& step = anybody && whole == nullptr && count > 1 ? step_at_once() : step_;
@@ -73,7 +73,7 @@ void TaskRunner::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_
 
 /// Fills rows_ with the clients to train. A left-out client still trains if rows share a step, so that the others' bits do not
 /// change; otherwise it is skipped.
-void TaskRunner::seat(const Task& task, std::uint64_t first, std::uint64_t count) {
+void TaskRunner::prepare_rows(const Task& task, std::uint64_t first, std::uint64_t count) {
     rows_.clear();
     const std::span<const Member> members = block_.members().subspan(task.first, task.count);
     const auto is_wanted = [&](std::uint64_t place) { return members[place].left_out == 0; };
@@ -93,12 +93,12 @@ void TaskRunner::seat(const Task& task, std::uint64_t first, std::uint64_t count
     }
     if (!anybody) return;
     const bool share_a_step = trainer_.whole_clients() == nullptr;
-    for (const std::size_t seat : places_of_rows(training_, clients)) {
-        const std::uint64_t place = first + seat;
+    for (const std::size_t member : places_of_rows(training_, clients)) {
+        const std::uint64_t place = first + member;
         if (is_wanted(place))
-            rows_.add(place, clients[seat], members[place].fault);
+            rows_.add(place, clients[member], members[place].fault);
         else if (share_a_step)
-            rows_.add(place, clients[seat], {});
+            rows_.add(place, clients[member], {});
     }
 }
 

@@ -1,4 +1,4 @@
-// Plain values in the device's memory, of this process alone: written by the host, in order with the kernels that read them.
+// An array in device memory, private to this process. Host writes are ordered with the kernels that read it.
 #pragma once
 
 #include "aggregation/math/dispatch.h"
@@ -22,10 +22,10 @@ public:
     DeviceArray& operator=(const DeviceArray&) = delete;
     ~DeviceArray() { release(); }
 
-    /// Room for `size` values; what it held is lost when it has to grow. Throws OutOfMemory with the bytes wanted.
+    /// Capacity for `size` values; growing loses the contents. Throws OutOfMemory with the requested bytes.
     void reserve(std::size_t size) {
         if (size <= size_) return;
-        if (values_ != nullptr) aggregation::synchronize(aggregation::MemorySpace::Cuda);  // somebody may still read it
+        if (values_ != nullptr) aggregation::synchronize(aggregation::MemorySpace::Cuda);  // a kernel may still read it
         release();
         values_ = static_cast<T*>(aggregation::cuda_driver().allocate(size * sizeof(T)));
         size_ = size;
@@ -46,7 +46,7 @@ private:
         try {
             if (values_ != nullptr) aggregation::cuda_driver().free(values_);
         } catch (const std::exception&) {
-            // The context is gone, and the memory with it.
+            // The CUDA context is destroyed, and with it the memory.
         }
         values_ = nullptr;
         size_ = 0;

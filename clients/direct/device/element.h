@@ -1,5 +1,5 @@
-// Arithmetic of single values, once for host and device: the direct engine's (clients/direct/kernels/pointwise.h), one value at a time. C++17;
-// nothing is contracted, and a fused multiply-add is written where it is meant, so both sides give the same bits.
+// The scalar form of clients/direct/kernels/pointwise.h, for host and device. C++17. The compiler contracts nothing, and fused
+// multiply-adds are explicit, so both give the same bits.
 #pragma once
 
 #include "aggregation/math/element_ops.h"
@@ -8,7 +8,7 @@ namespace fedhive::clients::direct::device {
 
 FEDHIVE_HOST_DEVICE float fused(float a, float b, float c) { return ::fmaf(a, b, c); }
 
-/// A NaN stays one.
+/// max(x, 0); a NaN stays NaN.
 FEDHIVE_HOST_DEVICE float cut_off(float x) { return x <= 0.0F ? 0.0F : x; }
 
 FEDHIVE_HOST_DEVICE float power_of_two(float n) {
@@ -18,7 +18,7 @@ FEDHIVE_HOST_DEVICE float power_of_two(float n) {
     return value;
 }
 
-/// e^x of x <= 0 to about one unit of the last place; 0 below -87. Cephes' polynomial (https://www.netlib.org/cephes, expf).
+/// e^x for x <= 0 to about 1 ulp; 0 below -87. Cephes' polynomial (https://www.netlib.org/cephes, expf).
 FEDHIVE_HOST_DEVICE float exponential(float x) {
     if (x <= -87.0F) return 0.0F;
     const float n = ::rintf(x * 1.44269504F);
@@ -34,7 +34,7 @@ FEDHIVE_HOST_DEVICE float exponential(float x) {
     return y * power_of_two(n);
 }
 
-/// By e^(-2|x|), which never overflows, and near 0, where that would lose digits, by a polynomial (Cephes, tanhf).
+/// tanh by e^(-2|x|), which never overflows; near 0, where that loses digits, by a polynomial (Cephes, tanhf).
 FEDHIVE_HOST_DEVICE float tangent(float x) {
     const float magnitude = x <= 0.0F ? 0.0F - x : x;
     if (magnitude > 0.625F) {
@@ -51,7 +51,7 @@ FEDHIVE_HOST_DEVICE float tangent(float x) {
     return fused(near * square, x, x);
 }
 
-/// ln(x) of a positive number that is not denormal, from its exponent and atanh's series of the mantissa; NaN and infinity stay.
+/// ln(x) for positive normal x, by exponent and atanh series of the mantissa; NaN and infinity stay.
 FEDHIVE_HOST_DEVICE double logarithm(double x) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &x, sizeof bits);
@@ -70,7 +70,7 @@ FEDHIVE_HOST_DEVICE double logarithm(double x) {
     return 2.0 * z * series + exponent * 0.69314718055994531;
 }
 
-/// 32 bits for a number under a key, those that the engine on the host draws (drop of kernels.h).
+/// 32-bit hash of a number under a key, the same as the host engine's dropout (kernels.h).
 FEDHIVE_HOST_DEVICE std::uint32_t drawn_bits(std::uint32_t number, std::uint64_t key) {
     std::uint32_t bits = (number ^ static_cast<std::uint32_t>(key)) * 0x9E3779B1U;
     bits = (bits ^ (bits >> 16)) * 0x85EBCA6BU;

@@ -8,7 +8,7 @@ namespace fedhive::clients::direct::device::kernels {
 
 namespace {
 
-/// The threads of this block. nvcc compiles what they run for the host as well, where nobody calls it.
+/// The threads of this block. nvcc also compiles their code for the host, where it is never called.
 struct BlockThreads {
     __host__ __device__ std::uint32_t index() const {
 #if defined(__CUDA_ARCH__) || !defined(__NVCC__)
@@ -25,7 +25,7 @@ struct BlockThreads {
     }
 };
 
-/// What of a block's work lies in shared memory: [ verdicts | parameters | gradient | velocity | values ].
+/// Layout of a block's shared memory: [ verdicts | parameters | gradient | velocity | values ].
 class SharedMemory {
 public:
     __device__ explicit SharedMemory(double* memory) : at_(reinterpret_cast<unsigned char*>(memory)) {}
@@ -36,7 +36,7 @@ public:
         at_ += (count * sizeof(T) + 15) / 16 * 16;
         return taken;
     }
-    /// Or where it is otherwise.
+    /// `floats` floats of shared memory if `shared`, else the buffer `otherwise`.
     __device__ float* take_if(bool shared, std::uint32_t floats, float* otherwise) {
         return shared ? take<float>(floats) : otherwise;
     }
@@ -97,14 +97,14 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 cudaStream_t stream() { return static_cast<cudaStream_t>(aggregation::kernels::stream()); }
 
-/// An error that is told does not stay in the runtime.
+/// CUDA's text for `error`, null for success; clears the runtime's last error.
 CudaError text_of(cudaError_t error) {
     if (error == cudaSuccess) return nullptr;
     cudaGetLastError();
     return cudaGetErrorString(error);
 }
 
-/// Above 48 KiB a kernel has to be allowed what it takes.
+/// A kernel needs an explicit permission for more than 48 KiB of shared memory.
 template <typename Kernel>
 cudaError_t allow(Kernel kernel, const Launch& launch) {
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(launch.shared_bytes));

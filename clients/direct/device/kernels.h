@@ -1,4 +1,4 @@
-// The CUDA side of the direct engine: one block of threads a client. Raw device pointers, C++17; work goes to the stream of
+// CUDA kernels of the direct engine: one thread block per client. Raw device pointers, C++17; launches go to the stream of
 // aggregation/math/kernels.h.
 #pragma once
 
@@ -6,26 +6,26 @@
 
 namespace fedhive::clients::direct::device::kernels {
 
-/// What CUDA says of a failed call or launch; nullptr when all went well.
+/// CUDA's text for a failed call or launch; nullptr for success.
 using CudaError = const char*;
 
-/// What all of a launch's blocks have in common. Pointers are the device's.
+/// The arguments that all blocks of a launch share; device pointers.
 struct Launch {
     Network network;
-    element::GatherTerms from{};  // `order`: of all examples of the launch, one client after the other
+    element::GatherTerms from{};  // `order`: the examples of all clients of the launch, client by client
     std::uint32_t group = 1;      // rows
     std::uint32_t shared_bytes = 0;
     bool shared_parameters = false, shared_gradient = false, shared_velocity = false;
 };
 
-/// Where a client's steps lie among all of the launch, and where its loss goes: to memory that the device can write.
+/// A client's range of the launch's steps, and the address of its loss, which the device can write.
 struct Client {
     std::uint32_t first_step = 0, num_steps = 0;
     double* loss_sum = nullptr;
 };
 
-/// One block a client: `local` [clients][stride] becomes its model; `gradient` and `velocity`, likewise, are used where they are not in
-/// shared memory.
+/// One block per client: `local` [clients][stride] becomes its model. `gradient` and `velocity`, of the same shape, are used if
+/// they are not in shared memory.
 struct Training {
     const float* global = nullptr;  // [P]
     const Step* steps = nullptr;
@@ -37,13 +37,13 @@ struct Training {
 };
 CudaError train(const Launch& launch, const Training& training);
 
-/// One block: the gradient of one batch at `parameters`, and its mean loss times its size added to `loss_sum`, in device memory.
+/// One block: writes a batch's gradient at `parameters` and adds mean loss · batch size to `loss_sum`, in device memory.
 CudaError compute_gradient(const Launch& launch, float* parameters, const Step& step, float* gradient, double* loss_sum);
 
-/// A block for each group of examples [first, first + count) of the order; `verdicts` [count], memory that the device can write.
+/// One block per group of the examples [first, first + count) of the order; `verdicts`: [count], writable by the device.
 CudaError evaluate(const Launch& launch, const float* parameters, std::uint32_t count, Verdict* verdicts);
 
-/// From the host's memory, which may change as soon as this returns; or between memories that the device can write. Enqueued.
+/// Enqueues a copy: from host memory, which may change as soon as this returns, or between memories that the device can write.
 CudaError copy_bytes(void* to, const void* from, std::size_t bytes);
 
 }  // namespace fedhive::clients::direct::device::kernels

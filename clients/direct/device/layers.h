@@ -1,8 +1,8 @@
-// What each layer does with a group of rows, forward and back (network.h), written for any number of threads that work together: a block's on a
-// GPU, a single one in a test. C++17.
+// Forward and backward of each layer over a group of rows (network.h), for any number of cooperating threads: a block on a GPU,
+// a single thread in a test. C++17.
 //
-// Order    an output is made by one thread, which adds its terms in one order by fused multiply-adds: no number of threads, and no size of
-//          a group, changes a bit.
+// Order    one thread computes an output and adds its terms in a fixed order by fused multiply-adds: neither the number of
+//          threads nor the group size changes a bit.
 #pragma once
 
 #include "clients/direct/device/element.h"
@@ -10,7 +10,7 @@
 
 namespace fedhive::clients::direct::device {
 
-/// Rows [0, rows) of a group, which are examples first, first + 1, … of their batch.
+/// Rows [0, rows) of a group: examples first, first + 1, … of the batch.
 struct Group {
     float* values = nullptr;  // [rows][row]
     std::uint32_t row = 0;
@@ -25,14 +25,14 @@ struct Gradients {
     float* sums = nullptr;              // [trainable], added to
 };
 
-/// body(i) for each i < size, and all threads wait for each other.
+/// body(i) for each i < size, divided among the threads; then a barrier.
 template <typename Threads, typename Body>
 FEDHIVE_HOST_DEVICE void for_each(const Threads& threads, std::uint32_t size, const Body& body) {
     for (std::uint32_t i = threads.index(); i < size; i += threads.count()) body(i);
     threads.wait();
 }
 
-/// body(row's values, i) for each i < size of each row.
+/// body(row's values, i) for each row and each i < size.
 template <typename Threads, typename Body>
 FEDHIVE_HOST_DEVICE void for_each_of_rows(const Threads& threads, const Group& group, std::uint32_t size, const Body& body) {
     for_each(threads, group.rows * size, [&](std::uint32_t e) {
@@ -43,7 +43,7 @@ FEDHIVE_HOST_DEVICE void for_each_of_rows(const Threads& threads, const Group& g
 
 // --- embedding --------------------------------------------------------------------------------------------------------------------
 
-/// Where the row of the token at position `at` begins.
+/// Offset of the embedding of the token at position `at`.
 FEDHIVE_HOST_DEVICE std::uint32_t row_of_token(const Layer& layer, const float* values, std::uint32_t at, std::uint32_t dim) {
     return layer.weight + static_cast<std::uint32_t>(values[layer.in_at + at]) * dim;
 }
@@ -57,7 +57,7 @@ FEDHIVE_HOST_DEVICE void embedding_forward(const Threads& threads, const Layer& 
     });
 }
 
-/// A thread takes a feature of all tokens: whichever row it adds to, nobody else does.
+/// One thread per feature, for all tokens: no two threads add to the same value.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void embedding_gradient(const Threads& threads, const Layer& layer, const Group& group, float* sums) {
     const std::uint32_t positions = layer.in.size(), dim = layer.out.size() / positions;
@@ -71,11 +71,11 @@ FEDHIVE_HOST_DEVICE void embedding_gradient(const Threads& threads, const Layer&
 
 // --- linear -----------------------------------------------------------------------------------------------------------------------
 
-/// Outputs that a thread makes side by side, where there are enough for all: what they have in common is read once. Each has its own sum, so
-/// this changes no bit either.
+/// Outputs that a thread computes together if there are enough for all threads: shared inputs are read once. Each output keeps
+/// its own sum, so this changes no bit.
 constexpr std::uint32_t kAbreast = 4;
 
-/// run(Abreast<kAbreast>) or, where that would leave threads without work, run(Abreast<1>).
+/// run(Abreast<kAbreast>), or run(Abreast<1>) if that would leave threads idle.
 template <std::uint32_t Width>
 struct Abreast {
     static constexpr std::uint32_t width = Width;
@@ -88,10 +88,10 @@ FEDHIVE_HOST_DEVICE void abreast(const Threads& threads, std::uint32_t outputs, 
         run(Abreast<1>{});
 }
 
-/// Number k of those abreast from `first` on; behind the last one this is made once more, and not kept.
+/// Index of the k-th output from `first` on; past the end the last one, whose result is computed again and dropped.
 FEDHIVE_HOST_DEVICE std::uint32_t at_most(std::uint32_t number, std::uint32_t last) { return number < last ? number : last; }
 
-/// Neighbouring threads take neighbouring rows: they read the same weight, and values that lie in different banks.
+/// Neighbouring threads take neighbouring rows: they read the same weight, and values in different banks.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void linear_forward(const Threads& threads, const Layer& layer, const Group& group,
                                         const float* parameters) {
@@ -155,7 +155,7 @@ FEDHIVE_HOST_DEVICE void linear_back(const Threads& threads, const Layer& layer,
 
 // --- convolution ------------------------------------------------------------------------------------------------------------------
 
-/// Channels abreast look at the same pixels.
+/// The channels that a thread computes together read the same pixels.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void convolution_forward(const Threads& threads, const Layer& layer, const Group& group,
                                              const float* parameters) {
@@ -166,7 +166,7 @@ FEDHIVE_HOST_DEVICE void convolution_forward(const Threads& threads, const Layer
         const std::uint32_t parts = (out.channels + kWidth - 1) / kWidth;
         for_each_of_rows(threads, group, parts * pixels, [&](float* values, std::uint32_t at, std::uint32_t) {
             const std::uint32_t o = at / pixels * kWidth, pixel = at % pixels;
-            // Unsigned on purpose: what lies above or left of the image is far outside, too.
+            // Unsigned on purpose: a negative coordinate wraps to one far outside the image.
             const std::uint32_t top = pixel / out.width * layer.stride - layer.padding;
             const std::uint32_t left = pixel % out.width * layer.stride - layer.padding;
             const float* w[kWidth];
@@ -260,19 +260,19 @@ FEDHIVE_HOST_DEVICE void convolution_back(const Threads& threads, const Layer& l
 
 // --- pools ------------------------------------------------------------------------------------------------------------------------
 
-/// Of a square of `size`, where its first value lies in a channel-by-channel image, from the output's place.
-FEDHIVE_HOST_DEVICE std::uint32_t square_of(const Layer& layer, std::uint32_t at) {
+/// Index of the first value of an output's window in a channel-by-channel image.
+FEDHIVE_HOST_DEVICE std::uint32_t window_of(const Layer& layer, std::uint32_t at) {
     const std::uint32_t pixels = layer.out.height * layer.out.width, c = at / pixels, pixel = at - c * pixels;
     return (c * layer.in.height + pixel / layer.out.width * layer.kernel) * layer.in.width +
            pixel % layer.out.width * layer.kernel;
 }
 
-/// The place of a square's largest value, the first of equal ones, a NaN before all.
-FEDHIVE_HOST_DEVICE std::uint32_t largest_of(const Layer& layer, const float* x, std::uint32_t square) {
-    std::uint32_t best = square;
+/// argmax of the window that begins at `window`; the first of equal values, a NaN before all.
+FEDHIVE_HOST_DEVICE std::uint32_t argmax_of(const Layer& layer, const float* x, std::uint32_t window) {
+    std::uint32_t best = window;
     for (std::uint32_t i = 0; i < layer.kernel; ++i)
         for (std::uint32_t j = 0; j < layer.kernel; ++j) {
-            const std::uint32_t at = square + i * layer.in.width + j;
+            const std::uint32_t at = window + i * layer.in.width + j;
             if (x[at] > x[best] || x[at] != x[at]) best = at;
         }
     return best;
@@ -283,19 +283,19 @@ FEDHIVE_HOST_DEVICE void pool_forward(const Threads& threads, const Layer& layer
     const float share = 1.0F / static_cast<float>(layer.kernel * layer.kernel);
     for_each_of_rows(threads, group, layer.out.size(), [&](float* values, std::uint32_t at, std::uint32_t) {
         const float* const x = values + layer.in_at;
-        const std::uint32_t square = square_of(layer, at);
+        const std::uint32_t window = window_of(layer, at);
         if (layer.kind == Kind::MaxPool) {
-            values[layer.out_at + at] = x[largest_of(layer, x, square)];
+            values[layer.out_at + at] = x[argmax_of(layer, x, window)];
             return;
         }
         float sum = 0.0F;
         for (std::uint32_t i = 0; i < layer.kernel; ++i)
-            for (std::uint32_t j = 0; j < layer.kernel; ++j) sum += x[square + i * layer.in.width + j];
+            for (std::uint32_t j = 0; j < layer.kernel; ++j) sum += x[window + i * layer.in.width + j];
         values[layer.out_at + at] = sum * share;
     });
 }
 
-/// A square is one thread's, and what no square holds, at the edge, another loop's.
+/// One thread per window; a second loop zeroes the gradient of the edge outside all windows.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void pool_back(const Threads& threads, const Layer& layer, const Group& group) {
     const float share = 1.0F / static_cast<float>(layer.kernel * layer.kernel);
@@ -304,9 +304,9 @@ FEDHIVE_HOST_DEVICE void pool_back(const Threads& threads, const Layer& layer, c
         float* const x = values + layer.in_at;
         const float gradient = values[layer.out_at + at];
         const bool largest = layer.kind == Kind::MaxPool;
-        const std::uint32_t square = square_of(layer, at), best = largest ? largest_of(layer, x, square) : 0;
+        const std::uint32_t window = window_of(layer, at), best = largest ? argmax_of(layer, x, window) : 0;
         for (std::uint32_t i = 0; i < layer.kernel; ++i)
-            for (std::uint32_t j = 0; j < layer.kernel; ++j) x[square + i * width + j] = largest ? 0.0F : gradient * share;
+            for (std::uint32_t j = 0; j < layer.kernel; ++j) x[window + i * width + j] = largest ? 0.0F : gradient * share;
         if (largest) x[best] = gradient;
     });
     const std::uint32_t right = layer.out.width * layer.kernel, bottom = layer.out.height * layer.kernel;
@@ -318,7 +318,8 @@ FEDHIVE_HOST_DEVICE void pool_back(const Threads& threads, const Layer& layer, c
 
 // --- value by value ---------------------------------------------------------------------------------------------------------------
 
-/// What a value is multiplied with, 0 or more. Numbers are those of the engine on the host, where an image lies pixel by pixel.
+/// The dropout factor of a value: 0 or 1 / (1 - p), 1 outside training. Numbered as in the host engine, which stores images
+/// pixel by pixel.
 FEDHIVE_HOST_DEVICE float kept(const Layer& layer, const Group& group, std::uint32_t row, std::uint32_t at) {
     if (!group.training) return 1.0F;
     const std::uint32_t channels = layer.in.channels, pixels = layer.in.height * layer.in.width, c = at / pixels;
@@ -328,7 +329,7 @@ FEDHIVE_HOST_DEVICE float kept(const Layer& layer, const Group& group, std::uint
     return drawn_bits((group.first + row) * each + of_row, key) < layer.drop_below ? 0.0F : layer.keep_scale;
 }
 
-/// A dropped value is 0, whatever it was.
+/// A dropped value is 0, even if it was NaN or infinite.
 FEDHIVE_HOST_DEVICE float scaled(float value, float scale) { return scale == 0.0F ? 0.0F : value * scale; }
 
 template <typename Threads>
@@ -376,7 +377,7 @@ FEDHIVE_HOST_DEVICE void copy_forward(const Threads& threads, const Layer& layer
     });
 }
 
-/// The other way round the layers in between.
+/// Where a residual begins: adds the input's gradient from the other path, at other_at.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void begin_back(const Threads& threads, const Layer& layer, const Group& group) {
     for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {

@@ -1,10 +1,11 @@
-// A network as one block of threads trains it: layers one after the other over rows of values, as plain data that a kernel reads. C++17.
+// A network as plain data that a kernel reads: its layers in order, over rows of values; one thread block trains it. C++17.
 //
-//   row      one example's values, all of them side by side: what comes in, then what each layer makes of it, channel by channel
-//            [ examples' values | layer 1's | layer 2's | … | answers ]    of odd length, so that neighbours' rows lie in other banks
-//   back     the gradient of a layer's output lies where the output was, and takes the place of its input on the way back; so a layer goes
-//            back from its input alone, and nothing is kept beside the rows
-//   group    rows that there is room for at once; a batch goes through in groups, forward and back, and gradients add up
+//   row      all values of one example, contiguous: its input, then each layer's output, channel by channel
+//            [ examples' values | layer 1's | layer 2's | … | answers ]
+//            of odd length, so that neighbouring rows use different banks
+//   back     the gradient of a layer's output overwrites the output, and the input's gradient the input; so backward needs a
+//            layer's input alone, and no memory beside the rows
+//   group    rows that fit at once; a batch passes forward and backward group by group, and gradients add up
 #pragma once
 
 #include "aggregation/math/element_ops.h"
@@ -14,11 +15,11 @@
 
 namespace fedhive::clients::direct::device {
 
-/// One block's threads. No result depends on it: whoever computes an output adds its terms alone, in their order.
+/// Threads per block. No result depends on it: one thread adds an output's terms, in their order.
 inline constexpr unsigned kThreads = 256;
 
 enum class Kind : std::uint32_t {
-    Embedding,  // of tokens, which come first
+    Embedding,  // of token ids, as the first layer
     Linear,
     Convolution,
     Relu,
@@ -30,11 +31,11 @@ enum class Kind : std::uint32_t {
     Norm,
     ResidualBegin,  // its input is used twice
     ResidualSum,
-    ShortcutBegin,  // a copy of the residual's input, whose gradient lies beside that of the other way
+    ShortcutBegin,  // a copy of the residual's input, with its own gradient
     ShortcutSum     // both terms have layers before them
 };
 
-/// [channels][height][width]; features in a row are so many channels.
+/// [channels][height][width]; flat features are channels of one pixel.
 struct Extent {
     std::uint32_t channels = 1, height = 1, width = 1;
     FEDHIVE_HOST_DEVICE std::uint32_t size() const { return channels * height * width; }
@@ -43,29 +44,29 @@ struct Extent {
 struct Layer {
     Kind kind = Kind::Relu;
     Extent in, out;
-    std::uint32_t in_at = 0, out_at = 0;  // where in a row; what came with the data lies at 0, and nobody asks for its gradient
-    std::uint32_t weight = 0, bias = 0;   // where in the parameters
+    std::uint32_t in_at = 0, out_at = 0;                // offsets in a row; the network's input is at 0 and gets no gradient
+    std::uint32_t weight = 0, bias = 0;                 // offsets in the parameters
     std::uint32_t kernel = 1, stride = 1, padding = 0;  // a pool's size is its kernel
     std::uint32_t groups = 1;                           // of a norm
-    std::uint32_t by_value = 0;                         // a norm's scale and shift: for each value, not for each channel
-    std::uint32_t other_at = 0;  // a norm's figures, [groups] times 4; a sum's other term; at a residual's begin, where
-                                 // the other way's gradient will be: its sum's output, or its shortcut's copy
-    std::uint32_t biased = 1;    // of a convolution: there is a bias
+    std::uint32_t by_value = 0;                         // a norm has a scale and shift per value, not per channel
+    std::uint32_t other_at = 0;  // offset of a norm's [groups][4] floats, or of a sum's other term; for ResidualBegin,
+                                 // of the other path's gradient: the sum's output or the shortcut's copy
+    std::uint32_t biased = 1;    // a convolution has a bias
     std::uint32_t drop_number = 0,
-                  drop_below = 0;  // dropout: tells those of a network apart; bits below drop (kernels.h, drop)
+                  drop_below = 0;  // dropout: tells those of a network apart; bits below drop (kernels.h, dropout)
     float keep_scale = 1.0F;
 };
 
-/// What is known of an example at its end.
+/// The results of one example.
 struct Verdict {
     double loss = 0.0;
-    float absolute = 0.0F;         // of numbers alone: their mean absolute error
-    std::uint16_t correct = 0;     // of a class alone, as the next
+    float absolute = 0.0F;         // numbers only: mean absolute error
+    std::uint16_t correct = 0;     // class labels only, as among_five
     std::uint16_t among_five = 0;  // the label is one of the five largest scores'
 };
 
 struct Network {
-    const Layer* layers = nullptr;  // in the memory of whoever runs them
+    const Layer* layers = nullptr;  // in the memory that the threads read
     std::uint32_t num_layers = 0;
     std::uint32_t num_floats = 0;           // P
     std::uint32_t trainable = 0;            // the first of them

@@ -1,14 +1,15 @@
-// Group and layer norm over rows (layers.h), with the sums of the engine on the host, in double. C++17.
+// Group and layer norm over rows (layers.h), with sums in double. C++17.
 #pragma once
 
 #include "clients/direct/device/layers.h"
 
 namespace fedhive::clients::direct::device {
 
-/// PyTorch's, below the root.
+/// PyTorch's epsilon, added to the variance.
 constexpr double kNormEpsilon = 1e-5;
 
-/// What is kept of a group, four of them: mean and inverse deviation forward, and of its gradient the mean and the part along its values.
+/// Floats kept per group: mean and inverse deviation from forward; from backward the gradient's mean and its component along
+/// the values.
 FEDHIVE_HOST_DEVICE float* norm_figures(const Layer& layer, float* values, std::uint32_t g) {
     return values + layer.other_at + static_cast<std::size_t>(4) * g;
 }

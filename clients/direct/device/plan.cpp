@@ -45,7 +45,7 @@ public:
 
     void append(const Layers& planned) {
         for (const PlannedLayer& layer : planned) {
-            if (layer.kind->name == "flatten") continue;  // values lie as they will
+            if (layer.kind->name == "flatten") continue;  // moves no values
             if (layer.kind->name == "residual")
                 append_residual(layer);
             else
@@ -136,7 +136,7 @@ private:
     std::uint32_t num_drops_ = 0;
 };
 
-/// Whatever lies in shared memory begins where four floats may be read at once.
+/// Bytes of `floats` floats, a multiple of four floats: each part of shared memory is aligned for loads of four.
 std::uint64_t bytes_of(std::uint32_t floats) { return (std::uint64_t{floats} + 3) / 4 * 4 * sizeof(float); }
 
 std::uint64_t row_bytes(const Network& network) { return std::uint64_t{network.row} * sizeof(float) + sizeof(Verdict); }

@@ -1,5 +1,5 @@
-// What one block of threads does (network.h): a client's whole round, a batch's gradient, a test of examples. The same by a single thread on
-// the host, with the same bits, as tests run it. C++17.
+// The work of one thread block (network.h): a client's round, a batch's gradient, or an evaluation. A single thread on the host
+// gives the same bits, as tests check. C++17.
 //
 // Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, ClientUpdate.
 #pragma once
@@ -11,27 +11,27 @@
 
 namespace fedhive::clients::direct::device {
 
-/// One local step: which examples of the order, and what its dropout draws by.
+/// One local step: its examples in the order, and its dropout key.
 struct Step {
     std::uint32_t first = 0, size = 0;
     std::uint64_t dropout_key = 0;
 };
 
-/// What a local step follows: SGD (sgd_step of vector_ops.h), and the pull of FedProx.
+/// The update rule of a local step: SGD (sgd_step of vector_ops.h), with FedProx's proximal term.
 struct Descent {
     float lr = 0.0F, momentum = 0.0F, weight_decay = 0.0F;
     float proximal_mu = 0.0F;
     bool nesterov = false;
 };
 
-/// Where a block keeps what it works with; each in either memory.
+/// A block's buffers, each in shared or device memory.
 struct Workspace {
     float* parameters = nullptr;  // [P], the local model
     float* gradient = nullptr;    // [trainable]
     float* velocity = nullptr;    // [trainable], with momentum
     float* values = nullptr;      // [group][row]
     Verdict* verdicts = nullptr;  // [group]
-    std::uint32_t group = 1;      // rows that there is room for
+    std::uint32_t group = 1;      // capacity in rows
 };
 
 template <typename Threads>
@@ -83,7 +83,7 @@ FEDHIVE_HOST_DEVICE void forward(const Threads& threads, const Network& network,
     }
 }
 
-/// From the gradient of the answers, which lies in their place.
+/// Backward pass of a group; the gradient of the answers is stored in their place.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const Network& network, const Group& group, const Gradients& to) {
     for (std::uint32_t l = network.num_layers; l-- > 0;) {
@@ -92,7 +92,7 @@ FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const Network& network
         if (layer.kind == Kind::Linear) linear_gradient(threads, layer, group, to.sums);
         if (layer.kind == Kind::Convolution) convolution_gradient(threads, layer, group, to.sums);
         if (layer.kind == Kind::Norm) norm_gradient(threads, layer, group, to);
-        if (layer.in_at == 0) continue;  // nobody asks for the gradient of the data
+        if (layer.in_at == 0) continue;  // the data needs no gradient
         switch (layer.kind) {
             case Kind::Linear:
                 linear_back(threads, layer, group, to.parameters);
@@ -122,7 +122,7 @@ FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const Network& network
     }
 }
 
-/// Softmax cross-entropy of one example, and whether its largest score is its label's; `scores` become their gradient, times `weight`.
+/// Softmax cross-entropy of one example, top-1 and top-5; `scores` become the gradient times `weight`.
 FEDHIVE_HOST_DEVICE Verdict judge(float* scores, std::uint32_t classes, std::uint32_t label, float weight) {
     float largest = scores[0];
     std::uint32_t best = 0;
@@ -147,7 +147,7 @@ FEDHIVE_HOST_DEVICE Verdict judge(float* scores, std::uint32_t classes, std::uin
     return verdict;
 }
 
-/// The squared error of one example's numbers; `answers` become its gradient, times `weight`.
+/// Squared error of one example; `answers` become its gradient times `weight`.
 FEDHIVE_HOST_DEVICE Verdict judge(float* answers, const float* numbers, std::uint32_t size, float weight) {
     const NumbersError error = squared_error(answers, numbers, size, weight);
     Verdict verdict;
@@ -169,7 +169,7 @@ FEDHIVE_HOST_DEVICE void judge_rows(const Threads& threads, const Network& netwo
     });
 }
 
-/// The gradient of a batch's mean loss, written; and that mean. A gap of the layout stays 0.
+/// Writes the gradient of a batch's mean loss, 0 in gaps of the layout, and returns that mean.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE double compute_gradient(const Threads& threads, const Network& network, const Workspace& work,
                                             const element::GatherTerms& from, const Step& step) {
@@ -186,7 +186,7 @@ FEDHIVE_HOST_DEVICE double compute_gradient(const Threads& threads, const Networ
         gather(threads, network, from, step.first + done, group);
         forward(threads, network, group, work.parameters);
         judge_rows(threads, network, from, step.first + done, group, weight, work.verdicts);
-        for (std::uint32_t r = 0; r < group.rows; ++r) loss += work.verdicts[r].loss;  // by every thread: all know it
+        for (std::uint32_t r = 0; r < group.rows; ++r) loss += work.verdicts[r].loss;  // every thread computes the same sum
         Gradients to;
         to.parameters = work.parameters;
         to.sums = work.gradient;
@@ -195,7 +195,7 @@ FEDHIVE_HOST_DEVICE double compute_gradient(const Threads& threads, const Networ
     return loss / step.size;
 }
 
-/// A step of the optimiser along the gradient.
+/// One optimizer step.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void descend(const Threads& threads, const Network& network, const Workspace& work, const float* global,
                                  const Descent& descent) {
@@ -211,7 +211,7 @@ FEDHIVE_HOST_DEVICE void descend(const Threads& threads, const Network& network,
     });
 }
 
-/// All local steps of a client, from the global model. Returns the sum over them of mean loss times size.
+/// All local steps of a client, from the global model. Returns Σ over steps of mean loss · batch size.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE double train(const Threads& threads, const Network& network, const Workspace& work,
                                  const element::GatherTerms& from, const float* global, const Step* steps,
@@ -227,7 +227,7 @@ FEDHIVE_HOST_DEVICE double train(const Threads& threads, const Network& network,
     return loss;
 }
 
-/// Of examples [first, first + rows) of the order, rows at most the group: no dropout.
+/// Evaluates examples [first, first + rows) of the order, rows <= group, without dropout.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void evaluate(const Threads& threads, const Network& network, const Workspace& work,
                                   const float* parameters, const element::GatherTerms& from, std::uint32_t first,

@@ -5,7 +5,7 @@
 
 namespace fedhive::clients::direct {
 
-// Before any code runs: what makes it must not need the instructions.
+// constinit: no initialiser compiled with these instructions may run on a processor without them.
 extern constinit const Kernels kernels_avx2;
 constinit const Kernels kernels_avx2 = avx2::table("avx2");
 

@@ -2,7 +2,7 @@
 #define FEDHIVE_LANES avx512
 #define FEDHIVE_AVX512
 #if !defined(__clang__)
-// GCC's own header for these instructions leaves a register unset where it does not matter, and then warns of it.
+// GCC's intrinsics header leaves a register uninitialised on purpose, and GCC warns of it.
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -10,7 +10,7 @@
 
 namespace fedhive::clients::direct {
 
-// Before any code runs: what makes it must not need the instructions.
+// constinit: no initialiser compiled with these instructions may run on a processor without them.
 extern constinit const Kernels kernels_avx512;
 constinit const Kernels kernels_avx512 = avx512::table("avx512");
 

@@ -1,6 +1,6 @@
-// The step of a linear layer's weights along the gradient of a small batch. What its examples brought in stays in registers, a strip of columns
-// at a time, and the weights go by, row after row: there are many of them, and each is in few products. A rank update's blocks would hold the sums
-// and begin anew after as few products as there are examples.
+// Gemm with a fused SGD step for a linear layer and a small batch: w[o][i] −= rate · Σ_k dy[k][o] · x[k][i]. A strip of columns
+// of x stays in registers while the rows of w stream past. Gemm's register tiles hold sums instead, and would start anew after
+// `inner` products, the number of examples.
 #pragma once
 
 #include "clients/direct/kernels.h"
@@ -8,9 +8,10 @@
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
-/// Of some rows of `out` a strip of kVectors vectors of columns, of which the last one ends at `tail`. The terms in their order, as in rank_block.
+/// Rows [row, end) of `out`, a strip of kVectors vectors of columns, the last one masked to `tail`. Terms in the same order as
+/// in gemm_block.
 template <std::size_t kExamples, std::size_t kVectors>
-static void descend_strip(const RankUpdate& t, std::size_t row, std::size_t end, std::size_t column, Mask tail) {
+static void descend_strip(const Gemm& t, std::size_t row, std::size_t end, std::size_t column, Mask tail) {
     const auto read = [&](const float* from, std::size_t v) __attribute__((always_inline)) {
         return v + 1 == kVectors ? load(from + v * kLanes, tail) : load(from + v * kLanes);
     };
@@ -42,9 +43,9 @@ static void descend_strip(const RankUpdate& t, std::size_t row, std::size_t end,
     }
 }
 
-using DescendStrip = void (*)(const RankUpdate&, std::size_t, std::size_t, std::size_t, Mask);
+using DescendStrip = void (*)(const Gemm&, std::size_t, std::size_t, std::size_t, Mask);
 
-/// The strip of so many examples, 1 to kExamples.
+/// The strip function for `examples` examples, 1 to kExamples.
 template <std::size_t kVectors, std::size_t kExamples = kMostHeld / kVectors>
 FEDHIVE_INLINE DescendStrip descend_strip_of(std::size_t examples) {
     if constexpr (kExamples <= 1)
@@ -53,18 +54,18 @@ FEDHIVE_INLINE DescendStrip descend_strip_of(std::size_t examples) {
         return examples == kExamples ? descend_strip<kExamples, kVectors> : descend_strip_of<kVectors, kExamples - 1>(examples);
 }
 
-FEDHIVE_INLINE bool descends_by_rows(const RankUpdate& t) {
+FEDHIVE_INLINE bool descends_by_rows(const Gemm& t) {
     return t.descend && t.decay == 0.0F && !t.add && t.outer == 1 && t.inner > 0 && t.inner <= kMostHeld / 2;
 }
 
-/// A strip of so many examples and vectors.
+/// The strip function for `examples` examples and `vectors` vectors, 1, 2 or 4.
 FEDHIVE_INLINE DescendStrip descend_strip_of(std::size_t examples, std::size_t vectors) {
     if (vectors == 4) return descend_strip_of<4>(examples);
     return vectors == 2 ? descend_strip_of<2>(examples) : descend_strip_of<1, kMostHeld / 2>(examples);
 }
 
-/// Rows in parts, whose pages the processor still knows when the next strip comes to them.
-static void descend_by_rows(const RankUpdate& t) {
+/// Blocks of kRows rows: their pages are still in the TLB when the next strip of columns reaches them.
+static void descend_by_rows(const Gemm& t) {
     constexpr std::size_t kRows = 64;
     const std::size_t most = t.inner <= kMostHeld / 4 ? 4 : 2;
     for (std::size_t row = 0; row < t.rows; row += kRows) {

@@ -1,6 +1,6 @@
-// Sixteen floats at once, for the instruction set that the including file is compiled for. Everything is in a namespace of that set and always
-// inlined: code made for one processor must never be taken for another's, which the linker does with inline functions of one name. For the same
-// reason no kernel uses functions of the standard library.
+// Lanes: sixteen floats, for the instruction set of the including file. Everything is always inlined and in a namespace of that
+// set, since the linker merges inline functions of the same name and could so run code for one processor on another. For the
+// same reason no kernel calls the standard library.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ FEDHIVE_INLINE Lanes choose(Mask mask, Lanes yes, Lanes no) { return _mm512_mask
 FEDHIVE_INLINE Lanes power_of_two(Lanes n) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127)), 23));
 }
-/// Integers from 0 to 255 as bytes, the first n of them.
+/// Stores the first n lanes, integers from 0 to 255, as bytes.
 FEDHIVE_INLINE void store_bytes(std::uint8_t* p, Lanes v, std::size_t n) {
     _mm_mask_storeu_epi8(p, first_lanes(n), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
 }
@@ -60,18 +60,18 @@ FEDHIVE_INLINE void halves(Lanes v, __m256& low, __m256& high) {
 
 inline constexpr bool kMasksAreFree = true;
 #if defined(FEDHIVE_SANITIZED)
-// The same code in smaller blocks: a sanitizer's build needs a minute for those below.
+// Smaller tiles for sanitizers: they take a minute to compile those below.
 inline constexpr std::size_t kMostVectors = 2, kMostRows = 6;
 inline constexpr std::size_t kDotRows = 2, kDotOutputs = 4;
 inline constexpr std::size_t kSparseVectors = 4, kSparseRegisters = 8;
 inline constexpr std::size_t kMostHeld = 12;
 #else
-inline constexpr std::size_t kMostVectors = 2, kMostRows = 12;  // of a rank update's block: 24 of 32 registers
+inline constexpr std::size_t kMostVectors = 2, kMostRows = 12;  // Gemm's register tile: 24 of 32 registers
 inline constexpr std::size_t kDotRows = 5, kDotOutputs = 4;     // 20 sums
 inline constexpr std::size_t kSparseVectors = 4, kSparseRegisters = 24;
-inline constexpr std::size_t kMostHeld = 24;  // of what a step's examples brought in; sums, a factor and the rate besides
+inline constexpr std::size_t kMostHeld = 24;  // vectors of x in descend_strip, beside sums, a factor and the rate
 #endif
-inline constexpr bool kBySquares = true;
+inline constexpr bool kPrefersPixelLanes = true;
 
 #elif defined(FEDHIVE_AVX2)
 
@@ -143,7 +143,7 @@ inline constexpr std::size_t kMostVectors = 1, kMostRows = 6;  // 12 of 16 regis
 inline constexpr std::size_t kDotRows = 2, kDotOutputs = 3;    // 12
 inline constexpr std::size_t kSparseVectors = 3, kSparseRegisters = 6;
 inline constexpr std::size_t kMostHeld = 0;  // no room
-inline constexpr bool kBySquares = false;
+inline constexpr bool kPrefersPixelLanes = false;
 
 #else
 
@@ -239,11 +239,11 @@ inline constexpr std::size_t kMostVectors = 1, kMostRows = 2;
 inline constexpr std::size_t kDotRows = 1, kDotOutputs = 1;
 inline constexpr std::size_t kSparseVectors = 1, kSparseRegisters = 4;
 inline constexpr std::size_t kMostHeld = 0;  // no room
-inline constexpr bool kBySquares = true;
+inline constexpr bool kPrefersPixelLanes = true;
 
 #endif
 
-/// Of all lanes, by one tree: the two halves, then neighbours, neighbours of these, and again.
+/// Sum of all lanes by a fixed tree: the two halves, then neighbours, neighbours of these, and again.
 FEDHIVE_INLINE float sum(const Lanes& v) {
 #if defined(FEDHIVE_AVX512) || defined(FEDHIVE_AVX2)
     __m256 low, high;
@@ -259,7 +259,7 @@ FEDHIVE_INLINE float sum(const Lanes& v) {
 #endif
 }
 
-/// Of all lanes, none of which is a NaN.
+/// Maximum of all lanes; no lane may be NaN.
 FEDHIVE_INLINE float largest(const Lanes& v) {
 #if defined(FEDHIVE_AVX512) || defined(FEDHIVE_AVX2)
     __m256 low, high;
@@ -275,7 +275,7 @@ FEDHIVE_INLINE float largest(const Lanes& v) {
 #endif
 }
 
-/// to[i] = what[i] + the sum of v[i], by that tree: for up to four at once, since neighbours are added two vectors at a time.
+/// to[i] = what[i] + sum(v[i]) with the same tree; up to four at once, since neighbours are added two vectors at a time.
 template <std::size_t kCount>
 FEDHIVE_INLINE void write_sums(const Lanes (&v)[kCount], const float* what, float* to) {
     static_assert(kCount <= 4);

@@ -1,5 +1,5 @@
-// Norms over an image's channels: lanes go over channels that lie side by side, so that no sum crosses lanes. A channel's sum is of four, of every
-// fourth pixel, in parts of kNormChunk pixels that are added in double.
+// Norms over an image's channels. Lanes over channels, which are contiguous, so no sum crosses lanes. A channel's sum over a
+// chunk of kNormChunk pixels is four interleaved float sums, of every fourth pixel; chunks are added in double.
 #pragma once
 
 #include "clients/direct/kernels.h"
@@ -8,7 +8,7 @@
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
-/// Two sums that are made in one pass.
+/// Two sums from one pass.
 struct Two {
     Lanes sum, along;
 };
@@ -16,7 +16,7 @@ FEDHIVE_INLINE Two add(const Two& a, const Two& b) { return {add(a.sum, b.sum), 
 FEDHIVE_INLINE void clear(Two& sums) { sums = {zero(), zero()}; }
 FEDHIVE_INLINE void clear(Lanes& sum) { sum = zero(); }
 
-/// next(p, sum so far) for each pixel of [first, last): four sums, that the additions need not wait for each other.
+/// next(p, sum so far) for each pixel of [first, last), into four independent sums that hide the latency of additions.
 template <typename Sum = Lanes, typename Next>
 FEDHIVE_INLINE Sum over_pixels(std::size_t first, std::size_t last, const Next& next) {
     Sum sums[4];
@@ -37,7 +37,7 @@ FEDHIVE_INLINE void add_in_double(double* to, Lanes values, std::size_t n) {
     for (std::size_t c = 0; c < n; ++c) to[c] += static_cast<double>(each[c]);
 }
 
-/// work(first channel, how many, those lanes) for each vector of channels; a whole one has no mask to mind.
+/// work(first channel, number of channels, their mask) for each vector of channels.
 template <typename Work>
 FEDHIVE_INLINE void over_channels(std::size_t channels, const Work& work) {
     for (std::size_t c = 0; c < channels; c += kLanes) {
@@ -84,7 +84,7 @@ static void norm_rows(const NormRows& t) {
         });
 }
 
-/// The gradient of what a norm gave, where that was not cut off.
+/// The gradient of a norm's output, masked by its ReLU: 0 where y <= 0.
 FEDHIVE_INLINE Lanes open_gradient(const float* gradient, const float* y, std::size_t at, Mask there) {
     const Lanes value = load(gradient + at, there);
     return y == nullptr ? value : choose(not_above(load(y + at, there), zero()), zero(), value);

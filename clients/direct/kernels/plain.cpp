@@ -1,10 +1,10 @@
-// The kernels for any processor: what the others are measured against, bit by bit. Slow where fused multiply-adds are no instruction.
+// The kernels for any processor, and the reference for the bits of the others. Slow on processors without an FMA instruction.
 #define FEDHIVE_LANES plain
 #include "clients/direct/kernels/table.h"
 
 namespace fedhive::clients::direct {
 
-// Before any code runs: what makes it must not need the instructions.
+// constinit: no initialiser compiled with these instructions may run on a processor without them.
 extern constinit const Kernels kernels_plain;
 constinit const Kernels kernels_plain = plain::table("plain");
 

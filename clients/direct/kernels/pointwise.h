@@ -1,4 +1,4 @@
-// What is done value by value: pools, cuts at 0, exponentials, the loss, dropout.
+// Elementwise kernels: pools, ReLU, exponentials, the loss, dropout.
 #pragma once
 
 #include "clients/direct/kernels.h"
@@ -6,65 +6,65 @@
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
-/// As PyTorch has it: a NaN stays one.
+/// max(v, 0); a NaN stays NaN, as in PyTorch.
 FEDHIVE_INLINE Lanes cut_off(Lanes v) { return choose(not_above(v, zero()), zero(), v); }
 
-/// The larger one, with what says which it was; the first of equal ones, a NaN before all.
-FEDHIVE_INLINE void take_larger(Lanes other, Lanes other_which, Lanes& best, Lanes& which) {
+/// best = max(best, other), with argmax; keeps `best` if equal, takes `other` if it is NaN.
+FEDHIVE_INLINE void take_larger(Lanes other, Lanes other_argmax, Lanes& best, Lanes& argmax) {
     const Mask takes = either(greater(other, best), is_nan(other));
     best = choose(takes, other, best);
-    which = choose(takes, other_which, which);
+    argmax = choose(takes, other_argmax, argmax);
 }
 
-/// The largest of four values with bias and scale, [n] channels of them, and which it was; t: as PoolRows has it.
+/// Writes y and argmax of one window for one vector of channels, as Pool2x2.
 template <typename Terms>
-FEDHIVE_INLINE void pool_square(const Terms& t, const Lanes (&values)[4], std::size_t pixel, std::size_t c) {
+FEDHIVE_INLINE void pool_window(const Terms& t, const Lanes (&values)[4], std::size_t pixel, std::size_t c) {
     const std::size_t n = least(kLanes, t.channels - c);
     const Mask there = first_lanes(n);
-    Lanes best = values[0], which = zero();
-    FEDHIVE_UNROLL for (std::size_t q = 1; q < 4; ++q) take_larger(values[q], all(static_cast<float>(q)), best, which);
+    Lanes best = values[0], argmax = zero();
+    FEDHIVE_UNROLL for (std::size_t q = 1; q < 4; ++q) take_larger(values[q], all(static_cast<float>(q)), best, argmax);
     best = add(best, load(t.bias + c, there));
     if (t.scale != nullptr) best = mul(best, load(t.scale + c, there));
     if (t.relu) {
-        which = choose(not_above(best, zero()), all(static_cast<float>(kClosed)), which);
+        argmax = choose(not_above(best, zero()), all(static_cast<float>(kMasked)), argmax);
         best = cut_off(best);
     }
     store(t.y + pixel * t.channels + c, best, there);
-    store_bytes(t.which + pixel * t.channels + c, which, n);
+    store_bytes(t.argmax + pixel * t.channels + c, argmax, n);
 }
 
-static void pool_rows(const PoolRows& t) {
+static void pool2x2(const Pool2x2& t) {
     for (std::size_t p = 0; p < t.pixels; ++p) {
         const float *upper = t.upper + 2 * p * t.padded, *lower = t.lower + 2 * p * t.padded;
         for (std::size_t c = 0; c < t.channels; c += kLanes)
-            pool_square(t, {load(upper + c), load(upper + t.padded + c), load(lower + c), load(lower + t.padded + c)}, p, c);
+            pool_window(t, {load(upper + c), load(upper + t.padded + c), load(lower + c), load(lower + t.padded + c)}, p, c);
     }
 }
 
-static std::size_t list_channel(const ListChannel& t) {
+static std::size_t sparse_channel_gradient(const SparseChannelGradient& t) {
     std::size_t count = 0;
     for (std::size_t p = 0; p < t.pixels; ++p) {
         const float value = t.values[p * t.stride];
-        const std::uint8_t which = t.which[p * t.stride];
-        t.at[count] = t.at_pixel[p] + t.at_square[which] + t.add;
+        const std::uint8_t argmax = t.argmax[p * t.stride];
+        t.at[count] = t.at_pixel[p] + t.at_window[argmax] + t.add;
         t.listed[count] = value;
-        count += static_cast<std::size_t>(which != kClosed) &
-                 static_cast<std::size_t>(value != 0.0F);  // what does not count is written over
+        count += static_cast<std::size_t>(argmax != kMasked) &
+                 static_cast<std::size_t>(value != 0.0F);  // an entry that does not count is overwritten
     }
     return count;
 }
 
-static void list_pixel(ListPixel& t) {
+static void sparse_pixel_gradient(SparsePixelGradient& t) {
     for (std::size_t& count : t.counts) count = 0;
 #if defined(FEDHIVE_AVX512)
     for (std::size_t c = 0; c < t.channels; c += kLanes) {
         const Mask there = first_lanes(t.channels - c);
         const Lanes values = load(t.values + c, there);
-        const __m512i which = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(there, t.which + c));
+        const __m512i argmax = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(there, t.argmax + c));
         const __m512i at = _mm512_loadu_si512(t.at_channel + c);
         const Mask counts = _mm512_mask_cmp_ps_mask(there, values, zero(), _CMP_NEQ_UQ);
-        for (std::size_t q = 0; q < kClosed; ++q) {
-            const Mask mask = _mm512_mask_cmpeq_epi32_mask(counts, which, _mm512_set1_epi32(static_cast<int>(q)));
+        for (std::size_t q = 0; q < kMasked; ++q) {
+            const Mask mask = _mm512_mask_cmpeq_epi32_mask(counts, argmax, _mm512_set1_epi32(static_cast<int>(q)));
             store(t.listed[q] + t.counts[q], _mm512_maskz_compress_ps(mask, values));
             _mm512_storeu_si512(t.at[q] + t.counts[q], _mm512_maskz_compress_epi32(mask, at));
             t.counts[q] += static_cast<std::size_t>(__builtin_popcount(mask));
@@ -72,15 +72,15 @@ static void list_pixel(ListPixel& t) {
     }
 #else
     for (std::size_t c = 0; c < t.channels; ++c) {
-        const std::uint8_t q = t.which[c];
-        if (q == kClosed || t.values[c] == 0.0F) continue;
+        const std::uint8_t q = t.argmax[c];
+        if (q == kMasked || t.values[c] == 0.0F) continue;
         t.at[q][t.counts[q]] = t.at_channel[c];
         t.listed[q][t.counts[q]++] = t.values[c];
     }
 #endif
 }
 
-static void finish_row(const FinishRow& t) {
+static void bias_relu(const BiasRelu& t) {
     for (std::size_t p = 0; p < t.pixels; ++p)
         for (std::size_t c = 0; c < t.channels; c += kLanes) {
             const Mask there = first_lanes(t.channels - c);
@@ -89,7 +89,7 @@ static void finish_row(const FinishRow& t) {
         }
 }
 
-static void spread_row(const SpreadRow& t) {
+static void bias_relu_backward(const BiasReluBackward& t) {
     for (std::size_t c = 0; c < t.channels; c += kLanes) {
         const Mask there = first_lanes(t.channels - c);
         Lanes sum = load(t.bias_sums + c, there);
@@ -125,7 +125,7 @@ static void relu_gradient(const float* y, const float* gradient, float* out, std
     }
 }
 
-/// e^x to about one unit of the last place; 0 below -87. Cephes' polynomial (https://www.netlib.org/cephes, expf).
+/// e^x to about 1 ulp; 0 below -87. Cephes' polynomial (https://www.netlib.org/cephes, expf).
 FEDHIVE_INLINE Lanes exponential(Lanes x) {
     const Mask tiny = not_above(x, all(-87.0F));
     const Lanes n = round(mul(x, all(1.44269504F)));
@@ -141,15 +141,15 @@ FEDHIVE_INLINE Lanes exponential(Lanes x) {
     return choose(tiny, zero(), mul(y, power_of_two(choose(tiny, zero(), n))));
 }
 
-/// ln(x) of normal positive numbers, from their exponents and atanh's series of the mantissas, the same on every machine; NaN and infinity stay.
-/// So many at once that they go through vectors, without a branch.
+/// numbers[i] = ln(numbers[i]) for positive normal numbers, by exponent and atanh series of the mantissa; NaN and infinity
+/// stay. The same bits on every machine. Branch-free over kLanes numbers, so that the compiler vectorises it.
 FEDHIVE_INLINE void take_logarithms(double (&numbers)[kLanes]) {
     for (double& number : numbers) {
         const double x = number;
         std::uint64_t bits = 0;
         __builtin_memcpy(&bits, &x, sizeof bits);
         const std::uint64_t of_mantissa = (bits & 0xFFFFFFFFFFFFFU) | (std::uint64_t{1022} << 52);
-        const std::uint64_t of_exponent = (bits >> 52) | (std::uint64_t{1023 + 52} << 52);  // of 2^52 and that many
+        const std::uint64_t of_exponent = (bits >> 52) | (std::uint64_t{1023 + 52} << 52);  // 2^52 + exponent
         double mantissa = 0.0, exponent = 0.0;
         __builtin_memcpy(&mantissa, &of_mantissa, sizeof mantissa);  // in [0.5, 1)
         __builtin_memcpy(&exponent, &of_exponent, sizeof exponent);
@@ -166,13 +166,13 @@ FEDHIVE_INLINE void take_logarithms(double (&numbers)[kLanes]) {
 
 FEDHIVE_INLINE std::size_t label_of(const SoftmaxLoss& t, std::size_t row) { return static_cast<std::size_t>(t.labels[row]); }
 
-/// Some columns of a row, -infinity where there are none.
+/// One vector of a row's scores, -infinity in lanes beyond its end.
 FEDHIVE_INLINE Lanes scores_at(const float* scores, Mask there) {
     return choose(there, load(scores, there), all(-__builtin_inff()));
 }
 
-/// Rows of at most kLanes classes, [rows][classes], stay in `gradients` until all are there: a row's vector reaches over the next one, which
-/// would have to wait for it to be written.
+/// Softmax of rows with at most kLanes classes, [rows][classes]. Results wait in `gradients` until all rows are read: a row's
+/// vector overlaps the next row, whose load would stall on the store.
 static void softmax_rows(const SoftmaxLoss& t, float* scores, std::size_t rows, double* totals, double* largest_of_row) {
     float gradients[kLanes][kLanes];
     const Mask there = first_lanes(t.classes);
@@ -188,7 +188,7 @@ static void softmax_rows(const SoftmaxLoss& t, float* scores, std::size_t rows, 
     for (std::size_t r = 0; r < rows; ++r) store(scores + r * t.classes, load(gradients[r]), there);
 }
 
-/// The same of any number of classes.
+/// softmax_rows for any number of classes.
 static void softmax_long_rows(const SoftmaxLoss& t, float* scores, std::size_t rows, double* totals, double* largest_of_row) {
     for (std::size_t r = 0; r < rows; ++r, scores += t.classes) {
         Lanes found = all(-__builtin_inff());
@@ -213,7 +213,8 @@ static void softmax_long_rows(const SoftmaxLoss& t, float* scores, std::size_t r
     }
 }
 
-/// Rows do not wait for each other: nothing branches on what they hold. What is largest in a row with a NaN does not matter, since its sum is one.
+/// No branch depends on the scores, so rows overlap in the pipeline. A row with a NaN may get any maximum: its sum is NaN
+/// anyway.
 static double softmax_loss(const SoftmaxLoss& t) {
     double losses = 0.0;
     for (std::size_t first = 0; first < t.rows; first += kLanes) {
@@ -233,7 +234,7 @@ static double softmax_loss(const SoftmaxLoss& t) {
     return losses;
 }
 
-/// By e^(-2|x|), which never overflows, and near 0, where that would lose digits, by a polynomial (Cephes, tanhf).
+/// tanh by e^(-2|x|), which never overflows; near 0, where that loses digits, by a polynomial (Cephes, tanhf).
 static void tanh(const float* x, float* y, std::size_t size) {
     for (std::size_t i = 0; i < size; i += kLanes) {
         const Mask there = first_lanes(size - i);
@@ -254,7 +255,7 @@ static void tanh(const float* x, float* y, std::size_t size) {
     }
 }
 
-/// 32 bits for a number under a key: two rounds of multiplications and shifts, as hash functions end.
+/// 32-bit hash of a number under a key: two rounds of multiplications and shifts, like the finalizers of hash functions.
 FEDHIVE_INLINE std::uint32_t bits_of(std::uint32_t number, std::uint32_t low, std::uint32_t high) {
     std::uint32_t bits = (number ^ low) * 0x9E3779B1U;
     bits = (bits ^ (bits >> 16)) * 0x85EBCA6BU;
@@ -263,8 +264,8 @@ FEDHIVE_INLINE std::uint32_t bits_of(std::uint32_t number, std::uint32_t low, st
     return bits ^ (bits >> 15);
 }
 
-static void drop(const float* x, float* y, std::size_t size, std::uint64_t key, std::uint32_t first, std::uint32_t threshold,
-                 float scale) {
+static void dropout(const float* x, float* y, std::size_t size, std::uint64_t key, std::uint32_t first, std::uint32_t threshold,
+                    float scale) {
     const auto low = static_cast<std::uint32_t>(key), high = static_cast<std::uint32_t>(key >> 32);
     for (std::size_t i = 0; i < size; ++i) {
         const float kept = x[i] * scale;

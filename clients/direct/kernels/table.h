@@ -1,33 +1,33 @@
 // All kernels of one instruction set.
 #pragma once
 
+#include "clients/direct/kernels/gemm.h"
 #include "clients/direct/kernels/norm.h"
 #include "clients/direct/kernels/pointwise.h"
-#include "clients/direct/kernels/products.h"
-#include "clients/direct/kernels/squares.h"
-#include "clients/direct/kernels/tiles.h"
+#include "clients/direct/kernels/pool2x2.h"
+#include "clients/direct/kernels/winograd.h"
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
 static constexpr Kernels table(std::string_view name) {
     return {.name = name,
-            .rank_update = rank_update,
+            .gemm = gemm,
             .dot = dot,
             .sparse_update = sparse_update,
-            .pool_rows = pool_rows,
-            .convolve_squares = convolve_squares,
-            .list_channel = list_channel,
-            .list_pixel = list_pixel,
-            .grey_sums = grey_sums,
-            .by_squares = kBySquares,
-            .finish_row = finish_row,
-            .tile_inputs = tile_inputs,
-            .tile_gradients = tile_gradients,
-            .tile_outputs = tile_outputs,
-            .tile_pools = tile_pools,
-            .tile_weights = tile_weights,
-            .tile_weight_gradient = tile_weight_gradient,
-            .spread_row = spread_row,
+            .pool2x2 = pool2x2,
+            .convolve_pool2x2 = convolve_pool2x2,
+            .sparse_channel_gradient = sparse_channel_gradient,
+            .sparse_pixel_gradient = sparse_pixel_gradient,
+            .single_channel_gradient = single_channel_gradient,
+            .prefers_pixel_lanes = kPrefersPixelLanes,
+            .bias_relu = bias_relu,
+            .winograd_inputs = winograd_inputs,
+            .winograd_gradients = winograd_gradients,
+            .winograd_outputs = winograd_outputs,
+            .winograd_pool2x2 = winograd_pool2x2,
+            .winograd_weights = winograd_weights,
+            .winograd_weight_gradient = winograd_weight_gradient,
+            .bias_relu_backward = bias_relu_backward,
             .channel_sums = channel_sums,
             .norm_rows = norm_rows,
             .norm_sums = norm_sums,
@@ -37,7 +37,7 @@ static constexpr Kernels table(std::string_view name) {
             .relu = relu,
             .relu_gradient = relu_gradient,
             .tanh = tanh,
-            .drop = drop};
+            .dropout = dropout};
 }
 
 }  // namespace fedhive::clients::direct::FEDHIVE_LANES

@@ -1,40 +1,41 @@
-// The way back through a convolution whose gradient is dense: no 2 x 2 pool right behind it.
+// Backward pass of a convolution with a dense output gradient, that is without a fused 2 × 2 pool.
 #pragma once
 
 #include "clients/direct/ops.h"
 
 namespace fedhive::clients::direct {
 
-/// One example's gradient at a time, 0 where the output was cut off, with zeros around: what both products are made of.
+/// Both gradients of one example at a time, from its output gradient, masked by the ReLU and zero-padded.
 ///
-///   weights   Σ over lines and pixels of gradient · what the kernel saw there
-///   input     where `stride` is 1 a convolution of the gradient with the kernel turned round; otherwise that of each of stride² phases, pixels
-///             that lie `stride` apart and see the same taps of the kernel: no product with a zero between gradients is made
+///   weights   dw[k1][k2] = Σ over output lines i and pixels j of gradient[i][j] · x[stride · i + k1][stride · j + k2]
+///   input     stride 1: convolution of the gradient with the flipped kernel. Otherwise one such convolution per phase (stride²
+///             of them): the pixels of a phase are `stride` apart and use the same taps, so no product with a stuffed zero is
+///             computed
 class ConvolutionBack {
 public:
     explicit ConvolutionBack(const ConvolutionTerms& terms);
 
-    /// The weights turned round, for a batch. weights: [out][in][kernel][kernel], as PyTorch has them.
-    void turn(const float* weights);
+    /// Once per batch: stores the flipped kernel. weights: [out][in][kernel][kernel], PyTorch's order.
+    void flip_weights(const float* weights);
 
-    /// The example in hand from here on: y, what went out, and its gradient, [pixels][out]; what that sums to is added to `bias_sums`, [out].
+    /// Sets the current example: its output y and output gradient, [pixels][out]. Adds the bias gradient to `bias_sums`, [out].
     void take(const Kernels& kernels, const float* y, const float* gradient, float* bias_sums);
 
-    /// Adds to `sums`, in an order of its own; x: the padded image.
+    /// Adds the example's weight gradient to `sums`, stored by place_of_sum(); x: the padded image.
     void add_weight_gradient(const Kernels& kernels, const float* x, float* sums) const;
 
-    /// Where among the sums that of a weight is, by its tap of the kernel, input and output.
+    /// Index in `sums` of a weight's gradient, by tap, input channel and output channel.
     std::size_t place_of_sum(std::size_t tap, std::size_t in, std::size_t out) const {
         const std::size_t at = tap * t_.in.channels + in;
         return by_outputs_ ? at * t_.channels + out : out * t_.kernel * t_.kernel * t_.in.channels + at;
     }
 
-    /// x_gradient, [pixels][in], is written.
+    /// Writes the example's x_gradient, [pixels][in].
     void input_gradient(const Kernels& kernels, float* x_gradient) const;
 
 private:
-    /// Of the kernel's taps in one direction those that see a gradient from a pixel: every stride-th from the first on; and where the first of
-    /// these gradients lies, in a line or a column of what is lined up.
+    /// In one direction, the flipped kernel's taps that reach an output gradient from an input pixel: `taps` of them, every
+    /// stride-th from `first` on. at: the first such gradient's line or column in gradient_.
     struct Seen {
         std::size_t first = 0, taps = 0, at = 0;
     };
@@ -43,12 +44,12 @@ private:
     std::size_t pitch() const { return lined_up_.width * lined_up_.channels; }
 
     ConvolutionTerms t_;
-    Image out_, lined_up_{};                 // the gradient with what zeros a pixel may see before and behind it
-    std::size_t before_;                     // of these zeros, in either direction
+    Image out_, lined_up_{};                 // lined_up_: the output gradient with the zero padding that taps reach
+    std::size_t before_;                     // zeros before the gradient, in each direction
     std::size_t in_lanes_;                   // channels, rounded up to whole vectors
-    bool by_outputs_;                        // weights' gradient: lanes over outputs, not over a kernel row's inputs
-    std::vector<std::size_t> place_of_tap_;  // in a row of the turned kernel: those of a phase side by side
-    Floats turned_;                          // [kernel][kernel, by phase][out][in_lanes_]
+    bool by_outputs_;                        // weight gradient: lanes over output channels, not over a kernel row
+    std::vector<std::size_t> place_of_tap_;  // in a row of flipped_: taps of one phase are contiguous
+    Floats flipped_;                         // [kernel][kernel, by phase][out][in_lanes_]
     Floats gradient_;                        // [lined_up_]
 };
 

@@ -1,4 +1,5 @@
-// Of each token its row of a table, and back: a row's gradient is the sum of what its tokens got, in the order of examples and positions.
+// Embedding: y[position] = table[token[position]]. A row's gradient is the sum over its tokens' output gradients, in the order
+// of examples and positions.
 #include "aggregation/base/error.h"
 #include "clients/direct/ops.h"
 
@@ -15,7 +16,7 @@ public:
 
     bool has_parameters() const override { return true; }
 
-    /// Throws Fault for a token that the table has no row of.
+    /// Throws Fault for a token without a row in the table.
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
         for (std::size_t i = 0; i < rows.count * inputs(); ++i) {
             FEDHIVE_CHECK(x[i] >= 0.0F && x[i] < static_cast<float>(tokens_), "token {} of {}", x[i], tokens_);
@@ -23,9 +24,9 @@ public:
         }
     }
 
-    /// Tokens have no gradient: nothing stands before this.
+    /// Writes no x_gradient: tokens are not differentiable, and no operation precedes this one.
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
-        const Section section(pass, this, Part::WeightGradient);
+        const ProfileScope scope(pass, this, Part::WeightGradient);
         float* table = pass.gradient + weight_;
         std::fill_n(table, tokens_ * dim_, 0.0F);
         for (std::size_t i = 0; i < rows.count * inputs(); ++i) {

@@ -1,4 +1,4 @@
-// A fully connected layer: dot products forward, rank updates back, over the weights as they lie.
+// Fully connected layer: y = x · wᵀ + b. Forward by dot products, backward by Gemm; weights stay in PyTorch's order [out][in].
 #include "clients/direct/ops.h"
 
 #include <algorithm>
@@ -29,41 +29,42 @@ public:
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
         float* bias_gradient = pass.gradient + place_.bias;
         std::fill_n(bias_gradient, outputs(), 0.0F);
-        pass.kernels->spread_row({.gradient = flow.y_gradient,
-                                  .y = relu_ ? flow.y : nullptr,
-                                  .to = relu_ ? flow.y_gradient : nullptr,
-                                  .bias_sums = bias_gradient,
-                                  .pixels = rows.count,
-                                  .channels = outputs()});
+        pass.kernels->bias_relu_backward({.gradient = flow.y_gradient,
+                                          .y = relu_ ? flow.y : nullptr,
+                                          .to = relu_ ? flow.y_gradient : nullptr,
+                                          .bias_sums = bias_gradient,
+                                          .pixels = rows.count,
+                                          .channels = outputs()});
         const auto in = static_cast<Stride>(inputs()), out = static_cast<Stride>(outputs());
         if (flow.x_gradient != nullptr)
-            pass.kernels->rank_update({.a = flow.y_gradient,
-                                       .a_row = out,
-                                       .a_outer = 0,
-                                       .a_inner = 1,
-                                       .m = pass.parameters + place_.weight,
-                                       .m_outer = 0,
-                                       .m_inner = in,
-                                       .out = flow.x_gradient,
-                                       .out_row = in,
-                                       .rows = rows.count,
-                                       .columns = inputs(),
-                                       .outer = 1,
-                                       .inner = outputs()});
-        const Section section(pass, this, Part::WeightGradient);
+            pass.kernels->gemm({.a = flow.y_gradient,
+                                .a_row = out,
+                                .a_outer = 0,
+                                .a_inner = 1,
+                                .m = pass.parameters + place_.weight,
+                                .m_outer = 0,
+                                .m_inner = in,
+                                .out = flow.x_gradient,
+                                .out_row = in,
+                                .rows = rows.count,
+                                .columns = inputs(),
+                                .outer = 1,
+                                .inner = outputs()});
+        const ProfileScope scope(pass, this, Part::WeightGradient);
         if (pass.descent != nullptr)
             descend(pass, flow, rows);
         else
-            pass.kernels->rank_update(
+            pass.kernels->gemm(
                 weight_gradient(flow, rows, {0, outputs()}, {0, inputs()}, pass.gradient + place_.weight, inputs()));
     }
 
-    void steps_itself(std::vector<Range>& ranges) const override { ranges.push_back({place_.weight, inputs() * outputs()}); }
+    void fused_parameters(std::vector<Range>& ranges) const override {
+        ranges.push_back({place_.weight, inputs() * outputs()});
+    }
 
 private:
-    /// Of some outputs' weights for some of the inputs.
-    RankUpdate weight_gradient(const Flow& flow, Rows rows, Range of_outputs, Range of_inputs, float* to,
-                               std::size_t row) const {
+    /// dw[o][i] = Σ_r dy[r][o] · x[r][i] for some outputs and inputs, to `to` with `row` floats per output.
+    Gemm weight_gradient(const Flow& flow, Rows rows, Range of_outputs, Range of_inputs, float* to, std::size_t row) const {
         return {.a = flow.y_gradient + of_outputs.first,
                 .a_row = 1,
                 .a_outer = 0,
@@ -79,25 +80,25 @@ private:
                 .inner = rows.count};
     }
 
-    /// Weights are many, and each is used once in a step: their gradient never leaves the registers, or, where the optimiser keeps something of
-    /// its own, is made a block at a time and never leaves the nearest cache.
+    /// Steps the weights without a gradient in memory: there are many, and each is used once per step. Plain SGD: the gradient
+    /// stays in registers. Optimizers with state: it is computed block by block and stays in the L1 cache.
     void descend(const Pass& pass, const Flow& flow, Rows rows) {
         const Descent& descent = *pass.descent;
         if (const aggregation::SgdOptions* sgd = descent.optimizer->plain_sgd()) {
-            RankUpdate update =
+            Gemm update =
                 weight_gradient(flow, rows, {0, outputs()}, {0, inputs()}, descent.parameters + place_.weight, inputs());
             update.descend = true;
             update.from = descent.before() + place_.weight;
             update.rate = sgd->lr;
             update.decay = sgd->weight_decay;
-            return pass.kernels->rank_update(update);
+            return pass.kernels->gemm(update);
         }
         constexpr std::size_t kOutputs = 12, kInputs = 1024;
         block_.resize(kOutputs * kInputs);
         for (std::size_t o = 0; o < outputs(); o += kOutputs)
             for (std::size_t i = 0; i < inputs(); i += kInputs) {
                 const Range of_outputs{o, std::min(kOutputs, outputs() - o)}, of_inputs{i, std::min(kInputs, inputs() - i)};
-                pass.kernels->rank_update(weight_gradient(flow, rows, of_outputs, of_inputs, block_.data(), of_inputs.size));
+                pass.kernels->gemm(weight_gradient(flow, rows, of_outputs, of_inputs, block_.data(), of_inputs.size));
                 for (std::size_t r = 0; r < of_outputs.size; ++r) {
                     const std::size_t at = place_.weight + (o + r) * inputs() + i;
                     step(descent, {at, of_inputs.size}, block_.data() + r * of_inputs.size);

@@ -1,4 +1,4 @@
-// Group norm over an image's channels; over features in a row it is layer norm, with one group. A ReLU behind it is done with it.
+// Group norm over an image's channels, with a fused ReLU; over flat features and with one group it is layer norm.
 #include "clients/direct/ops.h"
 
 #include <algorithm>
@@ -101,7 +101,8 @@ public:
     }
 
 private:
-    /// With n = (x − mean) · inverse, of all values of a group: inverse · (weight · g − mean of weight · g − n · mean of weight · g · n).
+    /// dx = inverse · (weight · g − mean(weight · g) − n · mean(weight · g · n)) with n = (x − mean) · inverse, means over a
+    /// group.
     void find_factors(const float* weight, const float* inverse) {
         for_each_channel([&](std::size_t, std::size_t c) {
             sums_[c] *= static_cast<double>(weight[c]);
@@ -118,10 +119,10 @@ private:
         for_each_channel([&](std::size_t g, std::size_t c) { first_[c] = inverse[g] * weight[c]; });
     }
 
-    /// Groups are of equal size.
+    /// Groups have equal sizes.
     double size_of_group() const { return static_cast<double>(inputs()) / static_cast<double>(groups_); }
 
-    /// Its channels' sums, one after the other.
+    /// Adds up the sums of a group's channels in ascending order.
     double of_group(const std::vector<double>& of_channels, std::size_t group) const {
         const std::size_t width = in_.channels / groups_;
         double sum = 0.0;
@@ -145,7 +146,7 @@ private:
     bool relu_;
     Place place_;
     Floats mean_, inverse_;                         // [examples][groups]
-    std::vector<double> sums_, along_;              // [channels], of the example in hand
+    std::vector<double> sums_, along_;              // [channels], of the current example
     Floats channel_mean_, first_, second_, third_;  // [channels], likewise
     Floats weight_sums_, bias_sums_;                // [channels]
 };

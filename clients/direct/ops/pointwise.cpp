@@ -1,4 +1,4 @@
-// Operations on each value by itself.
+// Elementwise operations.
 #include "clients/direct/ops.h"
 
 #include <algorithm>
@@ -84,7 +84,8 @@ private:
 void drop_values(const Pass& pass, const float* x, float* y, std::size_t size, Drop drop, std::size_t first) {
     const std::uint64_t key = pass.dropout_key ^ (std::uint64_t{drop.number} + 1) * 0x9E3779B97F4A7C15U;
     const auto threshold = static_cast<std::uint32_t>(std::lround(drop.p * 4294967296.0));
-    pass.kernels->drop(x, y, size, key, static_cast<std::uint32_t>(first), threshold, static_cast<float>(1.0 / (1.0 - drop.p)));
+    pass.kernels->dropout(x, y, size, key, static_cast<std::uint32_t>(first), threshold,
+                          static_cast<float>(1.0 / (1.0 - drop.p)));
 }
 
 std::unique_ptr<Op> make_relu(std::size_t size) { return std::make_unique<Relu>(size); }

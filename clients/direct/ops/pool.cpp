@@ -1,4 +1,5 @@
-// Pools of any size, where none is part of a convolution: squares side by side, what is left over at the edge is not looked at.
+// Max and average pools of any size that are not fused with a convolution. Windows do not overlap; a rest at the edge is
+// dropped.
 #include "clients/direct/ops.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ public:
           size_(size) {}
 
 protected:
-    /// visit(place in the output, place in the input) for each value of each square, in the image's order.
+    /// visit(output index, input index) for each value of each window, in the image's order.
     template <typename Visit>
     void for_each(const Visit& visit) const {
         std::size_t to = 0;
@@ -56,16 +57,16 @@ public:
 class MaxPool final : public Pool {
 public:
     using Pool::Pool;
-    void reserve(std::size_t examples, std::size_t) override { which_.resize(examples * outputs()); }
+    void reserve(std::size_t examples, std::size_t) override { argmax_.resize(examples * outputs()); }
     void forward(const Pass&, const float* x, float* y, Rows rows) override {
         for (std::size_t r = 0; r < rows.count; ++r, x += inputs(), y += outputs()) {
-            std::uint32_t* which = which_.data() + (rows.first + r) * outputs();
+            std::uint32_t* argmax = argmax_.data() + (rows.first + r) * outputs();
             std::fill_n(y, outputs(), -INFINITY);
-            std::fill_n(which, outputs(), kNone);
+            std::fill_n(argmax, outputs(), kNone);
             for_each([&](std::size_t to, std::size_t from) {
-                if (which[to] != kNone && !(x[from] > y[to]) && !std::isnan(x[from])) return;
+                if (argmax[to] != kNone && !(x[from] > y[to]) && !std::isnan(x[from])) return;
                 y[to] = x[from];
-                which[to] = static_cast<std::uint32_t>(from);
+                argmax[to] = static_cast<std::uint32_t>(from);
             });
         }
     }
@@ -73,15 +74,15 @@ public:
         if (flow.x_gradient == nullptr) return;
         std::fill_n(flow.x_gradient, rows.count * inputs(), 0.0F);
         for (std::size_t r = 0; r < rows.count; ++r) {
-            const std::uint32_t* which = which_.data() + (rows.first + r) * outputs();
+            const std::uint32_t* argmax = argmax_.data() + (rows.first + r) * outputs();
             for (std::size_t i = 0; i < outputs(); ++i)
-                flow.x_gradient[r * inputs() + which[i]] = flow.y_gradient[r * outputs() + i];
+                flow.x_gradient[r * inputs() + argmax[i]] = flow.y_gradient[r * outputs() + i];
         }
     }
 
 private:
     static constexpr std::uint32_t kNone = ~0U;
-    std::vector<std::uint32_t> which_;  // [examples][outputs]: which value of the example it was
+    std::vector<std::uint32_t> argmax_;  // [examples][outputs]: index in the example
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Layers whose output is added to what went into them, or to what other layers made of that.
+// Residual block: y = chain(x) + shortcut(x), with an identity shortcut if it has no layers.
 #include "clients/direct/ops.h"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ public:
     void end_backward(const Pass& pass) override {
         for (Chain* each : both_) each->end_backward(pass);
     }
-    void steps_itself(std::vector<Range>& ranges) const override {
-        for (const Chain* each : both_) each->steps_itself(ranges);
+    void fused_parameters(std::vector<Range>& ranges) const override {
+        for (const Chain* each : both_) each->fused_parameters(ranges);
     }
 
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
@@ -38,7 +38,7 @@ public:
     }
 
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
-        // A chain may change what it is given, and the sum's gradient goes both ways.
+        // Copied, since both chains need the sum's gradient and may overwrite it.
         const float* beside = y_beside_.data();
         if (relu_) pass.kernels->relu_gradient(flow.y, flow.y_gradient, flow.y_gradient, rows.count * outputs());
         std::copy_n(flow.y_gradient, rows.count * outputs(), y_beside_.data());
@@ -56,7 +56,7 @@ private:
     Chain chain_, shortcut_;
     bool relu_;
     std::array<Chain*, 2> both_{&chain_, &shortcut_};
-    Floats y_beside_, x_beside_;  // the gradients of what the shortcut gives and takes, [group][…]
+    Floats y_beside_, x_beside_;  // gradients of the shortcut's output and input, [group][…]
 };
 
 class Transpose final : public Op {

@@ -1,5 +1,5 @@
-// Where a local step of the direct engine goes, layer by layer, beside LibTorch's time for the same layers and beside what the core could do at
-// most: `fedhive bench --layers`.
+// Where a local step of the direct engine goes, layer by layer, beside LibTorch's time for the same layers and beside what the
+// core could do at most: `fedhive bench --layers`.
 //
 //   layer_speed CONFIG SECONDS [KEY=VALUE…]      measures so long, one thread, everything in turn; prints a JSON object, times in seconds.
 //                                                docs/speed.md says what is in it
@@ -9,7 +9,7 @@
 #include "clients/training/libtorch_step.h"
 #include "sim/plan/experiment.h"
 #include "tests/bench/layers/fma_peak.h"
-#include "tests/bench/layers/layer_watch.h"
+#include "tests/bench/layers/layer_profiler.h"
 #include "tests/bench/layers/libtorch_layers.h"
 
 #include <fmt/format.h>
@@ -27,10 +27,10 @@ using clients::direct::Part;
 
 namespace {
 
-/// An operation, with what the pieces of a step come to that are its own.
+/// An operation, with the sums of its pieces of a step.
 struct Measured {
     LibtorchLayers::Layers layers;
-    bool asked_for = true;  // the gradient of what comes in
+    bool asked_for = true;  // the input gradient is needed
     double forward_s = 0.0, data_gradient_s = 0.0, weight_gradient_s = 0.0;
     std::optional<LibtorchLayers> libtorch;
 };
@@ -86,7 +86,7 @@ public:
             peak_ = std::max(peak_, fma_.flops / fma_s);
             // A few after each other: the first one finds what the others' work has left of the caches.
             for (int i = 0; i < 3; ++i) shorten(step_s_, step(direct_));
-            for (int i = 0; i < 3; ++i) watched_step();
+            for (int i = 0; i < 3; ++i) profiled_step();
             for (int i = 0; i < 2; ++i) shorten(libtorch_step_s_, step(libtorch_));
             for (Measured& one : operations_)
                 if (one.libtorch) one.libtorch->run();
@@ -125,22 +125,22 @@ private:
         return seconds_of([&] { step.step(batch_); });
     }
 
-    void watched_step() {
+    void profiled_step() {
         clients::ClientStart start;
         start.global = global_;
         start.dropout_seed = 1;
         direct_.begin(start);
-        network_.watched_by(&watch_);
-        watch_.begin_step();
+        network_.set_profiler(&profiler_);
+        profiler_.begin_step();
         direct_.step(batch_);
-        watch_.end_step();
-        network_.watched_by(nullptr);
+        profiler_.end_step();
+        network_.set_profiler(nullptr);
     }
 
-    /// In the order in which they go forward.
+    /// In forward order.
     void find_operations() {
-        watched_step();
-        for (const LayerWatch::Piece& piece : watch_.pieces()) {
+        profiled_step();
+        for (const LayerProfiler::Piece& piece : profiler_.pieces()) {
             const Op* op = piece.owner.op;
             if (op == nullptr || places_.contains(op)) continue;
             places_[op] = operations_.size();
@@ -152,14 +152,14 @@ private:
         }
     }
 
-    /// Whose input nobody asks a gradient of.
+    /// The first layer with weights: its input gradient is not needed.
     const PlannedLayer* first_with_weights() const {
         const auto first = std::ranges::find_if(plan_, &PlannedLayer::has_parameters);
         return first == plan_.end() ? nullptr : &*first;
     }
 
     void add_pieces() {
-        for (const LayerWatch::Piece& piece : watch_.pieces()) {
+        for (const LayerProfiler::Piece& piece : profiler_.pieces()) {
             const double seconds = seconds_between(0, piece.shortest_ns);
             Measured* const one = piece.owner.op == nullptr ? nullptr : &operations_[places_.at(piece.owner.op)];
             if (!piece.owner.part)
@@ -211,7 +211,7 @@ private:
     std::vector<float> global_;
     std::vector<std::uint32_t> batch_;
 
-    LayerWatch watch_;
+    LayerProfiler profiler_;
     std::map<const Op*, std::size_t> places_;
     std::vector<Measured> operations_;
     FmaRun fma_;

@@ -1,4 +1,5 @@
-// What tests of the direct engine's kernels have in common: numbers drawn, and every instruction set beside the plain one, bit by bit.
+// Shared by the tests of the direct engine's kernels: drawn numbers, and each instruction set compared with the plain one bit
+// by bit.
 #pragma once
 
 #include "aggregation/base/random.h"
@@ -17,7 +18,7 @@ using clients::direct::Stride;
 
 using clients::direct::Floats;
 
-/// Those that this processor runs; plain is the first.
+/// The kernels that this processor runs, plain first.
 inline std::vector<const Kernels*> all_kernels() {
     std::vector<const Kernels*> found;
     for (const char* name : {"plain", "avx2", "avx512"})
@@ -45,7 +46,7 @@ inline bool same_bits(const Floats& a, const Floats& b) {
     return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
-/// What every set makes of it is the same; returns it.
+/// Checks that all sets give the same bits, and returns them.
 template <typename Run>
 Floats agreed(const Run& run) {
     const std::vector<const Kernels*> sets = all_kernels();

@@ -124,36 +124,36 @@ TEST_SUITE("DirectKernels") {
             const std::size_t pixels = 3, padded = (channels + 15) / 16 * 16;
             Floats upper = draws.floats(2 * pixels * padded), lower = draws.floats(2 * pixels * padded);
             lower[0] = upper[0] = 5.0F;         // equal: the upper one
-            lower[padded + 2 * padded] = kNan;  // the second pixel's last one
+            lower[padded + 2 * padded] = kNan;  // the second window's last value
             const Floats bias = draws.floats(channels), scale = [&] {
                 Floats values(channels, 2.0F);
                 values.back() = channels > 1 ? 0.0F : 2.0F;
                 return values;
             }();
             for (const bool relu : {false, true}) {
-                const auto pool = [&](const Kernels& kernels, std::vector<std::uint8_t>& which) {
+                const auto pool = [&](const Kernels& kernels, std::vector<std::uint8_t>& argmax) {
                     Floats y(pixels * channels);
-                    which.assign(pixels * channels, 99);
-                    kernels.pool_rows({.upper = upper.data(),
-                                       .lower = lower.data(),
-                                       .bias = bias.data(),
-                                       .scale = scale.data(),
-                                       .y = y.data(),
-                                       .which = which.data(),
-                                       .pixels = pixels,
-                                       .channels = channels,
-                                       .padded = padded,
-                                       .relu = relu});
+                    argmax.assign(pixels * channels, 99);
+                    kernels.pool2x2({.upper = upper.data(),
+                                     .lower = lower.data(),
+                                     .bias = bias.data(),
+                                     .scale = scale.data(),
+                                     .y = y.data(),
+                                     .argmax = argmax.data(),
+                                     .pixels = pixels,
+                                     .channels = channels,
+                                     .padded = padded,
+                                     .relu = relu});
                     return y;
                 };
                 std::vector<std::uint8_t> expected;
                 const Floats found = agreed([&](const Kernels& kernels) {
-                    std::vector<std::uint8_t> which;
-                    Floats y = pool(kernels, which);
-                    if (expected.empty()) expected = which;
-                    CHECK(which == expected);
+                    std::vector<std::uint8_t> argmax;
+                    Floats y = pool(kernels, argmax);
+                    if (expected.empty()) expected = argmax;
+                    CHECK(argmax == expected);
                     for (float& value : y)
-                        if (std::isnan(value)) value = 77.0F;  // NaNs differ in bits that mean nothing
+                        if (std::isnan(value)) value = 77.0F;  // NaN payloads differ
                     return y;
                 });
                 CHECK(expected[0] == 0);
@@ -167,9 +167,9 @@ TEST_SUITE("DirectKernels") {
                         for (std::size_t q = 1; q < 4; ++q)
                             if (four[q] > four[best]) best = q;
                         const float value = (four[best] + bias[c]) * scale[c];
-                        const bool closed = relu && value <= 0.0F;
-                        REQUIRE(found[p * channels + c] == (closed ? 0.0F : value));
-                        REQUIRE(expected[p * channels + c] == (closed ? kClosed : best));
+                        const bool masked = relu && value <= 0.0F;
+                        REQUIRE(found[p * channels + c] == (masked ? 0.0F : value));
+                        REQUIRE(expected[p * channels + c] == (masked ? kMasked : best));
                     }
             }
         }
@@ -181,12 +181,12 @@ TEST_SUITE("DirectKernels") {
         for (const std::size_t channels : {1U, 10U, 20U, 40U}) {
             const std::size_t padded = (channels + 15) / 16 * 16;
             Floats values = draws.floats(pixels * channels);
-            std::vector<std::uint8_t> which(values.size());
+            std::vector<std::uint8_t> argmax(values.size());
             for (std::size_t i = 0; i < values.size(); ++i) {
-                which[i] = static_cast<std::uint8_t>(draws.size(0, kClosed));
+                argmax[i] = static_cast<std::uint8_t>(draws.size(0, kMasked));
                 if (draws.chance(0.2)) values[i] = 0.0F;
             }
-            std::vector<std::int32_t> at_pixel(pixels), at_channel(padded), at_square{0, 1, 10, 11, 0};
+            std::vector<std::int32_t> at_pixel(pixels), at_channel(padded), at_window{0, 1, 10, 11, 0};
             for (std::size_t p = 0; p < pixels; ++p) at_pixel[p] = static_cast<std::int32_t>(100 * p);
             for (std::size_t c = 0; c < padded; ++c) at_channel[c] = static_cast<std::int32_t>(7 * c);
             for (const Kernels* kernels : all_kernels()) {
@@ -196,43 +196,43 @@ TEST_SUITE("DirectKernels") {
                     Floats listed(pixels + 1), expected;
                     for (std::size_t p = 0; p < pixels; ++p) {
                         const std::size_t i = p * channels + c;
-                        if (which[i] == kClosed || values[i] == 0.0F) continue;
-                        expected_at.push_back(at_pixel[p] + at_square[which[i]] + 5);
+                        if (argmax[i] == kMasked || values[i] == 0.0F) continue;
+                        expected_at.push_back(at_pixel[p] + at_window[argmax[i]] + 5);
                         expected.push_back(values[i]);
                     }
-                    const std::size_t count = kernels->list_channel({.values = values.data() + c,
-                                                                     .which = which.data() + c,
-                                                                     .stride = channels,
-                                                                     .pixels = pixels,
-                                                                     .at_pixel = at_pixel.data(),
-                                                                     .at_square = at_square.data(),
-                                                                     .add = 5,
-                                                                     .at = at.data(),
-                                                                     .listed = listed.data()});
+                    const std::size_t count = kernels->sparse_channel_gradient({.values = values.data() + c,
+                                                                                .argmax = argmax.data() + c,
+                                                                                .stride = channels,
+                                                                                .pixels = pixels,
+                                                                                .at_pixel = at_pixel.data(),
+                                                                                .at_window = at_window.data(),
+                                                                                .add = 5,
+                                                                                .at = at.data(),
+                                                                                .listed = listed.data()});
                     at.resize(count);
                     listed.resize(count);
                     CHECK(at == expected_at);
                     CHECK(same_bits(listed, expected));
                 }
                 for (std::size_t p = 0; p < pixels; ++p) {
-                    ListPixel list{.values = values.data() + p * channels,
-                                   .which = which.data() + p * channels,
-                                   .at_channel = at_channel.data(),
-                                   .channels = channels};
-                    std::array<std::vector<std::int32_t>, kClosed> at;
-                    std::array<Floats, kClosed> listed;
-                    for (std::size_t q = 0; q < kClosed; ++q) {
+                    SparsePixelGradient list{.values = values.data() + p * channels,
+                                             .argmax = argmax.data() + p * channels,
+                                             .at_channel = at_channel.data(),
+                                             .channels = channels};
+                    std::array<std::vector<std::int32_t>, kMasked> at;
+                    std::array<Floats, kMasked> listed;
+                    for (std::size_t q = 0; q < kMasked; ++q) {
                         at[q].resize(channels + 16);
                         listed[q].resize(channels + 16);
                         list.at[q] = at[q].data();
                         list.listed[q] = listed[q].data();
                     }
-                    kernels->list_pixel(list);
-                    for (std::size_t q = 0; q < kClosed; ++q) {
+                    kernels->sparse_pixel_gradient(list);
+                    for (std::size_t q = 0; q < kMasked; ++q) {
                         std::vector<std::int32_t> expected_at;
                         Floats expected;
                         for (std::size_t c = 0; c < channels; ++c) {
-                            if (which[p * channels + c] != q || values[p * channels + c] == 0.0F) continue;
+                            if (argmax[p * channels + c] != q || values[p * channels + c] == 0.0F) continue;
                             expected_at.push_back(at_channel[c]);
                             expected.push_back(values[p * channels + c]);
                         }
@@ -315,20 +315,21 @@ TEST_SUITE("DirectKernels") {
         for (const double p : {0.1, 0.5, 0.9}) {
             CAPTURE(p);
             const auto threshold = static_cast<std::uint32_t>(p * 4294967296.0);
-            const auto drop = [&](const Kernels& kernels, std::uint64_t key, std::uint32_t first) {
+            const auto dropout = [&](const Kernels& kernels, std::uint64_t key, std::uint32_t first) {
                 Floats y(size);
-                kernels.drop(ones.data(), y.data(), size, key, first, threshold, 3.0F);
+                kernels.dropout(ones.data(), y.data(), size, key, first, threshold, 3.0F);
                 return y;
             };
-            const Floats found = agreed([&](const Kernels& kernels) { return drop(kernels, 0x1234'5678'9ABCU, 7); });
+            const Floats found = agreed([&](const Kernels& kernels) { return dropout(kernels, 0x1234'5678'9ABCU, 7); });
             // Five standard errors, of the share and of the products of neighbours, keys one bit apart, and places 28 apart.
             const auto dropped = [](float value) { return value == 0.0F ? 1.0 : 0.0; };
             const double error = 5.0 * std::sqrt(p * (1.0 - p) / size);
             double share = 0.0;
             for (const float value : found) share += dropped(value) / size;
             CHECK(std::abs(share - p) < error);
-            const Floats other = drop(kernels(), 0x1234'5678'9ABDU, 7), shifted = drop(kernels(), 0x1234'5678'9ABCU, 7 + 28);
-            for (const Floats& second : {other, shifted, drop(kernels(), 0x1235'5678'9ABCU, 7)}) {
+            const Floats other = dropout(kernels(), 0x1234'5678'9ABDU, 7),
+                         shifted = dropout(kernels(), 0x1234'5678'9ABCU, 7 + 28);
+            for (const Floats& second : {other, shifted, dropout(kernels(), 0x1235'5678'9ABCU, 7)}) {
                 double both = 0.0;
                 for (std::size_t i = 0; i < size; ++i) both += dropped(found[i]) * dropped(second[i]) / size;
                 CHECK(std::abs(both - p * p) < error);

@@ -11,13 +11,13 @@ namespace fedhive::testing {
 inline constexpr clients::ExampleShape kInput{2, 9, 8};
 inline constexpr clients::ExampleShape kTokens{6, 1, 1, 9};  // some more than once in a batch
 
-/// A value of an example: a token where they are tokens.
+/// Draws one value of an example; a token id for kTokens.
 inline float draw_value(const clients::ExampleShape& shape, Stream& stream) {
     return shape.vocabulary > 0 ? static_cast<float>(stream.below(static_cast<std::uint64_t>(shape.vocabulary)))
                                 : static_cast<float>(stream.normal());
 }
 
-/// Every operation and both losses, in the orders that are done as one and in others. Smooth where a difference is taken, but for pools and cuts.
+/// Every operation and both losses, in orders that are fused and in others. Smooth for finite differences, but for pools and ReLUs.
 inline std::vector<clients::ModelSpec> networks() {
     clients::LayerList pooled, strided, residual, rows, dropped, plain_pool;
     pooled.add("conv2d", {6, 3, 1, 1}).add("relu").add("max_pool", {2}).add("conv2d", {17, 2}).add("max_pool", {2});
@@ -53,8 +53,8 @@ inline std::vector<clients::ModelSpec> networks() {
             listed_model(head, kInput, 5),         listed_regression(head, kInput, 5), listed_model(sum_first, kInput, 5)};
 }
 
-/// Whose 3 x 3 convolutions go by tiles: of each padding, on odd lines and even ones, cut off and with a bias or not, before pools. Some are too
-/// large for the shared memory of a block of threads, with all that a step has.
+/// Networks with Winograd convolutions: each padding, odd and even sizes, with and without ReLU and bias, before pools. Some
+/// exceed the shared memory of a thread block.
 inline std::vector<clients::ModelSpec> tiled_networks() {
     clients::LayerList tiled, pools;
     tiled.add("conv2d", {16, 3, 1, 1}).add("tanh").add("conv2d", {32, 3}).add("relu").add("conv2d", {16, 3, 1, 2, 1, 0});
@@ -65,7 +65,7 @@ inline std::vector<clients::ModelSpec> tiled_networks() {
     return {listed_model(tiled, kInput, 5), listed_model(pools, {2, 11, 10}, 5)};
 }
 
-/// Those and these.
+/// All networks above.
 inline std::vector<clients::ModelSpec> all_networks() {
     std::vector<clients::ModelSpec> all = networks();
     for (clients::ModelSpec& spec : tiled_networks()) all.push_back(std::move(spec));

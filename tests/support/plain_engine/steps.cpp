@@ -80,7 +80,7 @@ void PlainStep::begin(const clients::ClientStart& start) {
 void PlainStep::compute_gradients(std::span<const clients::RowBatch> batches) {
     const clients::RowBatch& seen = clients::only_batch(batches);
     if (start_.shared) start_.shared.read(local_);
-    PlainExamples::Batch batch = train_.batch(seen.examples, looks_.of(seen.look, seen.examples));
+    PlainExamples::Batch batch = train_.batch(seen.examples, looks_.of(seen.augmentation_key, seen.examples));
     const float* parameters = local_.data;
     const Loss loss = cross_entropy(network_.forward(parameters, std::move(batch.x), 0, network_.names().size()), batch.labels);
     network_.backward(parameters, gradient_.data, loss.of_scores);
@@ -162,8 +162,8 @@ void PlainHalf::compute_gradients(std::span<const clients::RowBatch> batches) {
 
 void PlainHalf::pass_below(const clients::RowBatch& batch) {
     const float* whole = local_.span().data;
-    const Values activations =
-        network_.forward(whole, train_.batch(batch.examples, looks_.of(batch.look, batch.examples)).x, 0, cut_.num_layers);
+    const Values activations = network_.forward(
+        whole, train_.batch(batch.examples, looks_.of(batch.augmentation_key, batch.examples)).x, 0, cut_.num_layers);
     std::copy(activations.begin(), activations.end(), channel_.activations().data);
     channel_.send_activations(batch.examples.size());
     FEDHIVE_CHECK_EQ(channel_.receive_gradient(), batch.examples.size());

@@ -33,7 +33,7 @@ struct RecordingStep final : TrainingStep {
     void compute_gradients(std::span<const RowBatch> rows) override {
         const RowBatch& batch = only_batch(rows);
         batches.emplace_back(batch.examples.begin(), batch.examples.end());
-        looks.push_back(batch.look);
+        looks.push_back(batch.augmentation_key);
         if (const auto announced = pass.announced_by(batch); !announced.empty())
             epochs.emplace_back(announced.begin(), announced.end());
     }
@@ -115,7 +115,7 @@ TEST_SUITE("ClientScreen") {
         for (const std::size_t step : {4U, 0U, 5U, 3U, 1U, 2U}) {
             const RowBatch batch = batches.at(step);
             CHECK(Indices(batch.examples.begin(), batch.examples.end()) == trained.step.batches[step]);
-            CHECK(batch.look.epoch == step / 3);
+            CHECK(batch.augmentation_key.epoch == step / 3);
         }
     }
 

@@ -1,8 +1,8 @@
-// What stands around the products of a convolution by tiles: F(2 x 2, 3 x 3) of Winograd, as in Lavin and Gray 2015, "Fast Algorithms for
-// Convolutional Neural Networks" (arXiv:1509.09308), section 4.1. Lanes go over channels, which lie side by side; a line of tiles at a time.
+// Transforms of Winograd's F(2 × 2, 3 × 3): Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks"
+// (arXiv:1509.09308), section 4.1. Lanes over channels, which are contiguous; one line of tiles at a time.
 //
 //       1  0 -1  0          1   0   0           1  0
-//   Bᵀ  0  1  1  0      G  1/2 1/2 1/2      A   1  1       of an image's 4 x 4 pixels d, a kernel g and their 2 x 2 outputs:
+//   Bᵀ  0  1  1  0      G  1/2 1/2 1/2      A   1  1       4 × 4 pixels d and a kernel g give 2 × 2 outputs:
 //       0 -1  1  0         1/2-1/2 1/2          1 -1       Aᵀ((G g Gᵀ) ⊙ (Bᵀ d B))A
 //       0 -1  0  1          0   0   1           0  1
 //
@@ -19,7 +19,7 @@ struct Four {
     Lanes at[4];
 };
 
-/// Some lines of pixels from the column on that is seen next; zeros where the image has no such line.
+/// Reads kLines lines of an image column by column; lines outside the image are 0.
 template <std::size_t kLines>
 struct Columns {
     const float* from[kLines];
@@ -30,7 +30,7 @@ struct Columns {
 alignas(64) static const float kNoLine[kLanes] = {};
 
 template <std::size_t kLines>
-FEDHIVE_INLINE Columns<kLines> columns_of(const TileInputs& t, std::size_t channel) {
+FEDHIVE_INLINE Columns<kLines> columns_of(const WinogradInputs& t, std::size_t channel) {
     Columns<kLines> columns{};
     columns.pixel = t.first_pixel;
     FEDHIVE_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
@@ -44,7 +44,7 @@ FEDHIVE_INLINE Columns<kLines> columns_of(const TileInputs& t, std::size_t chann
 
 template <std::size_t kLines>
 FEDHIVE_INLINE void next_column(Columns<kLines>& columns, std::size_t pixels, Lanes (&column)[kLines]) {
-    if (static_cast<std::size_t>(columns.pixel++) >= pixels) {  // before the first or behind the last
+    if (static_cast<std::size_t>(columns.pixel++) >= pixels) {  // left or right of the image
         FEDHIVE_UNROLL for (Lanes& value : column) value = zero();
         return;
     }
@@ -54,24 +54,26 @@ FEDHIVE_INLINE void next_column(Columns<kLines>& columns, std::size_t pixels, La
     }
 }
 
-/// Bᵀ times four values.
-FEDHIVE_INLINE Four seen(const Lanes (&d)[4]) { return {{sub(d[0], d[2]), add(d[1], d[2]), sub(d[2], d[1]), sub(d[3], d[1])}}; }
+/// Bᵀ · d
+FEDHIVE_INLINE Four input_transform(const Lanes (&d)[4]) {
+    return {{sub(d[0], d[2]), add(d[1], d[2]), sub(d[2], d[1]), sub(d[3], d[1])}};
+}
 
-/// Neighbours have two columns of pixels in common.
-static void tile_inputs(const TileInputs& t) {
+/// Neighbouring tiles share two columns of pixels, whose Bᵀ · d is reused.
+static void winograd_inputs(const WinogradInputs& t) {
     for (std::size_t c = 0; c < t.channels; c += kLanes) {
         Columns<4> columns = columns_of<4>(t, c);
         const auto next = [&]() __attribute__((always_inline)) {
             Lanes column[4];
             next_column(columns, t.pixels, column);
-            return seen(column);
+            return input_transform(column);
         };
         float* to = t.to + c;
         Four first = next(), second = next();
         for (std::size_t tile = 0; tile < t.tiles; ++tile, to += t.channels) {
             const Four third = next(), fourth = next();
             FEDHIVE_UNROLL for (std::size_t i = 0; i < 4; ++i) {
-                const Four row = seen({first.at[i], second.at[i], third.at[i], fourth.at[i]});
+                const Four row = input_transform({first.at[i], second.at[i], third.at[i], fourth.at[i]});
                 FEDHIVE_UNROLL for (std::size_t j = 0; j < 4; ++j)
                     store(to + static_cast<Stride>(4 * i + j) * t.to_place, row.at[j]);
             }
@@ -81,22 +83,22 @@ static void tile_inputs(const TileInputs& t) {
     }
 }
 
-/// A times two values.
-FEDHIVE_INLINE Four spread(const Lanes (&g)[2]) { return {{g[0], add(g[0], g[1]), sub(g[0], g[1]), g[1]}}; }
+/// A · g
+FEDHIVE_INLINE Four gradient_transform(const Lanes (&g)[2]) { return {{g[0], add(g[0], g[1]), sub(g[0], g[1]), g[1]}}; }
 
-static void tile_gradients(const TileInputs& t) {
+static void winograd_gradients(const WinogradInputs& t) {
     for (std::size_t c = 0; c < t.channels; c += kLanes) {
         Columns<2> columns = columns_of<2>(t, c);
         const auto next = [&]() __attribute__((always_inline)) {
             Lanes column[2];
             next_column(columns, t.pixels, column);
-            return spread(column);
+            return gradient_transform(column);
         };
         float* to = t.to + c;
         for (std::size_t tile = 0; tile < t.tiles; ++tile, to += t.channels) {
             const Four left = next(), right = next();
             FEDHIVE_UNROLL for (std::size_t i = 0; i < 4; ++i) {
-                const Four row = spread({left.at[i], right.at[i]});
+                const Four row = gradient_transform({left.at[i], right.at[i]});
                 FEDHIVE_UNROLL for (std::size_t j = 0; j < 4; ++j)
                     store(to + static_cast<Stride>(4 * i + j) * t.to_place, row.at[j]);
             }
@@ -104,32 +106,32 @@ static void tile_gradients(const TileInputs& t) {
     }
 }
 
-/// Aᵀ times four values.
+/// Aᵀ · m
 struct Pair {
     Lanes first, second;
 };
-FEDHIVE_INLINE Pair gathered(const Four& m) {
+FEDHIVE_INLINE Pair output_transform(const Four& m) {
     return {add(add(m.at[0], m.at[1]), m.at[2]), add(sub(m.at[1], m.at[2]), m.at[3])};
 }
 
-/// A tile's outputs from its sums: two above, two below.
+/// The 2 × 2 outputs of a tile, Aᵀ · sums · A, in row-major order.
 FEDHIVE_INLINE void outputs_of(const float* sums, Stride place, Lanes (&outputs)[4]) {
     Four upper{}, lower{};
     FEDHIVE_UNROLL for (std::size_t j = 0; j < 4; ++j) {
         Four column{};
         FEDHIVE_UNROLL for (std::size_t i = 0; i < 4; ++i) column.at[i] = load(sums + static_cast<Stride>(4 * i + j) * place);
-        const Pair two = gathered(column);
+        const Pair two = output_transform(column);
         upper.at[j] = two.first;
         lower.at[j] = two.second;
     }
-    const Pair above = gathered(upper), below = gathered(lower);
+    const Pair above = output_transform(upper), below = output_transform(lower);
     outputs[0] = above.first;
     outputs[1] = above.second;
     outputs[2] = below.first;
     outputs[3] = below.second;
 }
 
-static void tile_outputs(const TileOutputs& t) {
+static void winograd_outputs(const WinogradOutputs& t) {
     for (std::size_t c = 0; c < t.channels; c += kLanes) {
         const float* from = t.sums + c;
         const Lanes bias = t.bias != nullptr ? load(t.bias + c) : zero();
@@ -151,55 +153,56 @@ static void tile_outputs(const TileOutputs& t) {
     }
 }
 
-static void tile_pools(const TilePools& t) {
+static void winograd_pool2x2(const WinogradPool2x2& t) {
     for (std::size_t p = 0; p < t.pixels; ++p)
         for (std::size_t c = 0; c < t.channels; c += kLanes) {
             Lanes outputs[4];
             outputs_of(t.sums + p * t.channels + c, t.sums_place, outputs);
-            pool_square(t, outputs, p, c);
+            pool_window(t, outputs, p, c);
         }
 }
 
-/// G times three values.
-FEDHIVE_INLINE Four stretched(Lanes a, Lanes b, Lanes c) {
+/// G · (a, b, c)
+FEDHIVE_INLINE Four weight_transform(Lanes a, Lanes b, Lanes c) {
     const Lanes half = all(0.5F), ends = add(a, c);
     return {{a, mul(half, add(ends, b)), mul(half, sub(ends, b)), c}};
 }
 
-static void tile_weights(const float* weights, float* to, std::size_t size) {
+static void winograd_weights(const float* weights, float* to, std::size_t size) {
     const std::size_t row = 3 * size;
     for (std::size_t i = 0; i < size; i += kLanes) {
         Four columns[3];
         FEDHIVE_UNROLL for (std::size_t k = 0; k < 3; ++k) {
             const float* from = weights + k * size + i;
-            columns[k] = stretched(load(from), load(from + row), load(from + 2 * row));
+            columns[k] = weight_transform(load(from), load(from + row), load(from + 2 * row));
         }
         FEDHIVE_UNROLL for (std::size_t k1 = 0; k1 < 4; ++k1) {
-            const Four of_row = stretched(columns[0].at[k1], columns[1].at[k1], columns[2].at[k1]);
+            const Four of_row = weight_transform(columns[0].at[k1], columns[1].at[k1], columns[2].at[k1]);
             FEDHIVE_UNROLL for (std::size_t k2 = 0; k2 < 4; ++k2) store(to + (4 * k1 + k2) * size + i, of_row.at[k2]);
         }
     }
 }
 
-/// Gᵀ times four values.
+/// Gᵀ · s
 struct Three {
     Lanes at[3];
 };
-FEDHIVE_INLINE Three shrunk(const Four& s) {
+FEDHIVE_INLINE Three weight_gradient_transform(const Four& s) {
     const Lanes half = all(0.5F), both = mul(half, add(s.at[1], s.at[2]));
     return {{add(s.at[0], both), mul(half, sub(s.at[1], s.at[2])), add(both, s.at[3])}};
 }
 
-static void tile_weight_gradient(const float* sums, float* to, std::size_t size) {
+static void winograd_weight_gradient(const float* sums, float* to, std::size_t size) {
     for (std::size_t i = 0; i < size; i += kLanes) {
         Three columns[4];
         FEDHIVE_UNROLL for (std::size_t k2 = 0; k2 < 4; ++k2) {
             Four column{};
             FEDHIVE_UNROLL for (std::size_t k1 = 0; k1 < 4; ++k1) column.at[k1] = load(sums + (4 * k1 + k2) * size + i);
-            columns[k2] = shrunk(column);
+            columns[k2] = weight_gradient_transform(column);
         }
         FEDHIVE_UNROLL for (std::size_t k1 = 0; k1 < 3; ++k1) {
-            const Three row = shrunk({{columns[0].at[k1], columns[1].at[k1], columns[2].at[k1], columns[3].at[k1]}});
+            const Three row =
+                weight_gradient_transform({{columns[0].at[k1], columns[1].at[k1], columns[2].at[k1], columns[3].at[k1]}});
             FEDHIVE_UNROLL for (std::size_t k2 = 0; k2 < 3; ++k2) store(to + (3 * k1 + k2) * size + i, row.at[k2]);
         }
     }

@@ -1,4 +1,4 @@
-// What is not 0 in gradients behind a 2 x 2 pool.
+// The nonzeros of the gradient that a 2 × 2 max pool passes back.
 #pragma once
 
 #include "clients/direct/ops.h"
@@ -8,8 +8,8 @@
 
 namespace fedhive::clients::direct {
 
-/// Entries of sparse gradients, in lists of equal room.
-struct Lists {
+/// Lists of nonzeros, each with the same capacity `room`: counts[l] offsets at_of(l) and values values_of(l).
+struct SparseGradient {
     std::size_t room = 0;
     std::vector<std::int32_t> at;
     Floats values;

@@ -1,4 +1,4 @@
-// Rank updates and dot products in blocks of registers. How large a block is does not change a bit: each output adds its own terms in order.
+// Gemm, Dot and SparseUpdate in register tiles. Tile sizes change no bit: each output adds its own terms in order.
 #pragma once
 
 #include "clients/direct/kernels.h"
@@ -7,7 +7,7 @@
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
-/// take(first, size) for parts of `all` of about equal size, none above `most`.
+/// take(first, size) for parts of [0, all) of nearly equal size, each at most `most`.
 template <typename Take>
 FEDHIVE_INLINE void in_parts(std::size_t all, std::size_t most, Take take) {
     const std::size_t parts = (all + most - 1) / most;
@@ -19,9 +19,9 @@ FEDHIVE_INLINE void in_parts(std::size_t all, std::size_t most, Take take) {
     }
 }
 
-/// So many rows, so many vectors of columns, of which the last one ends at `tail`.
+/// Register tile of kRows × kVectors vectors; with kTail the last vector is masked to the lanes in `tail`.
 template <std::size_t kRows, std::size_t kVectors, bool kTail>
-static void rank_block(const RankUpdate& t, const float* a, const float* m, float* out, Mask tail) {
+static void gemm_block(const Gemm& t, const float* a, const float* m, float* out, Mask tail) {
     constexpr std::size_t kFours = (kRows + 3) / 4;
     const auto each = [](auto of) __attribute__((always_inline)) {
         FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
@@ -34,7 +34,7 @@ static void rank_block(const RankUpdate& t, const float* a, const float* m, floa
     const auto read = [&](const float* from, std::size_t v) __attribute__((always_inline)) {
         return kTail && v + 1 == kVectors ? load(from, tail) : load(from);
     };
-    const float* before = t.from != nullptr ? t.from + (out - t.out) : out;  // what is stepped
+    const float* before = t.from != nullptr ? t.from + (out - t.out) : out;  // parameters before the step
     Lanes sums[kRows][kVectors];
     if (t.descend)
         each([&](std::size_t r, std::size_t v) __attribute__((always_inline)) { __builtin_prefetch(before + place(r, v)); });
@@ -51,8 +51,8 @@ static void rank_block(const RankUpdate& t, const float* a, const float* m, floa
         for (std::size_t k2 = 0; k2 < t.inner; ++k2, m_at += t.m_inner) {
             Lanes from[kVectors];
             FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) from[v] = read(m_at + v * kLanes, v);
-            // Four rows by one pointer and its strides: with an offset for each row there are too few registers, and what is loaded from the
-            // stack costs as much as what is multiplied.
+            // One pointer for four rows: with an offset per row the compiler runs out of registers, and the spills cost as much
+            // as the multiplications.
             FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
                 const Lanes factor = all(of_four[r / 4][static_cast<Stride>(r % 4) * t.a_row]);
                 FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = fma(factor, from[v], sums[r][v]);
@@ -79,45 +79,45 @@ static void rank_block(const RankUpdate& t, const float* a, const float* m, floa
     }
 }
 
-using RankBlock = void (*)(const RankUpdate&, const float*, const float*, float*, Mask);
+using GemmBlock = void (*)(const Gemm&, const float*, const float*, float*, Mask);
 
-/// The block of so many rows, 1 to kMostRows.
+/// The tile function for `rows` rows, 1 to kRows.
 template <std::size_t kVectors, bool kTail, std::size_t kRows = kMostRows>
-FEDHIVE_INLINE RankBlock rank_block_of(std::size_t rows) {
+FEDHIVE_INLINE GemmBlock gemm_block_of(std::size_t rows) {
     if constexpr (kRows == 1)
-        return rank_block<1, kVectors, kTail>;
+        return gemm_block<1, kVectors, kTail>;
     else
-        return rows == kRows ? rank_block<kRows, kVectors, kTail> : rank_block_of<kVectors, kTail, kRows - 1>(rows);
+        return rows == kRows ? gemm_block<kRows, kVectors, kTail> : gemm_block_of<kVectors, kTail, kRows - 1>(rows);
 }
 
-/// Rows of a block of three vectors: its sums take the registers of a full one of two.
+/// Rows of a tile three vectors wide: as many sums as a full tile of two vectors.
 inline constexpr std::size_t kRowsOfThree = kMostRows * kMostVectors / 3;
 
-/// Whether so many columns are three vectors, where blocks of two would leave one alone, and it more loads than multiplications.
+/// Whether the columns fill three vectors. Tiles two wide would leave a single vector, with more loads than multiplications.
 FEDHIVE_INLINE bool is_three(std::size_t columns) { return kMostVectors == 2 && columns > 2 * kLanes && columns <= 3 * kLanes; }
 
-/// Of so many rows, 1 to kMostRows, the columns from one to another.
-static void rank_rows(const RankUpdate& t, std::size_t row, std::size_t rows, std::size_t column, std::size_t end) {
+/// Columns [column, end) of rows [row, row + rows), rows at most kMostRows.
+static void gemm_rows(const Gemm& t, std::size_t row, std::size_t rows, std::size_t column, std::size_t end) {
     const float* a = t.a + static_cast<Stride>(row) * t.a_row;
     float* out = t.out + static_cast<Stride>(row) * t.out_row;
     if constexpr (kMostVectors == 2) {
         if (rows <= kRowsOfThree && is_three(end - column)) {
             if (end - column == 3 * kLanes)
-                return rank_block_of<3, false, kRowsOfThree>(rows)(t, a, t.m + column, out + column, Mask{});
-            return rank_block_of<3, true, kRowsOfThree>(rows)(t, a, t.m + column, out + column,
+                return gemm_block_of<3, false, kRowsOfThree>(rows)(t, a, t.m + column, out + column, Mask{});
+            return gemm_block_of<3, true, kRowsOfThree>(rows)(t, a, t.m + column, out + column,
                                                               first_lanes(end - column - 2 * kLanes));
         }
-        const RankBlock two = rank_block_of<2, false>(rows);
+        const GemmBlock two = gemm_block_of<2, false>(rows);
         for (; column + 2 * kLanes <= end; column += 2 * kLanes) two(t, a, t.m + column, out + column, Mask{});
         if (end - column > kLanes)
-            return rank_block_of<2, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column - kLanes));
+            return gemm_block_of<2, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column - kLanes));
     }
-    for (; column + kLanes <= end; column += kLanes) rank_block_of<1, false>(rows)(t, a, t.m + column, out + column, Mask{});
-    if (column < end) rank_block_of<1, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column));
+    for (; column + kLanes <= end; column += kLanes) gemm_block_of<1, false>(rows)(t, a, t.m + column, out + column, Mask{});
+    if (column < end) gemm_block_of<1, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column));
 }
 
-/// Columns in tiles, of which all that is read of `m` stays in the nearest cache; of a tile the rows, in blocks.
-static void rank_update(const RankUpdate& t) {
+/// Strips of columns whose part of `m` stays in the L1 cache; within a strip, register tiles over the rows.
+static void gemm(const Gemm& t) {
     if (descends_by_rows(t)) return descend_by_rows(t);
     constexpr std::size_t kNear = 8192;  // floats
     const std::size_t vectors = kNear / (2 * kLanes * (t.outer * t.inner + 1)) + 1, tile = 2 * kLanes * vectors;
@@ -126,7 +126,7 @@ static void rank_update(const RankUpdate& t) {
         in_parts(
             t.rows,
             is_three(left) ? kRowsOfThree : kMostRows, [&](std::size_t row, std::size_t rows) __attribute__((always_inline)) {
-                rank_rows(t, row, rows, column, end);
+                gemm_rows(t, row, rows, column, end);
             });
         column = end;
     }
@@ -180,7 +180,7 @@ FEDHIVE_INLINE DotBlock dot_block_of(std::size_t rows, std::size_t outputs) {
         return outputs >= kOutputs ? dot_block_of_rows<kOutputs>(rows) : dot_block_of<kOutputs - 1>(rows, outputs);
 }
 
-/// All rows in blocks, which share a block of outputs' weights while these are near.
+/// For each block of outputs, all rows: the block's weights stay cached.
 static void dot(const Dot& t) {
     for (std::size_t chunk = 0; chunk < t.length; chunk += kDotChunk) {
         const std::size_t length = least(kDotChunk, t.length - chunk);
@@ -259,7 +259,7 @@ FEDHIVE_INLINE void sparse_strip_of(const SparseUpdate& t, std::size_t column, s
         sparse_strip_of<kVectors - 1>(t, column, vectors, tail);
 }
 
-/// In strips of columns.
+/// Strips of at most kSparseVectors vectors of columns.
 static void sparse_update(const SparseUpdate& t) {
     if (t.count == 0) return;
     const std::size_t all_vectors = (t.columns + kLanes - 1) / kLanes;

@@ -1,4 +1,4 @@
-// The direct engine's step taken apart: how long each of its pieces takes at least.
+// Profile of the direct engine's step: the shortest time of each of its pieces.
 #pragma once
 
 #include "aggregation/base/clock.h"
@@ -11,13 +11,14 @@
 
 namespace fedhive::bench {
 
-/// A step is a row of pieces, the same ones each time it is taken: from whenever a section begins or ends to the next. Of each piece the shortest
-/// counts, so what disturbs a step costs the pieces that it hits and no others. Looking at the clock is part of each, some 20 ns.
-class LayerWatch final : public clients::direct::Watch {
+/// A step is a sequence of pieces, the same in each step: a piece is the time between two begins or ends of ProfileScopes. The
+/// minimum over steps counts per piece, so a disturbance spoils only the pieces that it hits. A piece includes one read of the
+/// clock, about 20 ns.
+class LayerProfiler final : public clients::direct::Profiler {
 public:
     struct Owner {
         const clients::direct::Op* op = nullptr;    // null: the network's own work
-        std::optional<clients::direct::Part> part;  // none: outside all sections
+        std::optional<clients::direct::Part> part;  // none: outside all scopes
     };
     struct Piece {
         Owner owner;

@@ -1,4 +1,4 @@
-// Rank updates against plain loops, of all instruction sets bit by bit.
+// Gemm against plain loops, and all instruction sets against each other bit by bit.
 #include "tests/clients/direct/kernel_sets.h"
 
 #include <doctest/doctest.h>
@@ -9,13 +9,13 @@ using namespace fedhive;
 using namespace fedhive::clients::direct;
 using namespace fedhive::testing;
 
-TEST_SUITE("DirectRankKernels") {
+TEST_SUITE("DirectGemmKernels") {
     TEST_CASE("RankUpdatesAreProductsInOneOrder") {
         enum class Into { Place, Sum, Descent, DescentFromElsewhere };
         constexpr float kRate = 0.3F, kDecay = 0.1F;
         Draws draws(1);
         for (int i = 0; i < 60; ++i) {
-            // Every tenth is as wide as several tiles of columns.
+            // Every tenth is several strips of columns wide.
             const std::size_t rows = draws.size(1, 30), columns = i % 10 == 0 ? draws.size(300, 700) : draws.size(1, 70),
                               outer = draws.size(1, 3), inner = i % 10 == 0 ? draws.size(20, 60) : draws.size(1, 9);
             CAPTURE(rows);
@@ -26,24 +26,24 @@ TEST_SUITE("DirectRankKernels") {
                 const bool descends = into == Into::Descent || into == Into::DescentFromElsewhere;
                 const Floats found = agreed([&](const Kernels& kernels) {
                     Floats out = into == Into::DescentFromElsewhere ? Floats(before.size(), NAN) : before;
-                    kernels.rank_update({.a = a.data(),
-                                         .a_row = stride(outer * inner),
-                                         .a_outer = stride(inner),
-                                         .a_inner = 1,
-                                         .m = m.data(),
-                                         .m_outer = stride(inner * columns),
-                                         .m_inner = stride(columns),
-                                         .out = out.data(),
-                                         .out_row = stride(columns),
-                                         .rows = rows,
-                                         .columns = columns,
-                                         .outer = outer,
-                                         .inner = inner,
-                                         .add = into == Into::Sum,
-                                         .descend = descends,
-                                         .rate = kRate,
-                                         .decay = kDecay,
-                                         .from = into == Into::DescentFromElsewhere ? before.data() : nullptr});
+                    kernels.gemm({.a = a.data(),
+                                  .a_row = stride(outer * inner),
+                                  .a_outer = stride(inner),
+                                  .a_inner = 1,
+                                  .m = m.data(),
+                                  .m_outer = stride(inner * columns),
+                                  .m_inner = stride(columns),
+                                  .out = out.data(),
+                                  .out_row = stride(columns),
+                                  .rows = rows,
+                                  .columns = columns,
+                                  .outer = outer,
+                                  .inner = inner,
+                                  .add = into == Into::Sum,
+                                  .descend = descends,
+                                  .rate = kRate,
+                                  .decay = kDecay,
+                                  .from = into == Into::DescentFromElsewhere ? before.data() : nullptr});
                     return out;
                 });
                 for (std::size_t r = 0; r < rows; ++r)
@@ -59,8 +59,7 @@ TEST_SUITE("DirectRankKernels") {
         }
     }
 
-    // As a linear layer steps its weights: the gradients of outputs lie side by side, and what a batch brought in is short enough to stay where
-    // it is while rows go by, or is not.
+    // As a linear layer steps its weights, with batches that descend_by_rows() takes and with larger ones.
     TEST_CASE("SmallBatchesDescendWithTheBitsOfLargeOnes") {
         constexpr float kRate = 0.3F;
         Draws draws(22);
@@ -75,20 +74,20 @@ TEST_SUITE("DirectRankKernels") {
                                  before = draws.floats(rows * columns);
                     const Floats found = agreed([&](const Kernels& kernels) {
                         Floats out = elsewhere ? Floats(before.size(), NAN) : before;
-                        kernels.rank_update({.a = gradients.data(),
-                                             .a_row = 1,
-                                             .a_inner = stride(rows),
-                                             .m = x.data(),
-                                             .m_inner = stride(columns),
-                                             .out = out.data(),
-                                             .out_row = stride(columns),
-                                             .rows = rows,
-                                             .columns = columns,
-                                             .outer = 1,
-                                             .inner = batch,
-                                             .descend = true,
-                                             .rate = kRate,
-                                             .from = elsewhere ? before.data() : nullptr});
+                        kernels.gemm({.a = gradients.data(),
+                                      .a_row = 1,
+                                      .a_inner = stride(rows),
+                                      .m = x.data(),
+                                      .m_inner = stride(columns),
+                                      .out = out.data(),
+                                      .out_row = stride(columns),
+                                      .rows = rows,
+                                      .columns = columns,
+                                      .outer = 1,
+                                      .inner = batch,
+                                      .descend = true,
+                                      .rate = kRate,
+                                      .from = elsewhere ? before.data() : nullptr});
                         return out;
                     });
                     for (std::size_t r = 0; r < rows; ++r)

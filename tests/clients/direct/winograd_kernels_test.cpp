@@ -1,5 +1,5 @@
-// Convolutions by tiles, and the gradient of their weights, against plain loops: with whole numbers to the last bit, with others up to rounding,
-// and of all instruction sets bit by bit.
+// Winograd convolutions and their weight gradients against plain loops: to the last bit with whole numbers, up to rounding with
+// others; and all instruction sets against each other bit by bit.
 #include "clients/direct/ops.h"
 #include "tests/clients/direct/kernel_sets.h"
 
@@ -14,7 +14,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-struct TileShape {
+struct WinogradShape {
     Image in;
     std::size_t channels, padding;
     Image out() const { return {in.height + 2 * padding - 2, in.width + 2 * padding - 2, channels}; }
@@ -23,8 +23,8 @@ struct TileShape {
     std::size_t tiles() const { return lines() * wide(); }
 };
 
-TileShape draw_shape(Draws& draws) {
-    TileShape shape;
+WinogradShape draw_shape(Draws& draws) {
+    WinogradShape shape;
     shape.padding = draws.size(0, 2);
     const std::size_t least = shape.padding > 0 ? 1 : 3;
     shape.in = {draws.size(least, 8), draws.size(least, 9), 16 * draws.size(1, 3)};
@@ -32,7 +32,7 @@ TileShape draw_shape(Draws& draws) {
     return shape;
 }
 
-/// Multiples of `unit`, of which all sums below are exact, or any.
+/// Multiples of `unit`, so that all sums below are exact; any numbers if `unit` is 0.
 Floats draw(Draws& draws, std::size_t size, float unit) {
     Floats values = draws.floats(size);
     if (unit > 0.0F)
@@ -41,9 +41,9 @@ Floats draw(Draws& draws, std::size_t size, float unit) {
 }
 
 /// All lines of tiles, [place][tile][channel].
-Floats tiles_of(void (*transform)(const TileInputs&), const TileShape& shape, const Image& image, const Floats& x,
+Floats tiles_of(void (*transform)(const WinogradInputs&), const WinogradShape& shape, const Image& image, const Floats& x,
                 std::size_t border) {
-    Floats tiles(kTilePlaces * shape.tiles() * image.channels, NAN);
+    Floats tiles(kWinogradPlaces * shape.tiles() * image.channels, NAN);
     for (std::size_t i = 0; i < shape.lines(); ++i)
         transform({.x = x.data(),
                    .lines = image.height,
@@ -57,14 +57,15 @@ Floats tiles_of(void (*transform)(const TileInputs&), const TileShape& shape, co
     return tiles;
 }
 
-/// visit(input's place, output's place, tap) for each product of a channel with another.
+/// visit(input index, output index, tap) for each product of an input channel with an output channel.
 template <typename Visit>
-void for_each_product(const TileShape& shape, const Visit& visit) {
+void for_each_product(const WinogradShape& shape, const Visit& visit) {
     const Image in = shape.in, out = shape.out();
     for (std::size_t i = 0; i < out.height; ++i)
         for (std::size_t j = 0; j < out.width; ++j)
             for (std::size_t tap = 0; tap < 9; ++tap) {
-                const std::size_t line = i + tap / 3 - shape.padding, pixel = j + tap % 3 - shape.padding;  // outside, huge
+                const std::size_t line = i + tap / 3 - shape.padding,
+                                  pixel = j + tap % 3 - shape.padding;  // outside: huge
                 if (line < in.height && pixel < in.width)
                     visit((line * in.width + pixel) * in.channels, (i * out.width + j) * out.channels, tap);
             }
@@ -82,23 +83,23 @@ void check(const Floats& found, const std::vector<double>& expected, bool exact)
 
 }  // namespace
 
-TEST_SUITE("DirectTileKernels") {
+TEST_SUITE("DirectWinogradKernels") {
     TEST_CASE("ConvolutionsByTilesAreConvolutions") {
         Draws draws(31);
         for (int n = 0; n < 60; ++n) {
             const bool exact = n % 2 == 0, relu = n % 4 > 1, biased = n % 3 > 0;
-            const TileShape shape = draw_shape(draws);
+            const WinogradShape shape = draw_shape(draws);
             const Image in = shape.in, out = shape.out();
             CAPTURE(n);
             const Floats x = draw(draws, in.size(), exact ? 1.0F : 0.0F),
                          bias = draw(draws, shape.channels, exact ? 1.0F : 0.0F);
             Floats weights = draw(draws, 9 * in.channels * out.channels, exact ? 4.0F : 0.0F);  // [tap][in][out]
             const Floats found = agreed([&](const Kernels& kernels) {
-                const Floats tiles = tiles_of(kernels.tile_inputs, shape, in, x, shape.padding);
-                Floats of_tiles(kTilePlaces * in.channels * out.channels),
-                    sums(kTilePlaces * shape.tiles() * out.channels, 0.0F);
-                kernels.tile_weights(weights.data(), of_tiles.data(), in.channels * out.channels);
-                for (std::size_t place = 0; place < kTilePlaces; ++place)
+                const Floats tiles = tiles_of(kernels.winograd_inputs, shape, in, x, shape.padding);
+                Floats of_tiles(kWinogradPlaces * in.channels * out.channels),
+                    sums(kWinogradPlaces * shape.tiles() * out.channels, 0.0F);
+                kernels.winograd_weights(weights.data(), of_tiles.data(), in.channels * out.channels);
+                for (std::size_t place = 0; place < kWinogradPlaces; ++place)
                     for (std::size_t tile = place * shape.tiles(); tile < (place + 1) * shape.tiles(); ++tile)
                         for (std::size_t c = 0; c < in.channels; ++c)
                             for (std::size_t o = 0; o < out.channels; ++o)
@@ -106,15 +107,15 @@ TEST_SUITE("DirectTileKernels") {
                                     tiles[tile * in.channels + c] * of_tiles[(place * in.channels + c) * out.channels + o];
                 Floats y(out.size(), NAN);
                 for (std::size_t i = 0; i < shape.lines(); ++i)
-                    kernels.tile_outputs({.sums = sums.data() + i * shape.wide() * out.channels,
-                                          .sums_place = stride(shape.tiles() * out.channels),
-                                          .bias = biased ? bias.data() : nullptr,
-                                          .y = y.data() + 2 * i * out.width * out.channels,
-                                          .y_line = stride(out.width * out.channels),
-                                          .lines = out.height - 2 * i,
-                                          .pixels = out.width,
-                                          .channels = out.channels,
-                                          .relu = relu});
+                    kernels.winograd_outputs({.sums = sums.data() + i * shape.wide() * out.channels,
+                                              .sums_place = stride(shape.tiles() * out.channels),
+                                              .bias = biased ? bias.data() : nullptr,
+                                              .y = y.data() + 2 * i * out.width * out.channels,
+                                              .y_line = stride(out.width * out.channels),
+                                              .lines = out.height - 2 * i,
+                                              .pixels = out.width,
+                                              .channels = out.channels,
+                                              .relu = relu});
                 return y;
             });
             std::vector<double> expected(out.size());
@@ -136,23 +137,23 @@ TEST_SUITE("DirectTileKernels") {
         Draws draws(32);
         for (int n = 0; n < 60; ++n) {
             const bool exact = n % 2 == 0;
-            const TileShape shape = draw_shape(draws);
+            const WinogradShape shape = draw_shape(draws);
             const Image in = shape.in, out = shape.out();
             CAPTURE(n);
             const std::size_t size = in.channels * out.channels;
             const Floats x = draw(draws, in.size(), exact ? 1.0F : 0.0F),
                          gradient = draw(draws, out.size(), exact ? 1.0F : 0.0F);
             const Floats found = agreed([&](const Kernels& kernels) {
-                const Floats tiles = tiles_of(kernels.tile_inputs, shape, in, x, shape.padding),
-                             squares = tiles_of(kernels.tile_gradients, shape, out, gradient, 0);
-                Floats sums(kTilePlaces * size, 0.0F), weights(9 * size, NAN);
-                for (std::size_t place = 0; place < kTilePlaces; ++place)
+                const Floats tiles = tiles_of(kernels.winograd_inputs, shape, in, x, shape.padding),
+                             gradients = tiles_of(kernels.winograd_gradients, shape, out, gradient, 0);
+                Floats sums(kWinogradPlaces * size, 0.0F), weights(9 * size, NAN);
+                for (std::size_t place = 0; place < kWinogradPlaces; ++place)
                     for (std::size_t tile = place * shape.tiles(); tile < (place + 1) * shape.tiles(); ++tile)
                         for (std::size_t c = 0; c < in.channels; ++c)
                             for (std::size_t o = 0; o < out.channels; ++o)
                                 sums[place * size + c * out.channels + o] +=
-                                    tiles[tile * in.channels + c] * squares[tile * out.channels + o];
-                kernels.tile_weight_gradient(sums.data(), weights.data(), size);
+                                    tiles[tile * in.channels + c] * gradients[tile * out.channels + o];
+                kernels.winograd_weight_gradient(sums.data(), weights.data(), size);
                 return weights;
             });
             std::vector<double> expected(9 * size);
@@ -172,52 +173,52 @@ TEST_SUITE("DirectTileKernels") {
             const bool relu = n % 2 == 0, scaled = n % 4 > 1;
             const std::size_t channels = 16 * draws.size(1, 3), pixels = draws.size(1, 7), line = 2 * pixels * channels;
             CAPTURE(n);
-            // Whole numbers are often equal.
-            const Floats sums = draw(draws, kTilePlaces * pixels * channels, n % 3 > 0 ? 0.0F : 1.0F),
+            // Whole numbers, so that maxima are often tied.
+            const Floats sums = draw(draws, kWinogradPlaces * pixels * channels, n % 3 > 0 ? 0.0F : 1.0F),
                          bias = draws.floats(channels), scale = draws.floats(channels);
             agreed([&](const Kernels& kernels) {
                 Floats outputs(2 * line), y(pixels * channels, NAN), expected(y.size(), NAN);
-                std::vector<std::uint8_t> which(y.size(), 99), expected_which(y.size(), 98);
-                kernels.tile_outputs({.sums = sums.data(),
-                                      .sums_place = stride(pixels * channels),
-                                      .y = outputs.data(),
-                                      .y_line = stride(line),
-                                      .lines = 2,
-                                      .pixels = 2 * pixels,
-                                      .channels = channels});
-                kernels.pool_rows({.upper = outputs.data(),
-                                   .lower = outputs.data() + line,
-                                   .bias = bias.data(),
-                                   .scale = scaled ? scale.data() : nullptr,
-                                   .y = expected.data(),
-                                   .which = expected_which.data(),
-                                   .pixels = pixels,
-                                   .channels = channels,
-                                   .padded = channels,
-                                   .relu = relu});
-                kernels.tile_pools({.sums = sums.data(),
-                                    .sums_place = stride(pixels * channels),
-                                    .bias = bias.data(),
-                                    .scale = scaled ? scale.data() : nullptr,
-                                    .y = y.data(),
-                                    .which = which.data(),
-                                    .pixels = pixels,
-                                    .channels = channels,
-                                    .relu = relu});
+                std::vector<std::uint8_t> argmax(y.size(), 99), expected_argmax(y.size(), 98);
+                kernels.winograd_outputs({.sums = sums.data(),
+                                          .sums_place = stride(pixels * channels),
+                                          .y = outputs.data(),
+                                          .y_line = stride(line),
+                                          .lines = 2,
+                                          .pixels = 2 * pixels,
+                                          .channels = channels});
+                kernels.pool2x2({.upper = outputs.data(),
+                                 .lower = outputs.data() + line,
+                                 .bias = bias.data(),
+                                 .scale = scaled ? scale.data() : nullptr,
+                                 .y = expected.data(),
+                                 .argmax = expected_argmax.data(),
+                                 .pixels = pixels,
+                                 .channels = channels,
+                                 .padded = channels,
+                                 .relu = relu});
+                kernels.winograd_pool2x2({.sums = sums.data(),
+                                          .sums_place = stride(pixels * channels),
+                                          .bias = bias.data(),
+                                          .scale = scaled ? scale.data() : nullptr,
+                                          .y = y.data(),
+                                          .argmax = argmax.data(),
+                                          .pixels = pixels,
+                                          .channels = channels,
+                                          .relu = relu});
                 CHECK(same_bits(y, expected));
-                CHECK(which == expected_which);
+                CHECK(argmax == expected_argmax);
                 return y;
             });
         }
     }
 
-    TEST_CASE("ShapesAloneSayWhoGoesByTiles") {
+    TEST_CASE("ShapesAloneSayWhatUsesWinograd") {
         const ConvolutionTerms terms{.in = {6, 6, 16}, .channels = 16, .kernel = 3, .stride = 1, .padding = 1};
-        CHECK(goes_by_tiles(terms));
+        CHECK(uses_winograd(terms));
         const auto with = [&](auto change) {
             ConvolutionTerms other = terms;
             change(other);
-            return goes_by_tiles(other);
+            return uses_winograd(other);
         };
         CHECK(with([](auto& t) { t.padding = 0; }));
         CHECK(with([](auto& t) { t.relu = t.pool = true; }));
