@@ -231,7 +231,7 @@ void Reporter::failed(const std::string& error, bool diverged) {
     } catch (const std::exception&) {
         // If the disk is full or gone, this write fails, too; the run's own error matters more.
     }
-    if (run_.server.round < run_.config.rounds) console_.say(how_to_go_on("stopped"), Tone::Bad);
+    if (diverged || run_.server.round < run_.config.rounds) console_.say(how_to_go_on("stopped"), Tone::Bad);
 }
 
 void Reporter::stopped(const std::string& exit_status) {

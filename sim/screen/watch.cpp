@@ -54,7 +54,7 @@ std::string end_of(const RunView& run) {
         return fmt::format("finished after {}{}, {} of training", rounds, quality, clock_time(run.elapsed_s()));
     const std::string what = run.state() == RunState::Killed ? "its process was killed" : run.exit_status();
     // No round is left that could succeed.
-    if (run.state() == RunState::Failed && run.rounds() > 0 && run.round() >= run.rounds())
+    if (run.state() == RunState::Failed && !run.diverged() && run.rounds() > 0 && run.round() >= run.rounds())
         return fmt::format("{}, after {}", what, rounds);
     return run.state() == RunState::Paused ? fmt::format("{}; {}", what, go_on)
                                            : fmt::format("{}, after {}; {}", what, rounds, go_on);

@@ -73,7 +73,7 @@ TEST_SUITE("IgnoredRun") {
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
         const auto partition = read_lines(run.out() / "partition.csv");
         REQUIRE(partition.size() == 6);
-        CHECK(partition[1] == "0,12,4,4,2,0");  // two of twelve are ignored: those of label 2
+        CHECK(partition[1] == "0,12,4,4,2,0,0");  // two of twelve are ignored: those of label 2; the last 0 is the owner
         const auto clients = read_lines(run.out() / "clients.csv");
         CHECK(clients[1].find(",12,") != std::string::npos);
     }

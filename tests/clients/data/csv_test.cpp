@@ -134,7 +134,7 @@ TEST_SUITE("Csv") {
         expect_csv_refused(head + "3,12,2,+-1\n", ":3: column 'pressure': is '+-1'" + number);
         expect_csv_refused(head + "3,\"  \",1,1\n", ":3: column 'who': is empty; wanted: the owner's name");
         expect_csv_refused(head + "3,12,2,1.5x\n", ":3: column 'pressure': is '1.5x'" + number);
-        const std::string label = "; wanted: a class, a whole number from 0, below 1000000";
+        const std::string label = "; wanted: a class, a whole number from 0, below 1000000, or -100, which does not count";
         expect_csv_refused(head + "3,12,-1,1\n", ":3: column 'sick': is '-1'" + label);
         expect_csv_refused(head + "3,12,1.5,1\n", ":3: column 'sick': is '1.5'" + label);
         expect_csv_refused(head + "3,12,nan,1\n", ":3: column 'sick': is 'nan'" + label);

@@ -36,7 +36,7 @@ TEST_SUITE("ModelFileConfig") {
         CHECK_EQ(
             error_of(with_model("file: 3.5, hidden: 3")),
             "c.yaml:2: model.hidden: 'hidden' belongs to model 'mlp'; the model here has no name; known keys: name, layers, "
-            "file, file_sha256, graph, init, frozen, local");
+            "file, file_sha256, graph, frozen_norms, init, frozen, local");
     }
 
     TEST_CASE("GraphBelongsToAFileAndIsPartOfTheExperiment") {

@@ -219,14 +219,17 @@ inline void reconcile(RunConfig& run, unsigned seed) {
         run.training.clients_per_slot = run.training.clients_at_once = 1;
     }
     fit_local_part(run, client_state);
-    const auto noise =
-        std::find_if(run.upload.begin(), run.upload.end(), [](const auto& step) { return step.name == "gaussian_noise"; });
-    if (noise != run.upload.end() && (single || compresses(run.upload.back()))) {
-        run.upload.erase(noise);
-    } else if (noise != run.upload.end()) {
-        std::rotate(noise, noise + 1, run.upload.end());  // nothing stands behind it
-        run.upload.insert(run.upload.begin(), {"clip", {{"norm", 0.1}}});
-        run.strategy.weighting = Weighting::Uniform;
+    const auto is_noise = [](const Chosen& step) { return step.name == "gaussian_noise"; };
+    const auto noise = std::ranges::find_if(run.upload, is_noise);
+    if (noise != run.upload.end()) {
+        const Chosen last = *noise;
+        const bool possible = !single && !compresses(run.upload.back());
+        std::erase_if(run.upload, is_noise);
+        if (possible) {
+            run.upload.push_back(last);  // nothing stands behind it
+            run.upload.insert(run.upload.begin(), {"clip", {{"norm", 0.1}}});
+            run.strategy.weighting = Weighting::Uniform;
+        }
     }
     for (FaultConfig& fault : run.faults) {
         if (fault.client) *fault.client %= clients;
