@@ -1,7 +1,7 @@
 # Sets FEDHIVE_WITH_CUDA. With nvcc alone the kernels and the CUDA arena build against libcudart; no driver is linked, so that the binary
 # starts on machines without a GPU. With FEDHIVE_CUDA=EMULATED they build as C++, against a runtime that is part of the tests.
 #
-# The kernels take most of a first build. AUTO builds them where nvcc is and a GPU too, or where scripts/setup --cuda has asked for LibTorch's
+# A machine without a GPU need not wait for nvcc. AUTO builds the kernels where nvcc is and a GPU too, or where scripts/setup --cuda has asked for LibTorch's
 # CUDA libraries.
 set(FEDHIVE_WITH_CUDA OFF)
 set(cuda_wanted OFF)
