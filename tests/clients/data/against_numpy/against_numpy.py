@@ -168,7 +168,7 @@ def WhatIsRefusedIsReadWithTheLineThatMendsIt(tool, folder):
             if not found.startswith("refused: "):
                 break
             assert found.startswith(f"refused: {file}: {name}: ") and (mended or what in found), (what, found)
-            line = re.search(r"mend it(?:, before training and test examples are parted)?: (.*)$", found).group(1)
+            line = re.findall(r"(?:mend it|or else)(?:, [^:;]*)?: (.*?)(?=; or else|$)", found)[-1]
             scope = {"numpy": numpy, **arrays}
             exec(line, scope)
             arrays = {each: scope[each] for each in arrays}
