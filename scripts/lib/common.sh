@@ -99,7 +99,7 @@ configured() {
 machine_state() {
     local program
     for program in "${CXX:-c++}" nvcc mpicxx python3; do readlink -f "$(command -v "$program" || say "no $program")"; done
-    stat -c '%n %Y' /usr/local/cuda/bin/nvcc /dev/nvidia0 /var/lib/dpkg/status "$root/.deps/torch/installed" 2>/dev/null | sort
+    stat -c '%n %Y' /usr/local/cuda/bin/nvcc /dev/nvidia0 /var/lib/dpkg/status "$root/.deps/torch/installed" 2>/dev/null | sort || true
     say "CMAKE_PREFIX_PATH=${CMAKE_PREFIX_PATH:-} FEDHIVE_CUDA=${FEDHIVE_CUDA:-}"
 }
 

@@ -74,7 +74,7 @@ echo "CMAKE_HOME_DIRECTORY:INTERNAL=$scratch" >"$scratch/build/release/CMakeCach
 END
     chmod +x "$scratch/bin/cmake"
     # shellcheck disable=SC2016,SC2317  # expanded by the inner shell; called by expect
-    builds() { env -u TORCH_DIR -u FEDHIVE_CUDA "$@" PATH="$scratch/bin:$PATH" bash -c 'source "$0/scripts/lib/common.sh"; root=$1; build release' "$root" "$scratch"; }
+    builds() { env -u TORCH_DIR -u FEDHIVE_CUDA "$@" PATH="$scratch/bin:$PATH" bash -c 'set -euo pipefail; source "$0/scripts/lib/common.sh"; root=$1; build release' "$root" "$scratch"; }
     times() { [ "$(wc -l <"$scratch/configured")" = "$1" ] || fail "configured $(wc -l <"$scratch/configured") times, not $1"; }
     expect 0 builds && expect 0 builds && times 1
     # An MPI, then kernels that are asked for.
