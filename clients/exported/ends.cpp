@@ -52,7 +52,7 @@ std::string last_operation(const Graph& graph) {
     for (std::size_t i = graph.nodes.size(); i-- > 0;) {
         const Node& node = graph.nodes[i];
         if (std::ranges::none_of(node.outputs, [&](const Argument& output) { return output.text == value; })) continue;
-        const std::string name = name_in(node.target);
+        std::string name = name_in(node.target);
         if (!keeps_values(name) || node.inputs.empty()) return name;
         value = node.inputs.front().value.text;
     }

@@ -131,7 +131,7 @@ std::string parted_assignment(const std::vector<std::string>& arguments) {
         };
         const bool open = left_open('{', '}') || left_open('[', ']');
         if (has_value && !open) continue;
-        const std::string problem = open ? parted_brackets(key, arguments, next) : parted_value(key, arguments, next);
+        std::string problem = open ? parted_brackets(key, arguments, next) : parted_value(key, arguments, next);
         if (!problem.empty()) return problem;
     }
     return "";

@@ -114,7 +114,7 @@ std::string lack_of(clients::Engine engine, aggregation::MemorySpace space, cons
 
 /// The obstacle for the direct engine, as text after "the direct engine "; empty if there is none.
 std::string obstacle(aggregation::MemorySpace space, const clients::ModelSpec& model, const AllAsked& asked) {
-    if (const std::string lack = lack_of(clients::Engine::Direct, space, asked); !lack.empty()) return lack;
+    if (std::string lack = lack_of(clients::Engine::Direct, space, asked); !lack.empty()) return lack;
     if (const std::string layer = clients::direct::misfit(model); !layer.empty()) return "has no " + layer;
     return space == aggregation::MemorySpace::Cuda
                ? clients::direct::device::too_large(model, clients::shared_bytes_of_device())

@@ -86,7 +86,7 @@ fs::path place_of(const fs::path& root, const std::string& part, const std::stri
     for (const std::string& other : parts)
         for (const std::string& spelt : {kind, dotted})
             for (const char* ending : {"", ".gz"}) {
-                const fs::path file = root / (set + other + "-" + spelt + ending);
+                fs::path file = root / (set + other + "-" + spelt + ending);
                 std::error_code error;
                 // Kaggle's archive has a folder of each file's name beside the file.
                 if (fs::exists(file, error) && !fs::is_directory(file, error)) return file;
