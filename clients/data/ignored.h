@@ -12,15 +12,15 @@
 
 namespace fedhive::clients {
 
-/// Says in both parts' TargetShape whether any target of the data set is ignored. Throws ConfigError where a part has no other ones; its text begins
-/// with the part: "all targets of the test examples are -100".
+/// Sets TargetShape::ignores of both parts: true if any target of the data set is kIgnored. Throws ConfigError if a part has no
+/// counted target: "all targets of the test examples are -100 …".
 void mark_ignored(Dataset& dataset);
 
-/// How many of these targets are ignored.
+/// Number of labels equal to kIgnored.
 std::uint64_t num_ignored(std::span<const std::int32_t> labels);
 
-/// How many examples the counted targets of examples come to: an example of which a half counts is half a one. Plain data, over a view in the
-/// host's memory that outlives it.
+/// Counts examples by their counted targets: an example with c counted targets of `width` counts c / width. Plain data over host
+/// memory, which must outlive it.
 struct CountedTargets {
     const std::int32_t* labels = nullptr;  // [all examples, width]; null: every target counts
     std::size_t width = 1;

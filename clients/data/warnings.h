@@ -20,7 +20,7 @@ std::string channels_last_advice(const ExampleShape& shape);
 /// The classes from 0 that no training example has. Key `train`. Of labels that are single classes, and of no tokens; else nothing.
 std::vector<DataWarning> missing_classes(const Dataset& dataset);
 
-/// Floats of which a channel's deviation is above 20, estimated from a sample of at most 2^18 values, or two examples. Key `normalize`.
+/// Warns if a channel of floats has a standard deviation above 20, estimated from at most 2^18 values, or two examples. Key `normalize`.
 std::vector<DataWarning> large_values(const Examples& train);
 
 /// A first column that has no name, or that of pandas for none, and counts rows: its values are whole and differ from row to row. Key `train`. Where no

@@ -27,7 +27,7 @@ struct ModelSpec {
     exported::FileHandle exported;  // instead of layers: a graph of torch.export; a ModelFile must keep the bytes
     TargetShape target{};
     NamePatterns frozen{};   // parameters that are not trained
-    NamePatterns local{};    // parameters and buffers of which each client has its own
+    NamePatterns local{};    // parameters and buffers that each client has its own of
     bool as_layers = false;  // run the graph as the layers that it consists of (kept_as_graph() is empty)
 
     /// Whether LibTorch runs the model operation by operation.

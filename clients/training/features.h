@@ -1,6 +1,6 @@
-// What a run may ask of whoever computes its local steps, and who honours what. What a run asks is found in sim/plan/engine_choice.cpp, field by
-// field of what it is told by; who does not list a feature never gets a run that asks for it. So what is made for one engine is refused, or falls
-// to that engine, until another one has it in its list.
+// Features that a run may need of its local steps, and the features that each way of training honours. sim/plan/engine_choice.cpp
+// derives a run's features from every field of its config, objective, targets and model. A way of training never gets a run that
+// needs a feature outside its list: another engine trains the run, or it is refused.
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -52,7 +52,7 @@ private:
     std::uint32_t bits_ = 0;
 };
 
-/// The ways of training that there are. `Engine` says which library; each of these is code of its own, which knows what it knows.
+/// Implementations of local training; an Engine has several, with different features.
 enum class Way : std::uint32_t {
     Direct,
     DirectOnGpu,    // step by step
@@ -62,7 +62,7 @@ enum class Way : std::uint32_t {
     LibtorchHalves  // of a cut model
 };
 
-/// How an engine trains a run that asks for these; on a GPU whole clients where DirectBlocks honours them all.
+/// The implementation that an engine takes for a run with these features; on a GPU DirectBlocks if it honours all of them.
 Way way_of(Engine engine, aggregation::MemorySpace space, Features asked);
 
 Features honoured_by(Way way);

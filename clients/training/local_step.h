@@ -50,7 +50,7 @@ private:
 /// Source   Pascanu et al. 2013 (arXiv:1211.5063), Algorithm 1; torch.nn.utils.clip_grad_norm_, without its 1e-6 beside the norm.
 class GradientLimit {
 public:
-    /// most: 0: none.
+    /// most: the largest norm; 0: no limit.
     explicit GradientLimit(double most) : most_(most) {}
 
     bool acts() const { return most_ > 0.0; }
@@ -87,11 +87,11 @@ private:
 
 class LocalStep final : public WrappedStep {
 public:
-    /// With the proximal term of each start. Where clip_norm is not 0, what all rules make of a gradient is no longer than it, but of a start
-    /// that asks for whole gradients.
+    /// Adds the proximal term of each start's objective. clip_norm limits the gradient behind all rules; 0: no limit. A start with
+    /// whole_gradients is not limited.
     explicit LocalStep(TrainingStep& engine, double clip_norm = 0.0);
 
-    /// Behind the rules that are there already, before the limit.
+    /// Appends a rule; the limit stays behind all rules.
     template <typename Rule, typename... Arguments>
     Rule& add(const Arguments&... arguments) {
         auto rule = std::make_unique<Rule>(arguments...);

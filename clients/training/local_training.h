@@ -79,8 +79,8 @@ std::vector<std::size_t> places_of_rows(const LocalTraining& plan, std::span<con
 void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                      std::span<const RowClient> clients, aggregation::ConstParamSpan global, std::span<ClientResult> results);
 
-/// mean = the gradient over all of a client's examples at the global model, with whatever the step's rules make of a gradient, and never clipped:
-/// one pass in batches, each weighed by its size, as far as its targets count; step.parameters() is the global model afterwards.
+/// mean = Σ_b n_b / n · g_b over the batches b of one pass, with the gradients g_b at the global model after the step's rules, never
+/// clipped, and n_b the batch's examples by their counted targets; step.parameters() is the global model afterwards.
 ///
 /// Shapes   shard: at least one example; global: [P], in the step's memory space; mean: [trainable].
 /// Order    the shard's; dropout by (seed, round, client_id), with other draws than the local steps.

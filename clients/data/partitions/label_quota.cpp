@@ -19,7 +19,7 @@ namespace {
 
 using Lists = std::vector<std::vector<std::uint32_t>>;
 
-/// The examples of each label that there is, in the order of labels.
+/// Examples by label, for labels that training examples show, in ascending order.
 Lists examples_of_labels(const Deal& deal) {
     Lists by_label(static_cast<std::size_t>(deal.num_classes));
     for (std::size_t i = 0; i < deal.labels.size(); ++i)
