@@ -1,6 +1,8 @@
 // Cells of a CSV line that this program wrote: numbers, words, and names, which are quoted if they have a comma or a quote.
 #pragma once
 
+#include "aggregation/base/csv_cells.h"
+
 #include <charconv>
 #include <optional>
 #include <string>
@@ -10,23 +12,8 @@
 
 namespace fedhive::sim {
 
-/// Splits the line; returns at least one cell, perhaps empty. An unclosed quote ends with the line.
-inline std::vector<std::string> cells_of(std::string_view line) {
-    std::vector<std::string> cells(1);
-    bool quoted = false;
-    for (std::size_t at = 0; at < line.size(); ++at) {
-        const char c = line[at];
-        if (c == '"' && quoted && at + 1 < line.size() && line[at + 1] == '"')
-            cells.back() += line[++at];
-        else if (c == '"')
-            quoted = !quoted;
-        else if (c == ',' && !quoted)
-            cells.emplace_back();
-        else
-            cells.back() += c;
-    }
-    return cells;
-}
+/// The line's cells, at least one, perhaps empty. An unclosed quote ends with the line.
+inline std::vector<std::string> cells_of(std::string_view line) { return split_cells(line).cells; }
 
 /// A name as a cell.
 inline std::string cell_of(std::string_view name) {

@@ -1,5 +1,6 @@
 #include "clients/data/formats/csv.h"
 
+#include "aggregation/base/csv_cells.h"
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
 #include "clients/data/formats/owner_names.h"
@@ -14,6 +15,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace fedhive::clients {
 
@@ -35,23 +37,11 @@ Cells without_blanks(Cells cells) {
     return cells;
 }
 
-/// The cells of a line, with their blanks; nothing where a quote is not closed on it.
-std::optional<Cells> cells_of(const std::string& line) {
-    Cells cells(1);
-    bool quoted = false;
-    for (std::size_t at = 0; at < line.size(); ++at) {
-        const char c = line[at];
-        if (c == '"' && quoted && at + 1 < line.size() && line[at + 1] == '"')
-            cells.back() += line[++at];
-        else if (c == '"')
-            quoted = !quoted;
-        else if (c == ',' && !quoted)
-            cells.emplace_back();
-        else
-            cells.back() += c;
-    }
-    if (quoted) return {};
-    return cells;
+/// The cells of a line, with their blanks; nothing if a quote is not closed on it.
+std::optional<Cells> cells_of(std::string_view line) {
+    CsvCells split = split_cells(line);
+    if (!split.closed) return {};
+    return std::move(split.cells);
 }
 
 template <typename Number>
