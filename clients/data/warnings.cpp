@@ -72,7 +72,8 @@ std::vector<DataWarning> missing_classes(const Dataset& dataset) {
     const Examples& train = dataset.train;
     if (train.target.kind != TargetKind::Class || train.shape.vocabulary > 0) return {};
     std::vector<bool> shown(static_cast<std::size_t>(dataset.num_classes));
-    for (const std::int32_t label : train.labels) shown[static_cast<std::size_t>(label)] = true;
+    for (const std::int32_t label : train.labels)
+        if (label != kIgnored) shown[static_cast<std::size_t>(label)] = true;
     std::vector<std::int64_t> missing;
     for (std::size_t label = 0; label < shown.size(); ++label)
         if (!shown[label]) missing.push_back(static_cast<std::int64_t>(label));

@@ -55,6 +55,12 @@ TEST_SUITE("DataWarnings") {
                   .starts_with("train: no training example has labels 1, 2, 3, 4 and 4 more of 10; "));
     }
 
+    TEST_CASE("TargetsThatDoNotCountShowNoClass") {
+        CHECK(missing_classes(labelled({2, kIgnored, 0, 1, kIgnored}, {0}, 3)).empty());
+        CHECK(text_of(missing_classes(labelled({2, kIgnored, 0}, {0}, 3))).find("no training example has label 1 of 3") !=
+              std::string::npos);
+    }
+
     TEST_CASE("NumbersPositionsAndTokensHaveNoMissingClasses") {
         Dataset numbers = labelled({}, {}, 0);
         numbers.train.target = {TargetKind::Numbers, 1};
