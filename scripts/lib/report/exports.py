@@ -8,6 +8,7 @@ from tensorboardX.summary import hparams
 
 from report.figures.groups import column, final_value
 
+FLUSH_S = 1  # SummaryWriter.flush() does not wait for its queue, so an event may be written only at the next timed flush
 # Tag in TensorBoard, column of rounds.csv.
 SCALARS = [("test/accuracy", "test_accuracy"), ("test/top5_accuracy", "test_top5_accuracy"),
            ("test/perplexity", "test_perplexity"), ("test/mse", "test_mse"), ("test/mae", "test_mae"), ("test/loss", "test_loss"), ("train/loss", "train_loss"), ("clients/accepted", "accepted"),
@@ -37,7 +38,7 @@ class EventFile:
         folder.mkdir(parents=True, exist_ok=True)
         for earlier in folder.glob("events.out.tfevents.*"):
             earlier.unlink()
-        self.started, self.writer = start_of(run), SummaryWriter(str(folder), write_to_disk=True)
+        self.started, self.writer = start_of(run), SummaryWriter(str(folder), write_to_disk=True, flush_secs=FLUSH_S)
         settings = {**{key: setting_value(text) for key, text in run.settings.items()}, "seed": run.seed or 0}
         for summary in hparams(settings, {f"test/{run.metric.name}": final_value(run)}):
             self.writer.file_writer.add_summary(summary)

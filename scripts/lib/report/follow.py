@@ -8,7 +8,6 @@ from report.load import load
 from report.run import ROUNDS_COLUMNS, lock_holder, read_run, read_table
 
 EVERY_S = 1.0
-LOOKS = 3  # that find nobody at work before it ends: a read of /proc/locks can miss a lock while others come and go
 
 
 def is_going_on(folder):
@@ -68,12 +67,12 @@ def follow(folders, out, every_s=EVERY_S):
     followed = [Followed(run, out / run.label) for run in report.runs]
     print(f"following {len(followed)} run{'' if len(followed) == 1 else 's'} until the end or Ctrl-C: tensorboard --logdir {out}", flush=True)
     try:
-        idle = 0
-        while idle < LOOKS:
-            idle = 0 if any(map(is_going_on, folders)) else idle + 1  # before the rows are read: those of the last round are there
+        going_on = True
+        while going_on:
+            going_on = any(map(is_going_on, folders))  # before the rows are read: those of the last round are there
             for one in followed:
                 one.poll()
-            if idle < LOOKS:
+            if going_on:
                 time.sleep(every_s)
     finally:
         for one in followed:
