@@ -1,5 +1,5 @@
 // Injected faults by name: their config keys, and the plain data that a worker gets. Supervision::fire
-// (clients/training/supervision.h) executes them. To add one: a FaultKind, its case there, its entry in fault.cpp.
+// (clients/worker/supervision.h) executes them. To add one: a FaultKind, its case there, its entry in fault.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"

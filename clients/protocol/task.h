@@ -1,5 +1,5 @@
 // Tasks for workers: plain data of fixed size in the control block, without pointers and strings. A worker knows no strategy
-// and no YAML; all it needs is in the plan from its start (clients/training/worker_plan.h) and in its tasks.
+// and no YAML; all it needs is in the plan from its start (clients/trainers/worker_plan.h) and in its tasks.
 #pragma once
 
 #include "aggregation/math/aggregator.h"

@@ -1,5 +1,5 @@
 // Learning tasks by name. Each task has a file with its targets and metrics, and names its loss; losses and their sums are
-// computed in clients/training/losses.cpp. To add a task, write its file and add its line to learning_task.cpp.
+// computed in clients/engine/losses.cpp. To add a task, write its file and add its line to learning_task.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"

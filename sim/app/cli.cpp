@@ -1,7 +1,7 @@
 #include "sim/app/cli.h"
 
-#include "clients/training/engine.h"
-#include "clients/training/worker.h"
+#include "clients/trainers/engine.h"
+#include "clients/worker/worker.h"
 #include "sim/app/commands.h"
 #include "sim/app/completion.h"
 #include "sim/app/script_command.h"

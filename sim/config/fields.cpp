@@ -1,10 +1,10 @@
 #include "sim/config/fields.h"
 
 #include "aggregation/math/client_optimizer.h"
+#include "clients/engine/engine_name.h"
 #include "clients/models/catalog.h"
 #include "clients/protocol/fault.h"
 #include "clients/tasks/learning_task.h"
-#include "clients/training/engine_name.h"
 #include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/schedules/lr_schedule.h"

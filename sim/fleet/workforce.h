@@ -7,8 +7,8 @@
 #include "clients/protocol/control_block.h"
 #include "clients/protocol/round_barrier.h"
 #include "clients/protocol/watcher.h"
-#include "clients/training/engine.h"
-#include "clients/training/task_runner.h"
+#include "clients/trainers/engine.h"
+#include "clients/worker/task_runner.h"
 #include "sim/fleet/fleet_options.h"
 #include "sim/workers/worker_pool.h"
 

@@ -1,6 +1,6 @@
 #include "sim/fleet/workload.h"
 
-#include "clients/training/whole_clients.h"
+#include "clients/visit/whole_clients.h"
 #include "sim/fleet/divide_up.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "clients/data/shared_dataset.h"
-#include "clients/training/worker_plan.h"
+#include "clients/trainers/worker_plan.h"
 #include "sim/fleet/deadlines.h"
 #include "sim/fleet/fleet_options.h"
 #include "sim/round/flight.h"

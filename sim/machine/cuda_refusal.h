@@ -3,7 +3,7 @@
 #pragma once
 
 #include "aggregation/memory/cuda_driver.h"
-#include "clients/training/libtorch_info.h"
+#include "clients/trainers/libtorch_info.h"
 
 #include <optional>
 #include <string>

@@ -3,10 +3,10 @@
 #include "aggregation/math/client_optimizer.h"
 #include "clients/direct/device/plan.h"
 #include "clients/direct/network.h"
+#include "clients/engine/device_network.h"
 #include "clients/models/model_plan.h"
-#include "clients/training/device_network.h"
-#include "clients/training/engine.h"
-#include "clients/training/libtorch_info.h"
+#include "clients/trainers/engine.h"
+#include "clients/trainers/libtorch_info.h"
 #include "sim/strategies/strategy.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ struct Asked {
 using AllAsked = std::vector<Asked>;
 
 // Each of the next four functions names every field of its argument: a new field does not compile before it has a feature here,
-// or none. No engine has that feature before its list says so (clients/training/features.cpp).
+// or none. No engine has that feature before its list says so (clients/engine/features.cpp).
 
 void ask_for_steps(const RunConfig& run, bool on_gpu, AllAsked& asked) {
     const auto& [cohort, participation, local_epochs, local_steps, batch_size, clients_per_slot, clients_at_once, engine,

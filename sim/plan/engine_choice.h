@@ -2,9 +2,9 @@
 #pragma once
 
 #include "aggregation/memory/param_span.h"
+#include "clients/engine/features.h"
 #include "clients/models/cut.h"
-#include "clients/training/features.h"
-#include "clients/training/worker_plan.h"
+#include "clients/trainers/worker_plan.h"
 #include "sim/config/config.h"
 
 #include <string>
@@ -23,7 +23,7 @@ struct EngineChoice {
     std::string why;          // reason against the direct engine: "the direct engine has no batch_norm (layer 1)"; else empty
     clients::Features asked;  // features that the run asks for; the engine has all of them
 
-    /// Whether workers train whole clients side by side, a thread block each (clients/training/whole_clients.h).
+    /// Whether workers train whole clients side by side, a thread block each (clients/visit/whole_clients.h).
     bool in_blocks(aggregation::MemorySpace space) const { return way_of(engine, space, asked) == clients::Way::DirectBlocks; }
 };
 

@@ -1,8 +1,8 @@
 #include "sim/plan/estimate.h"
 
 #include "aggregation/base/clock.h"
-#include "clients/training/engine.h"
-#include "clients/training/local_step.h"
+#include "clients/trainers/engine.h"
+#include "clients/visit/local_step.h"
 #include "sim/plan/experiment.h"
 #include "sim/plan/experiment_model.h"
 #include "sim/plan/memory_plan.h"

@@ -9,7 +9,7 @@
 #include "aggregation/memory/cuda_arena.h"
 #include "aggregation/memory/layout.h"
 #include "clients/data/shared_dataset.h"
-#include "clients/training/worker_plan.h"
+#include "clients/trainers/worker_plan.h"
 #include "sim/config/config.h"
 #include "sim/devices/devices.h"
 #include "sim/fleet/fleet.h"

@@ -7,7 +7,7 @@
 #include "clients/data/ignored.h"
 #include "clients/protocol/watcher.h"
 #include "clients/tasks/learning_task.h"
-#include "clients/training/worker_plan.h"
+#include "clients/trainers/worker_plan.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/nvml.h"
 #include "sim/plan/blame.h"

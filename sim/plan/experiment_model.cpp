@@ -5,7 +5,7 @@
 #include "aggregation/memory/host_arena.h"
 #include "aggregation/memory/unnamed_file.h"
 #include "clients/models/model_plan.h"
-#include "clients/training/engine.h"
+#include "clients/trainers/engine.h"
 #include "sim/fleet/shared_aggregation.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/nvml.h"

@@ -4,7 +4,7 @@
 
 #include "aggregation/memory/channels.h"
 #include "clients/data/shared_dataset.h"
-#include "clients/training/worker_plan.h"
+#include "clients/trainers/worker_plan.h"
 #include "sim/config/config.h"
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include "clients/models/local_part.h"
 #include "clients/models/model_plan.h"
 #include "clients/tasks/learning_task.h"
-#include "clients/training/engine.h"
+#include "clients/trainers/engine.h"
 #include "sim/config/suggest.h"
 #include "sim/machine/machine.h"
 #include "sim/modes/mode_spec.h"

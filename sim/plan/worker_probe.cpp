@@ -2,7 +2,7 @@
 
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/cuda_arena.h"
-#include "clients/training/libtorch_info.h"
+#include "clients/trainers/libtorch_info.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/choice_cache.h"
 #include "sim/plan/memory_plan.h"

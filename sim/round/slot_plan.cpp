@@ -1,7 +1,7 @@
 #include "sim/round/slot_plan.h"
 
 #include "aggregation/memory/arena.h"
-#include "clients/training/whole_clients.h"
+#include "clients/visit/whole_clients.h"
 #include "sim/strategies/strategy.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 #include "aggregation/memory/cuda_arena.h"
-#include "clients/training/libtorch_info.h"
+#include "clients/trainers/libtorch_info.h"
 #include "sim/plan/engine_choice.h"
 #include "sim/plan/model_spec.h"
 #include "sim/record/durable_file.h"

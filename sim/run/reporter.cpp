@@ -3,7 +3,7 @@
 #include "aggregation/base/error.h"
 #include "clients/models/model_plan.h"
 #include "clients/tasks/learning_task.h"
-#include "clients/training/libtorch_info.h"
+#include "clients/trainers/libtorch_info.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/engine_choice.h"
 #include "sim/plan/model_spec.h"

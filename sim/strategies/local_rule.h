@@ -1,5 +1,5 @@
 // A local rule: what clients minimise besides their loss, and the state that they keep for it. Each rule is one file of
-// local_rules/. To add one: write the file, add its line to catalog.cpp; its needs of a local step are in clients/training.
+// local_rules/. To add one: write the file, add its line to catalog.cpp; its needs of a local step are in clients/visit/local_step.h.
 #pragma once
 
 #include "aggregation/base/keys.h"

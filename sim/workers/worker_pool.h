@@ -5,7 +5,7 @@
 #include "clients/protocol/failure.h"
 #include "clients/protocol/process.h"
 #include "clients/protocol/watcher.h"
-#include "clients/training/worker_plan.h"
+#include "clients/trainers/worker_plan.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -10,8 +10,8 @@
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
 #include "aggregation/math/vector_ops.h"
-#include "clients/training/engine.h"
-#include "clients/training/libtorch_step.h"
+#include "clients/engine/libtorch_step.h"
+#include "clients/trainers/engine.h"
 #include "tests/bench/flat_step.h"
 
 #include <ATen/ATen.h>

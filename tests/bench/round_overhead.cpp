@@ -6,7 +6,7 @@
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/formats/synthetic.h"
 #include "clients/data/partitions/schemes.h"
-#include "clients/training/worker.h"
+#include "clients/worker/worker.h"
 #include "sim/fleet/fleet.h"
 
 #include <fmt/format.h>

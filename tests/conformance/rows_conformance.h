@@ -1,4 +1,4 @@
-// What every step of many clients at once promises (clients/training/training_step.h), beside the step of one client that each row stands for.
+// What every step of many clients at once promises (clients/engine/training_step.h), beside the step of one client that each row stands for.
 #pragma once
 
 #include "tests/conformance/training_step_conformance.h"

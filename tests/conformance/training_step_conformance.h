@@ -1,8 +1,8 @@
-// What every local step promises (clients/training/training_step.h), whoever computes it, for whatever model, in either memory.
+// What every local step promises (clients/engine/training_step.h), whoever computes it, for whatever model, in either memory.
 #pragma once
 
-#include "clients/training/local_step.h"
-#include "clients/training/training_step.h"
+#include "clients/engine/training_step.h"
+#include "clients/visit/local_step.h"
 #include "tests/aggregation/spans.h"
 
 #include <doctest/doctest.h>

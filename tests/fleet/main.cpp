@@ -1,6 +1,6 @@
 // The test program is its own worker, as fedhive is.
 #define DOCTEST_CONFIG_IMPLEMENT
-#include "clients/training/worker.h"
+#include "clients/worker/worker.h"
 #include "tests/fleet/mps_owner.h"
 #include "tests/fleet/toy_trainer.h"
 

@@ -1,5 +1,5 @@
 // When a task is told to have ended: never before what it has enqueued is done.
-#include "clients/training/task_runner.h"
+#include "clients/worker/task_runner.h"
 
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/formats/synthetic.h"

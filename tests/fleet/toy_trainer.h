@@ -6,7 +6,7 @@
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/host_arena.h"
 #include "aggregation/memory/param_buffer.h"
-#include "clients/training/trainer.h"
+#include "clients/trainers/trainer.h"
 
 #include <chrono>
 #include <cstdlib>

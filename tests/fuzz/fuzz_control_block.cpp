@@ -4,7 +4,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/partitions/schemes.h"
-#include "clients/training/task_runner.h"
+#include "clients/worker/task_runner.h"
 #include "tests/fleet/toy_trainer.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/memory_file.h"

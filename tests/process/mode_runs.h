@@ -3,7 +3,7 @@
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
-#include "clients/training/engine.h"
+#include "clients/trainers/engine.h"
 #include "sim/plan/experiment.h"
 #include "sim/state/model_file.h"
 #include "tests/process/same_run.h"

@@ -216,14 +216,14 @@ FloorsFindWhatWasPlanted() {
     plant sim/fleet/fleet.h '#include "sim/config/config.h"'
     plant sim/attic/thing.h '#pragma once'
     plant clients/loose.h '#pragma once'
-    plant clients/training/step.cpp '#include <torch/torch.h>\n#include <ATen/core/Tensor.h>'
+    plant clients/engine/step.cpp '#include <torch/torch.h>\n#include <ATen/core/Tensor.h>'
     plant tests/clients/step_test.cpp '#include <torch/torch.h>\n#include <torch/serialize.h>'
     expect 1 checks floors
     says "aggregation/math/mean.cpp:1: aggregation may not include sim/run/round_loop.h"
     says "aggregation/math/median.cpp:1: aggregation/memory/arena.h: aggregation/math sees spans"
     says "clients/protocol/task.cpp:1: torch/torch.h"
-    says "clients/training/step.cpp:1: torch/torch.h: takes long to compile"
-    does_not_say "clients/training/step.cpp:2"
+    says "clients/engine/step.cpp:1: torch/torch.h: takes long to compile"
+    does_not_say "clients/engine/step.cpp:2"
     says "tests/clients/step_test.cpp:1: torch/torch.h: takes long to compile"
     does_not_say "tests/clients/step_test.cpp:2"
     says 'clients/data/formats/idx.cpp:1: "task.h"'

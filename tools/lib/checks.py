@@ -87,8 +87,8 @@ def starts(*prefixes):
 LIBTORCH = re.compile(r"^<?(torch|ATen|c10|caffe2)/")
 INCLUDE_RULES = [
     (starts("aggregation/math/"), re.compile(r"^aggregation/memory/(\w*arena|shared_segment)"), "aggregation/math sees spans, never an arena"),
-    (lambda name: name.startswith(tuple(FLOORS)) and not name.startswith(("clients/exported/", "clients/models/", "clients/training/")), LIBTORCH,
-     "LibTorch belongs to clients/exported, clients/models and clients/training"),
+    (lambda name: name.startswith(tuple(FLOORS)) and not name.startswith(("clients/exported/", "clients/models/", "clients/engine/", "clients/trainers/")), LIBTORCH,
+     "LibTorch belongs to clients/exported, clients/models, clients/engine and clients/trainers"),
     (lambda name: name.endswith((".cu", ".cuh")), LIBTORCH, "no LibTorch in .cu files"),
     (starts(""), re.compile(r"^torch/torch\.h$"), "takes long to compile; clients/models/tensor.h has what is needed of it"),
     (lambda name: name.startswith(tuple(FLOORS)) and not name.startswith("sim/config/"), re.compile(r"^yaml-cpp/"), "only sim/config knows YAML"),

@@ -90,9 +90,9 @@ def sources(tree, name):
 
 # What other builds leave out, in whole or in part. Those of a line are compiled as one, since LibTorch's headers are most of the work; the two
 # tests use the same names.
-CUDA_ONLY = (("clients/training/recorded_step.cpp", "clients/training/libtorch_info.cpp", "tests/bench/ideal_gpu.cpp",
-              "tests/clients/training/recorded_step_test.cpp"),
-             ("tests/clients/training/recorded_rows_test.cpp",))
+CUDA_ONLY = (("clients/engine/recorded_step.cpp", "clients/trainers/libtorch_info.cpp", "tests/bench/ideal_gpu.cpp",
+              "tests/clients/engine/recorded_step_test.cpp"),
+             ("tests/clients/engine/recorded_rows_test.cpp",))
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
 
 

@@ -4,9 +4,9 @@
 //   layer_speed CONFIG SECONDS [KEY=VALUE…]      measures so long, one thread, everything in turn; prints a JSON object, times in seconds.
 //                                                docs/speed.md says what is in it
 #include "aggregation/base/error.h"
-#include "clients/training/direct_step.h"
-#include "clients/training/engine.h"
-#include "clients/training/libtorch_step.h"
+#include "clients/engine/direct_step.h"
+#include "clients/engine/libtorch_step.h"
+#include "clients/trainers/engine.h"
 #include "sim/plan/experiment.h"
 #include "tests/bench/layers/fma_peak.h"
 #include "tests/bench/layers/layer_profiler.h"

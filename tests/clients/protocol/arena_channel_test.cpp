@@ -1,5 +1,5 @@
 // The channel of a split model's halves: every word and every float arrives, in order, however the two run beside each other.
-#include "clients/training/arena_channel.h"
+#include "clients/worker/arena_channel.h"
 
 #include <doctest/doctest.h>
 

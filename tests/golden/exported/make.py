@@ -1,5 +1,5 @@
 """Exports small networks as docs/models.md says, and writes beside each what PyTorch's Python computes with it: loss, gradients and buffers of a
-training pass, the loss in evaluation. tests/clients/training/exported_test.cpp compares; the files are of PyTorch 2.11.
+training pass, the loss in evaluation. tests/clients/engine/exported_test.cpp compares; the files are of PyTorch 2.11.
 
 usage: make.py FOLDER     (PyTorch; tests/docs/pytorch_page.py says where it is found otherwise)
 """

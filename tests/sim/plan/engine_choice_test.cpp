@@ -2,7 +2,7 @@
 #include "sim/plan/engine_choice.h"
 
 #include "aggregation/memory/param_span.h"
-#include "clients/training/features.h"
+#include "clients/engine/features.h"
 #include "sim/plan/experiment.h"
 #include "sim/run/run_plan.h"
 #include "tests/support/temporary_folder.h"

@@ -1,6 +1,6 @@
 #include "sim/plan/estimate.h"
 
-#include "clients/training/libtorch_info.h"
+#include "clients/trainers/libtorch_info.h"
 #include "sim/plan/experiment.h"
 #include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"

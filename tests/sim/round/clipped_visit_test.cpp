@@ -1,6 +1,6 @@
 // One visit of a client whose gradients are clipped, against the same visit in plain loops: what is clipped is all that a step follows.
-#include "clients/training/local_step.h"
-#include "clients/training/local_training.h"
+#include "clients/visit/local_step.h"
+#include "clients/visit/local_training.h"
 #include "sim/strategies/strategy.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // FedDyn's parts together, on two clients that each hold one parabola, with numbers by hand.
 #include "aggregation/math/control_variates.h"
-#include "clients/training/local_step.h"
+#include "clients/visit/local_step.h"
 #include "sim/strategies/strategy.h"
 
 #include <doctest/doctest.h>

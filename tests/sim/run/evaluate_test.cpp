@@ -3,9 +3,9 @@
 
 #include "aggregation/base/random.h"
 #include "clients/protocol/watcher.h"
-#include "clients/training/engine.h"
-#include "clients/training/local_step.h"
-#include "clients/training/local_training.h"
+#include "clients/trainers/engine.h"
+#include "clients/visit/local_step.h"
+#include "clients/visit/local_training.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>

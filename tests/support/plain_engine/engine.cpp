@@ -1,5 +1,5 @@
-// What stands in for LibTorch in programs without it (clients/training/engine.h): everything around training runs under sanitizers with it.
-#include "clients/training/engine.h"
+// What stands in for LibTorch in programs without it (clients/trainers/engine.h): everything around training runs under sanitizers with it.
+#include "clients/trainers/engine.h"
 
 #include "aggregation/base/error.h"
 #include "tests/support/plain_engine/steps.h"

@@ -5,9 +5,9 @@
 #include "aggregation/memory/param_buffer.h"
 #include "clients/data/batches.h"
 #include "clients/data/looks.h"
+#include "clients/engine/split_channel.h"
+#include "clients/engine/training_step.h"
 #include "clients/models/cut.h"
-#include "clients/training/split_channel.h"
-#include "clients/training/training_step.h"
 #include "tests/support/plain_engine/network.h"
 
 #include <memory>

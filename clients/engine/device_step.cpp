@@ -1,0 +1,97 @@
+#include "clients/engine/device_step.h"
+
+#include "aggregation/base/random.h"
+
+namespace fedhive::clients {
+
+using aggregation::MemorySpace;
+namespace device = direct::device;
+
+namespace {
+
+/// Rows of a block that evaluates: enough for its threads, few enough for many blocks.
+constexpr std::uint64_t kJudgedAtOnce = 16;
+
+template <typename Work>
+void enqueue(Work work) {
+    aggregation::dispatch(
+        MemorySpace::Cuda, [] {}, work);
+}
+
+}  // namespace
+
+DeviceStep::DeviceStep(const DeviceNetwork& network, const ExamplesView& train, const aggregation::OptimizerOptions& optimizer,
+                       std::uint64_t batch)
+    : network_(network),
+      train_(train),
+      looks_(train.augmentation),
+      placement_(network.rows_alone(batch)),
+      local_(network.num_floats(), MemorySpace::Cuda),
+      gradient_(network.trainable(), MemorySpace::Cuda),
+      optimizer_(optimizer, network.trainable(), MemorySpace::Cuda),
+      told_loss_(MemorySpace::Cuda) {
+    loss_.reserve(1);
+    told_loss_.reserve(1);
+}
+
+void DeviceStep::begin(const ClientStart& start) {
+    start_ = start;
+    aggregation::copy(local_, start.global);
+    optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
+    steps_ = 0;
+    const double none = 0.0;
+    loss_.write({&none, 1});
+}
+
+void DeviceStep::compute_gradients(std::span<const RowBatch> batches) {
+    const RowBatch& batch = only_batch(batches);
+    if (start_.shared) start_.shared.read(trainable());
+    check_examples(train_, batch.examples);
+    order_.write(batch.examples);
+    if (looks_.any()) device_looks_.write(looks_.of(batch.augmentation_key, batch.examples));
+    const device::Step step{0, static_cast<std::uint32_t>(batch.examples.size()),
+                            Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64()};
+    enqueue([&] {
+        return device::kernels::compute_gradient(network_.launch(train_, order_.data(), placement_, device_looks_.data()),
+                                                 local_.span().data, step, gradient_.span().data, loss_.data());
+    });
+}
+
+void DeviceStep::apply_gradients() {
+    optimizer_.begin_step();
+    if (start_.shared) return start_.shared.step(gradient_, optimizer_);
+    optimizer_.step(trainable(), gradient_);
+}
+
+void DeviceStep::loss_into(double& to, std::size_t) {
+    enqueue([&] { return device::kernels::copy_bytes(&to, loss_.data(), sizeof to); });
+}
+
+double DeviceStep::loss_of(std::size_t row) {
+    loss_into(told_loss_[0], row);
+    aggregation::synchronize(MemorySpace::Cuda);
+    return told_loss_[0];
+}
+
+DeviceEvaluation::DeviceEvaluation(const DeviceNetwork& network) : network_(network), verdicts_(MemorySpace::Cuda) {}
+
+EvaluationResult DeviceEvaluation::evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) {
+    check_examples(from, indices);
+    order_.write(indices);
+    verdicts_.reserve(indices.size());
+    enqueue([&] {
+        return device::kernels::evaluate(network_.launch(from, order_.data(), network_.rows_alone(kJudgedAtOnce)), model_.data,
+                                         static_cast<std::uint32_t>(indices.size()), &verdicts_[0]);
+    });
+    aggregation::synchronize(MemorySpace::Cuda);
+    EvaluationResult result;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+        result.loss_sum += verdicts_[i].loss;
+        result.correct += verdicts_[i].correct;
+        result.among_five += verdicts_[i].among_five;
+        result.absolute_sum += static_cast<double>(verdicts_[i].absolute);
+    }
+    return result;
+}
+
+}  // namespace fedhive::clients

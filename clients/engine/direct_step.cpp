@@ -1,0 +1,112 @@
+#include "clients/engine/direct_step.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
+
+#include <algorithm>
+
+namespace fedhive::clients {
+
+using aggregation::MemorySpace;
+
+DirectBatches::DirectBatches(ExampleShape shape, const Normalization& normalization)
+    : shape_(shape), gather_(shape, normalization) {}
+
+direct::Batch DirectBatches::gather(const ExamplesView& from, std::span<const std::uint32_t> indices,
+                                    std::span<const std::uint32_t> looks, std::span<const std::uint32_t> next) {
+    examples_.resize(std::max(examples_.size(), indices.size() * shape_.num_values()));
+    const std::size_t targets = indices.size() * from.target.width;
+    element::TargetsTo to{};
+    if (from.target.kind == TargetKind::Numbers) {
+        numbers_.resize(std::max(numbers_.size(), targets));
+        to.numbers = numbers_.data();
+    } else {
+        labels_.resize(std::max(labels_.size(), targets));
+        to.labels = labels_.data();
+    }
+    gathering_.time([&] { gather_.gather(from, indices, examples_.data(), to, looks, next); });
+    direct::Batch batch{examples_.data(), to.labels, indices.size(), to.numbers};
+    if (from.target.ignores) {
+        batch.ignores = true;
+        batch.counted -= static_cast<std::size_t>(std::count(to.labels, to.labels + indices.size(), kIgnored));
+    }
+    return batch;
+}
+
+DirectStep::DirectStep(direct::Network& network, const ExamplesView& train, const Normalization& normalization,
+                       const aggregation::OptimizerOptions& optimizer)
+    : network_(network),
+      train_(train),
+      batches_(train.shape, normalization),
+      looks_(train.augmentation),
+      local_(network.layout().num_floats(), MemorySpace::Host),
+      gradient_(network.layout().num_trainable(), MemorySpace::Host),
+      optimizer_(optimizer, network.layout().num_trainable(), MemorySpace::Host) {
+    // No layer of this engine has buffers: a first step writes the whole model.
+    FEDHIVE_CHECK_EQ(local_.span().size, gradient_.span().size);
+}
+
+void DirectStep::begin(const ClientStart& start) {
+    start_ = start;
+    is_global_ = true;
+    optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
+    pass_.begin();
+    steps_ = 0;
+    loss_ = 0.0;
+}
+
+/// Where it is looked at before the first step, it is a copy.
+aggregation::ParamSpan DirectStep::own_model() {
+    if (is_global_) aggregation::copy(local_, start_.global);
+    is_global_ = false;
+    return local_;
+}
+
+direct::Batch DirectStep::gather(const RowBatch& batch) {
+    if (const auto announced = pass_.announced_by(batch); !announced.empty()) batches_.expect(train_, announced);
+    return batches_.gather(train_, batch.examples, looks_.of(batch.augmentation_key, batch.examples), batch.lookahead);
+}
+
+std::uint64_t DirectStep::next_dropout_key() { return Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64(); }
+
+void DirectStep::compute_gradients(std::span<const RowBatch> batches) {
+    const RowBatch& batch = only_batch(batches);
+    if (start_.shared) start_.shared.read(trainable());
+    const direct::Batch gathered = gather(batch);
+    const double mean = network_.train(own_model().data, gradient_.span().data, gathered, next_dropout_key());
+    loss_ += mean * static_cast<double>(gathered.counted);
+}
+
+void DirectStep::apply_gradients() {
+    optimizer_.begin_step();
+    if (start_.shared) return start_.shared.step(gradient_, optimizer_);
+    optimizer_.step(trainable(), gradient_);
+}
+
+void DirectStep::step_rows(std::span<const RowBatch> batches) {
+    if (start_.shared) return TrainingStep::step_rows(batches);
+    const RowBatch& batch = only_batch(batches);
+    optimizer_.begin_step();
+    // The first step goes from the global model to the local one: a pass over all parameters less than by a copy of it.
+    const direct::Descent descent{local_.span().data, &optimizer_, is_global_ ? start_.global.data : nullptr};
+    const direct::Batch gathered = gather(batch);
+    const double mean = network_.descend(descent, gradient_.span().data, gathered, next_dropout_key());
+    is_global_ = false;
+    loss_ += mean * static_cast<double>(gathered.counted);
+}
+
+DirectEvaluation::DirectEvaluation(direct::Network& network, ExampleShape shape, const Normalization& normalization)
+    : network_(network), batches_(shape, normalization) {}
+
+EvaluationResult DirectEvaluation::evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) {
+    const direct::Network::Quality quality = network_.evaluate(model_.data, batches_.gather(from, indices));
+    EvaluationResult result;
+    result.loss_sum = quality.loss_sum;
+    result.absolute_sum = quality.absolute_sum;
+    result.correct = quality.correct;
+    result.among_five = quality.among_five;
+    result.ignored = quality.ignored;
+    return result;
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,58 @@
+// The batches of many rows as tensors, gathered where the examples are stored (like batch_tensors.h, with rows). A step's list
+// contains the examples' indices and weights. It is uploaded to a device in one asynchronous
+// copy, and the batches are gathered there.
+#pragma once
+
+#include "clients/engine/batch_tensors.h"
+
+namespace fedhive::clients {
+
+/// Tensors over memory at fixed addresses, large enough for the largest step. A shorter batch is padded with its own first
+/// example at weight 0: the row computes that value anyway, so that padding adds no infinity.
+/// Rows at rest hold example 0 at weight 0.
+class RowBatches {
+public:
+    /// The examples must outlive the batches, and be in the device's memory space.
+    RowBatches(const ExamplesView& from, const Normalization& normalization, at::Device device);
+
+    /// Reserves memory for `rows` rows of `size` examples; its addresses stay fixed until a larger step comes.
+    void reserve(std::size_t rows, std::size_t size);
+
+    /// Sets the list for gather(): for each row a batch, padded to `size`. Throws Fault for a
+    /// larger batch or an index out of range.
+    void list(std::span<const RowBatch> batches, std::size_t size);
+
+    /// Gathers the examples of the last list; a device reads the list when it runs the gather. A gather can therefore be
+    /// recorded and replayed with other lists of the same number of rows. The tensors are valid until the next list().
+    void gather();
+
+    /// Seconds spent so far in gathering on the host.
+    double gather_s() const { return gathering_.seconds(); }
+
+    TargetShape target() const { return from_.target; }
+
+    at::Tensor examples;  // [rows, size, channels, height, width] f32
+    at::Tensor targets;   // [rows, size], [rows, size, positions] i64, or [rows, size, width] f32
+    at::Tensor weights;   // [rows, size] f32: an example's weight in its row's mean loss
+    at::Tensor counts;    // [rows] f32: examples of each row's batch
+
+private:
+    void check(std::span<const RowBatch> batches, std::size_t size) const;
+    void write_looks(std::span<const RowBatch> batches, std::uint32_t* words);
+    std::size_t words_of(std::size_t rows, std::size_t size) const;
+    std::size_t looks_at() const { return rows_ * (2 * size_ + 1); }  // number of words before the looks
+    std::size_t num_listed() const { return rows_ * size_; }
+
+    ExamplesView from_;
+    BatchGather gather_;
+    Stopwatch gathering_;
+    at::Device device_;
+    std::size_t rows_ = 0, size_ = 0;  // of the list
+    // 32-bit words: [rows, size] indices | [rows, size] weights | [rows] counts | with augmentation, [rows, size] looks
+    at::Tensor list_;
+    std::vector<std::uint32_t> looks_;  // of one row; scratch
+    at::Tensor all_examples_, all_targets_;
+    at::Tensor scale_, shift_;  // [channels] on the device, if there is one
+};
+
+}  // namespace fedhive::clients

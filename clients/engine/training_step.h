@@ -1,0 +1,164 @@
+// The interface of engines: a local step of one client, or of many at once, from flat parameters and a batch for each to
+// updated parameters and losses. An engine knows layers and batches, but no algorithm. Wrappers add gradient rules
+// (local_step.h) and a worker's heartbeats (supervised_step.h). A step has two halves, gradients and
+// optimiser, so that rules can act in between.
+//
+//   row      the index of a client among those trained at once, fixed as long as they train, so that a client's arithmetic does
+//            not depend on the others' progress. Most engines have one row.
+//   rest     a row with an empty batch takes no part in a step: its parameters, momentum and loss stay unchanged.
+#pragma once
+
+#include "aggregation/base/error.h"
+#include "aggregation/math/row_ops.h"
+#include "aggregation/memory/param_span.h"
+#include "clients/data/dataset.h"
+#include "clients/data/looks.h"
+#include "clients/engine/racy_model.h"
+#include "clients/protocol/task.h"
+
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <span>
+#include <vector>
+
+namespace fedhive::clients {
+
+/// The initial state of clients.
+struct ClientStart {
+    std::size_t rows = 1;                // of them, at most num_rows()
+    aggregation::ConstParamSpan global;  // [P], unchanged until the clients' last step, but where it is `shared`
+    Objective objective;                 // an engine looks at the rate alone
+    bool whole_gradients = false;        // whatever training.clip_norm says
+    std::uint64_t dropout_seed = 0;      // everything random inside the model's forward pass, of all rows
+    // Of one row:
+    aggregation::ConstParamSpan optimizer_state;  // to go on with, read by begin() only; empty: from 0
+    RacyModel shared;  // Hogwild: every step reads this model and writes it in place; empty: the local one
+};
+
+/// A row's batch in one step.
+struct RowBatch {
+    std::span<const std::uint32_t> examples;  // indices of training examples
+    LookKey augmentation_key = {};            // key of the examples' augmentation, if the data set has one
+    /// The pass's remaining indices, contiguous after `examples` and unchanged; empty if unknown.
+    std::span<const std::uint32_t> lookahead = {};
+};
+
+/// Parameters [first, first + width) of all rows of a step and their gradients, which a rule can change in place.
+struct GradientPiece {
+    std::size_t first = 0;
+    aggregation::RowsSpan parameters, gradients;
+};
+
+class TrainingStep {
+public:
+    TrainingStep() = default;
+    TrainingStep(const TrainingStep&) = delete;
+    TrainingStep& operator=(const TrainingStep&) = delete;
+    virtual ~TrainingStep() = default;
+
+    /// The largest number of clients at once (K).
+    virtual std::size_t num_rows() const { return 1; }
+
+    /// A row's local model, [P].
+    virtual aggregation::ParamSpan parameters_of(std::size_t row) = 0;
+    aggregation::ParamSpan parameters() { return parameters_of(0); }
+
+    /// Only for engines with one row. gradient(): the vector [trainable] that the next apply_gradients() uses; it may be
+    /// changed between the halves of a step. optimizer_state(): [vectors][trainable], empty if the optimiser keeps no state.
+    /// All in one memory space.
+    virtual aggregation::ParamSpan gradient() = 0;
+    virtual aggregation::ParamSpan optimizer_state() = 0;
+
+    /// Calls `work` for pieces of the gradient that contain each parameter once, for all rows
+    /// of the step, including those at rest.
+    virtual void for_each_piece(const std::function<void(const GradientPiece&)>& work) {
+        const aggregation::ParamSpan along = gradient(), local = parameters().first(along.size);
+        work({0, {local.data, 1, local.size, local.size, local.space}, {along.data, 1, along.size, along.size, along.space}});
+    }
+
+    /// Begins clients: local models = global model; optimiser state and random streams from `start`; loss sums 0.
+    virtual void begin(const ClientStart& start) = 0;
+
+    /// Forward and backward pass with one batch for each row of the start, at least one of them not empty. Parameters stay
+    /// unchanged, except that with a shared model the local one is read from it.
+    ///
+    /// Order    a row's bits depend on its index, its own values and the shape of the step, not on the other rows' values. The
+    ///          shape: number of rows up to the last that is not at rest, and the largest batch; more in a padded step.
+    virtual void compute_gradients(std::span<const RowBatch> batches) = 0;
+
+    /// One optimiser step in each row that had a batch, on the local or the shared model.
+    virtual void apply_gradients() = 0;
+
+    /// Both halves, with the same bits as calling them in order. Gradients are unspecified afterwards.
+    virtual void step_rows(std::span<const RowBatch> batches) {
+        compute_gradients(batches);
+        apply_gradients();
+    }
+
+    /// The same for one row, without augmentation.
+    void compute_gradient(std::span<const std::uint32_t> examples) { compute_gradients(std::vector<RowBatch>{{examples}}); }
+    void step(std::span<const std::uint32_t> examples) { step_rows(std::vector<RowBatch>{{examples}}); }
+
+    /// Sum over a row's batches since begin() of (mean loss) * (size), as far as targets count (CountedTargets). Waits for the device.
+    virtual double loss_of(std::size_t row) = 0;
+    double loss_sum() { return loss_of(0); }
+
+    /// The same without waiting: read `to` after aggregation::synchronize(). For a device, `to`
+    /// must be in memory that it can write.
+    virtual void loss_into(double& to, std::size_t row) { to = loss_of(row); }
+
+    /// Seconds that the host has spent in gathering batches since construction; 0 if a device gathers.
+    virtual double gather_s() const { return 0.0; }
+};
+
+/// The batch of a step of one row.
+inline const RowBatch& only_batch(std::span<const RowBatch> batches) {
+    FEDHIVE_CHECK_EQ(batches.size(), std::size_t{1});
+    return batches.front();
+}
+
+/// Follows a client through its passes over its examples, for engines that prepare later batches.
+class PassFollower {
+public:
+    void begin() { lookahead_ = {}; }
+
+    /// Examples that this batch announces: its own and the rest of the pass; empty if an earlier batch has announced them.
+    std::span<const std::uint32_t> announced_by(const RowBatch& batch) {
+        const std::span<const std::uint32_t> known = lookahead_;
+        lookahead_ = batch.lookahead;
+        const std::size_t size = batch.examples.size() + batch.lookahead.size();
+        if (batch.examples.data() == known.data() && size == known.size()) return {};
+        return {batch.examples.data(), size};
+    }
+
+private:
+    std::span<const std::uint32_t> lookahead_;
+};
+
+/// A model's quality on examples that it was not trained on.
+class Evaluation {
+public:
+    Evaluation() = default;
+    Evaluation(const Evaluation&) = delete;
+    Evaluation& operator=(const Evaluation&) = delete;
+    virtual ~Evaluation() = default;
+
+    /// Sets the model, [P], of the following passes. It must not change until the last of
+    /// them, and no training may run meanwhile.
+    virtual void begin(aggregation::ConstParamSpan model) = 0;
+
+    /// One forward pass over the examples `indices` of `from`, at least one.
+    virtual EvaluationResult evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) = 0;
+
+    /// begin() and evaluate() over examples [first, first + count).
+    EvaluationResult evaluate_range(aggregation::ConstParamSpan model, const ExamplesView& from, std::uint64_t first,
+                                    std::uint64_t count) {
+        std::vector<std::uint32_t> indices(count);
+        std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(first));
+        begin(model);
+        return evaluate(from, indices);
+    }
+};
+
+}  // namespace fedhive::clients

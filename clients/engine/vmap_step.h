@@ -1,0 +1,60 @@
+// A local step of many clients at once by LibTorch's vmap: any model of the catalog, on the CPU or on a CUDA device.
+#pragma once
+
+#include "aggregation/math/row_ops.h"
+#include "clients/engine/precision.h"
+#include "clients/engine/recorded_step.h"
+#include "clients/engine/row_batches.h"
+#include "clients/models/batched_model.h"
+
+#include <map>
+#include <vector>
+
+namespace fedhive::clients {
+
+class VmapStep final : public RecordableStep {
+public:
+    /// Memory   [K, P] parameters, gradients, and momentum if there is one.
+    /// precision: F32 or TF32, of forward and backward pass.
+    /// The examples and `frozen`, [F], must outlive the step.
+    VmapStep(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space, const ExamplesView& train,
+             const Normalization& normalization, const aggregation::SgdOptions& optimizer,
+             aggregation::ConstParamSpan frozen = {}, Precision precision = Precision::F32);
+
+    std::size_t num_rows() const override { return model_.num_rows(); }
+    aggregation::ParamSpan parameters_of(std::size_t row) override { return model_.parameters(row); }
+    aggregation::ParamSpan gradient() override;
+    aggregation::ParamSpan optimizer_state() override;
+    void for_each_piece(const std::function<void(const GradientPiece&)>& work) override;
+    void begin(const ClientStart& start) override;
+    void apply_gradients() override;
+    double loss_of(std::size_t row) override;
+    void loss_into(double& to, std::size_t row) override;
+    double gather_s() const override { return batches_.gather_s(); }
+
+    /// Gives all steps of a start one shape: all of its rows, including those at rest, with batches padded to the largest. Last
+    /// bits and dropout are those of that shape.
+    void fix_places(std::size_t largest_batch) override;
+    std::size_t prepare(std::span<const RowBatch> batches) override;
+    void compute_prepared() override;
+    std::vector<at::Tensor> what_computing_changes() override { return {loss_sums_}; }
+
+private:
+    aggregation::RowsSpan columns_of(aggregation::ParamSpan rows, std::size_t tensor) const;
+
+    BatchedModel model_;
+    aggregation::SgdOptions optimizer_;
+    Precision precision_;
+    RowBatches batches_;
+    std::size_t padded_size_ = 0;        // batch size with fixed places; 0: the step's largest batch
+    bool somebody_rests_ = false;        // a row rests in this step
+    aggregation::ParamBuffer velocity_;  // [K, P], empty when momentum is 0
+    ClientStart start_;
+    std::size_t rows_ = 0;  // of the prepared step
+    /// Gradients [rows, shape…] from the backward pass for each entry of the layout, by number of
+    /// rows; one number without fixed places.
+    std::map<std::size_t, std::vector<at::Tensor>> gradients_;
+    at::Tensor loss_sums_;  // [K] f64 on the device, so that no step waits for it
+};
+
+}  // namespace fedhive::clients

@@ -1,0 +1,69 @@
+#include "clients/trainers/direct_trainer.h"
+
+#include "aggregation/base/error.h"
+#include "clients/engine/device_step.h"
+#include "clients/engine/direct_step.h"
+#include "clients/visit/device_clients.h"
+
+#include <optional>
+
+namespace fedhive::clients {
+
+using aggregation::MemorySpace;
+
+namespace {
+
+void require_layout(const aggregation::Layout& layout, const WorkerPlan& plan) {
+    if (layout.fingerprint() != plan.layout_fingerprint)
+        throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
+}
+
+class DirectTrainer final : public Trainer {
+public:
+    DirectTrainer(const WorkerPlan& plan, const SharedDataset& dataset)
+        : network_(plan.model),
+          step_(network_, dataset.train(), plan.normalization.get(), plan.optimizer),
+          evaluation_(network_, plan.data.shape, plan.normalization.get()) {
+        require_layout(network_.layout(), plan);
+    }
+    TrainingStep& step() override { return step_; }
+    Evaluation& evaluation() override { return evaluation_; }
+
+private:
+    direct::Network network_;
+    DirectStep step_;
+    DirectEvaluation evaluation_;
+};
+
+class DeviceTrainer final : public Trainer {
+public:
+    DeviceTrainer(const WorkerPlan& plan, const SharedDataset& dataset)
+        : network_(plan.model, plan.normalization.get(), shared_bytes_of_device()),
+          step_(network_, dataset.train(MemorySpace::Cuda), plan.optimizer, plan.training.batch_size),
+          evaluation_(network_) {
+        require_layout(network_.layout(), plan);
+        // Who looks at each gradient, and any other rule, takes the step.
+        const auto* sgd = std::get_if<aggregation::SgdOptions>(&plan.optimizer);
+        const bool in_blocks = way_of(Engine::Direct, plan.space, plan.asked) == Way::DirectBlocks;
+        if (in_blocks && sgd != nullptr && plan.clip_norm == 0.0 && plan.channels.find(aggregation::kControl) == nullptr)
+            clients_.emplace(network_, dataset.train(MemorySpace::Cuda), *sgd, plan.training.batch_size);
+    }
+    TrainingStep& step() override { return step_; }
+    Evaluation& evaluation() override { return evaluation_; }
+    WholeClients* whole_clients() override { return clients_ ? &*clients_ : nullptr; }
+
+private:
+    DeviceNetwork network_;
+    DeviceStep step_;
+    DeviceEvaluation evaluation_;
+    std::optional<DeviceClients> clients_;
+};
+
+}  // namespace
+
+std::unique_ptr<Trainer> make_direct_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
+    if (plan.space == MemorySpace::Cuda) return std::make_unique<DeviceTrainer>(plan, dataset);
+    return std::make_unique<DirectTrainer>(plan, dataset);
+}
+
+}  // namespace fedhive::clients

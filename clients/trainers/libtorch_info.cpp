@@ -1,0 +1,67 @@
+#include "clients/trainers/libtorch_info.h"
+
+#include "aggregation/memory/cuda_driver.h"
+#include "clients/trainers/engine.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+namespace fedhive::clients {
+
+namespace {
+
+#ifdef FEDHIVE_TORCH_VERSION
+constexpr const char* kVersion = FEDHIVE_TORCH_VERSION;
+#else
+constexpr const char* kVersion = "none";
+#endif
+#ifdef FEDHIVE_TORCH_CUDA
+constexpr bool kCudaBuilt = true;
+#else
+constexpr bool kCudaBuilt = false;
+#endif
+
+/// As ATen's DispatchStub chooses.
+const char* cpu_capability() {
+    const char* wanted = std::getenv("ATEN_CPU_CAPABILITY");
+    const std::string_view wish = wanted == nullptr ? "" : wanted;
+    if (wish == "avx512") return "AVX512";
+    if (wish == "avx2") return "AVX2";
+    if (wish == "default") return "DEFAULT";
+#if defined(__x86_64__)
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool avx512 =
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+    if (avx2 && avx512) return "AVX512";
+    if (avx2) return "AVX2";
+#endif
+    return "DEFAULT";
+}
+
+/// As the processor says it; empty where it is none that can be asked so.
+std::string cpu_vendor() {
+#if defined(__x86_64__)
+    unsigned int most = 0;
+    std::array<unsigned int, 3> name{};  // its four letters each
+    if (__get_cpuid(0, &most, &name[0], &name[2], &name[1]) == 1)
+        return {reinterpret_cast<const char*>(name.data()), sizeof name};
+#endif
+    return "";
+}
+
+}  // namespace
+
+LibtorchInfo libtorch_info() { return {kVersion, cpu_capability(), cpu_vendor(), kCudaBuilt}; }
+
+int libtorch_cuda_devices() {
+    // LibTorch warns on stderr of a driver that is too old.
+    if (!kCudaBuilt || aggregation::cuda_versions().devices == 0) return 0;
+    return libtorch_engine().num_cuda_devices();
+}
+
+}  // namespace fedhive::clients

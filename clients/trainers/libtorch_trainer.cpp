@@ -1,0 +1,86 @@
+#include "clients/trainers/libtorch_trainer.h"
+
+#include "aggregation/base/error.h"
+#include "clients/engine/libtorch_guard.h"
+#include "clients/engine/libtorch_step.h"
+#include "clients/engine/recorded_step.h"
+#include "clients/engine/split_step.h"
+#include "clients/engine/vmap_step.h"
+#include "clients/exported/rehearsal.h"
+#include "clients/models/flat_model.h"
+
+#include <ATen/detail/CUDAHooksInterface.h>
+
+#include <algorithm>
+
+namespace fedhive::clients {
+
+namespace {
+
+class LibtorchTrainer final : public Trainer {
+public:
+    LibtorchTrainer(const WorkerPlan& plan, const SharedDataset& dataset, aggregation::ConstParamSpan frozen)
+        : plan_(plan),
+          dataset_(dataset),
+          frozen_(frozen),
+          model_(plan.model, plan.space, frozen),
+          step_(model_, dataset.train(plan.space), plan.normalization.get(), plan.optimizer, plan.precision),
+          evaluation_(model_, plan.data.shape, plan.normalization.get()) {
+        if (model_.layout().fingerprint() != plan.layout_fingerprint)
+            throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
+        if (plan.graph) recorded_ = make_recorded_step(step_, plan.training.batch_size);
+    }
+    TrainingStep& step() override { return recorded_ ? *recorded_ : static_cast<TrainingStep&>(step_); }
+    Evaluation& evaluation() override { return evaluation_; }
+    TrainingStep& step_at_once() override {
+        if (!at_once_) {
+            at_once_ = std::make_unique<VmapStep>(plan_.model, plan_.clients_at_once, plan_.space, dataset_.train(plan_.space),
+                                                  plan_.normalization.get(), std::get<aggregation::SgdOptions>(plan_.optimizer),
+                                                  frozen_, plan_.precision);
+            if (plan_.graph) recorded_at_once_ = make_recorded_step(*at_once_, largest_batch());
+        }
+        return recorded_at_once_ ? *recorded_at_once_ : static_cast<TrainingStep&>(*at_once_);
+    }
+    std::unique_ptr<TrainingStep> half(Half half, SplitChannel& channel) override {
+        if (half == Half::Upper)
+            return std::make_unique<SplitServerStep>(model_, plan_.cut, dataset_.train(), plan_.optimizer, channel);
+        return std::make_unique<SplitClientStep>(model_, plan_.cut, dataset_.train(plan_.space), plan_.normalization.get(),
+                                                 plan_.optimizer, channel);
+    }
+
+private:
+    /// Of any client, so that the shape of a padded step depends on the experiment alone.
+    std::size_t largest_batch() const {
+        std::size_t largest = 0;
+        for (std::uint32_t client = 0; client < dataset_.map().num_clients; ++client)
+            largest = std::max(largest, dataset_.shard(client).size());
+        return std::min<std::size_t>(largest, plan_.training.batch_size);
+    }
+
+    const WorkerPlan& plan_;
+    const SharedDataset& dataset_;
+    aggregation::ConstParamSpan frozen_;
+    FlatModel model_;
+    LibtorchStep step_;
+    LibtorchEvaluation evaluation_;
+    std::unique_ptr<VmapStep> at_once_;                          // once it is asked for
+    std::unique_ptr<TrainingStep> recorded_, recorded_at_once_;  // where the plan asks for it
+};
+
+std::unique_ptr<Trainer> make_libtorch_trainer(const WorkerPlan& plan, const SharedDataset& dataset,
+                                               aggregation::ConstParamSpan frozen) {
+    prepare_libtorch(plan.threads);
+    return translated([&] { return std::make_unique<LibtorchTrainer>(plan, dataset, frozen); });
+}
+
+int num_cuda_devices() { return static_cast<int>(at::detail::getCUDAHooks().deviceCount()); }
+
+}  // namespace
+
+}  // namespace fedhive::clients
+
+const fedhive::clients::LibtorchEngine& fedhive_libtorch_engine() {
+    using namespace fedhive::clients;
+    static constexpr LibtorchEngine engine{make_libtorch_trainer, draw_with_libtorch, exported::rehearse, num_cuda_devices};
+    return engine;
+}

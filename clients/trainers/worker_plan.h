@@ -1,0 +1,72 @@
+// All that a worker needs for the whole run, as plain data: the coordinator stores it in the
+// control block; workers never read the YAML.
+#pragma once
+
+#include "aggregation/math/client_optimizer.h"
+#include "aggregation/math/control_variates.h"
+#include "aggregation/memory/arena.h"
+#include "aggregation/memory/channels.h"
+#include "aggregation/memory/cuda_arena.h"
+#include "clients/data/shared_dataset.h"
+#include "clients/engine/engine_name.h"
+#include "clients/engine/features.h"
+#include "clients/engine/precision.h"
+#include "clients/models/cut.h"
+#include "clients/protocol/collectives.h"
+#include "clients/protocol/fixed_text.h"
+#include "clients/uploads/upload.h"
+#include "clients/visit/local_training.h"
+
+#include <array>
+#include <type_traits>
+
+namespace fedhive::clients {
+
+/// Normalization in fixed size.
+struct NormalizationPlan {
+    static constexpr std::size_t kMaxChannels = 16;
+    std::array<double, kMaxChannels> mean{};
+    std::array<double, kMaxChannels> std{};
+    std::uint32_t num_means = 0;
+    std::uint32_t num_stds = 0;
+
+    /// Throws ConfigError for more than kMaxChannels entries.
+    static NormalizationPlan of(const Normalization& normalization);
+    Normalization get() const;
+};
+
+struct WorkerPlan {
+    LocalTraining training;
+    aggregation::OptimizerOptions optimizer;
+    ModelSpec model;
+    Cut cut;                                 // mode split
+    AllReduce all_reduce = AllReduce::Tree;  // mode gradient_averaging
+    bool all_examples = false;               // mode hogwild: every client has all training examples
+    std::uint64_t layout_fingerprint = 0;
+    aggregation::ArenaGeometry arena;
+    aggregation::MemorySpace space = aggregation::MemorySpace::Host;
+    aggregation::Channels channels;             // beside the model
+    aggregation::ControlChange control_change;  // content of channel `control` after training
+    int states_descriptor = -1;                 // client states, [state_floats] each; -1: none
+    std::uint64_t state_floats = 0;
+    int arena_descriptor = -1;              // host arena
+    aggregation::IpcHandle arena_handle{};  // CUDA arena
+    int data_descriptor = -1;
+    DatasetMap data;
+    NormalizationPlan normalization;
+    std::uint64_t evaluation_chunk = 500;  // examples in one forward pass over clients' held-out examples
+    int threads = 1;
+    std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step
+    aggregation::IpcHandle data_handle{};  // CUDA: the examples in device memory
+    UploadPlan upload;
+    double clip_norm = 0.0;  // limit of a local step's gradient norm; 0: none
+    Precision precision = Precision::F32;
+    Engine engine = Engine::Libtorch;
+    Features asked;                   // of the engine, which honours them all
+    bool graph = false;               // CUDA: local steps are recorded once and run again
+    FixedText<256> help_for_updates;  // advice in the message about an update that is not finite
+};
+
+static_assert(std::is_trivially_copyable_v<WorkerPlan>);
+
+}  // namespace fedhive::clients

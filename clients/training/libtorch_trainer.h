@@ -1,6 +1,0 @@
-// The LibTorch engine, the only exported symbol of libfedhive_libtorch.so.
-#pragma once
-
-#include "clients/training/engine.h"
-
-extern "C" const fedhive::clients::LibtorchEngine& fedhive_libtorch_engine();

@@ -1,8 +1,0 @@
-// LibTorch linked into the program.
-#include "clients/training/libtorch_trainer.h"
-
-namespace fedhive::clients {
-
-const LibtorchEngine& libtorch_engine() { return fedhive_libtorch_engine(); }
-
-}  // namespace fedhive::clients

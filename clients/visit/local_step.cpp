@@ -1,0 +1,86 @@
+#include "clients/visit/local_step.h"
+
+#include "aggregation/math/vector_ops.h"
+
+#include <algorithm>
+
+namespace fedhive::clients {
+
+using aggregation::ParamBuffer;
+
+namespace {
+
+void scale_row(TrainingStep& step, std::size_t row, double factor) {
+    step.for_each_piece([&](const GradientPiece& piece) {
+        const aggregation::ParamSpan its = piece.gradients.row(row);
+        aggregation::scale(its, its, factor);
+    });
+}
+
+}  // namespace
+
+LocalStep::LocalStep(TrainingStep& engine, double clip_norm) : WrappedStep(engine), limit_(clip_norm) { add<ProximalTerm>(); }
+
+void LocalStep::begin(const ClientStart& start) {
+    whole_ = start.whole_gradients;
+    for (const auto& rule : rules_) rule->begin(start);
+    inner().begin(start);
+}
+
+void LocalStep::compute_gradients(std::span<const RowBatch> batches) {
+    inner().compute_gradients(batches);
+    for (const auto& rule : rules_)
+        if (rule->acts()) rule->change(inner(), batches);
+    if (limits()) limit_.change(inner(), batches);
+}
+
+void LocalStep::step_rows(std::span<const RowBatch> batches) {
+    const bool changes = limits() || std::ranges::any_of(rules_, [](const auto& rule) { return rule->acts(); });
+    if (changes) return TrainingStep::step_rows(batches);
+    inner().step_rows(batches);
+}
+
+void ProximalTerm::begin(const ClientStart& start) {
+    mu_ = start.objective.proximal_mu;
+    global_ = start.global;
+}
+
+void ProximalTerm::change(TrainingStep& step, std::span<const RowBatch>) {
+    step.for_each_piece([&](const GradientPiece& piece) {
+        aggregation::add_proximal_gradient(piece.gradients, piece.parameters, global_.part(piece.first, piece.gradients.width),
+                                           mu_);
+    });
+}
+
+/// The row's gradient as one vector: the engine's own if it has one row, else a copy.
+aggregation::ParamSpan GradientLimit::in_one_piece(TrainingStep& step, std::size_t row) {
+    if (step.num_rows() == 1) return step.gradient();
+    if (one_piece_.span().size == 0) one_piece_ = ParamBuffer(step.parameters().size, step.parameters().space);
+    step.for_each_piece([&](const GradientPiece& piece) {
+        aggregation::copy(one_piece_.span().part(piece.first, piece.gradients.width), piece.gradients.row(row));
+    });
+    return one_piece_;
+}
+
+void GradientLimit::change(TrainingStep& step, std::span<const RowBatch> batches) {
+    for (std::size_t row = 0; row < batches.size(); ++row) {
+        if (batches[row].examples.empty()) continue;
+        const aggregation::ParamSpan gradient = in_one_piece(step, row);
+        if (zeros_.span().size == 0) zeros_ = ParamBuffer(gradient.size, gradient.space);
+        const double norm = aggregation::write_update(gradient, gradient, zeros_).norm;
+        if (norm > most_) scale_row(step, row, most_ / norm);
+    }
+}
+
+GradientCorrection::GradientCorrection(const aggregation::Channels& channels, aggregation::MemorySpace space)
+    : channels_(channels), correction_(channels.find(aggregation::kControl)->floats, space) {}
+
+void GradientCorrection::set(aggregation::ConstParamSpan region, aggregation::ConstParamSpan state) {
+    aggregation::write_correction(correction_, channels_.come_down(region, aggregation::kControl), state);
+}
+
+void GradientCorrection::change(TrainingStep& step, std::span<const RowBatch>) {
+    aggregation::add(step.gradient(), correction_);
+}
+
+}  // namespace fedhive::clients

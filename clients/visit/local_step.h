@@ -1,0 +1,115 @@
+// A local step: an engine's step with the algorithm's gradient rules between its two halves. Rules work on flat vectors and
+// know no layers, so that one rule serves every engine, and many clients at once.
+#pragma once
+
+#include "aggregation/math/control_variates.h"
+#include "aggregation/memory/param_buffer.h"
+#include "clients/engine/wrapped_step.h"
+
+#include <memory>
+#include <vector>
+
+namespace fedhive::clients {
+
+class GradientRule {
+public:
+    GradientRule() = default;
+    GradientRule(const GradientRule&) = delete;
+    GradientRule& operator=(const GradientRule&) = delete;
+    virtual ~GradientRule() = default;
+
+    virtual void begin([[maybe_unused]] const ClientStart& start) {}
+
+    /// Whether the rule changes anything for the clients that have begun. If no rule does, a step runs undivided in the engine.
+    virtual bool acts() const = 0;
+
+    /// Changes the gradients of `batches`, which `step` has just computed. It may change a
+    /// row at rest as well: no step uses it.
+    virtual void change(TrainingStep& step, std::span<const RowBatch> batches) = 0;
+};
+
+/// g <- g + mu * (local - global), with mu of the start's objective.
+///
+/// Source   Li et al. 2020 (arXiv:1812.06127), the gradient of mu/2 * |local - global|^2.
+class ProximalTerm final : public GradientRule {
+public:
+    void begin(const ClientStart& start) override;
+    bool acts() const override { return mu_ != 0.0F; }
+    void change(TrainingStep& step, std::span<const RowBatch> batches) override;
+
+private:
+    float mu_ = 0.0F;
+    aggregation::ConstParamSpan global_;
+};
+
+/// g <- g * min(1, most / |g|) for the gradient g of a batch after all rules, with the Euclidean norm over all parameters.
+///
+/// Order    the norm is summed like an update's (vector_ops.h): same bits anywhere.
+/// Memory   a gradient as one vector (the engine's own if it has one row, else a copy), and as many zeros.
+/// Stream   waits for the device in every step.
+/// Source   Pascanu et al. 2013 (arXiv:1211.5063), Algorithm 1; torch.nn.utils.clip_grad_norm_, without its 1e-6 beside the norm.
+class GradientLimit {
+public:
+    /// most: the largest norm; 0: no limit.
+    explicit GradientLimit(double most) : most_(most) {}
+
+    bool acts() const { return most_ > 0.0; }
+    void change(TrainingStep& step, std::span<const RowBatch> batches);
+
+private:
+    aggregation::ParamSpan in_one_piece(TrainingStep& step, std::size_t row);
+
+    double most_;
+    aggregation::ParamBuffer zeros_;      // as long as a gradient; empty before the first
+    aggregation::ParamBuffer one_piece_;  // one row's gradient, for an engine with many rows
+};
+
+/// g <- g + c - c_k with the control variates of server and client (SCAFFOLD); c = 0 if channel
+/// `control` does not go down. One row only.
+///
+/// Memory   the correction.
+/// Source   Karimireddy et al. 2020 (arXiv:1910.06378), Algorithm 1, line 10.
+class GradientCorrection final : public GradientRule {
+public:
+    /// `channels` must have a channel `control`.
+    GradientCorrection(const aggregation::Channels& channels, aggregation::MemorySpace space);
+
+    /// Call it before a client begins. region: the global region that the client gets; state: c_k,
+    /// [trainable] in host memory, or empty for 0.
+    void set(aggregation::ConstParamSpan region, aggregation::ConstParamSpan state);
+    bool acts() const override { return true; }
+    void change(TrainingStep& step, std::span<const RowBatch> batches) override;
+
+private:
+    aggregation::Channels channels_;
+    aggregation::ParamBuffer correction_;  // [trainable]
+};
+
+class LocalStep final : public WrappedStep {
+public:
+    /// Adds the proximal term of each start's objective. clip_norm limits the gradient behind all rules; 0: no limit. A start with
+    /// whole_gradients is not limited.
+    explicit LocalStep(TrainingStep& engine, double clip_norm = 0.0);
+
+    /// Appends a rule; the limit stays behind all rules.
+    template <typename Rule, typename... Arguments>
+    Rule& add(const Arguments&... arguments) {
+        auto rule = std::make_unique<Rule>(arguments...);
+        Rule& added = *rule;
+        rules_.push_back(std::move(rule));
+        return added;
+    }
+
+    void begin(const ClientStart& start) override;
+    void compute_gradients(std::span<const RowBatch> batches) override;
+    void step_rows(std::span<const RowBatch> batches) override;
+
+private:
+    bool limits() const { return limit_.acts() && !whole_; }
+
+    std::vector<std::unique_ptr<GradientRule>> rules_;
+    GradientLimit limit_;
+    bool whole_ = false;
+};
+
+}  // namespace fedhive::clients

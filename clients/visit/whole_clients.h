@@ -1,0 +1,48 @@
+// The interface for training whole clients, many at once, from their first local step to their last without the host in
+// between; one row for each client. Implemented with one GPU thread block for each client (device_clients.h).
+#pragma once
+
+#include "aggregation/memory/param_span.h"
+#include "clients/visit/local_training.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+
+namespace fedhive::clients {
+
+/// The largest number of clients in a launch; more are trained in several launches. A power of two.
+inline constexpr std::size_t kBlocksAtOnce = 64;
+
+/// Clients per launch, a power of two in [1, kBlocksAtOnce]: the largest for which 3 vectors (parameters, gradient, momentum)
+/// of num_floats floats per client fit in 256 MiB, at least 1.
+constexpr std::size_t rows_at_once(std::size_t num_floats) {
+    constexpr std::size_t kBytes = std::size_t{256} << 20;
+    const std::size_t rows = kBytes / (3 * sizeof(float) * std::max<std::size_t>(1, num_floats));
+    return std::bit_floor(std::clamp<std::size_t>(rows, 1, kBlocksAtOnce));
+}
+
+class WholeClients {
+public:
+    WholeClients() = default;
+    WholeClients(const WholeClients&) = delete;
+    WholeClients& operator=(const WholeClients&) = delete;
+    virtual ~WholeClients() = default;
+
+    /// The largest number of clients at once.
+    virtual std::size_t num_rows() const = 0;
+
+    /// Like enqueue_clients(), but without a step. Afterwards parameters_of(k) is client k's local model.
+    ///
+    /// Shapes   clients: at most num_rows(); results: one for each; global: [P], in the device's memory.
+    /// Order    a client's bits are those of the trainer's step, independent of the other clients.
+    virtual void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+                       std::span<const RowClient> clients, aggregation::ConstParamSpan global,
+                       std::span<ClientResult> results) = 0;
+
+    /// A row's local model, [P]; the next train() overwrites it.
+    virtual aggregation::ParamSpan parameters_of(std::size_t row) = 0;
+};
+
+}  // namespace fedhive::clients

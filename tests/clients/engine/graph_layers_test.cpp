@@ -1,0 +1,137 @@
+// Graphs of torch.export run as lists of layers compute what the graph computes, by LibTorch and by the direct engine.
+#include "clients/direct/network.h"
+#include "clients/engine/libtorch_guard.h"
+#include "tests/clients/engine/exported_golden.h"
+#include "tests/support/temporary_folder.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+
+#include <fstream>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+using fedhive::testing::Exported;
+using fedhive::testing::Figures;
+
+namespace {
+
+const std::vector<std::string> kBecomeLayers{"cnn", "bn_cnn", "group_resnet", "written", "token_mlp"};
+
+Exported as_layers(const std::string& name) {
+    Exported exported(name);
+    exported.spec.as_layers = true;
+    return exported;
+}
+
+/// Within 1e-5 of the largest of them.
+void check_near(aggregation::ConstParamSpan ours, aggregation::ConstParamSpan theirs, const std::string& what) {
+    REQUIRE(ours.size == theirs.size);
+    float largest = 1.0F;
+    for (const float value : theirs.host()) largest = std::max(largest, std::abs(value));
+    for (std::size_t i = 0; i < ours.size; ++i)
+        CHECK_MESSAGE(std::abs(ours.data[i] - theirs.data[i]) <= 1e-5F * largest, what << "[" << i << "]");
+}
+
+/// A training pass with dropout from the same seed: the loss; gradient and buffers stay in the model.
+double train(FlatModel& model, const Figures& figures) {
+    model.module().train();
+    seed_generator(at::kCPU, 9);
+    const at::Tensor loss = figures.loss(model.module().forward(figures.examples()));
+    loss.backward();
+    model.take_gradient();
+    return loss.item<double>();
+}
+
+/// The golden CNN without its head: what flatten gives are the scores.
+std::string without_head() {
+    testing::ExportedFile file("cnn");
+    nlohmann::json &graph = file.model["graph_module"]["graph"], &signature = file.model["graph_module"]["signature"];
+    file.nodes().erase(file.nodes().size() - 1);
+    for (nlohmann::json* inputs : {&graph["inputs"], &signature["input_specs"]}) inputs->erase(4), inputs->erase(4);
+    graph["outputs"][0] = signature["output_specs"][0]["user_output"]["arg"] = {{"as_tensor", {{"name", "flatten"}}}};
+    for (const char* tensor : {"head.weight", "head.bias"}) file.weights["config"].erase(tensor);
+    return file.archive();
+}
+
+double evaluate(FlatModel& model, const Figures& figures) {
+    const at::NoGradGuard no_grad;
+    model.module().eval();
+    return figures.loss(model.module().forward(figures.examples())).item<double>();
+}
+
+}  // namespace
+
+TEST_SUITE("GraphAsLayers") {
+    TEST_CASE("TheseAndNoOthersOfTheGoldenFilesBecomeLayers") {
+        std::vector<std::string> found;
+        for (const auto& [name, data] : testing::networks()) {
+            const Exported exported(name);
+            if (kept_as_graph(exported.spec, program_of(exported.spec)).empty()) found.push_back(name);
+        }
+        std::vector<std::string> wanted = kBecomeLayers;
+        std::ranges::sort(wanted);
+        CHECK(found == wanted);
+    }
+
+    TEST_CASE("LossGradientAndBuffersAreThoseOfTheGraph") {
+        at::set_num_threads(1);
+        for (const std::string& name : kBecomeLayers) {
+            CAPTURE(name);
+            const Figures figures(name);
+            FlatModel graph = Exported(name).model(), layers = as_layers(name).model();
+            CHECK(graph.layout().fingerprint() == layers.layout().fingerprint());
+            CHECK(std::abs(evaluate(layers, figures) - evaluate(graph, figures)) < 1e-5);
+            CHECK(std::abs(evaluate(layers, figures) - figures.number("eval")) < 1e-5);
+            CHECK(std::abs(train(layers, figures) - train(graph, figures)) < 1e-5);
+            check_near(layers.gradient(), graph.gradient(), name + ": gradient");
+            check_near(layers.parameters(), graph.parameters(), name + ": parameters and buffers");
+        }
+    }
+
+    TEST_CASE("DirectEngineHasTheGraphsLossAndGradient") {
+        at::set_num_threads(1);
+        for (const std::string& name : kBecomeLayers) {
+            CAPTURE(name);
+            const Exported exported = as_layers(name);
+            if (!direct::misfit(exported.spec).empty()) {
+                CHECK(name == "bn_cnn");  // its batch norm
+                continue;
+            }
+            const Figures figures(name);
+            FlatModel graph = Exported(name).model();
+            const double loss = train(graph, figures);
+            direct::Network network(exported.spec);
+            const at::Tensor examples = figures.examples().contiguous(), labels = figures.tensor("y");
+            const direct::Batch batch{examples.const_data_ptr<float>(), labels.const_data_ptr<std::int64_t>(),
+                                      static_cast<std::size_t>(examples.size(0))};
+            std::vector<float> gradient(network.layout().num_trainable());
+            CHECK(std::abs(network.train(graph.parameters().data, gradient.data(), batch, 1) - loss) < 1e-5);
+            check_near(gradient, graph.gradient(), name);
+        }
+    }
+
+    TEST_CASE("GraphThatEndsInFlattenIsTheDirectEnginesToo") {
+        at::set_num_threads(1);
+        const testing::TemporaryFolder folder;
+        std::ofstream(folder.path() / "model.pt2", std::ios::binary) << without_head();
+        const exported::ModelFile file(folder.path() / "model.pt2");
+        const Exported whole("cnn");
+        ModelSpec spec = whole.spec;
+        spec.exported = file.handle();
+        spec.num_classes = program_of(whole.spec).tensors[4].sizes[1];  // what the head takes
+        REQUIRE(kept_as_graph(spec, program_of(spec)).empty());
+        FlatModel graph(spec, aggregation::MemorySpace::Host);
+        initial_parameters(spec, graph.layout(), 1, graph.parameters());
+        const Figures figures("cnn");
+        const double loss = train(graph, figures);
+        spec.as_layers = true;
+        direct::Network network(spec);
+        const at::Tensor examples = figures.examples().contiguous(), labels = figures.tensor("y");
+        const direct::Batch batch{examples.const_data_ptr<float>(), labels.const_data_ptr<std::int64_t>(),
+                                  static_cast<std::size_t>(examples.size(0))};
+        std::vector<float> gradient(network.layout().num_trainable());
+        CHECK(std::abs(network.train(graph.parameters().data, gradient.data(), batch, 1) - loss) < 1e-5);
+        check_near(gradient, graph.gradient(), "gradient");
+    }
+}

@@ -1,0 +1,243 @@
+// Losses and what evaluations sum, against numbers worked out by hand.
+#include "clients/engine/losses.h"
+
+#include "clients/direct/among_five.h"
+#include "clients/engine/libtorch_step.h"
+#include "clients/engine/vmap_step.h"
+#include "clients/models/flat_model.h"
+#include "clients/tasks/learning_task.h"
+
+#include <ATen/Functions.h>
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+using namespace fedhive;
+using namespace fedhive::clients;
+using aggregation::MemorySpace;
+using aggregation::SgdOptions;
+
+namespace {
+
+/// Two examples of two features, with these numbers for targets.
+Examples two_examples(const std::vector<float>& numbers) {
+    const std::array<float, 4> features{1, 1, 2, 0};
+    Examples part{.shape = {2, 1, 1}, .values = {}, .labels = {}, .type = ValueType::F32};
+    part.values.resize(sizeof features);
+    std::memcpy(part.values.data(), features.data(), sizeof features);
+    part.numbers = numbers;
+    part.target = {TargetKind::Numbers, static_cast<std::uint32_t>(numbers.size() / 2)};
+    return part;
+}
+
+ExamplesView view_of(const Examples& part) {
+    return {part.shape, part.values, part.labels, MemorySpace::Host, part.type, part.target, part.numbers};
+}
+
+ModelSpec linear(std::uint32_t numbers) {
+    return named_model("linear_regression", {2, 1, 1}, 0, {}, {TargetKind::Numbers, numbers});
+}
+
+/// The place of a value in the flat model.
+std::size_t place(const FlatModel& model, std::size_t tensor, std::size_t value) {
+    return model.layout().entries()[tensor].offset + value;
+}
+
+/// w = (1, 2), b = 0.5: answers 3.5 and 2.5.
+std::vector<float> first_model(const FlatModel& model) {
+    std::vector<float> global(model.layout().num_floats(), 0.0F);
+    global[place(model, 0, 0)] = 1.0F;
+    global[place(model, 0, 1)] = 2.0F;
+    global[place(model, 1, 0)] = 0.5F;
+    return global;
+}
+
+/// PyTorch's own, written out: cross_entropy with ignore_index.
+at::Tensor reference_loss(const at::Tensor& scores, const at::Tensor& classes) {
+    return at::cross_entropy_loss(scores.flatten(0, -2), classes.flatten(), {}, at::Reduction::Mean, -100);
+}
+
+at::Tensor gradient_of(const at::Tensor& loss, const at::Tensor& leaf) {
+    leaf.mutable_grad() = at::Tensor();
+    loss.backward();
+    return leaf.grad().clone();
+}
+
+}  // namespace
+
+TEST_SUITE("Losses") {
+    TEST_CASE("SquaredErrorsStepIsThatOfItsGradient") {
+        const Examples part = two_examples({3, 4});  // errors 0.5 and -1.5
+        FlatModel model(linear(1), MemorySpace::Host);
+        LibtorchStep step(model, view_of(part), {}, SgdOptions{.lr = 0.5F});
+        const std::vector<float> global = first_model(model);
+        ClientStart start;
+        start.global = global;
+        step.begin(start);
+        const std::array<std::uint32_t, 2> both{0, 1};
+        step.step(both);
+        CHECK(step.loss_sum() == 0.25 + 2.25);
+        // d/dw = 2/2 sum of error x: (0.5 - 3, 0.5); d/db = 0.5 - 1.5.
+        const float* found = step.parameters().data;
+        CHECK(found[place(model, 0, 0)] == 1.0F + 0.5F * 2.5F);
+        CHECK(found[place(model, 0, 1)] == 2.0F - 0.5F * 0.5F);
+        CHECK(found[place(model, 1, 0)] == 0.5F + 0.5F * 1.0F);
+    }
+
+    TEST_CASE("SquaredErrorIsAMeanOverNumbers") {
+        const Examples part = two_examples({3, 0, 4, 2});
+        FlatModel model(linear(2), MemorySpace::Host);
+        std::vector<float> global(model.layout().num_floats(), 0.0F);
+        LibtorchStep step(model, view_of(part), {}, SgdOptions{.lr = 1.0F});
+        ClientStart start;
+        start.global = global;
+        step.begin(start);
+        const std::array<std::uint32_t, 2> both{0, 1};
+        step.step(both);
+        CHECK(step.loss_sum() == (9 + 0 + 16 + 4) / 2.0);  // means of two numbers, over two examples
+        const float* found = step.parameters().data;       // biases go up by a quarter of twice the targets' sums
+        CHECK(found[place(model, 1, 0)] == 3.5F);
+        CHECK(found[place(model, 1, 1)] == 1.0F);
+    }
+
+    TEST_CASE("EvaluationSumsSquaredAndAbsoluteErrors") {
+        const Examples part = two_examples({3, 4});
+        FlatModel model(linear(1), MemorySpace::Host);
+        LibtorchEvaluation evaluation(model, part.shape, {});
+        const std::vector<float> global = first_model(model);
+        const EvaluationResult found = evaluation.evaluate_range(global, view_of(part), 0, 2);
+        CHECK(found.loss_sum == 2.5);
+        CHECK(found.absolute_sum == 2.0);
+        CHECK(found.correct == 0);
+        const std::vector<Metric>& metrics = learning_task("regression").metrics;
+        CHECK(metrics[0].of(found, 2.0, 1.0) == 1.25);
+        CHECK(metrics[1].of(found, 2.0, 1.0) == 1.0);
+    }
+
+    TEST_CASE("OfTwoNumbersBothErrorsAreMeans") {
+        const EvaluationResult found =
+            evaluation_of(at::tensor({1.0F, 4.0F}).view({1, 2}), at::tensor({0.0F, 1.0F}).view({1, 2}), {TargetKind::Numbers});
+        CHECK(found.loss_sum == 5.0);
+        CHECK(found.absolute_sum == 2.0);
+    }
+
+    TEST_CASE("PositionsLossIsTheMeanOfTheirs") {
+        // Probabilities of two positions' three classes, for two examples; the classes told have 1/2, 1/4, 1/4 and 1/4.
+        const at::Tensor answers = at::tensor({0.5F, 0.25F, 0.25F, 0.5F, 0.25F, 0.25F,  //
+                                               0.25F, 0.5F, 0.25F, 0.25F, 0.25F, 0.5F})
+                                       .log()
+                                       .view({2, 2, 3})
+                                       .set_requires_grad(true);
+        const at::Tensor classes = at::tensor({0, 2, 2, 1}, at::kLong).view({2, 2});
+        CHECK(mean_loss(answers, classes, {TargetKind::ClassEach, 2}).mean.item<double>() ==
+              doctest::Approx(1.75 * std::log(2.0)));
+        const at::NoGradGuard no_grad;
+        const EvaluationResult found = evaluation_of(answers, classes, {TargetKind::ClassEach});
+        CHECK(found.loss_sum == doctest::Approx(2 * 1.75 * std::log(2.0)));
+        CHECK(found.correct == 1);  // of four
+        const std::vector<Metric>& metrics = learning_task("next_token").metrics;
+        CHECK(metrics[0].of(found, 2.0, 2.0) == 0.25);
+        CHECK(metrics[1].of(found, 2.0, 2.0) == doctest::Approx(std::pow(2.0, 1.75)));
+    }
+
+    TEST_CASE("AmongTheFiveAreWhomTheDirectEngineCountsEqualScoresAndLostOnesToo") {
+        // Scores from 0 to 3, so that many are equal; of seven classes, each in turn is the label.
+        at::Tensor scores = at::arange(30 * 7, at::kFloat).square().remainder(11).remainder(4).view({30, 7}).contiguous();
+        scores[28][6] = NAN;
+        scores[29][1] = NAN;  // the label's own
+        std::uint64_t expected = 0;
+        const at::Tensor classes = at::arange(30, at::kLong).remainder(7);
+        for (std::int64_t row = 0; row < 30; ++row)
+            expected +=
+                direct::is_among_five(scores.data_ptr<float>() + 7 * row, 7, static_cast<std::uint32_t>(row % 7)) ? 1 : 0;
+        const EvaluationResult found = evaluation_of(scores, classes, {TargetKind::Class});
+        CHECK(found.among_five == expected);
+        CHECK(expected > 15);
+        CHECK(expected < 29);
+        CHECK(evaluation_of(scores.view({3, 10, 7}), classes.view({3, 10}), {TargetKind::ClassEach}).among_five == expected);
+        const Metric& metric = *learning_task("classification").metric("top5_accuracy");
+        CHECK(metric.of(found, 30.0, 1.0) == static_cast<double>(expected) / 30.0);
+    }
+
+    TEST_CASE("RowsLossesAreThoseOfEachAlone") {
+        const at::Tensor numbers = at::arange(12, at::kFloat).view({2, 3, 2}), wanted = at::ones({2, 3, 2});
+        const at::Tensor scores = at::arange(48, at::kFloat).square().remainder(7).view({2, 3, 2, 4});
+        const at::Tensor classes = at::arange(12, at::kLong).remainder(4).view({2, 3, 2});
+        const at::Tensor weights = at::full({2, 3}, 1.0F / 3.0F);
+        const TargetShape pairs{TargetKind::Numbers, 2}, each{TargetKind::ClassEach, 2};
+        for (std::int64_t row = 0; row < 2; ++row) {
+            CHECK(mean_losses_of_rows(numbers, wanted, weights, pairs).mean[row].item<double>() ==
+                  doctest::Approx(mean_loss(numbers[row], wanted[row], pairs).mean.item<double>()));
+            CHECK(mean_losses_of_rows(scores, classes, weights, each).mean[row].item<double>() ==
+                  doctest::Approx(mean_loss(scores[row], classes[row], each).mean.item<double>()));
+        }
+    }
+
+    TEST_CASE("IgnoredTargetsAreThoseOfCrossEntropysIgnoreIndex") {
+        const at::Tensor scores =
+            at::arange(3 * 2 * 5, at::kFloat).square().remainder(7).view({3, 2, 5}).set_requires_grad(true);
+        at::Tensor classes = at::arange(6, at::kLong).remainder(5).view({3, 2}).clone();
+        classes[0][1] = kIgnored;
+        classes[2] = kIgnored;
+        const TargetShape each{TargetKind::ClassEach, 2, true}, one{TargetKind::Class, 1, true};
+        const MeanLoss found = mean_loss(scores, classes, each);
+        const at::Tensor wanted = reference_loss(scores, classes);
+        CHECK(at::equal(found.mean, wanted));
+        CHECK(found.counted.item<float>() == 1.5F);  // three of two an example
+        CHECK(at::equal(gradient_of(found.mean, scores), gradient_of(wanted, scores)));
+        const MeanLoss of_first = mean_loss(scores.select(1, 0), classes.select(1, 0), one);
+        CHECK(at::equal(of_first.mean, reference_loss(scores.select(1, 0), classes.select(1, 0))));
+        CHECK(of_first.counted.item<float>() == 2.0F);
+
+        const MeanLoss none = mean_loss(scores.narrow(0, 2, 1), classes.narrow(0, 2, 1), each);
+        CHECK(none.mean.item<float>() == 0.0F);
+        CHECK(none.counted.item<float>() == 0.0F);
+        CHECK(gradient_of(none.mean, scores).abs().max().item<float>() == 0.0F);
+    }
+
+    TEST_CASE("RowsIgnoreTargetsAsOneRowDoesAndWhatFillsThemUpIsNotCounted") {
+        const at::Tensor scores =
+            at::arange(2 * 3 * 2 * 4, at::kFloat).square().remainder(7).view({2, 3, 2, 4}).set_requires_grad(true);
+        at::Tensor classes = at::arange(12, at::kLong).remainder(4).view({2, 3, 2}).clone(),
+                   weights = at::full({2, 3}, 1.0F / 3.0F);
+        classes[0][1][0] = kIgnored;
+        classes[1][0] = kIgnored;  // and the last of this row only fills it up
+        weights[1][0] = weights[1][1] = 0.5F;
+        weights[1][2] = 0.0F;
+        const TargetShape each{TargetKind::ClassEach, 2, true};
+        const MeanLoss found = mean_losses_of_rows(scores, classes, weights, each);
+        const at::Tensor first = mean_loss(scores[0], classes[0], each).mean;
+        const at::Tensor second = mean_loss(scores[1].narrow(0, 0, 2), classes[1].narrow(0, 0, 2), each).mean;
+        CHECK(found.mean[0].item<double>() == doctest::Approx(first.item<double>()));
+        CHECK(found.mean[1].item<double>() == doctest::Approx(second.item<double>()));
+        CHECK(found.counted[0].item<float>() == 2.5F);
+        CHECK(found.counted[1].item<float>() == 1.0F);
+        CHECK(at::allclose(gradient_of(found.mean.sum(), scores), gradient_of(first.add(second), scores)));
+        classes[1] = kIgnored;
+        const MeanLoss none = mean_losses_of_rows(scores, classes, weights, each);
+        CHECK(none.mean[1].item<float>() == 0.0F);
+        CHECK(none.counted[1].item<float>() == 0.0F);
+        CHECK(gradient_of(none.mean.sum(), scores)[1].abs().max().item<float>() == 0.0F);
+    }
+
+    TEST_CASE("MetricsAreOverCountedTargets") {
+        const at::NoGradGuard no_grad;
+        const at::Tensor scores = at::arange(4 * 7, at::kFloat).square().remainder(11).view({4, 7});
+        at::Tensor classes = scores.argmax(1);
+        classes[1] = kIgnored;
+        classes[3] = (classes[3].item<std::int64_t>() + 1) % 7;
+        const EvaluationResult found = evaluation_of(scores, classes, {TargetKind::Class, 1, true});
+        CHECK(found.ignored == 1);
+        CHECK(found.correct == 2);
+        CHECK(found.loss_sum / 3.0 == doctest::Approx(reference_loss(scores, classes).item<double>()));
+        const EvaluationResult each =
+            evaluation_of(scores.view({2, 2, 7}), classes.view({2, 2}), {TargetKind::ClassEach, 2, true});
+        CHECK(each.loss_sum == doctest::Approx(found.loss_sum / 2.0));
+        CHECK(each.ignored == 1);
+        const EvaluationResult none = evaluation_of(scores, at::full({4}, kIgnored, at::kLong), {TargetKind::Class, 1, true});
+        CHECK(none.ignored == 4);
+        CHECK(none.loss_sum == 0.0);
+    }
+}
